@@ -26,13 +26,13 @@ void write(google::protobuf::compiler::GeneratorContext& context, const std::str
 
 bool generator::Generate(const google::protobuf::FileDescriptor* file, const std::string& parameter,
                          google::protobuf::compiler::GeneratorContext* context, std::string* error) const {
-  const auto wanted = parse_options(parameter, *error);
-  if (!wanted) return false;
-  *error = clash_of(*file, *wanted);
+  const auto parameters = parse_options(parameter, *error);
+  if (!parameters) return false;
+  *error = clash_of(*file, *parameters);
   if (!error->empty()) return false;
-  const file_model model = model_of(*file, *wanted);
+  const file_model model = model_of(*file, *parameters);
   write(*context, model.header, header_text(model));
-  if (wanted->fakes) write(*context, model.fake_header, fake_text(model));
+  if (parameters->fakes) write(*context, model.fake_header, fake_text(model));
   return true;
 }
 

@@ -30,9 +30,9 @@ int print_help() {
 
 int main(int argc, char** argv) {
   if (argc == 2) {
-    const std::string_view asked = argv[1];
-    if (asked == "--version") return print_version();
-    if (asked == "--help" || asked == "-h") return print_help();
+    const std::string_view argument = argv[1];
+    if (argument == "--version") return print_version();
+    if (argument == "--help" || argument == "-h") return print_help();
   }
   const coracle::codegen::generator generator;
   return google::protobuf::compiler::PluginMain(argc, argv, &generator);

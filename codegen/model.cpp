@@ -30,16 +30,16 @@ std::string stem_of(const google::protobuf::FileDescriptor& file) {
 }
 
 // The full name of the service in the paths of calls.
-std::string wire_name(const google::protobuf::ServiceDescriptor& service, const options& wanted) {
-  if (!wanted.wire_package) return full_name_of(service);
-  return concat({*wanted.wire_package, ".", std::string(service.name())});
+std::string wire_name(const google::protobuf::ServiceDescriptor& service, const options& chosen) {
+  if (!chosen.wire_package) return full_name_of(service);
+  return concat({*chosen.wire_package, ".", std::string(service.name())});
 }
 
-method_model model_of(const google::protobuf::MethodDescriptor& method, const options& wanted) {
+method_model model_of(const google::protobuf::MethodDescriptor& method, const options& chosen) {
   method_model m;
   m.comments = comments_of(method);
   m.name = method_name(method);
-  m.path = concat({"/", wire_name(*method.service(), wanted), "/", std::string(method.name())});
+  m.path = concat({"/", wire_name(*method.service(), chosen), "/", std::string(method.name())});
   m.request = message_class(*method.input_type());
   m.reply = message_class(*method.output_type());
   m.streams_requests = method.client_streaming();
@@ -48,15 +48,15 @@ method_model model_of(const google::protobuf::MethodDescriptor& method, const op
   return m;
 }
 
-service_model model_of(const google::protobuf::ServiceDescriptor& service, const options& wanted) {
+service_model model_of(const google::protobuf::ServiceDescriptor& service, const options& chosen) {
   service_model s;
   s.comments = comments_of(service);
   s.name = service_class(service);
-  s.full_name = wire_name(service, wanted);
+  s.full_name = wire_name(service, chosen);
   s.fake = fake_class(service, s.name);
   s.fake_group = fake_group(service);
   s.deprecated = service.options().deprecated();
-  for (int i = 0; i < service.method_count(); ++i) s.methods.push_back(model_of(*service.method(i), wanted));
+  for (int i = 0; i < service.method_count(); ++i) s.methods.push_back(model_of(*service.method(i), chosen));
   return s;
 }
 
@@ -71,7 +71,7 @@ bool uses_deprecated_messages(const google::protobuf::ServiceDescriptor& service
 
 }  // namespace
 
-file_model model_of(const google::protobuf::FileDescriptor& file, const options& wanted) {
+file_model model_of(const google::protobuf::FileDescriptor& file, const options& chosen) {
   file_model f;
   f.proto = std::string(file.name());
   f.header = concat({stem_of(file), ".coracle.hpp"});
@@ -79,9 +79,9 @@ file_model model_of(const google::protobuf::FileDescriptor& file, const options&
   f.messages = concat({stem_of(file), ".pb.h"});
   f.name_space = package_namespace(std::string(file.package()));
   if (!f.name_space.empty()) f.name_space += "::";
-  f.name_space += wanted.inner_namespace;
+  f.name_space += chosen.inner_namespace;
   for (int i = 0; i < file.service_count(); ++i) {
-    f.services.push_back(model_of(*file.service(i), wanted));
+    f.services.push_back(model_of(*file.service(i), chosen));
     f.uses_deprecated_messages |= uses_deprecated_messages(*file.service(i));
   }
   return f;
@@ -147,7 +147,7 @@ class declared_types {
   std::map<std::string, std::string> types_;
 };
 
-std::string reservation_of(const std::string& package, const options& wanted) {
+std::string reservation_of(const std::string& package, const options& chosen) {
   if (is_within(library_namespace, package, '.') && !is_within(library_package, package, '.'))
     return concat(
         {"the package ", package,
@@ -155,8 +155,8 @@ std::string reservation_of(const std::string& package, const options& wanted) {
          "whatever the option namespace=NAME says; choose another package, and keep the paths of calls with "
          "the option wire_package=",
          package});
-  if (package.empty() && is_within(library_namespace, wanted.inner_namespace, ':'))
-    return concat({"the services cannot be put into the namespace ", wanted.inner_namespace,
+  if (package.empty() && is_within(library_namespace, chosen.inner_namespace, ':'))
+    return concat({"the services cannot be put into the namespace ", chosen.inner_namespace,
                    ", because coracle is the namespace of the library; choose another one with the option "
                    "namespace=NAME"});
   return {};
@@ -164,13 +164,13 @@ std::string reservation_of(const std::string& package, const options& wanted) {
 
 }  // namespace
 
-std::string clash_of(const google::protobuf::FileDescriptor& file, const options& wanted) {
+std::string clash_of(const google::protobuf::FileDescriptor& file, const options& chosen) {
   const std::string package(file.package());
-  if (std::string reserved = reservation_of(package, wanted); !reserved.empty()) return reserved;
+  if (std::string reserved = reservation_of(package, chosen); !reserved.empty()) return reserved;
   if (file.service_count() == 0) return {};
   const auto& pool = *file.pool();
   const declared_types types(file);
-  const std::string& inner = wanted.inner_namespace;
+  const std::string& inner = chosen.inner_namespace;
   std::string name = package;
   const std::string outer = package.empty() ? "::" : concat({"::", package_namespace(package), "::"});
   for (std::size_t at = 0; at < inner.size();) {
@@ -189,7 +189,7 @@ std::string clash_of(const google::protobuf::FileDescriptor& file, const options
   for (int i = 0; i < file.service_count(); ++i) {
     const auto& service = *file.service(i);
     std::vector<std::string> classes{service_class(service)};
-    if (wanted.fakes) classes.push_back(fake_class(service, classes.front()));
+    if (chosen.fakes) classes.push_back(fake_class(service, classes.front()));
     for (const std::string& made : classes) {
       const std::string whole = concat({name, ".", made});
       if (is_declared_or_package(pool, whole))

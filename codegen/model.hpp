@@ -43,9 +43,9 @@ struct file_model {
   bool uses_deprecated_messages = false;
 };
 
-file_model model_of(const google::protobuf::FileDescriptor& file, const options& wanted);
+file_model model_of(const google::protobuf::FileDescriptor& file, const options& chosen);
 
 // Why the classes of `file` cannot be put where the options want them; empty if they can.
-std::string clash_of(const google::protobuf::FileDescriptor& file, const options& wanted);
+std::string clash_of(const google::protobuf::FileDescriptor& file, const options& chosen);
 
 }  // namespace coracle::codegen

@@ -37,8 +37,8 @@ std::optional<options> parse_options(const std::string& text, std::string& error
       error = concat({"unknown option \"", name, "\"; ", options_help});
       return std::nullopt;
     }
-    if (const std::string why = take(name, value, parsed); !why.empty()) {
-      error = concat({name, "=", value, ": ", why, "; ", options_help});
+    if (const std::string problem = take(name, value, parsed); !problem.empty()) {
+      error = concat({name, "=", value, ": ", problem, "; ", options_help});
       return std::nullopt;
     }
   }

@@ -101,7 +101,9 @@ class command_line {
     }
     return all;
   }
-  [[noreturn]] void fail(const std::string& why) const { throw usage_error(why + "; usage: " + usage_); }
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw usage_error(reason + "; usage: " + usage_);
+  }
 
   std::string usage_;
   std::map<std::string, std::string> options_;

@@ -18,7 +18,7 @@ if(NOT CORACLE_TEST_ROOMS)
   file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tools/*_test.cpp)
   list(APPEND found ${PROJECT_SOURCE_DIR}/tools/units.cpp ${PROJECT_SOURCE_DIR}/tools/json/json_splitter.cpp)
   foreach(name IN ITEMS arrivals expectation fixed_requests http_url latency_histogram method_mix quantities
-      results scenario tally)
+      results scenario load_stats)
     list(APPEND found ${PROJECT_SOURCE_DIR}/tools/load/${name}.cpp)
   endforeach()
   # Of these files alone, as below.

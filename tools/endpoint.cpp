@@ -24,8 +24,8 @@ constexpr std::string_view tls_scheme = "https://";
 
 bool has_scheme(std::string_view address, std::string_view scheme) {
   return address.size() >= scheme.size() &&
-         std::equal(scheme.begin(), scheme.end(), address.begin(), [](char wanted, char c) {
-           return wanted == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+         std::equal(scheme.begin(), scheme.end(), address.begin(), [](char expected, char c) {
+           return expected == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
          });
 }
 
@@ -155,12 +155,14 @@ duration endpoint::timeout_or(duration usual) const {
   return timeout_.empty() ? usual : parse_duration(timeout_, "--timeout");
 }
 
-std::string endpoint::hint(const status& how) const {
-  const auto says = [&](std::string_view words) { return how.message().find(words) != how.message().npos; };
-  if (how.code() == status_code::resource_exhausted && says("max_receive_bytes exceeded") &&
+std::string endpoint::hint(const status& outcome) const {
+  const auto says = [&](std::string_view words) {
+    return outcome.message().find(words) != outcome.message().npos;
+  };
+  if (outcome.code() == status_code::resource_exhausted && says("max_receive_bytes exceeded") &&
       says("limit " + std::to_string(max_message_bytes_)))
     return "--max-message-bytes allows larger messages";
-  if (how.code() != status_code::unavailable || says("the target \"")) return {};
+  if (outcome.code() != status_code::unavailable || says("the target \"")) return {};
   // The library's message refers to functions that its users should call; users of this program have options.
   if (says("certificate is not accepted"))
     return "--ca FILE sets the CA to trust, --server-name NAME the name to expect";

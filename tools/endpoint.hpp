@@ -43,7 +43,7 @@ class endpoint {
   static void add_header(const std::string& line, metadata& to);
 
   // What the user may try after a call failed with this status; empty if there is no hint.
-  [[nodiscard]] std::string hint(const status& how) const;
+  [[nodiscard]] std::string hint(const status& outcome) const;
 
  private:
   std::string address_;

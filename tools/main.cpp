@@ -25,11 +25,11 @@ namespace {
 using namespace coracle::tools;
 
 // Prints requested help to stdout, and an error in the command line to stderr.
-int end_of_parsing(CLI::App& app, const CLI::ParseError& why) {
-  const bool wrong = why.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success);
+int end_of_parsing(CLI::App& app, const CLI::ParseError& error) {
+  const bool wrong = error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success);
   if (const std::string text = wrong ? unknown_word(app) : std::string(); !text.empty())
     throw usage_failure(text);
-  return app.exit(why) == 0 ? 0 : exit_usage;
+  return app.exit(error) == 0 ? 0 : exit_usage;
 }
 
 int run(CLI::App& app, int argc, char** argv, const action& chosen) {
@@ -37,8 +37,8 @@ int run(CLI::App& app, int argc, char** argv, const action& chosen) {
   try {
     app.parse(argc, argv);
     code = chosen();
-  } catch (const CLI::ParseError& why) {
-    code = end_of_parsing(app, why);
+  } catch (const CLI::ParseError& error) {
+    code = end_of_parsing(app, error);
   }
   flush_output();
   return code;
@@ -60,29 +60,29 @@ int main(int argc, char** argv) {
     add(app, chosen);
   try {
     return run(app, argc, argv, chosen);
-  } catch (const output_failure& why) {
-    if (why.reader_gone()) return exit_reader_gone;
-    std::fprintf(stderr, "coracle: %s\n", why.what());
+  } catch (const output_failure& error) {
+    if (error.reader_closed()) return exit_reader_closed;
+    std::fprintf(stderr, "coracle: %s\n", error.what());
     return exit_failure;
-  } catch (const usage_failure& why) {
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(why.what()).c_str());
+  } catch (const usage_failure& error) {
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(error.what()).c_str());
     return exit_usage;
   } catch (const std::bad_alloc&) {
     end_out_of_memory();
-  } catch (const std::system_error& why) {
+  } catch (const std::system_error& error) {
     std::fprintf(
-        stderr, "coracle: %s%s\n", terminal_text(why.what()).c_str(),
-        why.code() == std::errc::resource_unavailable_try_again
+        stderr, "coracle: %s%s\n", terminal_text(error.what()).c_str(),
+        error.code() == std::errc::resource_unavailable_try_again
             ? ": a thread cannot be started; raise the limits on memory (ulimit -v) and processes (ulimit -u)"
             : "");
     // Destructors wait for their calls, and would start the thread again.
     std::fflush(nullptr);
     std::_Exit(exit_failure);
-  } catch (const call_failure& why) {
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(why.what())).c_str());
-    return why.exit_code();
-  } catch (const std::exception& why) {
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(why.what())).c_str());
+  } catch (const call_failure& error) {
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(error.what())).c_str());
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(error.what())).c_str());
     return exit_failure;
   }
 }

@@ -8,11 +8,11 @@
 
 namespace coracle::tools {
 
-static_assert(exit_reader_gone == 128 + SIGPIPE);
+static_assert(exit_reader_closed == 128 + SIGPIPE);
 
 namespace {
 
-std::string told(int error) {
+std::string error_text(int error) {
   std::string text = "standard output cannot be written";
   if (error != 0) text.append(": ").append(std::strerror(error));
   return text;
@@ -20,7 +20,7 @@ std::string told(int error) {
 
 }  // namespace
 
-output_failure::output_failure(int error) : failure(told(error)), reader_gone_(error == EPIPE) {}
+output_failure::output_failure(int error) : failure(error_text(error)), reader_closed_(error == EPIPE) {}
 
 void print(std::string_view text) {
   errno = 0;

@@ -8,17 +8,17 @@
 namespace coracle::tools {
 
 // The exit code that a shell reports for SIGPIPE: 128 plus the signal's number.
-inline constexpr int exit_reader_gone = 141;
+inline constexpr int exit_reader_closed = 141;
 
 // Output could not be written, for example because the disk is full.
 class output_failure : public failure {
  public:
   explicit output_failure(int error);
   // The reader has closed the pipe, as `head` does; this needs no error message.
-  [[nodiscard]] bool reader_gone() const noexcept { return reader_gone_; }
+  [[nodiscard]] bool reader_closed() const noexcept { return reader_closed_; }
 
  private:
-  bool reader_gone_;
+  bool reader_closed_;
 };
 
 // Writes `text` at once, after everything printed before. Throws output_failure.

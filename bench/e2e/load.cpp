@@ -88,8 +88,8 @@ coracle::task<> stream_on(const coracle::generic_stub to, const plan& p, outcome
     ++under_way;
     (co_await call.write(p.request)).throw_if_error();
   }
-  const coracle::status how = co_await call.finish();
-  if (!how.ok()) throw coracle::status_error(how);
+  const coracle::status outcome = co_await call.finish();
+  if (!outcome.ok()) throw coracle::status_error(outcome);
 }
 
 coracle::task<> first_call(const coracle::generic_stub to, const plan& p) {

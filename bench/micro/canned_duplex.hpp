@@ -26,11 +26,11 @@ struct canned_course {
 
 // Delivers a batch, lets the end of the turn send, ends the send, and so on, as a socket does under a peer
 // that waits for the replies. The opening goes first. The batches after the warm-up are measured.
-class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
+class canned_duplex final : public coracle::net::duplex, coracle::coro::runnable {
  public:
-  canned_duplex(coracle::coro::executor& home, canned_course& course) noexcept
-      : home_(home), course_(course) {
-    run = [](coracle::coro::work& w) noexcept { static_cast<canned_duplex&>(w).step(); };
+  canned_duplex(coracle::coro::executor& owner_loop, canned_course& course) noexcept
+      : loop_(owner_loop), course_(course) {
+    run = [](coracle::coro::runnable& w) noexcept { static_cast<canned_duplex&>(w).step(); };
   }
 
   void start(coracle::net::duplex_sink& sink) override {
@@ -64,7 +64,7 @@ class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
  private:
   // After the existing hooks, above all the connection's own, which sends.
   void wake() noexcept {
-    if (!std::exchange(waiting_, true)) home_.at_turn_end(*this);
+    if (!std::exchange(waiting_, true)) loop_.at_turn_end(*this);
   }
 
   void step() noexcept {
@@ -101,7 +101,7 @@ class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
     return given_ == 0 ? course_.peer.opening() : course_.peer.next_batch();
   }
 
-  coracle::coro::executor& home_;
+  coracle::coro::executor& loop_;
   canned_course& course_;
   coracle::net::duplex_sink* sink_ = nullptr;
   std::size_t given_ = 0;

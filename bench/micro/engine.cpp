@@ -58,13 +58,13 @@ bool serve(coracle::service& service, bench::canned_client& client, std::size_t 
   coracle::runtime runtime;
   const auto server =
       std::make_shared<coracle::server_internal::server_state>(runtime, coracle::server_options());
-  server->settle();
+  server->make_shards();
   server->routes.add(service);
-  coracle::loop& home = runtime.at(0);
+  coracle::loop& owner_loop = runtime.at(0);
   server->with_shard(0, [&](coracle::server_internal::shard* shard) {
-    shard->adopt(std::make_unique<bench::canned_duplex>(home, course));
+    shard->adopt(std::make_unique<bench::canned_duplex>(owner_loop, course));
   });
-  runtime.spawn_on(home, wait_for(course.over));
+  runtime.spawn_on(owner_loop, wait_for(course.over));
   runtime.run();
   server->close();
   return !course.wrong;

@@ -10,10 +10,10 @@ namespace bench {
 namespace {
 
 // Posts itself until it has run often enough.
-class again : coracle::coro::work {
+class again : coracle::coro::runnable {
  public:
   explicit again(std::uint64_t times) noexcept : left_(times) {
-    run = [](coracle::coro::work& w) noexcept { static_cast<again&>(w).step(); };
+    run = [](coracle::coro::runnable& w) noexcept { static_cast<again&>(w).step(); };
   }
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) noexcept {
@@ -49,10 +49,10 @@ coracle::task<> arm_and_disarm(std::uint64_t times) {
 }
 
 // Continues on the given loop.
-class hop : coracle::coro::work {
+class hop : coracle::coro::runnable {
  public:
   explicit hop(coracle::loop& to) noexcept : to_(to) {
-    run = [](coracle::coro::work& w) noexcept { static_cast<hop&>(w).task_.resume(); };
+    run = [](coracle::coro::runnable& w) noexcept { static_cast<hop&>(w).task_.resume(); };
   }
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) noexcept {
@@ -68,12 +68,12 @@ class hop : coracle::coro::work {
 
 // To the other loop and back, while both are otherwise idle.
 coracle::task<> cross_loop(std::uint64_t times) {
-  coracle::loop& home = *coracle::loop::current();
-  coracle::loop& other = home.owner().at(1);
+  coracle::loop& owner_loop = *coracle::loop::current();
+  coracle::loop& other = owner_loop.owner().at(1);
   for (std::uint64_t i = 0; i < times; ++i) {
     hop there(other);
     co_await there;
-    hop back(home);
+    hop back(owner_loop);
     co_await back;
   }
 }

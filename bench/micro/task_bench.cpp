@@ -33,10 +33,10 @@ coracle::task<> spawn_and_join(std::uint64_t times) {
 }
 
 // Queues the task after the work that is queued already.
-class give_way : coracle::coro::work {
+class give_way : coracle::coro::runnable {
  public:
   give_way() noexcept {
-    run = [](coracle::coro::work& w) noexcept { static_cast<give_way&>(w).task_.resume(); };
+    run = [](coracle::coro::runnable& w) noexcept { static_cast<give_way&>(w).task_.resume(); };
   }
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) noexcept {

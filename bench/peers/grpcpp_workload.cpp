@@ -32,8 +32,8 @@ void expect_numbers(const test::TestResponse& reply, int count) {
     fail("a reply has other numbers than are due");
 }
 
-void expect_ok(const grpc::Status& how) {
-  if (!how.ok()) fail(how.error_message());
+void expect_ok(const grpc::Status& outcome) {
+  if (!outcome.ok()) fail(outcome.error_message());
 }
 
 test::TestRequest small_request(int wanted = 1) {

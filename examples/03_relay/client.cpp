@@ -17,8 +17,8 @@ using relay_stub = relay::rpc::Relay::stub;
 constexpr auto patience = 20s;
 constexpr auto long_ms = 60'000;
 
-void require(bool truth, const std::string& what) {
-  if (!truth) throw std::runtime_error("not as expected: " + what);
+void require(bool truth, const std::string& expectation) {
+  if (!truth) throw std::runtime_error("not as expected: " + expectation);
 }
 
 relay::Letter make_letter(const char* text, int hold_ms) {

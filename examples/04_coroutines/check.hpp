@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
-inline void check(bool holds, const char* what) {
-  std::cout << (holds ? "as expected: " : "NOT as expected: ") << what << "\n";
+inline void check(bool holds, const char* expectation) {
+  std::cout << (holds ? "as expected: " : "NOT as expected: ") << expectation << "\n";
   if (!holds) std::exit(1);
 }

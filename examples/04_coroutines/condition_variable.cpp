@@ -9,7 +9,7 @@
 using namespace std::chrono_literals;
 
 struct kitchen {
-  explicit kitchen(coracle::loop& home) : m(home), changed(home) {}
+  explicit kitchen(coracle::loop& owner_loop) : m(owner_loop), changed(owner_loop) {}
   coracle::mutex m;
   coracle::condition_variable changed;
   std::deque<int> plates;

@@ -38,12 +38,12 @@ task<> serve(std::uint16_t port) {
   std::fflush(stdout);
   coracle::scope connections;
   connections.spawn(accept_all(listener, connections));
-  const coracle::result<coracle::process_signal> asked = co_await signals.next();
+  const coracle::result<coracle::process_signal> signal = co_await signals.next();
   connections
       .request_stop();  // every read, write and accept ends now, and each frame is gone before join() is
   co_await connections.join();
   co_await listener.close();
-  std::printf("ended by %s\n", asked.ok() ? "a signal" : "the runtime");
+  std::printf("ended by %s\n", signal.ok() ? "a signal" : "the runtime");
 }
 
 }  // namespace

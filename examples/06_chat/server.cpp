@@ -86,11 +86,11 @@ task<> serve(std::uint16_t port) {
   room everybody;
   coracle::scope guests;
   guests.spawn(accept_all(listener, everybody, guests));
-  const coracle::result<coracle::process_signal> asked = co_await signals.next();
+  const coracle::result<coracle::process_signal> signal = co_await signals.next();
   guests.request_stop();
   co_await guests.join();
   co_await listener.close();
-  std::printf("ended by %s\n", asked.ok() ? "a signal" : "the runtime");
+  std::printf("ended by %s\n", signal.ok() ? "a signal" : "the runtime");
 }
 
 }  // namespace

@@ -40,9 +40,9 @@ task<> copy(std::string from_path, std::string to_path) {
   const std::uint64_t copied = co_await copy_all(from.value(), to.value());
   const coracle::status on_disk = co_await to->sync();
   if (!on_disk.ok()) throw coracle::status_error(on_disk);
-  const coracle::result<std::uint64_t> wanted = co_await from->size();
+  const coracle::result<std::uint64_t> expected_size = co_await from->size();
   const coracle::result<std::uint64_t> size = co_await to->size();
-  if (size.value() != copied || wanted.value() != copied)
+  if (size.value() != copied || expected_size.value() != copied)
     throw coracle::status_error(coracle::status::data_loss("the copy is not as long as the file"));
   std::printf("copied %llu bytes\n", static_cast<unsigned long long>(copied));
 }

@@ -40,11 +40,11 @@ class relay final : public coracle::generic_service {
       const coracle::status written = co_await replies.write_result(**reply);
       if (!written.ok()) break;
     }
-    const coracle::status how = co_await onward.finish();
+    const coracle::status outcome = co_await onward.finish();
     work.request_stop();
     co_await work.join();
     context.trailing_metadata().add_all(onward.trailing_metadata());
-    co_return how;
+    co_return outcome;
   }
   // --8<-- [end:relay]
 

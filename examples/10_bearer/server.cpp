@@ -31,9 +31,9 @@ bool same(std::string_view a, std::string_view b) {
 // Runs when a call's head has arrived, before its messages, around every method.
 std::shared_ptr<coracle::server_interceptor> bearers_of(std::string token) {
   return coracle::authorize([expected = "Bearer " + token](const coracle::server_context& context) {
-    const auto said = context.metadata().find("authorization");
-    if (!said) return coracle::status::unauthenticated("a bearer token is needed");
-    if (!same(*said, expected)) return coracle::status::unauthenticated("the token is not valid");
+    const auto authorization = context.metadata().find("authorization");
+    if (!authorization) return coracle::status::unauthenticated("a bearer token is needed");
+    if (!same(*authorization, expected)) return coracle::status::unauthenticated("the token is not valid");
     return coracle::status();
   });
 }

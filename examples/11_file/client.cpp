@@ -13,8 +13,8 @@ namespace {
 namespace net = coracle::net;
 using stub = files::rpc::Files::stub;
 
-void say(const char* what, std::uint64_t bytes) {
-  std::printf("%s %llu bytes\n", what, static_cast<unsigned long long>(bytes));
+void say(const char* text, std::uint64_t bytes) {
+  std::printf("%s %llu bytes\n", text, static_cast<unsigned long long>(bytes));
 }
 
 coracle::task<> put(stub to, std::string path, std::string name) {
@@ -30,17 +30,17 @@ coracle::task<> put(stub to, std::string path, std::string name) {
 }
 
 coracle::task<> get(stub from, std::string name, std::string path) {
-  files::Name wanted;
-  wanted.set_name(name);
-  auto call = from.Get(wanted);
+  files::Name file_name;
+  file_name.set_name(name);
+  auto call = from.Get(file_name);
   files::Piece first;
   if ((co_await call.read(first)).value()) {
     constexpr net::file_options new_file{.read = false, .write = true, .create_new = true};
     auto file = co_await net::file::open(path, new_file);
     say("got", co_await transfer::receive_file(call, file.value(), std::move(first)));
   }
-  const coracle::status how = co_await call.finish();
-  if (!how.ok()) throw coracle::status_error(how);
+  const coracle::status outcome = co_await call.finish();
+  if (!outcome.ok()) throw coracle::status_error(outcome);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ class folder final : public files::rpc::Files::service {
  public:
   explicit folder(std::string path) : path_(std::move(path)) {}
 
-  coracle::replies<files::Piece> Get(coracle::server_context&, const files::Name& wanted) override {
-    auto file = co_await net::file::open(path_of(wanted.name()));
+  coracle::replies<files::Piece> Get(coracle::server_context&, const files::Name& file_name) override {
+    auto file = co_await net::file::open(path_of(file_name.name()));
     auto out = co_await coracle::replies<files::Piece>::writer();
     co_await transfer::send_file(file.value(), out);
     co_return coracle::ok;

@@ -20,8 +20,8 @@ log_level level_of(std::string_view name) noexcept {
 class to_stderr final : public logger {
  public:
   to_stderr() noexcept {
-    const char* least = std::getenv("CORACLE_LOG");
-    set_least(level_of(least ? least : ""));
+    const char* min_level = std::getenv("CORACLE_LOG");
+    set_min_level(level_of(min_level ? min_level : ""));
   }
 
  private:

@@ -9,7 +9,7 @@
 namespace coracle::base {
 
 namespace {
-constexpr std::size_t smallest_bytes = 256;  // the few frames or replies of one turn on most connections
+constexpr std::size_t min_bytes = 256;  // the few frames or replies of one turn on most connections
 }
 
 void output_buffer::append(bytes_view bytes) {
@@ -42,11 +42,11 @@ void output_buffer::make_room(std::size_t n) {
   if (begin_ > 0 && capacity_ - held >= n && begin_ >= held) {
     std::memcpy(data_.get(), data_.get() + begin_, held);  // the two ranges cannot overlap
   } else {
-    const std::size_t wanted = std::max({smallest_bytes, capacity_ * 2, held + n});
-    std::unique_ptr<std::uint8_t[]> bigger(new std::uint8_t[wanted]);
+    const std::size_t min_capacity = std::max({min_bytes, capacity_ * 2, held + n});
+    std::unique_ptr<std::uint8_t[]> bigger(new std::uint8_t[min_capacity]);
     if (held) std::memcpy(bigger.get(), data_.get() + begin_, held);
     data_ = std::move(bigger);
-    capacity_ = wanted;
+    capacity_ = min_capacity;
   }
   begin_ = 0;
   end_ = held;

@@ -2,11 +2,11 @@
 
 namespace coracle::base {
 
-std::string printable(std::string_view from_afar, std::size_t most) {
-  std::string text(from_afar.substr(0, most));
+std::string printable(std::string_view untrusted, std::size_t max_bytes) {
+  std::string text(untrusted.substr(0, max_bytes));
   for (char& c : text)
     if (c < ' ' || c > '~') c = '?';
-  if (from_afar.size() > most) text.append("...");
+  if (untrusted.size() > max_bytes) text.append("...");
   return text;
 }
 

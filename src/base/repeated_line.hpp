@@ -17,19 +17,19 @@ class repeated_line {
   explicit repeated_line(duration interval = std::chrono::seconds(10)) noexcept : interval_(interval) {}
   void write(logger& to, log_level level, time_point now, std::string text) {
     if (now < next_) {
-      ++left_out_;
+      ++suppressed_;
       return;
     }
     next_ = deadline_after(now, interval_);
-    if (left_out_ != 0) text.append(" (and ").append(std::to_string(left_out_)).append(" times before)");
-    left_out_ = 0;
+    if (suppressed_ != 0) text.append(" (and ").append(std::to_string(suppressed_)).append(" times before)");
+    suppressed_ = 0;
     to.write(level, text);
   }
 
  private:
   duration interval_;
   time_point next_ = time_point::min();
-  std::uint64_t left_out_ = 0;
+  std::uint64_t suppressed_ = 0;
 };
 
 }  // namespace coracle

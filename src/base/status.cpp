@@ -40,9 +40,9 @@ std::string status::to_string() const {
   return out;
 }
 
-void base::throw_failed_result(const status& why) {
+void base::throw_failed_result(const status& reason) {
   const std::string text =
-      "dereferenced a failed result: check it first, or use value(); its status is " + why.to_string();
+      "dereferenced a failed result: check it first, or use value(); its status is " + reason.to_string();
   throw_usage_error(text.c_str());
 }
 

@@ -17,7 +17,7 @@ inline constexpr double pause_jitter = 0.2;
 inline constexpr duration connect_timeout = std::chrono::seconds(20);
 // A connection that stays up for this long shows that the server is healthy, whatever the pauses have grown
 // to.
-inline constexpr duration settled_time = std::chrono::seconds(10);
+inline constexpr duration stable_time = std::chrono::seconds(10);
 
 class backoff {
  public:
@@ -30,12 +30,12 @@ class backoff {
     return pause;
   }
   // An established connection was lost after `up`. Returns the pause before the next attempt, counted as in
-  // next(); with 0 the next attempt may begin at once. A connection that was up for settled_time, or for
+  // next(); with 0 the next attempt may begin at once. A connection that was up for stable_time, or for
   // longer than the pause, resets the backoff. The first shorter one since then has no pause, so that a
   // server that restarts shortly after a client has connected is reached again at once.
   duration lost(duration up, std::uint64_t random) noexcept {
-    if (up < settled_time) {
-      if (!std::exchange(forgave_, true)) return {};
+    if (up < stable_time) {
+      if (!std::exchange(first_loss_ignored_, true)) return {};
       if (const duration pause = next(random); up < pause) return pause;
     }
     reset();
@@ -48,7 +48,7 @@ class backoff {
     return duration(static_cast<duration::rep>(static_cast<double>(d.count()) * by));
   }
   duration current_ = first_pause;
-  bool forgave_ = false;
+  bool first_loss_ignored_ = false;
 };
 
 }  // namespace coracle::client

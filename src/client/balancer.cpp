@@ -30,12 +30,12 @@ std::optional<std::string_view> pick_info::metadata(std::string_view key) const 
 
 namespace {
 
-std::unique_ptr<pick_policy> make_policy(const balancing& how, std::uint64_t seed) {
-  switch (how.how()) {
-    case balancing::kind::least_request: return make_least_request(seed, how.choices());
+std::unique_ptr<pick_policy> make_policy(const balancing& policy, std::uint64_t seed) {
+  switch (policy.type()) {
+    case balancing::kind::least_request: return make_least_request(seed, policy.choices());
     case balancing::kind::weighted: return make_weighted(seed);
-    case balancing::kind::by_user: {
-      std::unique_ptr<pick_policy> made = how.maker()(seed);
+    case balancing::kind::custom: {
+      std::unique_ptr<pick_policy> made = policy.maker()(seed);
       CORACLE_ASSERT(made, "the factory of balancing::by() returned no policy");
       return made;
     }
@@ -45,11 +45,12 @@ std::unique_ptr<pick_policy> make_policy(const balancing& how, std::uint64_t see
 
 }  // namespace
 
-std::unique_ptr<balancer> make_balancer(const balancing& how, balancer_host& host) {
-  switch (how.how()) {
+std::unique_ptr<balancer> make_balancer(const balancing& policy, balancer_host& host) {
+  switch (policy.type()) {
     case balancing::kind::pick_first: return std::make_unique<pick_first>(host, false);
     case balancing::kind::shuffled_pick_first: return std::make_unique<pick_first>(host, true);
-    default: return std::make_unique<spread_balancer>(host, make_policy(how, host.home().io().random()));
+    default:
+      return std::make_unique<spread_balancer>(host, make_policy(policy, host.owner_loop().io().random()));
   }
 }
 

@@ -26,14 +26,14 @@ class balancer_host {
   virtual void drop_subchannel(subchannel& s) noexcept = 0;
   // Publishes the state of the balancer, and repeats the picks of calls that wait. Must be the last statement
   // of the balancer's function, because it may call any function of the balancer, and calls may begin.
-  virtual void publish(connectivity c, const status& why) noexcept = 0;
+  virtual void publish(connectivity c, const status& reason) noexcept = 0;
   void publish(connectivity c) noexcept { publish(c, {}); }
   // The service to check the health of, for balancers that choose between servers (gRFC A17); nothing
   // disables the checks.
   [[nodiscard]] virtual const std::optional<std::string>& health_service() const noexcept = 0;
   // Requests a resolution, because the endpoints may be stale.
   virtual void resolve_again() noexcept = 0;
-  [[nodiscard]] virtual loop& home() const noexcept = 0;
+  [[nodiscard]] virtual loop& owner_loop() const noexcept = 0;
 
  protected:
   ~balancer_host() = default;
@@ -65,7 +65,7 @@ class balancer {
   balancer_host& host_;
 };
 
-// `how` must outlive the call.
-std::unique_ptr<balancer> make_balancer(const balancing& how, balancer_host& host);
+// `outcome` must outlive the call.
+std::unique_ptr<balancer> make_balancer(const balancing& policy, balancer_host& host);
 
 }  // namespace coracle::client

@@ -23,7 +23,7 @@ struct call_terms {
   call_options options;           // the caller's, and what the method's configuration adds
   time_point deadline = never;    // of all attempts, including queueing and pauses
   metadata propagated;            // from the call whose handler makes this one
-  loop* home = nullptr;           // the owner loop of the call
+  loop* owner_loop = nullptr;           // the owner loop of the call
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready().value_or(false); }
 };
@@ -73,7 +73,7 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   // attempt may have been destroyed.
   virtual void configured(const method_config*, std::string_view) noexcept {}
   // Reports that the attempt gets no stream. As after attach(), the attempt may have been destroyed.
-  virtual void fail(const status& why, refusal how) noexcept = 0;
+  virtual void fail(const status& reason, refusal refused) noexcept = 0;
 
  protected:
   ~call_attempt() = default;

@@ -26,7 +26,7 @@ struct call_counts {
   std::uint64_t failed = 0;
   time_point last_started{};
   // Posted, and set to null, when no call is in progress any more; null while the channel is open.
-  coro::work* when_none = nullptr;
+  coro::runnable* when_none = nullptr;
   // The calls that neither wait in the shard nor have an exchange: they wait for credentials, or have a retry
   // or hedging policy and are not committed to an attempt.
   base::intrusive_list<call_attempt> between;
@@ -43,7 +43,7 @@ struct call_setup {
   const method_config* config = nullptr;
   // True if a null config may mean that the resolver has no result yet: call_channel::wait_for_config()
   // decides.
-  bool config_may_come = false;
+  bool may_get_config = false;
   // True if the channel does not take the call: call_channel::refusal() tells why. `counts` is null then.
   bool refused = false;
   // The observer of the call and its attempts; null if there is none. Belongs to the channel.

@@ -44,17 +44,17 @@ std::shared_ptr<call_channel> to_connector(runtime& on, std::shared_ptr<transpor
 class no_channel final : public call_channel {
  public:
   constexpr no_channel() noexcept = default;
-  void begin(client::call_attempt& a) noexcept override { a.fail(why(), client::refusal::final); }
-  loop& blocking_home() override { return runtime_internal::background_runtime().at(0); }
+  void begin(client::call_attempt& a) noexcept override { a.fail(reason(), client::refusal::final); }
+  loop& blocking_loop() override { return runtime_internal::background_runtime().at(0); }
   void set_up(client::call_setup& setup, std::string_view, loop&) noexcept override { setup.refused = true; }
-  status refusal(loop&) noexcept override { return why(); }
+  status refusal(loop&) noexcept override { return reason(); }
 
  private:
-  static status why() noexcept {
+  static status reason() noexcept {
     return status::unavailable("the call was made without a channel: its handle was moved from or never set");
   }
 };
-constinit no_channel nowhere;
+constinit no_channel without_channel;
 
 // A handle with interceptors. The calls refer to this object, and to the channel's for all else.
 class intercepted_channel final : public call_channel,
@@ -67,7 +67,7 @@ class intercepted_channel final : public call_channel,
     chain_.insert(chain_.end(), behind.begin(), behind.end());
   }
   void begin(client::call_attempt& a) noexcept override { inner_->begin(a); }
-  loop& blocking_home() override { return inner_->blocking_home(); }
+  loop& blocking_loop() override { return inner_->blocking_loop(); }
   void set_up(client::call_setup& setup, std::string_view method, loop& here) noexcept override {
     inner_->set_up(setup, method, here);
   }
@@ -83,17 +83,17 @@ class intercepted_channel final : public call_channel,
   std::vector<std::shared_ptr<client_interceptor>> chain_;
 };
 
-task<bool> wait_in_vain(connectivity from, duration at_most) {
+task<bool> wait_without_channel(connectivity from, duration at_most) {
   if (from != connectivity::shutdown) co_return true;
   co_await sleep_until(deadline_after(coro::this_executor().now(), at_most));
   co_return false;
 }
 
-task<> nothing_to_wait_for() { co_return; }
+task<> no_wait() { co_return; }
 
 }  // namespace
 
-channel::channel() noexcept : by_(std::shared_ptr<call_channel>(), &nowhere) {}
+channel::channel() noexcept : by_(std::shared_ptr<call_channel>(), &without_channel) {}
 
 channel::channel(std::string_view target, channel_credentials credentials)
     : channel(target, std::move(credentials), channel_options()) {}
@@ -137,7 +137,7 @@ void channel::close() noexcept {
 
 task<> channel::shutdown() {
   auto state = by_->state();
-  return state ? client::shut_down(std::move(state)) : nothing_to_wait_for();
+  return state ? client::shut_down(std::move(state)) : no_wait();
 }
 
 runtime& channel::owner() const {
@@ -157,7 +157,8 @@ void channel::connect() {
 
 task<bool> channel::wait_for_state_change(connectivity from, duration at_most) {
   auto state = by_->state();
-  return state ? client::wait_for_change(std::move(state), from, at_most) : wait_in_vain(from, at_most);
+  return state ? client::wait_for_change(std::move(state), from, at_most)
+               : wait_without_channel(from, at_most);
 }
 
 }  // namespace coracle

@@ -12,31 +12,31 @@ channel channel_pool::get(std::string_view target, const channel_credentials& cr
 
 // Channels are made and destroyed outside the lock, because resolvers and their makers are the user's code,
 // and may use the pool. If two threads make the same channel at the same time, one of them gets the other's.
-channel channel_pool::get(entry wanted) {
+channel channel_pool::get(entry request) {
   drop_unused();
-  if (auto made = find_or_add(wanted)) return *std::move(made);
-  wanted.made.emplace(on_, wanted.target, wanted.credentials, wanted.options);
-  return *find_or_add(wanted);
+  if (auto made = find_or_add(request)) return *std::move(made);
+  request.made.emplace(on_, request.target, request.credentials, request.options);
+  return *find_or_add(request);
 }
 
-// Returns nothing if there is none and `wanted` has none to add.
-std::optional<channel> channel_pool::find_or_add(const entry& wanted) {
+// Returns nothing if there is none and `request` has none to add.
+std::optional<channel> channel_pool::find_or_add(const entry& request) {
   const std::lock_guard lock(mutex_);
   const auto same = [&](const entry& e) {
-    return e.target == wanted.target && e.options == wanted.options && e.proves_as(wanted) &&
+    return e.target == request.target && e.options == request.options && e.has_same_credentials(request) &&
            e.made->state() != connectivity::shutdown;
   };
   auto found = std::find_if(entries_.begin(), entries_.end(), same);
   if (found == entries_.end()) {
-    if (!wanted.made) return {};
-    found = entries_.insert(found, wanted);
+    if (!request.made) return {};
+    found = entries_.insert(found, request);
   }
   found->given = on_.now();
   return found->made;
 }
 
 // Two threads that built equal options at the same time have two equivalent security objects.
-bool channel_pool::entry::proves_as(const entry& other) const {
+bool channel_pool::entry::has_same_credentials(const entry& other) const {
   if (credentials.security() == other.credentials.security())
     return credentials.failure() == other.credentials.failure();
   return credentials.secure() && other.credentials.secure() && from.equals(other.from);

@@ -1,7 +1,7 @@
 #include "client/channel_state.hpp"
 
-#include "client/channel_home.hpp"
-#include "client/client_head.hpp"
+#include "client/channel_resolver.hpp"
+#include "client/client_headers.hpp"
 #include "client/service_config_data.hpp"
 #include "client/shard.hpp"
 #include "coracle/base/impl/assert.hpp"
@@ -31,19 +31,20 @@ destination checked(destination to, const channel_credentials& credentials) {
   return to;
 }
 
-connecting connecting_for(runtime& on, const destination& to, std::shared_ptr<dialer> by,
-                          channel_credentials credentials, const channel_options& o) {
-  connecting how;
-  how.registry = rpc::channel_registry::of(on);
-  how.credentials = std::move(credentials);
-  how.in_process = to.in_process;
-  how.proof = o.calls().credentials();
-  how.authority = to.authority;
-  how.by = std::move(by);
-  how.name = to.name;
-  how.connection.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), o.keepalive_without_calls()};
-  how.connection.http2.own_open_streams = o.streams_per_connection();
-  return how;
+connect_params connect_params_for(runtime& on, const destination& to, std::shared_ptr<dialer> by,
+                                  channel_credentials credentials, const channel_options& o) {
+  connect_params params;
+  params.registry = rpc::channel_registry::of(on);
+  params.credentials = std::move(credentials);
+  params.in_process = to.in_process;
+  params.health_credentials = o.calls().credentials();
+  params.authority = to.authority;
+  params.by = std::move(by);
+  params.name = to.name;
+  params.connection.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(),
+                                       o.keepalive_without_calls()};
+  params.connection.http2.own_open_streams = o.streams_per_connection();
+  return params;
 }
 
 std::shared_ptr<const method_configs> methods_of(const service_config& c, const method_configs* before,
@@ -61,7 +62,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       user_agent(options.user_agent().empty() ? std::string()
                                               : options.user_agent() + " " + library_user_agent()),
       target{security::scheme_of(credentials), to.authority, this, user_agent},
-      how(connecting_for(on, to, std::move(by), std::move(credentials), options)),
+      params(connect_params_for(on, to, std::move(by), std::move(credentials), options)),
       own_methods(methods_of(options.service_config(), nullptr, options.retries())),
       open_on_(&on),
       call_defaults_(options.calls() == call_options() ? nullptr : &options.calls()),
@@ -69,8 +70,8 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       runtime_(on),
       shards_(on.size(), nullptr),
       counts_(on.size()),
-      id_(how.registry->next_id()),
-      doors_(on.size()),
+      id_(params.registry->next_id()),
+      shard_handles_(on.size()),
       states_(on.size(), connectivity::idle),
       trace_(on.at(0).wall_now()) {
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
@@ -78,11 +79,11 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
     CORACLE_REQUIRE(i, "channel_options::interceptors() has a null pointer");
 }
 
-channel_state::~channel_state() { how.registry->remove(id_); }
+channel_state::~channel_state() { params.registry->remove(id_); }
 
 std::shared_ptr<call_channel> channel_state::open(std::shared_ptr<channel_state> made) {
   channel_state& opened = *made;
-  opened.how.registry->add(opened.id_, made);
+  opened.params.registry->add(opened.id_, made);
   std::shared_ptr<call_channel> handle(&opened, [held = std::move(made)](call_channel*) mutable noexcept {
     std::exchange(held, nullptr)->retire();
   });
@@ -90,10 +91,10 @@ std::shared_ptr<call_channel> channel_state::open(std::shared_ptr<channel_state>
   return handle;
 }
 
-// --- shards and the channel_home
+// --- shards and the channel_resolver
 
 void channel_state::begin(call_attempt& a) noexcept {
-  loop& current = *a.terms().home;
+  loop& current = *a.terms().owner_loop;
   if (shard* s = shards_[current.index()]) [[likely]]
     return s->begin(a);
   a.fail(end_reason(), refusal::final);
@@ -102,13 +103,13 @@ void channel_state::begin(call_attempt& a) noexcept {
 void channel_state::set_up(call_setup& setup, std::string_view method, loop& current) noexcept {
   setup.observer = observer_;
   const bool open = &current.owner() == open_on_.load(std::memory_order_relaxed);
-  const shard* const s = open ? here(current) : nullptr;
+  const shard* const s = open ? shard_on(current) : nullptr;
   if (!s) [[unlikely]] {
     setup.refused = true;
     return;
   }
   setup.secure_authority = secure_authority();
-  setup.config_may_come = to.by != nullptr;
+  setup.may_get_config = to.by != nullptr;
   setup.counts = &counts_[current.index()];
   setup.config = s->config_for(method);
 }
@@ -131,11 +132,11 @@ status channel_state::end_reason() const {
 }
 
 bool channel_state::wait_for_config(call_attempt& a) noexcept {
-  shard* const s = shards_[a.terms().home->index()];
+  shard* const s = shards_[a.terms().owner_loop->index()];
   return s && s->wait_for_config(a);
 }
 
-loop& channel_state::blocking_home() {
+loop& channel_state::blocking_loop() {
   {
     const std::lock_guard lock(mutex_);
     if (!ended_) return runtime_.at(0);
@@ -149,29 +150,29 @@ runtime& channel_state::owner() const {
   return runtime_;
 }
 
-shard* channel_state::here(loop& current) {
+shard* channel_state::shard_on(loop& current) {
   shard* const mine = shards_[current.index()];
   return mine ? mine : make_shard(current);
 }
 
 shard* channel_state::make_shard(loop& current) {
   shard*& mine = shards_[current.index()];
-  channel_home* home = nullptr;
+  channel_resolver* made_first = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (refuses() || runtime_.stopping()) return nullptr;
     auto made = std::make_unique<shard>(shared_from_this(), current, counts_[current.index()], latest_);
     mine = made.get();
     ++shards_alive_;
-    doors_[current.index()] = runtime_internal::resident::settle(current, std::move(made));
-    if (to.by && !home_door_) {
-      auto made_home = std::make_unique<channel_home>(shared_from_this(), current);
-      home = home_ = made_home.get();
-      home_alive_ = true;
-      home_door_ = runtime_internal::resident::settle(current, std::move(made_home));
+    shard_handles_[current.index()] = runtime_internal::loop_service::start(current, std::move(made));
+    if (to.by && !resolver_handle_) {
+      auto made_resolver = std::make_unique<channel_resolver>(shared_from_this(), current);
+      made_first = resolver_ = made_resolver.get();
+      resolver_alive_ = true;
+      resolver_handle_ = runtime_internal::loop_service::start(current, std::move(made_resolver));
     }
   }
-  if (home) home->start();  // it may publish at once
+  if (made_first) made_first->start();  // it may publish at once
   return mine;
 }
 
@@ -181,68 +182,68 @@ void channel_state::forget(loop& where) noexcept {
 }
 
 // If a stopped runtime continues, the next shard makes a new one.
-void channel_state::forget_home() noexcept {
-  home_ = nullptr;
+void channel_state::forget_resolver() noexcept {
+  resolver_ = nullptr;
   const std::lock_guard lock(mutex_);
-  home_door_.reset();
+  resolver_handle_.reset();
 }
 
-void channel_state::home_left() noexcept {
+void channel_state::resolver_ended() noexcept {
   const std::lock_guard lock(mutex_);
-  home_alive_ = false;
-  tell_waiting();
+  resolver_alive_ = false;
+  notify_waiting();
 }
 
-void channel_state::shard_left() noexcept {
+void channel_state::shard_ended() noexcept {
   const std::lock_guard lock(mutex_);
-  if (--shards_alive_ == 0 && retiring_) last_left();
-  tell_waiting();
+  if (--shards_alive_ == 0 && retiring_) on_last_shard_ended();
+  notify_waiting();
 }
 
-bool channel_state::all_left() const noexcept {
+bool channel_state::all_ended() const noexcept {
   const std::lock_guard lock(mutex_);
-  return shards_alive_ == 0 && !home_alive_;
+  return shards_alive_ == 0 && !resolver_alive_;
 }
 
 void channel_state::close() noexcept {
-  how.registry->hide(id_);
+  params.registry->hide(id_);
   const std::lock_guard lock(mutex_);
   open_on_.store(nullptr, std::memory_order_relaxed);
   closed_ = retiring_ = true;
-  for (const auto& door : doors_)
-    if (door) door->ask_to_leave();
-  if (home_door_) home_door_->ask_to_leave();
+  for (const auto& shard_handle : shard_handles_)
+    if (shard_handle) shard_handle->request_shutdown();
+  if (resolver_handle_) resolver_handle_->request_shutdown();
   set_state(connectivity::shutdown);
 }
 
 void channel_state::begin_shutdown() noexcept {
   const std::lock_guard lock(mutex_);
   shutting_down_ = true;
-  ask_to_retire();
+  request_retirement();
   set_state(connectivity::shutdown);
 }
 
 void channel_state::retire() noexcept {
   const std::lock_guard lock(mutex_);
-  ask_to_retire();
+  request_retirement();
 }
 
-// The home stays as long as calls may wait for what it finds.
-void channel_state::ask_to_retire() noexcept {
+// The resolver stays as long as calls may wait for its result.
+void channel_state::request_retirement() noexcept {
   open_on_.store(nullptr, std::memory_order_relaxed);
   retiring_ = true;
-  for (const auto& door : doors_)
-    if (door) door->ask_to_retire();
-  if (shards_alive_ == 0) last_left();
+  for (const auto& shard_handle : shard_handles_)
+    if (shard_handle) shard_handle->request_retirement();
+  if (shards_alive_ == 0) on_last_shard_ended();
 }
 
-void channel_state::last_left() noexcept {
-  if (home_door_) home_door_->ask_to_leave();
+void channel_state::on_last_shard_ended() noexcept {
+  if (resolver_handle_) resolver_handle_->request_shutdown();
   set_state(connectivity::shutdown);
 }
 
 void channel_state::runtime_ended() noexcept {
-  how.registry->hide(id_);
+  params.registry->hide(id_);
   const std::lock_guard lock(mutex_);
   open_on_.store(nullptr, std::memory_order_relaxed);
   ended_ = true;
@@ -252,13 +253,13 @@ void channel_state::runtime_ended() noexcept {
 void channel_state::connect() {
   loop* const current = loop::current();
   if (current && &current->owner() == open_on_.load(std::memory_order_relaxed)) {
-    if (shard* s = here(*current)) s->wake();
+    if (shard* s = shard_on(*current)) s->exit_idle();
     return;
   }
   const std::lock_guard lock(mutex_);
   if (refuses()) return;
   coro::post_function(runtime_.at(0), [self = shared_from_this()] {
-    if (shard* s = self->here(*loop::current())) s->wake();
+    if (shard* s = self->shard_on(*loop::current())) s->exit_idle();
   });
 }
 
@@ -275,21 +276,21 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   made->servers = found.endpoints();
   if (made->servers.size() > resolution::endpoints_max)
     made->servers.erase(made->servers.begin() + resolution::endpoints_max, made->servers.end());
-  if (made->servers.empty()) made->why = status::unavailable("the resolver returned no servers");
+  if (made->servers.empty()) made->outcome = status::unavailable("the resolver returned no servers");
   made->config = options.service_config();
   if (!found.service_config().empty()) {
     auto parsed = service_config::parse(found.service_config());
     // gRFC A21: an earlier valid config stays in effect; without one all calls fail.
     if (parsed) made->config = *std::move(parsed);
     else runtime_.log().write(log_level::warning, to.name + ": " + parsed.status().to_string());
-    if (!parsed && before && before->why.ok()) made->config = before->config;
-    else if (!parsed) made->why = status::unavailable(parsed.status().message());
+    if (!parsed && before && before->outcome.ok()) made->config = before->config;
+    else if (!parsed) made->outcome = status::unavailable(parsed.status().message());
   }
   const method_configs* const tokens = before && before->methods ? before->methods.get() : own_methods.get();
   const bool same = before ? before->config == made->config : made->config == options.service_config();
   if (!same) made->methods = methods_of(made->config, tokens, options.retries());
   else made->methods = before ? before->methods : own_methods;
-  made->how = made->config.data().balance.value_or(options.balance());
+  made->balancing_policy = made->config.data().balance.value_or(options.balance());
   made->connections_max =
       std::min(made->config.data().connections_max.value_or(options.connections_per_server()),
                channel_options::connections_limit);
@@ -298,31 +299,31 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
 
 void channel_state::publish(resolution found) {
   if (found.endpoints().size() > resolution::endpoints_max)
-    runtime_.log().write(log_level::warning, to.name + ": the resolver returned " +
-                                              std::to_string(found.endpoints().size()) + " servers, limit " +
-                                              std::to_string(resolution::endpoints_max) +
-                                              ": the rest is ignored");
+    runtime_.log().write(log_level::warning,
+                         to.name + ": the resolver returned " + std::to_string(found.endpoints().size()) +
+                             " servers, limit " + std::to_string(resolution::endpoints_max) +
+                             ": the rest is ignored");
   const std::lock_guard lock(mutex_);
   auto made = snapshot_of(found, latest_.get());
   // A result without servers does not replace an earlier one that has some.
-  if (!made->why.ok() && latest_ && latest_->why.ok()) return;
+  if (!made->outcome.ok() && latest_ && latest_->outcome.ok()) return;
   latest_ = std::move(made);
-  tell_shards();
+  update_shards();
 }
 
-void channel_state::publish_failure(const status& why) {
+void channel_state::publish_failure(const status& reason) {
   const std::lock_guard lock(mutex_);
-  if (latest_ && latest_->why.ok()) return;
+  if (latest_ && latest_->outcome.ok()) return;
   auto made = std::make_shared<snapshot>();
-  made->why = why;
+  made->outcome = reason;
   latest_ = std::move(made);
-  tell_shards();
+  update_shards();
 }
 
-void channel_state::tell_shards() {
-  for (std::size_t i = 0; i < doors_.size(); ++i) {
-    if (!doors_[i]) continue;
-    doors_[i]->run_there([self = shared_from_this(), i] {
+void channel_state::update_shards() {
+  for (std::size_t i = 0; i < shard_handles_.size(); ++i) {
+    if (!shard_handles_[i]) continue;
+    shard_handles_[i]->run_on_loop([self = shared_from_this(), i] {
       if (shard* s = self->shards_[i]) s->update();
     });
   }
@@ -331,9 +332,9 @@ void channel_state::tell_shards() {
 void channel_state::resolve_again() noexcept {
   if (!to.by) return;
   const std::lock_guard lock(mutex_);
-  if (!home_door_) return;
-  home_door_->run_there([self = shared_from_this()] {
-    if (self->home_) self->home_->want();
+  if (!resolver_handle_) return;
+  resolver_handle_->run_on_loop([self = shared_from_this()] {
+    if (self->resolver_) self->resolver_->request_resolution();
   });
 }
 
@@ -355,11 +356,11 @@ void channel_state::report(loop& where, connectivity c) noexcept {
 
 bool channel_state::set_state(connectivity c) noexcept {
   if (state_.exchange(c, std::memory_order_acq_rel) == c) return false;
-  tell_waiting();
+  notify_waiting();
   return true;
 }
 
-void channel_state::tell_waiting() noexcept {
+void channel_state::notify_waiting() noexcept {
   waiting_.for_each([](change_wait& w) { w.changed_.set(); });
 }
 
@@ -382,8 +383,8 @@ task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from,
     const duration left = end - coro::this_executor().now();
     if (left <= duration::zero()) co_return false;
     task<> change = mine.changed();
-    const status told = co_await with_timeout(left, std::move(change));
-    if (!told.ok()) co_return of->current() != from;
+    const status change_observed = co_await with_timeout(left, std::move(change));
+    if (!change_observed.ok()) co_return of->current() != from;
     mine.reset();
   }
   co_return true;
@@ -392,7 +393,7 @@ task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from,
 task<> shut_down(std::shared_ptr<channel_state> of) {
   of->begin_shutdown();
   change_wait mine(of);
-  while (!of->all_left()) {
+  while (!of->all_ended()) {
     co_await mine.changed();
     mine.reset();
   }
@@ -405,7 +406,7 @@ namespace {
 // Shared by the loops; the last one notifies the waiting loop.
 struct gathering {
   std::atomic<std::size_t> left;
-  coro::executor& home;
+  coro::executor& owner_loop;
   std::vector<rpc::channel_snapshot> parts;
   event<> done{};
 };
@@ -418,34 +419,34 @@ void add(rpc::channel_snapshot& to, rpc::channel_snapshot& part) {
   std::move(part.subchannels.begin(), part.subchannels.end(), std::back_inserter(to.subchannels));
 }
 
-void count(rpc::channel_snapshot& to, const call_counts& from, loop& home) {
+void count(rpc::channel_snapshot& to, const call_counts& from, loop& owner_loop) {
   to.calls_started = from.started;
   to.calls_succeeded = from.succeeded;
   to.calls_failed = from.failed;
-  to.last_call_started = rpc::on_the_wall(home, from.last_started);
+  to.last_call_started = rpc::to_wall_time(owner_loop, from.last_started);
 }
 
 }  // namespace
 
-void channel_state::note(loop& where, std::string_view what, std::uint64_t subchannel) noexcept {
+void channel_state::record_event(loop& where, std::string_view text, std::uint64_t subchannel) noexcept {
   const std::lock_guard lock(mutex_);
-  trace_.add(where.wall_now(), what, rpc::traced_event::severity::info, subchannel);
+  trace_.add(where.wall_now(), text, rpc::traced_event::severity::info, subchannel);
 }
 
-task<rpc::channel_snapshot> channel_state::figures() {
+task<rpc::channel_snapshot> channel_state::stats() {
   const std::shared_ptr<channel_state> alive = shared_from_this();
-  std::vector<std::shared_ptr<runtime_internal::residence>> doors;
+  std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> shard_handles;
   {
     const std::lock_guard lock(mutex_);
-    doors = doors_;
+    shard_handles = shard_handles_;
   }
-  const std::size_t n = doors.size();
+  const std::size_t n = shard_handles.size();
   auto all = std::make_shared<gathering>(n, coro::this_executor(), std::vector<rpc::channel_snapshot>(n));
   for (std::size_t i = 0; i < n; ++i) {
-    const bool there = doors[i] && doors[i]->run_there([alive, i, all] {
+    const bool there = shard_handles[i] && shard_handles[i]->run_on_loop([alive, i, all] {
       count(all->parts[i], alive->counts_[i], *loop::current());
       if (const shard* s = alive->shards_[i]) s->add_to(all->parts[i]);
-      if (all->left.fetch_sub(1) == 1) coro::post_function(all->home, [all] { all->done.set(); });
+      if (all->left.fetch_sub(1) == 1) coro::post_function(all->owner_loop, [all] { all->done.set(); });
     });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();
   }

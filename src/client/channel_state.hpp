@@ -1,9 +1,10 @@
-// channel_state: what the shards of a channel share; connects the channel, its channel_home and its shards.
+// channel_state: what the shards of a channel share; connects the channel, its channel_resolver and its
+// shards.
 #pragma once
 
 #include "client/call_attempt.hpp"
 #include "client/call_setup.hpp"
-#include "client/channel_home.hpp"
+#include "client/channel_resolver.hpp"
 #include "client/destination.hpp"
 #include "client/method_config.hpp"
 #include "client/subchannel.hpp"
@@ -16,7 +17,7 @@
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "rpc/channel_registry.hpp"
-#include "runtime/resident.hpp"
+#include "runtime/loop_service.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -30,13 +31,13 @@
 namespace coracle::client {
 
 class change_wait;
-class channel_home;
+class channel_resolver;
 class shard;
 
-// The implementation of a channel. Kept alive by the handles together (open()), by its home and by each
+// The implementation of a channel. Kept alive by the handles together (open()), by its resolver and by each
 // shard, and with the shards by the calls in progress: see call_counts.
 class channel_state final : public call_channel,
-                            public rpc::shown_channel,
+                            public rpc::channelz_entry,
                             public std::enable_shared_from_this<channel_state> {
  public:
   channel_state(runtime& on, destination where, std::shared_ptr<dialer> by, channel_credentials credentials,
@@ -49,15 +50,15 @@ class channel_state final : public call_channel,
 
   // --- any thread
   // To be awaited on a loop of any runtime.
-  [[nodiscard]] task<rpc::channel_snapshot> figures() override;
+  [[nodiscard]] task<rpc::channel_snapshot> stats() override;
   void runtime_ended() noexcept override;
   // Ends the calls.
   void close() noexcept;
-  // Refuses new calls: the state is SHUTDOWN. The shards leave when their calls have ended.
+  // Refuses new calls: the state is SHUTDOWN. The shards end when their calls have ended.
   void begin_shutdown() noexcept;
   [[nodiscard]] connectivity current() const noexcept { return state_.load(std::memory_order_acquire); }
-  // Whether the shards and the home have left.
-  [[nodiscard]] bool all_left() const noexcept;
+  // Whether the shards and the resolver have ended.
+  [[nodiscard]] bool all_ended() const noexcept;
   // Returns the last published snapshot; null if there is none yet.
   [[nodiscard]] std::shared_ptr<const snapshot> latest() const;
   // Makes a shard leave IDLE: that of the current loop, or of loop 0 when called elsewhere.
@@ -72,7 +73,7 @@ class channel_state final : public call_channel,
   [[nodiscard]] status refusal(loop& current) noexcept override;
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept override;
   // A loop of the background runtime if the runtime has ended: the call fails there.
-  [[nodiscard]] loop& blocking_home() override;
+  [[nodiscard]] loop& blocking_loop() override;
   const call_options* defaults() noexcept override { return call_defaults_; }
   std::span<const std::shared_ptr<client_interceptor>> interceptors() noexcept override {
     return options.interceptors();
@@ -82,48 +83,48 @@ class channel_state final : public call_channel,
 
   // --- loops of the runtime
   [[nodiscard]] std::string_view secure_authority() const noexcept {
-    return how.credentials.secure() || to.in_process ? std::string_view(to.authority) : std::string_view();
+    return params.credentials.secure() || to.in_process ? std::string_view(to.authority) : std::string_view();
   }
   // Called by a shard, on its loop: it takes no more calls, has closed its connections.
   void forget(loop& where) noexcept;
-  void shard_left() noexcept;
+  void shard_ended() noexcept;
   // Why a shard ends its calls.
   [[nodiscard]] status end_reason() const;
   void report(loop& where, connectivity c) noexcept;
-  void note(loop& where, std::string_view what, std::uint64_t subchannel) noexcept;
+  void record_event(loop& where, std::string_view text, std::uint64_t subchannel) noexcept;
   void resolve_again() noexcept;
 
-  // --- called by the channel_home, on its loop
+  // --- called by the channel_resolver, on its loop
   void publish(resolution found);
-  void publish_failure(const status& why);
-  void forget_home() noexcept;
-  void home_left() noexcept;
+  void publish_failure(const status& reason);
+  void forget_resolver() noexcept;
+  void resolver_ended() noexcept;
 
   const destination to;
   const channel_options options;
   const std::string user_agent;  // empty: the library's own
   const call_target target;
-  const connecting how;
+  const connect_params params;
   const std::shared_ptr<const method_configs> own_methods;  // if the resolver provides none
 
  private:
   friend class change_wait;
   // Returns the shard of the current loop, a loop of the runtime. Makes it if there is none yet; null if the
   // channel or runtime is ending.
-  shard* here(loop& current);
+  shard* shard_on(loop& current);
   shard* make_shard(loop& current);
   // The last handle was dropped.
   void retire() noexcept;
   // Under the mutex.
-  void ask_to_retire() noexcept;
-  void last_left() noexcept;
+  void request_retirement() noexcept;
+  void on_last_shard_ended() noexcept;
   [[nodiscard]] bool refuses() const noexcept { return retiring_ || closed_ || ended_; }
-  void tell_waiting() noexcept;
+  void notify_waiting() noexcept;
   // before: the last published snapshot; may be null. Returns null, and logs a warning, if a bad service
   // config leaves `before` in effect.
   [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found,
                                                             const snapshot* before) const;
-  void tell_shards();
+  void update_shards();
   // Under the mutex. Returns false if the state was the same.
   bool set_state(connectivity c) noexcept;
 
@@ -138,18 +139,19 @@ class channel_state final : public call_channel,
   std::vector<call_counts>
       counts_;  // by loop; each entry is used only on its loop, by the shard and the calls
   const std::uint64_t id_;
-  channel_home* home_ = nullptr;  // used only on its loop
+  channel_resolver* resolver_ = nullptr;  // used only on its loop
   std::atomic<connectivity> state_{connectivity::idle};
 
   mutable std::mutex mutex_;  // guards what follows
-  std::vector<std::shared_ptr<runtime_internal::residence>> doors_;  // by loop; null: no shard yet
-  std::shared_ptr<runtime_internal::residence> home_door_;
+  // by loop; null: no shard yet
+  std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> shard_handles_;
+  std::shared_ptr<runtime_internal::loop_service_handle> resolver_handle_;
   std::vector<connectivity> states_;  // by loop
   std::shared_ptr<const snapshot> latest_;
   rpc::event_trace trace_;
   std::size_t shards_alive_ = 0;
   base::intrusive_list<change_wait> waiting_;
-  bool home_alive_ = false;
+  bool resolver_alive_ = false;
   bool shutting_down_ = false;  // begin_shutdown()
   bool retiring_ = false;  // no call begins any more
   bool closed_ = false;

@@ -1,8 +1,8 @@
 #include "client/client_call.hpp"
 
 #include "client/call_setup.hpp"
-#include "client/client_chain.hpp"
-#include "client/client_head.hpp"
+#include "client/client_headers.hpp"
+#include "client/client_interceptor_chain.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/client/client_stream.hpp"
 #include "coracle/client/unary_call.hpp"
@@ -37,14 +37,14 @@ client_call::client_call(call_channel& channel, const char* path, call_options&&
     terms_.options.inherit(*defaults);
   max_receive_bytes_ = terms_.options.max_receive_bytes();
   format_.use(terms_.options.codec());
-  format_.limit_sent(terms_.options.max_send_bytes());
+  format_.set_max_send_bytes(terms_.options.max_send_bytes());
   timer::fire = [](coro::timer& t) noexcept {
     static_cast<client_call&>(t).end(status::deadline_exceeded("the deadline passed"), false);
   };
 }
 
 client_call::~client_call() {
-  if (timer::holder) terms_.home->disarm(*this);
+  if (timer::holder) terms_.owner_loop->disarm(*this);
 }
 
 // --- called by the owner
@@ -69,14 +69,14 @@ void client_call::set_request(const rpc::codec& k, const void* request) {
 }
 
 void client_call::begin(const coro::environment& outer) noexcept {
-  settle_home();
+  bind_owner_loop();
   phase_ = phase::begun;
   or_end([&] { begin_here(outer); });
 }
 
-void client_call::settle_home() noexcept {
-  terms_.home = loop::current();
-  CORACLE_ASSERT(terms_.home,
+void client_call::bind_owner_loop() noexcept {
+  terms_.owner_loop = loop::current();
+  CORACLE_ASSERT(terms_.owner_loop,
                  "a call requires a loop of its channel's runtime: co_await it there, or use sync_wait()");
 }
 
@@ -85,9 +85,9 @@ void client_call::begin_here(const coro::environment& outer) {
   if (inherited.call)
     rpc::propagate(*static_cast<const rpc::propagated_context*>(inherited.call), terms_.options.metadata(),
                    terms_.propagated);
-  const time_point now = began_ = terms_.home->now();
+  const time_point now = began_ = terms_.owner_loop->now();
   call_setup setup;
-  channel_.set_up(setup, terms_.path, *terms_.home);
+  channel_.set_up(setup, terms_.path, *terms_.owner_loop);
   counts_ = setup.counts;
   if (counts_) {
     ++counts_->started;
@@ -96,10 +96,10 @@ void client_call::begin_here(const coro::environment& outer) {
   terms_.deadline = inherited.deadline;
   if (terms_.options.timeout())
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
-  if (const auto& c = terms_.options.compression()) format_.pack_as(*c);
-  if (setup.config) go_by(*setup.config, now);
+  if (const auto& c = terms_.options.compression()) format_.set_send_encoding(*c);
+  if (setup.config) apply_method_config(*setup.config, now);
   if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_);
-  if (!counts_ && setup.refused) return end(channel_.refusal(*terms_.home), false);
+  if (!counts_ && setup.refused) return end(channel_.refusal(*terms_.owner_loop), false);
   if (terms_.options.bad_metadata())
     return end(status::internal("a metadata key or value is not valid (see coracle/rpc/metadata.hpp)"),
                false);
@@ -110,26 +110,26 @@ void client_call::begin_here(const coro::environment& outer) {
     return end(cancelled_call(), false);
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
-  if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  if (setup.config_may_come && !setup.config && channel_.wait_for_config(*this)) return;
-  prove_caller(setup.config, setup.secure_authority);
+  if (terms_.deadline != never) terms_.owner_loop->arm(*this, terms_.deadline);
+  if (setup.may_get_config && !setup.config && channel_.wait_for_config(*this)) return;
+  attach_credentials(setup.config, setup.secure_authority);
 }
 
 void client_call::configured(const method_config* m, std::string_view secure_authority) noexcept {
-  if (m) go_by(*m, began_);
+  if (m) apply_method_config(*m, began_);
   if (!request_failure_.ok()) return end(request_failure_, false);
-  if (terms_.deadline <= terms_.home->now())
+  if (terms_.deadline <= terms_.owner_loop->now())
     return end(status::deadline_exceeded("the deadline passed"), false);
-  if (timer::holder) terms_.home->disarm(*this);
-  if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  prove_caller(m, secure_authority);
+  if (timer::holder) terms_.owner_loop->disarm(*this);
+  if (terms_.deadline != never) terms_.owner_loop->arm(*this, terms_.deadline);
+  attach_credentials(m, secure_authority);
 }
 
 void client_call::begin_stream(const coro::environment& inherited) noexcept {
   const auto around = channel_.interceptors();
   if (around.empty()) [[likely]]
     return begin(inherited);
-  settle_home();
+  bind_owner_loop();
   phase_ = phase::begun;
   chain_ =
       std::make_unique<stream_chain>(channel_, *this, terms_.path, terms_.options, std::move(seen_request_));
@@ -137,9 +137,9 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   chain_->begin(inherited, {});
 }
 
-void client_call::begin_try(const coro::environment& e, const call_options& options,
-                            const intercepted_message* request) noexcept {
-  if (phase_ == phase::ended) return chain_->try_ended();
+void client_call::begin_attempt(const coro::environment& e, const call_options& options,
+                                const intercepted_message* request) noexcept {
+  if (phase_ == phase::ended) return chain_->on_attempt_ended();
   terms_.options = options;
   if (request) {
     const rpc::message_to_send one = request->to_send();
@@ -159,21 +159,21 @@ void client_call::set_hooks(rpc::hook_list hooks) {
 
 status client_call::stream_hooks::received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) {
   intercepted_message m(c, k, into, body);
-  status how = run_hooks([&] { return rpc::pass_reply(hooks, m); });
-  return how.ok() ? m.deliver(c.max_receive_bytes()) : how;
+  status outcome = run_hooks([&] { return rpc::pass_reply(hooks, m); });
+  return outcome.ok() ? m.deliver(c.max_receive_bytes()) : outcome;
 }
 
 status client_call::stream_hooks::sent(intercepted_message& m) {
   return run_hooks([&] { return rpc::pass_request(hooks, m); });
 }
 
-void client_call::settle(const status& how) noexcept {
-  outcome_ = how;
+void client_call::finish_chain(const status& outcome) noexcept {
+  outcome_ = outcome;
   phase_ = phase::ended;
   chain_.reset();
   if (late_ == late_reply::deferred) return;  // continue_message() finishes the call
   if (outcome_.ok()) outcome_ = missing_reply();
-  conclude(true);
+  finish(true);
 }
 
 void client_call::cancel() noexcept {
@@ -187,22 +187,23 @@ void client_call::cancel_late_reply() noexcept {
   late_ = late_reply::cancelled;
   drop_deferred();
   if (outcome_.ok()) outcome_ = cancelled_call();
-  tell_observer(outcome_);
-  if (!chain_) conclude(false);
+  notify_observer(outcome_);
+  if (!chain_) finish(false);
 }
 
 // Applies the service config, where the caller sets no value or a larger one.
-void client_call::go_by(const method_config& m, time_point now) noexcept {
+void client_call::apply_method_config(const method_config& m, time_point now) noexcept {
   if (m.timeout) terms_.deadline = std::min(terms_.deadline, deadline_after(now, *m.timeout));
   if (m.wait_for_ready && !terms_.options.wait_for_ready()) terms_.options.wait_for_ready(*m.wait_for_ready);
   if (m.max_response_bytes) {
-    const bool said = terms_.options.sets_max_receive_bytes();
-    max_receive_bytes_ = said ? std::min(max_receive_bytes_, *m.max_response_bytes) : *m.max_response_bytes;
+    const bool caller_set_limit = terms_.options.sets_max_receive_bytes();
+    max_receive_bytes_ =
+        caller_set_limit ? std::min(max_receive_bytes_, *m.max_response_bytes) : *m.max_response_bytes;
   }
   if (!m.max_request_bytes) return;
-  format_.limit_sent(std::min(format_.most_sent_bytes(), *m.max_request_bytes));
-  if (request_body_ && request_body_->size() > format_.most_sent_bytes())
-    request_failure_ = rpc::too_large_to_send(request_body_->size(), format_.most_sent_bytes());
+  format_.set_max_send_bytes(std::min(format_.max_send_bytes(), *m.max_request_bytes));
+  if (request_body_ && request_body_->size() > format_.max_send_bytes())
+    request_failure_ = rpc::too_large_to_send(request_body_->size(), format_.max_send_bytes());
 }
 
 void client_call::make_attempts(const method_config* m) noexcept {
@@ -212,8 +213,8 @@ void client_call::make_attempts(const method_config* m) noexcept {
     return channel_.begin(*this);
   }
   stand_between();
-  attempts_ = std::make_unique<attempt_set>(
-      *this, terms_, m->retry ? attempt_plan(m->retry, m->throttle) : attempt_plan(m->hedging, m->throttle),
+  attempts_ = std::make_unique<retry_controller>(
+      *this, terms_, m->retry ? retry_state(m->retry, m->throttle) : retry_state(m->hedging, m->throttle),
       channel_, watched_.get());
   attempts_->begin();
 }
@@ -238,7 +239,7 @@ void client_call::expect_reply(const rpc::codec& k, void* into) noexcept {
   credit(uncredited_);
   if (!deframer_.empty() && single_reply_data({}) && phase_ == phase::ended) late_ = late_reply::deferred;
   if (phase_ == phase::ended && late_ != late_reply::deferred)
-    tell_observer(outcome_.ok() ? missing_reply() : outcome_);
+    notify_observer(outcome_.ok() ? missing_reply() : outcome_);
 }
 
 // The call had ended before its reply was requested.
@@ -248,7 +249,7 @@ void client_call::read_late_reply() noexcept {
     return;
   }
   if (outcome_.ok()) outcome_ = missing_reply();
-  tell_observer(outcome_);
+  notify_observer(outcome_);
 }
 
 bool client_call::continue_message() noexcept {
@@ -257,9 +258,9 @@ bool client_call::continue_message() noexcept {
   if (!late) return false;
   late_ = late_reply::none;
   if (outcome_.ok()) outcome_ = missing_reply();
-  tell_observer(outcome_);
+  notify_observer(outcome_);
   if (chain_) return false;  // its interceptors determine the result
-  conclude(true);
+  finish(true);
   return false;
 }
 
@@ -272,19 +273,19 @@ status client_call::missing_reply() const {
 }
 
 // Also for messages that are read after the end of the call, which then changes from OK to an error.
-void client_call::messages_broken(status why) noexcept {
+void client_call::messages_broken(status reason) noexcept {
   if (phase_ == phase::ended && outcome_.ok()) {
-    outcome_ = std::move(why);
+    outcome_ = std::move(reason);
     return;
   }
-  if (chain_) outgoing_failed(why);  // the end of the call waits for its interceptors, this write does not
-  end(std::move(why), false);
+  if (chain_) outgoing_failed(reason);  // the end of the call waits for its interceptors, this write does not
+  end(std::move(reason), false);
 }
 
 bool client_call::wait_for_end(end_operation& op) noexcept {
   if (ended()) return false;
-  CORACLE_ASSERT(!ender_, "two tasks wait for the end of one call");
-  ender_ = &op;
+  CORACLE_ASSERT(!end_waiter_, "two tasks wait for the end of one call");
+  end_waiter_ = &op;
   if (!reply_codec_) {
     // finish() on a stream that was not read to its end: drops the remaining messages.
     single_message_ = true;
@@ -296,42 +297,42 @@ bool client_call::wait_for_end(end_operation& op) noexcept {
 }
 
 void client_call::forget(end_operation& op) noexcept {
-  if (ender_ == &op) ender_ = nullptr;
+  if (end_waiter_ == &op) end_waiter_ = nullptr;
 }
 
-// Returns false if it need not wait: op.how_ has the result.
-bool client_call::wait_for_head(head_operation& op) noexcept {
-  if (!head_came_) op.how_ = outcome_;
-  if (head_came_ || ended()) return false;
-  if (head_waiter_) {
-    op.how_ = status::internal("two tasks wait for the initial metadata of one call: let one task wait");
+// Returns false if it need not wait: op.outcome_ has the result.
+bool client_call::wait_for_headers(headers_operation& op) noexcept {
+  if (!headers_received_) op.outcome_ = outcome_;
+  if (headers_received_ || ended()) return false;
+  if (headers_waiter_) {
+    op.outcome_ = status::internal("two tasks wait for the initial metadata of one call: let one task wait");
     return false;
   }
-  head_waiter_ = &op;
+  headers_waiter_ = &op;
   return true;
 }
 
-void client_call::stop_waiting_for_head(const status& how) noexcept {
-  head_operation* const op = std::exchange(head_waiter_, nullptr);
+void client_call::stop_waiting_for_headers(const status& outcome) noexcept {
+  headers_operation* const op = std::exchange(headers_waiter_, nullptr);
   if (!op) return;
-  op->how_ = how;
+  op->outcome_ = outcome;
   op->call_ = nullptr;
-  terms_.home->post(*op);  // resuming it may destroy the call
+  terms_.owner_loop->post(*op);  // resuming it may destroy the call
 }
 
 void client_call::dispose() noexcept {
-  if (begun() && !terms_.home->is_current()) {
-    work::run = [](coro::work& w) noexcept {
+  if (begun() && !terms_.owner_loop->is_current()) {
+    runnable::run = [](coro::runnable& w) noexcept {
       auto& self = static_cast<client_call&>(w);
       self.dispose();
     };
-    terms_.home->post(*this);
+    terms_.owner_loop->post(*this);
     return;
   }
   unary_ = nullptr;
   if (begun()) cancel();
-  tell_observer(outcome_);  // for a reply that the caller has not requested
-  if (chain_) chain_.release()->abandon();
+  notify_observer(outcome_);  // for a reply that the caller has not requested
+  if (chain_) chain_.release()->orphan();
   delete this;
 }
 
@@ -339,30 +340,30 @@ void client_call::dispose() noexcept {
 
 void client_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
   if (kind == transport::block_kind::informational) return;
-  protocol::grpc::response_headers head;
-  if (head.read(fields)) take_head(head, kind, end_stream);
+  protocol::grpc::response_headers headers;
+  if (headers.read(fields)) take_headers(headers, kind, end_stream);
 }
 
-void client_call::take_head(protocol::grpc::response_headers& head, transport::block_kind kind,
-                            bool end_stream) {
-  (end_stream ? trailing_ : initial_) = metadata(std::move(head.metadata));
-  if (kind == transport::block_kind::head) {
-    http_status_ = head.http_status;
+void client_call::take_headers(protocol::grpc::response_headers& headers, transport::block_kind kind,
+                               bool end_stream) {
+  (end_stream ? trailing_ : initial_) = metadata(std::move(headers.metadata));
+  if (kind == transport::block_kind::headers) {
+    http_status_ = headers.http_status;
     request_body_.reset();
-    if (watched_attempt_ && !end_stream) watched_attempt_->head_received();
+    if (watched_attempt_ && !end_stream) watched_attempt_->headers_received();
   }
-  if (end_stream) return stream_ended(head);
-  if (kind == transport::block_kind::head && (http_status_ != 200 || !head.grpc_content)) {
-    end(end_by_foreign_head(head), true);
-  } else if (!head.has_form(terms_.options.content_subtype())) {
+  if (end_stream) return stream_ended(headers);
+  if (kind == transport::block_kind::headers && (http_status_ != 200 || !headers.grpc_content)) {
+    end(status_of_non_grpc_response(headers), true);
+  } else if (!headers.has_form(terms_.options.content_subtype())) {
     end(status::internal("the content-type of the response names another codec than that of the request"),
         true);
-  } else if (head.unknown_encoding || !terms_.options.accepted_encodings().has(head.encoding)) {
+  } else if (headers.unknown_encoding || !terms_.options.accepted_encodings().has(headers.encoding)) {
     end(status::internal("the grpc-encoding of the response is not one that the client accepts"), true);
   } else {
-    format_.unpack_as(head.encoding);
-    head_came_ = true;
-    stop_waiting_for_head({});
+    format_.set_receive_encoding(headers.encoding);
+    headers_received_ = true;
+    stop_waiting_for_headers({});
   }
 }
 
@@ -404,16 +405,16 @@ bool client_call::take_single_reply(bytes_view bytes) {
       if (direct) deframer_.append(bytes);
       return false;
     }
-    status why;
+    status reason;
     if (s != state::message)
-      why = rpc::broken_message(s, direct ? bytes : deframer_.kept(), max_receive_bytes_);
-    else if (reply_read_) why = status::unimplemented("the server sent more than one reply");
-    else if (read_message(*reply_codec_, reply_, message, why) == decoded::deferred) {
+      reason = rpc::broken_message(s, direct ? bytes : deframer_.kept(), max_receive_bytes_);
+    else if (reply_read_) reason = status::unimplemented("the server sent more than one reply");
+    else if (read_message(*reply_codec_, reply_, message, reason) == decoded::deferred) {
       if (direct) deframer_.append(bytes);
       return true;
     }
-    if (!why.ok()) {
-      messages_broken(why);
+    if (!reason.ok()) {
+      messages_broken(reason);
       return false;
     }
     reply_read_ = true;
@@ -425,31 +426,31 @@ bool client_call::take_single_reply(bytes_view bytes) {
 }
 
 void client_call::stream_ended(const protocol::grpc::response_headers& last) noexcept {
-  status how = end_by_trailers(last, http_status_);
-  end(how.ok() ? missing_reply() : std::move(how), true);
+  status outcome = status_of_trailers(last, http_status_);
+  end(outcome.ok() ? missing_reply() : std::move(outcome), true);
 }
 
 void client_call::on_reset(const transport::abnormal_end& e) noexcept {
   exchange_.release();
-  if (!try_again(e)) end(end_by_reset(e), true);
+  if (!retry_transparently(e)) end(status_of_reset(e), true);
 }
 
 // --- the end
 
-void client_call::end(status why, bool inside) noexcept {
+void client_call::end(status reason, bool inside) noexcept {
   if (phase_ == phase::ended) return;
   phase_ = phase::ended;
   // The server may cancel the call because of its own deadline timer; if ours has passed, too, report that.
-  if (why.code() == status_code::cancelled && terms_.deadline != never &&
-      terms_.home->now() >= terms_.deadline)
-    why = status::deadline_exceeded("the deadline passed");
-  outcome_ = std::move(why);
+  if (reason.code() == status_code::cancelled && terms_.deadline != never &&
+      terms_.owner_loop->now() >= terms_.deadline)
+    reason = status::deadline_exceeded("the deadline passed");
+  outcome_ = std::move(reason);
   if (counts_) {
     ++(outcome_.ok() ? counts_->succeeded : counts_->failed);
     if (counts_->when_none) [[unlikely]]
-      counts_->post_if_none(*terms_.home);
+      counts_->post_if_none(*terms_.owner_loop);
   }
-  if (timer::holder) terms_.home->disarm(*this);
+  if (timer::holder) terms_.owner_loop->disarm(*this);
   on_stop_.unlink();
   fetch_.reset();
   if (attempts_) attempts_->call_ended(outcome_);
@@ -461,25 +462,25 @@ void client_call::end(status why, bool inside) noexcept {
   if (single_message_) drop_deferred();
   else leave_connection();
   end_watched_attempt();
-  if (!outcome_.ok() || !one_reply_ || reply_codec_) tell_observer(outcome_);
+  if (!outcome_.ok() || !one_reply_ || reply_codec_) notify_observer(outcome_);
   else if (watched_) watched_->keep_observer();
   list_hook::unlink();  // a call that waits for a connection stops waiting
   if (chain_) [[unlikely]]
-    return chain_->try_ended();
-  conclude(inside);
+    return chain_->on_attempt_ended();
+  finish(inside);
 }
 
-void client_call::conclude(bool inside) noexcept {
-  stop_waiting_for_head(outcome_);
+void client_call::finish(bool inside) noexcept {
+  stop_waiting_for_headers(outcome_);
   if (unary_ || !inside) {
     outgoing_failed(outcome_);
     if (outcome_.ok()) incoming_ended();
     else incoming_failed(outcome_, inside);
-    return tell_owner(inside);
+    return notify_owner(inside);
   }
   // For streams: a reader or writer that resumes here may destroy the call, so they resume through the queue.
   outgoing_failed(outcome_.ok() ? status::cancelled("the server has ended the call") : outcome_);
-  tell_owner(false);
+  notify_owner(false);
   if (outcome_.ok()) incoming_ended();
   else incoming_failed(outcome_, true);
 }
@@ -501,12 +502,12 @@ void client_call::end_watched_attempt() noexcept {
   end_watch(watched_attempt_, outcome_);
 }
 
-void client_call::tell_observer(const status& how) noexcept {
-  if (const auto ending = std::exchange(watched_, nullptr)) ending->ended(how);
+void client_call::notify_observer(const status& outcome) noexcept {
+  if (const auto ending = std::exchange(watched_, nullptr)) ending->ended(outcome);
 }
 
 // Resumes the task that waits for the end.
-void client_call::tell_owner(bool inside) noexcept {
+void client_call::notify_owner(bool inside) noexcept {
   std::coroutine_handle<> waiter;
   if (unary_ && (unary_->waiter_ || unary_->chain_)) {
     unary_->status_ = outcome_;
@@ -514,10 +515,10 @@ void client_call::tell_owner(bool inside) noexcept {
     unary_->trailing_ = std::move(trailing_);
     unary_->read_compressed_ = read_compressed();
     if (unary_->chain_) [[unlikely]]
-      return unary_->chain_->try_ended(outcome_, inside);
+      return unary_->chain_->on_attempt_ended(outcome_, inside);
     waiter = std::exchange(unary_->waiter_, {});
-  } else if (ender_) {
-    end_operation* op = std::exchange(ender_, nullptr);
+  } else if (end_waiter_) {
+    end_operation* op = std::exchange(end_waiter_, nullptr);
     op->call_ = nullptr;
     op->unlink();
     waiter = op->waiter_;
@@ -525,10 +526,10 @@ void client_call::tell_owner(bool inside) noexcept {
   if (!waiter) return;
   if (inside) return waiter.resume();
   resume_later_ = waiter;
-  work::run = [](coro::work& w) noexcept {
+  runnable::run = [](coro::runnable& w) noexcept {
     std::exchange(static_cast<client_call&>(w).resume_later_, {}).resume();
   };
-  terms_.home->post(*this);
+  terms_.owner_loop->post(*this);
 }
 
 // --- the request
@@ -538,7 +539,7 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
   exchange_ = x;
   target_ = &target;
   or_end([&] {
-    send_client_head(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
+    send_client_headers(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
     if (watched_attempt_) watched_attempt_->attached(exchange_);
     send_request();
   });
@@ -556,15 +557,15 @@ void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> wa
   exchange_.set_handler(this);
   watched_attempt_ = std::move(watch);
   watch_ = watched_attempt_.get();
-  tried_again_ = true;  // other attempts are made by the attempt_set
+  retried_transparently_ = true;  // other attempts are made by the retry_controller
 }
 
-void client_call::attempts_failed(attempt_end& last) noexcept {
+void client_call::attempts_failed(attempt_result& last) noexcept {
   trailing_ = std::move(last.trailing);
-  end(last.how, false);
+  end(last.outcome, false);
 }
 
-void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
+void client_call::fail(const status& reason, refusal) noexcept { end(reason, false); }
 
 void client_call::send_request() {
   if (request_) {
@@ -583,7 +584,7 @@ void client_call::send_request() {
 // times the memory of its bytes. The bytes are sent like the request of a server-streaming call.
 void client_call::send_single_request() {
   constexpr std::size_t small_bytes_max = 64u << 10;
-  if (!unary_->may_let_go()) {
+  if (!unary_->may_release()) {
     send_message(*request_codec_, request_, true, true);
     return;
   }
@@ -592,10 +593,10 @@ void client_call::send_single_request() {
     send_message(*request_codec_, request_, true, true, bytes);
     return;
   }
-  const status how = format_.write(*request_codec_, request_, request_body_.emplace(), bytes);
-  if (!how.ok()) return messages_broken(how);
+  const status outcome = format_.write(*request_codec_, request_, request_body_.emplace(), bytes);
+  if (!outcome.ok()) return messages_broken(outcome);
   request_ = nullptr;
-  unary_->let_go_(*unary_);
+  unary_->release_(*unary_);
   send_request_body();
 }
 
@@ -610,10 +611,11 @@ void client_call::send_request_body() {
 
 // Retries once, if nothing is lost: a single request is still available, and a stream has not been written
 // to.
-bool client_call::try_again(const transport::abnormal_end& e) noexcept {
-  if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(tried_again_, true)) return false;
+bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept {
+  if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(retried_transparently_, true))
+    return false;
   if (own_side_ == own_side::closed) own_side_ = own_side::closing;
-  end_watch(watched_attempt_, end_by_reset(e));
+  end_watch(watched_attempt_, status_of_reset(e));
   watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
   watch_ = watched_attempt_.get();
   target_->source->begin(*this);
@@ -622,7 +624,7 @@ bool client_call::try_again(const transport::abnormal_end& e) noexcept {
 
 // --- credentials
 
-void client_call::prove_caller(const method_config* m, std::string_view secure_authority) noexcept {
+void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) noexcept {
   const call_credentials& by = terms_.options.credentials();
   if (!by) return make_attempts(m);
   if (secure_authority.empty())
@@ -640,7 +642,7 @@ void client_call::prove_caller(const method_config* m, std::string_view secure_a
   credentials_request request{std::string(secure_authority), std::string(terms_.path)};
   credentials_waiter& self = *this;
   stand_between();
-  fetch_ = std::make_unique<credentials_fetch>(*terms_.home, by.source(), std::move(request), self,
+  fetch_ = std::make_unique<credentials_fetch>(*terms_.owner_loop, by.source(), std::move(request), self,
                                                m ? std::optional(*m) : std::nullopt);
 }
 
@@ -658,7 +660,7 @@ bool client_call::add_credentials(const metadata& more) noexcept {
   return true;
 }
 
-void client_call::credentials_came(const result<metadata>& got) noexcept {
+void client_call::on_credentials(const result<metadata>& got) noexcept {
   list_hook::unlink();
   const std::optional<method_config> config = std::exchange(fetch_, nullptr)->config;
   if (!got) return end(got.status(), false);
@@ -668,7 +670,7 @@ void client_call::credentials_came(const result<metadata>& got) noexcept {
 // --- the operations that the owner of a call awaits
 
 unary_operation::~unary_operation() {
-  if (chain_) chain_->abandon();
+  if (chain_) chain_->orphan();
   if (call_) call_->dispose();
 }
 
@@ -681,8 +683,9 @@ bool unary_operation::start_chain(std::coroutine_handle<> waiter,
   return true;
 }
 
-void unary_operation::try_once(const coro::environment& inherited, const call_options& options,
-                               const rpc::message_to_send& request, rpc::message_path* replies) noexcept {
+void unary_operation::start_attempt(const coro::environment& inherited, const call_options& options,
+                                    const rpc::message_to_send& request,
+                                    rpc::message_path* replies) noexcept {
   if (call_) call_->dispose();
   call_ = new client_call(channel_, path_, call_options(options));
   call_->set_unary(*this, *request.k, request.message);
@@ -726,26 +729,26 @@ bool end_operation::start(client_call& c, std::coroutine_handle<> waiter,
   return true;
 }
 
-head_operation::~head_operation() {
+headers_operation::~headers_operation() {
   if (call_) call_->forget(*this);
 }
 
-void head_operation::stopped(coro::stop_callback& self) noexcept {
-  auto& op = static_cast<head_operation&>(self);
-  if (op.call_) op.call_->stop_waiting_for_head(status::cancelled("the task was asked to stop"));
+void headers_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<headers_operation&>(self);
+  if (op.call_) op.call_->stop_waiting_for_headers(status::cancelled("the task was asked to stop"));
 }
 
-bool head_operation::start(client_call& c, std::coroutine_handle<> waiter,
-                           const coro::stop_token& stop) noexcept {
-  run = [](coro::work& w) noexcept {
-    auto& op = static_cast<head_operation&>(w);
+bool headers_operation::start(client_call& c, std::coroutine_handle<> waiter,
+                              const coro::stop_token& stop) noexcept {
+  run = [](coro::runnable& w) noexcept {
+    auto& op = static_cast<headers_operation&>(w);
     op.stop_callback::unlink();
     op.waiter_.resume();
   };
   waiter_ = waiter;
-  if (!c.wait_for_head(*this)) return false;
+  if (!c.wait_for_headers(*this)) return false;
   call_ = &c;
-  if (!stop.subscribe(*this)) c.stop_waiting_for_head(status::cancelled("the task was asked to stop"));
+  if (!stop.subscribe(*this)) c.stop_waiting_for_headers(status::cancelled("the task was asked to stop"));
   return true;
 }
 
@@ -766,7 +769,7 @@ void client_stream::cancel() { call_->cancel(); }
 const metadata& client_stream::initial_metadata() const noexcept { return call_->initial(); }
 const metadata& client_stream::trailing_metadata() const noexcept { return call_->trailing(); }
 bool client_stream::read_compressed() const noexcept { return call_->read_compressed(); }
-loop& client_stream::blocking_home() const { return blocking_home_of(*call_); }
+loop& client_stream::blocking_loop() const { return blocking_loop_of(*call_); }
 
 void ensure_begun(client_call& c, const coro::environment& inherited) noexcept {
   if (!c.begun() && !c.ended()) c.begin_stream(inherited);
@@ -775,6 +778,6 @@ rpc::call* stream_of(client_call& c) noexcept { return &c; }
 void half_close(client_call& c) noexcept { c.half_close(); }
 void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept { c.expect_reply(k, into); }
 const status& status_of(client_call& c) noexcept { return c.outcome(); }
-loop& blocking_home_of(client_call& c) { return c.begun() ? c.home() : c.channel().blocking_home(); }
+loop& blocking_loop_of(client_call& c) { return c.begun() ? c.owner_loop() : c.channel().blocking_loop(); }
 
 }  // namespace coracle::client

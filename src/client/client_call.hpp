@@ -2,13 +2,13 @@
 #pragma once
 
 #include "base/if_memory_allows.hpp"
-#include "client/attempt_end.hpp"
-#include "client/attempt_set.hpp"
+#include "client/attempt_result.hpp"
 #include "client/call_attempt.hpp"
 #include "client/call_setup.hpp"
 #include "client/client_watch.hpp"
 #include "client/credentials_fetch.hpp"
 #include "client/method_config.hpp"
+#include "client/retry_controller.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/client_stream.hpp"
 #include "coracle/client/impl/call_channel.hpp"
@@ -32,7 +32,7 @@ class client_call final : public rpc::call,
                           public coro::pooled,
                           private credentials_waiter,
                           private coro::timer,
-                          private coro::work {
+                          private coro::runnable {
  public:
   client_call(call_channel& channel, const char* path, call_options&& options);
   ~client_call();
@@ -48,7 +48,7 @@ class client_call final : public rpc::call,
   void begin(const coro::environment& inherited) noexcept;
   // For a stream: as begin(), with the interceptors around the call.
   void begin_stream(const coro::environment& inherited) noexcept;
-  [[nodiscard]] bool begun() const noexcept { return terms_.home != nullptr; }
+  [[nodiscard]] bool begun() const noexcept { return terms_.owner_loop != nullptr; }
   [[gnu::noinline]] void half_close() noexcept;
   void expect_reply(const rpc::codec& k, void* into) noexcept;
   [[gnu::cold, gnu::noinline]] void cancel() noexcept;
@@ -60,47 +60,47 @@ class client_call final : public rpc::call,
     return phase_ == phase::ended && !chain_ && late_ != late_reply::deferred;
   }
   [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
-  [[nodiscard]] loop& home() const noexcept { return *terms_.home; }
+  [[nodiscard]] loop& owner_loop() const noexcept { return *terms_.owner_loop; }
   [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
   [[nodiscard]] const metadata& initial() const noexcept { return initial_; }
   [[nodiscard]] const metadata& trailing() const noexcept { return trailing_; }
   bool wait_for_end(end_operation& op) noexcept;
   void forget(end_operation& op) noexcept;
-  bool wait_for_head(head_operation& op) noexcept;
-  void forget(head_operation&) noexcept { head_waiter_ = nullptr; }
-  void stop_waiting_for_head(const status& how) noexcept;
+  bool wait_for_headers(headers_operation& op) noexcept;
+  void forget(headers_operation&) noexcept { headers_waiter_ = nullptr; }
+  void stop_waiting_for_headers(const status& outcome) noexcept;
 
   // --- called by the stream_chain
-  [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e, const call_options& options,
-                                              const intercepted_message* request) noexcept;
-  // Before begin_try(): the messages of the stream pass `hooks`. Throws std::bad_alloc.
+  [[gnu::cold, gnu::noinline]] void begin_attempt(const coro::environment& e, const call_options& options,
+                                                  const intercepted_message* request) noexcept;
+  // Before begin_attempt(): the messages of the stream pass `hooks`. Throws std::bad_alloc.
   [[gnu::cold, gnu::noinline]] void set_hooks(rpc::hook_list hooks);
-  // In place of begin_try().
-  [[gnu::cold, gnu::noinline]] void cancel_try(const status& why) noexcept { end(why, false); }
+  // In place of begin_attempt().
+  [[gnu::cold, gnu::noinline]] void cancel_try(const status& reason) noexcept { end(reason, false); }
   // The interceptors have ended. Deletes them.
-  [[gnu::cold, gnu::noinline]] void settle(const status& how) noexcept;
+  [[gnu::cold, gnu::noinline]] void finish_chain(const status& outcome) noexcept;
 
-  // --- called by the attempt_set
+  // --- called by the retry_controller
   // Sends to `r` until the call is committed to an attempt.
   void record_to(rpc::request_record& r) noexcept;
   // Takes over the exchange of the attempt that the call is committed to.
   void adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept;
-  void take_first_head(protocol::grpc::response_headers& head, bool end_stream) noexcept {
-    or_end([&] { take_head(head, transport::block_kind::head, end_stream); });
+  void take_first_headers(protocol::grpc::response_headers& headers, bool end_stream) noexcept {
+    or_end([&] { take_headers(headers, transport::block_kind::headers, end_stream); });
   }
-  [[gnu::cold, gnu::noinline]] void attempts_failed(attempt_end& last) noexcept;
+  [[gnu::cold, gnu::noinline]] void attempts_failed(attempt_result& last) noexcept;
 
   // call_attempt
   [[gnu::hot, gnu::flatten]] void attach(transport::exchange x, const call_target& target) noexcept override;
   [[gnu::cold, gnu::noinline]] void configured(const method_config* m,
                                                std::string_view secure_authority) noexcept override;
-  [[gnu::cold, gnu::noinline]] void fail(const status& why, refusal how) noexcept override;
+  [[gnu::cold, gnu::noinline]] void fail(const status& reason, refusal refused) noexcept override;
 
   // transport::exchange_handler
   [[gnu::hot, gnu::flatten]] void on_headers(transport::header_source& fields, transport::block_kind kind,
                                              bool end_stream) override;
   [[gnu::hot, gnu::flatten]] void on_data(bytes_view bytes, bool end_stream) override;
-  void on_writable() noexcept override { room_again(); }
+  void on_writable() noexcept override { resume_writer(); }
   [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
@@ -133,13 +133,14 @@ class client_call final : public rpc::call,
     return phase_ == phase::ended || own_side_ != own_side::open;
   }
   void no_more_writes() noexcept override { own_side_ = own_side::closed; }
-  [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
+  [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
 
-  [[gnu::cold, gnu::noinline]] void go_by(const method_config& m, time_point now) noexcept;
+  [[gnu::cold, gnu::noinline]] void apply_method_config(const method_config& m, time_point now) noexcept;
   // Attaches credentials, if there are any, then begins the attempts.
-  [[gnu::noinline]] void prove_caller(const method_config* m, std::string_view secure_authority) noexcept;
+  [[gnu::noinline]] void attach_credentials(const method_config* m,
+                                            std::string_view secure_authority) noexcept;
   [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
-  [[gnu::cold, gnu::noinline]] void credentials_came(const result<metadata>& got) noexcept override;
+  [[gnu::cold, gnu::noinline]] void on_credentials(const result<metadata>& got) noexcept override;
   [[gnu::noinline]] void make_attempts(const method_config* m) noexcept;
   // Lets the channel end the call while the call has neither an exchange nor a place in a queue. Call
   // list_hook::unlink() when that is over.
@@ -148,12 +149,12 @@ class client_call final : public rpc::call,
   void send_single_request();
   [[gnu::cold, gnu::noinline]] void send_request_body();
   // gRFC A6, transparent retries. Returns true if another attempt has begun.
-  [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;
-  void take_head(protocol::grpc::response_headers& head, transport::block_kind kind, bool end_stream);
+  [[nodiscard]] bool retry_transparently(const transport::abnormal_end& end) noexcept;
+  void take_headers(protocol::grpc::response_headers& headers, transport::block_kind kind, bool end_stream);
   // Returns true if the reply is deferred.
   bool single_reply_data(bytes_view bytes) noexcept;
   bool take_single_reply(bytes_view bytes);
-  void settle_home() noexcept;
+  void bind_owner_loop() noexcept;
   [[gnu::hot, gnu::flatten]] void begin_here(const coro::environment& outer);
   // Runs `f`; ends the call if an allocation fails.
   template <class F>
@@ -167,16 +168,16 @@ class client_call final : public rpc::call,
   void stream_ended(const protocol::grpc::response_headers& last) noexcept;
   // inside: there is no user code on the stack, and waiters are resumed here; `this` may have been destroyed
   // afterwards.
-  [[gnu::noinline]] void end(status why, bool inside) noexcept;
+  [[gnu::noinline]] void end(status reason, bool inside) noexcept;
   // Delivers the end of the call to those who wait for it.
-  void conclude(bool inside) noexcept;
+  void finish(bool inside) noexcept;
   // Runs when the attempt has ended for the server. The observer gets no more message events afterwards, so
   // messages that have arrived but have not been read yet are reported here.
   void end_watched_attempt() noexcept;
   // Reports the result of the call to the observer, once.
-  void tell_observer(const status& how) noexcept;
+  void notify_observer(const status& outcome) noexcept;
   [[gnu::cold, gnu::noinline]] void count_kept() noexcept;
-  [[gnu::noinline]] void tell_owner(bool inside) noexcept;
+  [[gnu::noinline]] void notify_owner(bool inside) noexcept;
 
   call_channel& channel_;  // valid until the call has ended: see call_counts
   call_terms terms_;
@@ -185,7 +186,7 @@ class client_call final : public rpc::call,
   std::unique_ptr<call_watch> watched_;  // null: no observer
   std::unique_ptr<attempt_watch> watched_attempt_;
   std::unique_ptr<credentials_fetch> fetch_;  // while a credentials_source is running
-  std::unique_ptr<attempt_set> attempts_;  // null: one attempt, this
+  std::unique_ptr<retry_controller> attempts_;  // null: one attempt, this
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   std::unique_ptr<intercepted_message> seen_request_;  // until chain_ begins
   std::unique_ptr<stream_hooks> hooks_;
@@ -194,8 +195,8 @@ class client_call final : public rpc::call,
   std::coroutine_handle<> resume_later_;
 
   unary_operation* unary_ = nullptr;
-  end_operation* ender_ = nullptr;
-  head_operation* head_waiter_ = nullptr;
+  end_operation* end_waiter_ = nullptr;
+  headers_operation* headers_waiter_ = nullptr;
   const rpc::codec* request_codec_ = nullptr;
   const void* request_ = nullptr;
   std::optional<std::string> request_body_;  // of a call with one request and many replies
@@ -210,9 +211,9 @@ class client_call final : public rpc::call,
   phase phase_ = phase::made;
   own_side own_side_ = own_side::open;
   late_reply late_ = late_reply::none;
-  bool head_came_ = false;  // response headers have arrived and are valid
+  bool headers_received_ = false;  // response headers have arrived and are valid
   bool reply_read_ = false;
-  bool tried_again_ = false;
+  bool retried_transparently_ = false;
   bool one_reply_ = false;
 };
 

@@ -9,12 +9,14 @@ namespace coracle::client {
 call_watch::call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms) noexcept
     : of_channel_(o), observer_(*o), terms_(terms) {
   call_.method = terms.path;
-  call_.began = terms.home->now();
+  call_.began = terms.owner_loop->now();
   call_.deadline = terms.deadline;
   observer_.call_started(call_);
 }
 
-void call_watch::ended(const status& how) noexcept { observer_.call_ended(call_, how, terms_.home->now()); }
+void call_watch::ended(const status& outcome) noexcept {
+  observer_.call_ended(call_, outcome, terms_.owner_loop->now());
+}
 
 attempt_watch::attempt_watch(call_watch& of, attempt_kind kind, unsigned previous_attempts) noexcept
     : of_(of), attempt_(of.call_) {
@@ -27,23 +29,23 @@ attempt_watch::attempt_watch(call_watch& of, attempt_kind kind, unsigned previou
   }
   attempt_.kind = kind;
   attempt_.previous_attempts = previous_attempts;
-  attempt_.began = of.terms_.home->now();
+  attempt_.began = of.terms_.owner_loop->now();
   of.observer_.attempt_started(attempt_);
 }
 
 void attempt_watch::attached(const transport::exchange& x) noexcept {
-  attempt_.attached = of_.terms_.home->now();
+  attempt_.attached = of_.terms_.owner_loop->now();
   attempt_.peer = &x.peer_address();
   of_.observer_.attempt_attached(attempt_);
 }
 
-void attempt_watch::head_received() noexcept {
-  of_.observer_.head_received(attempt_, of_.terms_.home->now());
+void attempt_watch::headers_received() noexcept {
+  of_.observer_.headers_received(attempt_, of_.terms_.owner_loop->now());
 }
 
-void attempt_watch::ended(const status& how) noexcept {
+void attempt_watch::ended(const status& outcome) noexcept {
   attempt_.peer = nullptr;  // its connection may have been destroyed
-  of_.observer_.attempt_ended(attempt_, how, of_.terms_.home->now());
+  of_.observer_.attempt_ended(attempt_, outcome, of_.terms_.owner_loop->now());
 }
 
 void attempt_watch::message_sent(message_size m) noexcept {
@@ -63,8 +65,8 @@ std::unique_ptr<attempt_watch> watch_attempt(call_watch* of, attempt_kind kind,
   return of ? std::make_unique<attempt_watch>(*of, kind, previous_attempts) : nullptr;
 }
 
-void end_watch(std::unique_ptr<attempt_watch>& w, const status& how) noexcept {
-  if (const auto ending = std::exchange(w, nullptr)) ending->ended(how);
+void end_watch(std::unique_ptr<attempt_watch>& w, const status& outcome) noexcept {
+  if (const auto ending = std::exchange(w, nullptr)) ending->ended(outcome);
 }
 
 }  // namespace coracle::client

@@ -17,7 +17,7 @@ class call_watch final : public coro::pooled {
   // o: belongs to the channel, which lives until the call has ended.
   [[gnu::noinline]] call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms) noexcept;
   void paused(duration d) noexcept { call_.retry_delay += d; }
-  void ended(const status& how) noexcept;
+  void ended(const status& outcome) noexcept;
   // The call has ended, but its owner may still change the result: ended() follows later, perhaps after the
   // end of the channel.
   [[gnu::cold]] void keep_observer() noexcept { kept_ = of_channel_; }
@@ -28,7 +28,7 @@ class call_watch final : public coro::pooled {
   client_observer& observer_;
   std::shared_ptr<client_observer> kept_;
   const call_terms& terms_;
-  made_call call_;
+  observed_call call_;
 };
 
 // Belongs to an attempt, then to the call that is committed to it.
@@ -37,8 +37,8 @@ class attempt_watch final : public rpc::message_watch, public coro::pooled {
   [[gnu::noinline]] attempt_watch(call_watch& of, attempt_kind kind, unsigned previous_attempts) noexcept;
   [[nodiscard]] const coracle::metadata& more() const noexcept { return attempt_.more; }
   void attached(const transport::exchange& x) noexcept;
-  void head_received() noexcept;
-  void ended(const status& how) noexcept;
+  void headers_received() noexcept;
+  void ended(const status& outcome) noexcept;
 
   // rpc::message_watch
   void message_sent(message_size m) noexcept override;
@@ -46,13 +46,13 @@ class attempt_watch final : public rpc::message_watch, public coro::pooled {
 
  private:
   call_watch& of_;
-  made_attempt attempt_;
+  observed_attempt attempt_;
 };
 
 // Returns null if there is no call_watch.
 std::unique_ptr<attempt_watch> watch_attempt(call_watch* of, attempt_kind kind,
                                              unsigned previous_attempts) noexcept;
 // Reports the end, once, and deletes the watch.
-void end_watch(std::unique_ptr<attempt_watch>& w, const status& how) noexcept;
+void end_watch(std::unique_ptr<attempt_watch>& w, const status& outcome) noexcept;
 
 }  // namespace coracle::client

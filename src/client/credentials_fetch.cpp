@@ -18,8 +18,8 @@ struct credentials_fetch::state {
 namespace {
 
 // gRFC A54: a code that describes the server's resources must not come from the client itself.
-status as_outcome(const status& why) {
-  switch (why.code()) {
+status as_call_status(const status& reason) {
+  switch (reason.code()) {
     case status_code::invalid_argument:
     case status_code::not_found:
     case status_code::already_exists:
@@ -27,19 +27,19 @@ status as_outcome(const status& why) {
     case status_code::aborted:
     case status_code::out_of_range:
     case status_code::data_loss:
-      return status::internal("the source of call credentials failed: " + why.to_string());
-    default: return why;
+      return status::internal("the source of call credentials failed: " + reason.to_string());
+    default: return reason;
   }
 }
 
 }  // namespace
 
-credentials_fetch::credentials_fetch(loop& home, std::shared_ptr<credentials_source> from,
+credentials_fetch::credentials_fetch(loop& owner_loop, std::shared_ptr<credentials_source> from,
                                      credentials_request call, credentials_waiter& waiter,
                                      std::optional<method_config> c)
     : config(std::move(c)),
       state_(std::make_shared<state>(state{std::move(from), std::move(call), &waiter})) {
-  home.owner().spawn_on(home, run(state_));
+  owner_loop.owner().spawn_on(owner_loop, run(state_));
 }
 
 credentials_fetch::~credentials_fetch() {
@@ -52,23 +52,23 @@ task<> credentials_fetch::run(std::shared_ptr<state> s) {
   const coro::environment& here = co_await coro::this_environment();
   scope work(here);
   s->work = &work;
-  work.spawn(ask(s));
+  work.spawn(request_metadata(s));
   co_await work.join();
   s->work = nullptr;
 }
 
-task<> credentials_fetch::ask(std::shared_ptr<state> s) {
+task<> credentials_fetch::request_metadata(std::shared_ptr<state> s) {
   result<metadata> got = status::unauthenticated("the source of call credentials threw an exception");
   try {
     task<result<metadata>> asking = s->source->metadata_for(s->call);
     got = co_await std::move(asking);
-    if (!got) got = as_outcome(got.status());
+    if (!got) got = as_call_status(got.status());
   } catch (const coro::cancelled&) {
     got = status::cancelled("the source of call credentials was cancelled");
   } catch (...) {
     // the status is set above
   }
-  if (credentials_waiter* waiter = std::exchange(s->waiter, nullptr)) waiter->credentials_came(got);
+  if (credentials_waiter* waiter = std::exchange(s->waiter, nullptr)) waiter->on_credentials(got);
 }
 
 }  // namespace coracle::client

@@ -15,7 +15,7 @@ namespace coracle::client {
 class credentials_waiter {
  public:
   // Runs once, on the loop, from its queue.
-  virtual void credentials_came(const result<metadata>& got) noexcept = 0;
+  virtual void on_credentials(const result<metadata>& got) noexcept = 0;
 
  protected:
   ~credentials_waiter() = default;
@@ -25,7 +25,7 @@ class credentials_waiter {
 // is dropped. The task that calls the source is a root of the runtime and ends by itself.
 class credentials_fetch {
  public:
-  credentials_fetch(loop& home, std::shared_ptr<credentials_source> from, credentials_request call,
+  credentials_fetch(loop& owner_loop, std::shared_ptr<credentials_source> from, credentials_request call,
                     credentials_waiter& waiter, std::optional<method_config> config);
   credentials_fetch(const credentials_fetch&) = delete;
   credentials_fetch& operator=(const credentials_fetch&) = delete;
@@ -36,7 +36,7 @@ class credentials_fetch {
  private:
   struct state;
   static task<> run(std::shared_ptr<state> s);
-  static task<> ask(std::shared_ptr<state> s);
+  static task<> request_metadata(std::shared_ptr<state> s);
   std::shared_ptr<state> state_;
 };
 

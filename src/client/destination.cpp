@@ -15,9 +15,9 @@ namespace {
 // naming.md: the default port of dns targets.
 constexpr std::uint16_t default_port = 443;
 
-status unfit_destination(const target& t, std::string_view why_and_mend) {
+status invalid_destination(const target& t, std::string_view problem) {
   std::string message = "the target \"" + t.text();
-  message.append("\" ").append(why_and_mend);
+  message.append("\" ").append(problem);
   return status::unavailable(message);
 }
 
@@ -27,25 +27,25 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
   const auto parts = split_host_and_port(t.endpoint());
   if (!parts) {
     d.bad =
-        unfit_destination(t, "is not a valid host and port: write host:port, 127.0.0.1:port or [::1]:port");
+        invalid_destination(t, "is not a valid host and port: write host:port, 127.0.0.1:port or [::1]:port");
     return;
   }
   if (parts->port) port = parts->port;
   if (!port) {
-    d.bad = unfit_destination(t, "has no port: write host:port");
+    d.bad = invalid_destination(t, "has no port: write host:port");
     return;
   }
   std::string host = parts->host;
-  if (!by_proxy.url.empty() && !goes_direct(host, by_proxy.except)) {
+  if (!by_proxy.url.empty() && !bypasses_proxy(host, by_proxy.except)) {
     const result<proxy> p = proxy::parse(by_proxy.url);
     if (!p) {
-      d.bad = unfit_destination(t, "cannot be reached: " + std::string(p.status().message()));
+      d.bad = invalid_destination(t, "cannot be reached: " + std::string(p.status().message()));
       return;
     }
     // A name that must not be resolved must not be sent in a header either.
     const bool literal = !net::addresses_at_once(host, *port).empty();
     if (const status fit = net::check_host_name(host); !literal && !fit.ok()) {
-      d.bad = unfit_destination(t, "is not a valid address or host name: " + std::string(fit.message()));
+      d.bad = invalid_destination(t, "is not a valid address or host name: " + std::string(fit.message()));
       return;
     }
     const bool v6 = host.find(':') != std::string::npos;
@@ -57,7 +57,7 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
   for (net::address& a : literal) d.known.add(std::move(a));
   if (!literal.empty()) return;
   if (const status fit = net::check_host_name(host); !fit.ok()) {
-    d.bad = unfit_destination(t, "is not a valid address or host name: " + std::string(fit.message()));
+    d.bad = invalid_destination(t, "is not a valid address or host name: " + std::string(fit.message()));
     return;
   }
   d.by = make_dns_resolver(host, *port);
@@ -73,9 +73,10 @@ void find_list(const target& t, net::address::family family, destination& d) {
     const auto found = parts ? net::addresses_at_once(parts->host, parts->port.value_or(default_port))
                              : std::vector<net::address>();
     if (found.size() != 1 || found.front().kind() != family) {
-      d.bad = unfit_destination(t, family == net::address::family::ipv4
-                                       ? "is not a valid list of IPv4 addresses: write ipv4:1.2.3.4:50051,..."
-                                       : "is not a valid list of IPv6 addresses: write ipv6:[::1]:50051,...");
+      d.bad =
+          invalid_destination(t, family == net::address::family::ipv4
+                                     ? "is not a valid list of IPv4 addresses: write ipv4:1.2.3.4:50051,..."
+                                     : "is not a valid list of IPv6 addresses: write ipv6:[::1]:50051,...");
       return;
     }
     d.known.add(found.front());
@@ -90,12 +91,12 @@ void find_unix(const target& t, destination& d) {
   d.authority = "localhost";
   const bool abstract = t.scheme() == "unix-abstract";
   if (!t.authority().empty()) {
-    d.bad = unfit_destination(t, "names a host: write unix:/path, unix:///path or unix-abstract:name");
+    d.bad = invalid_destination(t, "names a host: write unix:/path, unix:///path or unix-abstract:name");
     return;
   }
   auto found = abstract ? net::address::abstract(t.endpoint()) : net::address::path(t.endpoint());
   if (found) d.known.add(*std::move(found));
-  else d.bad = unfit_destination(t, found.status().message());
+  else d.bad = invalid_destination(t, found.status().message());
 }
 
 void find(const target& t, const channel_options& options, const proxy_settings& by_proxy, destination& d) {
@@ -104,7 +105,7 @@ void find(const target& t, const channel_options& options, const proxy_settings&
     d.by = options.resolver();
   } else if (made != options.resolver_makers().end()) {
     d.by = (*made->second)(t);
-    if (!d.by) d.bad = unfit_destination(t, "was rejected by the resolver of its scheme");
+    if (!d.by) d.bad = invalid_destination(t, "was rejected by the resolver of its scheme");
   } else if (t.scheme() == "unix" || t.scheme() == "unix-abstract") {
     find_unix(t, d);
   } else if (t.scheme() == "ipv4" || t.scheme() == "ipv6") {
@@ -112,7 +113,7 @@ void find(const target& t, const channel_options& options, const proxy_settings&
   } else if (t.scheme() == "passthrough") {
     find_host(t, {}, by_proxy, d);
   } else if (!t.authority().empty()) {
-    d.bad = unfit_destination(t, "names a DNS server, which is not supported: write dns:///host:port");
+    d.bad = invalid_destination(t, "names a DNS server, which is not supported: write dns:///host:port");
   } else {
     find_host(t, default_port, by_proxy, d);
   }

@@ -17,13 +17,13 @@ class dns_resolver final : public resolver {
     while (true) {
       result<std::vector<net::address>> found = co_await names.resolve(host_, port_);
       if (found) {
-        resolution news;
-        for (net::address& a : *found) news.add(std::move(a));
-        to.publish(std::move(news));
+        resolution found_addresses;
+        for (net::address& a : *found) found_addresses.add(std::move(a));
+        to.publish(std::move(found_addresses));
       } else {
         to.fail(found.status());
       }
-      co_await to.wanted();
+      co_await to.wait_until_requested();
     }
   }
 

@@ -18,20 +18,20 @@ namespace wire = wellknown::health::v1;
 namespace {
 
 // One per loop, since each connection checks.
-struct servers_without_health final : coro::attachment {
+struct servers_without_health final : coro::executor_local {
   repeated_line lines;
 };
 
 }  // namespace
 
-health_watch::health_watch(transport::connection& on, const connecting& how, const std::string& service,
-                           health_watch_owner& owner)
+health_watch::health_watch(transport::connection& on, const connect_params& params,
+                           const std::string& service, health_watch_owner& owner)
     : connection_(&on),
       owner_(owner),
       service_(service),
-      options_(call_options().credentials(how.proof).max_receive_bytes(answer_bytes_max)),
-      target_{security::scheme_of(how.credentials), how.authority, this, {}},
-      private_(how.credentials.secure() || how.in_process) {}
+      options_(call_options().credentials(params.health_credentials).max_receive_bytes(answer_bytes_max)),
+      target_{security::scheme_of(params.credentials), params.authority, this, {}},
+      private_(params.credentials.secure() || params.in_process) {}
 
 task<> health_watch::run(std::shared_ptr<health_watch> self) {
   stop_on<void> until_stopped(self->stop_.token(), self->watch());
@@ -44,38 +44,39 @@ void health_watch::stop() noexcept {
 }
 
 task<> health_watch::watch() {
-  loop& home = *loop::current();
+  loop& owner_loop = *loop::current();
   while (true) {
-    failure_ = co_await ask();
+    failure_ = co_await send_request_with();
     const bool answered = std::exchange(open_, false);
     if (!connection_) co_return;
     if (answered && failure_.code() == status_code::unimplemented) {
-      home.attached<servers_without_health>().lines.write(
-          home.log(), log_level::warning, home.now(),
+      owner_loop.local<servers_without_health>().lines.write(
+          owner_loop.log(), log_level::warning, owner_loop.now(),
           "a server has no health service: it is treated as serving");
-      co_return say(verdict::serving);
+      co_return set_serving_state(verdict::serving);
     }
     // gRFC A17: the health is unknown, so calls use other servers until the next attempt.
-    say(std::exchange(refused_, false) ? verdict::unknown : verdict::failed);
-    co_await sleep_for(pause_.next(home.io().random()));
-    if (says_ == verdict::failed) say(verdict::unknown);
+    set_serving_state(std::exchange(refused_, false) ? verdict::unknown : verdict::failed);
+    co_await sleep_for(pause_.next(owner_loop.io().random()));
+    if (serving_state_ == verdict::failed) set_serving_state(verdict::unknown);
   }
 }
 
 // Returns the error with which the call ended.
-task<status> health_watch::ask() {
+task<status> health_watch::send_request_with() {
   try {
-    wire::HealthCheckRequest question;
-    question.set_service(service_);
-    server_streaming_call<wire::HealthCheckResponse> call(
-        channel(shared_from_this()), "/grpc.health.v1.Health/Watch", question, options_);
+    wire::HealthCheckRequest request;
+    request.set_service(service_);
+    server_streaming_call<wire::HealthCheckResponse> call(channel(shared_from_this()),
+                                                          "/grpc.health.v1.Health/Watch", request, options_);
     wire::HealthCheckResponse answer;
     while (true) {
       const result<bool> more = co_await call.read(answer);
       if (!more) co_return more.status();
       if (!*more) break;
       pause_.reset();
-      say(answer.status() == wire::HealthCheckResponse::SERVING ? verdict::serving : verdict::not_serving);
+      set_serving_state(answer.status() == wire::HealthCheckResponse::SERVING ? verdict::serving
+                                                                              : verdict::not_serving);
     }
   } catch (const std::bad_alloc&) {
     co_return rpc::out_of_memory();
@@ -83,9 +84,9 @@ task<status> health_watch::ask() {
   co_return status::unknown("the server ended the watch");
 }
 
-void health_watch::say(verdict v) noexcept {
-  if (says_ == v || !connection_) return;
-  says_ = v;
+void health_watch::set_serving_state(verdict v) noexcept {
+  if (serving_state_ == v || !connection_) return;
+  serving_state_ = v;
   owner_.on_health(*this);
 }
 
@@ -99,7 +100,7 @@ void health_watch::begin(call_attempt& a) noexcept {
   a.fail(status::unavailable("the server's limit of streams is reached"), refusal::final);
 }
 
-loop& health_watch::blocking_home() { return *loop::current(); }
+loop& health_watch::blocking_loop() { return *loop::current(); }
 
 void health_watch::set_up(call_setup& setup, std::string_view, loop&) noexcept {
   if (private_) setup.secure_authority = target_.authority;

@@ -15,7 +15,7 @@
 namespace coracle::client {
 
 class health_watch;
-struct connecting;
+struct connect_params;
 
 class health_watch_owner {
  public:
@@ -35,13 +35,13 @@ class health_watch final : public call_channel, public std::enable_shared_from_t
   // The maximum size of one response message.
   static constexpr std::uint32_t answer_bytes_max = 1024;
 
-  health_watch(transport::connection& on, const connecting& how, const std::string& service,
+  health_watch(transport::connection& on, const connect_params& params, const std::string& service,
                health_watch_owner& owner);
   // Ends after stop(). `self` keeps the watch while it runs.
   static task<> run(std::shared_ptr<health_watch> self);
   // The connection and the owner are not used any more.
   void stop() noexcept;
-  [[nodiscard]] verdict says() const noexcept { return says_; }
+  [[nodiscard]] verdict serving_state() const noexcept { return serving_state_; }
   // The error of the last failure.
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
   // Whether it uses a stream of the connection.
@@ -50,12 +50,12 @@ class health_watch final : public call_channel, public std::enable_shared_from_t
  private:
   // call_channel
   void begin(call_attempt& a) noexcept override;
-  loop& blocking_home() override;
+  loop& blocking_loop() override;
   void set_up(call_setup& setup, std::string_view method, loop& here) noexcept override;
 
   task<> watch();
-  task<status> ask();
-  void say(verdict v) noexcept;
+  task<status> send_request_with();
+  void set_serving_state(verdict v) noexcept;
 
   transport::connection* connection_;  // null after stop()
   health_watch_owner& owner_;
@@ -66,7 +66,7 @@ class health_watch final : public call_channel, public std::enable_shared_from_t
   coro::stop_source stop_;
   status failure_;
   backoff pause_;
-  verdict says_ = verdict::unknown;
+  verdict serving_state_ = verdict::unknown;
   bool open_ = false;
   bool refused_ = false;  // the connection had no stream for the last call
 };

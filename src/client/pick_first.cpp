@@ -14,7 +14,7 @@ pick_first::pick_first(balancer_host& host, bool shuffle) noexcept : balancer(ho
 }
 
 pick_first::~pick_first() {
-  if (timer::holder) host_.home().disarm(*this);
+  if (timer::holder) host_.owner_loop().disarm(*this);
   for (const entry& e : list_)
     if (e.at) host_.drop_subchannel(*e.at);
 }
@@ -36,7 +36,7 @@ void pick_first::update(const std::vector<endpoint>& servers) {
 std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
   if (shuffle_) {
     for (std::size_t i = servers.size(); i > 1; --i)
-      std::swap(servers[i - 1], servers[host_.home().io().random() % i]);
+      std::swap(servers[i - 1], servers[host_.owner_loop().io().random() % i]);
   }
   std::vector<net::address> addresses;
   for (const endpoint& e : servers) {
@@ -78,7 +78,7 @@ void pick_first::begin_pass() {
 }
 
 void pick_first::try_next() {
-  if (timer::holder) host_.home().disarm(*this);
+  if (timer::holder) host_.owner_loop().disarm(*this);
   while (next_ < list_.size()) {
     entry& e = list_[next_++];
     if (!e.at) e.at = &host_.make_subchannel(e.where);
@@ -92,7 +92,7 @@ void pick_first::try_next() {
       default: break;
     }
     if (next_ < list_.size())
-      host_.home().arm(*this, deadline_after(host_.home().now(), net::connection_attempt_delay));
+      host_.owner_loop().arm(*this, deadline_after(host_.owner_loop().now(), net::connection_attempt_delay));
     return;
   }
   end_pass_if_all_failed();
@@ -149,12 +149,12 @@ void pick_first::publish_failure() {
   if (list_.size() == 1) return host_.publish(connectivity::transient_failure, last_failure_);
   // The last error need not be the useful one: localhost is two addresses, and a server may listen on only
   // one of them.
-  constexpr std::size_t told_max = 3;
+  constexpr std::size_t failures_listed_max = 3;
   std::string text = "none of " + std::to_string(list_.size()) + " servers can be reached";
-  for (std::size_t i = 0; i < list_.size() && i < told_max; ++i) {
-    const status& why = list_[i].at->failure();
+  for (std::size_t i = 0; i < list_.size() && i < failures_listed_max; ++i) {
+    const status& reason = list_[i].at->failure();
     text.append(i == 0 ? ": " : "; ")
-        .append(why.ok() ? "it closed the connection immediately" : why.message());
+        .append(reason.ok() ? "it closed the connection immediately" : reason.message());
   }
   host_.publish(connectivity::transient_failure, status::unavailable(text));
 }
@@ -162,7 +162,7 @@ void pick_first::publish_failure() {
 // --- connected
 
 void pick_first::select(entry& winner) {
-  if (timer::holder) host_.home().disarm(*this);
+  if (timer::holder) host_.owner_loop().disarm(*this);
   selected_ = winner.at;
   next_ = list_.size();
   // Subchannels in their pause stay, because a new subchannel would begin to connect without one.

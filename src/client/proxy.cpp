@@ -50,17 +50,17 @@ bool in_network(const net::address& a, std::string_view network) {
   return true;
 }
 
-bool below_or_same(std::string_view host, std::string_view name) {
+bool is_same_or_subdomain(std::string_view host, std::string_view name) {
   if (name.starts_with('.')) name.remove_prefix(1);
   if (name.empty() || !host.ends_with(name)) return false;
   return host.size() == name.size() || host[host.size() - name.size() - 1] == '.';
 }
 
-status unfit_proxy(std::string_view url, std::string_view why_and_mend) {
+status invalid_proxy(std::string_view url, std::string_view problem) {
   // Leaves out the beginning of the URL, which may contain a password.
   const std::size_t at = url.rfind('@');
   std::string message = "the proxy \"";
-  message.append(url.substr(at == std::string_view::npos ? 0 : at + 1)).append("\" ").append(why_and_mend);
+  message.append(url.substr(at == std::string_view::npos ? 0 : at + 1)).append("\" ").append(problem);
   return status::invalid_argument(message);
 }
 
@@ -71,7 +71,7 @@ result<proxy> proxy::parse(std::string_view url) {
   std::string_view rest = url;
   if (const std::size_t colon = rest.find("://"); colon != std::string_view::npos) {
     if (rest.substr(0, colon) != "http")
-      return unfit_proxy(
+      return invalid_proxy(
           url,
           "has an unsupported scheme: write http://host:port (TLS to the server stays encrypted end to end)");
     rest.remove_prefix(colon + 3);
@@ -82,7 +82,7 @@ result<proxy> proxy::parse(std::string_view url) {
     rest.remove_prefix(at + 1);
   }
   const auto parts = split_host_and_port(rest);
-  if (!parts) return unfit_proxy(url, "is not a valid proxy URL: write http://host:port");
+  if (!parts) return invalid_proxy(url, "is not a valid proxy URL: write http://host:port");
   found.host_ = parts->host;
   found.port_ = parts->port.value_or(80);
   return found;
@@ -92,7 +92,7 @@ proxy_settings proxy_settings_of_environment() {
   return {from_environment({"grpc_proxy", "https_proxy"}), from_environment({"no_grpc_proxy", "no_proxy"})};
 }
 
-bool goes_direct(std::string_view host, std::string_view except) {
+bool bypasses_proxy(std::string_view host, std::string_view except) {
   const std::vector<net::address> known = net::addresses_at_once(host, 0);
   if (!known.empty() && known.front().is_loopback()) return true;
   while (!except.empty()) {
@@ -102,7 +102,7 @@ bool goes_direct(std::string_view host, std::string_view except) {
     while (one.starts_with(' ')) one.remove_prefix(1);
     while (one.ends_with(' ')) one.remove_suffix(1);
     if (one == "*") return true;
-    if (known.empty() ? below_or_same(host, one)
+    if (known.empty() ? is_same_or_subdomain(host, one)
                       : literal(one) == known.front() || in_network(known.front(), one))
       return true;
   }

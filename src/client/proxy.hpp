@@ -40,6 +40,6 @@ proxy_settings proxy_settings_of_environment();
 // Returns whether `except` contains `host`. It is a comma-separated list of names ("example.org", which
 // includes its subdomains), addresses, networks ("10.0.0.0/8"), or "*". localhost and loopback addresses are
 // always direct.
-bool goes_direct(std::string_view host, std::string_view except);
+bool bypasses_proxy(std::string_view host, std::string_view except);
 
 }  // namespace coracle::client

@@ -20,7 +20,7 @@ using nlohmann::json;
 // Thrown to leave the parser; caught in parse_service_config().
 struct broken_rule {
   std::string where;
-  std::string why;
+  std::string reason;
 };
 
 // A value and its path from the top: "methodConfig[0].retryPolicy".
@@ -28,7 +28,7 @@ class field {
  public:
   field(const json& value, std::string where) : value_(value), where_(std::move(where)) {}
 
-  [[noreturn]] void refuse(std::string_view why) const { throw broken_rule{where_, std::string(why)}; }
+  [[noreturn]] void refuse(std::string_view reason) const { throw broken_rule{where_, std::string(reason)}; }
   [[nodiscard]] const json& value() const noexcept { return value_; }
 
   [[nodiscard]] const field& object() const {
@@ -66,7 +66,7 @@ class field {
   }
   // Accepts strings, too, as protobuf's JSON uses them for large numbers.
   [[nodiscard]] std::uint32_t whole() const {
-    constexpr double most = std::numeric_limits<std::uint32_t>::max();
+    constexpr double max_value = std::numeric_limits<std::uint32_t>::max();
     double n = -1;
     if (value_.is_number()) {
       n = value_.get<double>();
@@ -76,7 +76,7 @@ class field {
       const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), read);
       if (error == std::errc() && end == t.data() + t.size() && !t.empty()) n = read;
     }
-    if (n < 0 || n > most || n != std::floor(n)) refuse("must be a whole number from 0 to 4294967295");
+    if (n < 0 || n > max_value || n != std::floor(n)) refuse("must be a whole number from 0 to 4294967295");
     return static_cast<std::uint32_t>(n);
   }
   // Parses "1.5s", protobuf's JSON form of a Duration, which is never negative here.
@@ -168,9 +168,9 @@ std::shared_ptr<const hedging_policy> hedging_of(const field& f) {
 
 throttle_config throttle_of(const field& f) {
   throttle_config t;
-  const field most = f.object().need("maxTokens");
-  const std::uint32_t tokens = most.whole();
-  if (tokens == 0 || tokens > 1000) most.refuse("must be from 1 to 1000");
+  const field max_tokens = f.object().need("maxTokens");
+  const std::uint32_t tokens = max_tokens.whole();
+  if (tokens == 0 || tokens > 1000) max_tokens.refuse("must be from 1 to 1000");
   t.max_tokens = static_cast<std::int32_t>(tokens);
   const field ratio = f.need("tokenRatio");
   // Three decimals count. The small addend compensates for binary rounding.
@@ -218,11 +218,11 @@ std::optional<balancing> balancing_of(const std::string& name, const field& conf
     return balancing::pick_first(shuffle && shuffle->boolean());
   }
   if (name != "least_request_experimental") return std::nullopt;
-  constexpr std::uint32_t most_choices = 100;
+  constexpr std::uint32_t choices_max = 100;
   const auto choices = config.find("choiceCount");  // gRFC A48
   if (!choices) return balancing::least_request();
   if (choices->whole() < 2) choices->refuse("must be at least 2");
-  return balancing::least_request(std::min(choices->whole(), most_choices));
+  return balancing::least_request(std::min(choices->whole(), choices_max));
 }
 
 void read_balancing(const field& top, service_config_data& into) {
@@ -283,9 +283,9 @@ service_config_data read_config(std::string_view text) {
     if (const auto service = f->object().find("serviceName")) d.health_check_service = service->text();
   }
   if (const auto f = top.find("connectionScaling")) {
-    const auto most = f->object().find("maxConnectionsPerSubchannel");
-    if (most) d.connections_max = most->whole();
-    if (most && d.connections_max == 0) most->refuse("must be at least 1");
+    const auto connections_max = f->object().find("maxConnectionsPerSubchannel");
+    if (connections_max) d.connections_max = connections_max->whole();
+    if (connections_max && d.connections_max == 0) connections_max->refuse("must be at least 1");
   }
   return d;
 }
@@ -296,9 +296,9 @@ result<service_config_data> parse_service_config(std::string_view json) {
   try {
     return read_config(json);
   } catch (const broken_rule& b) {
-    std::string why = "service config: ";
-    if (!b.where.empty()) why.append(b.where).append(" ");
-    return status::invalid_argument(why.append(b.why));
+    std::string reason = "service config: ";
+    if (!b.where.empty()) reason.append(b.where).append(" ");
+    return status::invalid_argument(reason.append(b.reason));
   }
 }
 

@@ -11,12 +11,15 @@ void call_counts::post_if_none(loop& here) noexcept {
   if (in_progress() == 0) here.post(*std::exchange(when_none, nullptr));
 }
 
-shard::shard(std::shared_ptr<channel_state> channel, loop& home, call_counts& calls,
+shard::shard(std::shared_ptr<channel_state> channel, loop& owner_loop, call_counts& calls,
              const std::shared_ptr<const snapshot>& latest)
-    : channel_(std::move(channel)), home_(home), calls_(calls), configured_(latest && latest->why.ok()) {
+    : channel_(std::move(channel)),
+      loop_(owner_loop),
+      calls_(calls),
+      configured_(latest && latest->outcome.ok()) {
   if (latest) methods_ = latest->methods;
-  timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).rest_if_unused(); };
-  work::run = [](coro::work& w) noexcept { static_cast<shard&>(w).calls_ended(); };
+  timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).check_idle(); };
+  runnable::run = [](coro::runnable& w) noexcept { static_cast<shard&>(w).calls_ended(); };
 }
 
 shard::~shard() {
@@ -28,7 +31,7 @@ shard::~shard() {
 
 void shard::begin(call_attempt& a) noexcept {
   used_ = true;
-  if (state_ != connectivity::ready || !waiting_.empty()) return begin_slowly(a);
+  if (state_ != connectivity::ready || !waiting_.empty()) return begin_pending(a);
   if (!serve(a)) waiting_.push_back(a);
 }
 
@@ -49,13 +52,13 @@ bool shard::serve(call_attempt& a) noexcept {
   return true;
 }
 
-void shard::begin_slowly(call_attempt& a) noexcept {
+void shard::begin_pending(call_attempt& a) noexcept {
   if (state_ == connectivity::shutdown) return a.fail(channel_->end_reason(), refusal::final);
   if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, refusal::final);
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready())
     return a.fail(last_failure_, refusal::unavailable);
   waiting_.push_back(a);
-  if (state_ == connectivity::idle) wake();
+  if (state_ == connectivity::idle) exit_idle();
 }
 
 // Returns false for a call that cannot wait here; it fails in begin().
@@ -64,7 +67,7 @@ bool shard::wait_for_config(call_attempt& a) noexcept {
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready()) return false;
   used_ = true;
   unconfigured_.push_back(a);
-  if (state_ == connectivity::idle) wake();
+  if (state_ == connectivity::idle) exit_idle();
   return true;
 }
 
@@ -98,35 +101,36 @@ void shard::fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept {
 
 // --- leaving and entering IDLE
 
-void shard::wake() {
+void shard::exit_idle() {
   if (state_ != connectivity::idle || !channel_->to.bad.ok()) return;
   if (balancer_) return balancer_->connect();
-  awake_ = true;
+  active_ = true;
   if (channel_->options.idle_timeout() != duration::max())
-    home_.arm(*this, deadline_after(home_.now(), channel_->options.idle_timeout()));
+    loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout()));
   const std::shared_ptr<const snapshot> latest = channel_->latest();
   if (latest) channel_->resolve_again();  // it may be stale; without one the resolver has just begun
-  if (latest && latest->why.ok()) return update();
+  if (latest && latest->outcome.ok()) return update();
   publish(connectivity::connecting, {});
 }
 
 void shard::update() {
   const std::shared_ptr<const snapshot> now = channel_->latest();
   methods_ = now->methods;
-  if (!awake_ || state_ == connectivity::shutdown) return;
-  if (!now->why.ok()) {
-    publish(connectivity::transient_failure, now->why);
+  if (!active_ || state_ == connectivity::shutdown) return;
+  if (!now->outcome.ok()) {
+    publish(connectivity::transient_failure, now->outcome);
     return channel_->resolve_again();
   }
   connections_max_ = now->connections_max;
   for (const auto& s : subchannels_) s->set_connections_max(connections_max_);
   std::optional<std::string> service = channel_->options.health_check();
-  if (const std::string* said = now->config.health_check_service()) service = *said;
-  if (!balancer_ || how_ != now->how || health_service_ != service) {
+  if (const std::string* configured_service = now->config.health_check_service())
+    service = *configured_service;
+  if (!balancer_ || balancing_ != now->balancing_policy || health_service_ != service) {
     balancer_.reset();
-    how_ = now->how;
+    balancing_ = now->balancing_policy;
     health_service_ = std::move(service);
-    balancer_ = make_balancer(how_, *this);
+    balancer_ = make_balancer(balancing_, *this);
     balancer_->update(now->servers);
     balancer_->connect();
     return configure_waiting();
@@ -136,15 +140,16 @@ void shard::update() {
   configure_waiting();
 }
 
-void shard::rest_if_unused() noexcept {
+void shard::check_idle() noexcept {
   const bool calls = std::any_of(subchannels_.begin(), subchannels_.end(),
                                  [](const auto& s) { return s->open_calls() > 0; });
-  if (!std::exchange(used_, false) && !calls && waiting_.empty() && unconfigured_.empty()) return rest();
-  home_.arm(*this, deadline_after(home_.now(), channel_->options.idle_timeout()));
+  if (!std::exchange(used_, false) && !calls && waiting_.empty() && unconfigured_.empty())
+    return enter_idle();
+  loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout()));
 }
 
-void shard::rest() noexcept {
-  awake_ = false;
+void shard::enter_idle() noexcept {
+  active_ = false;
   balancer_.reset();
   publish(connectivity::idle, {});
 }
@@ -153,26 +158,26 @@ void shard::rest() noexcept {
 
 subchannel& shard::make_subchannel(const endpoint& to) {
   subchannels_.push_back(
-      std::make_unique<subchannel>(home_, channel_->how, to, static_cast<subchannel_owner&>(*this)));
+      std::make_unique<subchannel>(loop_, channel_->params, to, static_cast<subchannel_owner&>(*this)));
   subchannel& made = *subchannels_.back();
   made.set_connections_max(connections_max_);
-  channel_->note(home_, "subchannel to " + to.address().to_string() + " created", made.id());
+  channel_->record_event(loop_, "subchannel to " + to.address().to_string() + " created", made.id());
   return made;
 }
 
 void shard::add_to(rpc::channel_snapshot& whole) const {
-  for (const auto& s : subchannels_) whole.subchannels.push_back(s->figures());
+  for (const auto& s : subchannels_) whole.subchannels.push_back(s->stats());
 }
 
-void shard::drop_subchannel(subchannel& s) noexcept { s.leave(); }
+void shard::drop_subchannel(subchannel& s) noexcept { s.drain(); }
 
 void shard::resolve_again() noexcept { channel_->resolve_again(); }
 
-void shard::publish(connectivity c, const status& why) noexcept {
-  if (std::exchange(state_, c) != c) channel_->report(home_, c);
+void shard::publish(connectivity c, const status& reason) noexcept {
+  if (std::exchange(state_, c) != c) channel_->report(loop_, c);
   switch (c) {
     case connectivity::ready: return serve_waiting();
-    case connectivity::transient_failure: last_failure_ = why; return fail_waiting();
+    case connectivity::transient_failure: last_failure_ = reason; return fail_waiting();
     case connectivity::idle:
       if (balancer_ && !waiting_.empty()) balancer_->connect();
       return;
@@ -188,16 +193,16 @@ void shard::on_state(subchannel& s) noexcept {
 
 void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
 
-void shard::on_left(subchannel& s) noexcept {
-  channel_->note(home_, "subchannel to " + s.where().address().to_string() + " removed", s.id());
+void shard::on_drained(subchannel& s) noexcept {
+  channel_->record_event(loop_, "subchannel to " + s.where().address().to_string() + " removed", s.id());
   std::erase_if(subchannels_, [&](const auto& p) { return p.get() == &s; });
-  if (state_ == connectivity::shutdown) leave_if_done();
+  if (state_ == connectivity::shutdown) finish_if_done();
 }
 
 // --- the end
 
 void shard::retire() noexcept {
-  if (calls_.in_progress() == 0) return leave_once();
+  if (calls_.in_progress() == 0) return begin_shutdown_once();
   await_calls();
 }
 
@@ -209,29 +214,29 @@ void shard::await_calls() noexcept {
 
 void shard::calls_ended() noexcept {
   awaiting_calls_ = false;
-  if (state_ == connectivity::shutdown) return leave_if_done();
-  leave_once();
+  if (state_ == connectivity::shutdown) return finish_if_done();
+  begin_shutdown_once();
 }
 
 // Calls that are not committed to an attempt come first: else the ends of their attempts would make them try
 // again.
-void shard::leave() noexcept {
-  const status why = channel_->end_reason();
+void shard::begin_shutdown() noexcept {
+  const status reason = channel_->end_reason();
   state_ = connectivity::shutdown;
-  channel_->forget(home_);
-  if (timer::holder) home_.disarm(*this);
+  channel_->forget(loop_);
+  if (timer::holder) loop_.disarm(*this);
   for (auto* list : {&calls_.between, &waiting_, &unconfigured_})
-    while (call_attempt* a = list->pop_front()) a->fail(why, refusal::final);
+    while (call_attempt* a = list->pop_front()) a->fail(reason, refusal::final);
   balancer_.reset();
-  for (const auto& s : subchannels_) s->close(why.message());
+  for (const auto& s : subchannels_) s->close(reason.message());
   if (calls_.in_progress() > 0) await_calls();
-  leave_if_done();
+  finish_if_done();
 }
 
-void shard::leave_if_done() noexcept {
-  if (!subchannels_.empty() || awaiting_calls_ || std::exchange(left_called_, true)) return;
-  channel_->shard_left();
-  left();
+void shard::finish_if_done() noexcept {
+  if (!subchannels_.empty() || awaiting_calls_ || std::exchange(shutdown_reported_, true)) return;
+  channel_->shard_ended();
+  shutdown_finished();
 }
 
 }  // namespace coracle::client

@@ -6,7 +6,7 @@
 #include "client/channel_state.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/client/connectivity.hpp"
-#include "runtime/resident.hpp"
+#include "runtime/loop_service.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -22,16 +22,16 @@ namespace coracle::client {
 // no stream waits in one list, in order of arrival, and is picked for again when the balancer publishes a
 // state or a stream becomes free. A call that ends meanwhile (deadline, cancel) unlinks itself.
 //
-// The shard outlives the calls in progress on its loop. When the channel is retired, it leaves after the last
+// The shard outlives the calls in progress on its loop. When the channel is retired, it ends after the last
 // of them; when the channel is closed or the runtime stops, it ends them.
-class shard final : public runtime_internal::resident,
+class shard final : public runtime_internal::loop_service,
                     private subchannel_owner,
                     private balancer_host,
                     private coro::timer,
-                    private coro::work {
+                    private coro::runnable {
  public:
   // latest: the last published snapshot; may be null.
-  shard(std::shared_ptr<channel_state> channel, loop& home, call_counts& calls,
+  shard(std::shared_ptr<channel_state> channel, loop& owner_loop, call_counts& calls,
         const std::shared_ptr<const snapshot>& latest);
   ~shard() override;
 
@@ -42,53 +42,53 @@ class shard final : public runtime_internal::resident,
   // See call_channel.
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
   // Leaves IDLE.
-  void wake();
-  // The channel_home has published a snapshot.
+  void exit_idle();
+  // The channel_resolver has published a snapshot.
   void update();
   void add_to(rpc::channel_snapshot& whole) const;
 
  private:
-  // runtime_internal::resident
-  void leave() noexcept override;
+  // runtime_internal::loop_service
+  void begin_shutdown() noexcept override;
   void retire() noexcept override;
   // subchannel_owner
   void on_state(subchannel& s) noexcept override;
   void on_slots(subchannel& s) noexcept override;
-  void on_left(subchannel& s) noexcept override;
+  void on_drained(subchannel& s) noexcept override;
   // balancer_host
   subchannel& make_subchannel(const endpoint& to) override;
   void drop_subchannel(subchannel& s) noexcept override;
-  void publish(connectivity c, const status& why) noexcept override;
+  void publish(connectivity c, const status& reason) noexcept override;
   void resolve_again() noexcept override;
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override {
     return health_service_;
   }
-  [[nodiscard]] loop& home() const noexcept override { return home_; }
+  [[nodiscard]] loop& owner_loop() const noexcept override { return loop_; }
 
   // Returns false if the call has to wait.
   bool serve(call_attempt& a) noexcept;
-  void begin_slowly(call_attempt& a) noexcept;
+  void begin_pending(call_attempt& a) noexcept;
   void serve_waiting() noexcept;
   void fail_waiting() noexcept;
   void fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept;
   void configure_waiting() noexcept;
-  void rest_if_unused() noexcept;
-  void rest() noexcept;
+  void check_idle() noexcept;
+  void enter_idle() noexcept;
   void await_calls() noexcept;
   void calls_ended() noexcept;
-  void leave_if_done() noexcept;
+  void finish_if_done() noexcept;
 
   std::shared_ptr<channel_state> channel_;
-  loop& home_;
+  loop& loop_;
   call_counts& calls_;
   connectivity state_ = connectivity::idle;
   bool used_ = false;  // a call has begun since the idle timer was last checked
-  bool awake_ = false;
+  bool active_ = false;
   bool awaiting_calls_ = false;  // calls_ended() follows
-  bool left_called_ = false;
+  bool shutdown_reported_ = false;
   std::unique_ptr<balancer> balancer_;
   std::optional<std::string> health_service_;  // of balancer_
-  balancing how_ = balancing::pick_first();  // of balancer_
+  balancing balancing_ = balancing::pick_first();  // of balancer_
   std::uint32_t connections_max_ = 1;  // of a subchannel
   status last_failure_;
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none

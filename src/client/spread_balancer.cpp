@@ -64,8 +64,9 @@ void spread_balancer::publish_state() {
   if (servers_.empty())
     return host_.publish(connectivity::transient_failure,
                          status::unavailable("every server has weight 0 and accepts no calls"));
-  const bool hope = std::any_of(servers_.begin(), servers_.end(), [](const entry& e) { return !e.failed; });
-  if (hope) return host_.publish(connectivity::connecting);
+  const bool may_connect =
+      std::any_of(servers_.begin(), servers_.end(), [](const entry& e) { return !e.failed; });
+  if (may_connect) return host_.publish(connectivity::connecting);
   std::string text(last_failure_.message());
   if (servers_.size() > 1)
     text = "none of " + std::to_string(servers_.size()) + " servers can be reached; the last error: " + text;

@@ -12,32 +12,38 @@ namespace coracle::client {
 
 using severity = rpc::traced_event::severity;
 
-subchannel::subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner)
-    : home_(home),
-      how_(how),
+subchannel::subchannel(loop& owner_loop, const connect_params& params, endpoint where,
+                       subchannel_owner& owner)
+    : loop_(owner_loop),
+      params_(params),
       where_(std::move(where)),
       owner_(owner),
-      id_(how.registry->next_id()),
-      trace_(home.wall_now()),
-      keepalive_time_(how.connection.http2.keepalive.time) {
-  timer::fire = [](coro::timer& t) noexcept { static_cast<subchannel&>(t).time_is_up(); };
-  work::run = [](coro::work& w) noexcept { static_cast<subchannel&>(w).told(); };
+      id_(params.registry->next_id()),
+      trace_(owner_loop.wall_now()),
+      keepalive_time_(params.connection.http2.keepalive.time) {
+  timer::fire = [](coro::timer& t) noexcept { static_cast<subchannel&>(t).on_timer(); };
+  runnable::run = [](coro::runnable& w) noexcept { static_cast<subchannel&>(w).report_state(); };
 }
 
 subchannel::~subchannel() {
-  CORACLE_ASSERT(lines_.empty() && !telling_, "a subchannel was destroyed before its connections");
-  if (timer::holder) home_.disarm(*this);
+  CORACLE_ASSERT(connections_.empty() && !report_scheduled_,
+                 "a subchannel was destroyed before its connections");
+  if (timer::holder) loop_.disarm(*this);
 }
 
 connectivity subchannel::state() const noexcept {
-  if (leaving_) return connectivity::shutdown;
-  const auto any = [this](auto is) { return std::any_of(lines_.begin(), lines_.end(), is); };
-  if (any([](const line& l) { return l.serves(); })) return connectivity::ready;
+  if (closing_) return connectivity::shutdown;
+  const auto any = [this](auto is) { return std::any_of(connections_.begin(), connections_.end(), is); };
+  if (any([](const connection_entry& l) { return l.serves(); })) return connectivity::ready;
   using verdict = health_watch::verdict;
-  const auto says = [](const line& l, verdict v) { return !l.going && l.health && l.health->says() == v; };
-  if (attempting_ || any([&](const line& l) { return says(l, verdict::unknown); }))
+  const auto reports = [](const connection_entry& l, verdict v) {
+    return !l.draining && l.health && l.health->serving_state() == v;
+  };
+  if (attempting_ || any([&](const connection_entry& l) { return reports(l, verdict::unknown); }))
     return connectivity::connecting;
-  if (any([&](const line& l) { return says(l, verdict::not_serving) || says(l, verdict::failed); }))
+  if (any([&](const connection_entry& l) {
+        return reports(l, verdict::not_serving) || reports(l, verdict::failed);
+      }))
     return connectivity::transient_failure;
   return pausing_ ? connectivity::transient_failure : connectivity::idle;
 }
@@ -49,24 +55,24 @@ void subchannel::connect() noexcept {
 }
 
 void subchannel::begin_attempt() noexcept {
-  const auto settled = [this](const line& l) {
-    return l.ready && !l.going && home_.now() - l.ready_since >= settled_time;
+  const auto is_stable = [this](const connection_entry& l) {
+    return l.ready && !l.draining && loop_.now() - l.ready_since >= stable_time;
   };
-  if (std::any_of(lines_.begin(), lines_.end(), settled)) backoff_.reset();
+  if (std::any_of(connections_.begin(), connections_.end(), is_stable)) backoff_.reset();
   attempting_ = true;
-  attempt_began_ = home_.now();
-  note_state();
+  attempt_began_ = loop_.now();
+  record_state();
   work_.spawn(attempt());
 }
 
 void subchannel::scale() noexcept {
-  const std::size_t n = ready_lines();
-  if (n > 0 && n < connections_max_ && !leaving_ && !attempting_ && !pausing_) begin_attempt();
+  const std::size_t n = ready_connections();
+  if (n > 0 && n < connections_max_ && !closing_ && !attempting_ && !pausing_) begin_attempt();
 }
 
 task<> subchannel::attempt() {
   using made = result<std::unique_ptr<net::duplex>>;
-  task<made> dial = how_.by->dial(home_, where_);
+  task<made> dial = params_.by->dial(loop_, where_);
   with_timeout<made> limited(connect_timeout, std::move(dial));
   made outcome = status::unavailable("not connected");
   try {
@@ -76,81 +82,81 @@ task<> subchannel::attempt() {
   } catch (...) {
     outcome = status::unavailable("the connector threw an exception");
   }
-  if (leaving_) co_return tell();
+  if (closing_) co_return schedule_state_report();
   if (!outcome) co_return attempt_failed(outcome.status().message());
-  transport::connection_options options = how_.connection;
+  transport::connection_options options = params_.connection;
   options.http2.keepalive.time = keepalive_time_;
-  auto stream = security::secured(how_.credentials, home_, *std::move(outcome), how_.authority);
-  lines_.push_back(
-      {std::make_unique<transport::connection>(home_, std::move(stream), transport::role::client, options,
+  auto stream = security::secured(params_.credentials, loop_, *std::move(outcome), params_.authority);
+  connections_.push_back(
+      {std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::client, options,
                                                static_cast<transport::connection_owner&>(*this), nullptr),
-       how_.registry->next_id()});
+       params_.registry->next_id()});
   // The attempt includes the wait for the server's SETTINGS.
-  home_.arm(*this, deadline_after(attempt_began_, connect_timeout));
-  lines_.back().connection->start();
+  loop_.arm(*this, deadline_after(attempt_began_, connect_timeout));
+  connections_.back().connection->start();
 }
 
-void subchannel::attempt_failed(std::string_view why) noexcept {
+void subchannel::attempt_failed(std::string_view reason) noexcept {
   attempting_ = false;
-  std::string text = "cannot connect to " + how_.name;
-  fail_for(backoff_.next(home_.io().random()), std::move(text.append(": ").append(why)));
+  std::string text = "cannot connect to " + params_.name;
+  fail_for(backoff_.next(loop_.io().random()), std::move(text.append(": ").append(reason)));
 }
 
-void subchannel::connection_lost(duration up, std::string_view why) noexcept {
-  if (attempting_ || pausing_) return tell();
-  const duration pause = backoff_.lost(up, home_.io().random());
-  if (deadline_after(attempt_began_, pause) <= home_.now()) return tell();
+void subchannel::connection_lost(duration up, std::string_view reason) noexcept {
+  if (attempting_ || pausing_) return schedule_state_report();
+  const duration pause = backoff_.lost(up, loop_.io().random());
+  if (deadline_after(attempt_began_, pause) <= loop_.now()) return schedule_state_report();
   std::string text =
-      how_.name + " closes connections shortly after they are established, the last one after ";
-  text.append(std::to_string(up / std::chrono::milliseconds(1))).append(" ms: ").append(why);
+      params_.name + " closes connections shortly after they are established, the last one after ";
+  text.append(std::to_string(up / std::chrono::milliseconds(1))).append(" ms: ").append(reason);
   fail_for(pause, std::move(text));
 }
 
 // Enters TRANSIENT_FAILURE until `pause` after the start of the last attempt.
 void subchannel::fail_for(duration pause, std::string text) noexcept {
   failure_ = status::unavailable(text);
-  home_.log().write(log_level::info, text);
-  note(text, severity::warning);
+  loop_.log().write(log_level::info, text);
+  record_event(text, severity::warning);
   pausing_ = true;
-  home_.arm(*this, deadline_after(attempt_began_, pause));
-  tell();
+  loop_.arm(*this, deadline_after(attempt_began_, pause));
+  schedule_state_report();
 }
 
-void subchannel::time_is_up() noexcept {
-  if (std::exchange(pausing_, false)) return tell();
-  if (!attempting_ || lines_.empty()) return;
-  lines_.back().connection->close(transport::error_code::no_error,
-                                  "the server sent no HTTP/2 SETTINGS within the connect timeout");
+void subchannel::on_timer() noexcept {
+  if (std::exchange(pausing_, false)) return schedule_state_report();
+  if (!attempting_ || connections_.empty()) return;
+  connections_.back().connection->close(transport::error_code::no_error,
+                                        "the server sent no HTTP/2 SETTINGS within the connect timeout");
 }
 
 void subchannel::on_ready(transport::connection& c) noexcept {
-  line* l = line_of(c);
-  if (!l || l->going || leaving_ || std::exchange(l->ready, true)) return;
+  connection_entry* l = entry_of(c);
+  if (!l || l->draining || closing_ || std::exchange(l->ready, true)) return;
   attempting_ = false;
-  if (timer::holder) home_.disarm(*this);
-  l->ready_since = home_.now();
-  note("connected", severity::info);
+  if (timer::holder) loop_.disarm(*this);
+  l->ready_since = loop_.now();
+  record_event("connected", severity::info);
   if (health_service_) {
     l->health =
-        std::make_shared<health_watch>(c, how_, *health_service_, static_cast<health_watch_owner&>(*this));
+        std::make_shared<health_watch>(c, params_, *health_service_, static_cast<health_watch_owner&>(*this));
     work_.spawn(check_health(l->health));
   }
-  tell();
+  schedule_state_report();
 }
 
 task<> subchannel::check_health(std::shared_ptr<health_watch> w) {
   co_await health_watch::run(std::move(w));
-  if (leaving_) tell();
+  if (closing_) schedule_state_report();
 }
 
-void subchannel::stop_health(line& l) noexcept {
+void subchannel::stop_health(connection_entry& l) noexcept {
   if (const auto stopped = std::exchange(l.health, nullptr)) stopped->stop();
 }
 
 // --- calls
 
 transport::exchange subchannel::open(transport::exchange_handler& handler) {
-  for (line& l : lines_) {
+  for (connection_entry& l : connections_) {
     if (!l.serves()) continue;
     if (transport::exchange x = l.connection->open(handler)) return x;
   }
@@ -158,20 +164,20 @@ transport::exchange subchannel::open(transport::exchange_handler& handler) {
 }
 
 bool subchannel::can_open() const noexcept {
-  return std::any_of(lines_.begin(), lines_.end(),
-                     [](const line& l) { return l.serves() && l.connection->can_open(); });
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const connection_entry& l) { return l.serves() && l.connection->can_open(); });
 }
 
 std::size_t subchannel::open_calls() const noexcept {
   std::size_t n = 0;
-  for (const line& l : lines_) {
+  for (const connection_entry& l : connections_) {
     const std::size_t streams = l.connection->open_streams();
     n += streams - std::min<std::size_t>(streams, l.health && l.health->open() ? 1 : 0);
   }
   return n;
 }
 
-rpc::subchannel_snapshot subchannel::figures() const {
+rpc::subchannel_snapshot subchannel::stats() const {
   rpc::subchannel_snapshot s;
   s.id = id_;
   s.address = where_.address().to_string();
@@ -180,103 +186,104 @@ rpc::subchannel_snapshot subchannel::figures() const {
   s.calls_started = streams_before_;
   s.calls_succeeded = calls_ok_before_;
   std::uint64_t open = 0;
-  for (const line& l : lines_) {
-    s.connections.push_back(rpc::take_snapshot(home_, l.id, *l.connection));
+  for (const connection_entry& l : connections_) {
+    s.connections.push_back(rpc::take_snapshot(loop_, l.id, *l.connection));
     s.calls_started += s.connections.back().streams_started;
     s.calls_succeeded += l.connection->messages().calls_ok;
     open += s.connections.back().streams_open;
   }
-  const std::uint64_t well = s.calls_succeeded + open;
-  s.calls_failed = s.calls_started > well ? s.calls_started - well : 0;
+  const std::uint64_t not_failed = s.calls_succeeded + open;
+  s.calls_failed = s.calls_started > not_failed ? s.calls_started - not_failed : 0;
   return s;
 }
 
 void subchannel::on_slots(transport::connection&) noexcept {
-  if (!leaving_) owner_.on_slots(*this);
+  if (!closing_) owner_.on_slots(*this);
 }
 
 void subchannel::on_health(health_watch& w) noexcept {
   std::string text = where_.address().to_string();
-  if (w.says() == health_watch::verdict::not_serving) {
+  if (w.serving_state() == health_watch::verdict::not_serving) {
     text.append(" reports that it does not serve \"").append(*health_service_).append("\"");
     failure_ = status::unavailable(text);
-  } else if (w.says() == health_watch::verdict::failed) {
+  } else if (w.serving_state() == health_watch::verdict::failed) {
     text.append(": the health check of \"").append(*health_service_).append("\" failed with ");
     failure_ = status::unavailable(text.append(base::printable(w.failure().to_string())));
   }
-  tell();
+  schedule_state_report();
 }
 
 // --- losing connections
 
 void subchannel::on_going_away(transport::connection& c) noexcept {
-  line* l = line_of(c);
-  if (!l || std::exchange(l->going, true)) return;
+  connection_entry* l = entry_of(c);
+  if (!l || std::exchange(l->draining, true)) return;
   stop_health(*l);
   if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
-  if (leaving_) return;
+  if (closing_) return;
   if (l->ready) {
-    note(std::string("disconnected: ").append(c.end_reason()), severity::info);
-    return connection_lost(home_.now() - l->ready_since, c.end_reason());
+    record_event(std::string("disconnected: ").append(c.end_reason()), severity::info);
+    return connection_lost(loop_.now() - l->ready_since, c.end_reason());
   }
-  if (timer::holder) home_.disarm(*this);
+  if (timer::holder) loop_.disarm(*this);
   attempt_failed(c.end_reason());
 }
 
 void subchannel::on_closed(transport::connection& c) noexcept {
   on_going_away(c);
-  streams_before_ += c.figures().streams_started;
+  streams_before_ += c.stats().streams_started;
   calls_ok_before_ += c.messages().calls_ok;
-  std::erase_if(lines_, [&](const line& l) { return l.connection.get() == &c; });
-  if (leaving_) tell();
+  std::erase_if(connections_, [&](const connection_entry& l) { return l.connection.get() == &c; });
+  if (closing_) schedule_state_report();
 }
 
-void subchannel::leave(bool at_once, std::string_view reason) noexcept {
-  leaving_ = true;
+void subchannel::end_connections(bool at_once, std::string_view reason) noexcept {
+  closing_ = true;
   attempting_ = pausing_ = false;
-  if (timer::holder) home_.disarm(*this);
-  for (line& l : lines_) stop_health(l);
+  if (timer::holder) loop_.disarm(*this);
+  for (connection_entry& l : connections_) stop_health(l);
   work_.request_stop();
-  for (line& l : lines_) {
+  for (connection_entry& l : connections_) {
     // A connection whose server has not sent its SETTINGS has no calls to wait for.
     if (at_once || !l.ready) l.connection->close(transport::error_code::no_error, reason);
     else l.connection->drain();
   }
-  tell();
+  schedule_state_report();
 }
 
 // --- notifying the owner
 
-void subchannel::tell() noexcept {
-  note_state();
-  if (std::exchange(telling_, true)) return;
-  home_.post(*this);
+void subchannel::schedule_state_report() noexcept {
+  record_state();
+  if (std::exchange(report_scheduled_, true)) return;
+  loop_.post(*this);
 }
 
-void subchannel::told() noexcept {
-  telling_ = false;
-  if (!leaving_) return owner_.on_state(*this);
-  if (lines_.empty() && work_.running() == 0) owner_.on_left(*this);  // destroys this
+void subchannel::report_state() noexcept {
+  report_scheduled_ = false;
+  if (!closing_) return owner_.on_state(*this);
+  if (connections_.empty() && work_.running() == 0) owner_.on_drained(*this);  // destroys this
 }
 
-void subchannel::note(std::string_view what, severity how) noexcept {
-  trace_.add(home_.wall_now(), what, how);
+void subchannel::record_event(std::string_view text, severity level) noexcept {
+  trace_.add(loop_.wall_now(), text, level);
 }
 
-void subchannel::note_state() noexcept {
+void subchannel::record_state() noexcept {
   const connectivity now = state();
-  if (std::exchange(noted_, now) != now) note(name_of(now), severity::info);
+  if (std::exchange(recorded_state_, now) != now) record_event(name_of(now), severity::info);
 }
 
-subchannel::line* subchannel::line_of(const transport::connection& c) noexcept {
-  const auto found =
-      std::find_if(lines_.begin(), lines_.end(), [&](const line& l) { return l.connection.get() == &c; });
-  return found == lines_.end() ? nullptr : &*found;
+subchannel::connection_entry* subchannel::entry_of(const transport::connection& c) noexcept {
+  const auto found = std::find_if(connections_.begin(), connections_.end(),
+                                  [&](const connection_entry& l) { return l.connection.get() == &c; });
+  return found == connections_.end() ? nullptr : &*found;
 }
 
-std::size_t subchannel::ready_lines() const noexcept {
+std::size_t subchannel::ready_connections() const noexcept {
   return static_cast<std::size_t>(
-      std::count_if(lines_.begin(), lines_.end(), [](const line& l) { return l.ready && !l.going; }));
+      std::count_if(connections_.begin(), connections_.end(),
+                    [](const connection_entry& l) { return l.ready && !l.draining; }));
 }
 
 }  // namespace coracle::client

@@ -30,20 +30,20 @@ class subchannel_owner {
   virtual void on_state(subchannel& s) noexcept = 0;
   // Another exchange may be opened.
   virtual void on_slots(subchannel& s) noexcept = 0;
-  // After leave(): all connections are closed. Called from the queue of the loop; the owner may destroy the
+  // After drain(): all connections are closed. Called from the queue of the loop; the owner may destroy the
   // subchannel here.
-  virtual void on_left(subchannel& s) noexcept = 0;
+  virtual void on_drained(subchannel& s) noexcept = 0;
 
  protected:
   ~subchannel_owner() = default;
 };
 
 // The same for all subchannels of a channel.
-struct connecting {
+struct connect_params {
   std::shared_ptr<dialer> by;
   channel_credentials credentials = insecure();
   bool in_process = false;  // as private as TLS
-  call_credentials proof;  // of the channel's calls, for health checks
+  call_credentials health_credentials;  // of the channel's calls, for health checks
   std::string authority;  // the host name that the server's certificate must match
   std::string name;  // of the target, for messages
   transport::connection_options connection;
@@ -61,9 +61,9 @@ struct connecting {
 class subchannel final : private transport::connection_owner,
                          private health_watch_owner,
                          private coro::timer,
-                         private coro::work {
+                         private coro::runnable {
  public:
-  subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner);
+  subchannel(loop& owner_loop, const connect_params& params, endpoint where, subchannel_owner& owner);
   ~subchannel();
 
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
@@ -85,24 +85,24 @@ class subchannel final : private transport::connection_owner,
   transport::exchange open(transport::exchange_handler& handler);
   [[nodiscard]] bool can_open() const noexcept;
   [[nodiscard]] std::size_t open_calls() const noexcept;
-  [[nodiscard]] rpc::subchannel_snapshot figures() const;
+  [[nodiscard]] rpc::subchannel_snapshot stats() const;
 
-  // Accepts no new exchanges, and closes the connections when their last exchange has ended. on_left()
+  // Accepts no new exchanges, and closes the connections when their last exchange has ended. on_drained()
   // follows.
-  void leave() noexcept { leave(false, "no longer in use"); }
-  // Closes the connections at once, with their exchanges. May follow leave().
-  void close(std::string_view reason) noexcept { leave(true, reason); }
+  void drain() noexcept { end_connections(false, "no longer in use"); }
+  // Closes the connections at once, with their exchanges. May follow drain().
+  void close(std::string_view reason) noexcept { end_connections(true, reason); }
 
  private:
-  struct line {
+  struct connection_entry {
     std::unique_ptr<transport::connection> connection;
     std::uint64_t id;
     bool ready = false;
-    bool going = false;
+    bool draining = false;
     time_point ready_since{};
     std::shared_ptr<health_watch> health{};  // stopped before the connection is destroyed
     [[nodiscard]] bool serves() const noexcept {
-      return ready && !going && (!health || health->says() == health_watch::verdict::serving);
+      return ready && !draining && (!health || health->serving_state() == health_watch::verdict::serving);
     }
   };
   // transport::connection_owner
@@ -114,42 +114,42 @@ class subchannel final : private transport::connection_owner,
   // health_watch_owner
   void on_health(health_watch& w) noexcept override;
 
-  void leave(bool at_once, std::string_view reason) noexcept;
+  void end_connections(bool at_once, std::string_view reason) noexcept;
   void begin_attempt() noexcept;
   task<> attempt();
   task<> check_health(std::shared_ptr<health_watch> w);
-  void attempt_failed(std::string_view why) noexcept;
-  void connection_lost(duration up, std::string_view why) noexcept;
+  void attempt_failed(std::string_view reason) noexcept;
+  void connection_lost(duration up, std::string_view reason) noexcept;
   void fail_for(duration pause, std::string text) noexcept;
-  void time_is_up() noexcept;
-  void tell() noexcept;  // schedules on_state() of the owner
-  void told() noexcept;
-  void note(std::string_view what, rpc::traced_event::severity how) noexcept;
-  void note_state() noexcept;
-  static void stop_health(line& l) noexcept;
-  line* line_of(const transport::connection& c) noexcept;
-  [[nodiscard]] std::size_t ready_lines() const noexcept;
+  void on_timer() noexcept;
+  void schedule_state_report() noexcept;  // schedules on_state() of the owner
+  void report_state() noexcept;
+  void record_event(std::string_view text, rpc::traced_event::severity level) noexcept;
+  void record_state() noexcept;
+  static void stop_health(connection_entry& l) noexcept;
+  connection_entry* entry_of(const transport::connection& c) noexcept;
+  [[nodiscard]] std::size_t ready_connections() const noexcept;
 
-  loop& home_;
-  const connecting& how_;
+  loop& loop_;
+  const connect_params& params_;
   endpoint where_;
   subchannel_owner& owner_;
   const std::uint64_t id_;
   std::uint64_t streams_before_ = 0;  // on connections that are closed
   std::uint64_t calls_ok_before_ = 0;
   rpc::event_trace trace_;
-  connectivity noted_ = connectivity::idle;
+  connectivity recorded_state_ = connectivity::idle;
   backoff backoff_;
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
   std::uint32_t connections_max_ = 1;
-  std::vector<line> lines_;  // by age, including those that are going away
+  std::vector<connection_entry> connections_;  // by age, including those that are going away
   scope work_;  // the attempt to connect, and the health checks
   time_point attempt_began_{};
   bool attempting_ = false;  // until SETTINGS have arrived
   bool pausing_ = false;
-  bool leaving_ = false;
-  bool telling_ = false;
+  bool closing_ = false;
+  bool report_scheduled_ = false;
   std::optional<std::string> health_service_;
 };
 

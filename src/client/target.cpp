@@ -15,9 +15,9 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-status unfit(std::string_view text, std::string_view why_and_mend) {
+status invalid_target(std::string_view text, std::string_view problem) {
   std::string message = "\"";
-  message.append(text).append("\" ").append(why_and_mend);
+  message.append(text).append("\" ").append(problem);
   return status::invalid_argument(message);
 }
 
@@ -33,11 +33,11 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
     found.scheme_ = "dns";
     found.endpoint_ = text;
     if (text.empty())
-      return unfit(text, "is not a valid target: write host:port, dns:///host:port or unix:/path");
+      return invalid_target(text, "is not a valid target: write host:port, dns:///host:port or unix:/path");
     if (text.find("//") != std::string_view::npos)
-      return unfit(text,
-                   "has an unknown scheme: write dns:///host:port, or register a resolver for it "
-                   "(channel_options::resolver_for)");
+      return invalid_target(text,
+                            "has an unknown scheme: write dns:///host:port, or register a resolver for it "
+                            "(channel_options::resolver_for)");
     return found;
   }
   found.scheme_ = std::move(scheme);
@@ -46,13 +46,14 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
     rest.remove_prefix(2);
     const std::size_t slash = rest.find('/');
     if (slash == std::string_view::npos)
-      return unfit(text, "has no slash after its authority: write scheme:///name or scheme://authority/name");
+      return invalid_target(
+          text, "has no slash after its authority: write scheme:///name or scheme://authority/name");
     found.authority_ = rest.substr(0, slash);
     // The path of a file begins with the slash; a name does not.
     rest.remove_prefix(found.scheme_ == "unix" ? slash : slash + 1);
   }
   found.endpoint_ = base::percent_decode(rest);
-  if (found.endpoint_.empty()) return unfit(text, "has no name after its scheme");
+  if (found.endpoint_.empty()) return invalid_target(text, "has no name after its scheme");
   return found;
 }
 

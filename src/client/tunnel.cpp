@@ -16,11 +16,12 @@ namespace coracle::client {
 
 namespace {
 
-std::string question(const tunnel& t) {
-  std::string head = "CONNECT " + t.to;
-  head.append(" HTTP/1.1\r\nHost: ").append(t.to).append("\r\n");
-  if (!t.authorization.empty()) head.append("Proxy-Authorization: ").append(t.authorization).append("\r\n");
-  return head.append("\r\n");
+std::string connect_request(const tunnel& t) {
+  std::string request = "CONNECT " + t.to;
+  request.append(" HTTP/1.1\r\nHost: ").append(t.to).append("\r\n");
+  if (!t.authorization.empty())
+    request.append("Proxy-Authorization: ").append(t.authorization).append("\r\n");
+  return request.append("\r\n");
 }
 
 status refused(const tunnel& t, std::string_view answer) {
@@ -38,9 +39,9 @@ bool accepted(std::string_view answer) noexcept {
 }  // namespace
 
 task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunnel& t) {
-  const std::string head = question(t);
-  const runtime_internal::operation::piece piece{reinterpret_cast<const std::uint8_t*>(head.data()),
-                                                 head.size()};
+  const std::string request = connect_request(t);
+  const runtime_internal::operation::piece piece{reinterpret_cast<const std::uint8_t*>(request.data()),
+                                                 request.size()};
   net::io_wait sending(on, runtime_internal::operation::kind::send, to_proxy);
   sending.pieces = &piece;
   sending.piece_count = 1;

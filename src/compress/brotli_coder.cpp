@@ -77,8 +77,8 @@ bool compress_in(encoder_memory& memory, int quality, bytes_view from, std::uint
 }
 
 // No frame between this one and allocate() has anything to destroy.
-[[gnu::noinline]] bool compress(encoder_memory& memory, int quality, bytes_view from, std::uint8_t* to,
-                                std::size_t* size) noexcept {
+[[gnu::noinline]] bool guarded_compress(encoder_memory& memory, int quality, bytes_view from,
+                                        std::uint8_t* to, std::size_t* size) noexcept {
   if (setjmp(memory.failed) != 0) return false;
   return compress_in(memory, quality, from, to, size);
 }
@@ -86,28 +86,28 @@ bool compress_in(encoder_memory& memory, int quality, bytes_view from, std::uint
 // The library cannot reset a context, so each message makes its own.
 class brotli_coder final : public stream_coder {
  public:
-  bool pack(bytes_view from, int level, base::output_buffer& to) override {
+  bool compress(bytes_view from, int level, base::output_buffer& to) override {
     const int quality = level_within(level, BROTLI_MIN_QUALITY, BROTLI_MAX_QUALITY, 4);
     std::size_t n = BrotliEncoderMaxCompressedSize(from.size());
     if (n == 0) return false;  // larger than brotli supports
     std::uint8_t* room = to.reserve(n);
     encoder_memory memory;
-    if (!compress(memory, quality, from, room, &n)) return false;
+    if (!guarded_compress(memory, quality, from, room, &n)) return false;
     to.commit(n);
     return true;
   }
 
   // The library fills its window before it returns any data, whatever output space it is given. A window that
   // is larger than any allowed message would only cost time and memory.
-  unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
-                       base::output_buffer& to) override {
+  decompress_result decompress_step(bytes_view& from, std::size_t max_bytes, std::size_t step_bytes,
+                                    base::output_buffer& to) override {
     if (!std::exchange(begun_, true) && !from.empty() &&
-        window_bytes(from[0]) > std::max(most_bytes, window_max_bytes))
-      return unpacked::too_large;
-    return stream_coder::unpack_step(from, most_bytes, step_bytes, to);
+        window_bytes(from[0]) > std::max(max_bytes, window_max_bytes))
+      return decompress_result::too_large;
+    return stream_coder::decompress_step(from, max_bytes, step_bytes, to);
   }
 
-  bool begin_unpack() override {
+  bool begin_decompress() override {
     begun_ = false;
     state_.reset(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
     return state_ != nullptr;
@@ -123,16 +123,16 @@ class brotli_coder final : public stream_coder {
     return std::size_t{1} << bits;
   }
 
-  piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
+  piece decompress_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
     const std::uint8_t* in = from.data();
     std::uint8_t* out = to.data();
     std::size_t unread = from.size();
     std::size_t unused = to.size();
-    const BrotliDecoderResult how =
+    const BrotliDecoderResult result =
         BrotliDecoderDecompressStream(state_.get(), &unread, &in, &unused, &out, nullptr);
     piece p{from.size() - unread, to.size() - unused, frame::open};
-    if (how == BROTLI_DECODER_RESULT_SUCCESS) p.state = frame::ended;
-    if (how == BROTLI_DECODER_RESULT_ERROR) {
+    if (result == BROTLI_DECODER_RESULT_SUCCESS) p.state = frame::ended;
+    if (result == BROTLI_DECODER_RESULT_ERROR) {
       // The error codes for failed allocations form a range; see <brotli/decode.h>.
       const BrotliDecoderErrorCode error = BrotliDecoderGetErrorCode(state_.get());
       const bool memory = error <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES &&

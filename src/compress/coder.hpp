@@ -15,7 +15,7 @@
 
 namespace coracle::compress {
 
-enum class unpacked : std::uint8_t {
+enum class decompress_result : std::uint8_t {
   done,
   more,       // the step is used up; the next one continues
   too_large,  // the output would exceed the limit; decompression stopped there
@@ -34,22 +34,22 @@ class coder {
 
   // Compresses a message and appends it to `to`. Returns false when the encoding's library fails, which
   // happens only when memory runs out; what was appended is then invalid.
-  virtual bool pack(bytes_view from, int level, base::output_buffer& to) = 0;
+  virtual bool compress(bytes_view from, int level, base::output_buffer& to) = 0;
 
-  // Decompresses one message in steps: call begin_unpack(), then unpack_step() as long as it returns `more`.
-  // A message may be left unfinished. begin_unpack() returns false when there is no memory for the library's
-  // context.
-  virtual bool begin_unpack() = 0;
+  // Decompresses one message in steps: call begin_decompress(), then decompress_step() as long as it returns
+  // `more`. A message may be left unfinished. begin_decompress() returns false when there is no memory for
+  // the library's context.
+  virtual bool begin_decompress() = 0;
   // `from` is the part of the message that has not been read yet; a step removes what it reads from the
-  // front. A step appends at most `most_bytes`, and reads and appends no more than about `step_bytes` in
+  // front. A step appends at most `max_bytes`, and reads and appends no more than about `step_bytes` in
   // total. What was appended is invalid unless the message ends with `done`.
-  virtual unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
-                               base::output_buffer& to) = 0;
+  virtual decompress_result decompress_step(bytes_view& from, std::size_t max_bytes, std::size_t step_bytes,
+                                            base::output_buffer& to) = 0;
 
   // Decompresses a message in one step.
-  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) {
-    if (!begin_unpack()) return unpacked::no_memory;
-    return unpack_step(from, most_bytes, std::numeric_limits<std::size_t>::max(), to);
+  decompress_result decompress(bytes_view from, std::size_t max_bytes, base::output_buffer& to) {
+    if (!begin_decompress()) return decompress_result::no_memory;
+    return decompress_step(from, max_bytes, std::numeric_limits<std::size_t>::max(), to);
   }
 };
 

@@ -13,16 +13,16 @@ namespace {
 class lz4_coder final : public stream_coder {
  public:
   ~lz4_coder() override {
-    LZ4F_freeCompressionContext(packer_);
-    LZ4F_freeDecompressionContext(unpacker_);
+    LZ4F_freeCompressionContext(compressor_);
+    LZ4F_freeDecompressionContext(decompressor_);
   }
 
-  bool pack(bytes_view from, int level, base::output_buffer& to) override {
-    if (!packer_ && LZ4F_isError(LZ4F_createCompressionContext(&packer_, LZ4F_VERSION))) return false;
-    LZ4F_preferences_t how{};
-    how.compressionLevel = level_within(level, 0, LZ4F_compressionLevel_max(), 0);
-    how.frameInfo.contentSize = from.size();
-    const std::size_t bound = LZ4F_HEADER_SIZE_MAX + LZ4F_compressBound(from.size(), &how);
+  bool compress(bytes_view from, int level, base::output_buffer& to) override {
+    if (!compressor_ && LZ4F_isError(LZ4F_createCompressionContext(&compressor_, LZ4F_VERSION))) return false;
+    LZ4F_preferences_t result{};
+    result.compressionLevel = level_within(level, 0, LZ4F_compressionLevel_max(), 0);
+    result.frameInfo.contentSize = from.size();
+    const std::size_t bound = LZ4F_HEADER_SIZE_MAX + LZ4F_compressBound(from.size(), &result);
     std::uint8_t* room = to.reserve(bound);
     std::size_t made = 0;
     const auto took = [&](std::size_t n) {
@@ -30,26 +30,27 @@ class lz4_coder final : public stream_coder {
       made += n;
       return true;
     };
-    if (!took(LZ4F_compressBegin(packer_, room, bound, &how)) ||
-        !took(LZ4F_compressUpdate(packer_, room + made, bound - made, from.data(), from.size(), nullptr)) ||
-        !took(LZ4F_compressEnd(packer_, room + made, bound - made, nullptr)))
+    if (!took(LZ4F_compressBegin(compressor_, room, bound, &result)) ||
+        !took(
+            LZ4F_compressUpdate(compressor_, room + made, bound - made, from.data(), from.size(), nullptr)) ||
+        !took(LZ4F_compressEnd(compressor_, room + made, bound - made, nullptr)))
       return false;
     to.commit(made);
     return true;
   }
 
-  bool begin_unpack() override {
+  bool begin_decompress() override {
     // A reset does not clear the content size that an unfinished frame has declared (lz4 1.9.4).
-    if (unfinished_) LZ4F_freeDecompressionContext(std::exchange(unpacker_, nullptr));
+    if (unfinished_) LZ4F_freeDecompressionContext(std::exchange(decompressor_, nullptr));
     unfinished_ = true;
-    return unpacker_ || !LZ4F_isError(LZ4F_createDecompressionContext(&unpacker_, LZ4F_VERSION));
+    return decompressor_ || !LZ4F_isError(LZ4F_createDecompressionContext(&decompressor_, LZ4F_VERSION));
   }
 
  private:
-  piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
+  piece decompress_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
     std::size_t read = from.size();
     std::size_t made = to.size();
-    const std::size_t hint = LZ4F_decompress(unpacker_, to.data(), &made, from.data(), &read, nullptr);
+    const std::size_t hint = LZ4F_decompress(decompressor_, to.data(), &made, from.data(), &read, nullptr);
     if (LZ4F_isError(hint)) {
       const bool memory = std::string_view(LZ4F_getErrorName(hint)) == "ERROR_allocation_failed";
       return {0, 0, memory ? frame::no_memory : frame::broken};
@@ -58,8 +59,8 @@ class lz4_coder final : public stream_coder {
     return {read, made, hint == 0 ? frame::ended : frame::open};
   }
 
-  LZ4F_cctx* packer_ = nullptr;
-  LZ4F_dctx* unpacker_ = nullptr;
+  LZ4F_cctx* compressor_ = nullptr;
+  LZ4F_dctx* decompressor_ = nullptr;
   bool unfinished_ = false;
 };
 

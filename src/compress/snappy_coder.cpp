@@ -16,7 +16,7 @@ constexpr std::size_t chunk_header_bytes = 4;  // a type, and the length of the 
 constexpr std::size_t checksum_bytes = 4;
 constexpr std::size_t chunk_content_max = 65'536;  // uncompressed
 constexpr std::uint8_t identifier[] = {0xff, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
-enum chunk_type : std::uint8_t { packed_data = 0x00, plain_data = 0x01, first_skippable = 0x80 };
+enum chunk_type : std::uint8_t { compressed_chunk = 0x00, uncompressed_chunk = 0x01, first_skippable = 0x80 };
 
 // Masks the checksum, because a checksum of data that contains checksums would be weak.
 std::uint32_t checksum_of(bytes_view content) noexcept {
@@ -37,7 +37,7 @@ char* text(std::uint8_t* p) noexcept { return reinterpret_cast<char*>(p); }
 
 class snappy_coder final : public coder {
  public:
-  bool pack(bytes_view from, int, base::output_buffer& to) override {
+  bool compress(bytes_view from, int, base::output_buffer& to) override {
     to.append(identifier);
     while (!from.empty()) {
       const bytes_view content = from.first(std::min(from.size(), chunk_content_max));
@@ -48,7 +48,7 @@ class snappy_coder final : public coder {
       if (snappy_compress(text(content.data()), content.size(), text(body), &n) != SNAPPY_OK) return false;
       const bool smaller = n < content.size();
       if (!smaller) std::memcpy(body, content.data(), n = content.size());
-      room[0] = smaller ? packed_data : plain_data;
+      room[0] = smaller ? compressed_chunk : uncompressed_chunk;
       put_little_endian(room + 1, static_cast<std::uint32_t>(checksum_bytes + n), 3);
       put_little_endian(room + chunk_header_bytes, checksum_of(content), checksum_bytes);
       to.commit(chunk_header_bytes + checksum_bytes + n);
@@ -56,60 +56,61 @@ class snappy_coder final : public coder {
     return true;
   }
 
-  bool begin_unpack() override {
+  bool begin_decompress() override {
     begun_ = false;
     return true;
   }
 
   // Decompresses chunk by chunk.
-  unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
-                       base::output_buffer& to) override {
+  decompress_result decompress_step(bytes_view& from, std::size_t max_bytes, std::size_t step_bytes,
+                                    base::output_buffer& to) override {
     if (!std::exchange(begun_, true)) {
       // Go's writer produces this for an empty message: not even an identifier.
-      if (from.empty()) return unpacked::done;
+      if (from.empty()) return decompress_result::done;
       if (from.size() < sizeof identifier || std::memcmp(from.data(), identifier, sizeof identifier) != 0)
-        return unpacked::broken;
+        return decompress_result::broken;
     }
     std::size_t used = 0;
     while (!from.empty()) {
-      if (used >= step_bytes) return unpacked::more;
-      if (from.size() < chunk_header_bytes) return unpacked::broken;
+      if (used >= step_bytes) return decompress_result::more;
+      if (from.size() < chunk_header_bytes) return decompress_result::broken;
       const std::uint8_t type = from[0];
       const std::size_t length = little_endian(from.data() + 1, 3);
-      if (from.size() - chunk_header_bytes < length) return unpacked::broken;
+      if (from.size() - chunk_header_bytes < length) return decompress_result::broken;
       const bytes_view body = from.subspan(chunk_header_bytes, length);
       from = from.subspan(chunk_header_bytes + length);
       used += chunk_header_bytes;  // a skipped chunk counts only with its header
       if (type >= first_skippable) continue;  // padding, another identifier, or a future chunk type
       const std::size_t before = to.size();
-      const unpacked how = unpack_data(type, body, most_bytes, to);
-      if (how != unpacked::done) return how;
-      most_bytes -= to.size() - before;
+      const decompress_result result = decompress_data(type, body, max_bytes, to);
+      if (result != decompress_result::done) return result;
+      max_bytes -= to.size() - before;
       used += length + to.size() - before;
     }
-    return unpacked::done;
+    return decompress_result::done;
   }
 
  private:
-  static unpacked unpack_data(std::uint8_t type, bytes_view body, std::size_t most_bytes,
-                              base::output_buffer& to) {
-    if (type > plain_data || body.size() < checksum_bytes) return unpacked::broken;
+  static decompress_result decompress_data(std::uint8_t type, bytes_view body, std::size_t max_bytes,
+                                           base::output_buffer& to) {
+    if (type > uncompressed_chunk || body.size() < checksum_bytes) return decompress_result::broken;
     const std::uint32_t sum = little_endian(body.data(), checksum_bytes);
     body = body.subspan(checksum_bytes);
     std::size_t n = body.size();
-    if (type == packed_data && snappy_uncompressed_length(text(body.data()), body.size(), &n) != SNAPPY_OK)
-      return unpacked::broken;
-    if (n > chunk_content_max) return unpacked::broken;
-    if (n > most_bytes) return unpacked::too_large;
+    if (type == compressed_chunk &&
+        snappy_uncompressed_length(text(body.data()), body.size(), &n) != SNAPPY_OK)
+      return decompress_result::broken;
+    if (n > chunk_content_max) return decompress_result::broken;
+    if (n > max_bytes) return decompress_result::too_large;
     std::uint8_t* room = to.reserve(n);
-    if (type == plain_data) {
+    if (type == uncompressed_chunk) {
       if (n) std::memcpy(room, body.data(), n);
     } else if (snappy_uncompress(text(body.data()), body.size(), text(room), &n) != SNAPPY_OK) {
-      return unpacked::broken;
+      return decompress_result::broken;
     }
-    if (checksum_of({room, n}) != sum) return unpacked::broken;
+    if (checksum_of({room, n}) != sum) return decompress_result::broken;
     to.commit(n);
-    return unpacked::done;
+    return decompress_result::done;
   }
 
   bool begun_ = false;

@@ -15,37 +15,37 @@ constexpr int window_log_max = 23;
 class zstd_coder final : public stream_coder {
  public:
   ~zstd_coder() override {
-    ZSTD_freeCCtx(packer_);
-    ZSTD_freeDCtx(unpacker_);
+    ZSTD_freeCCtx(compressor_);
+    ZSTD_freeDCtx(decompressor_);
   }
 
-  bool pack(bytes_view from, int level, base::output_buffer& to) override {
-    if (!packer_ && !(packer_ = ZSTD_createCCtx())) return false;
+  bool compress(bytes_view from, int level, base::output_buffer& to) override {
+    if (!compressor_ && !(compressor_ = ZSTD_createCCtx())) return false;
     // Levels above 19 would use a window that readers reject.
     const int used = level_within(level, 1, ZSTD_maxCLevel(), ZSTD_CLEVEL_DEFAULT);
-    ZSTD_CCtx_setParameter(packer_, ZSTD_c_compressionLevel, used);
-    ZSTD_CCtx_setParameter(packer_, ZSTD_c_windowLog, used > 19 ? window_log_max : 0);
+    ZSTD_CCtx_setParameter(compressor_, ZSTD_c_compressionLevel, used);
+    ZSTD_CCtx_setParameter(compressor_, ZSTD_c_windowLog, used > 19 ? window_log_max : 0);
     const std::size_t bound = ZSTD_compressBound(from.size());
-    const std::size_t made = ZSTD_compress2(packer_, to.reserve(bound), bound, from.data(), from.size());
+    const std::size_t made = ZSTD_compress2(compressor_, to.reserve(bound), bound, from.data(), from.size());
     if (ZSTD_isError(made)) return false;
     to.commit(made);
     return true;
   }
 
-  bool begin_unpack() override {
-    if (!unpacker_) {
-      if (!(unpacker_ = ZSTD_createDCtx())) return false;
-      ZSTD_DCtx_setParameter(unpacker_, ZSTD_d_windowLogMax, window_log_max);
+  bool begin_decompress() override {
+    if (!decompressor_) {
+      if (!(decompressor_ = ZSTD_createDCtx())) return false;
+      ZSTD_DCtx_setParameter(decompressor_, ZSTD_d_windowLogMax, window_log_max);
     }
-    ZSTD_DCtx_reset(unpacker_, ZSTD_reset_session_only);
+    ZSTD_DCtx_reset(decompressor_, ZSTD_reset_session_only);
     return true;
   }
 
  private:
-  piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
+  piece decompress_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
     ZSTD_inBuffer in{from.data(), from.size(), 0};
     ZSTD_outBuffer out{to.data(), to.size(), 0};
-    const std::size_t left = ZSTD_decompressStream(unpacker_, &out, &in);
+    const std::size_t left = ZSTD_decompressStream(decompressor_, &out, &in);
     if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) return {0, 0, frame::no_memory};
     if (ZSTD_isError(left)) return {};
     return {in.pos, out.pos, left == 0 && in.pos + out.pos > 0 ? frame::ended : frame::open};
@@ -53,8 +53,8 @@ class zstd_coder final : public stream_coder {
   // A message may consist of several frames (RFC 8878 3.1); the library begins the next one by itself.
   bool begin_next_frame() noexcept override { return true; }
 
-  ZSTD_CCtx* packer_ = nullptr;
-  ZSTD_DCtx* unpacker_ = nullptr;
+  ZSTD_CCtx* compressor_ = nullptr;
+  ZSTD_DCtx* decompressor_ = nullptr;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace coracle::coro {
 
-void refuse_to_block_an_executor() {
+void require_no_executor() {
   CORACLE_REQUIRE(
       !executor::current(),
       "a thread that drives a loop must not block on a task: co_await it, or block on a plain thread");
@@ -36,7 +36,7 @@ bool blocking_signal::is_set() const noexcept {
 }
 
 posted_task::posted_task(task<> t) noexcept : frame_(t.release()) {
-  run = [](work& w) noexcept {
+  run = [](runnable& w) noexcept {
     const auto frame = static_cast<posted_task&>(w).frame_;
     promise_base::begin(frame, frame.promise());
   };

@@ -22,7 +22,7 @@ constinit thread_local frame_pool::counters without_pool;
 
 }  // namespace
 
-frame_pool::counters frame_pool::count() noexcept { return current_ ? current_->counted_ : without_pool; }
+frame_pool::counters frame_pool::count() noexcept { return current_ ? current_->stats_ : without_pool; }
 
 bool frame_pool::from_heap() noexcept { return CORACLE_FRAMES_FROM_HEAP; }
 
@@ -49,7 +49,7 @@ void frame_pool::keep_nothing() noexcept { std::fill(std::begin(kept_), std::end
 
 // Rounds the size up, so that a list of any pool can take the block later.
 void* frame_pool::make(std::size_t n, std::uint64_t frames) {
-  counters& count = current_ ? current_->counted_ : without_pool;
+  counters& count = current_ ? current_->stats_ : without_pool;
   count.frames += frames;
   ++count.heap_blocks;
   std::pmr::memory_resource* const from = current_ ? current_->resource_ : nullptr;

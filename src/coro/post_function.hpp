@@ -12,10 +12,10 @@ namespace coracle::coro {
 // A runnable that owns its callable and deletes itself after it ran. For rare events; what happens in each
 // call uses a runnable of its own.
 template <class F>
-class posted_function final : public work, public pooled {
+class posted_function final : public runnable, public pooled {
  public:
   explicit posted_function(F f) : function_(std::move(f)) {
-    run = [](work& w) noexcept {
+    run = [](runnable& w) noexcept {
       const std::unique_ptr<posted_function> self(static_cast<posted_function*>(&w));
       self->function_();
     };

@@ -14,7 +14,7 @@ void scope::spawn(task<> t) {
 std::coroutine_handle<> scope::finished(coro::promise_base& promise, std::coroutine_handle<> frame) noexcept {
   std::exception_ptr error = static_cast<coro::task_promise<void>&>(promise).error();
   frame.destroy();
-  if (error && !error_ && !(stop_asked_ && coro::is_cancelled(error))) {
+  if (error && !error_ && !(stop_requested_ && coro::is_cancelled(error))) {
     error_ = std::move(error);
     stop_.request_stop();
   }

@@ -177,10 +177,10 @@ bool decoder::expand(const raw_string& string, std::string_view& text) {
     return true;
   }
   // Enough for the whole block, so that decoding a field's value never moves its name.
-  const std::size_t wanted = huffman::decoded_bound(block_bytes_) + huffman::decoded_bound(0);
-  if (scratch_capacity_ < wanted) {
-    scratch_ = std::make_unique_for_overwrite<char[]>(wanted);
-    scratch_capacity_ = wanted;
+  const std::size_t needed = huffman::decoded_bound(block_bytes_) + huffman::decoded_bound(0);
+  if (scratch_capacity_ < needed) {
+    scratch_ = std::make_unique_for_overwrite<char[]>(needed);
+    scratch_capacity_ = needed;
   }
   char* const to = scratch_.get() + scratch_used_;
   const huffman::decoded result = huffman::decode({string.data, string.bytes}, to);

@@ -28,10 +28,10 @@ constexpr bool has_upper_case(std::string_view text) {
   return false;
 }
 
-bool all_are(std::string_view text, std::uint8_t wanted) {
-  std::uint8_t common = wanted;
+bool all_are(std::string_view text, std::uint8_t wanted_class) {
+  std::uint8_t common = wanted_class;
   for (const char c : text) common &= character_table[static_cast<unsigned char>(c)];
-  return common == wanted;
+  return common == wanted_class;
 }
 
 // Checks eight octets at a time. The result of zero_octets() is nonzero exactly if some octet of `word` is 0.
@@ -82,13 +82,13 @@ bool valid_uri_characters(std::string_view text) noexcept {
 bool valid_token(std::string_view text) noexcept { return !text.empty() && all_are(text, token_character); }
 
 std::optional<std::uint64_t> parse_content_length(std::string_view value) noexcept {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t max_value = std::numeric_limits<std::uint64_t>::max();
   if (value.empty()) return std::nullopt;
   std::uint64_t length = 0;
   for (const char c : value) {
     if (c < '0' || c > '9') return std::nullopt;
     const auto digit = static_cast<std::uint64_t>(c - '0');
-    if (length > (most - digit) / 10) return std::nullopt;
+    if (length > (max_value - digit) / 10) return std::nullopt;
     length = length * 10 + digit;
   }
   return length;

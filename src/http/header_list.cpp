@@ -10,7 +10,7 @@ namespace coracle::http {
 namespace {
 // A typical gRPC request has 150 to 250 bytes in ten fields.
 constexpr std::size_t first_capacity_bytes = 384;
-constexpr std::size_t most_bytes = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t max_bytes = std::numeric_limits<std::uint32_t>::max();
 }  // namespace
 
 header_list::block* header_list::allocate(std::size_t capacity) {
@@ -38,10 +38,10 @@ header_list& header_list::operator=(const header_list& other) {
   return *this;
 }
 
-// Returns a copy of the block with a capacity of at least `wanted_bytes`.
-header_list::block* header_list::larger(std::size_t wanted_bytes) const {
+// Returns a copy of the block with a capacity of at least `needed_bytes`.
+header_list::block* header_list::larger(std::size_t needed_bytes) const {
   const std::size_t doubled = block_ ? block_->capacity * 2 : 0;
-  block* const b = allocate(std::max({wanted_bytes, doubled, first_capacity_bytes}));
+  block* const b = allocate(std::max({needed_bytes, doubled, first_capacity_bytes}));
   if (empty()) return b;
   b->used = block_->used;
   b->count = block_->count;
@@ -52,7 +52,7 @@ header_list::block* header_list::larger(std::size_t wanted_bytes) const {
 
 void header_list::add_with_growth(std::string_view name, std::string_view value) {
   const std::size_t used = block_ ? block_->used : 0;
-  if (name.size() > most_bytes || value.size() > most_bytes || used + name.size() + value.size() > most_bytes)
+  if (name.size() > max_bytes || value.size() > max_bytes || used + name.size() + value.size() > max_bytes)
     throw std::length_error("header_list: more than 4 GiB of fields");
   block* const old =
       std::exchange(block_, larger(used + name.size() + value.size() + (size() + 1) * sizeof(place)));
@@ -61,10 +61,10 @@ void header_list::add_with_growth(std::string_view name, std::string_view value)
 }
 
 void header_list::reserve(std::size_t fields, std::size_t bytes) {
-  if (bytes > most_bytes) throw std::length_error("header_list: more than 4 GiB of fields");
-  const std::size_t wanted = bytes + fields * sizeof(place);
-  if (wanted == 0 || (block_ && wanted <= block_->capacity)) return;
-  free(std::exchange(block_, larger(wanted)));
+  if (bytes > max_bytes) throw std::length_error("header_list: more than 4 GiB of fields");
+  const std::size_t needed = bytes + fields * sizeof(place);
+  if (needed == 0 || (block_ && needed <= block_->capacity)) return;
+  free(std::exchange(block_, larger(needed)));
 }
 
 void header_list::clear() noexcept {

@@ -36,13 +36,13 @@ bool valid_status(std::string_view text) {
 constexpr field_error unless(bool fine, field_error error) { return fine ? field_error::none : error; }
 
 // Checks the value of :authority and of host, which have the same meaning (RFC 9113 8.3.1).
-field_error judge_authority(std::string_view value) {
+field_error check_authority_header(std::string_view value) {
   if (!valid_uri_characters(value)) return field_error::authority_character;
   return unless(value.find('@') == std::string_view::npos, field_error::authority_value);
 }
 
 // Checks a pseudo-header (RFC 9113 8.3). The name includes its colon.
-verdict judge_pseudo(std::string_view name, std::string_view value) {
+verdict check_pseudo_header(std::string_view name, std::string_view value) {
   if (name == ":path") {
     // Absolute, or "*" alone. RFC 9113 8.3.1 requires this for http and https; no other scheme is supported
     // here.
@@ -54,13 +54,13 @@ verdict judge_pseudo(std::string_view name, std::string_view value) {
     return {value == "CONNECT" || value == "OPTIONS" ? field_class::special_method : field_class::method,
             unless(valid_token(value), field_error::method_value)};
   if (name == ":scheme") return {field_class::scheme, unless(valid_scheme(value), field_error::scheme_value)};
-  if (name == ":authority") return {field_class::authority, judge_authority(value)};
+  if (name == ":authority") return {field_class::authority, check_authority_header(value)};
   if (name == ":status") return {field_class::status, unless(valid_status(value), field_error::status_value)};
   return {field_class::unknown, field_error::pseudo_unknown};
 }
 
 // Checks the fields that have rules of their own (RFC 9113 8.2.2, RFC 9110 8.6).
-verdict judge_regular(std::string_view name, std::string_view value) {
+verdict check_regular_header(std::string_view name, std::string_view value) {
   switch (name.size()) {
     case 2:
       if (name == "te")
@@ -68,7 +68,7 @@ verdict judge_regular(std::string_view name, std::string_view value) {
                 unless(equal_ignoring_case(value, "trailers"), field_error::te_not_trailers)};
       break;
     case 4:
-      if (name == "host") return {field_class::regular, judge_authority(value)};
+      if (name == "host") return {field_class::regular, check_authority_header(value)};
       break;
     case 7:
       if (name == "upgrade") return {field_class::unknown, field_error::connection_specific};
@@ -105,7 +105,7 @@ field_error header_validator::check(std::string_view name, std::string_view valu
   if (!valid_value_characters(value)) return fail(field_error::value_character);
   if (edges_ == edge_whitespace::reject && has_edge_whitespace(value))
     return fail(field_error::value_edge_whitespace);
-  const verdict v = pseudo ? judge_pseudo(name, value) : judge_regular(name, value);
+  const verdict v = pseudo ? check_pseudo_header(name, value) : check_regular_header(name, value);
   if (v.error != field_error::none) return fail(v.error);
   if (found) *found = v.known;
   return check_known(v.known, value);
@@ -151,8 +151,8 @@ field_error header_validator::check_in_message(field_class known, std::string_vi
 }
 
 field_error header_validator::check_pseudo(field_class known, std::string_view value) noexcept {
-  const header_kind home = known == field_class::status ? header_kind::response : header_kind::request;
-  if (kind_ != home) return fail(field_error::pseudo_in_wrong_message);
+  const header_kind owner_loop = known == field_class::status ? header_kind::response : header_kind::request;
+  if (kind_ != owner_loop) return fail(field_error::pseudo_in_wrong_message);
   if (seen_ & seen_regular) return fail(field_error::pseudo_after_regular);
   std::uint8_t mark = 0;
   switch (known) {

@@ -92,9 +92,9 @@ void response_reader::read_field(std::string_view line) {
   } else if (name == "transfer-encoding") {
     chunked_ = lower(value).ends_with("chunked");
   } else if (name == "connection") {
-    const std::string what = lower(value);
-    if (what.find("close") != std::string::npos) keeps_alive_ = false;
-    else if (what.find("keep-alive") != std::string::npos) keeps_alive_ = true;
+    const std::string connection_value = lower(value);
+    if (connection_value.find("close") != std::string::npos) keeps_alive_ = false;
+    else if (connection_value.find("keep-alive") != std::string::npos) keeps_alive_ = true;
   }
 }
 

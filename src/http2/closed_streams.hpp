@@ -23,8 +23,8 @@ class closed_streams {
   // which a stream was closed may be forgotten; its late frames are then tolerated.
   static constexpr std::size_t entry_count = 128;
 
-  // how: ended, reset_sent or reset_received. If memory is exhausted, the stream becomes `forgotten`.
-  void remember(stream_id id, stream_state how) noexcept {
+  // end_state: ended, reset_sent or reset_received. If memory is exhausted, the stream becomes `forgotten`.
+  void remember(stream_id id, stream_state end_state) noexcept {
     const std::uint32_t number = id >> 1;
     if (!entries_) [[unlikely]]
       entries_.reset(new (std::nothrow) std::array<std::uint32_t, entry_count>());
@@ -33,7 +33,7 @@ class closed_streams {
       return;
     }
     std::uint32_t& entry = (*entries_)[number % entry_count];
-    if (entry >> 2 <= number) entry = number << 2 | code_of(how);
+    if (entry >> 2 <= number) entry = number << 2 | code_of(end_state);
   }
 
   // Returns the state of a stream that is not open. `id` is odd, and at most the highest id in use.
@@ -54,8 +54,8 @@ class closed_streams {
   }
 
  private:
-  static constexpr std::uint32_t code_of(stream_state how) noexcept {
-    return static_cast<std::uint32_t>(how) - static_cast<std::uint32_t>(stream_state::ended) + 1;
+  static constexpr std::uint32_t code_of(stream_state end_state) noexcept {
+    return static_cast<std::uint32_t>(end_state) - static_cast<std::uint32_t>(stream_state::ended) + 1;
   }
   std::unique_ptr<std::array<std::uint32_t, entry_count>> entries_;
   std::uint32_t forgotten_ = 0;  // all lower numbers are forgotten

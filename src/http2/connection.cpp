@@ -15,7 +15,7 @@ namespace coracle::http2 {
 namespace {
 
 // Limits that cannot be expressed on the wire are brought into range.
-limits sound(limits l) {
+limits is_valid(limits l) {
   l.initial_window_bytes = std::min(l.initial_window_bytes, window_bytes_max);
   l.connection_window_bytes = std::clamp(l.connection_window_bytes, default_window_bytes, window_bytes_max);
   l.grown_window_bytes = std::min(l.grown_window_bytes, window_bytes_max);
@@ -33,7 +33,7 @@ constexpr std::uint32_t streams_before_settings = 100;
 
 connection::connection(role r, const limits& l, time_point now)
     : side_(r),
-      limit_(sound(l)),
+      limit_(is_valid(l)),
       now_(now),
       reading_(r == role::server ? phase::preface : phase::header),
       reader_(limit_.header_list_bytes),
@@ -86,7 +86,7 @@ void connection::feed(bytes_view bytes, time_point now) {
   CORACLE_ASSERT(in_.empty(), "feed() again before next() has returned none");
   if (now != now_) fed_from_ = highest_peer_id_;
   now_ = now;
-  alive_.heard(now);
+  alive_.on_input(now);
   if (!failed_) in_ = bytes;
 }
 
@@ -114,7 +114,7 @@ event connection::next() noexcept {
         case progress::event: return e;
         case progress::again: break;
         case progress::starved:
-          watch_unfinished();
+          start_unfinished_timer();
           if (!pending_) return e;
           break;
       }
@@ -197,18 +197,20 @@ connection::progress connection::read_header(event& e) {
   }
   // RFC 9113 4.2: for some frames this could be a stream error, but such a peer is broken anyway.
   if (frame_.length > limit_.max_frame_bytes)
-    return die(error_code::frame_size_error, "frame length exceeds SETTINGS_MAX_FRAME_SIZE (RFC 9113 4.2)");
+    return connection_error(error_code::frame_size_error,
+                            "frame length exceeds SETTINGS_MAX_FRAME_SIZE (RFC 9113 4.2)");
   // RFC 9113 3.4: the first frame of each side is SETTINGS.
   if (!peer_settings_seen_ && (frame_.type != frame_type::settings || frame_.has(flag::ack)))
-    return die(error_code::protocol_error, "the first frame is not SETTINGS (RFC 9113 3.4)");
+    return connection_error(error_code::protocol_error, "the first frame is not SETTINGS (RFC 9113 3.4)");
   // RFC 9113 6.10: no other frame may occur between the frames of a header block.
   if (block_id_ != 0 && (frame_.type != frame_type::continuation || frame_.id != block_id_))
-    return die(error_code::protocol_error, "another frame within a header block (RFC 9113 6.10)");
+    return connection_error(error_code::protocol_error,
+                            "another frame within a header block (RFC 9113 6.10)");
   if (block_id_ == 0) block_deadline_ = never;  // the unfinished frame or block is now complete
   if (frame_.type == frame_type::data) return begin_data();
   if (frame_.type ==
       frame_type::push_promise)  // RFC 9113 8.4: not sent to servers, and disabled by our clients
-    return die(error_code::protocol_error, "PUSH_PROMISE is not permitted (RFC 9113 8.4)");
+    return connection_error(error_code::protocol_error, "PUSH_PROMISE is not permitted (RFC 9113 8.4)");
   if (frame_.type > frame_type::continuation) {  // RFC 9113 5.5: unknown types are ignored
     if (!charge_control()) return progress::again;
     data_left_ = frame_.length;
@@ -256,17 +258,18 @@ connection::progress connection::on_frame(bytes_view payload, event& e) {
 // --- DATA (RFC 9113 6.1)
 
 connection::progress connection::begin_data() {
-  if (frame_.id == 0) return die(error_code::protocol_error, "DATA on stream 0 (RFC 9113 6.1)");
+  if (frame_.id == 0) return connection_error(error_code::protocol_error, "DATA on stream 0 (RFC 9113 6.1)");
   // RFC 9113 6.9.1: the whole payload counts, including padding, whatever the state of the stream.
   if (!receive_.take(frame_.length))
-    return die(error_code::flow_control_error, "DATA exceeds the window of the connection (RFC 9113 6.9.1)");
+    return connection_error(error_code::flow_control_error,
+                            "DATA exceeds the window of the connection (RFC 9113 6.9.1)");
   receive_.give_back(frame_.length);
   path_.received(frame_.length);
   return_connection_credit();
   if (!frame_.has(flag::padded)) [[likely]]
     return begin_data_payload(0);
   if (frame_.length == 0)
-    return die(error_code::frame_size_error, "padded DATA without a pad length (RFC 9113 6.1)");
+    return connection_error(error_code::frame_size_error, "padded DATA without a pad length (RFC 9113 6.1)");
   reading_ = phase::pad_length;
   return progress::again;
 }
@@ -274,7 +277,7 @@ connection::progress connection::begin_data() {
 connection::progress connection::begin_data_payload(std::uint32_t pad) {
   const std::uint32_t pad_field = frame_.has(flag::padded) ? 1 : 0;
   if (pad + pad_field > frame_.length)
-    return die(error_code::protocol_error, "padding exceeds the payload of DATA (RFC 9113 6.1)");
+    return connection_error(error_code::protocol_error, "padding exceeds the payload of DATA (RFC 9113 6.1)");
   const bool ends = frame_.has(flag::end_stream);
   data_left_ = frame_.length - pad_field - pad;
   pad_left_ = pad;
@@ -297,7 +300,7 @@ connection::progress connection::begin_data_payload(std::uint32_t pad) {
   if (!s->receive.take(frame_.length)) {
     stream_fault(s, frame_.id, error_code::flow_control_error,
                  "DATA exceeds the window of the stream (RFC 9113 6.9.1)");
-  } else if (side_ == role::client && !s->head_received) {
+  } else if (side_ == role::client && !s->headers_received) {
     stream_fault(s, frame_.id, error_code::protocol_error,
                  "DATA before the HEADERS of the response (RFC 9113 8.1)");
   } else if (s->length_known && (ends ? data_left_ != s->length_left : data_left_ > s->length_left)) {
@@ -327,10 +330,10 @@ connection::progress connection::read_data(event& e) {
   if (done) data_stream_ = nullptr;
   // END_STREAM applies when the frame is complete.
   const bool ends = done && frame_.has(flag::end_stream);
-  const bool wanted = !s->released && (!piece.empty() || ends);
-  if (wanted) {
+  const bool report = !s->released && (!piece.empty() || ends);
+  if (report) {
     s->held_bytes += static_cast<std::uint32_t>(piece.size());
-    e.what = event::kind::data;
+    e.type = event::kind::data;
     e.stream = streams_.ref_to(*s);
     e.id = s->id;
     e.user = s->user;
@@ -338,7 +341,7 @@ connection::progress connection::read_data(event& e) {
     e.end_stream = ends;
   }
   if (ends) advance(*s, stream_input::receive_data_end);
-  return wanted ? progress::event : progress::again;
+  return report ? progress::event : progress::again;
 }
 
 // --- HEADERS and CONTINUATION
@@ -349,19 +352,22 @@ constexpr std::size_t scratch_kept_bytes = 16u << 10;
 }  // namespace
 
 connection::progress connection::on_headers(bytes_view payload, event& e) {
-  if (frame_.id == 0) return die(error_code::protocol_error, "HEADERS on stream 0 (RFC 9113 6.2)");
+  if (frame_.id == 0)
+    return connection_error(error_code::protocol_error, "HEADERS on stream 0 (RFC 9113 6.2)");
   if (frame_.has(flag::padded) && !strip_padding(payload))
-    return die(error_code::protocol_error, "padding exceeds the payload of HEADERS (RFC 9113 6.2)");
+    return connection_error(error_code::protocol_error,
+                            "padding exceeds the payload of HEADERS (RFC 9113 6.2)");
   block_depends_on_itself_ = false;
   if (frame_.has(flag::priority)) {
     if (payload.size() < 5)
-      return die(error_code::frame_size_error, "HEADERS too short for its priority fields (RFC 9113 6.2)");
+      return connection_error(error_code::frame_size_error,
+                              "HEADERS too short for its priority fields (RFC 9113 6.2)");
     block_depends_on_itself_ = (load_u32(payload.data()) & stream_id_max) == frame_.id;
     payload = payload.subspan(5);
   }
   block_ends_stream_ = frame_.has(flag::end_stream);
   if (payload.size() > limit_.header_block_bytes)
-    return die(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
+    return connection_error(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
   if (frame_.has(flag::end_headers)) [[likely]]
     return on_block(frame_.id, payload, e);
 
@@ -376,12 +382,13 @@ connection::progress connection::on_headers(bytes_view payload, event& e) {
 connection::progress connection::on_continuation(bytes_view payload, event& e) {
   // RFC 9113 6.10. One on another stream was rejected in read_header().
   if (block_id_ == 0)
-    return die(error_code::protocol_error, "CONTINUATION outside of a header block (RFC 9113 6.10)");
+    return connection_error(error_code::protocol_error,
+                            "CONTINUATION outside of a header block (RFC 9113 6.10)");
   if (++block_frames_ > limit_.continuations)
-    return die(error_code::enhance_your_calm,
-               "CONTINUATION frames of a header block exceed limits::continuations");
+    return connection_error(error_code::enhance_your_calm,
+                            "CONTINUATION frames of a header block exceed limits::continuations");
   if (block_.size() + payload.size() > limit_.header_block_bytes)
-    return die(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
+    return connection_error(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
   const bool complete = frame_.has(flag::end_headers);
   if (payload.empty() && !complete && !charge_empty()) return progress::again;
   block_.insert(block_.end(), payload.begin(), payload.end());
@@ -396,7 +403,8 @@ connection::progress connection::on_block(stream_id id, bytes_view bytes, event&
   const stream_state now_in = s ? s->state : state_of(id);
   // RFC 9113 5.1.1: only clients open streams, with odd ids.
   if (now_in == stream_state::idle)
-    return die(error_code::protocol_error, "HEADERS on a stream that the peer cannot open (RFC 9113 5.1.1)");
+    return connection_error(error_code::protocol_error,
+                            "HEADERS on a stream that the peer cannot open (RFC 9113 5.1.1)");
   const transition& t = transition_of(
       now_in, block_ends_stream_ ? stream_input::receive_headers_end : stream_input::receive_headers);
   switch (t.verdict) {
@@ -406,22 +414,22 @@ connection::progress connection::on_block(stream_id id, bytes_view bytes, event&
       return refuse_block(s, id, bytes, t.code, "HEADERS on a closed stream (RFC 9113 5.1)");
     default:
       if (!charge_stray_block()) return progress::again;
-      if (!reader_.skip(bytes)) return die(error_code::compression_error, reader_.reason());
+      if (!reader_.skip(bytes)) return connection_error(error_code::compression_error, reader_.reason());
       return progress::again;
   }
   // RFC 7540 5.3.1. RFC 9113 has removed priorities, but a stream must still not depend on itself.
   if (block_depends_on_itself_)
     return refuse_block(s, id, bytes, error_code::protocol_error,
                         "stream depends on itself (RFC 7540 5.3.1)");
-  if (side_ == role::client && !s->head_received)
-    return give_block(*s, bytes, http::header_kind::response, e);
+  if (side_ == role::client && !s->headers_received)
+    return deliver_block(*s, bytes, http::header_kind::response, e);
   if (!block_ends_stream_)  // RFC 9113 8.1: trailers end the stream
     return refuse_block(s, id, bytes, error_code::protocol_error,
                         "trailers without END_STREAM (RFC 9113 8.1)");
   if (s->length_known && s->length_left != 0)
     return refuse_block(s, id, bytes, error_code::protocol_error,
                         "the length of the DATA contradicts content-length (RFC 9113 8.1.1)");
-  return give_block(*s, bytes, http::header_kind::trailers, e);
+  return deliver_block(*s, bytes, http::header_kind::trailers, e);
 }
 
 connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, event& e) {
@@ -430,7 +438,8 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
   if (goaway_final_ && id > goaway_last_id_) {
     closed_.remember(id, stream_state::reset_sent);
     if (!charge_stray_block()) return progress::again;
-    return reader_.skip(bytes) ? progress::again : die(error_code::compression_error, reader_.reason());
+    return reader_.skip(bytes) ? progress::again
+                               : connection_error(error_code::compression_error, reader_.reason());
   }
   if (block_depends_on_itself_)
     return refuse_block(nullptr, id, bytes, error_code::protocol_error,
@@ -452,15 +461,15 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
   s->id = id;
   index_.insert_reserved(id, streams_.index_of(*s));
   recent_ = s;
-  last_given_id_ = id;
-  s->state = stream_state::open;  // give_block() does the rest
-  return give_block(*s, bytes, http::header_kind::request, e);
+  last_reported_id_ = id;
+  s->state = stream_state::open;  // deliver_block() does the rest
+  return deliver_block(*s, bytes, http::header_kind::request, e);
 }
 
 // Decodes the block to keep the table up to date, and fails the stream.
 connection::progress connection::refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code,
                                               std::string_view reason) {
-  if (!reader_.skip(bytes)) return die(error_code::compression_error, reader_.reason());
+  if (!reader_.skip(bytes)) return connection_error(error_code::compression_error, reader_.reason());
   stream_fault(s, id, code, reason);
   return progress::again;
 }
@@ -469,12 +478,13 @@ connection::progress connection::refuse_block(stream* s, stream_id id, bytes_vie
 connection::progress connection::refuse_begun_block(stream& s, error_code code, std::string_view reason) {
   reader_.finish();
   if (reader_.result() == header_reader::outcome::undecodable)
-    return die(error_code::compression_error, reader_.reason());
+    return connection_error(error_code::compression_error, reader_.reason());
   stream_fault(&s, s.id, code, reason);
   return progress::again;
 }
 
-connection::progress connection::give_block(stream& s, bytes_view bytes, http::header_kind kind, event& e) {
+connection::progress connection::deliver_block(stream& s, bytes_view bytes, http::header_kind kind,
+                                               event& e) {
   reader_.start(bytes, kind);
   bool informational = false;
   block_has_length_ = kind != http::header_kind::trailers;
@@ -491,23 +501,23 @@ connection::progress connection::give_block(stream& s, bytes_view bytes, http::h
                                   "interim responses exceed limits::interim_responses");
       ++s.interim_responses;
     }
-    s.head_received = !informational;
+    s.headers_received = !informational;
     // RFC 9113 8.1.1: these have no content, whatever content-length says.
     if (informational || s.is_head_request || status == 204 || status == 304) block_has_length_ = false;
   }
   block_open_ = true;
   block_good_ = false;
   block_stream_ = s.released ? nullptr : &s;
-  e.what = event::kind::headers;
+  e.type = event::kind::headers;
   e.stream = streams_.ref_to(s);
   e.id = s.id;
   e.user = s.user;
   e.end_stream = block_ends_stream_;
   e.trailers = kind == http::header_kind::trailers;
   e.informational = informational;
-  const bool wanted = !s.released;
+  const bool report = !s.released;
   if (block_ends_stream_) advance(s, stream_input::receive_headers_end);
-  if (wanted) return progress::event;
+  if (report) return progress::event;
   e = event();
   return progress::again;
 }
@@ -515,7 +525,7 @@ connection::progress connection::give_block(stream& s, bytes_view bytes, http::h
 bool connection::advance_block() noexcept try {
   if (!block_open_) return false;
   if (reader_.advance()) return true;
-  settle_block();
+  finish_block_checks();
   return false;
 } catch (const std::bad_alloc&) {
   out_of_memory();
@@ -528,9 +538,9 @@ bool connection::next_field(field& out) noexcept {
   return true;
 }
 
-bool connection::head_repeats(std::uint32_t number) noexcept try {
-  if (!block_open_ || !reader_.repeats(number)) return false;
-  settle_block();
+bool connection::header_block_matches(std::uint32_t number) noexcept try {
+  if (!block_open_ || !reader_.matches(number)) return false;
+  finish_block_checks();
   return true;
 } catch (const std::bad_alloc&) {
   out_of_memory();
@@ -540,11 +550,11 @@ bool connection::head_repeats(std::uint32_t number) noexcept try {
 // Decodes the fields that were not read.
 void connection::finish_block() {
   reader_.finish();
-  settle_block();
+  finish_block_checks();
 }
 
 // Finishes a block that has been decoded to its end.
-void connection::settle_block() {
+void connection::finish_block_checks() {
   block_open_ = false;
   reader_.release(scratch_kept_bytes);
   if (reader_.result() == header_reader::outcome::undecodable)
@@ -564,13 +574,14 @@ void connection::settle_block() {
   }
   block_good_ = true;
   if (!s) return;
-  const std::uint32_t head_bytes = 2 * reader_.list_bytes();  // lists grow by doubling
-  kept_bytes_ -= std::exchange(s->head_bytes, head_bytes);  // subtracted first: trailers may be shorter
-  kept_bytes_ += head_bytes;
-  settle_good_block(*s);
+  const std::uint32_t header_block_bytes = 2 * reader_.list_bytes();  // lists grow by doubling
+  // subtracted first: trailers may be shorter
+  kept_bytes_ -= std::exchange(s->header_block_bytes, header_block_bytes);
+  kept_bytes_ += header_block_bytes;
+  accept_block(*s);
 }
 
-void connection::settle_good_block(stream& s) {
+void connection::accept_block(stream& s) {
   const auto length = block_has_length_ ? reader_.content_length() : std::nullopt;
   if (!length) return;
   if (block_ends_stream_ && *length != 0) {
@@ -586,7 +597,8 @@ void connection::settle_good_block(stream& s) {
 
 // RFC 9113 6.3: the format is validated, and the frame is otherwise ignored.
 connection::progress connection::on_priority(bytes_view payload) {
-  if (frame_.id == 0) return die(error_code::protocol_error, "PRIORITY on stream 0 (RFC 9113 6.3)");
+  if (frame_.id == 0)
+    return connection_error(error_code::protocol_error, "PRIORITY on stream 0 (RFC 9113 6.3)");
   if (!charge_control()) return progress::again;
   const bool whole = payload.size() == 5;
   if (whole && (load_u32(payload.data()) & stream_id_max) != frame_.id) return progress::again;
@@ -595,15 +607,16 @@ connection::progress connection::on_priority(bytes_view payload) {
       whole ? "stream depends on itself (RFC 7540 5.3.1)" : "PRIORITY length is not 5 (RFC 9113 6.3)";
   stream* const s = find_id(frame_.id);
   // RST_STREAM is not permitted on an idle stream, and has no effect on a closed one.
-  if (!s) return die(code, rule);
+  if (!s) return connection_error(code, rule);
   stream_fault(s, frame_.id, code, rule);
   return progress::again;
 }
 
 connection::progress connection::on_rst_stream(bytes_view payload) {
-  if (frame_.id == 0) return die(error_code::protocol_error, "RST_STREAM on stream 0 (RFC 9113 6.4)");
+  if (frame_.id == 0)
+    return connection_error(error_code::protocol_error, "RST_STREAM on stream 0 (RFC 9113 6.4)");
   if (payload.size() != 4)
-    return die(error_code::frame_size_error, "RST_STREAM length is not 4 (RFC 9113 6.4)");
+    return connection_error(error_code::frame_size_error, "RST_STREAM length is not 4 (RFC 9113 6.4)");
   stream* const s = find_id(frame_.id);
   const stream_state now_in = s ? s->state : state_of(frame_.id);
   const transition& t = transition_of(now_in, stream_input::receive_reset);
@@ -626,17 +639,17 @@ connection::progress connection::on_rst_stream(bytes_view payload) {
 
 connection::progress connection::on_settings(bytes_view payload) {
   if (frame_.id != 0)
-    return die(error_code::protocol_error, "SETTINGS on a stream other than 0 (RFC 9113 6.5)");
+    return connection_error(error_code::protocol_error, "SETTINGS on a stream other than 0 (RFC 9113 6.5)");
   if (frame_.has(flag::ack)) {
     if (!payload.empty())
-      return die(error_code::frame_size_error, "SETTINGS with ACK and a payload (RFC 9113 6.5)");
+      return connection_error(error_code::frame_size_error, "SETTINGS with ACK and a payload (RFC 9113 6.5)");
     return on_settings_ack();
   }
   if (!charge_control()) return progress::again;
   settings_values changed = peer_;
   if (!peer_settings_seen_) changed.max_concurrent_streams = unlimited;  // our value was an assumption
   const settings_fault fault = read_settings(payload, side_ == role::client, changed);
-  if (fault.code != error_code::no_error) return die(fault.code, fault.reason);
+  if (fault.code != error_code::no_error) return connection_error(fault.code, fault.reason);
 
   // RFC 7541 4.2: a lower size in between must be applied, too.
   if (changed.header_table_bytes_lowest < changed.header_table_bytes)
@@ -652,13 +665,13 @@ connection::progress connection::on_settings(bytes_view payload) {
     for (std::uint32_t i = 0; i < streams_.bound(); ++i) {
       if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
       if (!streams_[i].send.add(more))
-        return die(
+        return connection_error(
             error_code::flow_control_error,
             "SETTINGS_INITIAL_WINDOW_SIZE raises the window of a stream above 2^31-1 (RFC 9113 6.9.2)");
       schedule(streams_[i]);
     }
   }
-  note_limit();
+  record_limit();
   // RFC 9113 6.5.3: acknowledged as soon as applied.
   write_frame_header(output_.reserve(frame_header_bytes), 0, frame_type::settings, flag::ack, 0);
   output_.commit(frame_header_bytes);
@@ -685,22 +698,24 @@ connection::progress connection::on_settings_ack() {
 }
 
 connection::progress connection::on_ping(bytes_view payload) {
-  if (frame_.id != 0) return die(error_code::protocol_error, "PING on a stream other than 0 (RFC 9113 6.7)");
-  if (payload.size() != 8) return die(error_code::frame_size_error, "PING length is not 8 (RFC 9113 6.7)");
+  if (frame_.id != 0)
+    return connection_error(error_code::protocol_error, "PING on a stream other than 0 (RFC 9113 6.7)");
+  if (payload.size() != 8)
+    return connection_error(error_code::frame_size_error, "PING length is not 8 (RFC 9113 6.7)");
   const std::uint64_t opaque = load_u64(payload.data());
   if (!frame_.has(flag::ack)) {
     if (ping_allowance_ > 0) --ping_allowance_;
     else if (!charge_control()) return progress::again;
     // gRFC A8: the client doubles its keepalive time when it reads this text.
     if (side_ == role::server && !strikes_.take(limit_.pings, now_, open_count_ != 0))
-      return die(error_code::enhance_your_calm, "too_many_pings");
+      return connection_error(error_code::enhance_your_calm, "too_many_pings");
     write_ping(opaque, true);
     ++pings_answered_;
     answered(frame_header_bytes + 8);
     return progress::again;
   }
   if (is_drain_ping(opaque)) {
-    all_read_ = drained_at_ == last_given_id_;
+    all_read_ = drained_at_ == last_reported_id_;
     drain_now();
     return progress::again;
   }
@@ -711,9 +726,9 @@ connection::progress connection::on_ping(bytes_view payload) {
 
 connection::progress connection::on_goaway(bytes_view payload) {
   if (frame_.id != 0)
-    return die(error_code::protocol_error, "GOAWAY on a stream other than 0 (RFC 9113 6.8)");
+    return connection_error(error_code::protocol_error, "GOAWAY on a stream other than 0 (RFC 9113 6.8)");
   if (payload.size() < 8)
-    return die(error_code::frame_size_error, "GOAWAY length is less than 8 (RFC 9113 6.8)");
+    return connection_error(error_code::frame_size_error, "GOAWAY length is less than 8 (RFC 9113 6.8)");
   if (!charge_control()) return progress::again;
   const stream_id last = load_u32(payload.data()) & stream_id_max;
   goaway_code_ = static_cast<error_code>(load_u32(payload.data() + 4));
@@ -735,18 +750,19 @@ connection::progress connection::on_goaway(bytes_view payload) {
 
 connection::progress connection::on_window_update(bytes_view payload) {
   if (payload.size() != 4)
-    return die(error_code::frame_size_error, "WINDOW_UPDATE length is not 4 (RFC 9113 6.9)");
+    return connection_error(error_code::frame_size_error, "WINDOW_UPDATE length is not 4 (RFC 9113 6.9)");
   // Well-behaved peers send updates after our DATA, or when a stream is opened.
   if (update_allowance_ > 0) --update_allowance_;
   else if (!charge_control()) return progress::again;
   const std::uint32_t increment = load_u32(payload.data()) & window_bytes_max;
   if (frame_.id == 0) {
     if (increment == 0)
-      return die(error_code::protocol_error, "WINDOW_UPDATE with increment 0 (RFC 9113 6.9)");
+      return connection_error(error_code::protocol_error, "WINDOW_UPDATE with increment 0 (RFC 9113 6.9)");
     // RFC 9113 6.9.1.
     if (!send_.add(increment))
-      return die(error_code::flow_control_error,
-                 "WINDOW_UPDATE raises the window of the connection above 2^31-1 (RFC 9113 6.9.1)");
+      return connection_error(
+          error_code::flow_control_error,
+          "WINDOW_UPDATE raises the window of the connection above 2^31-1 (RFC 9113 6.9.1)");
     return progress::again;
   }
   stream* const s = find_id(frame_.id);
@@ -777,10 +793,10 @@ constexpr std::uint32_t updates_for(std::size_t data_bytes) {
 // The PINGs with which peers may measure the delay (grpc-go sends one with DATA when the previous one is
 // acknowledged).
 constexpr std::uint8_t pings_ahead = 100;
-// The payload of the PINGs that measure the round trip; see bandwidth_delay.
+// The payload of the PINGs that measure the round trip; see bdp_estimator.
 constexpr std::uint64_t window_ping = 0x64656c61793f2121;
 // The space that a header block requires in the output, in as many frames as necessary.
-constexpr std::size_t whole_head_bytes(std::size_t block_bytes) {
+constexpr std::size_t complete_block_bytes(std::size_t block_bytes) {
   return frame_header_bytes + hpack::encoder::begin_bound + block_bytes +
          block_bytes / frame_bytes_min_max * frame_header_bytes;
 }
@@ -791,15 +807,15 @@ constexpr std::size_t whole_head_bytes(std::size_t block_bytes) {
 bool connection::begin_headers(stream_ref ref) noexcept try {
   stream* const s = find(ref);
   if (!s || !s->can_send() || !s->queue.empty() || failed_) return false;
-  begin_head(*s);
+  write_header_frame_start(*s);
   return true;
 } catch (const std::bad_alloc&) {
   out_of_memory();
   return false;
 }
 
-void connection::begin_head(stream& s) {
-  CORACLE_ASSERT(!head_stream_, "end_headers() must come before the next begin_headers()");
+void connection::write_header_frame_start(stream& s) {
+  CORACLE_ASSERT(!header_block_stream_, "end_headers() must come before the next begin_headers()");
   // RFC 9113 5.1.1: ids grow in the order of HEADERS, so a stream gets its id only here.
   std::uint8_t* const out = output_.reserve(frame_header_bytes + hpack::encoder::begin_bound);
   if (s.id == 0) {
@@ -807,16 +823,16 @@ void connection::begin_head(stream& s) {
     next_own_id_ += 2;
     --unnumbered_count_;
   }
-  head_stream_ = &s;
-  head_at_ = output_.size();
-  head_inserted_ = encoder_.update_pending() ? ~std::uint64_t{0} : encoder_.table().inserted();
+  header_block_stream_ = &s;
+  header_block_at_ = output_.size();
+  header_block_inserted_ = encoder_.update_pending() ? ~std::uint64_t{0} : encoder_.table().inserted();
   output_.commit(static_cast<std::size_t>(encoder_.begin_block(out + frame_header_bytes) - out));
 }
 
 void connection::add_field(std::string_view name, std::string_view value, indexing policy) noexcept try {
   if (failed_) return;
-  CORACLE_ASSERT(head_stream_, "add_field() outside of begin_headers() and end_headers()");
-  if (name == ":method" && value == "HEAD") head_stream_->is_head_request = true;
+  CORACLE_ASSERT(header_block_stream_, "add_field() outside of begin_headers() and end_headers()");
+  if (name == ":method" && value == "HEAD") header_block_stream_->is_head_request = true;
   std::uint8_t* const out = output_.reserve(hpack::encoder::bound(name.size(), value.size()));
   output_.commit(static_cast<std::size_t>(encoder_.encode(out, name, value, policy) - out));
 } catch (const std::bad_alloc&) {
@@ -826,8 +842,8 @@ void connection::add_field(std::string_view name, std::string_view value, indexi
 void connection::keep_fields(hpack::encoded_fields& to) const {
   to.octets.clear();
   const hpack::dynamic_table& table = encoder_.table();
-  if (failed_ || table.inserted() != head_inserted_) return;
-  const bytes_view head = output_.pending().subspan(head_at_ + frame_header_bytes);
+  if (failed_ || table.inserted() != header_block_inserted_) return;
+  const bytes_view head = output_.pending().subspan(header_block_at_ + frame_header_bytes);
   to.octets.assign(head.begin(), head.end());
   to.inserted = table.inserted();
   to.count = table.count();
@@ -836,7 +852,7 @@ void connection::keep_fields(hpack::encoded_fields& to) const {
 bool connection::add_fields(const hpack::encoded_fields& kept) noexcept try {
   if (!kept.valid_with(encoder_.table())) return false;
   if (failed_) return true;
-  CORACLE_ASSERT(head_stream_, "add_fields() outside of begin_headers() and end_headers()");
+  CORACLE_ASSERT(header_block_stream_, "add_fields() outside of begin_headers() and end_headers()");
   output_.append(kept.octets);
   return true;
 } catch (const std::bad_alloc&) {
@@ -846,19 +862,19 @@ bool connection::add_fields(const hpack::encoded_fields& kept) noexcept try {
 
 void connection::end_headers(bool end_stream) noexcept try {
   if (failed_) return;
-  CORACLE_ASSERT(head_stream_, "end_headers() without begin_headers()");
-  finish_head(end_stream);
+  CORACLE_ASSERT(header_block_stream_, "end_headers() without begin_headers()");
+  finish_header_block(end_stream);
 } catch (const std::bad_alloc&) {
   out_of_memory();
 }
 
 // Writes the frame header in front of the block. If the block is too long for one frame, moves its parts,
 // starting from the end, to make room for the headers of CONTINUATION frames.
-bool connection::finish_head(bool end_stream) {
-  const std::size_t size = output_.size() - head_at_ - frame_header_bytes;
+bool connection::finish_header_block(bool end_stream) {
+  const std::size_t size = output_.size() - header_block_at_ - frame_header_bytes;
   const std::size_t more = size == 0 ? 0 : (size - 1) / frame_bytes_min_max;
   std::uint8_t* const end = output_.reserve(more * frame_header_bytes);
-  stream& s = *std::exchange(head_stream_, nullptr);
+  stream& s = *std::exchange(header_block_stream_, nullptr);
   std::uint8_t* const begin = end - size - frame_header_bytes;
   for (std::size_t i = more; i > 0; --i) {
     const std::size_t at = i * frame_bytes_min_max;
@@ -872,8 +888,8 @@ bool connection::finish_head(bool end_stream) {
   const unsigned flags = (more == 0 ? flag::end_headers : 0u) | (end_stream ? flag::end_stream : 0u);
   write_frame_header(begin, std::min<std::size_t>(size, frame_bytes_min_max), frame_type::headers,
                      static_cast<std::uint8_t>(flags), s.id);
-  s.head_sent = true;
-  strikes_.forgive();
+  s.headers_sent = true;
+  strikes_.reset();
   if (end_stream) return end_sent(s, stream_input::send_headers_end);
   advance(s, stream_input::send_headers);
   return true;
@@ -889,10 +905,10 @@ bool connection::send_block(stream_ref ref, bytes_view bytes, bool end_stream) {
     schedule(*s);
     return true;
   }
-  output_.reserve(whole_head_bytes(bytes.size()));  // reserves everything: nothing throws after this
-  begin_head(*s);
+  output_.reserve(complete_block_bytes(bytes.size()));  // reserves everything: nothing throws after this
+  write_header_frame_start(*s);
   output_.append(bytes);
-  finish_head(end_stream);
+  finish_header_block(end_stream);
   return true;
 }
 
@@ -900,11 +916,11 @@ bool connection::send_block(stream_ref ref, bytes_view bytes, bool end_stream) {
 // to send, and a released stream may have been destroyed.
 bool connection::end_sent(stream& s, stream_input input) {
   const stream_ref ref = streams_.ref_to(s);
-  const bool abandoned = s.released && !is_closed(transition_of(s.state, input).next);
+  const bool ended_by_user = s.released && !is_closed(transition_of(s.state, input).next);
   advance(s, input);
   // RFC 9113 8.1: a server that has sent its whole response may ask the client, without error, to stop
   // sending.
-  if (abandoned) reset(ref, side_ == role::server ? error_code::no_error : error_code::cancel);
+  if (ended_by_user) reset(ref, side_ == role::server ? error_code::no_error : error_code::cancel);
   return false;
 }
 
@@ -912,7 +928,7 @@ bool connection::end_sent(stream& s, stream_input input) {
 
 std::uint8_t* connection::reserve_data(stream_ref ref, std::size_t n) {
   stream* const s = find(ref);
-  if (!s || !s->head_sent || !s->can_send() || !s->queue.empty() || failed_) return nullptr;
+  if (!s || !s->headers_sent || !s->can_send() || !s->queue.empty() || failed_) return nullptr;
   if (n > frame_bytes_min_max || n > s->send.available() || n > send_.available()) return nullptr;
   reserved_bytes_ = n;
   return output_.reserve(frame_header_bytes + n) + frame_header_bytes;
@@ -934,10 +950,10 @@ void connection::commit_data(stream_ref ref, std::size_t n, bool end_stream) noe
   out_of_memory();
 }
 
-std::uint8_t* connection::reserve_reply(stream_ref ref, const whole_reply& r) {
+std::uint8_t* connection::reserve_reply(stream_ref ref, const unary_response& r) {
   stream* const s = find(ref);
   const std::size_t n = r.message_bytes;
-  if (!s || s->head_sent || !s->can_send() || !s->queue.empty() || failed_ || encoder_.update_pending())
+  if (!s || s->headers_sent || !s->can_send() || !s->queue.empty() || failed_ || encoder_.update_pending())
     return nullptr;
   if (n > frame_bytes_min_max || n > s->send.available() || n > send_.available()) return nullptr;
   if (r.head.size() > frame_bytes_min_max || r.trailers.size() > frame_bytes_min_max) return nullptr;
@@ -948,7 +964,7 @@ std::uint8_t* connection::reserve_reply(stream_ref ref, const whole_reply& r) {
   return out + 2 * frame_header_bytes + r.head.size();
 }
 
-void connection::commit_reply(stream_ref ref, const whole_reply& r) noexcept try {
+void connection::commit_reply(stream_ref ref, const unary_response& r) noexcept try {
   stream* const s = find(ref);
   const std::size_t n = r.message_bytes;
   CORACLE_ASSERT(s && n == reserved_bytes_, "commit_reply() without its reserve_reply()");
@@ -961,7 +977,7 @@ void connection::commit_reply(stream_ref ref, const whole_reply& r) noexcept try
   std::memcpy(end + frame_header_bytes, r.trailers.data(), r.trailers.size());
   output_.commit(whole);
   reserved_bytes_ = 0;
-  s->head_sent = true;
+  s->headers_sent = true;
   s->send.take(static_cast<std::uint32_t>(n));
   send_.take(static_cast<std::uint32_t>(n));
   count_data(n);
@@ -976,7 +992,7 @@ void connection::commit_reply(stream_ref ref, const whole_reply& r) noexcept try
 bool connection::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                             bool end_stream) {
   stream* const s = find(ref);
-  if (!s || !s->head_sent || !s->can_send() || failed_) return false;
+  if (!s || !s->headers_sent || !s->can_send() || failed_) return false;
   if (n == 0 && !end_stream) return true;
   enqueue(*s, std::move(bytes), n, false, end_stream);
   schedule(*s);
@@ -986,7 +1002,7 @@ bool connection::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> byte
 void connection::enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
                          bool end_stream) {
   const std::uint32_t place = chunk_pool::index_of(chunks_.emplace());  // first: nothing throws after it
-  uncount(s);
+  subtract_from_sums(s);
   s.queue.push(chunks_, place, std::move(bytes), n, is_block, end_stream);
   count(s);
 }
@@ -995,11 +1011,11 @@ void connection::enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::
 void connection::count_data(std::size_t n) noexcept {
   allow_updates(updates_for(n));
   if (ping_allowance_ < pings_ahead) ++ping_allowance_;
-  strikes_.forgive();
+  strikes_.reset();
   data_sent_ += n;
 }
 
-void connection::uncount(const stream& s) noexcept {
+void connection::subtract_from_sums(const stream& s) noexcept {
   queued_bytes_ -= s.queue.bytes();
   if (s.queue.ends()) unread_bytes_ -= s.queue.bytes();
 }
@@ -1011,16 +1027,16 @@ void connection::count(const stream& s) noexcept {
 
 // Links the stream where produce() finds it if it can send, and unlinks it if it cannot.
 void connection::schedule(stream& s) noexcept {
-  if (s.queue.empty()) return s.sending_hook::unlink();
+  if (s.queue.empty()) return s.send_hook::unlink();
   const bool free = s.queue.front_is_free(chunks_);
-  if (!free && s.send.available() == 0) return s.sending_hook::unlink();
-  if (s.sending_hook::linked()) return;
+  if (!free && s.send.available() == 0) return s.send_hook::unlink();
+  if (s.send_hook::linked()) return;
   (free ? ready_free_ : ready_data_).push_back(s);
 }
 
-void connection::produce(std::size_t most_bytes) noexcept try {
-  while (!failed_ && output_.size() < most_bytes) {
-    sending_hook* next = ready_free_.pop_front();
+void connection::produce(std::size_t max_bytes) noexcept try {
+  while (!failed_ && output_.size() < max_bytes) {
+    send_hook* next = ready_free_.pop_front();
     if (!next && send_.available() > 0) next = ready_data_.pop_front();
     if (!next) return;
     send_turn(*static_cast<stream*>(next));
@@ -1035,23 +1051,23 @@ void connection::send_turn(stream& s) {
   if (!s.queue.empty() && s.queue.front(chunks_).is_block) {
     const send_chunk& c = s.queue.front(chunks_);
     const bool ends = c.end_stream;
-    begin_head(s);
+    write_header_frame_start(s);
     output_.append({c.bytes.get(), c.size});
-    uncount(s);
+    subtract_from_sums(s);
     s.queue.pop(chunks_);
     count(s);
-    if (!finish_head(ends)) return;
+    if (!finish_header_block(ends)) return;
   }
-  tell_if_writable(s);
+  report_if_writable(s);
   schedule(s);
 }
 
 // Returns false if the stream may have been destroyed.
 bool connection::send_data_frame(stream& s) {
-  const std::size_t most = std::min({frame_bytes_min_max, s.send.available(), send_.available()});
-  const std::size_t n = s.queue.data_ready(chunks_, most);
+  const std::size_t max_bytes = std::min({frame_bytes_min_max, s.send.available(), send_.available()});
+  const std::size_t n = s.queue.data_ready(chunks_, max_bytes);
   std::uint8_t* const out = output_.reserve(frame_header_bytes + n);
-  uncount(s);
+  subtract_from_sums(s);
   const bool ends = s.queue.take_data(chunks_, out + frame_header_bytes, n);
   count(s);
   write_frame_header(out, n, frame_type::data, ends ? flag::end_stream : flag::none, s.id);
@@ -1060,7 +1076,7 @@ bool connection::send_data_frame(stream& s) {
   send_.take(static_cast<std::uint32_t>(n));
   count_data(n);
   if (!ends) return true;
-  tell_if_writable(s);
+  report_if_writable(s);
   return end_sent(s, stream_input::send_data_end);
 }
 
@@ -1069,13 +1085,13 @@ void connection::want_writable(stream_ref ref, std::size_t low_bytes) {
   if (!s || s->released || (is_closed(s->state) && s->state != stream_state::ended)) return;
   s->wants_writable = true;
   s->low_bytes = low_bytes;
-  tell_if_writable(*s);
+  report_if_writable(*s);
 }
 
-void connection::tell_if_writable(stream& s) noexcept {
+void connection::report_if_writable(stream& s) noexcept {
   if (!s.wants_writable || s.queue.bytes() > s.low_bytes) return;
   s.wants_writable = false;
-  if (!s.telling_hook::linked()) writables_.push_back(s);
+  if (!s.writable_hook::linked()) writables_.push_back(s);
   pending_ = true;
 }
 
@@ -1085,8 +1101,8 @@ void connection::tell_if_writable(stream& s) noexcept {
 // small pieces; some peers also update streams when they open. These updates are not charged; see
 // on_window_update().
 void connection::allow_updates(std::uint32_t n) noexcept {
-  constexpr std::uint32_t most = 1u << 20;
-  update_allowance_ = std::min(update_allowance_ + n, most);
+  constexpr std::uint32_t allowance_max = 1u << 20;
+  update_allowance_ = std::min(update_allowance_ + n, allowance_max);
 }
 
 void connection::consume(stream_ref ref, std::size_t n) noexcept try {
@@ -1095,8 +1111,9 @@ void connection::consume(stream_ref ref, std::size_t n) noexcept try {
   const auto given = static_cast<std::uint32_t>(std::min<std::size_t>(n, s->held_bytes));
   s->held_bytes -= given;
   s->receive.give_back(given);
-  const std::uint32_t wanted = credit_withheld_ ? 0 : path_.wanted_bytes();
-  if (const std::uint32_t increment = s->receive.announce(wanted)) write_window_update(s->id, increment);
+  const std::uint32_t window_target = credit_withheld_ ? 0 : path_.window_target_bytes();
+  if (const std::uint32_t increment = s->receive.announce(window_target))
+    write_window_update(s->id, increment);
 } catch (const std::bad_alloc&) {
   out_of_memory();
 }
@@ -1110,11 +1127,12 @@ void connection::withhold_credit(bool on) noexcept try {
 
 void connection::return_connection_credit() {
   if (credit_withheld_ || failed_) return;
-  receive_.widen(path_.wanted_bytes());
+  receive_.widen(path_.window_target_bytes());
   const std::uint32_t increment = receive_.announce();
   if (increment == 0) return;
   write_window_update(0, increment);
-  if (path_.asks(now_, receive_.size_bytes(), limit_.grown_window_bytes)) write_ping(window_ping, false);
+  if (path_.should_probe(now_, receive_.size_bytes(), limit_.grown_window_bytes))
+    write_ping(window_ping, false);
 }
 
 bool connection::answers_window_ping(std::uint64_t opaque) noexcept {
@@ -1139,7 +1157,7 @@ stream& connection::make_stream(void* user) {
   stream& s = streams_.emplace(user, peer_.initial_window_bytes, stream_receive_bytes_);
   ++open_count_;
   alive_.call_begins();
-  note_limit();
+  record_limit();
   allow_updates(1);
   return s;
 }
@@ -1157,40 +1175,40 @@ void connection::advance(stream& s, stream_input input) noexcept {
   else s.state = t.next;
 }
 
-void connection::close(stream& s, stream_state how) noexcept {
+void connection::close(stream& s, stream_state end_state) noexcept {
   if (s.id != 0) {
     index_.erase(s.id);
-    closed_.remember(s.id, how);
+    closed_.remember(s.id, end_state);
   } else {
     --unnumbered_count_;
   }
-  s.state = how;
-  uncount(s);
+  s.state = end_state;
+  subtract_from_sums(s);
   s.queue.clear(chunks_);
-  s.sending_hook::unlink();
+  s.send_hook::unlink();
   // A waiter for the last bytes of a stream that ended normally is still notified when they have been sent.
-  if (how != stream_state::ended || s.released) s.telling_hook::unlink();
+  if (end_state != stream_state::ended || s.released) s.writable_hook::unlink();
   if (recent_ == &s) recent_ = nullptr;
   if (data_stream_ == &s) data_stream_ = nullptr;
-  if (head_stream_ == &s) head_stream_ = nullptr;
+  if (header_block_stream_ == &s) header_block_stream_ = nullptr;
   --open_count_;
-  note_limit();
+  record_limit();
   if (s.released) erase(s);
 }
 
 void connection::erase(stream& s) noexcept {
   if (block_stream_ == &s) block_stream_ = nullptr;
-  kept_bytes_ -= s.head_bytes + s.kept_bytes;
+  kept_bytes_ -= s.header_block_bytes + s.kept_bytes;
   streams_.erase(s);
 }
 
 // Ends the stream abnormally and notifies its user. On the wire it may already have ended normally.
-void connection::end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
-                     bool unprocessed) noexcept {
-  const bool tell = !s.released;
-  if (!is_closed(s.state)) close(s, how);
-  if (!tell) return;
-  s.telling_hook::unlink();
+void connection::end(stream& s, stream_state end_state, error_code code, initiator by,
+                     std::string_view reason, bool unprocessed) noexcept {
+  const bool report = !s.released;
+  if (!is_closed(s.state)) close(s, end_state);
+  if (!report) return;
+  s.writable_hook::unlink();
   s.end_code = code;
   s.end_by = by;
   s.end_reason = reason;
@@ -1232,7 +1250,7 @@ bool connection::can_open() const noexcept {
 }
 
 // Schedules a slots event when the number of streams falls below the limit.
-void connection::note_limit() noexcept {
+void connection::record_limit() noexcept {
   if (side_ == role::server) return;
   const bool is = at_limit();
   if (was_at_limit_ && !is && can_open()) slots_pending_ = pending_ = true;
@@ -1243,7 +1261,7 @@ void connection::reset(stream_ref ref, error_code code) noexcept try {
   stream* s = find(ref);
   if (!s || is_closed(s->state)) return;
   // The peer's table would miss the insertions of the rest of the block.
-  if (head_stream_ == s)
+  if (header_block_stream_ == s)
     return fail(error_code::internal_error, "reset of a stream whose header block is incomplete",
                 initiator::user);
   const stream_id id = s->id;
@@ -1258,13 +1276,13 @@ void connection::release(stream_ref ref) noexcept try {
   stream* s = find(ref);
   if (!s || s->released) return;
   if (is_closed(s->state)) {
-    s->telling_hook::unlink();
+    s->writable_hook::unlink();
     erase(*s);
     return;
   }
   s->released = true;
   s->wants_writable = false;
-  s->telling_hook::unlink();
+  s->writable_hook::unlink();
   if (block_stream_ == s) block_stream_ = nullptr;
   const bool answers = side_ == role::server || !may_receive(s->state);
   // Queued data up to the end of the stream is still sent; end_sent() does the rest.
@@ -1282,9 +1300,9 @@ void connection::release(stream_ref ref) noexcept try {
 void connection::write_rst_stream(stream_id id, error_code code) {
   // The number of header blocks that the peer may send before it sees this: response, trailers, a 1xx, and
   // one spare.
-  constexpr std::uint32_t blocks_on_their_way = 4;
-  constexpr std::uint32_t most = 1u << 16;
-  stray_allowance_ = std::min(stray_allowance_ + blocks_on_their_way, most);
+  constexpr std::uint32_t blocks_in_flight = 4;
+  constexpr std::uint32_t allowance_max = 1u << 16;
+  stray_allowance_ = std::min(stray_allowance_ + blocks_in_flight, allowance_max);
   std::uint8_t* const out = output_.reserve(frame_header_bytes + 4);
   store_u32(write_frame_header(out, 4, frame_type::rst_stream, flag::none, id),
             static_cast<std::uint32_t>(code));
@@ -1367,10 +1385,10 @@ constexpr std::uint64_t keepalive_ping = 0x616c6976653f2121;
 // RFC 9113 5.4.1: connection error.
 void connection::fail(error_code code, std::string_view reason, initiator by) noexcept {
   if (failed_) return;
-  if (std::exchange(head_stream_, nullptr))
-    output_.retract(output_.size() - head_at_);  // it would never be completed
+  if (std::exchange(header_block_stream_, nullptr))
+    output_.retract(output_.size() - header_block_at_);  // it would never be completed
   try {
-    write_goaway(last_given_id_, code, reason);
+    write_goaway(last_reported_id_, code, reason);
   } catch (const std::bad_alloc&) {
     // The peer will notice the end of the byte stream.
   }
@@ -1385,7 +1403,7 @@ void connection::out_of_memory() noexcept {
   fail(error_code::enhance_your_calm, "out of memory", initiator::library);
 }
 
-connection::progress connection::die(error_code code, std::string_view reason) noexcept {
+connection::progress connection::connection_error(error_code code, std::string_view reason) noexcept {
   fail(code, reason, initiator::library);
   return progress::again;
 }
@@ -1395,10 +1413,11 @@ connection::progress connection::die_in_state(error_code code, const char* frame
   constexpr std::size_t bytes_max = 80;
   if (failed_) return progress::again;
   state_reason_.reset(new (std::nothrow) char[bytes_max]);
-  if (!state_reason_) return die(code, "frame not permitted in the state of its stream (RFC 9113 5.1)");
+  if (!state_reason_)
+    return connection_error(code, "frame not permitted in the state of its stream (RFC 9113 5.1)");
   std::snprintf(state_reason_.get(), bytes_max, "%s on stream %u in state %s (RFC 9113 5.1)", frame,
                 static_cast<unsigned>(id), name_of(in));
-  return die(code, state_reason_.get());
+  return connection_error(code, state_reason_.get());
 }
 
 void connection::end_everything(error_code code, std::string_view reason, initiator by,
@@ -1443,7 +1462,7 @@ void connection::drain() noexcept try {
   draining_ = true;
   if (side_ == role::client) return;
   goaway_first_ = true;
-  if (open_count_ == 0) drained_at_ = last_given_id_;
+  if (open_count_ == 0) drained_at_ = last_reported_id_;
   write_goaway(stream_id_max, error_code::no_error, {});
   write_ping(drain_ping, false);
   drain_deadline_ = deadline_after(now_, limit_.drain_timeout);
@@ -1456,7 +1475,7 @@ void connection::drain_now() noexcept try {
   if (failed_ || goaway_final_ || side_ == role::client) return;
   goaway_first_ = false;
   goaway_final_ = true;
-  goaway_last_id_ = last_given_id_;
+  goaway_last_id_ = last_reported_id_;
   drain_deadline_ = never;
   write_goaway(goaway_last_id_, error_code::no_error, {});
 } catch (const std::bad_alloc&) {
@@ -1487,12 +1506,12 @@ void connection::on_timeout(time_point now) noexcept try {
     return fail(error_code::enhance_your_calm,
                 "incomplete frame or header block exceeds limits::header_timeout", initiator::library);
   if (now >= drain_deadline_) drain_now();
-  if (!failed_) ask_if_alive();
+  if (!failed_) send_keepalive();
 } catch (const std::bad_alloc&) {
   out_of_memory();
 }
 
-void connection::ask_if_alive() {
+void connection::send_keepalive() {
   switch (alive_.on_time(now_, open_count_ != 0)) {
     case keepalive::verdict::nothing: return;
     case keepalive::verdict::ping: return write_ping(keepalive_ping, false);
@@ -1503,7 +1522,7 @@ void connection::ask_if_alive() {
 
 // Called when all input has been read. An incomplete header block or frame (except DATA) costs the peer next
 // to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
-void connection::watch_unfinished() noexcept {
+void connection::start_unfinished_timer() noexcept {
   const bool unfinished =
       partial_bytes_ != 0 || reading_ == phase::request_line || reading_ == phase::payload || block_id_ != 0;
   if (!unfinished) block_deadline_ = never;
@@ -1513,7 +1532,7 @@ void connection::watch_unfinished() noexcept {
 bool connection::take_pending(event& e) {
   if (auto* hook = resets_.pop_front()) {
     stream& s = *static_cast<stream*>(hook);
-    e.what = event::kind::reset;
+    e.type = event::kind::reset;
     e.stream = streams_.ref_to(s);
     e.id = s.id;
     e.user = s.user;
@@ -1524,22 +1543,22 @@ bool connection::take_pending(event& e) {
     return true;
   }
   if (std::exchange(goaway_pending_, false)) {
-    e.what = event::kind::goaway;
+    e.type = event::kind::goaway;
     e.code = goaway_code_;
     e.data = goaway_debug_;
     return true;
   }
   if (std::exchange(settings_pending_, false)) {
-    e.what = event::kind::settings;
+    e.type = event::kind::settings;
     return true;
   }
   if (std::exchange(slots_pending_, false) && can_open()) {
-    e.what = event::kind::slots;
+    e.type = event::kind::slots;
     return true;
   }
   if (auto* hook = writables_.pop_front()) {
     stream& s = *static_cast<stream*>(hook);
-    e.what = event::kind::writable;
+    e.type = event::kind::writable;
     e.stream = streams_.ref_to(s);
     e.id = s.id;
     e.user = s.user;
@@ -1547,7 +1566,7 @@ bool connection::take_pending(event& e) {
   }
   pending_ = false;
   if (!std::exchange(failed_pending_, false)) return false;
-  e.what = event::kind::failed;
+  e.type = event::kind::failed;
   e.code = failed_code_;
   e.by = failed_by_;
   e.reason = failed_reason_;

@@ -7,7 +7,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "hpack/encoder.hpp"
-#include "http2/bandwidth_delay.hpp"
+#include "http2/bdp_estimator.hpp"
 #include "http2/closed_streams.hpp"
 #include "http2/error_code.hpp"
 #include "http2/event.hpp"
@@ -73,11 +73,12 @@ class connection {
   template <class F>
   bool read_fields(F f);
   [[nodiscard]] bool headers_ok() const noexcept { return block_good_; }
-  // For callers that cache what they have read. head_number() returns a number for the fields that were just
-  // read to their end if they are likely to recur, else 0. head_repeats(), called before any field of a later
-  // request is read, returns whether its fields are those with this number; if so, the block counts as read.
-  [[nodiscard]] std::uint32_t head_number() const noexcept { return reader_.number(); }
-  [[nodiscard]] bool head_repeats(std::uint32_t number) noexcept;
+  // For callers that cache what they have read. header_block_id() returns a number for the fields that were
+  // just read to their end if they are likely to recur, else 0. header_block_matches(), called before any
+  // field of a later request is read, returns whether its fields are those with this number; if so, the block
+  // counts as read.
+  [[nodiscard]] std::uint32_t header_block_id() const noexcept { return reader_.block_id(); }
+  [[nodiscard]] bool header_block_matches(std::uint32_t number) noexcept;
   // Stores a number (not 0, at most header_reader::slot_max) with the current field's table entry or literal.
   // It is returned in field::slot when the peer sends the same field again.
   void set_slot(std::uint32_t slot) noexcept {
@@ -143,8 +144,8 @@ class connection {
   [[gnu::hot, gnu::flatten]] void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept;
   // The fast path for a server's whole response: reserves space for the message, after its HEADERS.
   // commit_reply() ends the stream and releases it. Pass the same `r` to both.
-  std::uint8_t* reserve_reply(stream_ref s, const whole_reply& r);
-  [[gnu::hot, gnu::flatten]] void commit_reply(stream_ref s, const whole_reply& r) noexcept;
+  std::uint8_t* reserve_reply(stream_ref s, const unary_response& r);
+  [[gnu::hot, gnu::flatten]] void commit_reply(stream_ref s, const unary_response& r) noexcept;
   // The general path: takes ownership of the bytes and sends them in turn with other streams, as windows
   // allow.
   bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
@@ -177,7 +178,7 @@ class connection {
   // exact.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   // Frees the buffers of an idle connection; the next frames allocate them again. Call it between feeds. It
-  // invalidates head_number().
+  // invalidates header_block_id().
   void release_idle_memory() noexcept;
   // Sets how many bytes of data received on s the user keeps.
   void set_kept(stream_ref s, std::size_t bytes) noexcept;
@@ -203,8 +204,8 @@ class connection {
   [[nodiscard]] std::uint64_t keepalives_sent() const noexcept { return alive_.pings(); }
 
   // --- output and time
-  // Moves queued DATA into the output, one frame per stream in turn, until the output holds `most_bytes`.
-  void produce(std::size_t most_bytes = 256u << 10) noexcept;
+  // Moves queued DATA into the output, one frame per stream in turn, until the output holds `max_bytes`.
+  void produce(std::size_t max_bytes = 256u << 10) noexcept;
   // Whether there are queued frames that the windows permit to send.
   [[nodiscard]] bool has_queued() const noexcept {
     return !ready_free_.empty() || (!ready_data_.empty() && send_.available() > 0);
@@ -243,14 +244,14 @@ class connection {
   [[gnu::cold, gnu::noinline]] progress on_continuation(bytes_view payload, event& e);
   progress on_block(stream_id id, bytes_view bytes, event& e);
   progress on_new_stream(stream_id id, bytes_view bytes, event& e);
-  progress give_block(stream& s, bytes_view bytes, http::header_kind kind, event& e);
+  progress deliver_block(stream& s, bytes_view bytes, http::header_kind kind, event& e);
   [[gnu::cold, gnu::noinline]] progress refuse_block(stream* s, stream_id id, bytes_view bytes,
                                                      error_code code, std::string_view reason);
   [[gnu::cold, gnu::noinline]] progress refuse_begun_block(stream& s, error_code code,
                                                            std::string_view reason);
   [[gnu::cold, gnu::noinline]] void finish_block();
-  void settle_block();
-  void settle_good_block(stream& s);
+  void finish_block_checks();
+  void accept_block(stream& s);
 
   // --- incoming control frames: SETTINGS, PING, WINDOW_UPDATE and so on
   [[gnu::cold, gnu::noinline]] progress on_priority(bytes_view payload);
@@ -264,16 +265,16 @@ class connection {
   // --- outgoing headers, data and credit
   void enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
                bool end_stream);
-  void begin_head(stream& s);
-  bool finish_head(bool end_stream);
+  void write_header_frame_start(stream& s);
+  bool finish_header_block(bool end_stream);
   void send_turn(stream& s);
   bool send_data_frame(stream& s);
   void schedule(stream& s) noexcept;
-  // uncount() before and count() after a queue changes keep the sums up to date.
-  void uncount(const stream& s) noexcept;
+  // subtract_from_sums() before and count() after a queue changes keep the sums up to date.
+  void subtract_from_sums(const stream& s) noexcept;
   void count(const stream& s) noexcept;
   void count_data(std::size_t n) noexcept;
-  void tell_if_writable(stream& s) noexcept;
+  void report_if_writable(stream& s) noexcept;
   bool end_sent(stream& s, stream_input input);
   void return_connection_credit();
   void allow_updates(std::uint32_t n) noexcept;
@@ -293,16 +294,16 @@ class connection {
   stream& make_stream(void* user);
   void number(stream& s, stream_id id);  // throws before anything has changed
   void advance(stream& s, stream_input input) noexcept;  // may destroy s if it is released
-  void close(stream& s, stream_state how) noexcept;  // may destroy s if it is released
+  void close(stream& s, stream_state end_state) noexcept;  // may destroy s if it is released
   void erase(stream& s) noexcept;
-  void end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
+  void end(stream& s, stream_state end_state, error_code code, initiator by, std::string_view reason,
            bool unprocessed = false) noexcept;
   [[gnu::cold, gnu::noinline]] void stream_fault(stream* s, stream_id id, error_code code,
                                                  std::string_view reason);
   [[nodiscard]] bool at_limit() const noexcept {
     return open_count_ >= std::min(peer_.max_concurrent_streams, limit_.own_open_streams);
   }
-  void note_limit() noexcept;
+  void record_limit() noexcept;
 
   // --- drains, failures, timers
   [[gnu::cold, gnu::noinline]] void out_of_memory() noexcept;
@@ -310,7 +311,7 @@ class connection {
   // unsent_from: a client's streams from this id on have not been sent.
   void end_everything(error_code code, std::string_view reason, initiator by,
                       stream_id unsent_from = ~stream_id{0}) noexcept;
-  [[gnu::cold, gnu::noinline]] progress die(error_code code, std::string_view reason) noexcept;
+  [[gnu::cold, gnu::noinline]] progress connection_error(error_code code, std::string_view reason) noexcept;
   // For a frame that the state of its stream does not permit.
   [[gnu::cold, gnu::noinline]] progress die_in_state(error_code code, const char* frame, stream_id id,
                                                      stream_state in) noexcept;
@@ -318,8 +319,8 @@ class connection {
   [[nodiscard]] bool answers_window_ping(std::uint64_t opaque) noexcept;
   [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
   [[gnu::noinline]] bool take_pending(event& e);
-  void ask_if_alive();
-  [[gnu::cold, gnu::noinline]] void watch_unfinished() noexcept;
+  void send_keepalive();
+  [[gnu::cold, gnu::noinline]] void start_unfinished_timer() noexcept;
 
   // --- flood limits: false if the connection has failed because of them
   bool charge(token_bucket& bucket, token_rate rate, std::string_view reason);
@@ -376,7 +377,7 @@ class connection {
   std::size_t unnumbered_count_ = 0;  // those among them that open() created and that have sent no HEADERS
   stream_id highest_peer_id_ = 0;
   stream_id fed_from_ = 0;  // highest_peer_id_ before this loop iteration, which has one time
-  stream_id last_given_id_ = 0;  // the highest id passed to the user
+  stream_id last_reported_id_ = 0;  // the highest id passed to the user
   stream_id next_own_id_ = 1;  // client
   stream_id kept_from_ = ~stream_id{0};  // client: streams from this id on are still in the output
   std::uint32_t stream_receive_bytes_;  // the receive window of new streams
@@ -385,27 +386,27 @@ class connection {
   hpack::encoder encoder_;
   send_window send_;
   receive_window receive_;
-  bandwidth_delay path_;
+  bdp_estimator path_;
   chunk_pool chunks_;
   std::size_t queued_bytes_ = 0;  // in the streams' queues; the part in complete queues:
   std::size_t unread_bytes_ = 0;
   std::size_t kept_bytes_ = 0;  // the streams' headers, and what their users keep
   std::uint64_t data_sent_ = 0;  // total octets of DATA
-  base::intrusive_list<sending_hook> ready_free_;  // streams whose next frame needs no window
-  base::intrusive_list<sending_hook> ready_data_;  // streams with data and an open stream window
-  stream* head_stream_ = nullptr;  // between begin_headers() and end_headers()
-  std::size_t head_at_ = 0;
+  base::intrusive_list<send_hook> ready_free_;  // streams whose next frame needs no window
+  base::intrusive_list<send_hook> ready_data_;  // streams with data and an open stream window
+  stream* header_block_stream_ = nullptr;  // between begin_headers() and end_headers()
+  std::size_t header_block_at_ = 0;
   // The encoder's insertions before the headers; an invalid number if the block begins with a table size
   // update.
-  std::uint64_t head_inserted_ = 0;
+  std::uint64_t header_block_inserted_ = 0;
   std::size_t reserved_bytes_ = 0;
   bool credit_withheld_ = false;  // because of memory pressure
   bool refusing_ = false;  // new streams
 
   // Pending events.
   bool pending_ = false;  // one of these may be pending:
-  base::intrusive_list<telling_hook> resets_;
-  base::intrusive_list<telling_hook> writables_;
+  base::intrusive_list<writable_hook> resets_;
+  base::intrusive_list<writable_hook> writables_;
   bool settings_pending_ = false;
   bool slots_pending_ = false;
   bool goaway_pending_ = false;
@@ -450,8 +451,8 @@ bool connection::read_fields(F f) {
     reader_.read_marked(f);
     if (!advance_block()) break;
     const field next = reader_.current();
-    const std::uint32_t leave = f(next.slot, [&] { return next; });
-    if (leave != 0 && next.slot == 0) set_slot(leave);
+    const std::uint32_t slot_to_set = f(next.slot, [&] { return next; });
+    if (slot_to_set != 0 && next.slot == 0) set_slot(slot_to_set);
   }
   return block_good_;
 }

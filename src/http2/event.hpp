@@ -43,7 +43,7 @@ struct event {
     // open streams have had their reset events. There is no GOAWAY after a bad preface and after feed_end().
     failed,
   };
-  kind what = kind::none;
+  kind type = kind::none;
   bool end_stream = false;
   bool trailers = false;
   bool informational = false;
@@ -70,7 +70,7 @@ struct field {
 };
 
 // A server's response in one piece: two blocks from hpack's stateless functions, and a message between them.
-struct whole_reply {
+struct unary_response {
   bytes_view head;
   std::size_t message_bytes = 0;
   bytes_view trailers;

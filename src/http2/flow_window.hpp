@@ -49,11 +49,12 @@ class receive_window {
     return true;
   }
   void give_back(std::uint32_t n) noexcept { credit_ += n; }
-  // Returns the increment of a WINDOW_UPDATE that is due now, or 0. Widens the window to `wanted_bytes`
-  // unless little data arrives: widening for each small call would only cause needless updates.
-  [[nodiscard]] std::uint32_t announce(std::uint32_t wanted_bytes = 0) noexcept {
+  // Returns the increment of a WINDOW_UPDATE that is due now, or 0. Widens the window to
+  // `window_target_bytes` unless little data arrives: widening for each small call would only cause needless
+  // updates.
+  [[nodiscard]] std::uint32_t announce(std::uint32_t window_target_bytes = 0) noexcept {
     constexpr std::uint32_t little_bytes = 64u << 10;
-    if (credit_ >= std::min(size_ / 2, little_bytes)) widen(wanted_bytes);
+    if (credit_ >= std::min(size_ / 2, little_bytes)) widen(window_target_bytes);
     if (credit_ < std::max(size_ / 2, 1u)) return 0;
     const std::uint32_t n = credit_;
     credit_ = 0;

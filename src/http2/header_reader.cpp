@@ -28,16 +28,17 @@ void header_reader::start(bytes_view block, http::header_kind kind) {
   list_bytes_ = 0;
   outcome_ = outcome::reading;
   peeked_ = false;
-  repeated_ = false;
+  header_cache_ = false;
   if (kind != http::header_kind::request) return;
-  if (!last_) last_ = std::make_unique<repeated_block>();
+  if (!last_) last_ = std::make_unique<header_block_cache>();
   last_->start(block, decoder_.table());
 }
 
-bool header_reader::repeats(std::uint32_t number) noexcept {
-  if (number == 0 || number != this->number() || !decoder_.at_start() || !last_->repeats(decoder_.table()))
+bool header_reader::matches(std::uint32_t block_id) noexcept {
+  if (block_id == 0 || block_id != this->block_id() || !decoder_.at_start() ||
+      !last_->matches(decoder_.table()))
     return false;
-  repeated_ = true;
+  header_cache_ = true;
   outcome_ = outcome::good;
   list_bytes_ = last_->read().list_bytes;
   return true;
@@ -54,7 +55,7 @@ bool header_reader::skip(bytes_view block) {
   decoder_.start(block);
   peeked_ = false;
   outcome_ = outcome::good;
-  give_up(outcome::good);
+  stop(outcome::good);
   return outcome_ != outcome::undecodable;
 }
 
@@ -80,7 +81,7 @@ bool header_reader::advance() {
   const hpack::field f = decoder_.current();
   list_bytes_ += f.name.size() + f.value.size() + hpack::entry_overhead_bytes;
   if (list_bytes_ > list_bytes_max_) {
-    give_up(outcome::too_large);
+    stop(outcome::too_large);
     return false;
   }
   http::field_error error;
@@ -98,13 +99,13 @@ bool header_reader::advance() {
       decoder_.keep();
   }
   if (error == http::field_error::none) return true;
-  give_up(outcome::malformed);
+  stop(outcome::malformed);
   return false;
 }
 
 // Decodes the rest of the block and drops the fields.
-void header_reader::give_up(outcome why) {
-  outcome_ = why;
+void header_reader::stop(outcome verdict) {
+  outcome_ = verdict;
   auto step = decoder_.next();
   while (step == hpack::decoder::step::field) step = decoder_.next();
   if (step == hpack::decoder::step::error) outcome_ = outcome::undecodable;

@@ -21,7 +21,7 @@ namespace coracle::http2 {
 // The last request's header block, to detect that the next one is the same. The same octets mean the same
 // fields while the table does not change. Consecutive calls of one method by a client mostly have the same
 // octets.
-class repeated_block {
+class header_block_cache {
  public:
   static constexpr std::size_t bytes_max = 1024;  // longer blocks are not remembered
 
@@ -33,28 +33,28 @@ class repeated_block {
 
   // Call with a block that is about to be read; it must stay valid until then.
   void start(bytes_view block, const hpack::dynamic_table& table) noexcept {
-    now_ = block;
+    current_ = block;
     inserted_before_ = table.inserted();
   }
   // 0 until the same block has arrived twice in a row; then the same number while it repeats.
-  [[nodiscard]] std::uint32_t number() const noexcept { return came_twice_ ? number_ : 0; }
+  [[nodiscard]] std::uint32_t block_id() const noexcept { return seen_twice_ ? block_id_ : 0; }
   // Call before the block is read. Returns whether it is the one that was remembered.
-  [[nodiscard]] bool repeats(const hpack::dynamic_table& table) const noexcept {
-    return !bytes_.empty() && now_.size() == bytes_.size() && table.inserted() == inserted_ &&
+  [[nodiscard]] bool matches(const hpack::dynamic_table& table) const noexcept {
+    return !bytes_.empty() && current_.size() == bytes_.size() && table.inserted() == inserted_ &&
            table.count() == count_ && table.max_bytes() == max_bytes_ &&
-           std::memcmp(now_.data(), bytes_.data(), now_.size()) == 0;
+           std::memcmp(current_.data(), bytes_.data(), current_.size()) == 0;
   }
   [[nodiscard]] const reading& read() const noexcept { return read_; }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return bytes_.capacity(); }
 
   // Call when the block has been read and is valid.
   void remember(const hpack::dynamic_table& table, const reading& read) {
-    came_twice_ = repeats(table);
-    if (came_twice_) return;
+    seen_twice_ = matches(table);
+    if (seen_twice_) return;
     bytes_.clear();
-    if (now_.size() > bytes_max || table.inserted() != inserted_before_) return;
-    ++number_;
-    bytes_.assign(now_.begin(), now_.end());
+    if (current_.size() > bytes_max || table.inserted() != inserted_before_) return;
+    ++block_id_;
+    bytes_.assign(current_.begin(), current_.end());
     inserted_ = table.inserted();
     count_ = table.count();
     max_bytes_ = table.max_bytes();
@@ -62,15 +62,15 @@ class repeated_block {
   }
 
  private:
-  bytes_view now_{};
+  bytes_view current_{};
   std::uint64_t inserted_before_ = 0;
   std::vector<std::uint8_t> bytes_;  // of the remembered block; empty: none
   std::uint64_t inserted_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t max_bytes_ = 0;
-  std::uint32_t number_ = 0;
+  std::uint32_t block_id_ = 0;
   reading read_;
-  bool came_twice_ = false;
+  bool seen_twice_ = false;
 };
 
 // Reads one block at a time, field by field. A block is always decoded to its end, whatever happens to the
@@ -118,13 +118,14 @@ class header_reader {
   // still returns it. 0 if that field is not :status.
   [[nodiscard]] int peek_status();
 
-  // The number of the block that was read last, if it is that of a request; see repeated_block::number().
-  [[nodiscard]] std::uint32_t number() const noexcept {
-    return last_ && validator_.kind() == http::header_kind::request ? last_->number() : 0;
+  // The number of the block that was read last, if it is that of a request; see
+  // header_block_cache::block_id().
+  [[nodiscard]] std::uint32_t block_id() const noexcept {
+    return last_ && validator_.kind() == http::header_kind::request ? last_->block_id() : 0;
   }
   // Call before a field is read. Returns true if the block is the one with this number; it then counts as
   // read.
-  [[nodiscard]] bool repeats(std::uint32_t number) noexcept;
+  [[nodiscard]] bool matches(std::uint32_t block_id) noexcept;
 
   void set_slot(std::uint32_t slot) noexcept {
     decoder_.set_mark(slot << class_bits | (decoder_.mark() & class_mask));
@@ -134,7 +135,7 @@ class header_reader {
   // Why the block is malformed, too large or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
-    return repeated_ ? last_->read().content_length : validator_.content_length();
+    return header_cache_ ? last_->read().content_length : validator_.content_length();
   }
   // The size of the fields so far, as SETTINGS_MAX_HEADER_LIST_SIZE defines it.
   [[nodiscard]] std::uint32_t list_bytes() const noexcept { return static_cast<std::uint32_t>(list_bytes_); }
@@ -152,7 +153,7 @@ class header_reader {
     decoder_.release();
     decoder_.release_literals();
     last_.reset();
-    repeated_ = false;
+    header_cache_ = false;
   }
 
  private:
@@ -166,15 +167,15 @@ class header_reader {
   static const hpack::static_marks& marks_of_static_table() noexcept;
 
   void end();
-  [[gnu::cold, gnu::noinline]] void give_up(outcome why);
+  [[gnu::cold, gnu::noinline]] void stop(outcome verdict);
 
   hpack::decoder decoder_;
   // Leading and trailing whitespace of values is tolerated: grpc-go does not encode it in status messages.
   http::header_validator validator_{http::header_kind::request, http::edge_whitespace::allow};
   std::uint64_t list_bytes_ = 0;
   std::uint32_t list_bytes_max_;
-  bool repeated_ = false;  // repeats() was true: the block counts as read
-  std::unique_ptr<repeated_block> last_;  // of requests; created for the first one
+  bool header_cache_ = false;  // matches() was true: the block counts as read
+  std::unique_ptr<header_block_cache> last_;  // of requests; created for the first one
   outcome outcome_ = outcome::good;
   bool peeked_ = false;
 };

@@ -4,28 +4,28 @@ namespace coracle::http2 {
 
 keepalive::verdict keepalive::on_time(time_point now, bool calls_open) noexcept {
   if (now < next_) return verdict::nothing;
-  if (asking_ && heard_ < asked_) return verdict::dead;
-  asking_ = false;
-  const time_point due = deadline_after(heard_, options_.time);
+  if (ping_pending_ && last_input_ < pinged_at_) return verdict::dead;
+  ping_pending_ = false;
+  const time_point due = deadline_after(last_input_, options_.time);
   if (now < due) {
     next_ = due;
     return verdict::nothing;
   }
   if (!calls_open && !options_.without_calls) {
-    asleep_ = true;
+    suspended_ = true;
     next_ = never;
     return verdict::nothing;
   }
-  asking_ = true;
-  asked_ = now;
+  ping_pending_ = true;
+  pinged_at_ = now;
   ++pings_;
   next_ = deadline_after(now, options_.timeout);
   return verdict::ping;
 }
 
-void keepalive::wake() noexcept {
-  asleep_ = false;
-  next_ = deadline_after(heard_, options_.time);
+void keepalive::resume() noexcept {
+  suspended_ = false;
+  next_ = deadline_after(last_input_, options_.time);
 }
 
 }  // namespace coracle::http2

@@ -27,29 +27,29 @@ class keepalive {
   enum class verdict : std::uint8_t { nothing, ping, dead };
 
   keepalive(const keepalive_options& o, time_point now) noexcept
-      : options_(o), heard_(now), next_(deadline_after(now, o.time)) {}
+      : options_(o), last_input_(now), next_(deadline_after(now, o.time)) {}
 
-  void heard(time_point now) noexcept { heard_ = now; }
+  void on_input(time_point now) noexcept { last_input_ = now; }
   // Call when a stream is opened. Resumes the checks if they were suspended because no stream was open.
   void call_begins() noexcept {
-    if (asleep_) [[unlikely]]
-      wake();
+    if (suspended_) [[unlikely]]
+      resume();
   }
   [[nodiscard]] time_point next() const noexcept { return next_; }
   // Call when a keepalive PING is acknowledged. Returns false if none was outstanding.
-  [[nodiscard]] bool answered() noexcept { return std::exchange(asking_, false); }
+  [[nodiscard]] bool answered() noexcept { return std::exchange(ping_pending_, false); }
   [[nodiscard]] verdict on_time(time_point now, bool calls_open) noexcept;
   [[nodiscard]] std::uint64_t pings() const noexcept { return pings_; }
 
  private:
-  void wake() noexcept;
+  void resume() noexcept;
   keepalive_options options_;
-  time_point heard_;
+  time_point last_input_;
   time_point next_;
-  time_point asked_{};
+  time_point pinged_at_{};
   std::uint64_t pings_ = 0;
-  bool asking_ = false;  // a PING is outstanding
-  bool asleep_ = false;  // checks are suspended because no stream is open
+  bool ping_pending_ = false;  // a PING is outstanding
+  bool suspended_ = false;  // checks are suspended because no stream is open
 };
 
 struct ping_rules {
@@ -66,15 +66,15 @@ struct ping_rules {
 class ping_strikes {
  public:
   // Call when HEADERS or DATA are sent: the peer may then measure how long they take.
-  void forgive() noexcept { forgiven_ = true; }
+  void reset() noexcept { reset_at_ = true; }
   // Call when a PING arrives. Returns false if it exceeds the permitted strikes.
   [[nodiscard]] bool take(const ping_rules& rules, time_point now, bool calls_open) noexcept {
     if (rules.min_interval <= duration::zero()) return true;
     const bool first = last_ == time_point::min();
     const time_point before = last_;
     last_ = now;
-    if (forgiven_ || first) {
-      forgiven_ = false;
+    if (reset_at_ || first) {
+      reset_at_ = false;
       strikes_ = 0;
       return true;
     }
@@ -87,7 +87,7 @@ class ping_strikes {
   static constexpr duration interval_without_calls = std::chrono::hours(2);
   time_point last_ = time_point::min();
   std::uint32_t strikes_ = 0;
-  bool forgiven_ = false;
+  bool reset_at_ = false;
 };
 
 }  // namespace coracle::http2

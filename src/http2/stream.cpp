@@ -35,11 +35,11 @@ void send_queue::clear(chunk_pool& pool) noexcept {
   ends_ = false;
 }
 
-std::size_t send_queue::data_ready(const chunk_pool& pool, std::size_t most) const noexcept {
+std::size_t send_queue::data_ready(const chunk_pool& pool, std::size_t max_bytes) const noexcept {
   std::size_t n = 0;
-  for (std::uint32_t i = head_; i != none && n < most && !pool[i].is_block; i = pool[i].next)
+  for (std::uint32_t i = head_; i != none && n < max_bytes && !pool[i].is_block; i = pool[i].next)
     n += pool[i].size - pool[i].taken;
-  return std::min(n, most);
+  return std::min(n, max_bytes);
 }
 
 bool send_queue::take_data(chunk_pool& pool, std::uint8_t* to, std::size_t n) noexcept {

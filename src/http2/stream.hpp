@@ -47,8 +47,8 @@ class send_queue {
     const send_chunk& c = pool[head_];
     return c.is_block || c.size == 0;
   }
-  // The bytes of data before the next block or the end, at most `most`.
-  [[nodiscard]] std::size_t data_ready(const chunk_pool& pool, std::size_t most) const noexcept;
+  // The bytes of data before the next block or the end, at most `max_bytes`.
+  [[nodiscard]] std::size_t data_ready(const chunk_pool& pool, std::size_t max_bytes) const noexcept;
   // Moves n <= data_ready() bytes out. Returns true if they were the last of a stream that ends with data.
   [[nodiscard]] bool take_data(chunk_pool& pool, std::uint8_t* to, std::size_t n) noexcept;
 
@@ -61,21 +61,21 @@ class send_queue {
 };
 
 // Links streams that have something to send and the windows for it.
-struct sending_hook : base::list_hook {};
+struct send_hook : base::list_hook {};
 // Links streams that have a pending event.
-struct telling_hook : base::list_hook {};
+struct writable_hook : base::list_hook {};
 
 // Allocated in the connection's slab from the HEADERS that opened it (or from open()) until it is both closed
 // and released by the user. It is in the index while it is neither idle nor closed.
-struct stream : sending_hook, telling_hook {
+struct stream : send_hook, writable_hook {
   stream(void* of_user, std::uint32_t send_bytes, std::uint32_t receive_bytes) noexcept
       : user(of_user), send(send_bytes), receive(receive_bytes) {}
 
   stream_id id = 0;  // 0: opened by the user, who has sent no HEADERS yet
   stream_state state = stream_state::idle;
   bool released = false;  // the user wants no more events
-  bool head_received = false;  // client: the final response's HEADERS were received
-  bool head_sent = false;
+  bool headers_received = false;  // client: the final response's HEADERS were received
+  bool headers_sent = false;
   bool is_head_request = false;  // RFC 9110 9.3.2: content-length of the response describes no content
   bool wants_writable = false;
   std::uint16_t interim_responses = 0;  // client: number received so far
@@ -87,7 +87,7 @@ struct stream : sending_hook, telling_hook {
   bool length_known = false;
   std::uint64_t length_left = 0;  // remaining bytes of content-length, if known
   send_queue queue;
-  std::uint32_t head_bytes = 0;  // size of the request's fields, which the user is likely to keep
+  std::uint32_t header_block_bytes = 0;  // size of the request's fields, which the user is likely to keep
   std::size_t kept_bytes = 0;  // bytes of received data that the user reports to keep
   std::size_t low_bytes = 0;  // the threshold of want_writable()
 

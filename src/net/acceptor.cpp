@@ -8,11 +8,11 @@ namespace coracle::net {
 
 namespace {
 
-class socket_acceptor final : public acceptor, runtime_internal::accept_source, coro::work {
+class socket_acceptor final : public acceptor, runtime_internal::accept_source, coro::runnable {
  public:
   explicit socket_acceptor(std::unique_ptr<listening_socket> s) noexcept
       : on_(s->on), local_(s->local), socket_(std::move(s)) {
-    run = [](coro::work& w) noexcept { static_cast<socket_acceptor&>(w).finish(); };
+    run = [](coro::runnable& w) noexcept { static_cast<socket_acceptor&>(w).finish(); };
   }
   ~socket_acceptor() override {
     CORACLE_ASSERT(!sink_ || finished_, "an acceptor was destroyed before closed() was called");

@@ -25,7 +25,7 @@ class acceptor_sink {
   // Reports that listening failed because of a bug or a misconfiguration; close() must still be called.
   // Exhaustion of descriptors or memory and errors of a single connection do not end the acceptor: the
   // backend pauses and continues.
-  virtual void accept_failed(status why) noexcept = 0;
+  virtual void accept_failed(status reason) noexcept = 0;
   // Confirms close(), exactly once; this is the last callback. It may destroy the acceptor.
   virtual void closed() noexcept = 0;
 

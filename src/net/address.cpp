@@ -14,8 +14,8 @@ namespace {
 // The kernel requires a terminating zero after a path and a leading zero before an abstract name.
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
-status unfit_name(std::string_view what, std::string_view name) {
-  std::string text(what);
+status invalid_name(std::string_view kind_of_name, std::string_view name) {
+  std::string text(kind_of_name);
   if (name.empty()) return status::invalid_argument(text + " is empty: write one, as in unix:/run/my.sock");
   if (name.size() <= longest_path) return status::invalid_argument(text + " contains a zero byte: remove it");
   return status::invalid_argument(text + " has " + std::to_string(name.size()) + " bytes, limit " +
@@ -58,7 +58,7 @@ address address::loopback_v6(std::uint16_t port) noexcept {
 }
 
 result<address> address::path(std::string_view path) {
-  if (!fits(path)) return unfit_name("the path of a UNIX socket", path);
+  if (!fits(path)) return invalid_name("the path of a UNIX socket", path);
   address a;
   a.family_ = family::path;
   a.name_ = path;
@@ -66,7 +66,7 @@ result<address> address::path(std::string_view path) {
 }
 
 result<address> address::abstract(std::string_view name) {
-  if (!fits(name)) return unfit_name("the abstract name of a UNIX socket", name);
+  if (!fits(name)) return invalid_name("the abstract name of a UNIX socket", name);
   address a;
   a.family_ = family::abstract;
   a.name_ = name;
@@ -110,9 +110,9 @@ std::optional<Number> number(std::string_view text) {
   return n;
 }
 
-status unfit_address(std::string_view text, std::string_view why_and_mend) {
+status invalid_address(std::string_view text, std::string_view problem) {
   std::string message = "\"";
-  message.append(text).append("\" ").append(why_and_mend);
+  message.append(text).append("\" ").append(problem);
   return status::invalid_argument(message);
 }
 
@@ -128,7 +128,7 @@ result<host_and_port> split(std::string_view text) {
   if (!text.empty() && text.front() == '[') {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos)
-      return unfit_address(text, "has no closing bracket: write [address]:port");
+      return invalid_address(text, "has no closing bracket: write [address]:port");
     found.bracketed = true;
     found.host = text.substr(1, end - 1);
     rest = text.substr(end + 1);
@@ -136,15 +136,16 @@ result<host_and_port> split(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     found.host = text.substr(0, colon);
     if (found.host.find(':') != std::string_view::npos)
-      return unfit_address(text, "looks like IPv6 without brackets: write [address]:port");
+      return invalid_address(text, "looks like IPv6 without brackets: write [address]:port");
     if (colon != std::string_view::npos) rest = text.substr(colon);
   }
-  if (rest.empty()) return unfit_address(text, "has no port: write host:port, with port 0 for any free port");
+  if (rest.empty())
+    return invalid_address(text, "has no port: write host:port, with port 0 for any free port");
   const auto port = number<std::uint16_t>(rest.substr(1));
   if (rest.front() != ':' || !port)
-    return unfit_address(text, "has no valid port: write a number from 0 to 65535");
+    return invalid_address(text, "has no valid port: write a number from 0 to 65535");
   if (found.host.empty())
-    return unfit_address(
+    return invalid_address(
         text, "has no host: write 127.0.0.1 for this machine only, 0.0.0.0 or [::] for all interfaces");
   found.port = *port;
   return found;
@@ -184,17 +185,17 @@ result<address> address::parse(std::string_view text) {
   if (const auto rest = behind(text, "unix:")) {
     const auto absolute = behind(*rest, "//");
     if (absolute && !absolute->starts_with('/'))
-      return unfit_address(text, "names a host: write unix:/path or unix:///path");
+      return invalid_address(text, "names a host: write unix:/path or unix:///path");
     return path(absolute ? *absolute : *rest);
   }
   const result<host_and_port> parts = split(text);
   if (!parts) return parts.status();
   if (const auto v6 = parse_v6(parts->host, parts->port)) return *v6;
   if (parts->bracketed)
-    return unfit_address(
+    return invalid_address(
         text, "has no valid IPv6 address between its brackets (a zone must be an interface index)");
   if (const auto v4 = parse_v4(parts->host, parts->port)) return *v4;
-  return unfit_address(
+  return invalid_address(
       text, "is not a valid IP address: host names are not resolved here; use an address or localhost");
 }
 

@@ -38,7 +38,7 @@ class byte_stream_of_socket final : public byte_stream {
   [[nodiscard]] address peer_address() const override { return stream_.peer_address(); }
   [[nodiscard]] address local_address() const override { return stream_.local_address(); }
 
-  [[nodiscard]] loop& home() const noexcept { return stream_.open_->on; }
+  [[nodiscard]] loop& owner_loop() const noexcept { return stream_.open_->on; }
   [[nodiscard]] runtime_internal::handle release() noexcept {
     return std::exchange(stream_.open_, nullptr)->release();
   }
@@ -75,11 +75,14 @@ status thrown_failure() noexcept {
 
 // The functions of the stream are called from the queue of the loop and from their own completions only, so
 // that the sink is never called from inside a function of the duplex, whatever the stream does at once.
-class byte_stream_duplex final : public duplex, coro::work {
+class byte_stream_duplex final : public duplex, coro::runnable {
  public:
-  byte_stream_duplex(loop& home, std::unique_ptr<byte_stream> s)
-      : home_(home), stream_(std::move(s)), peer_(stream_->peer_address()), local_(stream_->local_address()) {
-    run = [](coro::work& w) noexcept { static_cast<byte_stream_duplex&>(w).turn(); };
+  byte_stream_duplex(loop& owner_loop, std::unique_ptr<byte_stream> s)
+      : loop_(owner_loop),
+        stream_(std::move(s)),
+        peer_(stream_->peer_address()),
+        local_(stream_->local_address()) {
+    run = [](coro::runnable& w) noexcept { static_cast<byte_stream_duplex&>(w).turn(); };
   }
   ~byte_stream_duplex() override {
     CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
@@ -131,7 +134,7 @@ class byte_stream_duplex final : public duplex, coro::work {
 
  private:
   void wake() noexcept {
-    if (!std::exchange(woken_, true)) home_.post(*this);
+    if (!std::exchange(woken_, true)) loop_.post(*this);
   }
 
   void turn() noexcept {
@@ -186,7 +189,7 @@ class byte_stream_duplex final : public duplex, coro::work {
   void deliver() noexcept {
     if (paused_ || closing_) return;
     if (!unread_.empty()) sink_->received(std::exchange(unread_, {}));
-    if (paused_ || closing_ || !end_ || std::exchange(end_told_, true)) return;
+    if (paused_ || closing_ || !end_ || std::exchange(end_reported_, true)) return;
     sink_->receive_ended(*end_);
   }
 
@@ -262,7 +265,7 @@ class byte_stream_duplex final : public duplex, coro::work {
     sink_->closed();  // may destroy *this
   }
 
-  loop& home_;
+  loop& loop_;
   const std::unique_ptr<byte_stream> stream_;
   const address peer_;
   const address local_;
@@ -283,7 +286,7 @@ class byte_stream_duplex final : public duplex, coro::work {
   bool paused_ = false;
   bool shut_down_ = false;
   bool end_sent_ = false;
-  bool end_told_ = false;
+  bool end_reported_ = false;
   bool closing_ = false;
   bool finished_ = false;
   bool abort_ = false;
@@ -299,8 +302,8 @@ task<> destroy(std::unique_ptr<byte_stream> s) {
 result<std::unique_ptr<duplex>> make_duplex(loop& on, std::unique_ptr<byte_stream> s) {
   auto* const socket = dynamic_cast<byte_stream_of_socket*>(s.get());
   if (!socket) return std::make_unique<byte_stream_duplex>(on, std::move(s));
-  if (loop& home = socket->home(); &home != &on) {
-    home.owner().spawn_on(home, destroy(std::move(s)));  // only its own loop may close the socket
+  if (loop& owner_loop = socket->owner_loop(); &owner_loop != &on) {
+    owner_loop.owner().spawn_on(owner_loop, destroy(std::move(s)));  // only its own loop may close the socket
     return status::unavailable("the stream belongs to another loop");
   }
   return make_socket_duplex(on, socket->release());

@@ -67,8 +67,8 @@ task<result<stream>> connect(resolver& names, std::string host, std::uint16_t po
   if (!to) co_return to.status();
   result<stream> connected = co_await connect(*std::move(to));
   if (connected.ok()) co_return connected;
-  const status& why = connected.status();
-  co_return status(why.code(), where + ": " + std::string(why.message()));
+  const status& reason = connected.status();
+  co_return status(reason.code(), where + ": " + std::string(reason.message()));
 }
 
 task<result<stream>> connect(std::string host, std::uint16_t port) {

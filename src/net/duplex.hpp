@@ -84,7 +84,7 @@ class duplex {
 
   // Breaks the connection when data that was sent stays unacknowledged for `after` (TCP_USER_TIMEOUT). Has no
   // effect without TCP. Call it before start().
-  virtual void give_up_unacknowledged(duration /*after*/) noexcept {}
+  virtual void set_unacknowledged_timeout(duration /*after*/) noexcept {}
 
   // Releases memory that is kept for reuse, because the connection is idle. No send may be in flight.
   virtual void release_idle_memory() noexcept {}

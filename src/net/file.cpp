@@ -23,8 +23,8 @@ namespace coracle::net {
 // another file.
 class open_file {
  public:
-  open_file(loop& home, runtime_internal::handle handle, std::string name) noexcept
-      : on(home), descriptor(handle), path(std::move(name)) {}
+  open_file(loop& owner_loop, runtime_internal::handle handle, std::string name) noexcept
+      : on(owner_loop), descriptor(handle), path(std::move(name)) {}
   open_file(const open_file&) = delete;
   open_file& operator=(const open_file&) = delete;
   ~open_file() {
@@ -58,7 +58,7 @@ namespace {
 using action = runtime_internal::file_request::action;
 
 constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
-constexpr const char* two_at_a_time =
+constexpr const char* concurrent_use =
     "concurrent read() or write() calls on one file: use read_at() and write_at()";
 
 open_file& checked(const std::unique_ptr<open_file>& f) {
@@ -66,14 +66,14 @@ open_file& checked(const std::unique_ptr<open_file>& f) {
   return *f;
 }
 
-int flags_of(const file_options& how) noexcept {
+int flags_of(const file_options& options) noexcept {
   // Without O_NONBLOCK, opening a FIFO whose other end is not open would block a thread indefinitely.
-  const bool writes = how.write || how.append;
-  int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes ? how.read ? O_RDWR : O_WRONLY : O_RDONLY);
-  if (how.create || how.create_new) flags |= O_CREAT;
-  if (how.create_new) flags |= O_EXCL;
-  if (how.truncate) flags |= O_TRUNC;
-  if (how.append) flags |= O_APPEND;
+  const bool writes = options.write || options.append;
+  int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes ? options.read ? O_RDWR : O_WRONLY : O_RDONLY);
+  if (options.create || options.create_new) flags |= O_CREAT;
+  if (options.create_new) flags |= O_EXCL;
+  if (options.truncate) flags |= O_TRUNC;
+  if (options.append) flags |= O_APPEND;
   return flags;
 }
 
@@ -83,17 +83,17 @@ status outcome_of(const open_file& f, const file_call& call, std::int64_t result
 }
 
 // For the requests without bytes: sync and size.
-task<result<std::int64_t>> ask(open_file& f, action what, mutable_bytes into, std::string_view doing) {
+task<result<std::int64_t>> ask(open_file& f, action operation, mutable_bytes into, std::string_view doing) {
   const open_file::use held(f);
-  file_call call(f.on, f.descriptor, what);
+  file_call call(f.on, f.descriptor, operation);
   call.into = into;
   const std::int64_t outcome = co_await call.perform();
   if (outcome < 0) co_return outcome_of(f, call, outcome, doing);
   co_return outcome;
 }
 
-task<status> sync_by(open_file& f, action what) {
-  const result<std::int64_t> done = co_await ask(f, what, {}, "syncing");
+task<status> sync_by(open_file& f, action operation) {
+  const result<std::int64_t> done = co_await ask(f, operation, {}, "syncing");
   co_return done.status();
 }
 
@@ -105,14 +105,14 @@ file::file(file&&) noexcept = default;
 file& file::operator=(file&&) noexcept = default;
 file::~file() = default;
 
-task<result<file>> file::open(std::string path, file_options how) {
+task<result<file>> file::open(std::string path, file_options options) {
   if (path.empty() || path.find('\0') != std::string::npos)
     co_return status::invalid_argument("the path of a file is empty or contains a zero byte");
   loop& on = current_loop();
   file_call call(on, runtime_internal::no_handle, action::open);
   call.request.path = path.c_str();
-  call.request.flags = flags_of(how);
-  call.request.permissions = how.permissions;
+  call.request.flags = flags_of(options);
+  call.request.permissions = options.permissions;
   const std::int64_t opened = co_await call.perform();
   if (opened < 0) {
     if (!call.ended_early().ok()) co_return call.ended_early();
@@ -161,7 +161,7 @@ task<status> file::write_at(std::uint64_t offset, bytes_view bytes) {
 
 task<result<std::size_t>> file::read(mutable_bytes into) {
   open_file& f = checked(file_);
-  const in_use held(f.moving, two_at_a_time);
+  const in_use held(f.moving, concurrent_use);
   result<std::size_t> got = co_await read_at(f.position, into);
   if (got.ok()) f.position += *got;
   co_return got;
@@ -169,7 +169,7 @@ task<result<std::size_t>> file::read(mutable_bytes into) {
 
 task<status> file::write(bytes_view bytes) {
   open_file& f = checked(file_);
-  const in_use held(f.moving, two_at_a_time);
+  const in_use held(f.moving, concurrent_use);
   status written = co_await write_at(f.position, bytes);
   if (written.ok()) f.position += bytes.size();
   co_return written;

@@ -14,18 +14,18 @@ namespace coracle::net {
 // files, and the blocking pool does otherwise. Lives in the awaiting frame.
 class file_call : public io_wait {
  public:
-  file_call(loop& home, runtime_internal::handle handle,
+  file_call(loop& owner_loop, runtime_internal::handle handle,
             runtime_internal::file_request::action wanted) noexcept;
   // Returns the result of the request, or -ECANCELED with the reason in ended_early() when it did not begin
   // or the kernel could still cancel it.
   [[nodiscard]] task<std::int64_t> perform();
-  [[nodiscard]] const status& ended_early() const noexcept { return early_; }
+  [[nodiscard]] const status& ended_early() const noexcept { return early_outcome_; }
 
   runtime_internal::file_request request;
 
  private:
-  loop& home_;
-  status early_;
+  loop& loop_;
+  status early_outcome_;
 };
 
 }  // namespace coracle::net

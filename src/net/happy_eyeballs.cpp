@@ -27,14 +27,14 @@ std::vector<address> interleaved(std::vector<address> sorted) {
 
 task<result<runtime_internal::handle>> happy_eyeballs::connect(std::vector<address> to) {
   for (address& next : to) {
-    newest_ended_.reset();
+    latest_ended_.reset();
     running_.spawn(attempt(std::move(next), ++started_));
     const bool another = co_await wait_before_next();
     if (!another) break;
   }
   co_await running_.join();
   if (winner_ != runtime_internal::no_handle) co_return winner_;
-  co_return why(to.size());
+  co_return all_failed(to.size());
 }
 
 task<> happy_eyeballs::attempt(address to, std::size_t number) {
@@ -47,25 +47,25 @@ task<> happy_eyeballs::attempt(address to, std::size_t number) {
   } else {
     on_.io().close(*connected);  // it connected before the stop arrived
   }
-  if (number == started_ || winner_ != runtime_internal::no_handle) newest_ended_.set();
+  if (number == started_ || winner_ != runtime_internal::no_handle) latest_ended_.set();
 }
 
 task<bool> happy_eyeballs::wait_before_next() {
   try {
-    task<> news = news_of_the_newest();
+    task<> news = latest_attempt_done();
     const status heard = co_await with_timeout(connection_attempt_delay, std::move(news));
     static_cast<void>(heard);  // in either case the next attempt starts
   } catch (const coro::cancelled&) {
     co_return false;
   }
-  co_return winner_ == runtime_internal::no_handle && !out_of_time();
+  co_return winner_ == runtime_internal::no_handle && !timed_out();
 }
 
-bool happy_eyeballs::out_of_time() const noexcept {
+bool happy_eyeballs::timed_out() const noexcept {
   return running_.environment().stop.stop_requested() || running_.environment().deadline <= on_.now();
 }
 
-status happy_eyeballs::why(std::size_t addresses) const {
+status happy_eyeballs::all_failed(std::size_t addresses) const {
   // An attempt that a stop or the deadline ended determines the status; so does an end before all attempts
   // began.
   const auto ended_as = [this](status_code code) {

@@ -31,14 +31,14 @@ class happy_eyeballs {
   // Waits until the latest attempt has failed or its delay is over. Returns false when no further attempt is
   // needed.
   task<bool> wait_before_next();
-  task<> news_of_the_newest() { co_await newest_ended_; }
-  [[nodiscard]] bool out_of_time() const noexcept;
+  task<> latest_attempt_done() { co_await latest_ended_; }
+  [[nodiscard]] bool timed_out() const noexcept;
   // The status for a connect() in which none of the `addresses` answered.
-  [[nodiscard]] status why(std::size_t addresses) const;
+  [[nodiscard]] status all_failed(std::size_t addresses) const;
 
   loop& on_;
   scope running_;
-  event<> newest_ended_;
+  event<> latest_ended_;
   std::size_t started_ = 0;
   runtime_internal::handle winner_ = runtime_internal::no_handle;
   std::vector<status> failures_;  // in the order in which the attempts failed

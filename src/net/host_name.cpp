@@ -20,7 +20,7 @@ std::string_view without_final_dot(std::string_view host) noexcept {
 }
 
 // Letters, digits and hyphens (RFC 1123 2.1), and the underscore, which existing names also use.
-bool belongs_in_a_name(char c) noexcept {
+bool is_name_character(char c) noexcept {
   return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '_';
 }
 
@@ -34,30 +34,31 @@ bool is_localhost(std::string_view host) noexcept {
   return host.size() == name.size() || host[host.size() - name.size() - 1] == '.';
 }
 
-status unfit_host(std::string_view host, std::string_view why_and_mend) {
+status invalid_host(std::string_view host, std::string_view problem) {
   std::string text = "\"";
   // The name is untrusted input: truncates it and replaces control characters.
   for (const char c : host.substr(0, longest_name)) text += c >= ' ' && c != '\x7f' ? c : '?';
-  text.append("\" ").append(why_and_mend);
+  text.append("\" ").append(problem);
   return status::invalid_argument(text);
 }
 
 status check_label(std::string_view host, std::string_view label) {
   if (label.empty())
-    return unfit_host(host, "is not a valid host name: it begins with a dot or has two dots in a row");
+    return invalid_host(host, "is not a valid host name: it begins with a dot or has two dots in a row");
   if (label.size() > longest_label)
-    return unfit_host(host, "is not a valid host name: a label exceeds 63 characters");
+    return invalid_host(host, "is not a valid host name: a label exceeds 63 characters");
   for (const char c : label) {
-    if (belongs_in_a_name(c)) continue;
+    if (is_name_character(c)) continue;
     if (static_cast<unsigned char>(c) >= 0x80)
-      return unfit_host(host,
-                        "is not a valid host name: it has non-ASCII characters; write its ASCII form, which "
-                        "begins with xn--");
+      return invalid_host(
+          host,
+          "is not a valid host name: it has non-ASCII characters; write its ASCII form, which "
+          "begins with xn--");
     if (c == ':' || c == '%' || c == '[' || c == ']')
-      return unfit_host(host,
-                        "is not a valid IPv6 address or host name: pass the port separately, and a zone as "
-                        "an interface index");
-    return unfit_host(host, "is not a valid host name: it has a character that host names do not permit");
+      return invalid_host(host,
+                          "is not a valid IPv6 address or host name: pass the port separately, and a zone as "
+                          "an interface index");
+    return invalid_host(host, "is not a valid host name: it has a character that host names do not permit");
   }
   return {};
 }
@@ -77,9 +78,9 @@ std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port
 
 status check_host_name(std::string_view host) {
   std::string_view rest = without_final_dot(host);
-  if (rest.empty()) return unfit_host(host, "is not a valid host name: it is empty; write example.org");
+  if (rest.empty()) return invalid_host(host, "is not a valid host name: it is empty; write example.org");
   if (rest.size() > longest_name)
-    return unfit_host(host, "is not a valid host name: it exceeds 253 characters");
+    return invalid_host(host, "is not a valid host name: it exceeds 253 characters");
   std::string_view label;
   for (;;) {
     const std::size_t dot = rest.find('.');
@@ -92,7 +93,7 @@ status check_host_name(std::string_view host) {
   // No top-level domain is a number (RFC 3696 2): "127.1" or "1.2.3.256" must not be sent to a server as a
   // name.
   if (std::all_of(label.begin(), label.end(), is_digit))
-    return unfit_host(host, "is not a valid IPv4 address: write all four numbers, as in 127.0.0.1");
+    return invalid_host(host, "is not a valid IPv4 address: write all four numbers, as in 127.0.0.1");
   return {};
 }
 
@@ -114,10 +115,10 @@ status no_address(std::string_view host) {
 status no_name_server(std::string_view host) {
   return status::unavailable(about(host, "no name server responded"));
 }
-status name_stopped(std::string_view host) {
+status name_cancelled(std::string_view host) {
   return status::cancelled(about(host, "the name lookup was cancelled"));
 }
-status name_late(std::string_view host) {
+status name_timed_out(std::string_view host) {
   return status::deadline_exceeded(about(host, "the deadline passed before the name lookup ended"));
 }
 

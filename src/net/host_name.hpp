@@ -21,7 +21,7 @@ status check_host_name(std::string_view host);
 status no_such_name(std::string_view host);    // NOT_FOUND
 status no_address(std::string_view host);      // NOT_FOUND: the name exists, but has no address
 status no_name_server(std::string_view host);  // UNAVAILABLE
-status name_stopped(std::string_view host);    // CANCELLED
-status name_late(std::string_view host);       // DEADLINE_EXCEEDED
+status name_cancelled(std::string_view host);    // CANCELLED
+status name_timed_out(std::string_view host);       // DEADLINE_EXCEEDED
 
 }  // namespace coracle::net

@@ -22,25 +22,25 @@ std::optional<Number> number(const std::string& text) {
 // Not named quoted(): argument-dependent lookup prefers std::quoted from g++ 14 on.
 std::string in_quotes(std::string_view text) { return std::string("'").append(text).append("'"); }
 
-status nothing_passed() {
+status no_sockets_passed() {
   return status::failed_precondition(
       "the service manager passed no sockets (LISTEN_FDS is not set): start the program through its socket "
       "unit, or "
       "try it with systemd-socket-activate --listen=PORT PROGRAM");
 }
 
-status for_somebody_else(const runtime_internal::kernel::inheritance& said) {
+status for_another_process(const runtime_internal::kernel::inheritance& sockets) {
   return status::failed_precondition("the sockets of LISTEN_FDS belong to process " +
-                                     said.for_process.value_or("(LISTEN_PID is not set)") +
-                                     ", and this is process " + std::to_string(said.process_id) +
+                                     sockets.for_process.value_or("(LISTEN_PID is not set)") +
+                                     ", and this is process " + std::to_string(sockets.process_id) +
                                      ": a script that the service manager starts must exec the program");
 }
 
-result<std::vector<std::string>> names_of(const runtime_internal::kernel::inheritance& said,
+result<std::vector<std::string>> names_of(const runtime_internal::kernel::inheritance& sockets,
                                           std::size_t count) {
-  if (!said.names) return std::vector<std::string>(count, "unknown");
+  if (!sockets.names) return std::vector<std::string>(count, "unknown");
   std::vector<std::string> names;
-  std::string_view rest = *said.names;
+  std::string_view rest = *sockets.names;
   while (true) {
     const std::size_t colon = rest.find(':');
     names.emplace_back(rest.substr(0, colon));
@@ -62,16 +62,16 @@ status no_such_name(std::string_view name, const std::vector<std::string>& names
 
 }  // namespace
 
-result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& said,
+result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& sockets,
                                                         std::string_view name) {
-  if (!said.count || said.count->empty()) return nothing_passed();
-  if (!said.for_process || number<std::int64_t>(*said.for_process) != said.process_id)
-    return for_somebody_else(said);
-  const std::optional<std::uint16_t> count = number<std::uint16_t>(*said.count);
+  if (!sockets.count || sockets.count->empty()) return no_sockets_passed();
+  if (!sockets.for_process || number<std::int64_t>(*sockets.for_process) != sockets.process_id)
+    return for_another_process(sockets);
+  const std::optional<std::uint16_t> count = number<std::uint16_t>(*sockets.count);
   if (!count || *count == 0)
-    return status::invalid_argument("LISTEN_FDS is " + in_quotes(*said.count) +
+    return status::invalid_argument("LISTEN_FDS is " + in_quotes(*sockets.count) +
                                     ", which is not a valid number of sockets");
-  const result<std::vector<std::string>> names = names_of(said, *count);
+  const result<std::vector<std::string>> names = names_of(sockets, *count);
   if (!names) return names.status();
   std::vector<inherited_socket> chosen;
   for (std::size_t i = 0; i < names->size(); ++i)
@@ -82,9 +82,9 @@ result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::
 }
 
 result<std::vector<inherited_socket>> inherited_sockets(std::string_view name) {
-  const runtime_internal::kernel::inheritance said = runtime_internal::kernel::read_inheritance();
-  result<std::vector<inherited_socket>> chosen = inherited_sockets(said, name);
-  if (chosen) runtime_internal::kernel::keep_from_children(number<std::uint16_t>(*said.count).value_or(0));
+  const runtime_internal::kernel::inheritance sockets = runtime_internal::kernel::read_inheritance();
+  result<std::vector<inherited_socket>> chosen = inherited_sockets(sockets, name);
+  if (chosen) runtime_internal::kernel::keep_from_children(number<std::uint16_t>(*sockets.count).value_or(0));
   return chosen;
 }
 

@@ -22,7 +22,7 @@ struct inherited_socket {
 // an acceptor adopts a socket through a descriptor of its own, so that the next server can adopt it again.
 result<std::vector<inherited_socket>> inherited_sockets(std::string_view name);
 // Does the same for variables that were already read.
-result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& said,
+result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& outcome,
                                                         std::string_view name);
 // The status for an error of backend::adopt_listener().
 status inherited_error(std::int64_t error, const inherited_socket& s);

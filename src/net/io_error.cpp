@@ -31,7 +31,7 @@ status_code code_of(std::int64_t error) {
 
 std::string too_many_files() { return "too many open files: raise the limit (ulimit -n) or close files"; }
 
-std::string choose_another(const address& at) {
+std::string choose_another_path(const address& at) {
   return at.is_ip() ? "choose another port" : "choose another path";
 }
 
@@ -43,7 +43,7 @@ std::string no_permission(const address& at) {
   if (at.is_unix())
     return text +
            ": the directory must be writable for this user; fix its permissions or choose another path";
-  return text + ": " + choose_another(at);
+  return text + ": " + choose_another_path(at);
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ status listen_error(std::int64_t error, const address& at) {
   switch (-error) {
     case EADDRINUSE:
       return {status_code::already_exists,
-              where + " is already in use: stop the other process or " + choose_another(at)};
+              where + " is already in use: stop the other process or " + choose_another_path(at)};
     case EACCES:
     case EPERM: return status::permission_denied(no_permission(at));
     case EADDRNOTAVAIL:

@@ -31,7 +31,7 @@ class in_use {
 
 // The status of a wait that was stopped: CANCELLED, or DEADLINE_EXCEEDED when the deadline has passed, since
 // with_timeout() stops its task at the deadline that it also sets.
-status why_stopped(const loop& on, time_point deadline);
+status stop_status(const loop& on, time_point deadline);
 
 // Fill in the operation's public part, then co_await it; the result is the operation's. A stop or a passed
 // deadline of the awaiter's environment cancels the operation, which is still awaited to its end, so that the
@@ -40,14 +40,14 @@ status why_stopped(const loop& on, time_point deadline);
 // where it may be awaited repeatedly.
 class io_wait : public runtime_internal::operation, coro::stop_callback, coro::timer {
  public:
-  io_wait(loop& home, runtime_internal::operation::kind operation_kind,
+  io_wait(loop& owner_loop, runtime_internal::operation::kind operation_kind,
           runtime_internal::handle handle) noexcept;
   io_wait(const io_wait&) = delete;
   io_wait& operator=(const io_wait&) = delete;
 
-  // Ends the wait early, from other code on the loop; ended_early() then returns `why`. Has no effect when
+  // Ends the wait early, from other code on the loop; ended_early() then returns `reason`. Has no effect when
   // the operation has ended or has not begun.
-  void interrupt(status why) noexcept;
+  void interrupt(status reason) noexcept;
 
   // True between the start and the end of the operation.
   [[nodiscard]] bool waits() const noexcept { return static_cast<bool>(waiter_); }
@@ -62,16 +62,16 @@ class io_wait : public runtime_internal::operation, coro::stop_callback, coro::t
   [[nodiscard]] std::int64_t await_resume() const noexcept { return result_; }
 
   // CANCELLED or DEADLINE_EXCEEDED when that is the reason for the result -ECANCELED; else OK.
-  [[nodiscard]] const status& ended_early() const noexcept { return early_; }
+  [[nodiscard]] const status& ended_early() const noexcept { return early_outcome_; }
 
  private:
   void ended(std::int64_t result) noexcept;
 
-  loop& home_;
+  loop& loop_;
   std::coroutine_handle<> waiter_;
   std::int64_t result_ = 0;
   time_point deadline_ = never;
-  status early_;
+  status early_outcome_;
 };
 
 }  // namespace coracle::net

@@ -14,7 +14,7 @@ namespace coracle::net {
 namespace {
 
 // accept(2) itself reports errors of the connection that waited in the queue.
-bool is_fault_of_the_newcomer(std::int64_t result) noexcept {
+bool is_per_connection_error(std::int64_t result) noexcept {
   return result == -ECONNABORTED || result == -EPROTO || result == -ENETDOWN || result == -ENETUNREACH ||
          result == -EHOSTUNREACH || result == -ETIMEDOUT || result == -EPERM;
 }
@@ -23,15 +23,15 @@ bool is_exhaustion(std::int64_t result) noexcept {
   return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
 }
 
-bool may_be_tried_again(std::int64_t result) noexcept {
-  return is_fault_of_the_newcomer(result) || is_exhaustion(result);
+bool is_retryable(std::int64_t result) noexcept {
+  return is_per_connection_error(result) || is_exhaustion(result);
 }
 
 status was_closed() { return status::cancelled("the listener was closed"); }
 
 // Logs the first failure only, not each retry.
-void say_exhausted(listening_socket& s, std::int64_t error) {
-  if (std::exchange(s.said_exhausted, true)) return;
+void log_exhaustion(listening_socket& s, std::int64_t error) {
+  if (std::exchange(s.exhaustion_logged, true)) return;
   s.on.log().write(log_level::warning, stream_error(error, "cannot accept connections on " +
                                                                s.local.to_string() + ", retrying every 50 ms")
                                            .message());
@@ -39,10 +39,10 @@ void say_exhausted(listening_socket& s, std::int64_t error) {
 
 // Waits until no accept() uses the socket. A stop does not end this wait: the accept() has already been
 // interrupted.
-class accept_done : coro::work {
+class accept_done : coro::runnable {
  public:
   explicit accept_done(listening_socket& s) noexcept : socket_(s) {
-    run = [](coro::work& w) noexcept { static_cast<accept_done&>(w).waiter_.resume(); };
+    run = [](coro::runnable& w) noexcept { static_cast<accept_done&>(w).waiter_.resume(); };
   }
   [[nodiscard]] bool await_ready() const noexcept { return !socket_.accepting; }
   void await_suspend(std::coroutine_handle<> h) noexcept {
@@ -85,14 +85,14 @@ task<result<stream>> listener::accept() {
     s.waiting = nullptr;
     early = next.ended_early();
     if (is_exhaustion(got)) {
-      say_exhausted(s, got);
+      log_exhaustion(s, got);
       co_await s.pause;
     }
-  } while (early.ok() && may_be_tried_again(got) && !s.closer);
-  if (got >= 0) s.said_exhausted = false;
+  } while (early.ok() && is_retryable(got) && !s.closer);
+  if (got >= 0) s.exhaustion_logged = false;
   s.accepting = false;
   // The closer destroys `s` in a later work, after this coroutine no longer uses it.
-  coro::work* const closer = std::exchange(s.closer, nullptr);
+  coro::runnable* const closer = std::exchange(s.closer, nullptr);
   if (closer) on.post(*closer);
   if (got >= 0)
     co_return stream(std::make_unique<open_stream>(on, static_cast<runtime_internal::handle>(got)));

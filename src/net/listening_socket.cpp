@@ -29,11 +29,11 @@ result<std::unique_ptr<listening_socket>> listening_socket::open(loop& on, const
                                                                  const listen_options& options) {
   if (at.kind() == address::family::none)
     return status::invalid_argument("no address to listen on: the address is empty");
-  runtime_internal::listen_options how;
-  how.backlog = options.backlog();
-  how.reuse_port = options.reuse_port();
-  how.only_ipv6 = options.only_ipv6();
-  const std::int64_t opened = bind_and_listen(on, at, how);
+  runtime_internal::listen_options listen_settings;
+  listen_settings.backlog = options.backlog();
+  listen_settings.reuse_port = options.reuse_port();
+  listen_settings.only_ipv6 = options.only_ipv6();
+  const std::int64_t opened = bind_and_listen(on, at, listen_settings);
   if (opened < 0) return listen_error(opened, at);
 
   const auto handle = static_cast<runtime_internal::handle>(opened);
@@ -58,16 +58,16 @@ result<std::unique_ptr<listening_socket>> listening_socket::adopt(loop& on, cons
 listening_socket::~listening_socket() {
   CORACLE_ASSERT(!accepting,
                  "a listener was destroyed while a task waits in accept(): co_await close() first");
-  if (whose == origin::inherited) on.io().forget(socket);
+  if (origin_ == origin::inherited) on.io().forget(socket);
   // Removes the name first: a client that no longer finds it can create a new socket, and one that found it
   // before still gets an answer.
   else if (local.kind() == address::family::path) on.io().remove_path(to_raw(local));
   on.io().close(socket);
 }
 
-accept_pause::accept_pause(loop& home) noexcept
+accept_pause::accept_pause(loop& owner_loop) noexcept
     : coro::stop_callback([](coro::stop_callback& c) noexcept { static_cast<accept_pause&>(c).end(); }),
-      home_(home) {
+      loop_(owner_loop) {
   fire = [](coro::timer& t) noexcept {
     auto& self = static_cast<accept_pause&>(t);
     self.coro::stop_callback::unlink();
@@ -76,14 +76,14 @@ accept_pause::accept_pause(loop& home) noexcept
 }
 
 void accept_pause::end() noexcept {
-  if (waiter_) home_.arm(*this, time_point::min());
+  if (waiter_) loop_.arm(*this, time_point::min());
 }
 
 bool accept_pause::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
   if (e.stop.stop_requested()) return false;
   waiter_ = h;
   e.stop.subscribe(*this);
-  home_.arm(*this, std::min(deadline_after(home_.now(), runtime_internal::accept_rest), e.deadline));
+  loop_.arm(*this, std::min(deadline_after(loop_.now(), runtime_internal::accept_pause_time), e.deadline));
   return true;
 }
 

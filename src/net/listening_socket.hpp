@@ -15,12 +15,12 @@
 
 namespace coracle::net {
 
-// Awaitable, repeatedly, for runtime_internal::accept_rest. A stop and the deadline of the awaiter's
+// Awaitable, repeatedly, for runtime_internal::accept_pause_time. A stop and the deadline of the awaiter's
 // environment end the pause early without an error: the next operation reports them. Belongs to the listening
 // socket. Resumes the awaiter on its loop, from the timers, never inside end() or a stop.
 class accept_pause : coro::timer, coro::stop_callback {
  public:
-  explicit accept_pause(loop& home) noexcept;
+  explicit accept_pause(loop& owner_loop) noexcept;
   accept_pause(const accept_pause&) = delete;
   accept_pause& operator=(const accept_pause&) = delete;
 
@@ -37,7 +37,7 @@ class accept_pause : coro::timer, coro::stop_callback {
  private:
   bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
 
-  loop& home_;
+  loop& loop_;
   std::coroutine_handle<> waiter_;
 };
 
@@ -53,8 +53,8 @@ class listening_socket {
   // Adopts a socket that the service manager has opened; the socket and its file outlive this object.
   static result<std::unique_ptr<listening_socket>> adopt(loop& on, const inherited_socket& from);
   enum class origin : bool { opened, inherited };
-  listening_socket(loop& home, runtime_internal::handle handle, address bound, origin from) noexcept
-      : on(home), socket(handle), local(std::move(bound)), whose(from), pause(home) {}
+  listening_socket(loop& owner_loop, runtime_internal::handle handle, address bound, origin from) noexcept
+      : on(owner_loop), socket(handle), local(std::move(bound)), origin_(from), pause(owner_loop) {}
   listening_socket(const listening_socket&) = delete;
   listening_socket& operator=(const listening_socket&) = delete;
   ~listening_socket();
@@ -62,14 +62,14 @@ class listening_socket {
   loop& on;
   const runtime_internal::handle socket;
   const address local;
-  const origin whose;
+  const origin origin_;
   // Used by the listener. While an accept() is in flight, it waits for a connection or for the end of a
   // pause.
   bool accepting = false;
   io_wait* waiting = nullptr;
   accept_pause pause;
-  bool said_exhausted = false;  // exhaustion was logged since the last connection
-  coro::work* closer = nullptr;  // the close() that waits for the accept() to end
+  bool exhaustion_logged = false;  // exhaustion was logged since the last connection
+  coro::runnable* closer = nullptr;  // the close() that waits for the accept() to end
 };
 
 }  // namespace coracle::net

@@ -14,7 +14,7 @@ namespace coracle::net {
 namespace {
 
 // The maximum size of one received() call, so that a pause takes effect soon.
-constexpr std::size_t most_per_call = 16 * 1024;
+constexpr std::size_t bytes_per_call_max = 16 * 1024;
 
 class memory_end;
 
@@ -30,10 +30,10 @@ struct memory_link {
   };
   struct side {
     memory_end* end = nullptr;
-    coro::executor* home = nullptr;
-    bool posted = false;  // end's work is in home's queue
+    coro::executor* owner_loop = nullptr;
+    bool posted = false;  // end's work is in the owner loop's queue
     bool awake = false;   // started and not closed: the peer may post it
-    bool gone = false;    // closed: takes no more bytes
+    bool closed = false;    // closed: takes no more bytes
   };
   // Indexed by the sending end, and by the end itself.
   lane lanes[2];
@@ -46,18 +46,18 @@ struct memory_link {
     return crosses ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
   }
   // Call under hold(). An end that is gone is never posted again, because it may be destroyed.
-  void wake(std::size_t index) noexcept;
+  void schedule_run(std::size_t index) noexcept;
 };
 
-class memory_end final : public duplex, coro::work {
+class memory_end final : public duplex, coro::runnable {
  public:
   memory_end(std::shared_ptr<memory_link> link, std::size_t index) noexcept
       : link_(std::move(link)), index_(index) {
-    run = [](coro::work& w) noexcept { static_cast<memory_end&>(w).turn(); };
+    run = [](coro::runnable& w) noexcept { static_cast<memory_end&>(w).turn(); };
   }
   ~memory_end() override {
     CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
-    if (!sink_) give_up(false);
+    if (!sink_) abandon_io(false);
   }
 
   void start(duplex_sink& sink) override {
@@ -65,14 +65,14 @@ class memory_end final : public duplex, coro::work {
     sink_ = &sink;
     const auto held = link_->hold();
     self().awake = true;
-    link_->wake(index_);
+    link_->schedule_run(index_);
   }
 
   void pause_receive() noexcept override { paused_ = true; }
   void resume_receive() noexcept override {
     if (!std::exchange(paused_, false) || closing_) return;
     const auto held = link_->hold();
-    link_->wake(index_);
+    link_->schedule_run(index_);
   }
 
   using duplex::send;
@@ -86,7 +86,7 @@ class memory_end final : public duplex, coro::work {
     total_ = 0;
     const auto held = link_->hold();
     fill();
-    if (outcome_) link_->wake(index_);
+    if (outcome_) link_->schedule_run(index_);
     return true;
   }
   [[nodiscard]] bool sending() const noexcept override { return sending_; }
@@ -100,7 +100,7 @@ class memory_end final : public duplex, coro::work {
   void close(bool abort) noexcept override {
     CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
     if (std::exchange(closing_, true)) return;
-    give_up(abort);
+    abandon_io(abort);
   }
 
   [[nodiscard]] const address& peer_address() const noexcept override { return none_; }
@@ -113,26 +113,26 @@ class memory_end final : public duplex, coro::work {
   memory_link::lane& out() noexcept { return link_->lanes[index_]; }
   memory_link::lane& in() noexcept { return link_->lanes[1 - index_]; }
 
-  // Call end_lane(), settle() and fill() under hold().
+  // Call end_lane(), complete_send() and fill() under hold().
   void end_lane() noexcept {
     out().ended = true;
-    link_->wake(1 - index_);
+    link_->schedule_run(1 - index_);
   }
-  void settle(std::int64_t outcome) noexcept {
+  void complete_send(std::int64_t outcome) noexcept {
     outcome_ = outcome;
     out().waiting = false;
     if (shut_down_) end_lane();
   }
   // Moves what fits into the lane; settles the send when everything fitted or the peer is gone.
   void fill() noexcept {
-    if (peer().gone) return settle(in().aborted ? -ECONNRESET : -EPIPE);
+    if (peer().closed) return complete_send(in().aborted ? -ECONNRESET : -EPIPE);
     const std::size_t room_before = link_->capacity - out().held.size();
     std::size_t room = room_before;
     while (!left_.empty() && room > 0) {
       const piece& p = left_.front();
       const std::size_t n = std::min(room, p.size - offset_);
       const bytes_view part(static_cast<const std::uint8_t*>(p.data) + offset_, n);
-      if (!base::if_memory_allows([&] { out().held.append(part); })) return settle(-ENOMEM);
+      if (!base::if_memory_allows([&] { out().held.append(part); })) return complete_send(-ENOMEM);
       offset_ += n;
       total_ += n;
       room -= n;
@@ -141,16 +141,16 @@ class memory_end final : public duplex, coro::work {
         offset_ = 0;
       }
     }
-    if (room != room_before) link_->wake(1 - index_);
-    if (left_.empty()) settle(static_cast<std::int64_t>(total_));
+    if (room != room_before) link_->schedule_run(1 - index_);
+    if (left_.empty()) complete_send(static_cast<std::int64_t>(total_));
     else out().waiting = true;
   }
 
-  void give_up(bool abort) noexcept {
+  void abandon_io(bool abort) noexcept {
     const auto held = link_->hold();
-    link_->wake(index_);  // the last wake(), which leads to closed()
+    link_->schedule_run(index_);  // the last schedule_run(), which leads to closed()
     self().awake = false;
-    self().gone = true;
+    self().closed = true;
     out().aborted = abort;
     end_lane();
   }
@@ -183,24 +183,24 @@ class memory_end final : public duplex, coro::work {
   void refill() noexcept {
     if (paused_ || !taken_.empty() || in().held.empty()) return;
     taken_.swap(in().held);
-    if (in().waiting) link_->wake(1 - index_);
+    if (in().waiting) link_->schedule_run(1 - index_);
   }
 
   void deliver() noexcept {
     while (!taken_.empty() && !paused_ && !closing_) {
-      const bytes_view part = taken_.pending().first(std::min(taken_.size(), most_per_call));
+      const bytes_view part = taken_.pending().first(std::min(taken_.size(), bytes_per_call_max));
       sink_->received(part);
       taken_.consume(part.size());
     }
-    if (paused_ || closing_ || end_told_) return;
+    if (paused_ || closing_ || end_reported_) return;
     std::int64_t end = 0;
     {
       const auto held = link_->hold();
-      if (!in().held.empty()) return link_->wake(index_);  // continue in another turn, for fairness
+      if (!in().held.empty()) return link_->schedule_run(index_);  // continue in another turn, for fairness
       if (!in().ended) return;
       end = in().aborted ? -ECONNRESET : 0;
     }
-    end_told_ = true;
+    end_reported_ = true;
     sink_->receive_ended(end);
   }
 
@@ -215,17 +215,17 @@ class memory_end final : public duplex, coro::work {
   bool sending_ = false;
   bool paused_ = false;
   bool shut_down_ = false;
-  bool end_told_ = false;
+  bool end_reported_ = false;
   bool closing_ = false;
   bool finished_ = false;
   const address none_;
 };
 
-void memory_link::wake(std::size_t index) noexcept {
+void memory_link::schedule_run(std::size_t index) noexcept {
   side& s = sides[index];
   if (!s.awake || s.posted) return;
   s.posted = true;
-  s.home->post(*s.end);
+  s.owner_loop->post(*s.end);
 }
 
 }  // namespace
@@ -239,9 +239,9 @@ std::pair<std::unique_ptr<duplex>, std::unique_ptr<duplex>> make_memory_duplex_p
   auto a = std::make_unique<memory_end>(link, 0);
   auto b = std::make_unique<memory_end>(link, 1);
   link->sides[0].end = a.get();
-  link->sides[0].home = &first;
+  link->sides[0].owner_loop = &first;
   link->sides[1].end = b.get();
-  link->sides[1].home = &second;
+  link->sides[1].owner_loop = &second;
   return {std::move(a), std::move(b)};
 }
 

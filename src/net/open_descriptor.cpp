@@ -13,8 +13,8 @@ result<std::unique_ptr<open_descriptor>> open_descriptor::open(int descriptor, o
   return std::make_unique<open_descriptor>(on, descriptor, whose);
 }
 
-open_descriptor::open_descriptor(loop& home, runtime_internal::handle h, ownership whose) noexcept
-    : on(home), descriptor(h), owned(whose), on_disk(home.io().is_disk_file(h)) {}
+open_descriptor::open_descriptor(loop& owner_loop, runtime_internal::handle h, ownership whose) noexcept
+    : on(owner_loop), descriptor(h), owned(whose), on_disk(owner_loop.io().is_disk_file(h)) {}
 
 open_descriptor::~open_descriptor() {
   CORACLE_ASSERT(

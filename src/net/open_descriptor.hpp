@@ -17,7 +17,7 @@ class open_descriptor {
   enum class ownership : bool { borrowed, owned };
   // Opens on the current loop.
   static result<std::unique_ptr<open_descriptor>> open(int descriptor, ownership whose);
-  open_descriptor(loop& home, runtime_internal::handle h, ownership whose) noexcept;
+  open_descriptor(loop& owner_loop, runtime_internal::handle h, ownership whose) noexcept;
   open_descriptor(const open_descriptor&) = delete;
   open_descriptor& operator=(const open_descriptor&) = delete;
   ~open_descriptor();

@@ -12,12 +12,12 @@ namespace coracle::net {
 // Owns the handle and one operation per direction, so that a read allocates no coroutine frame.
 class open_stream {
  public:
-  open_stream(loop& home, runtime_internal::handle handle) noexcept
-      : on(home),
+  open_stream(loop& owner_loop, runtime_internal::handle handle) noexcept
+      : on(owner_loop),
         socket(handle),
-        reading(home, runtime_internal::operation::kind::receive, handle),
-        writing(home, runtime_internal::operation::kind::send, handle),
-        ends(home, handle) {
+        reading(owner_loop, runtime_internal::operation::kind::receive, handle),
+        writing(owner_loop, runtime_internal::operation::kind::send, handle),
+        ends(owner_loop, handle) {
     writing.pieces = &to_write;
     writing.piece_count = 1;
   }
@@ -39,7 +39,7 @@ class open_stream {
   io_wait reading;
   io_wait writing;
   runtime_internal::operation::piece to_write{};
-  connection_ends ends;
+  socket_addresses ends;
   bool abort_on_close = false;
 
  private:

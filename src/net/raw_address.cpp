@@ -105,7 +105,7 @@ namespace {
 const address unknown;
 }
 
-const address& connection_ends::local() const noexcept {
+const address& socket_addresses::local() const noexcept {
   if (local_) return *local_;
   base::if_memory_allows([&] {
     runtime_internal::raw_address raw;
@@ -115,7 +115,7 @@ const address& connection_ends::local() const noexcept {
   return local_ ? *local_ : unknown;
 }
 
-const address& connection_ends::peer() const noexcept {
+const address& socket_addresses::peer() const noexcept {
   if (peer_) return *peer_;
   base::if_memory_allows([&] {
     runtime_internal::raw_address raw;

@@ -18,9 +18,9 @@ int raw_family(const address& a) noexcept;
 
 // The two addresses of a connection, queried on first use. The queries are lazy because each costs a system
 // call, and a server with many short connections never needs most of them.
-class connection_ends {
+class socket_addresses {
  public:
-  connection_ends(loop& on, runtime_internal::handle socket) noexcept : on_(on), socket_(socket) {}
+  socket_addresses(loop& on, runtime_internal::handle socket) noexcept : on_(on), socket_(socket) {}
   // The first call of each must come while the socket is open; later calls return the stored address. Returns
   // address() when memory is exhausted. References stay valid.
   [[nodiscard]] const address& local() const noexcept;

@@ -21,14 +21,14 @@ namespace coracle::net {
 
 // Returns the world's answer for `host` at the time at which it would arrive. Observes the awaiter's stop
 // token and deadline.
-task<result<std::vector<address>>> answer_in_time(loop& on, runtime_internal::name_answer said,
+task<result<std::vector<address>>> answer_in_time(loop& on, runtime_internal::name_answer found_names,
                                                   std::string host, std::uint16_t port);
 
 namespace {
 
-std::vector<address> addresses_of(const runtime_internal::name_answer& said, std::uint16_t port) {
+std::vector<address> addresses_of(const runtime_internal::name_answer& found_names, std::uint16_t port) {
   std::vector<address> found;
-  for (const runtime_internal::raw_address& raw : said.addresses) {
+  for (const runtime_internal::raw_address& raw : found_names.addresses) {
     if (found.size() == resolver::answers_max) break;
     found.push_back(from_raw(raw).with_port(port));
   }
@@ -37,19 +37,20 @@ std::vector<address> addresses_of(const runtime_internal::name_answer& said, std
 
 }  // namespace
 
-task<result<std::vector<address>>> answer_in_time(loop& on, runtime_internal::name_answer said,
+task<result<std::vector<address>>> answer_in_time(loop& on, runtime_internal::name_answer found_names,
                                                   std::string host, std::uint16_t port) {
   const coro::environment& here = co_await coro::this_environment();
-  const time_point answered = deadline_after(on.now(), said.after);
+  const time_point answered = deadline_after(on.now(), found_names.after);
   try {
     co_await sleep_until(std::min(answered, here.deadline));
   } catch (const coro::cancelled&) {
-    if (on.now() < here.deadline) co_return name_stopped(host);
+    if (on.now() < here.deadline) co_return name_cancelled(host);
   }
-  if (on.now() < answered) co_return name_late(host);
-  if (said.what == runtime_internal::name_answer::outcome::failed) co_return no_name_server(host);
-  if (said.what == runtime_internal::name_answer::outcome::no_such_name) co_return no_such_name(host);
-  co_return addresses_of(said, port);
+  if (on.now() < answered) co_return name_timed_out(host);
+  if (found_names.result == runtime_internal::name_answer::outcome::failed) co_return no_name_server(host);
+  if (found_names.result == runtime_internal::name_answer::outcome::no_such_name)
+    co_return no_such_name(host);
+  co_return addresses_of(found_names, port);
 }
 
 resolver::resolver() noexcept = default;
@@ -64,13 +65,14 @@ task<result<std::vector<address>>> resolver::resolve(std::string host, std::uint
   if (!fit.ok()) co_return fit;
 
   loop& on = current_loop();
-  runtime_internal::name_answer said;
-  if (on.io().look_up(host, said)) {
-    task<result<std::vector<address>>> answer = answer_in_time(on, std::move(said), std::move(host), port);
+  runtime_internal::name_answer found_names;
+  if (on.io().resolve_name(host, found_names)) {
+    task<result<std::vector<address>>> answer =
+        answer_in_time(on, std::move(found_names), std::move(host), port);
     co_return co_await std::move(answer);
   }
   if (!dns_) dns_ = std::make_unique<dns_source>(on);
-  co_return co_await dns_->look_up(std::move(host), port);
+  co_return co_await dns_->resolve_name(std::move(host), port);
 }
 
 }  // namespace coracle::net

@@ -11,7 +11,7 @@
 namespace coracle::net {
 
 struct signal_watch::state {
-  state(loop& home, runtime_internal::handle handle) noexcept : on(home), events(handle) {}
+  state(loop& owner_loop, runtime_internal::handle handle) noexcept : on(owner_loop), events(handle) {}
   state(const state&) = delete;
   state& operator=(const state&) = delete;
   ~state() {
@@ -20,7 +20,7 @@ struct signal_watch::state {
   }
   loop& on;
   const runtime_internal::handle events;
-  std::uint32_t come = 0;
+  std::uint32_t pending = 0;
   bool waiting = false;
 };
 
@@ -43,7 +43,7 @@ result<signal_watch> signal_watch::open(std::initializer_list<process_signal> wa
 task<result<process_signal>> signal_watch::next() {
   state& s = *state_;
   CORACLE_REQUIRE(!s.waiting, "concurrent next() calls on one signal_watch: await one before the next");
-  while (s.come == 0) {
+  while (s.pending == 0) {
     io_wait readable(s.on, runtime_internal::operation::kind::poll_in, s.events);
     s.waiting = true;
     const std::int64_t outcome = co_await readable;
@@ -52,10 +52,10 @@ task<result<process_signal>> signal_watch::next() {
       if (!readable.ended_early().ok()) co_return readable.ended_early();
       co_return stream_error(outcome, "waiting for signals");
     }
-    s.come = s.on.io().take_signals(s.events);
+    s.pending = s.on.io().take_signals(s.events);
   }
-  const int first = std::countr_zero(s.come);
-  s.come &= s.come - 1;
+  const int first = std::countr_zero(s.pending);
+  s.pending &= s.pending - 1;
   co_return static_cast<process_signal>(first);
 }
 

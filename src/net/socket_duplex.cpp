@@ -11,33 +11,33 @@ namespace coracle::net {
 namespace {
 
 // Three things may be in flight: the receive source, one send, and the work that calls closed().
-class socket_duplex final : public duplex, runtime_internal::receive_source, coro::work {
+class socket_duplex final : public duplex, runtime_internal::receive_source, coro::runnable {
  public:
-  socket_duplex(loop& home, runtime_internal::handle socket) noexcept
-      : home_(home), socket_(socket), ends_(home, socket), send_(*this) {
-    run = [](coro::work& w) noexcept { static_cast<socket_duplex&>(w).finish(); };
+  socket_duplex(loop& owner_loop, runtime_internal::handle socket) noexcept
+      : loop_(owner_loop), socket_(socket), ends_(owner_loop, socket), send_(*this) {
+    run = [](coro::runnable& w) noexcept { static_cast<socket_duplex&>(w).finish(); };
   }
   ~socket_duplex() override {
     CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
-    if (!sink_) home_.io().close(socket_);
+    if (!sink_) loop_.io().close(socket_);
   }
 
   void start(duplex_sink& sink) override {
     CORACLE_ASSERT(!sink_, "a duplex is started once");
-    home_.io().start_receive(socket_, *this);
+    loop_.io().start_receive(socket_, *this);
     sink_ = &sink;
     receiving_ = true;
   }
 
-  void give_up_unacknowledged(duration after) noexcept override {
-    home_.io().give_up_unacknowledged(socket_, after);
+  void set_unacknowledged_timeout(duration after) noexcept override {
+    loop_.io().set_unacknowledged_timeout(socket_, after);
   }
 
   void pause_receive() noexcept override {
-    if (!std::exchange(paused_, true) && receiving_ && !closing_) home_.io().pause_receive(*this);
+    if (!std::exchange(paused_, true) && receiving_ && !closing_) loop_.io().pause_receive(*this);
   }
   void resume_receive() noexcept override {
-    if (std::exchange(paused_, false) && receiving_ && !closing_) home_.io().resume_receive(*this);
+    if (std::exchange(paused_, false) && receiving_ && !closing_) loop_.io().resume_receive(*this);
   }
 
   using duplex::send;
@@ -48,27 +48,27 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
     sending_ = true;
     send_.pieces = pieces.data();
     send_.piece_count = pieces.size();
-    home_.io().submit(send_);
+    loop_.io().submit(send_);
     return true;
   }
   [[nodiscard]] bool sending() const noexcept override { return sending_; }
 
   void shutdown_send() noexcept override {
     if (closing_ || std::exchange(shut_down_, true)) return;
-    if (!sending_) home_.io().shutdown_send(socket_);
+    if (!sending_) loop_.io().shutdown_send(socket_);
   }
 
   void close(bool abort) noexcept override {
     CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
     if (std::exchange(closing_, true)) return;
     abort_ = abort;
-    if (receiving_) home_.io().stop_receive(*this);
-    if (sending_) home_.io().cancel(send_);
+    if (receiving_) loop_.io().stop_receive(*this);
+    if (sending_) loop_.io().cancel(send_);
     finish_when_idle();
   }
 
   [[nodiscard]] std::size_t memory_bytes() const noexcept override {
-    return receiving_ ? home_.io().held_bytes(*this) : 0;
+    return receiving_ ? loop_.io().held_bytes(*this) : 0;
   }
 
   [[nodiscard]] const address& peer_address() const noexcept override { return ends_.peer(); }
@@ -77,7 +77,7 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
  private:
   struct send_operation : runtime_internal::operation {
     explicit send_operation(socket_duplex& d) noexcept : owner(d) {
-      what = kind::send;
+      type = kind::send;
       on = d.socket_;
       complete = [](runtime_internal::operation& o, std::int64_t result) noexcept {
         static_cast<send_operation&>(o).owner.send_ended(result);
@@ -99,7 +99,7 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
   }
   void send_ended(std::int64_t result) noexcept {
     sending_ = false;
-    if (shut_down_ && !closing_) home_.io().shutdown_send(socket_);
+    if (shut_down_ && !closing_) loop_.io().shutdown_send(socket_);
     const bool was_closing = closing_;
     sink_->sent(result);
     if (was_closing) finish_when_idle();
@@ -107,17 +107,17 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
   // Posts a work, so that the sink is not called from inside close() and no completion finds this object
   // destroyed.
   void finish_when_idle() noexcept {
-    if (!receiving_ && !sending_ && !std::exchange(finishing_, true)) home_.post(*this);
+    if (!receiving_ && !sending_ && !std::exchange(finishing_, true)) loop_.post(*this);
   }
   void finish() noexcept {
-    home_.io().close(socket_, abort_);
+    loop_.io().close(socket_, abort_);
     finished_ = true;
     sink_->closed();  // may destroy *this
   }
 
-  loop& home_;
+  loop& loop_;
   const runtime_internal::handle socket_;
-  connection_ends ends_;
+  socket_addresses ends_;
   send_operation send_;
   duplex_sink* sink_ = nullptr;
   bool receiving_ = false;

@@ -15,7 +15,7 @@ open_stream& checked(const std::unique_ptr<open_stream>& s) {
   return *s;
 }
 
-status why_it_ended(const io_wait& failed, std::string_view doing) {
+status end_status(const io_wait& failed, std::string_view doing) {
   if (!failed.ended_early().ok()) return failed.ended_early();
   return stream_error(failed.await_resume(), doing);
 }
@@ -49,7 +49,7 @@ result<std::size_t> stream_read::await_resume() {
   if (into_.empty()) return status::invalid_argument("a read requires a buffer of at least one byte");
   const std::int64_t got = stream_->reading.await_resume();
   if (got >= 0) return static_cast<std::size_t>(got);
-  return why_it_ended(stream_->reading, "reading");
+  return end_status(stream_->reading, "reading");
 }
 
 bool stream_write::start(std::coroutine_handle<> h, const coro::environment& e) {
@@ -61,7 +61,7 @@ bool stream_write::start(std::coroutine_handle<> h, const coro::environment& e) 
 
 status stream_write::await_resume() {
   if (bytes_.empty() || stream_->writing.await_resume() >= 0) return status();
-  return why_it_ended(stream_->writing, "writing");
+  return end_status(stream_->writing, "writing");
 }
 
 void stream::shutdown_send() noexcept {

@@ -17,7 +17,7 @@ namespace coracle::net {
 // operation.
 class open_socket {
  public:
-  open_socket(loop& home, runtime_internal::handle handle) noexcept : on(home), socket(handle) {}
+  open_socket(loop& owner_loop, runtime_internal::handle handle) noexcept : on(owner_loop), socket(handle) {}
   open_socket(const open_socket&) = delete;
   open_socket& operator=(const open_socket&) = delete;
   ~open_socket() {
@@ -71,10 +71,10 @@ udp_socket::~udp_socket() = default;
 result<udp_socket> udp_socket::bind(const address& at, const udp_options& options) {
   if (!at.is_ip()) return status::invalid_argument("UDP requires an IP address, not " + at.to_string());
   loop& on = current_loop();
-  runtime_internal::listen_options how;
-  how.reuse_port = options.reuse_port();
-  how.only_ipv6 = options.only_ipv6();
-  const std::int64_t opened = on.io().open_datagram(to_raw(at), how);
+  runtime_internal::listen_options listen_settings;
+  listen_settings.reuse_port = options.reuse_port();
+  listen_settings.only_ipv6 = options.only_ipv6();
+  const std::int64_t opened = on.io().open_datagram(to_raw(at), listen_settings);
   if (opened < 0) return listen_error(opened, at);
   return udp_socket(std::make_unique<open_socket>(on, static_cast<runtime_internal::handle>(opened)));
 }

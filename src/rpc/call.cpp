@@ -45,15 +45,15 @@ status broken_message(protocol::grpc::deframer::state s, bytes_view message, std
 
 bool call::begin_read(read_operation& op) noexcept {
   if (reader_) [[unlikely]] {
-    misused(two_readers);  // also ends the wait of the first reader
+    on_misuse(two_readers);  // also ends the wait of the first reader
     op.outcome_ = read_operation::outcome::failed;
-    op.why_ = status::internal(std::string("the call ") + two_readers);
+    op.failure_ = status::internal(std::string("the call ") + two_readers);
     return false;
   }
-  const next_message how = take_kept(op);
-  if (how == next_message::settled) return false;
+  const next_message outcome = take_kept(op);
+  if (outcome == next_message::done) return false;
   // With a waiting reader, a message larger than the window must be able to arrive (its size is limited).
-  if (how == next_message::missing) credit(uncredited_);
+  if (outcome == next_message::missing) credit(uncredited_);
   reader_ = &op;
   return true;
 }
@@ -71,60 +71,60 @@ call::next_message call::take_kept(read_operation& op) noexcept {
     if (b.spent() && base::if_memory_allows([&] { defer(); })) return next_message::deferred;
     b.charge(transport::decode_budget::message_cost_bytes);
     const std::size_t whole = envelope_prefix_bytes + message.body.size();
-    const decoded how = settle_read(op, message);
-    if (how == decoded::deferred) return next_message::deferred;
+    const decoded outcome = finish_read(op, message);
+    if (outcome == decoded::deferred) return next_message::deferred;
     drop_deferred();
-    if (how == decoded::done) {
+    if (outcome == decoded::done) {
       deframer_.pop(message);
       note_kept();
       credit(std::min(uncredited_, whole));
     }
-    return next_message::settled;
+    return next_message::done;
   }
   if (s != state::need_more) {
-    const status why = broken_message(s, deframer_.kept(), max_receive_bytes_);
+    const status reason = broken_message(s, deframer_.kept(), max_receive_bytes_);
     op.outcome_ = read_operation::outcome::failed;
-    op.why_ = why;
-    messages_broken(why);
-    return next_message::settled;
+    op.failure_ = reason;
+    messages_broken(reason);
+    return next_message::done;
   }
   if (incoming_ == incoming::open) return next_message::missing;
   if (incoming_ == incoming::clean && deframer_.empty()) {
     op.outcome_ = read_operation::outcome::end;
-    return next_message::settled;
+    return next_message::done;
   }
   const bool cut = incoming_ == incoming::clean;
-  const status why = cut ? status::internal("the stream ended within a message") : failure_;
+  const status reason = cut ? status::internal("the stream ended within a message") : failure_;
   op.outcome_ = read_operation::outcome::failed;
-  op.why_ = why;
-  if (cut) messages_broken(why);
-  return next_message::settled;
+  op.failure_ = reason;
+  if (cut) messages_broken(reason);
+  return next_message::done;
 }
 
 // A result of `failed` means that the operation and the call have failed.
-call::decoded call::settle_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept {
-  status why;
+call::decoded call::finish_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept {
+  status reason;
   const std::size_t held_before = held_bytes_;
-  const decoded how = read_message(*op.codec_, op.into_, message, why);
-  if (how == decoded::done) op.outcome_ = read_operation::outcome::message;
+  const decoded outcome = read_message(*op.codec_, op.into_, message, reason);
+  if (outcome == decoded::done) op.outcome_ = read_operation::outcome::message;
   // Protobuf keeps the memory of a message that is reused.
   if (op.reuses_) held_bytes_ = std::max(held_bytes_, held_before);
-  if (how != decoded::failed) return how;
+  if (outcome != decoded::failed) return outcome;
   op.outcome_ = read_operation::outcome::failed;
-  op.why_ = why;
-  messages_broken(why);
-  return how;
+  op.failure_ = reason;
+  messages_broken(reason);
+  return outcome;
 }
 
 // A separate function, so that read_message() saves no registers for it.
-call::decoded call::no_memory_to_read(status& why) noexcept {
+call::decoded call::no_memory_to_read(status& reason) noexcept {
   deferred_.reset();
-  why = out_of_memory();
+  reason = out_of_memory();
   return decoded::failed;
 }
 
-bool call::decode_message(const codec& k, void* into, bytes_view body, status& why) {
-  return decode(k, into, body, why);
+bool call::decode_message(const codec& k, void* into, bytes_view body, status& reason) {
+  return decode(k, into, body, reason);
 }
 
 // Before a message is decoded: it must not take far more memory than its bytes, and it must fit the quota.
@@ -132,8 +132,8 @@ status call::admit(const codec& k, const void* into, bytes_view body) {
   if (!format_.reads_as_is(k)) return hold(body.size());  // not protobuf's binary format: measured afterwards
   const std::size_t allowed = std::max(message_footprint::ratio_max * body.size(),
                                        message_footprint::free_limits * std::size_t{max_receive_bytes_});
-  const std::size_t foreseen = message_workspace::here().footprints.foresee(k, into, body, allowed + 1);
-  return foreseen > allowed ? too_large_in_memory(body.size(), max_receive_bytes_) : hold(foreseen);
+  const std::size_t estimated = message_workspace::here().footprints.estimate(k, into, body, allowed + 1);
+  return estimated > allowed ? too_large_in_memory(body.size(), max_receive_bytes_) : hold(estimated);
 }
 
 // After a message was decoded: measures it exactly if that is worth the time.
@@ -155,7 +155,7 @@ status call::hold(std::size_t bytes) {
 }
 
 call::decoded call::read_large(const codec& k, void* into, const protocol::grpc::framed_message& m,
-                               status& why) {
+                               status& reason) {
   using transport::decode_budget;
   decode_budget& budget = this->budget();
   const bool begun = deferred_ && deferred_->begun;
@@ -163,17 +163,17 @@ call::decoded call::read_large(const codec& k, void* into, const protocol::grpc:
   if (!m.compressed) {
     budget.charge(static_cast<std::int64_t>(m.body.size()));
     deferred_.reset();
-    return parse(k, into, m.body, m.body.size(), why);
+    return parse(k, into, m.body, m.body.size(), reason);
   }
   if (!begun) budget.charge(decode_budget::compressed_message_cost_bytes);
-  std::optional<unpacking> one;
+  std::optional<decompression> one;
   if (begun) one.emplace(std::move(*deferred_->begun));
-  else one.emplace(format_.unpacked_as());
+  else one.emplace(format_.receive_encoding());
   for (bool ended = false; !ended;) {
     const std::size_t before = one->work_bytes();
     ended = one->step(m.body, max_receive_bytes_, budget.step_bytes());
     budget.charge(static_cast<std::int64_t>(one->work_bytes() - before));
-    budget.look_at_clock();
+    budget.read_clock();
     if (ended || !budget.spent()) continue;
     defer();
     deferred_->begun.reset();
@@ -182,12 +182,12 @@ call::decoded call::read_large(const codec& k, void* into, const protocol::grpc:
     return decoded::deferred;
   }
   deferred_.reset();
-  if (!one->why().ok()) {
-    why = one->why();
+  if (!one->failure().ok()) {
+    reason = one->failure();
     return decoded::failed;
   }
   budget.charge(static_cast<std::int64_t>(one->body().size()));  // parsing cannot be split
-  return parse(k, into, one->body(), m.body.size(), why);
+  return parse(k, into, one->body(), m.body.size(), reason);
 }
 
 // --- messages that wait for the decode budget
@@ -230,7 +230,7 @@ void call::take_data(bytes_view bytes, bool end_stream) {
     if (protocol::grpc::deframer::peek(bytes, max_receive_bytes_, message) ==
         protocol::grpc::deframer::state::message) {
       direct = std::exchange(reader_, nullptr);
-      switch (settle_read(*direct, message)) {
+      switch (finish_read(*direct, message)) {
         case decoded::done: bytes = bytes.subspan(envelope_prefix_bytes + message.body.size()); break;
         case decoded::failed: bytes = {}; break;
         case decoded::deferred: reader_ = std::exchange(direct, nullptr); break;
@@ -263,10 +263,10 @@ void call::incoming_ended() noexcept {
   serve_reader(true);
 }
 
-void call::incoming_failed(const status& why, bool after_kept) noexcept {
+void call::incoming_failed(const status& reason, bool after_kept) noexcept {
   if (incoming_ == incoming::failed) return;
   incoming_ = incoming::failed;
-  failure_ = why;
+  failure_ = reason;
   if (!after_kept) {
     deframer_.clear();
     drop_deferred();
@@ -278,10 +278,10 @@ bool call::serve_reader(bool inside) noexcept {
   // Removed first, so that events caused by finishing it do not find it again.
   read_operation* op = std::exchange(reader_, nullptr);
   if (!op) return false;
-  const next_message how = take_kept(*op);
-  if (how != next_message::settled) {
+  const next_message outcome = take_kept(*op);
+  if (outcome != next_message::done) {
     reader_ = op;
-    return how == next_message::deferred;
+    return outcome == next_message::deferred;
   }
   op->call_ = nullptr;
   if (inside) op->resume();
@@ -296,7 +296,7 @@ void call::stop_reading() noexcept {
   if (!reader_) return;
   read_operation* op = std::exchange(reader_, nullptr);
   op->outcome_ = read_operation::outcome::failed;
-  op->why_ = incoming_ == incoming::failed ? failure_ : stopped_wait();
+  op->failure_ = incoming_ == incoming::failed ? failure_ : stopped_wait();
   op->call_ = nullptr;
   coro::this_executor().post(*op);
 }
@@ -311,12 +311,12 @@ void call::credit(std::size_t n) noexcept {
 
 bool call::begin_write(write_operation& op) noexcept {
   if (writer_) [[unlikely]] {
-    misused(two_writers);
-    op.how_ = status::internal(std::string("the call ") + two_writers);
+    on_misuse(two_writers);
+    op.outcome_ = status::internal(std::string("the call ") + two_writers);
     return false;
   }
   if (sending_over()) {
-    op.how_ = failure_.ok() ? status::cancelled("the call has ended") : failure_;
+    op.outcome_ = failure_.ok() ? status::cancelled("the call has ended") : failure_;
     return false;
   }
   writer_ = &op;
@@ -340,14 +340,14 @@ void call::retry_writer() noexcept {
   }
   if (!sent) {
     if (!writer_) return;  // the call was ended, and the write with it
-    return write_settled(failure_.ok() ? status::cancelled("the call has ended") : failure_, false);
+    return finish_write(failure_.ok() ? status::cancelled("the call has ended") : failure_, false);
   }
   if (record_) [[unlikely]] {
     if (record_->unsent() > queue_high_bytes) return record_->want_room(queue_low_bytes);
   } else if (exchange_.queued() > queue_high_bytes) {
     return exchange_.want_writable(queue_low_bytes);
   }
-  write_settled({}, false);
+  finish_write({}, false);
 }
 
 bool call::ends_pump() noexcept {
@@ -359,50 +359,50 @@ bool call::ends_pump() noexcept {
   return true;
 }
 
-void call::room_again() noexcept {
-  if (writer_ && writer_serialized_) write_settled({}, true);
+void call::resume_writer() noexcept {
+  if (writer_ && writer_serialized_) finish_write({}, true);
 }
 
 void call::stop_writing() noexcept {
   if (!writer_) return;
-  if (writer_serialized_) write_settled({}, false);
-  else write_settled(failure_.ok() ? stopped_wait() : failure_, false);
+  if (writer_serialized_) finish_write({}, false);
+  else finish_write(failure_.ok() ? stopped_wait() : failure_, false);
 }
 
-void call::outgoing_failed(const status& why) noexcept {
-  if (writer_) write_settled(why, false);
+void call::outgoing_failed(const status& reason) noexcept {
+  if (writer_) finish_write(reason, false);
 }
 
-void call::write_settled(const status& how, bool inside) noexcept {
+void call::finish_write(const status& outcome, bool inside) noexcept {
   write_operation* op = std::exchange(writer_, nullptr);
-  op->how_ = how;
+  op->outcome_ = outcome;
   if (!std::exchange(op->call_, nullptr)) return;  // still in start(): it does not wait
   if (inside) return op->resume();
   coro::this_executor().post(*op);
 }
 
-bool call::send_intercepted(const codec& k, const void* message, bool may_pack, bool end_stream) {
+bool call::send_intercepted(const codec& k, const void* message, bool may_compress, bool end_stream) {
   intercepted_message m(format_, k, message);
-  const status why = sends_->sent(m);
-  if (!why.ok()) {
-    messages_broken(why);
+  const status reason = sends_->sent(m);
+  if (!reason.ok()) {
+    messages_broken(reason);
     return false;
   }
   const message_to_send passed = m.to_send();
-  return send_encoded(*passed.k, passed.message, may_pack, end_stream, {});
+  return send_encoded(*passed.k, passed.message, may_compress, end_stream, {});
 }
 
-bool call::send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) {
+bool call::send_formatted(const codec& k, const void* message, bool may_compress, bool end_stream) {
   std::string& body = message_workspace::here().empty_text();
-  const status how = format_.write(k, message, body);
-  if (how.ok()) return send_body(as_bytes(body), may_pack, end_stream);
-  messages_broken(how);
+  const status outcome = format_.write(k, message, body);
+  if (outcome.ok()) return send_body(as_bytes(body), may_compress, end_stream);
+  messages_broken(outcome);
   return false;
 }
 
-bool call::send_body(bytes_view body, bool may_pack, bool end_stream) {
+bool call::send_body(bytes_view body, bool may_compress, bool end_stream) {
   const protocol::grpc::framed_message m =
-      may_pack ? format_.pack(body) : protocol::grpc::framed_message{body, false};
+      may_compress ? format_.compress(body) : protocol::grpc::framed_message{body, false};
   return send_framed({body.size(), m.body.size()}, end_stream, [&](std::uint8_t* to) {
     protocol::write_envelope_prefix(to, m.compressed, static_cast<std::uint32_t>(m.body.size()));
     if (!m.body.empty()) std::memcpy(to + envelope_prefix_bytes, m.body.data(), m.body.size());
@@ -418,7 +418,7 @@ void call::send_end() {
 // --- the operations
 
 read_operation::~read_operation() {
-  if (call_) call_->abandon_read();
+  if (call_) call_->cancel_read();
 }
 
 void read_operation::stopped(coro::stop_callback& self) noexcept {
@@ -430,10 +430,10 @@ bool read_operation::start(call* c, void* into, std::coroutine_handle<> waiter,
                            const coro::stop_token& stop) noexcept {
   into_ = into;
   waiter_ = waiter;
-  run = [](coro::work& w) noexcept { static_cast<read_operation&>(w).resume(); };
+  run = [](coro::runnable& w) noexcept { static_cast<read_operation&>(w).resume(); };
   if (!c) {
     outcome_ = outcome::failed;
-    why_ = status::cancelled("the call has ended");
+    failure_ = status::cancelled("the call has ended");
     return false;
   }
   if (!c->begin_read(*this)) return false;
@@ -443,7 +443,7 @@ bool read_operation::start(call* c, void* into, std::coroutine_handle<> waiter,
 }
 
 write_operation::~write_operation() {
-  if (call_) call_->abandon_write();
+  if (call_) call_->cancel_write();
 }
 
 void write_operation::stopped(coro::stop_callback& self) noexcept {
@@ -453,13 +453,13 @@ void write_operation::stopped(coro::stop_callback& self) noexcept {
 
 bool write_operation::start(call* c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept {
   waiter_ = waiter;
-  run = [](coro::work& w) noexcept { static_cast<write_operation&>(w).resume(); };
+  run = [](coro::runnable& w) noexcept { static_cast<write_operation&>(w).resume(); };
   if (!c) {
-    how_ = status::cancelled("the call has ended");
+    outcome_ = status::cancelled("the call has ended");
     return false;
   }
   if (!c->begin_write(*this)) {
-    if (!how_.ok() || !c->ends_pump()) return false;
+    if (!outcome_.ok() || !c->ends_pump()) return false;
     coro::this_executor().post(*this);
     return true;
   }

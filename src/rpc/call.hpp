@@ -7,11 +7,11 @@
 #include "coracle/rpc/impl/operations.hpp"
 #include "coracle/rpc/message_size.hpp"
 #include "protocol/grpc/deframer.hpp"
+#include "rpc/decompression.hpp"
 #include "rpc/message_footprint.hpp"
 #include "rpc/message_format.hpp"
 #include "rpc/message_path.hpp"
 #include "rpc/request_record.hpp"
-#include "rpc/unpacking.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>
@@ -42,10 +42,10 @@ class call {
 
   // Called by the operations; returns true if they have to wait.
   bool begin_read(read_operation& op) noexcept;
-  void abandon_read() noexcept { reader_ = nullptr; }
+  void cancel_read() noexcept { reader_ = nullptr; }
   [[gnu::cold, gnu::noinline]] void stop_reading() noexcept;
   bool begin_write(write_operation& op) noexcept;
-  void abandon_write() noexcept { writer_ = nullptr; }
+  void cancel_write() noexcept { writer_ = nullptr; }
   // Returns true if a writer that never had to wait has used its share, so that other tasks of the loop run
   // before it continues.
   bool ends_pump() noexcept;
@@ -56,8 +56,10 @@ class call {
   // --- for messages that pass interceptors
   [[nodiscard]] const message_format& format() const noexcept { return format_; }
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
-  // Decodes a received message. Returns false if that fails, with the reason in `why`. Throws std::bad_alloc.
-  [[gnu::cold, gnu::noinline]] bool decode_message(const codec& k, void* into, bytes_view body, status& why);
+  // Decodes a received message. Returns false if that fails, with the reason in `reason`. Throws
+  // std::bad_alloc.
+  [[gnu::cold, gnu::noinline]] bool decode_message(const codec& k, void* into, bytes_view body,
+                                                   status& reason);
   // An interceptor keeps the bytes of a received message. Returns a status that is not OK if the quota has no
   // room.
   status keep_received(std::size_t bytes) { return hold(bytes); }
@@ -78,14 +80,14 @@ class call {
   // Called before the message that also ends this side of the stream.
   virtual void no_more_writes() noexcept = 0;
   // A received message is malformed, or a message could not be encoded. Ends the call.
-  virtual void messages_broken(status why) noexcept = 0;
+  virtual void messages_broken(status reason) noexcept = 0;
   // The program breaks a rule. `how` is a literal that says which one, and what to do instead. Ends the call.
-  virtual void misused(const char* how) noexcept { messages_broken(status::internal(how)); }
+  virtual void on_misuse(const char* outcome) noexcept { messages_broken(status::internal(outcome)); }
   // A message has begun to arrive; only a part of it may be there.
   virtual void message_begun() noexcept {}
 
   // For on_writable() of the derived side.
-  void room_again() noexcept;
+  void resume_writer() noexcept;
 
   // Takes bytes of the body: passes them to the waiting reader, or stores them. The reader runs before this
   // returns: `this` may have been destroyed afterwards. Throws std::bad_alloc.
@@ -93,19 +95,19 @@ class call {
   // All messages have arrived. If the end is OK, readers get it after the stored messages.
   void incoming_ended() noexcept;
   // If `after_kept`, readers get the stored messages first; otherwise they get the failure at once.
-  [[gnu::cold, gnu::noinline]] void incoming_failed(const status& why, bool after_kept) noexcept;
-  void outgoing_failed(const status& why) noexcept;
+  [[gnu::cold, gnu::noinline]] void incoming_failed(const status& reason, bool after_kept) noexcept;
+  void outgoing_failed(const status& reason) noexcept;
   // Ends the wait of the reader if there is something for it; resumes it here if `inside`. Returns true if
   // its message is deferred.
   [[gnu::noinline]] bool serve_reader(bool inside) noexcept;
   [[gnu::noinline]] void retry_writer() noexcept;
   enum class decoded : std::uint8_t { done, failed, deferred };
   // Decodes one message in the format of the call, decompressing it if necessary. failed: the call cannot
-  // continue, and `why` has the reason. deferred: the decode budget of the loop is spent, or the message
+  // continue, and `reason` has the reason. deferred: the decode budget of the loop is spent, or the message
   // waits for its share of it. The message then stays in the deframer until continue_message() is called,
   // which requests the same message again.
   decoded read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
-                       status& why) noexcept;
+                       status& reason) noexcept;
   // Continues the only message of a call that no task reads. Returns true if the message is deferred again.
   virtual bool continue_message() = 0;
   // leave_connection(): a deferred message no longer waits with its connection, which has lost the call.
@@ -116,11 +118,11 @@ class call {
   // Serializes and sends; flow control may queue the message. Returns false if the stream accepts nothing any
   // more, or messages_broken() has ended the call. known_bytes: the size of the message, if it is known.
   // Throws std::bad_alloc, in which case nothing was sent.
-  bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
+  bool send_message(const codec& k, const void* message, bool may_compress, bool end_stream,
                     std::optional<std::size_t> known_bytes = {});
   // Sends a message that message_format::write() has encoded. Compresses it if the format requires it and
-  // `may_pack` is set.
-  [[gnu::noinline]] bool send_body(bytes_view body, bool may_pack, bool end_stream);
+  // `may_compress` is set.
+  [[gnu::noinline]] bool send_body(bytes_view body, bool may_compress, bool end_stream);
   // Ends this side's stream of messages. Throws std::bad_alloc.
   void send_end();
   // Whether messages can be sent, to the exchange or to a record.
@@ -176,28 +178,29 @@ class call {
   }
 
  private:
-  enum class next_message : std::uint8_t { settled, missing, deferred };
-  decoded settle_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept;
+  enum class next_message : std::uint8_t { done, missing, deferred };
+  decoded finish_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept;
   next_message take_kept(read_operation& op) noexcept;
-  [[gnu::cold, gnu::noinline]] decoded no_memory_to_read(status& why) noexcept;
+  [[gnu::cold, gnu::noinline]] decoded no_memory_to_read(status& reason) noexcept;
   // These throw std::bad_alloc.
-  decoded read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& why);
-  decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why);
-  bool decode(const codec& k, void* into, bytes_view body, status& why);
+  decoded read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& reason);
+  decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& reason);
+  bool decode(const codec& k, void* into, bytes_view body, status& reason);
   [[gnu::noinline]] status admit(const codec& k, const void* into, bytes_view body);
   [[gnu::noinline]] status measure(const codec& k, const void* message, std::size_t body_bytes);
   // Returns a status that is not OK if the quota has no room.
   [[gnu::noinline]] status hold(std::size_t bytes);
   [[gnu::noinline]] decoded read_large(const codec& k, void* into, const protocol::grpc::framed_message& m,
-                                       status& why);
+                                       status& reason);
   [[gnu::noinline]] decoded defer();
   [[nodiscard]] transport::decode_budget& budget() noexcept;
-  void write_settled(const status& how, bool inside) noexcept;
-  [[gnu::cold, gnu::noinline]] bool send_intercepted(const codec& k, const void* message, bool may_pack,
+  void finish_write(const status& outcome, bool inside) noexcept;
+  [[gnu::cold, gnu::noinline]] bool send_intercepted(const codec& k, const void* message, bool may_compress,
                                                      bool end_stream);
-  bool send_encoded(const codec& k, const void* message, bool may_pack, bool end_stream,
+  bool send_encoded(const codec& k, const void* message, bool may_compress, bool end_stream,
                     std::optional<std::size_t> known_bytes);
-  [[gnu::noinline]] bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream);
+  [[gnu::noinline]] bool send_formatted(const codec& k, const void* message, bool may_compress,
+                                        bool end_stream);
   // Sends a message of that size with its prefix; `put` writes both.
   template <class Put>
   bool send_framed(message_size m, bool end_stream, Put put);
@@ -210,7 +213,7 @@ class call {
     explicit deferred_message(call& c) noexcept : owner(c) {}
     bool continue_decoding() noexcept override;
     call& owner;
-    std::optional<unpacking> begun;  // partly decompressed
+    std::optional<decompression> begun;  // partly decompressed
   };
 
   read_operation* reader_ = nullptr;
@@ -234,40 +237,40 @@ inline call::~call() {
 
 // Decompressing and decoding a peer's message may need more memory than there is.
 inline call::decoded call::read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
-                                        status& why) noexcept {
+                                        status& reason) noexcept {
   try {
-    return read(k, into, m, why);
+    return read(k, into, m, reason);
   } catch (const std::bad_alloc&) {
-    return no_memory_to_read(why);
+    return no_memory_to_read(reason);
   }
 }
 
 inline call::decoded call::read(const codec& k, void* into, const protocol::grpc::framed_message& m,
-                                status& why) {
+                                status& reason) {
   read_compressed_ = m.compressed;
   if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
-    return read_large(k, into, m, why);
+    return read_large(k, into, m, reason);
   if (exchange_) exchange_.budget().charge_small(m.body.size());
-  return parse(k, into, m.body, m.body.size(), why);
+  return parse(k, into, m.body, m.body.size(), reason);
 }
 
-inline bool call::decode(const codec& k, void* into, bytes_view body, status& why) {
-  const bool looked_at = body.size() > message_footprint::looked_at_bytes_min;
-  if (!looked_at) held_bytes_ = 0;
-  else if (why = admit(k, into, body); !why.ok()) return false;
-  if (!format_.reads_as_is(k)) why = format_.read(k, into, body);
-  else if (!k.read(into, body)) why = status::internal("a message cannot be parsed as its protobuf type");
-  if (why.ok() && looked_at) why = measure(k, into, body.size());
-  return why.ok();
+inline bool call::decode(const codec& k, void* into, bytes_view body, status& reason) {
+  const bool inspected = body.size() > message_footprint::inspected_bytes_min;
+  if (!inspected) held_bytes_ = 0;
+  else if (reason = admit(k, into, body); !reason.ok()) return false;
+  if (!format_.reads_as_is(k)) reason = format_.read(k, into, body);
+  else if (!k.read(into, body)) reason = status::internal("a message cannot be parsed as its protobuf type");
+  if (reason.ok() && inspected) reason = measure(k, into, body.size());
+  return reason.ok();
 }
 
 inline call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes,
-                                 status& why) {
+                                 status& reason) {
   count_received({body.size(), wire_bytes});
   if (receives_) [[unlikely]]
-    why = receives_->received(*this, k, into, body);
-  else decode(k, into, body, why);
-  return why.ok() ? decoded::done : decoded::failed;
+    reason = receives_->received(*this, k, into, body);
+  else decode(k, into, body, reason);
+  return reason.ok() ? decoded::done : decoded::failed;
 }
 
 template <class Put>
@@ -288,12 +291,12 @@ bool call::send_framed(message_size m, bool end_stream, Put put) {
   return true;
 }
 
-inline bool call::send_encoded(const codec& k, const void* message, bool may_pack, bool end_stream,
+inline bool call::send_encoded(const codec& k, const void* message, bool may_compress, bool end_stream,
                                std::optional<std::size_t> known_bytes) {
-  if (!format_.writes_as_is(k)) return send_formatted(k, message, may_pack, end_stream);
+  if (!format_.writes_as_is(k)) return send_formatted(k, message, may_compress, end_stream);
   const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
-  if (size > format_.most_sent_bytes()) {
-    messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
+  if (size > format_.max_send_bytes()) {
+    messages_broken(too_large_to_send(size, format_.max_send_bytes()));
     return false;
   }
   return send_framed({size, size}, end_stream, [&](std::uint8_t* to) {
@@ -302,11 +305,11 @@ inline bool call::send_encoded(const codec& k, const void* message, bool may_pac
   });
 }
 
-inline bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
+inline bool call::send_message(const codec& k, const void* message, bool may_compress, bool end_stream,
                                std::optional<std::size_t> known_bytes) {
   if (sends_) [[unlikely]]
-    return send_intercepted(k, message, may_pack, end_stream);
-  return send_encoded(k, message, may_pack, end_stream, known_bytes);
+    return send_intercepted(k, message, may_compress, end_stream);
+  return send_encoded(k, message, may_compress, end_stream, known_bytes);
 }
 
 // Returns the status for a received message that breaks the rules of the state `s`.

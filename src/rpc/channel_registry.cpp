@@ -13,7 +13,7 @@ std::shared_ptr<channel_registry> channel_registry::of(runtime& rt) {
   return rt.core().companion_of<channel_registry>();
 }
 
-void channel_registry::add(std::uint64_t id, std::weak_ptr<shown_channel> c) {
+void channel_registry::add(std::uint64_t id, std::weak_ptr<channelz_entry> c) {
   const std::lock_guard lock(mutex_);
   channels_.emplace(id, entry{std::move(c)});
 }
@@ -28,9 +28,9 @@ void channel_registry::remove(std::uint64_t id) noexcept {
   channels_.erase(id);
 }
 
-std::map<std::uint64_t, std::shared_ptr<shown_channel>> channel_registry::all() const {
+std::map<std::uint64_t, std::shared_ptr<channelz_entry>> channel_registry::all() const {
   const std::lock_guard lock(mutex_);
-  std::map<std::uint64_t, std::shared_ptr<shown_channel>> alive;
+  std::map<std::uint64_t, std::shared_ptr<channelz_entry>> alive;
   for (const auto& [id, e] : channels_)
     if (auto held = e.hidden ? nullptr : e.channel.lock()) alive.emplace(id, std::move(held));
   return alive;
@@ -38,7 +38,7 @@ std::map<std::uint64_t, std::shared_ptr<shown_channel>> channel_registry::all() 
 
 // A channel that is released here may be destroyed here, and then calls remove().
 void channel_registry::runtime_ended() noexcept {
-  std::vector<std::shared_ptr<shown_channel>> alive;
+  std::vector<std::shared_ptr<channelz_entry>> alive;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, e] : channels_)
@@ -47,13 +47,13 @@ void channel_registry::runtime_ended() noexcept {
   for (const auto& c : alive) c->runtime_ended();
 }
 
-void event_trace::add(wall_time now, std::string_view what, traced_event::severity how,
+void event_trace::add(wall_time now, std::string_view description, traced_event::severity level,
                       std::uint64_t subchannel) {
   if (ring_.size() < events_max) ring_.emplace_back();
   traced_event& e = ring_[added_++ % events_max];
-  e.when = now;
-  e.what = base::printable(what);
-  e.how = how;
+  e.time = now;
+  e.description = base::printable(description);
+  e.level = level;
   e.subchannel = subchannel;
 }
 
@@ -64,13 +64,13 @@ std::vector<traced_event> event_trace::latest() const {
   return all;
 }
 
-wall_time on_the_wall(loop& l, time_point t) {
+wall_time to_wall_time(loop& l, time_point t) {
   if (t == time_point{}) return {};
   return l.wall_now() - std::chrono::duration_cast<wall_time::duration>(l.now() - t);
 }
 
-connection_snapshot take_snapshot(loop& home, std::uint64_t id, transport::connection& c) {
-  const transport::connection_figures f = c.figures();
+connection_snapshot take_snapshot(loop& owner_loop, std::uint64_t id, transport::connection& c) {
+  const transport::connection_stats f = c.stats();
   connection_snapshot s;
   s.id = id;
   s.local = c.local_address();
@@ -80,14 +80,14 @@ connection_snapshot take_snapshot(loop& home, std::uint64_t id, transport::conne
   s.streams_started = f.streams_started;
   s.streams_succeeded = f.streams_succeeded;
   s.streams_open = f.streams_open;
-  const std::uint64_t well = f.streams_succeeded + f.streams_open;
-  s.streams_failed = f.streams_started > well ? f.streams_started - well : 0;
+  const std::uint64_t not_failed = f.streams_succeeded + f.streams_open;
+  s.streams_failed = f.streams_started > not_failed ? f.streams_started - not_failed : 0;
   s.messages_sent = f.messages_sent;
   s.messages_received = f.messages_received;
   s.keepalives_sent = f.keepalives_sent;
-  s.last_stream_started = on_the_wall(home, f.last_stream_started);
-  s.last_message_sent = on_the_wall(home, f.last_message_sent);
-  s.last_message_received = on_the_wall(home, f.last_message_received);
+  s.last_stream_started = to_wall_time(owner_loop, f.last_stream_started);
+  s.last_message_sent = to_wall_time(owner_loop, f.last_message_sent);
+  s.last_message_received = to_wall_time(owner_loop, f.last_message_received);
   s.send_window_bytes = f.send_window_bytes;
   s.receive_window_bytes = f.receive_window_bytes;
   return s;

@@ -22,19 +22,19 @@ class runtime;
 
 namespace coracle::rpc {
 
-// Called on the loop `home` of the connection.
-[[nodiscard]] connection_snapshot take_snapshot(loop& home, std::uint64_t id, transport::connection& c);
+// Called on the loop `owner_loop` of the connection.
+[[nodiscard]] connection_snapshot take_snapshot(loop& owner_loop, std::uint64_t id, transport::connection& c);
 // Returns the date and time of a time of the loop's clock; zero for time_point{}.
-[[nodiscard]] wall_time on_the_wall(loop& l, time_point t);
+[[nodiscard]] wall_time to_wall_time(loop& l, time_point t);
 
 // One event of a trace.
 class traced_event {
  public:
   enum class severity : std::uint8_t { info, warning };
   traced_event() = default;
-  wall_time when{};
-  std::string what;  // base::printable()
-  severity how = severity::info;
+  wall_time time{};
+  std::string description;  // base::printable()
+  severity level = severity::info;
   std::uint64_t subchannel = 0;  // that the event is about; 0: none
 };
 
@@ -46,8 +46,8 @@ class event_trace {
   static constexpr std::size_t events_max = 32;
 
   explicit event_trace(wall_time made = {}) noexcept : made_(made) {}
-  void add(wall_time now, std::string_view what, traced_event::severity how = traced_event::severity::info,
-           std::uint64_t subchannel = 0);
+  void add(wall_time now, std::string_view description,
+           traced_event::severity level = traced_event::severity::info, std::uint64_t subchannel = 0);
 
   [[nodiscard]] wall_time made() const noexcept { return made_; }
   // The number of events that were ever added.
@@ -90,15 +90,15 @@ class channel_snapshot {
 };
 
 // The interface of a channel for the registry.
-class shown_channel {
+class channelz_entry {
  public:
   // Gathers the stats from the loops of the channel's runtime. For coroutines on a loop of any runtime.
-  [[nodiscard]] virtual task<channel_snapshot> figures() = 0;
+  [[nodiscard]] virtual task<channel_snapshot> stats() = 0;
   // The runtime of the channel is being destroyed. Its loops must not be accessed after this.
   virtual void runtime_ended() noexcept = 0;
 
  protected:
-  ~shown_channel() = default;
+  ~channelz_entry() = default;
 };
 
 // One per runtime. Any thread.
@@ -109,18 +109,18 @@ class channel_registry final : public runtime_internal::companion {
   // Returns an id for a channel or a part of one. It is above the ids that servers assign, which may be in
   // the same response.
   [[nodiscard]] std::uint64_t next_id() noexcept { return ++last_id_; }
-  void add(std::uint64_t id, std::weak_ptr<shown_channel> c);
+  void add(std::uint64_t id, std::weak_ptr<channelz_entry> c);
   // all() does not return the channel from now on.
   void hide(std::uint64_t id) noexcept;
   void remove(std::uint64_t id) noexcept;
   // Returns the channels in order of their ids.
-  [[nodiscard]] std::map<std::uint64_t, std::shared_ptr<shown_channel>> all() const;
+  [[nodiscard]] std::map<std::uint64_t, std::shared_ptr<channelz_entry>> all() const;
   // runtime_internal::companion
   void runtime_ended() noexcept override;
 
  private:
   struct entry {
-    std::weak_ptr<shown_channel> channel;
+    std::weak_ptr<channelz_entry> channel;
     bool hidden = false;
   };
   std::atomic<std::uint64_t> last_id_{std::uint64_t{1} << 32};

@@ -73,7 +73,7 @@ bytes_view intercepted_message::bytes() {
   require_call();
   if (bytes_current_) return bytes_;
   rpc::message_format unlimited = *format_;  // the limit applies to what is sent in the end
-  unlimited.limit_sent(std::numeric_limits<std::uint32_t>::max());
+  unlimited.set_max_send_bytes(std::numeric_limits<std::uint32_t>::max());
   std::string encoded;
   unlimited.write(*codec_, object_, encoded).throw_if_error();
   own_bytes_ = bytes_message(std::move(encoded));

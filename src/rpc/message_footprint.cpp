@@ -98,7 +98,7 @@ struct message_footprint::layout {
     std::uint32_t number = 0;
     wire form = wire::varint;  // of one element that is not in a packed list
     bool text = false;
-    std::uint8_t packed_bytes = 0;  // of an element in a packed list; 0: cannot be packed
+    std::uint8_t packed_field_bytes = 0;  // of an element in a packed list; 0: cannot be packed
     std::uint32_t element_bytes = 0;
     const protobuf::Descriptor* message = nullptr;
     layout* made = nullptr;  // of `message`, once it has been seen
@@ -131,8 +131,8 @@ void message_footprint::layout::add(const FieldDescriptor& f, bool within_node) 
     made.text = true;
     made.element_bytes = within_node ? 0 : string_bytes + (repeated ? pointer_bytes : 0);
   } else if (repeated) {
-    made.packed_bytes = static_cast<std::uint8_t>(scalar_bytes(f));
-    made.element_bytes = made.packed_bytes;
+    made.packed_field_bytes = static_cast<std::uint8_t>(scalar_bytes(f));
+    made.element_bytes = made.packed_field_bytes;
   }
   constexpr std::uint32_t dense_max = 256;
   if (made.number >= dense_max) {
@@ -262,11 +262,11 @@ class message_footprint::walk {
     if (!skip(here, size)) return false;
     if (fits) {
       sum_ += field->element_bytes + text_bytes(size);
-    } else if (field && field->packed_bytes != 0) {
+    } else if (field && field->packed_field_bytes != 0) {
       const std::size_t n = field->form == wire::varint    ? count_varints(begin, size)
                             : field->form == wire::fixed64 ? size / 8
                                                            : size / 4;
-      sum_ += n * field->packed_bytes;
+      sum_ += n * field->packed_field_bytes;
     } else if (here.guessed) {
       sum_ += pointer_bytes + guessed_object_bytes;
     } else {
@@ -341,8 +341,8 @@ class message_footprint::walk {
 message_footprint::message_footprint() noexcept = default;
 message_footprint::~message_footprint() = default;
 
-std::size_t message_footprint::foresee(const codec& k, const void* message, bytes_view body,
-                                       std::size_t enough) noexcept {
+std::size_t message_footprint::estimate(const codec& k, const void* message, bytes_view body,
+                                        std::size_t enough) noexcept {
   if (k.kind == message_kind::own) return body.size();
   walk w(*this, body, enough);
   if (k.kind == message_kind::protobuf_lite) return w.guess();
@@ -355,9 +355,9 @@ std::size_t message_footprint::foresee(const codec& k, const void* message, byte
   }
 }
 
-std::size_t message_footprint::measure(const codec& k, const void* message, std::size_t foreseen) noexcept {
-  if (k.kind == message_kind::own) return k.memory_bytes ? k.memory_bytes(message) : foreseen;
-  if (k.kind == message_kind::protobuf_lite) return foreseen;
+std::size_t message_footprint::measure(const codec& k, const void* message, std::size_t estimated) noexcept {
+  if (k.kind == message_kind::own) return k.memory_bytes ? k.memory_bytes(message) : estimated;
+  if (k.kind == message_kind::protobuf_lite) return estimated;
   const protobuf::Message& m = full_message_at(message);
   const protobuf::Arena* const arena = m.GetArena();
   return arena ? static_cast<std::size_t>(arena->SpaceAllocated()) : m.SpaceUsedLong();

@@ -24,8 +24,8 @@ class message_footprint {
  public:
   // Messages up to this size are not examined: the memory they can take is small compared with the cost of a
   // call.
-  static constexpr std::size_t looked_at_bytes_min = 256;
-  // SpaceUsedLong() of a message with many submessages takes about as long as parsing it; foresee() takes a
+  static constexpr std::size_t inspected_bytes_min = 256;
+  // SpaceUsedLong() of a message with many submessages takes about as long as parsing it; estimate() takes a
   // tenth to a third of that. Messages of at least this size are worth an exact measurement.
   static constexpr std::size_t measured_bytes_min = 64u << 10;
   // A message that would take more than this many times its bytes, and more than `free_limits` times the
@@ -44,14 +44,14 @@ class message_footprint {
   // time. Follows the descriptor of the message. If the program has none (LITE_RUNTIME, dynamic messages),
   // everything that looks like a submessage counts as one, with an object of 40 bytes. For a codec of kind
   // `own` the result is the number of bytes.
-  [[nodiscard]] std::size_t foresee(const codec& k, const void* message, bytes_view body,
-                                    std::size_t enough) noexcept;
+  [[nodiscard]] std::size_t estimate(const codec& k, const void* message, bytes_view body,
+                                     std::size_t enough) noexcept;
 
   // Measures a decoded message including its spare capacity; a message in an arena counts as its whole arena.
-  // Returns `foreseen` for messages that cannot be measured: those of LITE_RUNTIME, and those of own codecs
+  // Returns `estimated` for messages that cannot be measured: those of LITE_RUNTIME, and those of own codecs
   // without codec::memory_bytes.
   [[nodiscard]] static std::size_t measure(const codec& k, const void* message,
-                                           std::size_t foreseen) noexcept;
+                                           std::size_t estimated) noexcept;
 
  private:
   struct layout;

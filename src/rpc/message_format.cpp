@@ -77,22 +77,22 @@ status message_format::write(const codec& k, const void* message, std::string& b
                              std::optional<std::size_t> known_bytes) const {
   if (reads_as_is(k)) {  // and so written by `k`
     const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
-    if (size > most_sent_bytes_) return too_large_to_send(size, most_sent_bytes_);
+    if (size > max_send_bytes_) return too_large_to_send(size, max_send_bytes_);
     body.resize(size);
     k.write(message, reinterpret_cast<std::uint8_t*>(body.data()));
     return {};
   }
   if (k.kind == message_kind::protobuf_lite) return no_other_form(*form_);
-  status how;
+  status outcome;
   try {
-    how = form_->write(message_at(message), body);
+    outcome = form_->write(message_at(message), body);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
     return threw(*form_);
   }
-  if (how.ok() && body.size() > most_sent_bytes_) return too_large_to_send(body.size(), most_sent_bytes_);
-  return how;
+  if (outcome.ok() && body.size() > max_send_bytes_) return too_large_to_send(body.size(), max_send_bytes_);
+  return outcome;
 }
 
 status message_format::read(const codec& k, void* into, bytes_view message) const {
@@ -106,13 +106,15 @@ status message_format::read(const codec& k, void* into, bytes_view message) cons
   }
 }
 
-protocol::grpc::framed_message message_format::pack(bytes_view body) const {
-  if (packing_.what() == encoding::identity || body.size() < packing_.min_bytes()) return {body, false};
+protocol::grpc::framed_message message_format::compress(bytes_view body) const {
+  if (send_compression_.algorithm() == encoding::identity || body.size() < send_compression_.min_bytes())
+    return {body, false};
   message_workspace& here = message_workspace::here();
-  base::output_buffer& to = message_workspace::emptied(here.packed);
-  const bool packed = here.coders.of(packing_.what())->pack(body, packing_.level(), to);
+  base::output_buffer& to = message_workspace::emptied(here.compressed);
+  const bool compressed =
+      here.coders.of(send_compression_.algorithm())->compress(body, send_compression_.level(), to);
   // A message that does not become smaller is sent uncompressed.
-  if (!packed || to.size() >= body.size()) return {body, false};
+  if (!compressed || to.size() >= body.size()) return {body, false};
   return {to.pending(), true};
 }
 

@@ -22,15 +22,15 @@ namespace coracle::rpc {
 
 // One per loop, made by the first message that needs it. It holds a message only while the message is
 // processed.
-class message_workspace final : public coro::attachment {
+class message_workspace final : public coro::executor_local {
  public:
-  static message_workspace& here() { return coro::this_executor().attached<message_workspace>(); }
+  static message_workspace& here() { return coro::this_executor().local<message_workspace>(); }
 
   compress::coders coders;
   std::string text;  // of a message before it is compressed
-  base::output_buffer packed;
-  base::output_buffer unpacked;
-  transport::header_block head;
+  base::output_buffer compressed;
+  base::output_buffer decompress_result;
+  transport::header_block header_block;
   message_footprint footprints;
 
   // Clears a buffer, and frees its memory if the message was larger than usual.
@@ -44,14 +44,14 @@ class message_workspace final : public coro::attachment {
     if (text.capacity() > kept_bytes) text.shrink_to_fit();
     return text;
   }
-  transport::header_block& empty_head() noexcept {
-    if (head.bytes().size() > kept_head_bytes) head = {};
-    head.clear();
-    return head;
+  transport::header_block& empty_header_block() noexcept {
+    if (header_block.bytes().size() > kept_header_block_bytes) header_block = {};
+    header_block.clear();
+    return header_block;
   }
 
  private:
-  static constexpr std::size_t kept_head_bytes = 4u << 10;
+  static constexpr std::size_t kept_header_block_bytes = 4u << 10;
   static constexpr std::size_t kept_bytes = 256u << 10;  // per buffer and loop
 };
 
@@ -63,28 +63,28 @@ class message_format {
   // Null: protobuf's binary format.
   void use(const message_codec* form) noexcept {
     form_ = form;
-    settle();
+    update_fast_paths();
   }
   [[nodiscard]] const message_codec* form() const noexcept { return form_; }
   // Larger messages are not sent. Counts bytes before compression.
-  void limit_sent(std::uint32_t most_bytes) noexcept {
-    most_sent_bytes_ = std::min(most_bytes, writable_bytes_max);
+  void set_max_send_bytes(std::uint32_t max_bytes) noexcept {
+    max_send_bytes_ = std::min(max_bytes, writable_bytes_max);
   }
-  [[nodiscard]] std::uint32_t most_sent_bytes() const noexcept { return most_sent_bytes_; }
+  [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
   // Sets how messages are compressed from now on; not at all if the library was built without the encoding.
-  void pack_as(const compression& c) noexcept {
-    packing_ = available(c.what()) ? c : compression();
-    settle();
+  void set_send_encoding(const compression& c) noexcept {
+    send_compression_ = available(c.algorithm()) ? c : compression();
+    update_fast_paths();
   }
   // For grpc-encoding, which is not sent for identity.
-  [[nodiscard]] encoding packed_as() const noexcept { return packing_.what(); }
+  [[nodiscard]] encoding send_encoding() const noexcept { return send_compression_.algorithm(); }
   // Sets the encoding of the peer's grpc-encoding, which must be available().
-  void unpack_as(encoding e) noexcept { unpacking_ = e; }
-  [[nodiscard]] encoding unpacked_as() const noexcept { return unpacking_; }
+  void set_receive_encoding(encoding e) noexcept { receive_encoding_ = e; }
+  [[nodiscard]] encoding receive_encoding() const noexcept { return receive_encoding_; }
 
   // Whether the output of `k` is sent, or the received bytes are decoded by `k`, without another step.
   [[nodiscard]] bool writes_as_is(const codec& k) const noexcept {
-    return as_is_ || (packing_.what() == encoding::identity && k.kind == message_kind::own);
+    return as_is_ || (send_compression_.algorithm() == encoding::identity && k.kind == message_kind::own);
   }
   [[nodiscard]] bool reads_as_is(const codec& k) const noexcept {
     return !form_ || k.kind == message_kind::own;
@@ -96,15 +96,17 @@ class message_format {
 
   // Returns the body for an envelope: compressed, if compression is set and makes it smaller. Borrowed from
   // the argument or from the loop, until the next message of the loop.
-  [[nodiscard]] protocol::grpc::framed_message pack(bytes_view body) const;
+  [[nodiscard]] protocol::grpc::framed_message compress(bytes_view body) const;
 
  private:
-  void settle() noexcept { as_is_ = !form_ && packing_.what() == encoding::identity; }
+  void update_fast_paths() noexcept {
+    as_is_ = !form_ && send_compression_.algorithm() == encoding::identity;
+  }
 
   const message_codec* form_ = nullptr;
-  compression packing_;
-  std::uint32_t most_sent_bytes_ = writable_bytes_max;
-  encoding unpacking_ = encoding::identity;
+  compression send_compression_;
+  std::uint32_t max_send_bytes_ = writable_bytes_max;
+  encoding receive_encoding_ = encoding::identity;
   bool as_is_ = true;
 };
 

@@ -23,7 +23,7 @@ sockaddr_un unwrap_path(const raw_address& at) noexcept {
 }
 
 // A connect to a UNIX socket never waits: it succeeds, is refused, or finds the queue full, at once.
-bool somebody_listens(const raw_address& at) noexcept {
+bool has_listener(const raw_address& at) noexcept {
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (probe < 0) return true;  // unknown: keeps the file
   const sockaddr_un s = unwrap_path(at);
@@ -42,7 +42,7 @@ std::int64_t backend::remove_stale_path(const raw_address& at) noexcept {
   struct stat found{};
   if (::lstat(s.sun_path, &found) < 0) return errno == ENOENT ? 0 : -errno;
   if (!S_ISSOCK(found.st_mode)) return -EEXIST;
-  if (somebody_listens(at)) return -EADDRINUSE;
+  if (has_listener(at)) return -EADDRINUSE;
   if (::unlink(s.sun_path) < 0 && errno != ENOENT) return -errno;
   return 0;
 }
@@ -63,6 +63,6 @@ void backend::close_signals(handle h) noexcept {
   close(h);  // the backend's own close(), which also discards its state of the descriptor
 }
 
-bool backend::look_up(std::string_view, name_answer&) { return false; }
+bool backend::resolve_name(std::string_view, name_answer&) { return false; }
 
 }  // namespace coracle::runtime_internal

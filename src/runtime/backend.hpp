@@ -37,7 +37,7 @@ struct file_request {
     sync_data,  // on: omits times and other metadata that reading does not need
     size,  // on; into: file_size_room bytes, which the backend uses
   };
-  action what{};
+  action type{};
   std::uint64_t offset = 0;
   const char* path = nullptr;
   int flags = 0;  // as in open(2)
@@ -72,7 +72,7 @@ struct operation {
   const piece* pieces = nullptr;
   std::size_t piece_count = 0;
   handle on = no_handle;
-  kind what{};
+  kind type{};
   // send, receive: `on` is a pipe, a terminal or the like. Without this flag the backend learns it from the
   // kernel's ENOTSOCK.
   bool no_socket = false;
@@ -96,8 +96,8 @@ class accept_source {
   virtual void accepted(handle connection) noexcept = 0;
   // Reports that no more connections will come: -errno, -ECANCELED after stop_accept(). Not called for errors
   // of a single connection (ECONNABORTED) or for exhaustion (EMFILE, ENFILE, ENOMEM, ENOBUFS): the backend
-  // logs exhaustion, pauses for `accept_rest` and continues, so that these errors neither spin nor end the
-  // listener.
+  // logs exhaustion, pauses for `accept_pause_time` and continues, so that these errors neither spin nor end
+  // the listener.
   virtual void ended(std::int64_t error) noexcept = 0;
   void* state = nullptr;  // used by the backend
 
@@ -129,12 +129,12 @@ struct listen_options {
 };
 
 // The pause of a listener after the process ran out of descriptors or memory.
-inline constexpr duration accept_rest = std::chrono::milliseconds(50);
+inline constexpr duration accept_pause_time = std::chrono::milliseconds(50);
 
 // The result of a name lookup in a backend whose world has names of its own.
 struct name_answer {
   enum class outcome : std::uint8_t { found, no_such_name, failed };
-  outcome what = outcome::no_such_name;
+  outcome result = outcome::no_such_name;
   duration after{};  // how long the answer takes to arrive
   std::vector<raw_address> addresses;  // in the order in which to try them, with port 0
 };
@@ -197,7 +197,7 @@ class backend {
   virtual std::int64_t peer_address(handle h, raw_address& out) noexcept = 0;
   // Breaks a connection whose peer leaves sent data unacknowledged for this time (TCP_USER_TIMEOUT). Has no
   // effect without TCP.
-  virtual void give_up_unacknowledged(handle, duration /*after*/) noexcept {}
+  virtual void set_unacknowledged_timeout(handle, duration /*after*/) noexcept {}
   virtual void shutdown_send(handle h) noexcept = 0;  // sends FIN after the data
   // Closes h. No operation and no source may be in flight on it. `abort` sends RST instead of FIN, where that
   // exists.
@@ -242,7 +242,7 @@ class backend {
 
   // Looks up a name in the backend's own world. Returns false and writes nothing where there is no such
   // world: the net module then queries the name servers of the machine.
-  virtual bool look_up(std::string_view name, name_answer& out);
+  virtual bool resolve_name(std::string_view name, name_answer& out);
 
   // Submits what is queued, waits until an operation completes, wake() is called or `until` is reached
   // (time_point::min(): does not wait), and delivers completions. Makes at most one waiting system call,
@@ -252,7 +252,7 @@ class backend {
   virtual void wake() noexcept = 0;
   // Releases the thread that has called turn() so far; the next turn() may come from another thread.
   // Operations stay in flight: a backend that is bound to its thread restarts them by itself.
-  virtual void leave() noexcept {}
+  virtual void release_thread() noexcept {}
   // A descriptor that polls as readable when turn() has something to do, for use in another event loop. Arms
   // it with the loop's next deadline. Returns -1 where there is no descriptor (sim).
   [[nodiscard]] virtual int pollable(time_point next_deadline) noexcept = 0;
@@ -262,7 +262,7 @@ class backend {
   [[nodiscard]] virtual std::int64_t wall_ns() noexcept = 0;
   // Returns random bits, drawn from the seed in sim. Not for cryptographic keys.
   [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
-  [[nodiscard]] virtual const counters& counted() const noexcept = 0;
+  [[nodiscard]] virtual const counters& stats() const noexcept = 0;
 
   // Sets the detector that measures callbacks; null disables it. Call it before the first turn.
   void report_stalls_to(stall_detector* d) noexcept { stalls_ = d; }

@@ -11,7 +11,7 @@ namespace coracle::runtime_internal {
 // Throws what the constructor of a runtime throws.
 //
 // It ends when the program exits, among the destructors of objects with static lifetime, as if it had been
-// constructed at first use: its tasks are stopped, its residents leave, and its threads are joined. Its
+// constructed at first use: its tasks are stopped, its services leave, and its threads are joined. Its
 // memory stays, because objects that are destroyed later may refer to its loops. A use after that starts
 // another one, which is not joined. In a child of fork() the runtime of the parent is not used: the child
 // gets another one.

@@ -16,8 +16,8 @@ namespace coracle::runtime_internal {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& why, status_code code = status_code::failed_precondition) {
-  throw status_error(status(code, why));
+[[noreturn]] void refuse(const std::string& reason, status_code code = status_code::failed_precondition) {
+  throw status_error(status(code, reason));
 }
 
 // Every machine supports epoll: only a lack of resources can prevent it.
@@ -48,22 +48,22 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
   const std::size_t loops = options.loops ? options.loops : std::max(1u, std::thread::hardware_concurrency());
   logger& log = options.log ? *options.log : stderr_logger();
   std::vector<std::unique_ptr<backend>> made;
-  std::string why_not;
+  std::string uring_failure;
   for (std::size_t i = 0; i < loops; ++i) {
     std::unique_ptr<backend> one;
-    if (choice != backend_choice::epoll && why_not.empty()) {
+    if (choice != backend_choice::epoll && uring_failure.empty()) {
       uring_faults faults = injected_faults();
       if (i >= faults.loops_with_rings) faults.setup_error = ENOMEM, faults.setups_failing = 0;
-      one = make_uring_backend(log, why_not, faults);
-      if (!one && choice == backend_choice::io_uring) refuse("io_uring is not available: " + why_not);
+      one = make_uring_backend(log, uring_failure, faults);
+      if (!one && choice == backend_choice::io_uring) refuse("io_uring is not available: " + uring_failure);
     }
     made.push_back(one ? std::move(one) : on_epoll(log));
   }
-  if (log.wants(log_level::info)) {
+  if (log.is_enabled(log_level::info)) {
     std::string text = std::to_string(loops) + (loops == 1 ? " loop on " : " loops on ");
     text.append(made[0]->name())
         .append(": ")
-        .append(why_not.empty() ? reason : "io_uring is not available: " + why_not);
+        .append(uring_failure.empty() ? reason : "io_uring is not available: " + uring_failure);
     if (made[0]->name() != made.back()->name()) text += " for all loops, the remaining loops use epoll";
     log.write(log_level::info, text);
   }

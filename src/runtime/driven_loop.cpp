@@ -28,7 +28,7 @@ loop* loop::current() noexcept {
   return e && e->kind() == &kind_ ? static_cast<loop*>(e) : nullptr;
 }
 
-loop_counters loop::counted() const noexcept {
+loop_counters loop::stats() const noexcept {
   return static_cast<const coracle::runtime_internal::driven_loop&>(*this).counters();
 }
 
@@ -44,7 +44,7 @@ loop_counters loop_counters::operator-(const loop_counters& before) const noexce
   loop_counters d;
   d.turns = turns - before.turns;
   d.resumes = resumes - before.resumes;
-  d.letters = letters - before.letters;
+  d.remote_posts = remote_posts - before.remote_posts;
   d.timers = timers - before.timers;
   d.submissions = submissions - before.submissions;
   d.completions = completions - before.completions;
@@ -59,14 +59,14 @@ loop_counters loop_counters::operator-(const loop_counters& before) const noexce
 namespace coracle::runtime_internal {
 
 namespace {
-// The number of works per turn: enough to amortise the cost of checking for I/O, few enough that the next
+// The number of runnables per turn: enough to amortise the cost of checking for I/O, few enough that the next
 // check comes within microseconds when each work is short.
-constexpr std::size_t works_per_turn = 512;
-// The time that long works may take per turn, and the number of works between clock reads: one read costs as
-// much as a few short works.
-constexpr duration works_time = std::chrono::milliseconds(1);
-constexpr std::size_t works_per_look = 32;
-// How many rounds of works and hooks one turn executes before it performs I/O.
+constexpr std::size_t runnables_per_turn = 512;
+// The time that long runnables may take per turn, and the number of runnables between clock reads: one read
+// costs as much as a few short runnables.
+constexpr duration runnables_time = std::chrono::milliseconds(1);
+constexpr std::size_t runnables_per_clock_read = 32;
+// How many rounds of runnables and hooks one turn executes before it performs I/O.
 constexpr int rounds_per_turn = 4;
 }  // namespace
 
@@ -75,7 +75,7 @@ driven_loop::driven_loop(runtime& owner, std::size_t index, logger& log, std::un
 
 driven_loop::~driven_loop() = default;
 
-void driven_loop::post(coro::work& w) noexcept {
+void driven_loop::post(coro::runnable& w) noexcept {
   if (is_current()) return ready_.push(w);
   mail_.push(w);
   // This exchange and the one before a sleep are ordered: either the loop sees the mail, or this thread sees
@@ -83,29 +83,31 @@ void driven_loop::post(coro::work& w) noexcept {
   if (sleeping_.exchange(false, std::memory_order_acq_rel)) backend_->wake();
 }
 
-void driven_loop::post_next_turn(coro::work& w) noexcept { later_.push(w); }
-void driven_loop::at_turn_end(coro::work& w) noexcept { at_end_.push(w); }
+void driven_loop::post_next_turn(coro::runnable& w) noexcept { later_.push(w); }
+void driven_loop::at_turn_end(coro::runnable& w) noexcept { at_end_.push(w); }
 void driven_loop::arm(coro::timer& t, time_point when) noexcept { timers_.arm(t, when); }
 void driven_loop::disarm(coro::timer& t) noexcept { timers_.disarm(t); }
 
-bool driven_loop::has_ready() const noexcept { return has_work() || nudged_.load(std::memory_order_acquire); }
+bool driven_loop::has_ready() const noexcept {
+  return has_work() || interrupted_.load(std::memory_order_acquire);
+}
 
-void driven_loop::nudge() noexcept {
-  nudged_.exchange(true, std::memory_order_acq_rel);
+void driven_loop::interrupt() noexcept {
+  interrupted_.exchange(true, std::memory_order_acq_rel);
   if (sleeping_.exchange(false, std::memory_order_acq_rel)) backend_->wake();
 }
 
-void driven_loop::stop_roots_soon() noexcept {
-  stop_asked_.exchange(true, std::memory_order_acq_rel);
-  nudge();
+void driven_loop::request_root_stop() noexcept {
+  stop_requested_.exchange(true, std::memory_order_acq_rel);
+  interrupt();
 }
 
-void driven_loop::look_at_clock() const noexcept {
-  waited_ = false;
+void driven_loop::read_clock() const noexcept {
+  may_be_stale_ = false;
   now_ = std::max(now_, backend_->now());
 }
 
-void driven_loop::let_roots_run() noexcept { stop_asked_.exchange(false, std::memory_order_acq_rel); }
+void driven_loop::cancel_root_stop() noexcept { stop_requested_.exchange(false, std::memory_order_acq_rel); }
 
 void driven_loop::report_stalls(duration limit) {
   stalls_.emplace(log(), index(), *backend_, limit);
@@ -113,18 +115,18 @@ void driven_loop::report_stalls(duration limit) {
 }
 
 // Runs after the mail was taken: a root that was posted after restart() must not observe the earlier stop.
-void driven_loop::heed_stop() noexcept {
-  const bool asked = stop_asked_.load(std::memory_order_acquire);
-  if (asked == roots_stopped_) return;
-  roots_stopped_ = asked;
-  if (!asked) return renew_roots();
+void driven_loop::apply_stop() noexcept {
+  const bool requested = stop_requested_.load(std::memory_order_acquire);
+  if (requested == roots_stopped_) return;
+  roots_stopped_ = requested;
+  if (!requested) return renew_roots();
   stop_roots();
-  owner().core().announce_if_finished();
+  owner().core().notify_if_finished();
 }
 
 void driven_loop::run_ready(std::size_t& budget) noexcept {
   while (budget > 0) {
-    coro::work* w = ready_.pop();
+    coro::runnable* w = ready_.pop();
     if (!w) return;
     --budget;
     ++resumes_;
@@ -132,50 +134,51 @@ void driven_loop::run_ready(std::size_t& budget) noexcept {
       const stall_detector::watch held(stalls());
       w->run(*w);
     }
-    if (budget % works_per_look == 0 && backend_->now() - now_ > works_time) budget = 0;
+    if (budget % runnables_per_clock_read == 0 && backend_->now() - now_ > runnables_time) budget = 0;
   }
 }
 
 void driven_loop::run_hooks() noexcept {
-  base::intrusive_queue<coro::work> hooks;  // what these add waits for the next round
+  base::intrusive_queue<coro::runnable> hooks;  // what these add waits for the next round
   hooks.take(at_end_);
-  while (coro::work* w = hooks.pop()) {
+  while (coro::runnable* w = hooks.pop()) {
     ++resumes_;
     const stall_detector::watch held(stalls());
     w->run(*w);
   }
 }
 
-void driven_loop::run_works() noexcept {
+void driven_loop::run_queued() noexcept {
   if (idle()) return;
   now_ = std::max(now_, backend_->now());
-  std::size_t budget = works_per_turn;
+  std::size_t budget = runnables_per_turn;
   for (int round = 0; round < rounds_per_turn && !idle(); ++round) {
     run_ready(budget);
     run_hooks();
   }
 }
 
-void driven_loop::turn_once(time_point until) noexcept {
+void driven_loop::run_once(time_point until) noexcept {
   const entry here(*this);
   // The driver may have checked its condition before the nudge arrived, so it must check again before the
   // loop sleeps.
-  const bool nudged = nudged_.exchange(false, std::memory_order_acq_rel);
+  const bool interrupted = interrupted_.exchange(false, std::memory_order_acq_rel);
   ready_.take(later_);
-  letters_ += mail_.take_all(ready_);
-  heed_stop();
-  run_works();
-  until = idle() && later_.empty() && !nudged ? std::min(until, timers_.next_deadline()) : time_point::min();
+  remote_posts_ += mail_.take_all(ready_);
+  apply_stop();
+  run_queued();
+  until =
+      idle() && later_.empty() && !interrupted ? std::min(until, timers_.next_deadline()) : time_point::min();
   if (until > now_) {
     sleeping_.exchange(true, std::memory_order_acq_rel);
     if (has_ready()) until = time_point::min();
   } else {
     until = time_point::min();
   }
-  waited_ = true;
+  may_be_stale_ = true;
   backend_->turn(until);
   sleeping_.exchange(false, std::memory_order_acq_rel);
-  look_at_clock();
+  read_clock();
   timers_.advance(now_, stalls());
 }
 
@@ -188,17 +191,17 @@ int driven_loop::pollable() noexcept {
 
 loop_counters driven_loop::counters() const noexcept {
   CORACLE_ASSERT(is_current() || !executor::current(), "a loop's counters are read on the loop");
-  const runtime_internal::counters& of_backend = backend_->counted();
+  const runtime_internal::counters& of_backend = backend_->stats();
   loop_counters c;
   c.turns = of_backend.turns;
   c.resumes = resumes_;
-  c.letters = letters_;
+  c.remote_posts = remote_posts_;
   c.timers = timers_.fired();
   c.submissions = of_backend.submissions;
   c.completions = of_backend.completions;
   c.system_calls = of_backend.system_calls;
-  c.frames = frames().counted().frames;
-  c.heap_blocks = frames().counted().heap_blocks;
+  c.frames = frames().stats().frames;
+  c.heap_blocks = frames().stats().heap_blocks;
   return c;
 }
 

@@ -18,75 +18,75 @@
 namespace coracle::runtime_internal {
 
 // Lives in a runtime_core. The thread that executes its turns is the loop's thread during that time; between
-// turns the loop may move to another thread after leave().
+// turns the loop may move to another thread after release_thread().
 class driven_loop final : public loop {
  public:
   driven_loop(runtime& owner, std::size_t index, logger& log, std::unique_ptr<backend> over);
   ~driven_loop();
 
-  void post(coro::work& w) noexcept override;
-  void post_next_turn(coro::work& w) noexcept override;
-  void at_turn_end(coro::work& w) noexcept override;
+  void post(coro::runnable& w) noexcept override;
+  void post_next_turn(coro::runnable& w) noexcept override;
+  void at_turn_end(coro::runnable& w) noexcept override;
   void arm(coro::timer& t, time_point when) noexcept override;
   void disarm(coro::timer& t) noexcept override;
   [[nodiscard]] time_point now() const noexcept override {
-    if (waited_) look_at_clock();
+    if (may_be_stale_) read_clock();
     return now_;
   }
 
   // Executes one turn. Its wait ends at `until` or next_deadline(), whichever is sooner, and is skipped while
   // there is work. time_point::min() does not wait.
-  void turn_once(time_point until) noexcept;
+  void run_once(time_point until) noexcept;
   // The earliest time at which a timer may be due, or `never` without timers. This is a lower bound, since
   // the times of distant timers are only known at a coarser resolution: a turn at that time may find nothing
   // to fire.
   [[nodiscard]] time_point next_deadline() const noexcept { return timers_.next_deadline(); }
-  // Whether a turn would find work without waiting: queued works, mail, hooks or a nudge.
+  // Whether a turn would find work without waiting: queued runnables, mail, hooks or a nudge.
   [[nodiscard]] bool has_ready() const noexcept;
   // Like has_ready(), but ignores nudges.
   [[nodiscard]] bool has_work() const noexcept { return !idle() || !later_.empty() || !mail_.empty(); }
   // Ends the current wait, or prevents the next one. Any thread, and signal handlers.
-  void nudge() noexcept;
+  void interrupt() noexcept;
   // Stops this loop's roots at its next turn. Any thread, and signal handlers.
-  void stop_roots_soon() noexcept;
-  // Reverts stop_roots_soon(). This loop may have no root and no resident left. Any thread.
-  void let_roots_run() noexcept;
+  void request_root_stop() noexcept;
+  // Reverts request_root_stop(). This loop may have no root and no service left. Any thread.
+  void cancel_root_stop() noexcept;
   // Implements backend::pollable(); the descriptor also becomes readable for posts and nudges. Only the
   // thread that drives the loop may call it, and it must execute a turn before it waits for anything else.
   [[nodiscard]] int pollable() noexcept;
-  // Logs works that hold this loop for `limit` or longer. Call it before the first turn.
+  // Logs runnables that hold this loop for `limit` or longer. Call it before the first turn.
   void report_stalls(duration limit);
-  using executor::take_memory_from;
+  using executor::use_memory_resource;
   [[nodiscard]] loop_counters counters() const noexcept;
   // Called by the thread that drives the loop when it stops driving.
-  void leave() noexcept { backend_->leave(); }
+  void release_thread() noexcept { backend_->release_thread(); }
 
  private:
-  void heed_stop() noexcept;
-  void run_works() noexcept;
+  void apply_stop() noexcept;
+  void run_queued() noexcept;
   void run_ready(std::size_t& budget) noexcept;
   void run_hooks() noexcept;
   [[nodiscard]] stall_detector* stalls() noexcept { return stalls_ ? &*stalls_ : nullptr; }
   [[nodiscard]] bool idle() const noexcept { return ready_.empty() && at_end_.empty(); }
 
-  void look_at_clock() const noexcept;
+  void read_clock() const noexcept;
 
   std::unique_ptr<backend> backend_;
   mutable time_point now_;
-  mutable bool waited_ = false;  // now_ may be from before a wait: the next now() reads the clock
-  base::intrusive_queue<coro::work> ready_;
-  base::intrusive_queue<coro::work> later_;  // for the next turn
-  base::intrusive_queue<coro::work> at_end_;
+  mutable bool may_be_stale_ = false;  // now_ may be from before a wait: the next now() reads the clock
+  base::intrusive_queue<coro::runnable> ready_;
+  base::intrusive_queue<coro::runnable> later_;  // for the next turn
+  base::intrusive_queue<coro::runnable> at_end_;
   timer_wheel timers_;
   std::optional<stall_detector> stalls_;
   bool roots_stopped_ = false;
   std::uint64_t resumes_ = 0;
-  std::uint64_t letters_ = 0;
+  std::uint64_t remote_posts_ = 0;
   // Written by other threads, and therefore on a separate cache line.
   alignas(64) mailbox mail_;
   std::atomic<bool> sleeping_{false};
-  std::atomic<bool> nudged_{false};
-  std::atomic<bool> stop_asked_{false};
+  std::atomic<bool> interrupted_{false};
+  std::atomic<bool> stop_requested_{false};
 };
 
 }  // namespace coracle::runtime_internal

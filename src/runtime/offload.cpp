@@ -56,7 +56,7 @@ void blocking_pool::serve() noexcept {
     // Before the task can continue, so that a task that offloads one function after another needs one thread.
     ++idle_;
     lock.unlock();
-    j.home_->post(j);
+    j.loop_->post(j);
     lock.lock();
   }
 }
@@ -99,17 +99,17 @@ namespace coracle::coro {
 blocking_job::blocking_job(void (*call)(blocking_job&) noexcept) noexcept
     : stop_callback([](stop_callback& c) noexcept {
         auto& self = static_cast<blocking_job&>(c);
-        coracle::runtime_internal::runtime_core& core = self.home_->owner().core();
+        coracle::runtime_internal::runtime_core& core = self.loop_->owner().core();
         if (core.driven_by()) {
           self.stopped_ = true;
-          self.home_->arm(self, time_point::min());
+          self.loop_->arm(self, time_point::min());
         } else if (core.pool().take_back(self)) {
           self.stopped_ = true;
-          self.home_->post(self);
+          self.loop_->post(self);
         }
       }),
       call_(call) {
-  run = [](work& w) noexcept {
+  run = [](runnable& w) noexcept {
     auto& self = static_cast<blocking_job&>(w);
     self.stop_callback::unlink();
     self.waiter_.resume();
@@ -122,16 +122,16 @@ blocking_job::blocking_job(void (*call)(blocking_job&) noexcept) noexcept
 }
 
 bool blocking_job::start(std::coroutine_handle<> waiter, const environment& e) noexcept {
-  home_ = loop::current();
-  CORACLE_ASSERT(home_, "offload() requires a runtime: await it in a task that runs on a loop");
+  loop_ = loop::current();
+  CORACLE_ASSERT(loop_, "offload() requires a runtime: await it in a task that runs on a loop");
   waiter_ = waiter;
   if (!e.stop.subscribe(*this)) {
     stopped_ = true;
     return false;
   }
-  coracle::runtime_internal::runtime_core& core = home_->owner().core();
+  coracle::runtime_internal::runtime_core& core = loop_->owner().core();
   if (coracle::runtime_internal::driver* d = core.driven_by())
-    home_->arm(*this, deadline_after(home_->now(), d->offload_delay()));
+    loop_->arm(*this, deadline_after(loop_->now(), d->offload_delay()));
   else if (!core.pool().push(*this)) {
     stop_callback::unlink();
     without_thread_ = true;

@@ -25,15 +25,15 @@ parallel_chunks::parallel_chunks(std::size_t elements) noexcept
       chunks_(rounded_up(elements, per_chunk_)) {}
 
 std::size_t parallel_chunks::threads() const noexcept {
-  const loop* home = loop::current();
-  CORACLE_ASSERT(home, "parallel_for() requires a runtime: await it in a task that runs on a loop");
-  coracle::runtime_internal::runtime_core& core = home->owner().core();
+  const loop* owner_loop = loop::current();
+  CORACLE_ASSERT(owner_loop, "parallel_for() requires a runtime: await it in a task that runs on a loop");
+  coracle::runtime_internal::runtime_core& core = owner_loop->owner().core();
   if (core.driven_by()) return std::min<std::size_t>(1, chunks_);
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   return std::min({cores, core.pool().threads_max(), chunks_});
 }
 
-void parallel_chunks::heed(stop_token stop) noexcept {
+void parallel_chunks::request_stop_on(stop_token stop) noexcept {
   if (!stop.subscribe(*this)) halted_.store(true, std::memory_order_relaxed);
 }
 

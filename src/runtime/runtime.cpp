@@ -2,7 +2,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/choose_backend.hpp"
-#include "runtime/resident.hpp"
+#include "runtime/loop_service.hpp"
 #include "runtime/runtime_core.hpp"
 
 #include "coracle/runtime/process_signal.hpp"
@@ -21,53 +21,53 @@ namespace {
 
 // Writes the tasks of all loops to the log when the process receives a signal. Lives on loop 0 of its
 // runtime, from the runtime's constructor until the runtime stops.
-class task_dump final : public resident, runtime_internal::operation {
+class task_dump final : public loop_service, runtime_internal::operation {
  public:
   // Logs a message when the signal cannot be watched.
-  static void settle_on(loop& home, process_signal when);
+  static void start_on(loop& owner_loop, process_signal when);
 
-  task_dump(loop& home, handle events) noexcept;
+  task_dump(loop& owner_loop, handle events) noexcept;
   ~task_dump() override;
 
  private:
-  void leave() noexcept override;
-  void come(std::int64_t result) noexcept;
-  loop& home_;
+  void begin_shutdown() noexcept override;
+  void on_signal(std::int64_t result) noexcept;
+  loop& loop_;
   const handle events_;
-  bool leaving_ = false;
+  bool shutting_down_ = false;
 };
 
-void task_dump::settle_on(loop& home, process_signal when) {
-  const std::int64_t events = home.io().open_signals(1u << static_cast<unsigned>(when));
+void task_dump::start_on(loop& owner_loop, process_signal when) {
+  const std::int64_t events = owner_loop.io().open_signals(1u << static_cast<unsigned>(when));
   if (events < 0) {
-    home.log().write(log_level::warning,
-                     "too many signal watches in this process: a signal cannot dump the tasks");
+    owner_loop.log().write(log_level::warning,
+                           "too many signal watches in this process: a signal cannot dump the tasks");
     return;
   }
-  settle(home, std::make_unique<task_dump>(home, static_cast<handle>(events)));
+  start(owner_loop, std::make_unique<task_dump>(owner_loop, static_cast<handle>(events)));
 }
 
-task_dump::task_dump(loop& home, handle events) noexcept : home_(home), events_(events) {
-  what = kind::poll_in;
+task_dump::task_dump(loop& owner_loop, handle events) noexcept : loop_(owner_loop), events_(events) {
+  type = kind::poll_in;
   on = events;
-  complete = [](operation& o, std::int64_t result) noexcept { static_cast<task_dump&>(o).come(result); };
-  home_.io().submit(*this);
+  complete = [](operation& o, std::int64_t result) noexcept { static_cast<task_dump&>(o).on_signal(result); };
+  loop_.io().submit(*this);
 }
 
-task_dump::~task_dump() { home_.io().close_signals(events_); }
+task_dump::~task_dump() { loop_.io().close_signals(events_); }
 
-void task_dump::leave() noexcept {
-  leaving_ = true;
-  home_.io().cancel(*this);
+void task_dump::begin_shutdown() noexcept {
+  shutting_down_ = true;
+  loop_.io().cancel(*this);
 }
 
-void task_dump::come(std::int64_t result) noexcept {
+void task_dump::on_signal(std::int64_t result) noexcept {
   if (result >= 0) {
-    home_.io().take_signals(events_);
-    home_.owner().dump_tasks();
+    loop_.io().take_signals(events_);
+    loop_.owner().dump_tasks();
   }
-  if (leaving_) left();
-  else home_.io().submit(*this);
+  if (shutting_down_) shutdown_finished();
+  else loop_.io().submit(*this);
 }
 
 // Writes the tasks of one loop to the log; call it on the loop's thread.
@@ -89,15 +89,15 @@ runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::runtime_internal::runtime_core>(
           coracle::runtime_internal::make_backends(options), options.log ? *options.log : stderr_logger(),
           options.blocking_threads, nullptr)) {
-  if (options.memory) core_->take_memory_from(*options.memory);
+  if (options.memory) core_->use_memory_resource(*options.memory);
   if (options.report_stalls > duration::zero())
     for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.report_stalls);
-  if (options.dump_tasks_on) coracle::runtime_internal::task_dump::settle_on(at(0), *options.dump_tasks_on);
+  if (options.dump_tasks_on) coracle::runtime_internal::task_dump::start_on(at(0), *options.dump_tasks_on);
 }
 
 runtime::runtime(std::unique_ptr<coracle::runtime_internal::runtime_core> core) noexcept
     : core_(std::move(core)) {
-  core_->belong_to(*this);
+  core_->set_owner(*this);
 }
 
 runtime::~runtime() { core_->shut_down(); }
@@ -117,19 +117,19 @@ void runtime::spawn_on(loop& where, task<> t) {
 }
 
 void runtime::spawn_and_wait(loop& where, task<> t) {
-  coro::refuse_to_block_an_executor();
+  coro::require_no_executor();
   CORACLE_REQUIRE(&where.owner() == this, "the loop belongs to another runtime");
   core_->spawn_and_wait(static_cast<coracle::runtime_internal::driven_loop&>(where), std::move(t));
 }
 
 void runtime::run() { core_->run(never, nullptr); }
 bool runtime::run_until(time_point when) { return core_->run(when, nullptr); }
-bool runtime::run_while(const std::function<bool()>& goes_on) { return core_->run(never, &goes_on); }
+bool runtime::run_while(const std::function<bool()>& keep_going) { return core_->run(never, &keep_going); }
 bool runtime::poll() { return core_->poll(); }
 int runtime::pollable() { return core_->pollable(); }
-void runtime::leave() { core_->leave(); }
+void runtime::release_loop() { core_->release_loop(); }
 void runtime::start() {
-  coro::refuse_to_block_an_executor();
+  coro::require_no_executor();
   core_->start();
 }
 void runtime::stop() noexcept { core_->stop(); }

@@ -24,14 +24,14 @@ runtime_core::runtime_core(std::vector<std::unique_ptr<backend>> backends, logge
 
 runtime_core::~runtime_core() = default;
 
-void runtime_core::belong_to(runtime& owner) {
+void runtime_core::set_owner(runtime& owner) {
   for (std::unique_ptr<backend>& b : backends_)
     loops_.push_back(std::make_unique<driven_loop>(owner, loops_.size(), log_, std::move(b)));
   backends_.clear();
 }
 
-void runtime_core::take_memory_from(std::pmr::memory_resource& resource) noexcept {
-  for (const std::unique_ptr<driven_loop>& l : loops_) l->take_memory_from(resource);
+void runtime_core::use_memory_resource(std::pmr::memory_resource& resource) noexcept {
+  for (const std::unique_ptr<driven_loop>& l : loops_) l->use_memory_resource(resource);
 }
 
 std::shared_ptr<companion> runtime_core::companion_of(const void* kind,
@@ -42,7 +42,7 @@ std::shared_ptr<companion> runtime_core::companion_of(const void* kind,
   return companions_.emplace_back(kind, make()).second;
 }
 
-void runtime_core::tell_companions() noexcept {
+void runtime_core::notify_companions() noexcept {
   std::vector<std::pair<const void*, std::shared_ptr<companion>>> all;
   {
     const std::lock_guard lock(mutex_);
@@ -64,9 +64,9 @@ void runtime_core::spawn(driven_loop& on, task<> t, coro::blocking_signal* ended
   on.post(*r);
 }
 
-void runtime_core::spawn_resident(driven_loop& on, task<> t) {
+void runtime_core::spawn_service(driven_loop& on, task<> t) {
   auto* r = new root(*this, on, std::move(t), nullptr, true);
-  residents_.fetch_add(1, std::memory_order_relaxed);
+  services_.fetch_add(1, std::memory_order_relaxed);
   on.post(*r);
 }
 
@@ -91,46 +91,46 @@ void runtime_core::root_failed(std::exception_ptr error) noexcept {
 
 void runtime_core::root_ended() noexcept {
   state_.fetch_sub(one_root, std::memory_order_acq_rel);
-  announce_if_finished();
+  notify_if_finished();
 }
 
 void runtime_core::release() noexcept {
   state_.fetch_sub(one_guard, std::memory_order_acq_rel);
-  announce_if_finished();
+  notify_if_finished();
 }
 
-void runtime_core::resident_ended() noexcept {
-  if (residents_.fetch_sub(1, std::memory_order_acq_rel) == 1) announce();
+void runtime_core::service_ended() noexcept {
+  if (services_.fetch_sub(1, std::memory_order_acq_rel) == 1) notify_waiters();
 }
 
-void runtime_core::announce_if_finished() noexcept {
-  if (finished()) announce();
+void runtime_core::notify_if_finished() noexcept {
+  if (finished()) notify_waiters();
 }
 
-void runtime_core::announce() noexcept {
+void runtime_core::notify_waiters() noexcept {
   {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
   }
-  loops_[0]->nudge();  // also inside its own turn, which would sleep otherwise
+  loops_[0]->interrupt();  // also inside its own turn, which would sleep otherwise
 }
 
 // Signal handlers may call this: it uses only atomics and a write to an eventfd. The loops announce the end
 // when they observe the stop.
 void runtime_core::stop() noexcept {
   state_.fetch_or(stop_bit, std::memory_order_acq_rel);
-  for (const std::unique_ptr<driven_loop>& l : loops_) l->stop_roots_soon();
+  for (const std::unique_ptr<driven_loop>& l : loops_) l->request_root_stop();
 }
 
 // Loops that have not observed the stop yet will not do so any more. Roots that are spawned after this do not
 // observe it either: a loop checks the flag after it has taken its mail.
 void runtime_core::restart() {
-  coro::refuse_to_block_an_executor();
+  coro::require_no_executor();
   if (!stopping()) return;
   CORACLE_ASSERT(no_roots(state_.load(std::memory_order_acquire)),
                  "restart() before the root tasks have ended: let run() return first");
   wait_until_empty();
-  for (const std::unique_ptr<driven_loop>& l : loops_) l->let_roots_run();
+  for (const std::unique_ptr<driven_loop>& l : loops_) l->cancel_root_stop();
   state_.fetch_and(~stop_bit, std::memory_order_acq_rel);
 }
 
@@ -166,9 +166,9 @@ void fork_guard::check() const noexcept {
 }
 
 root::root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended,
-           bool resident) noexcept
-    : core_(core), frame_(t.release()), ended_(ended), resident_(resident) {
-  run = [](coro::work& w) noexcept {
+           bool loop_service) noexcept
+    : core_(core), frame_(t.release()), ended_(ended), service_(loop_service) {
+  run = [](coro::runnable& w) noexcept {
     const auto frame = static_cast<root&>(w).frame_;
     coro::promise_base::begin(frame, frame.promise());
   };
@@ -182,9 +182,9 @@ std::coroutine_handle<> root::finished(coro::promise_base& promise, std::corouti
   frame.destroy();
   runtime_core& core = core_;
   coro::blocking_signal* ended = ended_;
-  const bool resident = resident_;
+  const bool loop_service = service_;
   delete this;
-  if (resident) core.resident_ended();
+  if (loop_service) core.service_ended();
   else core.root_ended();
   if (ended) ended->set();
   return std::noop_coroutine();
@@ -214,16 +214,16 @@ void runtime_core::start_from(std::size_t first) {
 }
 
 void runtime_core::thread_main(driven_loop& l) noexcept {
-  while (!leaving_.load(std::memory_order_acquire)) l.turn_once(never);
+  while (!shutting_down_.load(std::memory_order_acquire)) l.run_once(never);
   drain(l);
-  l.leave();
+  l.release_thread();
 }
 
-// Executes the works that the last roots posted while they ended. Bounded, since works that repost themselves
-// indefinitely have no owner any more.
+// Executes the runnables that the last roots posted while they ended. Bounded, since runnables that repost
+// themselves indefinitely have no owner any more.
 bool runtime_core::drain(driven_loop& l) noexcept {
   int turns = 0;
-  for (; l.has_work() && turns < 1000; ++turns) l.turn_once(time_point::min());
+  for (; l.has_work() && turns < 1000; ++turns) l.run_once(time_point::min());
   return turns > 0;
 }
 
@@ -235,7 +235,7 @@ void runtime_core::start() {
 }
 
 // Call it under the mutex. Returns true when this thread drives loop 0 from now on.
-bool runtime_core::take_first() noexcept {
+bool runtime_core::try_acquire_first_loop() noexcept {
   if (driven_[0]) return holder_ == std::this_thread::get_id();
   guard_.driven();
   driven_[0] = true;
@@ -244,54 +244,55 @@ bool runtime_core::take_first() noexcept {
 }
 
 // Called at the end of run() and similar functions.
-void runtime_core::let_go_of_first() noexcept {
-  if (!kept_) leave();
+void runtime_core::release_first_loop() noexcept {
+  if (!keeps_first_loop_) release_loop();
 }
 
-void runtime_core::leave() noexcept {
+void runtime_core::release_loop() noexcept {
   if (driver_) return;
   const std::lock_guard lock(mutex_);
   CORACLE_ASSERT(holder_ == std::this_thread::get_id(),
                  "leave() from a thread that does not drive loop 0 by poll() or pollable()");
-  loops_[0]->leave();
+  loops_[0]->release_thread();
   driven_[0] = false;
   holder_ = {};
-  kept_ = false;
-  if (waiters_ > 0 && !leaving_.load(std::memory_order_acquire)) start_from(0);  // waiters need a driven loop
+  keeps_first_loop_ = false;
+  // waiters need a driven loop
+  if (waiters_ > 0 && !shutting_down_.load(std::memory_order_acquire)) start_from(0);
   changed_.notify_all();
 }
 
-driven_loop& runtime_core::keep_first() {
-  coro::refuse_to_block_an_executor();
+driven_loop& runtime_core::keep_first_loop() {
+  coro::require_no_executor();
   guard_.check();
   const std::lock_guard lock(mutex_);
   start_from(1);
-  CORACLE_ASSERT(take_first(),
+  CORACLE_ASSERT(try_acquire_first_loop(),
                  "another thread drives loop 0: call poll() there, or let that thread call leave() first");
-  kept_ = true;
+  keeps_first_loop_ = true;
   return *loops_[0];
 }
 
 bool runtime_core::poll() {
   if (driver_) {
-    coro::refuse_to_block_an_executor();
-    for (const std::unique_ptr<driven_loop>& l : loops_) l->turn_once(time_point::min());
+    coro::require_no_executor();
+    for (const std::unique_ptr<driven_loop>& l : loops_) l->run_once(time_point::min());
   } else {
-    keep_first().turn_once(time_point::min());
+    keep_first_loop().run_once(time_point::min());
   }
-  return something_is_left();
+  return has_unfinished_tasks();
 }
 
 int runtime_core::pollable() {
   CORACLE_ASSERT(!driver_, "a simulated runtime has no descriptor: its world drives it");
-  const int found = keep_first().pollable();
+  const int found = keep_first_loop().pollable();
   if (found < 0)
     throw status_error(
         status::resource_exhausted("no file descriptor left for pollable(): raise the limit (ulimit -n)"));
   return found;
 }
 
-bool runtime_core::something_is_left() {
+bool runtime_core::has_unfinished_tasks() {
   if (!finished()) return true;
   std::exception_ptr error;
   {
@@ -302,38 +303,38 @@ bool runtime_core::something_is_left() {
   return false;
 }
 
-bool runtime_core::run(time_point until, const std::function<bool()>* goes_on) {
-  coro::refuse_to_block_an_executor();
+bool runtime_core::run(time_point until, const std::function<bool()>* keep_going) {
+  coro::require_no_executor();
   if (driver_) {
-    drive_simulated(until, goes_on);
-    return something_is_left();
+    drive_simulated(until, keep_going);
+    return has_unfinished_tasks();
   }
   guard_.check();
   std::unique_lock lock(mutex_);
   start_from(1);
-  while (!take_first()) {
-    CORACLE_ASSERT(!goes_on, "run_while() drives loop 0, and another thread already drives it");
+  while (!try_acquire_first_loop()) {
+    CORACLE_ASSERT(!keep_going, "run_while() drives loop 0, and another thread already drives it");
     bool in_time = true;
     const auto changed = [this] { return finished() || !driven_[0]; };
     if (until == never) changed_.wait(lock, changed);
     else in_time = changed_.wait_until(lock, steady(until), changed);
     if (in_time && !finished()) continue;  // the thread that drove the loop has left early
     lock.unlock();
-    return something_is_left();
+    return has_unfinished_tasks();
   }
   lock.unlock();
   driven_loop& first = *loops_[0];
-  while (!finished() && first.now() < until && (!goes_on || (*goes_on)())) first.turn_once(until);
-  let_go_of_first();
-  return something_is_left();
+  while (!finished() && first.now() < until && (!keep_going || (*keep_going)())) first.run_once(until);
+  release_first_loop();
+  return has_unfinished_tasks();
 }
 
-void runtime_core::drive_simulated(time_point until, const std::function<bool()>* goes_on) {
+void runtime_core::drive_simulated(time_point until, const std::function<bool()>* keep_going) {
   struct condition {
     const runtime_core& core;
     time_point until;
-    const std::function<bool()>* goes_on;
-  } const given{*this, until, goes_on};
+    const std::function<bool()>* keep_going;
+  } const given{*this, until, keep_going};
   coro::timer alarm;  // moves the world's clock to `until` and causes a turn of loop 0
   alarm.fire = [](coro::timer&) noexcept {};
   if (until != never) loops_[0]->arm(alarm, until);
@@ -365,15 +366,15 @@ void runtime_core::begin_and_wait(F begin, coro::blocking_signal& ended) {
     return;
   }
   guard_.check();
-  CORACLE_REQUIRE(!leaving_.load(std::memory_order_acquire), "the runtime has ended");
+  CORACLE_REQUIRE(!shutting_down_.load(std::memory_order_acquire), "the runtime has ended");
   std::unique_lock lock(mutex_);
-  const bool drives_first = kept_ && holder_ == std::this_thread::get_id();
+  const bool drives_first = keeps_first_loop_ && holder_ == std::this_thread::get_id();
   start_from(drives_first ? 1 : 0);  // comes first, because it throws where no thread can be started
   begin();
   if (drives_first) {
     lock.unlock();
-    ended.call_when_set([](void* l) noexcept { static_cast<driven_loop*>(l)->nudge(); }, loops_[0].get());
-    while (!ended.is_set()) loops_[0]->turn_once(never);
+    ended.call_when_set([](void* l) noexcept { static_cast<driven_loop*>(l)->interrupt(); }, loops_[0].get());
+    while (!ended.is_set()) loops_[0]->run_once(never);
     return;
   }
   ++waiters_;  // prevents a run_until() that ends meanwhile from leaving its loop undriven
@@ -395,28 +396,29 @@ void runtime_core::wait_until_empty() noexcept {
     if (!empty()) start_from(1);  // only loop 0 may be left to this thread: loops may wait for each other
   } catch (const std::exception&) {  // no thread can be started: this thread drives the other loops, too
   }
-  const bool first = take_first();
-  CORACLE_ASSERT(first || !kept_, "another thread drives loop 0 by poll(): let it call leave() first");
+  const bool first = try_acquire_first_loop();
+  CORACLE_ASSERT(first || !keeps_first_loop_,
+                 "another thread drives loop 0 by poll(): let it call leave() first");
   if (first || (!empty() && std::find(driven_.begin(), driven_.end(), false) != driven_.end())) {
     lock.unlock();
-    drive_what_is_left(first);
-    if (first) let_go_of_first();
+    drive_remaining(first);
+    if (first) release_first_loop();
   } else {
     changed_.wait(lock, [this] { return empty(); });
   }
 }
 
 // Alternates between the loops that have no thread, including loop 0 if this thread drives it.
-void runtime_core::drive_what_is_left(bool first) noexcept {
+void runtime_core::drive_remaining(bool first) noexcept {
   const auto others = std::count(driven_.begin() + 1, driven_.end(), false);
   const bool alone = first && others == 0;
   while (!empty())
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       if (i == 0 ? !first : driven_[i]) continue;
-      loops_[i]->turn_once(alone ? never : deadline_after(loops_[i]->now(), shared_turn));
+      loops_[i]->run_once(alone ? never : deadline_after(loops_[i]->now(), shared_turn));
     }
   for (std::size_t i = 1; i < loops_.size(); ++i)
-    if (!driven_[i]) loops_[i]->leave();
+    if (!driven_[i]) loops_[i]->release_thread();
 }
 
 void runtime_core::shut_down() noexcept {
@@ -424,14 +426,14 @@ void runtime_core::shut_down() noexcept {
   guard_.check();
   stop();
   wait_until_empty();
-  tell_companions();
+  notify_companions();
   if (!driver_) {
-    leaving_.store(true, std::memory_order_release);
-    for (const std::unique_ptr<driven_loop>& l : loops_) l->nudge();
+    shutting_down_.store(true, std::memory_order_release);
+    for (const std::unique_ptr<driven_loop>& l : loops_) l->interrupt();
     for (std::thread& t : threads_) t.join();
-    if (kept_) leave();
+    if (keeps_first_loop_) release_loop();
     for (const std::unique_ptr<driven_loop>& l : loops_)
-      if (drain(*l)) l->leave();
+      if (drain(*l)) l->release_thread();
   }
   pool_.join();
 }

@@ -51,10 +51,11 @@ class runtime_core;
 
 // A root task. Posted to the loop on which it runs; deletes itself and the task's frame there. Its memory
 // comes from the frame pool, so that a root spawned on a loop allocates nothing in steady state.
-class root final : public coro::work, coro::completion {
+class root final : public coro::runnable, coro::completion {
  public:
   // Sets `ended`, if not null, as its last act, and does not access the core after that.
-  root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended, bool resident) noexcept;
+  root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended,
+       bool loop_service) noexcept;
   static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
   static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
 
@@ -65,7 +66,7 @@ class root final : public coro::work, coro::completion {
   runtime_core& core_;
   task<>::handle frame_;
   coro::blocking_signal* ended_;
-  bool resident_;
+  bool service_;
 };
 
 // Detects use of a runtime in a child of fork(). Threads do not exist in the child, and rings and epoll sets
@@ -88,7 +89,7 @@ class fork_guard {
 class companion {
  public:
   virtual ~companion() = default;
-  // Runs once, in the destructor of the runtime, on its thread: no task or resident is left, and the loops
+  // Runs once, in the destructor of the runtime, on its thread: no task or service is left, and the loops
   // still run what is posted to them until this returns.
   virtual void runtime_ended() noexcept = 0;
 };
@@ -103,9 +104,9 @@ class runtime_core {
   runtime_core& operator=(const runtime_core&) = delete;
   ~runtime_core();
   // Makes the loops, after the runtime that owns them exists.
-  void belong_to(runtime& owner);
+  void set_owner(runtime& owner);
   // Sets the memory resource of all loops; call it before anything runs on them.
-  void take_memory_from(std::pmr::memory_resource& resource) noexcept;
+  void use_memory_resource(std::pmr::memory_resource& resource) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return loops_.size(); }
   [[nodiscard]] driven_loop& loop_at(std::size_t i) noexcept { return *loops_[i]; }
@@ -116,22 +117,22 @@ class runtime_core {
   [[nodiscard]] bool in_child() const noexcept { return guard_.in_child(); }
   [[nodiscard]] blocking_pool& pool() noexcept { return pool_; }
 
-  // --- roots and residents
+  // --- roots and services
   // Sets `ended`, if not null, as the last act of the root, which does not access the core after that.
   void spawn(driven_loop& on, task<> t, coro::blocking_signal* ended = nullptr);
-  // Spawns a root that only the runtime's destructor waits for, not run(): see resident.hpp.
-  void spawn_resident(driven_loop& on, task<> t);
+  // Spawns a root that only the runtime's destructor waits for, not run(): see loop_service.hpp.
+  void spawn_service(driven_loop& on, task<> t);
   void stop() noexcept;
   void restart();
   void hold() noexcept { state_.fetch_add(one_guard, std::memory_order_relaxed); }
   void release() noexcept;
   [[nodiscard]] bool stopping() const noexcept { return state_.load(std::memory_order_acquire) & stop_bit; }
   [[nodiscard]] bool finished() const noexcept { return finished(state_.load(std::memory_order_acquire)); }
-  // Whether no roots, guards or residents are left.
+  // Whether no roots, guards or services are left.
   [[nodiscard]] bool empty() const noexcept {
-    return finished() && residents_.load(std::memory_order_acquire) == 0;
+    return finished() && services_.load(std::memory_order_acquire) == 0;
   }
-  void announce_if_finished() noexcept;
+  void notify_if_finished() noexcept;
 
   // Any thread. Returns the companion of type T; the first call makes it.
   template <class T>
@@ -143,12 +144,12 @@ class runtime_core {
 
   // --- driving the loops
   void start();
-  // Runs until nothing is left, `until` is reached or goes_on() returns false (null: always true). Returns
+  // Runs until nothing is left, `until` is reached or keep_going() returns false (null: always true). Returns
   // true while something is left.
-  bool run(time_point until, const std::function<bool()>* goes_on);
+  bool run(time_point until, const std::function<bool()>* keep_going);
   bool poll();
   [[nodiscard]] int pollable();
-  void leave() noexcept;
+  void release_loop() noexcept;
   void spawn_and_wait(driven_loop& on, task<> t);
   void wait(coro::blocking_signal& ended);
   void shut_down() noexcept;
@@ -164,21 +165,21 @@ class runtime_core {
     return no_roots(state) && (state < one_guard || (state & stop_bit));
   }
   std::shared_ptr<companion> companion_of(const void* kind, std::shared_ptr<companion> (*make)());
-  void tell_companions() noexcept;
+  void notify_companions() noexcept;
   void root_failed(std::exception_ptr error) noexcept;
   void root_ended() noexcept;
-  void resident_ended() noexcept;
-  void announce() noexcept;
+  void service_ended() noexcept;
+  void notify_waiters() noexcept;
   template <class F>
   void begin_and_wait(F begin, coro::blocking_signal& ended);
   void start_from(std::size_t first);
-  bool take_first() noexcept;
-  driven_loop& keep_first();
-  void let_go_of_first() noexcept;
-  void drive_simulated(time_point until, const std::function<bool()>* goes_on);
-  bool something_is_left();
+  bool try_acquire_first_loop() noexcept;
+  driven_loop& keep_first_loop();
+  void release_first_loop() noexcept;
+  void drive_simulated(time_point until, const std::function<bool()>* keep_going);
+  bool has_unfinished_tasks();
   void wait_until_empty() noexcept;
-  void drive_what_is_left(bool first) noexcept;
+  void drive_remaining(bool first) noexcept;
   static bool drain(driven_loop& l) noexcept;
   void thread_main(driven_loop& l) noexcept;
 
@@ -187,15 +188,15 @@ class runtime_core {
   std::vector<std::unique_ptr<backend>> backends_;
   std::vector<std::unique_ptr<driven_loop>> loops_;
   std::atomic<std::uint64_t> state_{0};
-  std::atomic<std::size_t> residents_{0};
+  std::atomic<std::size_t> services_{0};
   std::atomic<std::size_t> next_{0};
-  std::atomic<bool> leaving_{false};
+  std::atomic<bool> shutting_down_{false};
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<bool> driven_;
   std::thread::id holder_;  // the program's thread that drives loop 0, if any
   int waiters_ = 0;  // threads that wait for a task without driving a loop
-  bool kept_ = false;  // holder_ keeps loop 0 between calls: see runtime::poll()
+  bool keeps_first_loop_ = false;  // holder_ keeps loop 0 between calls: see runtime::poll()
   std::vector<std::thread> threads_;
   std::vector<std::pair<const void*, std::shared_ptr<companion>>> companions_;
   std::exception_ptr error_;

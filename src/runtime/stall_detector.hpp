@@ -1,4 +1,4 @@
-// stall_detector: logs works that hold a loop for too long.
+// stall_detector: logs runnables that hold a loop for too long.
 #pragma once
 
 #include "coracle/base/clock.hpp"

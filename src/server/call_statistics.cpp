@@ -22,10 +22,10 @@ call_statistics::~call_statistics() {
 
 task<status> call_statistics::intercept(server_context&, next_handler next) {
   const time_point began = coro::this_executor().now();
-  const status how = co_await next();
+  const status outcome = co_await next();
   const time_point now = coro::this_executor().now();
-  count(now - began, how.ok(), now);
-  co_return how;
+  count(now - began, outcome.ok(), now);
+  co_return outcome;
 }
 
 void call_statistics::count(duration took, bool succeeded, time_point now) {
@@ -48,7 +48,7 @@ void call_statistics::count(duration took, bool succeeded, time_point now) {
 }
 
 void call_statistics::report(const second_of_calls& s) const {
-  if (!to_.wants(log_level::info)) return;
+  if (!to_.is_enabled(log_level::info)) return;
   to_.write(log_level::info, "calls=" + std::to_string(s.count) + " mean_us=" + microseconds(s.mean()) +
                                  " max_us=" + microseconds(s.max) + " min_us=" + microseconds(s.min) +
                                  " errors=" + std::to_string(s.errors));

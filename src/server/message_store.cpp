@@ -23,12 +23,12 @@ message_store::message_store() noexcept : idle_(*this) {}
 
 message_store::~message_store() {
   release();
-  if (idle_.holder) home_->disarm(idle_);
+  if (idle_.holder) loop_->disarm(idle_);
 }
 
-void message_store::limit(std::size_t budget_bytes, std::atomic<std::size_t>& counted_in) noexcept {
+void message_store::limit(std::size_t budget_bytes, std::atomic<std::size_t>& accounted_in) noexcept {
   budget_bytes_ = std::min(budget_bytes, budget_bytes_max);
-  counted_in_ = &counted_in;
+  accounted_in_ = &accounted_in;
 }
 
 // The object comes back for the first time, or enough was decoded into it since it was measured.
@@ -49,19 +49,19 @@ void message_store::measure(reusable& r, std::size_t wire_bytes) noexcept {
 }
 
 bool message_store::charge(reusable& r, std::size_t bytes) noexcept {
-  if (bytes > r.charged_bytes_ && bytes - r.charged_bytes_ > budget_bytes_ - counted_bytes_) return false;
+  if (bytes > r.charged_bytes_ && bytes - r.charged_bytes_ > budget_bytes_ - accounted_bytes_) return false;
   count(bytes - r.charged_bytes_);
   r.charged_bytes_ = static_cast<std::uint32_t>(bytes);
   if (idle_.holder) return true;
-  home_ = &coro::this_executor();
-  home_->arm(idle_, deadline_after(home_->now(), idle_interval));
+  loop_ = &coro::this_executor();
+  loop_->arm(idle_, deadline_after(loop_->now(), idle_interval));
   return true;
 }
 
 // `change` may be a negative number modulo 2^64; the unsigned sums wrap and are still right.
 void message_store::count(std::size_t change) noexcept {
-  counted_bytes_ += change;
-  if (counted_in_ && change != 0) counted_in_->fetch_add(change, std::memory_order_relaxed);
+  accounted_bytes_ += change;
+  if (accounted_in_ && change != 0) accounted_in_->fetch_add(change, std::memory_order_relaxed);
 }
 
 bool message_store::make_room_for(std::uint32_t kind) noexcept {
@@ -99,7 +99,7 @@ void message_store::free_unused() noexcept {
     }
   }
   ++round_;
-  if (counted_bytes_ != 0) home_->arm(idle_, deadline_after(home_->now(), idle_interval));
+  if (accounted_bytes_ != 0) loop_->arm(idle_, deadline_after(loop_->now(), idle_interval));
 }
 
 }  // namespace coracle::server_internal

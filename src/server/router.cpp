@@ -26,7 +26,7 @@ std::optional<std::uint32_t> router::find_route(std::string_view path) const noe
 
 subtype make_subtype(std::string_view name, const message_codec* form) {
   subtype s{std::string(name), form, {}};
-  s.reply_head.add(":status", "200").add("content-type", protocol::grpc::content_type_of(name));
+  s.reply_headers.add(":status", "200").add("content-type", protocol::grpc::content_type_of(name));
   return s;
 }
 

@@ -19,7 +19,7 @@ namespace coracle::server_internal {
 
 // A method of a service that was added to a server.
 struct served_method {
-  const coracle::method* what = nullptr;
+  const coracle::method* definition = nullptr;
   service* target = nullptr;
   bool request_in_arena = false;
 };
@@ -28,7 +28,7 @@ struct served_method {
 struct subtype {
   std::string name;                   // "", "proto", "json", ...
   const message_codec* form;  // null: protobuf's binary format
-  transport::header_block reply_head;  // a reply has the content-type of its request
+  transport::header_block reply_headers;  // a reply has the content-type of its request
 };
 
 // The subtypes that a server supports. Filled before the first connection, and read by every loop afterwards.
@@ -49,13 +49,13 @@ class subtype_table {
 subtype make_subtype(std::string_view name, const message_codec* form);
 
 // The content of the request headers, with the method and the subtype that they name.
-struct request_head : protocol::grpc::request_headers {
+struct request_info : protocol::grpc::request_headers {
   const served_method* row = nullptr;
   const server_internal::subtype* subtype = nullptr;  // set for content::grpc
 };
 
 // What a call of an unregistered method owns; other calls refer to the tables of the router.
-struct foreign_call {
+struct fallback_call {
   std::string path;
   std::optional<subtype> form;  // a subtype that the server does not support
 };
@@ -74,7 +74,7 @@ class router final : public service_host {
   // Keeps the paths of unregistered methods, because an interceptor or the observer reports them.
   void keep_unknown_paths() noexcept { keeps_unknown_paths_ = true; }
   [[nodiscard]] bool keeps_unknown_paths() const noexcept { return keeps_unknown_paths_; }
-  [[nodiscard]] const row* fallback() const noexcept { return fallback_.what ? &fallback_ : nullptr; }
+  [[nodiscard]] const row* fallback() const noexcept { return fallback_.definition ? &fallback_ : nullptr; }
   // Lookups for protocol::grpc::request_reader: they return indexes of rows and of subtypes.
   [[nodiscard]] std::optional<std::uint32_t> find_route(std::string_view path) const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> find_subtype(std::string_view name) const noexcept {

@@ -47,12 +47,12 @@ class in_process_connector final : public transport::connector {
 server::server(const server_options& options)
     : own_(std::make_unique<runtime>()),
       state_(std::make_shared<server_internal::server_state>(*own_, options)) {
-  state_->settle();
+  state_->make_shards();
 }
 
 server::server(runtime& on, const server_options& options)
     : state_(std::make_shared<server_internal::server_state>(on, options)) {
-  state_->settle();
+  state_->make_shards();
 }
 
 server::~server() {
@@ -99,19 +99,19 @@ status server::listen(std::string_view address, server_credentials credentials) 
 std::uint16_t server::port() const noexcept { return state_->port; }
 
 int server::run() {
-  if (const status why = state_->ready_to_run(); !why.ok()) {
-    std::fprintf(stderr, "coracle: %s\n", std::string(why.message()).c_str());
+  if (const status reason = state_->ready_to_run(); !reason.ok()) {
+    std::fprintf(stderr, "coracle: %s\n", std::string(reason.message()).c_str());
     return 1;
   }
   state_->will_run();
   runtime& rt = state_->owner;
-  rt.spawn_on(rt.at(0), state_->serve_until_told());
+  rt.spawn_on(rt.at(0), state_->serve_until_stopped());
   rt.run();
   return 0;
 }
 
 void server::start() {
-  state_->give_back_termination();
+  state_->restore_sigterm();
   state_->owner.start();
 }
 void server::stop() noexcept { state_->request_stop(); }

@@ -33,7 +33,7 @@
 namespace coracle {
 
 void server_context::send_initial_metadata() {
-  static_cast<server_internal::server_call*>(this)->send_head();
+  static_cast<server_internal::server_call*>(this)->send_headers();
 }
 google::protobuf::Arena& server_context::arena() {
   return static_cast<server_internal::server_call*>(this)->arena();
@@ -53,8 +53,8 @@ void server_context::retry_after(duration d) {
 }
 void server_context::do_not_retry() { trailing_.add_received(protocol::grpc::retry_pushback_header, "-1"); }
 
-bool server_context::lets_take(const void* request) {
-  return static_cast<server_internal::server_call*>(this)->lets_take(request);
+bool server_context::permits_take(const void* request) {
+  return static_cast<server_internal::server_call*>(this)->permits_take(request);
 }
 
 call_traffic server_context::traffic() const noexcept {
@@ -100,30 +100,30 @@ rpc::call* stream_of(server_call& c) noexcept { return &c; }
 bool finish(server_call& c, std::coroutine_handle<> frame, const rpc::codec& k, const void* reply) noexcept {
   return c.finish_with(frame, k, reply);
 }
-bool finish(server_call& c, std::coroutine_handle<> frame, const status& why) noexcept {
-  return c.finish_with(frame, why);
+bool finish(server_call& c, std::coroutine_handle<> frame, const status& reason) noexcept {
+  return c.finish_with(frame, reason);
 }
 bool finish(server_call& c, std::coroutine_handle<> frame, const std::exception_ptr& error) noexcept {
   return c.finish_with(frame, c.status_of_exception(error, "the handler"));
 }
 bool finish(server_call& c, std::coroutine_handle<> frame) noexcept { return c.finish_with_nothing(frame); }
-std::coroutine_handle<> go_on(server_call& c) noexcept { return c.around()->resumed_by_handler(); }
-bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; }
+std::coroutine_handle<> go_on(server_call& c) noexcept { return c.interceptor_chain()->resumed_by_handler(); }
+bool intercepted(const server_call& c) noexcept { return c.interceptor_chain() != nullptr; }
 
-server_call::server_call(transport::exchange x, const request_head& head, time_point deadline,
-                         std::unique_ptr<foreign_call> foreign, received_metadata received, call_set& set)
-    : row_(*head.row),
-      subtype_(*head.subtype),
-      accepted_(head.accepted),
+server_call::server_call(transport::exchange x, const request_info& request, time_point deadline,
+                         std::unique_ptr<fallback_call> fallback, received_metadata received, call_set& set)
+    : row_(*request.row),
+      subtype_(*request.subtype),
+      accepted_(request.accepted),
       set_(set),
       shared_(std::move(received)),
-      foreign_(std::move(foreign)) {
+      fallback_(std::move(fallback)) {
   max_receive_bytes_ = set.max_receive_bytes;
   format_.use(subtype_.form);
-  format_.limit_sent(set.max_send_bytes);
-  format_.unpack_as(head.received);
+  format_.set_max_send_bytes(set.max_send_bytes);
+  format_.set_receive_encoding(request.received);
   compression_ = set.compression;
-  method_ = foreign_ ? std::string_view(foreign_->path) : row_.what->path;
+  method_ = fallback_ ? std::string_view(fallback_->path) : row_.definition->path;
   peer_ = &x.peer_address();
   auth_ = x.auth();
   received_ = &shared_.get();
@@ -133,11 +133,12 @@ server_call::server_call(transport::exchange x, const request_head& head, time_p
   own_environment_.deadline = deadline;
   own_environment_.call = static_cast<const rpc::propagated_context*>(this);
   if (set.interceptors && !set.interceptors->empty())
-    interception_.reset(new interception(*this, *set.interceptors));
+    interceptor_chain_.reset(new server_interceptor_chain(*this, *set.interceptors));
   if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this);
   watch_ = watched_.get();
-  single_message_ = row_.what->kind == call_kind::unary || row_.what->kind == call_kind::server_streaming;
-  body_.reset(row_.what->make(set.messages));  // last: the body may be one that the store counts
+  single_message_ =
+      row_.definition->kind == call_kind::unary || row_.definition->kind == call_kind::server_streaming;
+  body_.reset(row_.definition->make(set.messages));  // last: the body may be one that the store counts
   // Nothing throws from here on.
   exchange_ = x;
   exchange_.set_handler(this);
@@ -163,36 +164,36 @@ void server_call::begin(bool end_stream) {
     if (end_stream)
       return end_early(
           status::unimplemented("the method requires one request message, and the call has none"));
-    if (interception_) {
+    if (interceptor_chain_) {
       handler_running_ = true;
-      interception_->begin();  // this object may be gone
+      interceptor_chain_->begin();  // this object may be gone
     }
     return;
   }
   if (end_stream) incoming_ended();
-  if (!wait_turn()) begin_stream();
+  if (!wait_until_uncongested()) begin_stream();
 }
 
 void server_call::begin_stream() noexcept {
-  if (interception_) {
+  if (interceptor_chain_) {
     handler_running_ = true;
-    interception_->request_ready();
-    return interception_->begin();  // this object may be gone
+    interceptor_chain_->request_ready();
+    return interceptor_chain_->begin();  // this object may be gone
   }
   run_handler();
 }
 
 // A peer that does not read its replies gets no more calls executed; the deadline still applies.
-bool server_call::wait_turn() noexcept {
+bool server_call::wait_until_uncongested() noexcept {
   if (!exchange_ || !exchange_.congested()) [[likely]]
     return false;
-  waiting_turn_ = true;
-  exchange_.wait_turn();
+  waiting_uncongested_ = true;
+  exchange_.wait_until_uncongested();
   return true;
 }
 
-void server_call::on_turn() {
-  if (!std::exchange(waiting_turn_, false)) return;
+void server_call::on_uncongested() {
+  if (!std::exchange(waiting_uncongested_, false)) return;
   if (!single_message_) begin_stream();
   else if (request_ == request_state::read) start_handler();
   else take_request(deframer_.kept(), true);
@@ -200,9 +201,9 @@ void server_call::on_turn() {
 
 // For calls of all kinds: nothing is missing any more. This object may be gone.
 void server_call::start_handler() noexcept {
-  if (wait_turn()) return;
-  if (interception_) [[unlikely]]
-    return interception_->request_ready();
+  if (wait_until_uncongested()) return;
+  if (interceptor_chain_) [[unlikely]]
+    return interceptor_chain_->request_ready();
   run_handler();
 }
 
@@ -249,10 +250,10 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
   if (whole) {
     if (request_ == request_state::incomplete) request_ = request_state::whole;
     if (keeps_request()) return false;
-    if (request_ended_ ? wait_turn() : exchange_.congested()) return false;
-    const decoded how = decode_request(message);
-    if (how == decoded::failed) return false;
-    if (how == decoded::deferred) {
+    if (request_ended_ ? wait_until_uncongested() : exchange_.congested()) return false;
+    const decoded result = decode_request(message);
+    if (result == decoded::failed) return false;
+    if (result == decoded::deferred) {
       if (!kept) deframer_.append(bytes);
       note_kept();
       return true;
@@ -277,21 +278,21 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
 
 rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_message& m) {
   const bool large = m.compressed || m.body.size() > small_message_bytes;
-  status why;
-  decoded how = decoded::failed;
-  if (large && set_.abandoned_bytes > set_.abandoned_bytes_max) [[unlikely]] {
-    why = status::resource_exhausted("orphaned calls hold too much memory");
+  status reason;
+  decoded result = decoded::failed;
+  if (large && set_.orphaned_bytes > set_.orphaned_bytes_max) [[unlikely]] {
+    reason = status::resource_exhausted("orphaned calls hold too much memory");
   } else {
     const message_slot request = body_->request(*this);
-    how = read_message(*request.k, request.into, m, why);
+    result = read_message(*request.k, request.into, m, reason);
   }
-  if (how == decoded::done) request_ = request_state::read;
-  if (how == decoded::failed) end_early(why);  // this object may be gone
-  return how;
+  if (result == decoded::done) request_ = request_state::read;
+  if (result == decoded::failed) end_early(reason);  // this object may be gone
+  return result;
 }
 
 void server_call::take_kept_request() noexcept {
-  if (!single_message_ || waiting_turn_ || request_ != request_state::whole) return;
+  if (!single_message_ || waiting_uncongested_ || request_ != request_state::whole) return;
   if (!base::if_memory_allows([&] { take_request(deframer_.kept(), true); })) end_early(rpc::out_of_memory());
 }
 
@@ -307,7 +308,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
 }
 
 void server_call::on_reset(const transport::abnormal_end& end) noexcept {
-  if (handler_running_) run_on();
+  if (handler_running_) become_orphan();
   forget_kept();
   exchange_.release();
   ++set_.failed;
@@ -316,19 +317,19 @@ void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   else end_early(status::cancelled("the client cancelled the call"));
 }
 
-void server_call::messages_broken(status why) noexcept { end_early(why); }
+void server_call::messages_broken(status reason) noexcept { end_early(reason); }
 
-void server_call::misused(const char* how) noexcept {
-  end_early(defect("the handler", how, "the handler misused its stream"));
+void server_call::on_misuse(const char* misuse) noexcept {
+  end_early(defect("the handler", misuse, "the handler misused its stream"));
 }
 
-void server_call::cancel(const status& why) noexcept { end_early(why); }
+void server_call::cancel(const status& reason) noexcept { end_early(reason); }
 
 // --- time
 
 void server_call::arm_timer() noexcept {
   if (timer::holder) coro::this_executor().disarm(*this);
-  const time_point due = std::min(own_environment_.deadline, look_at_);
+  const time_point due = std::min(own_environment_.deadline, check_at_);
   if (due != never) coro::this_executor().arm(*this, due);
 }
 
@@ -339,17 +340,17 @@ void server_call::on_time() noexcept {
   if (message_is_due() && deframer_.size() < seen_bytes_ + set_.stall_bytes)
     return end_early(
         status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
-  look_at_ = deframer_.empty() ? never : deadline_after(now, set_.stall_time);
+  check_at_ = deframer_.empty() ? never : deadline_after(now, set_.stall_time);
   note_progress();
   arm_timer();
 }
 
 void server_call::message_begun() noexcept {
-  if (look_at_ != never) [[likely]]
+  if (check_at_ != never) [[likely]]
     return;
-  look_at_ = deadline_after(coro::this_executor().now(), set_.stall_time);
+  check_at_ = deadline_after(coro::this_executor().now(), set_.stall_time);
   note_progress();
-  if (look_at_ < own_environment_.deadline) arm_timer();
+  if (check_at_ < own_environment_.deadline) arm_timer();
 }
 
 // The handler waits for the same message as at the last check, and the message can arrive.
@@ -368,20 +369,20 @@ void server_call::note_progress() noexcept {
 
 // --- the end
 
-void server_call::tell_end(const status& how) noexcept {
+void server_call::report_end(const status& outcome) noexcept {
   if (!watched_) return;
   watch_ = nullptr;
-  watched_->ended(how);
+  watched_->ended(outcome);
   watched_.reset();
 }
 
-void server_call::run_on() noexcept {
-  if (remnant_) return;
-  std::unique_ptr<remnant> left;
+void server_call::become_orphan() noexcept {
+  if (orphan_) return;
+  std::unique_ptr<orphan_state> orphan;
   const bool kept = base::if_memory_allows([&] {
-    left = std::make_unique<remnant>();
-    left->peer = *peer_;
-    if (exchange_) left->of_connection = exchange_.share_abandoned();
+    orphan = std::make_unique<orphan_state>();
+    orphan->peer = *peer_;
+    if (exchange_) orphan->of_connection = exchange_.share_orphaned_calls();
   });
   if (!kept) {  // the handler finds no peer address, and nothing counts the call
     static const net::address unknown;
@@ -389,36 +390,35 @@ void server_call::run_on() noexcept {
     auth_ = nullptr;
     return;
   }
-  remnant_ = std::move(left);
-  peer_ = &remnant_->peer;
-  if (auth_) remnant_->auth = auth_->shared_from_this();
-  ++set_.abandoned;
-  if (remnant_->of_connection) ++*remnant_->of_connection;
+  orphan_ = std::move(orphan);
+  peer_ = &orphan_->peer;
+  if (auth_) orphan_->auth = auth_->shared_from_this();
+  ++set_.orphaned;
+  if (orphan_->of_connection) ++*orphan_->of_connection;
 }
 
-void server_call::end_early(const status& why) noexcept {
-  if (handler_running_) run_on();
-  send_status(why);
-  tell_end(why);
+void server_call::end_early(const status& reason) noexcept {
+  if (handler_running_) become_orphan();
+  send_status(reason);
+  report_end(reason);
   if (timer::holder) coro::this_executor().disarm(*this);
-  if (!handler_running_) return leave();
-  if (remnant_)
-    set_.set_abandoned_bytes(set_.abandoned_bytes - std::exchange(remnant_->bytes, held_bytes_) +
-                             held_bytes_);
+  if (!handler_running_) return end_call();
+  if (orphan_)
+    set_.set_orphaned_bytes(set_.orphaned_bytes - std::exchange(orphan_->bytes, held_bytes_) + held_bytes_);
   // Awaiting coroutines are resumed through the loop's queue: the handler does not end inside these calls.
-  incoming_failed(why, false);
-  outgoing_failed(why);
-  if (interception_) interception_->call_over(why);
+  incoming_failed(reason, false);
+  outgoing_failed(reason);
+  if (interceptor_chain_) interceptor_chain_->on_call_ended(reason);
   stop_.request_stop();
 }
 
 void server_call::handler_done(std::coroutine_handle<> frame) noexcept {
   if (frame) frame.destroy();
   handler_running_ = false;
-  leave();
+  end_call();
 }
 
-bool server_call::lets_take(const void* request) {
+bool server_call::permits_take(const void* request) {
   if (!single_message_ || request_ != request_state::read || body_->request(*this).into != request)
     return false;
   request_taken_ = true;
@@ -442,19 +442,19 @@ void server_call::give_back_replies() noexcept {
   }
 }
 
-void server_call::leave() noexcept {
+void server_call::end_call() noexcept {
   call_set& set = set_;
   if (watched_)
-    tell_end(status::cancelled(
+    report_end(status::cancelled(
         "the client cancelled the call or disconnected"));  // a status with a text allocates
-  const std::unique_ptr<remnant> was = std::move(remnant_);
-  if (was) --set.abandoned;
+  const std::unique_ptr<orphan_state> was = std::move(orphan_);
+  if (was) --set.orphaned;
   if (was && was->of_connection) --*was->of_connection;
   give_back_messages();
   set.give_back(std::move(shared_));
   if (arena_) set.give_back(std::move(arena_));
   delete this;
-  if (was) set.set_abandoned_bytes(set.abandoned_bytes - was->bytes);
+  if (was) set.set_orphaned_bytes(set.orphaned_bytes - was->bytes);
   if (set.of_server) set.of_server->fetch_sub(1, std::memory_order_relaxed);
   if (--set.count == 0 && set.emptied) set.emptied(set);
 }
@@ -486,17 +486,17 @@ void add_metadata(transport::header_block& to, const coracle::metadata& from) {
 
 }  // namespace
 
-void server_call::send_head() {
-  if (head_sent_ || !exchange_) return;
-  if (compression_.what() != encoding::identity && accepted_.has(compression_.what()))
-    format_.pack_as(compression_);
-  const encoding sent = format_.packed_as();
-  const encoding received = format_.unpacked_as();
+void server_call::send_headers() {
+  if (headers_sent_ || !exchange_) return;
+  if (compression_.algorithm() != encoding::identity && accepted_.has(compression_.algorithm()))
+    format_.set_send_encoding(compression_);
+  const encoding sent = format_.send_encoding();
+  const encoding received = format_.receive_encoding();
   if (initial_.empty() && sent == encoding::identity && received == encoding::identity) {
-    exchange_.send_block(subtype_.reply_head.bytes(), false);
+    exchange_.send_block(subtype_.reply_headers.bytes(), false);
   } else {
-    transport::header_block& block = rpc::message_workspace::here().empty_head();
-    block.append(subtype_.reply_head.bytes());
+    transport::header_block& block = rpc::message_workspace::here().empty_header_block();
+    block.append(subtype_.reply_headers.bytes());
     if (sent != encoding::identity) block.add(protocol::grpc::encoding_header, name_of(sent));
     // For clients that compress: the encodings that their next calls may use.
     if (received != encoding::identity)
@@ -505,55 +505,57 @@ void server_call::send_head() {
     add_metadata(block, initial_);
     exchange_.send_block(block.bytes(), false);
   }
-  head_sent_ = true;
-  if (watched_) watched_->head_sent();
+  headers_sent_ = true;
+  if (watched_) watched_->headers_sent();
 }
 
 bool server_call::prepare_write() {
-  send_head();
+  send_headers();
   return true;
 }
 
-void server_call::send_reply(const rpc::codec& k, const void* reply, const status& how) noexcept {
+void server_call::send_reply(const rpc::codec& k, const void* reply, const status& outcome) noexcept {
   if (!exchange_) return;
   sent_ = reply;
   bool sent = false;
   try {
     std::optional<std::size_t> bytes;
-    if (send_plain_reply(k, reply, how, bytes)) return;
-    send_head();
+    if (send_plain_reply(k, reply, outcome, bytes)) return;
+    send_headers();
     sent = send_message(k, reply, true, false, bytes);
   } catch (const std::bad_alloc&) {
     return send_status(rpc::out_of_memory());
   }
-  if (sent) send_status(how);
+  if (sent) send_status(outcome);
 }
 
 // The fast path of most replies: a single message, sent at once with its headers and trailers.
-bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const status& how,
+bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const status& outcome,
                                    std::optional<std::size_t>& bytes) {
-  const bool packs = compression_.what() != encoding::identity || format_.unpacked_as() != encoding::identity;
-  if (head_sent_ || watched_ || packs || !how.ok() || !initial_.empty() || !trailing_.empty()) return false;
+  const bool compresses =
+      compression_.algorithm() != encoding::identity || format_.receive_encoding() != encoding::identity;
+  if (headers_sent_ || watched_ || compresses || !outcome.ok() || !initial_.empty() || !trailing_.empty())
+    return false;
   if (!format_.writes_as_is(k)) return false;
   const std::size_t size = bytes.emplace(k.size_bytes(reply));
-  if (size > format_.most_sent_bytes()) return false;
-  const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes,
-                                 ok_trailers().bytes()};
+  if (size > format_.max_send_bytes()) return false;
+  const transport::unary_response r{subtype_.reply_headers.bytes(), size + envelope_prefix_bytes,
+                                    ok_trailers().bytes()};
   std::uint8_t* const room = exchange_.reserve_reply(r);
   if (!room) return false;
   protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
   k.write(reply, room + envelope_prefix_bytes);
   count_sent({size, size});
   ++set_.succeeded;
-  head_sent_ = true;
+  headers_sent_ = true;
   exchange_.commit_reply(r, held_bytes_ != 0);
   return true;
 }
 
 bool server_call::finish_with(std::coroutine_handle<> frame, const rpc::codec& k,
                               const void* reply) noexcept {
-  if (interception_) [[unlikely]] {
-    interception_->handler_ended(&k, reply, {});
+  if (interceptor_chain_) [[unlikely]] {
+    interceptor_chain_->handler_ended(&k, reply, {});
     return false;
   }
   send_reply(k, reply, {});
@@ -561,12 +563,12 @@ bool server_call::finish_with(std::coroutine_handle<> frame, const rpc::codec& k
   return true;
 }
 
-bool server_call::finish_with(std::coroutine_handle<> frame, const status& why) noexcept {
-  if (interception_) [[unlikely]] {
-    interception_->handler_ended(nullptr, nullptr, why);
+bool server_call::finish_with(std::coroutine_handle<> frame, const status& reason) noexcept {
+  if (interceptor_chain_) [[unlikely]] {
+    interceptor_chain_->handler_ended(nullptr, nullptr, reason);
     return false;
   }
-  send_status(why);
+  send_status(reason);
   handler_done(frame);
   return true;
 }
@@ -586,50 +588,50 @@ bool server_call::finish_with_nothing(std::coroutine_handle<> frame) noexcept {
 
 call_traffic server_call::exchanged() const noexcept {
   call_traffic t = traffic_;
-  if (!interception_ || !interception_->holds_reply()) return t;
+  if (!interceptor_chain_ || !interceptor_chain_->holds_reply()) return t;
   ++t.messages_sent;
-  t.bytes_sent += interception_->reply_bytes();
+  t.bytes_sent += interceptor_chain_->reply_bytes();
   return t;
 }
 
-void server_call::chain_ended(const status& how, const rpc::codec* k, const void* reply) noexcept {
-  if (how.ok() && k) send_reply(*k, reply, how);
+void server_call::chain_ended(const status& outcome, const rpc::codec* k, const void* reply) noexcept {
+  if (outcome.ok() && k) send_reply(*k, reply, outcome);
   // A client may have caused the error that the interceptor replaced with OK, so this ends only the call.
-  else if (how.ok() && one_reply() && exchange_)
+  else if (outcome.ok() && one_reply() && exchange_)
     send_status(defect(
         "an interceptor",
         "returned OK without a reply of the handler: return the status of next(), or one that is not OK",
         "the call has no reply"));
-  else send_status(how);
+  else send_status(outcome);
   handler_done({});
 }
 
-void server_call::send_status(const status& why) noexcept {
+void server_call::send_status(const status& reason) noexcept {
   if (!exchange_) return;
-  ++(why.ok() ? set_.succeeded : set_.failed);
-  if (!base::if_memory_allows([&] { send_trailers(why); }))
+  ++(reason.ok() ? set_.succeeded : set_.failed);
+  if (!base::if_memory_allows([&] { send_trailers(reason); }))
     exchange_.reset(transport::error_code::enhance_your_calm);
   forget_kept();
   exchange_.release();
-  tell_end(why);
+  report_end(reason);
 }
 
-void server_call::send_trailers(const status& why) {
-  if (why.ok() && trailing_.empty() && head_sent_) {
+void server_call::send_trailers(const status& reason) {
+  if (reason.ok() && trailing_.empty() && headers_sent_) {
     exchange_.send_block(ok_trailers().bytes(), true);
     return;
   }
   transport::header_block block;
-  const bool alone = !head_sent_;  // Trailers-Only: one block is both headers and trailers
+  const bool alone = !headers_sent_;  // Trailers-Only: one block is both headers and trailers
   if (alone) {
-    block.append(subtype_.reply_head.bytes());
+    block.append(subtype_.reply_headers.bytes());
     add_metadata(block, initial_);
   }
-  protocol::grpc::add_status(block, why);
+  protocol::grpc::add_status(block, reason);
   add_metadata(block, trailing_);
   exchange_.send_block(block.bytes(), true);
-  head_sent_ = true;
-  if (alone && watched_) watched_->head_sent();
+  headers_sent_ = true;
+  if (alone && watched_) watched_->headers_sent();
 }
 
 // --- handlers that throw or break their contract
@@ -653,28 +655,28 @@ std::string type_name() {
 
 // If there is no memory for the line, the call still ends with its status.
 template <class Make>
-void server_call::log_defect(std::string_view whose, Make make) noexcept {
+void server_call::log_defect(std::string_view subject, Make make) noexcept {
   const loop& here = *loop::current();
   try {
-    std::string line(whose);
+    std::string line(subject);
     line.append(" of ").append(base::printable(method_)).append(" ");
     make(line);
-    set_.defect_line(foreign_ ? nullptr : method_.data())
+    set_.defect_line(fallback_ ? nullptr : method_.data())
         .write(here.log(), log_level::error, here.now(), std::move(line));
   } catch (const std::bad_alloc&) {
     here.log().write(log_level::error, "a handler failed (out of memory for the details)");
   }
 }
 
-status server_call::defect(std::string_view whose, std::string_view text,
+status server_call::defect(std::string_view subject, std::string_view text,
                            std::string_view for_client) noexcept {
-  log_defect(whose, [&](std::string& line) { line.append(text); });
+  log_defect(subject, [&](std::string& line) { line.append(text); });
   return status::internal(for_client);
 }
 
-status server_call::status_of_exception(const std::exception_ptr& error, std::string_view whose) noexcept {
+status server_call::status_of_exception(const std::exception_ptr& error, std::string_view subject) noexcept {
   const auto log = [&](std::string_view text) {
-    log_defect(whose, [&](std::string& line) {
+    log_defect(subject, [&](std::string& line) {
       line.append("threw ").append(type_name());
       if (!text.empty()) line.append(": ").append(base::printable(text, what_bytes_max));
       line.append(" (peer ").append(peer().to_string()).append(")");

@@ -13,8 +13,8 @@
 #include "coracle/server/service.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
-#include "server/interception.hpp"
 #include "server/router.hpp"
+#include "server/server_interceptor_chain.hpp"
 
 #include <atomic>
 #include <coroutine>
@@ -43,8 +43,10 @@ class server_watch final : public rpc::message_watch, public coro::pooled {
     call_.began = coro::this_executor().now();
     observer_.call_started(call_);
   }
-  void head_sent() noexcept { observer_.head_sent(call_); }
-  void ended(const status& how) noexcept { observer_.call_ended(call_, how, coro::this_executor().now()); }
+  void headers_sent() noexcept { observer_.headers_sent(call_); }
+  void ended(const status& outcome) noexcept {
+    observer_.call_ended(call_, outcome, coro::this_executor().now());
+  }
 
   // rpc::message_watch
   void message_sent(message_size m) noexcept override { observer_.message_sent(call_, m); }
@@ -120,11 +122,11 @@ class call_set {
   // calls.
   std::atomic<std::size_t>* of_server = nullptr;
   // How many of these calls are orphaned: ended for their clients, while their handlers still run.
-  std::size_t abandoned = 0;
+  std::size_t orphaned = 0;
   // The memory of the messages of orphaned calls, which no connection accounts for any more. Above the
   // maximum, the loop decodes no large request.
-  std::size_t abandoned_bytes = 0;
-  std::size_t abandoned_bytes_max = std::numeric_limits<std::size_t>::max();
+  std::size_t orphaned_bytes = 0;
+  std::size_t orphaned_bytes_max = std::numeric_limits<std::size_t>::max();
   // How many of all calls so far ended with OK, and with another status.
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
@@ -144,11 +146,11 @@ class call_set {
   coro::stop_source draining;
   // Called when `count` has dropped to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
-  // Called when abandoned_bytes has changed, with the value before; may be null.
-  void (*abandoned_changed)(call_set&, std::size_t before) noexcept = nullptr;
-  void set_abandoned_bytes(std::size_t now) noexcept {
-    const std::size_t before = std::exchange(abandoned_bytes, now);
-    if (abandoned_changed && now != before) abandoned_changed(*this, before);
+  // Called when orphaned_bytes has changed, with the value before; may be null.
+  void (*on_orphaned_bytes_changed)(call_set&, std::size_t before) noexcept = nullptr;
+  void set_orphaned_bytes(std::size_t now) noexcept {
+    const std::size_t before = std::exchange(orphaned_bytes, now);
+    if (on_orphaned_bytes_changed && now != before) on_orphaned_bytes_changed(*this, before);
   }
   // Rate-limits log lines about the handler of the method whose path is stored at `path`, or about
   // unregistered methods (null). Each method has a limit of its own of one line in ten seconds, so that one
@@ -178,48 +180,50 @@ class server_call final : public rpc::call,
                           public coro::pooled,
                           private coro::timer {
  public:
-  // `foreign` is null for a registered method.
-  [[gnu::hot, gnu::flatten]] server_call(transport::exchange x, const request_head& head, time_point deadline,
-                                         std::unique_ptr<foreign_call> foreign, received_metadata received,
-                                         call_set& set);
+  // `fallback` is null for a registered method.
+  [[gnu::hot, gnu::flatten]] server_call(transport::exchange x, const request_info& request,
+                                         time_point deadline, std::unique_ptr<fallback_call> fallback,
+                                         received_metadata received, call_set& set);
 
   // The request headers are complete. The handler starts now (streams) or with its request; the interceptors
   // start at once.
   void begin(bool end_stream);
   // Cancels the call; the drain's grace has passed.
-  [[gnu::cold, gnu::noinline]] void cancel(const status& why) noexcept;
+  [[gnu::cold, gnu::noinline]] void cancel(const status& reason) noexcept;
 
   // See finish() in method.hpp.
   [[gnu::hot, gnu::flatten]] bool finish_with(std::coroutine_handle<> frame, const rpc::codec& k,
                                               const void* reply) noexcept;
-  bool finish_with(std::coroutine_handle<> frame, const status& why) noexcept;
+  bool finish_with(std::coroutine_handle<> frame, const status& reason) noexcept;
   [[gnu::cold, gnu::noinline]] bool finish_with_nothing(std::coroutine_handle<> frame) noexcept;
-  // The status for the client after an exception of the handler or an interceptor (`whose`). Logs the
+  // The status for the client after an exception of the handler or an interceptor (`subject`). Logs the
   // exception, unless it says that the call or the wait was stopped, or is a status_error, whose status the
   // client gets unchanged.
   [[gnu::cold, gnu::noinline]] [[nodiscard]] status status_of_exception(const std::exception_ptr& error,
-                                                                        std::string_view whose) noexcept;
+                                                                        std::string_view subject) noexcept;
   // Logs a defect of the handler or an interceptor: "the handler of /p.S/M <text>". Returns INTERNAL, for the
   // client.
-  [[gnu::cold, gnu::noinline]] [[nodiscard]] status defect(std::string_view whose, std::string_view text,
+  [[gnu::cold, gnu::noinline]] [[nodiscard]] status defect(std::string_view subject, std::string_view text,
                                                            std::string_view for_client) noexcept;
-  [[gnu::noinline]] void send_head();
+  [[gnu::noinline]] void send_headers();
   [[gnu::noinline]] [[nodiscard]] google::protobuf::Arena& arena();
   [[nodiscard]] bool request_in_arena() const noexcept { return row_.request_in_arena; }
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
-  [[nodiscard]] interception* around() const noexcept { return interception_.get(); }
+  [[nodiscard]] server_interceptor_chain* interceptor_chain() const noexcept {
+    return interceptor_chain_.get();
+  }
   [[nodiscard]] call_traffic exchanged() const noexcept;
-  [[gnu::noinline]] [[nodiscard]] bool lets_take(const void* request);
+  [[gnu::noinline]] [[nodiscard]] bool permits_take(const void* request);
 
-  // --- called by the interception
+  // --- called by the interceptor chain
   void begin_body() noexcept { body_->begin(*row_.target, *this); }
   void run_handler_in(const coro::environment& e) noexcept { environment_ = &e; }
   [[nodiscard]] bool one_request() const noexcept { return single_message_; }
   [[nodiscard]] bool one_reply() const noexcept {
-    return row_.what->kind == call_kind::unary || row_.what->kind == call_kind::client_streaming;
+    return row_.definition->kind == call_kind::unary || row_.definition->kind == call_kind::client_streaming;
   }
-  [[nodiscard]] const rpc::message_type& reply_type() const noexcept { return *row_.what->reply; }
-  // Messages pass `p` from now on, except the one reply, which the interception holds.
+  [[nodiscard]] const rpc::message_type& reply_type() const noexcept { return *row_.definition->reply; }
+  // Messages pass `p` from now on, except the one reply, which the interceptor chain holds.
   void pass_messages_by(rpc::message_path& p) noexcept {
     receives_ = &p;
     if (!one_reply()) sends_ = &p;
@@ -228,14 +232,14 @@ class server_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void take_kept_request() noexcept;
   [[nodiscard]] const coro::environment& own_environment() const noexcept { return own_environment_; }
   // Finishes the call with the chain's status; `k` is null if no handler gave a reply. Destroys this object.
-  void chain_ended(const status& how, const rpc::codec* k, const void* reply) noexcept;
+  void chain_ended(const status& outcome, const rpc::codec* k, const void* reply) noexcept;
 
   // transport::exchange_handler
   [[gnu::noinline]] void on_headers(transport::header_source& fields, transport::block_kind kind,
                                     bool end_stream) override;
   [[gnu::hot, gnu::flatten]] void on_data(bytes_view bytes, bool end_stream) override;
-  void on_writable() noexcept override { room_again(); }
-  void on_turn() override;
+  void on_writable() noexcept override { resume_writer(); }
+  void on_uncongested() override;
   [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
@@ -244,8 +248,8 @@ class server_call final : public rpc::call,
   bool prepare_write() override;
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
   void no_more_writes() noexcept override {}  // the server's side ends with the status
-  [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
-  [[gnu::cold, gnu::noinline]] void misused(const char* how) noexcept override;
+  [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
+  [[gnu::cold, gnu::noinline]] void on_misuse(const char* misuse) noexcept override;
   void message_begun() noexcept override;
 
   // One timer enforces the deadline and checks a partly received message once per stall_time.
@@ -255,7 +259,7 @@ class server_call final : public rpc::call,
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream);
   [[nodiscard]] bool keeps_request() const noexcept {
-    return interception_ && !interception_->wants_request();
+    return interceptor_chain_ && !interceptor_chain_->wants_request();
   }
   // True if the message is deferred.
   bool take_request(bytes_view bytes, bool kept);
@@ -265,36 +269,36 @@ class server_call final : public rpc::call,
   void start_handler() noexcept;
   [[gnu::noinline]] void begin_stream() noexcept;
   void run_handler() noexcept;
-  bool wait_turn() noexcept;
+  bool wait_until_uncongested() noexcept;
   // Orphans the call: the handler may outlive the connection from now on.
-  [[gnu::cold, gnu::noinline]] void run_on() noexcept;
+  [[gnu::cold, gnu::noinline]] void become_orphan() noexcept;
   // Logs the text that `make` appends to "the handler of /p.S/M ".
   template <class Make>
-  void log_defect(std::string_view whose, Make make) noexcept;
+  void log_defect(std::string_view subject, Make make) noexcept;
   // Sends the status to the client, and stops the handler, which may still run.
-  [[gnu::cold, gnu::noinline]] void end_early(const status& why) noexcept;
-  void send_reply(const rpc::codec& k, const void* reply, const status& how) noexcept;
+  [[gnu::cold, gnu::noinline]] void end_early(const status& reason) noexcept;
+  void send_reply(const rpc::codec& k, const void* reply, const status& outcome) noexcept;
   // Sets `bytes` to the size of the reply if it computes it.
-  [[nodiscard]] bool send_plain_reply(const rpc::codec& k, const void* reply, const status& how,
+  [[nodiscard]] bool send_plain_reply(const rpc::codec& k, const void* reply, const status& outcome,
                                       std::optional<std::size_t>& bytes);
   // If there is no memory for the status, resets the stream, which the client maps to RESOURCE_EXHAUSTED.
-  [[gnu::noinline]] void send_status(const status& why) noexcept;
-  [[gnu::noinline]] void send_trailers(const status& why);
-  // `frame`: the handler's frame, to be destroyed; null if the interception owns it, or if there is none.
+  [[gnu::noinline]] void send_status(const status& reason) noexcept;
+  [[gnu::noinline]] void send_trailers(const status& reason);
+  // `frame`: the handler's frame, to be destroyed; null if the interceptor chain owns it, or if there is none.
   void handler_done(std::coroutine_handle<> frame) noexcept;
   // Gives the request and the replies that the handler made back to the loop's store.
   void give_back_messages() noexcept;
   [[gnu::noinline]] void give_back_replies() noexcept;
-  void leave() noexcept;
+  void end_call() noexcept;
   // Notifies the observer, if there is one; once.
-  [[gnu::noinline]] void tell_end(const status& how) noexcept;
+  [[gnu::noinline]] void report_end(const status& outcome) noexcept;
 
   // What a call keeps when it has ended before its handler.
-  struct remnant {
+  struct orphan_state {
     net::address peer;
     std::shared_ptr<const auth_context> auth;
     std::shared_ptr<std::size_t> of_connection;  // shared with the connection; counts its orphaned calls
-    std::size_t bytes = 0;  // its part of the set's abandoned_bytes
+    std::size_t bytes = 0;  // its part of the set's orphaned_bytes
   };
 
   const served_method& row_;
@@ -302,21 +306,21 @@ class server_call final : public rpc::call,
   encoding_set accepted_;
   call_set& set_;
   received_metadata shared_;  // stores the context's metadata()
-  std::unique_ptr<foreign_call> foreign_;
+  std::unique_ptr<fallback_call> fallback_;
   std::unique_ptr<message_arena> arena_;
   std::unique_ptr<handler_body> body_;
-  std::unique_ptr<interception> interception_;  // null: no interceptors
+  std::unique_ptr<server_interceptor_chain> interceptor_chain_;  // null: no interceptors
   std::unique_ptr<server_watch> watched_;
-  std::unique_ptr<remnant> remnant_;  // null until run_on()
+  std::unique_ptr<orphan_state> orphan_;  // null until become_orphan()
   const void* sent_ = nullptr;  // the one reply, once it was sent
-  time_point look_at_ = never;
+  time_point check_at_ = never;
   // What had arrived at the last check, if a message was due.
   std::uint64_t seen_messages_ = 0;
   std::size_t seen_bytes_ = 0;
   bool handler_running_ = false;
-  bool head_sent_ = false;
+  bool headers_sent_ = false;
   bool request_taken_ = false;
-  bool waiting_turn_ = false;
+  bool waiting_uncongested_ = false;
   request_state request_ = request_state::incomplete;  // of the one request message
   bool request_ended_ = false;  // the client has half-closed the stream
 };

@@ -24,83 +24,83 @@ namespace coracle::server_internal {
 server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
       options(o),
-      rules(connection_rules(o)),
+      rules(connection_options_of(o)),
       memory(quota_for(on, o)),
       loads_(on.size()),
-      asked_for_room_(on.size()) {
+      memory_requested_(on.size()) {
   for (const message_codec* c : options.codecs()) routes.subtypes.add(*c);
   routes.encodings = options.accepted_encodings();
   if (options.observer()) routes.keep_unknown_paths();
 }
 
-void server_state::settle() {
+void server_state::make_shards() {
   join_quota();
   for (std::size_t i = 0; i < owner.size(); ++i) {
     auto made = std::make_unique<shard>(shared_from_this(), owner.at(i));
     shards_.push_back(made.get());
-    doors_.push_back(runtime_internal::resident::settle(owner.at(i), std::move(made)));
+    shard_handles_.push_back(runtime_internal::loop_service::start(owner.at(i), std::move(made)));
   }
 }
 
 void server_state::request_stop() noexcept {
   with_shard(0, [this](shard* s) {
-    if (!s || told_to_stop_.is_set()) return;
-    told_to_stop_.set();
-    if (!serving_) owner.spawn_on(owner.at(0), drain_as_told());
+    if (!s || stop_requested_event_.is_set()) return;
+    stop_requested_event_.set();
+    if (!serving_) owner.spawn_on(owner.at(0), drain_with_configured_grace());
   });
 }
 
-void server_state::hold_termination() {
+void server_state::defer_sigterm() {
   if (!owner.at(0).io().takes_descriptors()) return;  // a simulation's signals begin with its loops
   {
-    const std::lock_guard held(holding_);
-    held_termination_ = std::make_unique<runtime_internal::kernel::held_termination>();
+    const std::lock_guard held(deferred_sigterm_mutex_);
+    deferred_sigterm_ = std::make_unique<runtime_internal::kernel::deferred_sigterm>();
   }
   with_shard(0, [this](shard*) {
-    if (!runs_) give_back_termination();
+    if (!runs_) restore_sigterm();
   });
 }
 
-bool server_state::take_termination() noexcept {
-  const std::lock_guard held(holding_);
-  const bool came = held_termination_ && held_termination_->take();
-  held_termination_.reset();
+bool server_state::take_deferred_sigterm() noexcept {
+  const std::lock_guard held(deferred_sigterm_mutex_);
+  const bool came = deferred_sigterm_ && deferred_sigterm_->take();
+  deferred_sigterm_.reset();
   return came;
 }
 
-void server_state::give_back_termination() noexcept {
-  const std::lock_guard held(holding_);
-  held_termination_.reset();
+void server_state::restore_sigterm() noexcept {
+  const std::lock_guard held(deferred_sigterm_mutex_);
+  deferred_sigterm_.reset();
 }
 
-void server_state::hurry() noexcept {
+void server_state::cancel_all() noexcept {
   for (std::size_t i = 0; i < size(); ++i)
     with_shard(i, [](shard* s) {
-      if (s) s->hurry();
+      if (s) s->cancel_all();
     });
 }
 
 void server_state::close() noexcept {
-  give_back_termination();
-  for (const auto& door : doors_) door->ask_to_leave();
-  for (const auto& door : doors_)
-    if (!door->gone.is_set()) owner.core().wait(door->gone);
+  restore_sigterm();
+  for (const auto& shard_handle : shard_handles_) shard_handle->request_shutdown();
+  for (const auto& shard_handle : shard_handles_)
+    if (!shard_handle->ended.is_set()) owner.core().wait(shard_handle->ended);
 }
 
 namespace {
 
 // Shared by the drains of the shards. The last one posts it to the loop that waits, which allocates no
 // memory.
-struct all_drained : coro::work {
-  all_drained(std::size_t n, coro::executor& on) noexcept : left(n), home(on) {
-    run = [](coro::work& w) noexcept {
+struct all_drained : coro::runnable {
+  all_drained(std::size_t n, coro::executor& on) noexcept : left(n), owner_loop(on) {
+    run = [](coro::runnable& w) noexcept {
       auto& self = static_cast<all_drained&>(w);
       const std::shared_ptr<all_drained> alive = std::move(self.posted);
       self.done.set();
     };
   }
   std::atomic<std::size_t> left;
-  coro::executor& home;
+  coro::executor& owner_loop;
   event<> done{};
   std::shared_ptr<all_drained> posted;
 };
@@ -108,7 +108,7 @@ struct all_drained : coro::work {
 void one_is_drained(const std::shared_ptr<all_drained>& all) noexcept {
   if (all->left.fetch_sub(1) != 1) return;
   all->posted = all;
-  all->home.post(*all);
+  all->owner_loop.post(*all);
 }
 
 task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
@@ -118,7 +118,7 @@ task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
   } catch (const coro::cancelled&) {
     // The runtime stops: the shard leaves by itself.
   } catch (const std::bad_alloc&) {
-    if (shard* s = of->shard_of(where)) s->hurry();
+    if (shard* s = of->shard_of(where)) s->cancel_all();
   }
   one_is_drained(all);
 }
@@ -135,7 +135,7 @@ task<> server_state::drain(duration grace) {
       const bool begun = base::if_memory_allows(
           [&] { owner.spawn_on(where, drain_one(shared_from_this(), where, grace, all)); });
       if (begun) return;
-      if (s) s->hurry();
+      if (s) s->cancel_all();
       one_is_drained(all);
     });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();
@@ -147,26 +147,26 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
   while (true) {
     const result<process_signal> s = co_await signals.next();
     if (!s) co_return;
-    if (told_to_stop_.is_set()) hurry();
-    else told_to_stop_.set();
+    if (stop_requested_event_.is_set()) cancel_all();
+    else stop_requested_event_.set();
   }
 }
 
-task<> server_state::drain_as_told() {
+task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
   co_await drain(options.drain_grace());
 }
 
 task<> server_state::serve() {
   serving_ = true;
-  co_await told_to_stop_;
+  co_await stop_requested_event_;
   co_await drain(options.drain_grace());
 }
 
-task<> server_state::serve_until_told() {
+task<> server_state::serve_until_stopped() {
   const std::shared_ptr<server_state> alive = shared_from_this();
   result<net::signal_watch> signals = net::signal_watch::open();
-  if (take_termination()) told_to_stop_.set();  // from now on, the watch receives the signals
+  if (take_deferred_sigterm()) stop_requested_event_.set();  // from now on, the watch receives the signals
   if (!signals)
     owner.log().write(log_level::warning, "signals cannot drain the server: " + signals.status().to_string());
   const coro::environment& here = co_await coro::this_environment();
@@ -197,7 +197,7 @@ memory_quota quota_for(runtime& on, const server_options& options) {
       real ? runtime_internal::read_memory_limit() : runtime_internal::memory_limit();
   const bool tight = system.bytes / 2 < default_quota_bytes_max;
   const std::uint64_t bytes = tight ? system.bytes / 2 : default_quota_bytes_max;
-  if (on.log().wants(log_level::info)) {
+  if (on.log().is_enabled(log_level::info)) {
     on.log().write(log_level::info,
                    "the server's memory quota is " + std::to_string(bytes) + " bytes: " +
                        (tight ? "half of " + system.source + ", which is " + std::to_string(system.bytes)
@@ -208,39 +208,39 @@ memory_quota quota_for(runtime& on, const server_options& options) {
 }
 
 void server_state::join_quota() {
-  const std::lock_guard held(memory.counted_->servers_change);
-  std::erase_if(memory.counted_->servers, [](const auto& s) { return s.expired(); });
-  memory.counted_->servers.push_back(weak_from_this());
+  const std::lock_guard held(memory.usage_->servers_change);
+  std::erase_if(memory.usage_->servers, [](const auto& s) { return s.expired(); });
+  memory.usage_->servers.push_back(weak_from_this());
 }
 
-void server_state::tell_elsewhere(loop& but, memory_state what) noexcept {
+void server_state::notify_other_loops(loop& but, memory_state change) noexcept {
   std::vector<std::shared_ptr<server_state>> all;
   const bool found = base::if_memory_allows([&] {
-    const std::lock_guard held(memory.counted_->servers_change);
-    for (const auto& s : memory.counted_->servers) all.push_back(s.lock());
+    const std::lock_guard held(memory.usage_->servers_change);
+    for (const auto& s : memory.usage_->servers) all.push_back(s.lock());
   });
   if (!found) return;  // this loop does its own part, and notifies the others again
   for (const auto& s : all)
-    if (s) s->tell_shards(s.get() == this ? &but : nullptr, what);
+    if (s) s->notify_shards(s.get() == this ? &but : nullptr, change);
 }
 
-void server_state::tell_shards(const loop* but, memory_state what) noexcept {
+void server_state::notify_shards(const loop* but, memory_state change) noexcept {
   for (std::size_t i = 0; i < size(); ++i) {
     if (but && i == but->index()) continue;
-    if (what == memory_state::pressed) {
+    if (change == memory_state::high) {
       base::if_memory_allows([&] {
         with_shard(i, [](shard* s) {
           if (s) s->watch_pressure();
         });
       });
-    } else if (!asked_for_room_[i].exchange(true)) {
+    } else if (!memory_requested_[i].exchange(true)) {
       const bool asked = base::if_memory_allows([&] {
         with_shard(i, [this, i](shard* s) {
-          asked_for_room_[i] = false;
-          if (s) s->make_room(false);
+          memory_requested_[i] = false;
+          if (s) s->free_memory(false);
         });
       });
-      if (!asked) asked_for_room_[i] = false;
+      if (!asked) memory_requested_[i] = false;
     }
   }
 }
@@ -289,9 +289,9 @@ std::unique_ptr<net::duplex> open(loop& on, runtime_internal::handle connection,
 
 status server_state::listen(std::string_view text, const server_credentials& credentials) {
   const std::lock_guard lock(setting_up);
-  const status why = try_to_listen(text, credentials);
-  if (!why.ok() && listen_failure.ok()) listen_failure = why;
-  return why;
+  const status reason = try_to_listen(text, credentials);
+  if (!reason.ok() && listen_failure.ok()) listen_failure = reason;
+  return reason;
 }
 
 status server_state::ready_to_run() {
@@ -301,14 +301,14 @@ status server_state::ready_to_run() {
 }
 
 status server_state::try_to_listen(std::string_view text, const server_credentials& credentials) {
-  if (const status why = credentials.failure(); !why.ok()) return why;
+  if (const status reason = credentials.failure(); !reason.ok()) return reason;
   loop& on = owner.at(0);
   const bool inherited = text.starts_with(inherited_scheme);
   result<acceptors> opened = inherited ? adopt(on, text.substr(inherited_scheme.size())) : open_at(on, text);
   if (!opened) return opened.status();
   if (!std::exchange(listening, true)) {
     port = opened->front()->local_address().port();
-    hold_termination();
+    defer_sigterm();
   }
   for (auto& a : *opened) {
     // std::function and posted functions need copyable callables.
@@ -324,23 +324,23 @@ void server_state::accepted(runtime_internal::handle connection,
                             const std::shared_ptr<security::server_security>& security) noexcept {
   const std::size_t i = least_loaded();
   if (i == size()) {
-    char why[80];
-    std::snprintf(why, sizeof why, "server_limits::connections exceeded, limit %zu",
+    char reason[80];
+    std::snprintf(reason, sizeof reason, "server_limits::connections exceeded, limit %zu",
                   options.limits().connections);
-    return refuse(connection, why);
+    return refuse(connection, reason);
   }
   loop& to = owner.at(i);
   ++load_of(to);
   if (to.is_current()) return adopt_connection(shards_[i], to, connection, security.get());
   bool taken = false;
-  const bool told = base::if_memory_allows([&] {
+  const bool posted = base::if_memory_allows([&] {
     taken = with_shard(i, [this, &to, connection, security](shard* s) {
       adopt_connection(s, to, connection, security.get());
     });
   });
   if (taken) return;
   --load_of(to);
-  if (told) owner.at(0).io().close(connection);
+  if (posted) owner.at(0).io().close(connection);
   else refuse(connection, "the process is out of memory");
 }
 
@@ -357,11 +357,11 @@ void server_state::adopt_connection(shard* by, loop& on, runtime_internal::handl
   if (by) by->note_refused_connection();
 }
 
-void server_state::refuse(runtime_internal::handle connection, std::string_view why) noexcept {
+void server_state::refuse(runtime_internal::handle connection, std::string_view reason) noexcept {
   owner.at(0).io().close(connection);
   base::if_memory_allows([&] {
     refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
-                         "a connection was refused: " + std::string(why));
+                         "a connection was refused: " + std::string(reason));
   });
 }
 
@@ -387,7 +387,7 @@ namespace {
 // Shared with the loops; the last one resumes the loop that waits.
 struct gathering {
   std::atomic<std::size_t> left;
-  coro::executor& home;
+  coro::executor& owner_loop;
   std::vector<server_snapshot> parts;
   event<> done{};
 };
@@ -409,7 +409,7 @@ task<server_snapshot> server_state::snapshot() {
   for (std::size_t i = 0; i < size(); ++i) {
     const bool there = with_shard(i, [i, all](shard* s) {
       if (s) all->parts[i] = s->snapshot();
-      if (all->left.fetch_sub(1) == 1) coro::post_function(all->home, [all] { all->done.set(); });
+      if (all->left.fetch_sub(1) == 1) coro::post_function(all->owner_loop, [all] { all->done.set(); });
     });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();
   }
@@ -427,7 +427,7 @@ duration jittered(duration d, std::uint64_t random) noexcept {
   return d + d / 10 - d / 500 * static_cast<std::int64_t>(random % 101);
 }
 
-transport::connection_options connection_rules(const server_options& o) {
+transport::connection_options connection_options_of(const server_options& o) {
   const server_limits& l = o.limits();
   transport::connection_options c;
   c.http2.max_concurrent_streams = l.streams;
@@ -437,11 +437,11 @@ transport::connection_options connection_rules(const server_options& o) {
   c.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), true};
   c.http2.pings.min_interval = o.client_ping_interval();
   c.http2.pings.without_calls = o.client_pings_without_calls();
-  c.life.max_idle = o.max_connection_idle();
-  c.life.max_age = o.max_connection_age();
-  c.life.max_age_grace = o.max_connection_age_grace();
-  c.burden.unread_bytes = l.unread_bytes;
-  c.burden.stall_time = l.stall_time;
+  c.age.max_idle = o.max_connection_idle();
+  c.age.max_age = o.max_connection_age();
+  c.age.max_age_grace = o.max_connection_age_grace();
+  c.backpressure.unread_bytes = l.unread_bytes;
+  c.backpressure.stall_time = l.stall_time;
   return c;
 }
 

@@ -14,7 +14,7 @@
 #include "coracle/server/server_snapshot.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/kernel/process_signals.hpp"
-#include "runtime/resident.hpp"
+#include "runtime/loop_service.hpp"
 #include "server/router.hpp"
 #include "transport/connection_options.hpp"
 
@@ -27,7 +27,7 @@
 
 namespace coracle::server_internal {
 
-[[nodiscard]] transport::connection_options connection_rules(const server_options& o);
+[[nodiscard]] transport::connection_options connection_options_of(const server_options& o);
 
 // Connections that were opened together must not be closed together: the age is 90 % to 110 % of `d` (gRFC
 // A9).
@@ -35,7 +35,7 @@ namespace coracle::server_internal {
 
 class shard;
 
-enum class memory_state : std::uint8_t { pressed, exceeded };
+enum class memory_state : std::uint8_t { high, exceeded };
 
 // The quota that `limits` set, or the default, which is written to the log with its reason.
 memory_quota quota_for(runtime& on, const server_options& options);
@@ -46,33 +46,33 @@ class server_state : public std::enable_shared_from_this<server_state> {
   server_state(runtime& on, const server_options& o);
 
   // --- any thread
-  void settle();  // makes the shards; called once
+  void make_shards();  // makes the shards; called once
   status listen(std::string_view text, const server_credentials& credentials);
   // The reason why run() cannot run; OK if it can.
   [[nodiscard]] status ready_to_run();
   void request_stop() noexcept;
-  // Defers SIGTERM from the first listen() on, until run() calls take_termination().
-  void hold_termination();
+  // Defers SIGTERM from the first listen() on, until run() calls take_deferred_sigterm().
+  void defer_sigterm();
   void will_run() noexcept { runs_ = true; }
-  // Whether a SIGTERM was deferred. If the program does not call run(), give_back_termination() ends the
+  // Whether a SIGTERM was deferred. If the program does not call run(), restore_sigterm() ends the
   // deferral.
-  [[nodiscard]] bool take_termination() noexcept;
-  void give_back_termination() noexcept;
+  [[nodiscard]] bool take_deferred_sigterm() noexcept;
+  void restore_sigterm() noexcept;
   // Cancels the calls that a drain still waits for.
-  void hurry() noexcept;
+  void cancel_all() noexcept;
   // Closes everything and waits.
   void close() noexcept;
   [[nodiscard]] task<> drain(duration grace);
-  [[nodiscard]] task<> serve_until_told();
+  [[nodiscard]] task<> serve_until_stopped();
   [[nodiscard]] task<server_snapshot> snapshot();
   // Runs f(shard*) on the loop of shard `i`, with null if the shard has gone in the meantime. Returns false,
   // without running f, if it has gone already.
   template <class F>
   bool with_shard(std::size_t i, F f) {
-    return doors_[i]->run_there(
+    return shard_handles_[i]->run_on_loop(
         [self = shared_from_this(), i, f = std::move(f)]() mutable { f(self->shards_[i]); });
   }
-  [[nodiscard]] std::size_t size() const noexcept { return doors_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return shard_handles_.size(); }
   [[nodiscard]] loop& loop_of(std::size_t i) const noexcept { return owner.at(i); }
 
   // --- a shard's loop
@@ -82,7 +82,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   [[nodiscard]] std::atomic<std::size_t>& load_of(loop& where) noexcept { return loads_[where.index()]; }
   // Notifies the other shards of this server, except the one on `but`, and those of the servers that share
   // the quota.
-  void tell_elsewhere(loop& but, memory_state what) noexcept;
+  void notify_other_loops(loop& but, memory_state change) noexcept;
   void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // called by the shard
 
   // --- loop 0
@@ -115,25 +115,25 @@ class server_state : public std::enable_shared_from_this<server_state> {
  private:
   status try_to_listen(std::string_view text, const server_credentials& credentials);
   [[nodiscard]] std::size_t least_loaded() noexcept;
-  void refuse(runtime_internal::handle connection, std::string_view why) noexcept;
+  void refuse(runtime_internal::handle connection, std::string_view reason) noexcept;
   void join_quota();
-  void tell_shards(const loop* but, memory_state what) noexcept;
+  void notify_shards(const loop* but, memory_state change) noexcept;
   task<> watch_signals(net::signal_watch& signals);
   task<> serve();
-  task<> drain_as_told();
+  task<> drain_with_configured_grace();
 
   std::vector<shard*> shards_;  // by loop; each entry belongs to its loop
-  std::vector<std::shared_ptr<runtime_internal::residence>> doors_;
+  std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> shard_handles_;
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop
-  std::vector<std::atomic<bool>> asked_for_room_;
+  std::vector<std::atomic<bool>> memory_requested_;
   std::atomic<bool> runs_{false};
-  std::mutex holding_;
-  std::unique_ptr<runtime_internal::kernel::held_termination> held_termination_;
+  std::mutex deferred_sigterm_mutex_;
+  std::unique_ptr<runtime_internal::kernel::deferred_sigterm> deferred_sigterm_;
   std::size_t next_ = 0;  // which loop gets the next connection if all have the same load
   repeated_line refused_lines_;
   // Used on loop 0 only.
-  event<> told_to_stop_;
-  bool serving_ = false;  // serve() waits for told_to_stop_
+  event<> stop_requested_event_;
+  bool serving_ = false;  // serve() waits for stop_requested_event_
 };
 
 }  // namespace coracle::server_internal

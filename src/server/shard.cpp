@@ -9,7 +9,7 @@
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
-#include "server/plain_page.hpp"
+#include "server/non_grpc_response.hpp"
 #include "server/router.hpp"
 #include "server/server_state.hpp"
 #include "transport/header_block.hpp"
@@ -28,8 +28,8 @@ namespace {
 // run: of a loop, and of one connection, which reaches its limit well before that. HTTP/2's limit of open
 // streams does not include them (CVE-2023-44487 and related attacks), and each handler holds the memory that
 // it has allocated.
-constexpr std::size_t abandoned_calls_max = 10'000;
-constexpr std::size_t abandoned_calls_of_connection_max = 1'000;
+constexpr std::size_t orphaned_calls_max = 10'000;
+constexpr std::size_t orphaned_calls_of_connection_max = 1'000;
 
 // The fraction of the quota (1/64) that kept messages of all loops of a server may take.
 constexpr std::size_t kept_messages_share = 64;
@@ -37,17 +37,17 @@ constexpr std::size_t kept_messages_share = 64;
 std::size_t share_of(std::size_t all, std::size_t loops) noexcept { return all / loops + (all % loops != 0); }
 
 // The minimum progress of a message that has begun; even the slowest line delivers more.
-std::size_t least_bytes_in(duration d) noexcept {
+std::size_t min_bytes_in(duration d) noexcept {
   constexpr std::int64_t bytes_per_second = 256;
   return static_cast<std::size_t>(
       std::max<std::int64_t>(d / std::chrono::milliseconds(1) * bytes_per_second / 1000, 1));
 }
 
 // Sends a Trailers-Only response for a call that reaches no handler.
-[[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const request_head& request,
-                                         const status& why, encoding_set accepted = encoding_set::all()) {
-  transport::header_block block(request.subtype->reply_head);
-  protocol::grpc::add_status(block, why);
+[[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const request_info& request,
+                                         const status& reason, encoding_set accepted = encoding_set::all()) {
+  transport::header_block block(request.subtype->reply_headers);
+  protocol::grpc::add_status(block, reason);
   if (request.unknown_encoding)
     block.add(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
   x.send_block(block.bytes(), true);
@@ -56,14 +56,14 @@ std::size_t least_bytes_in(duration d) noexcept {
 
 // A gRPC call of an unregistered method goes to the fallback service, whatever its content-subtype. Without
 // one, if an interceptor or observer is to see the call, it goes to unknown_methods().
-[[gnu::noinline]] std::unique_ptr<foreign_call> foreign_call_of(request_head& r, const router& routes) {
-  const bool grpc = r.type == request_head::content::grpc || !r.unknown_subtype.empty();
-  if (r.row || !grpc || r.method != request_head::verb::post || r.unknown_path.empty()) return nullptr;
-  auto call = std::make_unique<foreign_call>();
+[[gnu::noinline]] std::unique_ptr<fallback_call> fallback_call_of(request_info& r, const router& routes) {
+  const bool grpc = r.type == request_info::content::grpc || !r.unknown_subtype.empty();
+  if (r.row || !grpc || r.method != request_info::verb::post || r.unknown_path.empty()) return nullptr;
+  auto call = std::make_unique<fallback_call>();
   if (!r.unknown_subtype.empty()) {
     call->form = make_subtype(r.unknown_subtype, nullptr);
     r.subtype = &*call->form;
-    r.type = request_head::content::grpc;
+    r.type = request_info::content::grpc;
   }
   call->path = std::move(r.unknown_path);
   r.row = routes.fallback() ? routes.fallback() : &unknown_methods();
@@ -72,32 +72,32 @@ std::size_t least_bytes_in(duration d) noexcept {
 
 // Most calls of a client differ only in their messages, so the parsed form of the last request headers is
 // kept.
-struct read_request_head final : transport::kept_heads {
+struct read_request_headers final : transport::header_cache {
   std::uint32_t number = 0;
-  request_head summary;
+  request_info summary;
   received_metadata received;
 };
 constexpr std::size_t kept_metadata_bytes = 2048;
 
-void keep(transport::exchange& x, std::uint32_t number, const request_head& r,
+void keep(transport::exchange& x, std::uint32_t number, const request_info& r,
           const received_metadata& received) {
-  if (received.get().capacity_bytes() > kept_metadata_bytes) return x.heads().reset();
-  auto kept = std::make_unique<read_request_head>();
+  if (received.get().capacity_bytes() > kept_metadata_bytes) return x.cached_headers().reset();
+  auto kept = std::make_unique<read_request_headers>();
   kept->number = number;
   kept->summary = r;
   kept->received = received;
-  x.heads() = std::move(kept);
+  x.cached_headers() = std::move(kept);
 }
 
 }  // namespace
 
-shard::shard(std::shared_ptr<server_state> server, loop& home)
+shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
     : server_(std::move(server)),
-      home_(home),
-      quota_(server_->memory.counted_),
+      loop_(owner_loop),
+      quota_(server_->memory.usage_),
       calls_max_(server_->options.limits().calls),
       call_time_(server_->options.limits().call_time),
-      relief_(*this) {
+      pressure_timer_(*this) {
   if (calls_max_ != server_limits{}.calls) of_server = &server_->calls;
   observer = server_->options.observer().get();
   accepted = server_->options.accepted_encodings();
@@ -106,43 +106,43 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
   compression = server_->options.compression();
   interceptors = &server_->interceptors;
   stall_time = server_->options.limits().stall_time;
-  stall_bytes = least_bytes_in(stall_time);
-  abandoned_bytes_max = share_of(quota_->limit / 4, home_.owner().size());
-  messages.limit(share_of(quota_->limit / kept_messages_share, home_.owner().size()), quota_->used);
-  abandoned_changed = [](call_set& set, std::size_t before) noexcept {
-    static_cast<shard&>(set).on_abandoned(before);
+  stall_bytes = min_bytes_in(stall_time);
+  orphaned_bytes_max = share_of(quota_->limit / 4, loop_.owner().size());
+  messages.limit(share_of(quota_->limit / kept_messages_share, loop_.owner().size()), quota_->used);
+  on_orphaned_bytes_changed = [](call_set& set, std::size_t before) noexcept {
+    static_cast<shard&>(set).on_orphaned_bytes(before);
   };
-  emptied = [](call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
+  emptied = [](call_set& set) noexcept { static_cast<shard&>(set).finish_if_empty(); };
 }
 
 shard::~shard() {
   CORACLE_ASSERT(connections_.empty() && count == 0,
                  "a shard was destroyed before its calls and connections");
-  if (relief_.holder) home_.disarm(relief_);
+  if (pressure_timer_.holder) loop_.disarm(pressure_timer_);
   messages.release();  // accounted in the quota, which is destroyed first
-  server_->forget(home_);
+  server_->forget(loop_);
 }
 
 void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::server_security> security) {
-  if (draining_ || leaving_) return;
-  entrances_.push_back(std::make_unique<entrance>(
-      ++server_->last_id, std::move(a), home_.log(),
+  if (draining_ || shutting_down_) return;
+  listeners_.push_back(std::make_unique<server_listener>(
+      ++server_->last_id, std::move(a), loop_.log(),
       [this, security = std::move(security)](runtime_internal::handle h) { server_->accepted(h, security); },
-      [this](entrance& e) {
+      [this](server_listener& e) {
         shard& self = *this;  // this function is destroyed with the entrance
-        std::erase_if(self.entrances_, [&](const auto& p) { return p.get() == &e; });
-        self.settle_if_empty();
+        std::erase_if(self.listeners_, [&](const auto& p) { return p.get() == &e; });
+        self.finish_if_empty();
       }));
 }
 
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
-  if (draining_ || leaving_) {  // the stream's destructor closes the connection
-    --server_->load_of(home_);
+  if (draining_ || shutting_down_) {  // the stream's destructor closes the connection
+    --server_->load_of(loop_);
     return;
   }
   transport::connection_options rules = server_->rules;
-  rules.life.max_age = jittered(rules.life.max_age, home_.io().random());
-  auto made = std::make_unique<transport::connection>(home_, std::move(stream), transport::role::server,
+  rules.age.max_age = jittered(rules.age.max_age, loop_.io().random());
+  auto made = std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::server,
                                                       rules, static_cast<transport::connection_owner&>(*this),
                                                       static_cast<transport::request_acceptor*>(this));
   transport::connection& c = *made;
@@ -159,33 +159,33 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
 
 void shard::note_refused_connection() noexcept {
   base::if_memory_allows([&] {
-    refused_lines_.write(home_.log(), log_level::warning, home_.now(),
+    refused_lines_.write(loop_.log(), log_level::warning, loop_.now(),
                          "a connection was refused: the process is out of memory");
   });
 }
 
 void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
-  const auto* const last = static_cast<const read_request_head*>(x.heads().get());
-  if (last && fields.repeats(last->number)) {
+  const auto* const last = static_cast<const read_request_headers*>(x.cached_headers().get());
+  if (last && fields.matches(last->number)) {
     if (!fields.ok()) return x.release();
     return begin_call(x, last->summary, nullptr, last->received, end_stream);
   }
-  request_head r;
+  request_info r;
   received_metadata received = take_metadata();
   protocol::grpc::request_reader reader(server_->routes, r, received.own());
   if (!reader.read(fields)) return x.release();
   if (r.route_index != r.none) r.row = &server_->routes.at(r.route_index);
   if (r.subtype_index != r.none) r.subtype = &server_->routes.subtypes.at(r.subtype_index);
-  auto foreign = foreign_call_of(r, server_->routes);
-  if (r.type != request_head::content::grpc || r.method != request_head::verb::post)
-    return answer_plain(x, r, end_stream);
+  auto fallback = fallback_call_of(r, server_->routes);
+  if (r.type != request_info::content::grpc || r.method != request_info::verb::post)
+    return respond_non_grpc(x, r, end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server has no such method"));
   if (r.unknown_encoding)
     return refuse(x, r, status::unimplemented("the server does not accept this grpc-encoding"), accepted);
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
   if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is not valid base64"));
-  if (const std::uint32_t number = foreign ? 0 : fields.number()) keep(x, number, r, received);
-  begin_call(x, r, std::move(foreign), std::move(received), end_stream);
+  if (const std::uint32_t number = fallback ? 0 : fields.number()) keep(x, number, r, received);
+  begin_call(x, r, std::move(fallback), std::move(received), end_stream);
 }
 
 namespace {
@@ -197,21 +197,21 @@ namespace {
 
 }  // namespace
 
-void shard::begin_call(transport::exchange x, const request_head& r, std::unique_ptr<foreign_call> foreign,
+void shard::begin_call(transport::exchange x, const request_info& r, std::unique_ptr<fallback_call> fallback,
                        received_metadata received, bool end_stream) {
-  if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
-    return turn_away(x, r,
-                     status::resource_exhausted(
-                         "too many orphaned calls: their handlers still run after the calls ended"));
+  if (orphaned >= orphaned_calls_max || x.orphaned_calls() >= orphaned_calls_of_connection_max)
+    return reject(x, r,
+                  status::resource_exhausted(
+                      "too many orphaned calls: their handlers still run after the calls ended"));
   if (r.timeout <= duration::zero())
     return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
   const duration timeout = std::min(r.timeout, call_time_);
-  const time_point deadline = timeout == duration::max() ? never : deadline_after(home_.now(), timeout);
-  if (!count_in()) return turn_away(x, r, at_call_limit(calls_max_));
+  const time_point deadline = timeout == duration::max() ? never : deadline_after(loop_.now(), timeout);
+  if (!admit()) return reject(x, r, at_call_limit(calls_max_));
   server_call* call = nullptr;
   try {
     // The call owns itself.
-    call = new server_call(x, r, deadline, std::move(foreign), std::move(received), *this);
+    call = new server_call(x, r, deadline, std::move(fallback), std::move(received), *this);
   } catch (const std::bad_alloc&) {
     if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
     throw;
@@ -221,27 +221,27 @@ void shard::begin_call(transport::exchange x, const request_head& r, std::unique
 }
 
 // If there is no limit, the loops share no counter.
-bool shard::count_in() noexcept {
+bool shard::admit() noexcept {
   if (!of_server) return true;
   if (of_server->fetch_add(1, std::memory_order_relaxed) < calls_max_) return true;
   of_server->fetch_sub(1, std::memory_order_relaxed);
   return false;
 }
 
-void shard::turn_away(transport::exchange x, const request_head& request, const status& why) {
-  turned_away_lines_.write(home_.log(), log_level::warning, home_.now(),
-                           "calls are rejected: " + std::string(why.message()));
-  refuse(x, request, why);
+void shard::reject(transport::exchange x, const request_info& request, const status& reason) {
+  rejected_lines_.write(loop_.log(), log_level::warning, loop_.now(),
+                        "calls are rejected: " + std::string(reason.message()));
+  refuse(x, request, reason);
 }
 
 void shard::on_closed(transport::connection& c) noexcept {
-  last_call_started_ = std::max(last_call_started_, c.figures().last_stream_started);
+  last_call_started_ = std::max(last_call_started_, c.stats().last_stream_started);
   const auto it = connections_.find(&c);
   quota_->used.fetch_sub(it->second.bytes, std::memory_order_relaxed);
   quota_->connections.fetch_sub(1, std::memory_order_relaxed);
-  --server_->load_of(home_);
+  --server_->load_of(loop_);
   connections_.erase(it);
-  settle_if_empty();
+  finish_if_empty();
 }
 
 // --- ending
@@ -261,10 +261,10 @@ void shard::for_each_connection(F f) noexcept {
 
 void shard::begin_drain() noexcept {
   if (std::exchange(draining_, true)) return;
-  for (const auto& e : entrances_) e->close();
+  for (const auto& e : listeners_) e->close();
   for_each_connection([](transport::connection& c) { c.drain(); });
   draining.request_stop();
-  settle_if_empty();
+  finish_if_empty();
 }
 
 task<> shard::wait_until_empty() { co_await empty_; }
@@ -276,11 +276,11 @@ task<> shard::drain(duration grace) {
   with_timeout<void> limited(grace, std::move(all_gone));
   const status in_time = co_await limited;
   if (in_time.ok()) co_return;
-  hurry();
+  cancel_all();
   co_await empty_;
 }
 
-void shard::hurry() noexcept {
+void shard::cancel_all() noexcept {
   begin_drain();
   // Calls end one by one and unlink themselves, some of them inside this loop.
   base::intrusive_list<server_call> ending;
@@ -294,23 +294,23 @@ void shard::hurry() noexcept {
   });
 }
 
-void shard::leave() noexcept {
-  leaving_ = true;
-  hurry();
-  settle_if_empty();
+void shard::begin_shutdown() noexcept {
+  shutting_down_ = true;
+  cancel_all();
+  finish_if_empty();
 }
 
-void shard::settle_if_empty() noexcept {
-  if (!draining_ || !connections_.empty() || !entrances_.empty() || count != 0) return;
+void shard::finish_if_empty() noexcept {
+  if (!draining_ || !connections_.empty() || !listeners_.empty() || count != 0) return;
   if (!empty_.is_set()) empty_.set();
-  if (leaving_ && !std::exchange(left_called_, true)) left();
+  if (shutting_down_ && !std::exchange(shutdown_reported_, true)) shutdown_finished();
 }
 
 // --- the shard's part of the memory quota
 
 namespace {
 
-constexpr duration relief_interval = std::chrono::milliseconds(50);
+constexpr duration pressure_check_interval = std::chrono::milliseconds(50);
 
 // The last eighth is for memory that is in use and not counted: replies that are being written, fragmentation
 // of the heap.
@@ -319,15 +319,15 @@ constexpr std::size_t pressing_bytes(std::size_t limit) noexcept { return limit 
 
 }  // namespace
 
-shard::relief::relief(shard& s) noexcept : of(s) {
-  fire = [](coro::timer& t) noexcept { static_cast<relief&>(t).of.look_for_relief(); };
+shard::pressure_timer::pressure_timer(shard& s) noexcept : of(s) {
+  fire = [](coro::timer& t) noexcept { static_cast<pressure_timer&>(t).of.check_pressure(); };
 }
 
 // If every connection holds this much or less, they are within the limit together: a connection that is
 // closed for its memory held more.
-std::size_t shard::even_share() const noexcept {
+std::size_t shard::fair_share() const noexcept {
   const std::size_t all = closing_bytes(quota_->limit);
-  return (all - std::min(all, quota_->abandoned.load(std::memory_order_relaxed))) /
+  return (all - std::min(all, quota_->orphaned.load(std::memory_order_relaxed))) /
          std::max<std::size_t>(quota_->connections.load(std::memory_order_relaxed), 1);
 }
 
@@ -343,64 +343,64 @@ void shard::on_memory(transport::connection& c, std::size_t bytes) noexcept {
   s.held_bytes = std::min(s.held_bytes, bytes);
   const std::size_t used =
       quota_->used.fetch_add(bytes - before, std::memory_order_relaxed) + (bytes - before);
-  if (bytes > before && under_pressure() && bytes > even_share() / 2) press(c, s, true);
-  if (bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
+  if (bytes > before && under_pressure() && bytes > fair_share() / 2) set_pressure(c, s, true);
+  if (bytes > before && used > closing_bytes(quota_->limit)) free_memory(true);
 }
 
-// Beyond the limit, a connection that holds no more than its even share is still served: those that hold more
+// Beyond the limit, a connection that holds no more than its fair share is still served: those that hold more
 // are closed instead.
 bool shard::may_keep(transport::connection& c, std::size_t more_bytes) noexcept {
   const std::size_t used = quota_->used.load(std::memory_order_relaxed);
   const std::size_t all = closing_bytes(quota_->limit);
   if (used <= all && more_bytes <= all - used) return true;
   const auto it = connections_.find(&c);
-  const std::size_t share = even_share();
+  const std::size_t share = fair_share();
   return it != connections_.end() && it->second.bytes <= share && more_bytes <= share - it->second.bytes;
 }
 
-void shard::on_abandoned(std::size_t before) noexcept {
-  const std::size_t change = abandoned_bytes - before;  // modulo 2^64
-  quota_->abandoned.fetch_add(change, std::memory_order_relaxed);
+void shard::on_orphaned_bytes(std::size_t before) noexcept {
+  const std::size_t change = orphaned_bytes - before;  // modulo 2^64
+  quota_->orphaned.fetch_add(change, std::memory_order_relaxed);
   const std::size_t used = quota_->used.fetch_add(change, std::memory_order_relaxed) + change;
-  if (abandoned_bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
+  if (orphaned_bytes > before && used > closing_bytes(quota_->limit)) free_memory(true);
 }
 
-void shard::press(transport::connection& c, served& s, bool on) noexcept {
-  if (s.pressed == on) return;
-  s.pressed = on;
-  c.press(on);
+void shard::set_pressure(transport::connection& c, served& s, bool on) noexcept {
+  if (s.under_pressure == on) return;
+  s.under_pressure = on;
+  c.set_memory_pressure(on);
   if (!on || pressure_since_ != never) return;
   watch_pressure();
-  server_->tell_elsewhere(home_, memory_state::pressed);
+  server_->notify_other_loops(loop_, memory_state::high);
 }
 
-void shard::make_room(bool ask_others) noexcept {
-  const bool made = give_up_heaviest(closing_bytes(quota_->limit), "the server's memory quota is exceeded",
-                                     [share = even_share()](const served& s) { return s.bytes > share; });
-  if (!made && ask_others) server_->tell_elsewhere(home_, memory_state::exceeded);
+void shard::free_memory(bool notify_others) noexcept {
+  const bool made = shed_largest(closing_bytes(quota_->limit), "the server's memory quota is exceeded",
+                                 [share = fair_share()](const served& s) { return s.bytes > share; });
+  if (!made && notify_others) server_->notify_other_loops(loop_, memory_state::exceeded);
 }
 
 // Closes as many as needed. A closed connection goes away at the end of the iteration; until then its bytes
 // are still counted as used.
 template <class Predicate>
-bool shard::give_up_heaviest(std::size_t until_bytes, const char* why, Predicate may_go) noexcept {
-  std::size_t going = 0;
-  for (const auto& [c, s] : connections_) going += s.given_up ? s.bytes : 0;
-  while (quota_->used.load(std::memory_order_relaxed) > until_bytes + going) {
+bool shard::shed_largest(std::size_t until_bytes, const char* reason, Predicate may_go) noexcept {
+  std::size_t closing_total_bytes = 0;
+  for (const auto& [c, s] : connections_) closing_total_bytes += s.closing ? s.bytes : 0;
+  while (quota_->used.load(std::memory_order_relaxed) > until_bytes + closing_total_bytes) {
     auto heaviest = connections_.end();
     for (auto it = connections_.begin(); it != connections_.end(); ++it)
-      if (!it->second.given_up && may_go(it->second) &&
+      if (!it->second.closing && may_go(it->second) &&
           (heaviest == connections_.end() || it->second.bytes > heaviest->second.bytes))
         heaviest = it;
     if (heaviest == connections_.end()) return false;
-    heaviest->second.given_up = true;
-    going += heaviest->second.bytes;
+    heaviest->second.closing = true;
+    closing_total_bytes += heaviest->second.bytes;
     base::if_memory_allows([&] {
-      given_up_lines_.write(home_.log(), log_level::warning, home_.now(),
-                            "closing the connection that holds the most memory, to " +
-                                heaviest->first->peer_address().to_string() + ": " + std::string(why));
+      closed_lines_.write(loop_.log(), log_level::warning, loop_.now(),
+                          "closing the connection that holds the most memory, to " +
+                              heaviest->first->peer_address().to_string() + ": " + std::string(reason));
     });
-    heaviest->first->give_up(why);
+    heaviest->first->close_at_turn_end(reason);
   }
   return true;
 }
@@ -408,35 +408,35 @@ bool shard::give_up_heaviest(std::size_t until_bytes, const char* why, Predicate
 void shard::watch_pressure() noexcept {
   if (pressure_since_ != never) return;
   begin_pressure();
-  home_.arm(relief_, deadline_after(home_.now(), relief_interval));
+  loop_.arm(pressure_timer_, deadline_after(loop_.now(), pressure_check_interval));
 }
 
 void shard::begin_pressure() noexcept {
-  pressure_since_ = home_.now();
+  pressure_since_ = loop_.now();
   messages.release();
   for (auto& [c, s] : connections_) s.held_bytes = s.bytes;
 }
 
-void shard::look_for_relief() noexcept {
+void shard::check_pressure() noexcept {
   if (!under_pressure()) {
     pressure_since_ = never;
-    for (auto& [c, s] : connections_) press(*c, s, false);
+    for (auto& [c, s] : connections_) set_pressure(*c, s, false);
     return;
   }
-  if (home_.now() >= deadline_after(pressure_since_, server_->options.limits().stall_time)) {
-    relieve();
+  if (loop_.now() >= deadline_after(pressure_since_, server_->options.limits().stall_time)) {
+    shed_stalled();
     begin_pressure();
   }
-  home_.arm(relief_, deadline_after(home_.now(), relief_interval));
+  loop_.arm(pressure_timer_, deadline_after(loop_.now(), pressure_check_interval));
 }
 
-// Closes connections that held more than half of their even share for the whole interval, for example with a
+// Closes connections that held more than half of their fair share for the whole interval, for example with a
 // half-sent message, so that others do not wait for them without end. At least one exists: connections that
 // all hold half of their share or less cause no pressure.
-void shard::relieve() noexcept {
-  give_up_heaviest(pressing_bytes(quota_->limit),
-                   "too much of the server's memory was held for server_limits::stall_time",
-                   [share = even_share()](const served& s) { return s.held_bytes > share / 2; });
+void shard::shed_stalled() noexcept {
+  shed_largest(pressing_bytes(quota_->limit),
+               "too much of the server's memory was held for server_limits::stall_time",
+               [share = fair_share()](const served& s) { return s.held_bytes > share / 2; });
 }
 
 server_snapshot shard::snapshot() const {
@@ -444,14 +444,14 @@ server_snapshot shard::snapshot() const {
   s.calls_started = calls_started_;
   s.calls_succeeded = succeeded;
   s.calls_failed = failed;
-  s.last_call_started = rpc::on_the_wall(home_, last_call_started_);
-  for (const auto& e : entrances_) {
+  s.last_call_started = rpc::to_wall_time(loop_, last_call_started_);
+  for (const auto& e : listeners_) {
     s.listeners.emplace_back();
     s.listeners.back().id = e->id();
     s.listeners.back().local = e->local_address();
   }
   for (const auto& [c, kept] : connections_) {
-    s.connections.push_back(rpc::take_snapshot(home_, kept.id, *c));
+    s.connections.push_back(rpc::take_snapshot(loop_, kept.id, *c));
     s.last_call_started = std::max(s.last_call_started, s.connections.back().last_stream_started);
   }
   return s;

@@ -7,7 +7,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
 #include "net/acceptor.hpp"
-#include "runtime/resident.hpp"
+#include "runtime/loop_service.hpp"
 #include "server/server_call.hpp"
 #include "server/server_state.hpp"
 #include "transport/exchange.hpp"
@@ -24,10 +24,11 @@ namespace coracle::server_internal {
 
 // A listening socket. Owned by the shard of loop 0, which destroys it when `closed` reports that the socket
 // is closed.
-class entrance final : private net::acceptor_sink {
+class server_listener final : private net::acceptor_sink {
  public:
-  entrance(std::uint64_t id, std::unique_ptr<net::acceptor> a, logger& log,
-           std::function<void(runtime_internal::handle)> accepted, std::function<void(entrance&)> closed)
+  server_listener(std::uint64_t id, std::unique_ptr<net::acceptor> a, logger& log,
+                  std::function<void(runtime_internal::handle)> accepted,
+                  std::function<void(server_listener&)> closed)
       : id_(id),
         acceptor_(std::move(a)),
         log_(log),
@@ -41,8 +42,8 @@ class entrance final : private net::acceptor_sink {
 
  private:
   void accepted(runtime_internal::handle connection) noexcept override { accepted_(connection); }
-  void accept_failed(status why) noexcept override {
-    base::if_memory_allows([&] { log_.write(log_level::error, "listening ended: " + why.to_string()); });
+  void accept_failed(status reason) noexcept override {
+    base::if_memory_allows([&] { log_.write(log_level::error, "listening ended: " + reason.to_string()); });
   }
   void closed() noexcept override { closed_(*this); }
 
@@ -50,19 +51,19 @@ class entrance final : private net::acceptor_sink {
   std::unique_ptr<net::acceptor> acceptor_;
   logger& log_;
   std::function<void(runtime_internal::handle)> accepted_;
-  std::function<void(entrance&)> closed_;
+  std::function<void(server_listener&)> closed_;
 };
 
 // A server on one loop. Every function runs on that loop.
-class shard final : public runtime_internal::resident,
+class shard final : public runtime_internal::loop_service,
                     private transport::connection_owner,
                     private transport::request_acceptor,
                     private call_set {
  public:
-  shard(std::shared_ptr<server_state> server, loop& home);
+  shard(std::shared_ptr<server_state> server, loop& owner_loop);
   ~shard() override;
 
-  [[nodiscard]] loop& home() const noexcept { return home_; }
+  [[nodiscard]] loop& owner_loop() const noexcept { return loop_; }
   // Serves a new connection; closes it when draining. Throws std::bad_alloc, and the connection is closed
   // then.
   void adopt(std::unique_ptr<net::duplex> stream);
@@ -78,11 +79,11 @@ class shard final : public runtime_internal::resident,
   [[nodiscard]] server_snapshot snapshot() const;
   // Another loop has found the quota under pressure.
   void watch_pressure() noexcept;
-  // Closes the connections that hold most until the quota is met. If that does not suffice and `ask_others`
-  // is set, notifies the other loops.
-  void make_room(bool ask_others) noexcept;
+  // Closes the connections that hold most until the quota is met. If that does not suffice and
+  // `notify_others` is set, notifies the other loops.
+  void free_memory(bool notify_others) noexcept;
   // Cancels the remaining calls; the drain's grace has passed.
-  void hurry() noexcept;
+  void cancel_all() noexcept;
 
  private:
   struct served {
@@ -90,12 +91,12 @@ class shard final : public runtime_internal::resident,
     std::uint64_t id;  // among the server's connections and listeners
     std::size_t bytes = 0;  // as accounted in the quota
     std::size_t held_bytes = 0;  // the minimum since the last check of the pressure began
-    bool pressed = false;
-    bool given_up = false;
+    bool under_pressure = false;
+    bool closing = false;
   };
 
-  // runtime_internal::resident
-  void leave() noexcept override;
+  // runtime_internal::loop_service
+  void begin_shutdown() noexcept override;
   // transport::connection_owner
   void on_closed(transport::connection& c) noexcept override;
   void on_memory(transport::connection& c, std::size_t bytes) noexcept override;
@@ -105,56 +106,56 @@ class shard final : public runtime_internal::resident,
                                              bool end_stream) override;
 
   // Starts the call of a valid request for a method.
-  void begin_call(transport::exchange x, const request_head& request, std::unique_ptr<foreign_call> foreign,
+  void begin_call(transport::exchange x, const request_info& request, std::unique_ptr<fallback_call> fallback,
                   received_metadata received, bool end_stream);
 
   // --- the memory quota
-  [[nodiscard]] std::size_t even_share() const noexcept;
+  [[nodiscard]] std::size_t fair_share() const noexcept;
   [[nodiscard]] bool under_pressure() const noexcept;
-  void press(transport::connection& c, served& s, bool on) noexcept;
+  void set_pressure(transport::connection& c, served& s, bool on) noexcept;
   void begin_pressure() noexcept;
-  void look_for_relief() noexcept;
-  void relieve() noexcept;
+  void check_pressure() noexcept;
+  void shed_stalled() noexcept;
   // Closes the connections that hold most, among those for which `may_go` is true, until at most
-  // `until_bytes` are used. Returns false if none is left before. `why` is a string literal.
+  // `until_bytes` are used. Returns false if none is left before. `reason` is a string literal.
   template <class Predicate>
-  bool give_up_heaviest(std::size_t until_bytes, const char* why, Predicate may_go) noexcept;
-  void on_abandoned(std::size_t before) noexcept;
+  bool shed_largest(std::size_t until_bytes, const char* reason, Predicate may_go) noexcept;
+  void on_orphaned_bytes(std::size_t before) noexcept;
   // Admits a call. False if the server has reached its maximum of calls.
-  [[nodiscard]] bool count_in() noexcept;
-  [[gnu::cold, gnu::noinline]] void turn_away(transport::exchange x, const request_head& request,
-                                              const status& why);
+  [[nodiscard]] bool admit() noexcept;
+  [[gnu::cold, gnu::noinline]] void reject(transport::exchange x, const request_info& request,
+                                           const status& reason);
   void begin_drain() noexcept;
   task<> wait_until_empty();
   // In the order in which the connections were accepted, or in any order without memory: the order of
   // addresses would differ from run to run.
   template <class F>
   void for_each_connection(F f) noexcept;
-  void settle_if_empty() noexcept;
+  void finish_if_empty() noexcept;
 
   std::shared_ptr<server_state> server_;
-  loop& home_;
+  loop& loop_;
   // Checks the pressure while there is any, because other loops may have relieved it.
-  struct relief : coro::timer {
-    explicit relief(shard& s) noexcept;
+  struct pressure_timer : coro::timer {
+    explicit pressure_timer(shard& s) noexcept;
     shard& of;
   };
   std::unordered_map<transport::connection*, served> connections_;
   std::uint64_t calls_started_ = 0;
   time_point last_call_started_{};  // on closed connections
-  std::vector<std::unique_ptr<entrance>> entrances_;
-  const std::shared_ptr<memory_quota::counted> quota_;
+  std::vector<std::unique_ptr<server_listener>> listeners_;
+  const std::shared_ptr<memory_quota::usage> quota_;
   const std::size_t calls_max_;
   const duration call_time_;
-  relief relief_;
+  pressure_timer pressure_timer_;
   time_point pressure_since_ = never;  // start of the current stall_time; never: no pressure
-  repeated_line given_up_lines_;
-  repeated_line turned_away_lines_;
+  repeated_line closed_lines_;
+  repeated_line rejected_lines_;
   repeated_line refused_lines_;
   event<> empty_;  // set when draining and no connection or entrance is left
   bool draining_ = false;
-  bool leaving_ = false;
-  bool left_called_ = false;
+  bool shutting_down_ = false;
+  bool shutdown_reported_ = false;
 };
 
 }  // namespace coracle::server_internal

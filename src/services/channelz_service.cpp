@@ -93,10 +93,10 @@ void write(const rpc::event_trace& from, wire::ChannelTrace& to) {
   write_time(from.made(), [&] { return to.mutable_creation_timestamp(); });
   for (const rpc::traced_event& e : from.latest()) {
     wire::ChannelTraceEvent& event = *to.add_events();
-    event.set_description(e.what);
-    event.set_severity(e.how == rpc::traced_event::severity::info ? wire::ChannelTraceEvent::CT_INFO
-                                                                  : wire::ChannelTraceEvent::CT_WARNING);
-    write_time(e.when, [&] { return event.mutable_timestamp(); });
+    event.set_description(e.description);
+    event.set_severity(e.level == rpc::traced_event::severity::info ? wire::ChannelTraceEvent::CT_INFO
+                                                                    : wire::ChannelTraceEvent::CT_WARNING);
+    write_time(e.time, [&] { return event.mutable_timestamp(); });
     if (e.subchannel != 0) event.mutable_subchannel_ref()->set_subchannel_id(number(e.subchannel));
   }
 }
@@ -188,12 +188,12 @@ namespace {
 namespace wire = wellknown::channelz::v1;
 
 // The maximum number of entries in an answer: max_results of 0 leaves it to the server.
-std::size_t page_size(std::int64_t asked) noexcept {
+std::size_t page_size(std::int64_t requested) noexcept {
   const std::int64_t most = channelz_service::page_max;
-  return static_cast<std::size_t>(asked > 0 ? std::min(asked, most) : most);
+  return static_cast<std::size_t>(requested > 0 ? std::min(requested, most) : most);
 }
 
-status unknown(const char* what) { return status::not_found(std::string("no such ") + what); }
+status unknown(const char* resource) { return status::not_found(std::string("no such ") + resource); }
 
 }  // namespace
 
@@ -209,7 +209,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
     auto next =
         all.lower_bound(static_cast<std::uint64_t>(std::max<std::int64_t>(request.start_channel_id(), 0)));
     for (std::size_t n = 0; n < most && next != all.end(); ++n, ++next) {
-      const rpc::channel_snapshot now = co_await next->second->figures();
+      const rpc::channel_snapshot now = co_await next->second->stats();
       services::write(now, *reply.add_channel());
     }
     reply.set_end(next == all.end());
@@ -221,7 +221,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
     const auto all = channels_->all();
     const auto found = all.find(static_cast<std::uint64_t>(request.channel_id()));
     if (found == all.end()) co_return unknown("channel");
-    const rpc::channel_snapshot now = co_await found->second->figures();
+    const rpc::channel_snapshot now = co_await found->second->stats();
     wire::GetChannelResponse reply;
     services::write(now, *reply.mutable_channel());
     co_return reply;
@@ -231,7 +231,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
                                                    const wire::GetSubchannelRequest& request) override {
     const auto all = channels_->all();
     for (const auto& [id, channel] : all) {
-      const rpc::channel_snapshot now = co_await channel->figures();
+      const rpc::channel_snapshot now = co_await channel->stats();
       for (const rpc::subchannel_snapshot& s : now.subchannels) {
         if (static_cast<std::int64_t>(s.id) != request.subchannel_id()) continue;
         wire::GetSubchannelResponse reply;
@@ -270,19 +270,21 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
         now.connections.begin(), now.connections.end(), request.start_socket_id(),
         [](const connection_snapshot& c, std::int64_t id) { return static_cast<std::int64_t>(c.id) < id; });
     const auto there = static_cast<std::size_t>(now.connections.end() - from);
-    const std::size_t shown = std::min(there, page_size(request.max_results()));
-    for (std::size_t i = 0; i < shown; ++i)
+    const std::size_t listed = std::min(there, page_size(request.max_results()));
+    for (std::size_t i = 0; i < listed; ++i)
       services::write_ref(from[static_cast<std::ptrdiff_t>(i)], *reply.add_socket_ref());
-    reply.set_end(shown == there);
+    reply.set_end(listed == there);
     co_return reply;
   }
 
   reply<wire::GetSocketResponse> GetSocket(server_context&, const wire::GetSocketRequest& request) override {
     const server_snapshot now = co_await server_.snapshot();
     wire::GetSocketResponse reply;
-    const auto asked = [&](const auto& s) { return static_cast<std::int64_t>(s.id) == request.socket_id(); };
-    const auto c = std::find_if(now.connections.begin(), now.connections.end(), asked);
-    const auto l = std::find_if(now.listeners.begin(), now.listeners.end(), asked);
+    const auto requested = [&](const auto& s) {
+      return static_cast<std::int64_t>(s.id) == request.socket_id();
+    };
+    const auto c = std::find_if(now.connections.begin(), now.connections.end(), requested);
+    const auto l = std::find_if(now.listeners.begin(), now.listeners.end(), requested);
     if (c != now.connections.end()) services::write(*c, *reply.mutable_socket());
     else if (l != now.listeners.end()) services::write(*l, *reply.mutable_socket());
     else co_return co_await socket_of_a_channel(request.socket_id());
@@ -290,13 +292,13 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
   }
 
  private:
-  task<result<wire::GetSocketResponse>> socket_of_a_channel(std::int64_t asked) {
+  task<result<wire::GetSocketResponse>> socket_of_a_channel(std::int64_t requested) {
     const auto all = channels_->all();
     for (const auto& [id, channel] : all) {
-      const rpc::channel_snapshot now = co_await channel->figures();
+      const rpc::channel_snapshot now = co_await channel->stats();
       for (const rpc::subchannel_snapshot& s : now.subchannels) {
         for (const connection_snapshot& c : s.connections) {
-          if (static_cast<std::int64_t>(c.id) != asked) continue;
+          if (static_cast<std::int64_t>(c.id) != requested) continue;
           wire::GetSocketResponse reply;
           services::write(c, *reply.mutable_socket());
           // This side began the streams, so the timestamp is that of a local stream.

@@ -16,13 +16,13 @@ health_book::watcher::~watcher() {
   of_.watchers_.erase(place_);
 }
 
-health_book::health_book() { said_.emplace("", health_status::serving); }
+health_book::health_book() { configured_.emplace("", health_status::serving); }
 
 void health_book::set(std::string_view service, health_status status) {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
-  said_.insert_or_assign(std::string(service), status);
-  tell_watchers();
+  configured_.insert_or_assign(std::string(service), status);
+  notify_watchers();
 }
 
 void health_book::served_by(const service_host& host) {
@@ -34,10 +34,10 @@ void health_book::served_by(const service_host& host) {
 void health_book::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  tell_watchers();
+  notify_watchers();
 }
 
-void health_book::tell_watchers() noexcept {
+void health_book::notify_watchers() noexcept {
   for (watcher* w : watchers_) w->changed.set();
 }
 
@@ -46,20 +46,22 @@ const std::set<std::string, std::less<>>& health_book::served() {
   return *served_;
 }
 
-health_status health_book::overall() const { return closed_ ? health_status::not_serving : said_.at(""); }
+health_status health_book::overall() const {
+  return closed_ ? health_status::not_serving : configured_.at("");
+}
 
 health_book::state health_book::of(std::string_view service) {
   const std::lock_guard lock(mutex_);
-  const auto said = said_.find(service);
-  if (said == said_.end() && !served().contains(service)) return {std::nullopt, closed_};
-  return {said == said_.end() || closed_ ? overall() : said->second, closed_};
+  const auto configured = configured_.find(service);
+  if (configured == configured_.end() && !served().contains(service)) return {std::nullopt, closed_};
+  return {configured == configured_.end() || closed_ ? overall() : configured->second, closed_};
 }
 
 std::map<std::string, health_status> health_book::all() {
   const std::lock_guard lock(mutex_);
   std::map<std::string, health_status> found;
   for (const std::string& name : served()) found.emplace(name, overall());
-  for (const auto& [name, status] : said_) found.insert_or_assign(name, closed_ ? overall() : status);
+  for (const auto& [name, status] : configured_) found.insert_or_assign(name, closed_ ? overall() : status);
   return found;
 }
 

@@ -50,12 +50,12 @@ class health_book {
   [[nodiscard]] std::map<std::string, health_status> all();
 
  private:
-  void tell_watchers() noexcept;
+  void notify_watchers() noexcept;
   const std::set<std::string, std::less<>>& served();
   health_status overall() const;
 
   std::mutex mutex_;
-  std::map<std::string, health_status, std::less<>> said_;
+  std::map<std::string, health_status, std::less<>> configured_;
   const service_host* host_ = nullptr;
   std::optional<std::set<std::string, std::less<>>> served_;  // of host_, computed on first use
   std::list<watcher*> watchers_;

@@ -93,10 +93,10 @@ using services::descriptor_lookup;
 using wellknown::reflection::v1::ServerReflectionRequest;
 using wellknown::reflection::v1::ServerReflectionResponse;
 
-void refuse(ServerReflectionResponse& reply, status_code code, const std::string& why) {
+void refuse(ServerReflectionResponse& reply, status_code code, const std::string& reason) {
   auto& error = *reply.mutable_error_response();
   error.set_error_code(static_cast<int>(code));
-  error.set_error_message(why);
+  error.set_error_message(reason);
 }
 
 // Answers the requests of one call.
@@ -135,8 +135,9 @@ class conversation {
   }
 
  private:
-  void add_file(ServerReflectionResponse& reply, descriptor_lookup::file found, const std::string& asked) {
-    if (!found) return refuse(reply, status_code::not_found, "no descriptor for " + asked);
+  void add_file(ServerReflectionResponse& reply, descriptor_lookup::file found,
+                const std::string& requested) {
+    if (!found) return refuse(reply, status_code::not_found, "no descriptor for " + requested);
     auto& files = *reply.mutable_file_descriptor_response();
     sent_.erase(found);  // the requested file is always in the answer
     add_with_imports(files, found);

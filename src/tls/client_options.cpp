@@ -34,7 +34,7 @@ class secured_client final : public security::client_security {
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
                                       std::string_view host) override {
     std::shared_ptr<const client_context> context = contexts_.get(on);
-    owned<SSL> connection = context->connection();
+    openssl_ptr<SSL> connection = context->connection();
     session_cache& sessions = context->sessions();
     auto made = std::make_unique<secured_duplex>(on, std::move(raw), std::move(context),
                                                  std::move(connection), false, handshake_timeout_);

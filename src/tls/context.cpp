@@ -5,8 +5,8 @@
 #include "coracle/security/auth_context.hpp"
 #include "runtime/background_runtime.hpp"
 #include "tls/error_queue.hpp"
-#include "tls/handshake_notes.hpp"
-#include "tls/owned.hpp"
+#include "tls/handshake_state.hpp"
+#include "tls/openssl_ptr.hpp"
 #include "tls/peer.hpp"
 #include "tls/pem.hpp"
 #include "tls/verification.hpp"
@@ -19,12 +19,12 @@
 namespace coracle::tls {
 
 // Describes why a certificate was rejected. error: X509_V_ERR_...; at: the invalid certificate, may be null.
-std::string disbelief_text(const handshake_notes& notes, int error, const X509* at);
+std::string verify_error_text(const handshake_state& state, int error, const X509* at);
 
 namespace {
 
 std::string day_of(const ASN1_TIME* t) {
-  const owned<BIO> bio(BIO_new(BIO_s_mem()));
+  const openssl_ptr<BIO> bio(BIO_new(BIO_s_mem()));
   if (!bio || !t || ASN1_TIME_print(bio.get(), t) != 1) return "an invalid time";
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
@@ -32,7 +32,7 @@ std::string day_of(const ASN1_TIME* t) {
 }
 
 std::string subject_of(const X509* x) {
-  const owned<BIO> bio(BIO_new(BIO_s_mem()));
+  const openssl_ptr<BIO> bio(BIO_new(BIO_s_mem()));
   if (!x || !bio || X509_NAME_print_ex(bio.get(), X509_get_subject_name(x), 0, XN_FLAG_ONELINE) < 0)
     return "?";
   char* data = nullptr;
@@ -40,43 +40,44 @@ std::string subject_of(const X509* x) {
   return base::printable({data, static_cast<std::size_t>(size)});
 }
 
-std::string other_names(const handshake_notes& notes, const X509* x) {
+std::string other_names(const handshake_state& state, const X509* x) {
   std::string names;
   for (const peer_identity& i : identities_of(x)) {
-    if (i.what() == peer_identity::kind::common_name) continue;
+    if (i.type() == peer_identity::kind::common_name) continue;
     names.append(names.empty() ? "" : ", ").append(i.value());
   }
   if (names.empty())
-    return "it has no subjectAltName: issue one with a subjectAltName for " + notes.host +
+    return "it has no subjectAltName: issue one with a subjectAltName for " + state.host +
            " (its CN does not count, RFC 9525)";
   std::string text = "it is valid for ";
-  text.append(base::printable(names)).append(", not for ").append(notes.host);
+  text.append(base::printable(names)).append(", not for ").append(state.host);
   text.append(": connect to one of these names, or issue one with a subjectAltName for ");
-  return text.append(notes.host);
+  return text.append(state.host);
 }
 
-const char* how_to_trust(const handshake_notes& notes) {
-  return notes.server ? "use one that is issued by a CA of server_options::client_ca()"
+const char* verify_error_fix(const handshake_state& state) {
+  return state.server ? "use one that is issued by a CA of server_options::client_ca()"
                       : "set its CA with client_options::ca_file()";
 }
 
 }  // namespace
 
-std::string disbelief_text(const handshake_notes& notes, int error, const X509* at) {
-  std::string text = notes.server ? "the client's certificate is not accepted: "
+std::string verify_error_text(const handshake_state& state, int error, const X509* at) {
+  std::string text = state.server ? "the client's certificate is not accepted: "
                                   : "the server's certificate is not accepted: ";
   switch (error) {
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
       text.append("it is self-signed, or has the same subject as its CA (" + subject_of(at) +
                   "): give the CA a subject of its own");
-      return notes.server ? text + " and reissue the client's certificate"
-                          : text + ", and the server's certificate a subjectAltName for " + notes.host;
+      return state.server ? text + " and reissue the client's certificate"
+                          : text + ", and the server's certificate a subjectAltName for " + state.host;
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
       return text.append("it is not issued by a trusted CA (") + subject_of(at) +
-             "): " + how_to_trust(notes) + ", or configure the peer to send its intermediate certificates";
+             "): " + verify_error_fix(state) +
+             ", or configure the peer to send its intermediate certificates";
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return text.append("it expired on ") + (at ? day_of(X509_get0_notAfter(at)) : "?") + " (" +
              subject_of(at) + "): renew it";
@@ -84,10 +85,10 @@ std::string disbelief_text(const handshake_notes& notes, int error, const X509* 
       return text.append("it is not valid before ") + (at ? day_of(X509_get0_notBefore(at)) : "?") + " (" +
              subject_of(at) + "): check the clocks";
     case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH: return text + other_names(notes, at);
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return text + other_names(state, at);
     case X509_V_ERR_INVALID_PURPOSE:
       return text.append("its extendedKeyUsage does not permit a ") +
-             (notes.server ? "client (clientAuth)" : "server (serverAuth)") + ": reissue it with that usage";
+             (state.server ? "client (clientAuth)" : "server (serverAuth)") + ": reissue it with that usage";
     case X509_V_ERR_INVALID_CA:
       return text.append("its issuer is not a CA (") + subject_of(at) +
              "): reissue that with basicConstraints CA:TRUE";
@@ -108,12 +109,12 @@ constexpr const char* ciphers_of_tls_1_2 =
 constexpr const char* ciphers_of_tls_1_3 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-status failed(const std::string& what) {
-  return status::failed_precondition(what + ": " + take_error("OpenSSL reports no reason"));
+status failed(const std::string& what_failed) {
+  return status::failed_precondition(what_failed + ": " + take_error("OpenSSL reports no reason"));
 }
 
 // Called with ok for each certificate of a chain that is accepted, the peer's own last.
-int note_disbelief(int ok, X509_STORE_CTX* chain) {
+int record_verify_error(int ok, X509_STORE_CTX* chain) {
   auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
   if (ok && (X509_STORE_CTX_get_error_depth(chain) > 0 ||
              accepted_by_verifier(*ssl, *X509_STORE_CTX_get0_cert(chain), true)))
@@ -122,16 +123,16 @@ int note_disbelief(int ok, X509_STORE_CTX* chain) {
     X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
     return 0;
   }
-  handshake_notes& notes = handshake_notes::of(ssl);
-  if (notes.disbelief.empty())
-    notes.disbelief =
-        disbelief_text(notes, X509_STORE_CTX_get_error(chain), X509_STORE_CTX_get_current_cert(chain));
+  handshake_state& state = handshake_state::of(ssl);
+  if (state.verify_error.empty())
+    state.verify_error =
+        verify_error_text(state, X509_STORE_CTX_get_error(chain), X509_STORE_CTX_get_current_cert(chain));
   return ok;
 }
 
-result<owned<SSL_CTX>> new_context(const SSL_METHOD* role) {
+result<openssl_ptr<SSL_CTX>> new_context(const SSL_METHOD* role) {
   ERR_clear_error();
-  owned<SSL_CTX> c(SSL_CTX_new(role));
+  openssl_ptr<SSL_CTX> c(SSL_CTX_new(role));
   // OpenSSL, which is initialized now, destroys its state when the program exits.
   [[maybe_unused]] static const bool once = [] {
     runtime_internal::end_background_runtime_first();
@@ -160,15 +161,15 @@ status use_pair(SSL_CTX& c, const key_pair& from) {
   return fine ? status() : failed(name_of(from.chain(), "certificate") + " cannot be used");
 }
 
-status trust(SSL_CTX& c, const pem_source& ca, bool tell_clients) {
-  const result<std::vector<owned<X509>>> found = read_certificates(ca, "CA");
+status trust(SSL_CTX& c, const pem_source& ca, bool announce_to_clients) {
+  const result<std::vector<openssl_ptr<X509>>> found = read_certificates(ca, "CA");
   if (!found) return found.status();
   X509_STORE* store = SSL_CTX_get_cert_store(&c);
   // A CA that is trusted explicitly need not be a root.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
-  for (const owned<X509>& one : *found) {
+  for (const openssl_ptr<X509>& one : *found) {
     if (X509_STORE_add_cert(store, one.get()) != 1 ||
-        (tell_clients && SSL_CTX_add_client_CA(&c, one.get()) != 1))
+        (announce_to_clients && SSL_CTX_add_client_CA(&c, one.get()) != 1))
       return failed(name_of(ca, "CA") + " cannot be used");
   }
   return {};
@@ -188,9 +189,9 @@ int choose_h2(SSL*, const unsigned char** chosen, unsigned char* size, const uns
 }
 
 int keep_session(SSL* ssl, SSL_SESSION* session) {
-  const handshake_notes& notes = handshake_notes::of(ssl);
-  if (!notes.sessions || SSL_SESSION_is_resumable(session) != 1) return 0;
-  notes.sessions->keep(notes.host, owned<SSL_SESSION>(session));
+  const handshake_state& state = handshake_state::of(ssl);
+  if (!state.sessions || SSL_SESSION_is_resumable(session) != 1) return 0;
+  state.sessions->keep(state.host, openssl_ptr<SSL_SESSION>(session));
   return 1;  // takes ownership
 }
 
@@ -213,7 +214,7 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
                      options.clients() == client_certificates::required
                          ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
                          : SSL_VERIFY_PEER,
-                     &note_disbelief);
+                     &record_verify_error);
   for (const pem_source& ca : options.client_cas())
     if (status s = trust(c, ca, true); !s.ok()) return s;
   return {};
@@ -229,7 +230,7 @@ result<std::shared_ptr<const server_context>> server_context::make(const server_
         "a TLS server requires a certificate and its key: set server_options::certificate_files()");
   auto made = std::make_shared<server_context>();
   for (const key_pair& pair : options.certificates()) {
-    result<owned<SSL_CTX>> c = new_context(TLS_server_method());
+    result<openssl_ptr<SSL_CTX>> c = new_context(TLS_server_method());
     if (!c) return c.status();
     if (status s = serve_as(**c, pair, options); !s.ok()) return s;
     made->by_certificate_.push_back({*std::move(c), nullptr});
@@ -242,8 +243,8 @@ result<std::shared_ptr<const server_context>> server_context::make(const server_
   return std::shared_ptr<const server_context>(std::move(made));
 }
 
-owned<SSL> server_context::connection() const {
-  owned<SSL> ssl(SSL_new(by_certificate_.front().context.get()));
+openssl_ptr<SSL> server_context::connection() const {
+  openssl_ptr<SSL> ssl(SSL_new(by_certificate_.front().context.get()));
   if (ssl) SSL_set_accept_state(ssl.get());
   return ssl;
 }
@@ -262,7 +263,7 @@ int server_context::choose(SSL* ssl, int*, void* self) noexcept {
 // --- client
 
 result<std::shared_ptr<const client_context>> client_context::make(const client_options& options) {
-  result<owned<SSL_CTX>> c = new_context(TLS_client_method());
+  result<openssl_ptr<SSL_CTX>> c = new_context(TLS_client_method());
   if (!c) return c.status();
   SSL_CTX& ctx = **c;
   if (options.certificate())
@@ -272,7 +273,7 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
   if (options.verifies()) {
     if (options.cas().empty() && SSL_CTX_set_default_verify_paths(&ctx) != 1)
       return failed("the system's CAs cannot be read");
-    SSL_CTX_set_verify(&ctx, SSL_VERIFY_PEER, &note_disbelief);
+    SSL_CTX_set_verify(&ctx, SSL_VERIFY_PEER, &record_verify_error);
   }
   if (SSL_CTX_set_alpn_protos(&ctx, h2, sizeof h2) != 0) return failed("cannot initialize OpenSSL");
   SSL_CTX_set_session_cache_mode(&ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -282,8 +283,8 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
   return std::shared_ptr<const client_context>(std::move(made));
 }
 
-owned<SSL> client_context::connection() const {
-  owned<SSL> ssl(SSL_new(context_.get()));
+openssl_ptr<SSL> client_context::connection() const {
+  openssl_ptr<SSL> ssl(SSL_new(context_.get()));
   if (ssl) SSL_set_connect_state(ssl.get());
   return ssl;
 }

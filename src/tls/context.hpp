@@ -4,7 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
-#include "tls/owned.hpp"
+#include "tls/openssl_ptr.hpp"
 #include "tls/session_cache.hpp"
 
 #include <memory>
@@ -19,11 +19,11 @@ class server_context {
   static result<std::shared_ptr<const server_context>> make(const server_options& options);
   // Returns an SSL in the server role; SNI may switch it to another certificate. Returns null if memory is
   // exhausted.
-  [[nodiscard]] owned<SSL> connection() const;
+  [[nodiscard]] openssl_ptr<SSL> connection() const;
 
  private:
   struct named {
-    owned<SSL_CTX> context;
+    openssl_ptr<SSL_CTX> context;
     X509* certificate;  // that of `context`
   };
   static int choose(SSL* ssl, int* alert, void* self) noexcept;
@@ -33,11 +33,11 @@ class server_context {
 class client_context {
  public:
   static result<std::shared_ptr<const client_context>> make(const client_options& options);
-  [[nodiscard]] owned<SSL> connection() const;
+  [[nodiscard]] openssl_ptr<SSL> connection() const;
   [[nodiscard]] session_cache& sessions() const noexcept { return *sessions_; }
 
  private:
-  owned<SSL_CTX> context_;
+  openssl_ptr<SSL_CTX> context_;
   std::unique_ptr<session_cache> sessions_ = std::make_unique<session_cache>();
 };
 

@@ -22,16 +22,16 @@ bool is_ip(const std::string& host) noexcept {
 
 }  // namespace
 
-engine::engine(owned<SSL> connection, bool server, std::chrono::system_clock::time_point present)
+engine::engine(openssl_ptr<SSL> connection, bool server, std::chrono::system_clock::time_point present)
     : present_(std::chrono::system_clock::to_time_t(present)), ssl_(std::move(connection)) {
-  notes_.server = server;
+  state_.server = server;
   BIO* bio = ssl_ ? records_.make() : nullptr;
   if (!bio) {
     failure_ = "the TLS handshake failed: out of memory";
     return;
   }
   SSL_set_bio(ssl_.get(), bio, bio);
-  SSL_set_app_data(ssl_.get(), &notes_);
+  SSL_set_app_data(ssl_.get(), &state_);
   X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl_.get()), present_);
 }
 
@@ -42,27 +42,28 @@ engine::~engine() {
 
 void engine::expect_server(std::string_view host, session_cache& sessions) {
   if (!failure_.empty()) return;
-  notes_.host = host;
-  notes_.sessions = &sessions;
+  state_.host = host;
+  state_.sessions = &sessions;
   X509_VERIFY_PARAM* expected = SSL_get0_param(ssl_.get());
   bool fine = true;
-  if (is_ip(notes_.host)) {
-    fine = X509_VERIFY_PARAM_set1_ip_asc(expected, notes_.host.c_str()) == 1;
+  if (is_ip(state_.host)) {
+    fine = X509_VERIFY_PARAM_set1_ip_asc(expected, state_.host.c_str()) == 1;
   } else {
     // RFC 9525: no names from the subject, no wildcards within a label.
     X509_VERIFY_PARAM_set_hostflags(
         expected, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     // An empty name would match any name.
     fine = !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
-           SSL_set_tlsext_host_name(ssl_.get(), notes_.host.c_str()) == 1;
+           SSL_set_tlsext_host_name(ssl_.get(), state_.host.c_str()) == 1;
   }
-  if (!fine) failure_ = "the TLS handshake failed: \"" + notes_.host + "\" is not a valid server name";
-  const owned<SSL_SESSION> earlier = sessions.take(notes_.host);
-  if (earlier && !outlived(SSL_SESSION_get0_peer(earlier.get()))) SSL_set_session(ssl_.get(), earlier.get());
+  if (!fine) failure_ = "the TLS handshake failed: \"" + state_.host + "\" is not a valid server name";
+  const openssl_ptr<SSL_SESSION> earlier = sessions.take(state_.host);
+  if (earlier && !session_expired(SSL_SESSION_get0_peer(earlier.get())))
+    SSL_set_session(ssl_.get(), earlier.get());
 }
 
 void engine::feed(bytes_view bytes) {
-  keep_rest();
+  keep_unread();
   if (!kept_.empty()) {
     kept_.append(bytes);
     bytes = kept_.pending();
@@ -70,7 +71,7 @@ void engine::feed(bytes_view bytes) {
   records_.in = bytes;
 }
 
-void engine::keep_rest() {
+void engine::keep_unread() {
   if (kept_.empty()) kept_.append(records_.in);
   else kept_.consume(kept_.size() - records_.in.size());
   kept_.release(0);
@@ -81,13 +82,13 @@ engine::step engine::handshake() {
   if (!failure_.empty()) return step::failed;
   ERR_clear_error();
   const int outcome = SSL_do_handshake(ssl_.get());
-  if (outcome == 1 && notes_.server && SSL_session_reused(ssl_.get()) == 1 &&
-      outlived(SSL_get0_peer_certificate(ssl_.get()))) {
+  if (outcome == 1 && state_.server && SSL_session_reused(ssl_.get()) == 1 &&
+      session_expired(SSL_get0_peer_certificate(ssl_.get()))) {
     failure_ = "the client's certificate has expired since its session began";
     return step::failed;
   }
   if (outcome == 1 && !verified()) {
-    failure_ = notes_.disbelief;
+    failure_ = state_.verify_error;
     return step::failed;
   }
   if (outcome == 1) return step::done;
@@ -138,15 +139,15 @@ void engine::write_close_notify() noexcept {
 
 // Whether the certificate has expired. Resuming a session does not verify it again, and each resumption
 // issues a new ticket: without this check a session could be extended forever.
-bool engine::outlived(X509* certificate) const noexcept {
+bool engine::session_expired(X509* certificate) const noexcept {
   std::time_t present = present_;
   return certificate && X509_cmp_time(X509_get0_notAfter(certificate), &present) <= 0;
 }
 
 engine::step engine::failed(bool shaking_hands) noexcept {
   base::if_memory_allows([&] {
-    failure_ = failure_text(notes_.server, shaking_hands);
-    if (!notes_.disbelief.empty()) failure_ = notes_.disbelief;
+    failure_ = failure_text(state_.server, shaking_hands);
+    if (!state_.verify_error.empty()) failure_ = state_.verify_error;
   });
   return step::failed;
 }
@@ -177,7 +178,7 @@ int write(BIO* b, const char* from, std::size_t size, std::size_t* put) {
   return taken;
 }
 
-long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }
+long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
 
 int create(BIO* b) {
   BIO_set_init(b, 1);
@@ -185,8 +186,8 @@ int create(BIO* b) {
 }
 
 const BIO_METHOD* method() {
-  static const owned<BIO_METHOD> made = [] {
-    owned<BIO_METHOD> m(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "coracle records"));
+  static const openssl_ptr<BIO_METHOD> made = [] {
+    openssl_ptr<BIO_METHOD> m(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "coracle records"));
     if (m) {
       BIO_meth_set_read_ex(m.get(), &read);
       BIO_meth_set_write_ex(m.get(), &write);

@@ -3,8 +3,8 @@
 
 #include "base/output_buffer.hpp"
 #include "coracle/base/bytes.hpp"
-#include "tls/handshake_notes.hpp"
-#include "tls/owned.hpp"
+#include "tls/handshake_state.hpp"
+#include "tls/openssl_ptr.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -39,7 +39,7 @@ class engine {
 
   // connection: if it is null (memory was exhausted), every step fails. present: the time for which
   // certificates are verified.
-  engine(owned<SSL> connection, bool server, std::chrono::system_clock::time_point present);
+  engine(openssl_ptr<SSL> connection, bool server, std::chrono::system_clock::time_point present);
   ~engine();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
@@ -48,11 +48,11 @@ class engine {
   void expect_server(std::string_view host, session_cache& sessions);
 
   // Before the handshake: the user's verifier, which may be null.
-  void verify_by(std::shared_ptr<const peer_verifier> v) noexcept { notes_.verifier = std::move(v); }
+  void verify_by(std::shared_ptr<const peer_verifier> v) noexcept { state_.verifier = std::move(v); }
 
-  // feed() borrows the bytes until keep_rest(), which copies those that were not read.
+  // feed() borrows the bytes until keep_unread(), which copies those that were not read.
   void feed(bytes_view bytes);
-  void keep_rest();
+  void keep_unread();
 
   step handshake();
   // Reads as many plaintext bytes as available into `into` and sets `got`.
@@ -68,21 +68,21 @@ class engine {
     return records_.out.capacity() + kept_.capacity();
   }
 
-  [[nodiscard]] bool server() const noexcept { return notes_.server; }
+  [[nodiscard]] bool server() const noexcept { return state_.server; }
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
   [[nodiscard]] SSL& connection() noexcept { return *ssl_; }
 
  private:
   bool verified() noexcept;
   step failed(bool shaking_hands) noexcept;
-  [[nodiscard]] bool outlived(X509* certificate) const noexcept;
+  [[nodiscard]] bool session_expired(X509* certificate) const noexcept;
 
   record_bio records_;
-  handshake_notes notes_;
+  handshake_state state_;
   base::output_buffer kept_;
   std::string failure_;
   std::time_t present_;
-  owned<SSL> ssl_;  // points to the members above
+  openssl_ptr<SSL> ssl_;  // points to the members above
 };
 
 }  // namespace coracle::tls

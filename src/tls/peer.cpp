@@ -30,8 +30,8 @@ std::optional<std::string> ip_text(const ASN1_OCTET_STRING* s) {
   return ::inet_ntop(size == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(s), text, sizeof text);
 }
 
-void add(std::vector<peer_identity>& to, kind what, std::optional<std::string> value) {
-  if (value) to.emplace_back(what, *std::move(value));
+void add(std::vector<peer_identity>& to, kind type, std::optional<std::string> value) {
+  if (value) to.emplace_back(type, *std::move(value));
 }
 
 void add_alternative(std::vector<peer_identity>& to, const GENERAL_NAME& name) {
@@ -73,7 +73,7 @@ std::string text_or_none(const char* s) { return s ? s : ""; }
 std::vector<peer_identity> identities_of(const X509* x) {
   std::vector<peer_identity> found;
   if (!x) return found;
-  const owned<GENERAL_NAMES> names(
+  const openssl_ptr<GENERAL_NAMES> names(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(x, NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i)
     add_alternative(found, *sk_GENERAL_NAME_value(names.get(), i));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/security/auth_context.hpp"
-#include "tls/owned.hpp"
+#include "tls/openssl_ptr.hpp"
 
 #include <memory>
 #include <vector>

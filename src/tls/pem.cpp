@@ -32,8 +32,8 @@ result<std::string> read_text(const pem_source& from, const char* role) {
   return text;
 }
 
-owned<BIO> over(const std::string& text) {
-  owned<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+openssl_ptr<BIO> over(const std::string& text) {
+  openssl_ptr<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   CORACLE_ASSERT(bio, "no memory for a BIO");
   return bio;
 }
@@ -50,9 +50,9 @@ int answer_passphrase(char* buffer, int size, int, void* user) noexcept {
   request.asked = true;
   if (!request.pair.passphrase()) return -1;
   try {
-    const std::string said = request.pair.passphrase()();
-    const int n = std::min(size, static_cast<int>(said.size()));
-    std::memcpy(buffer, said.data(), static_cast<std::size_t>(n));
+    const std::string passphrase = request.pair.passphrase()();
+    const int n = std::min(size, static_cast<int>(passphrase.size()));
+    std::memcpy(buffer, passphrase.data(), static_cast<std::size_t>(n));
     return n;
   } catch (const std::exception& e) {
     request.thrown = std::string(e.what());
@@ -62,15 +62,16 @@ int answer_passphrase(char* buffer, int size, int, void* user) noexcept {
   return -1;
 }
 
-result<owned<EVP_PKEY>> read_key(const key_pair& from) {
+result<openssl_ptr<EVP_PKEY>> read_key(const key_pair& from) {
   const result<std::string> text = read_text(from.key(), "key");
   if (!text) return text.status();
   passphrase_request request{from};
   ERR_clear_error();
-  owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(over(*text).get(), nullptr, &answer_passphrase, &request));
+  openssl_ptr<EVP_PKEY> key(
+      PEM_read_bio_PrivateKey(over(*text).get(), nullptr, &answer_passphrase, &request));
   if (key) return key;
   const std::string name = name_of(from.key(), "key");
-  const std::string why = take_error("it cannot be parsed");
+  const std::string reason = take_error("it cannot be parsed");
   if (request.asked && !from.passphrase())
     return status::failed_precondition(name +
                                        " is protected by a passphrase: set key_pair::passphrase(), or "
@@ -80,8 +81,8 @@ result<owned<EVP_PKEY>> read_key(const key_pair& from) {
                                        request.thrown + "\"");
   if (request.asked)
     return status::failed_precondition(
-        name + " cannot be decrypted with the passphrase of key_pair::passphrase(): " + why);
-  return status::failed_precondition(name + " has no private key in PEM form: " + why);
+        name + " cannot be decrypted with the passphrase of key_pair::passphrase(): " + reason);
+  return status::failed_precondition(name + " has no private key in PEM form: " + reason);
 }
 
 }  // namespace
@@ -91,18 +92,18 @@ std::string name_of(const pem_source& s, const char* role) {
          (s.is_file() ? " file " + s.value() : std::string(" that was passed as text"));
 }
 
-result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const char* role) {
+result<std::vector<openssl_ptr<X509>>> read_certificates(const pem_source& from, const char* role) {
   const result<std::string> text = read_text(from, role);
   if (!text) return text.status();
   ERR_clear_error();
-  const owned<BIO> bio = over(*text);
-  std::vector<owned<X509>> found;
-  while (owned<X509> one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
+  const openssl_ptr<BIO> bio = over(*text);
+  std::vector<openssl_ptr<X509>> found;
+  while (openssl_ptr<X509> one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
     found.push_back(std::move(one));
   // The end of the text is reported as "no start line"; any other error is a certificate that does not parse.
   const bool clean = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-  const std::string why = take_error("it cannot be parsed");
-  if (!clean) return status::failed_precondition(name_of(from, role) + " is not valid: " + why);
+  const std::string reason = take_error("it cannot be parsed");
+  if (!clean) return status::failed_precondition(name_of(from, role) + " is not valid: " + reason);
   if (found.empty())
     return status::failed_precondition(name_of(from, role) +
                                        " has no certificate in PEM form (-----BEGIN "
@@ -111,9 +112,9 @@ result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const
 }
 
 result<loaded_pair> read_pair(const key_pair& from) {
-  result<std::vector<owned<X509>>> chain = read_certificates(from.chain(), "certificate");
+  result<std::vector<openssl_ptr<X509>>> chain = read_certificates(from.chain(), "certificate");
   if (!chain) return chain.status();
-  result<owned<EVP_PKEY>> key = read_key(from);
+  result<openssl_ptr<EVP_PKEY>> key = read_key(from);
   if (!key) return key.status();
   ERR_clear_error();
   if (X509_check_private_key(chain->front().get(), key->get()) != 1) {
@@ -126,7 +127,7 @@ result<loaded_pair> read_pair(const key_pair& from) {
 }
 
 std::string to_pem(X509& certificate) {
-  const owned<BIO> bio(BIO_new(BIO_s_mem()));
+  const openssl_ptr<BIO> bio(BIO_new(BIO_s_mem()));
   if (!bio || PEM_write_bio_X509(bio.get(), &certificate) != 1) return {};
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);

@@ -4,7 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/pem_source.hpp"
-#include "tls/owned.hpp"
+#include "tls/openssl_ptr.hpp"
 
 #include <string>
 #include <vector>
@@ -15,12 +15,12 @@ namespace coracle::tls {
 std::string name_of(const pem_source& s, const char* role);
 
 // Returns at least one certificate. Blocks while it reads a file.
-result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const char* role);
+result<std::vector<openssl_ptr<X509>>> read_certificates(const pem_source& from, const char* role);
 
 // A certificate chain, and the key that matches its first certificate.
 struct loaded_pair {
-  std::vector<owned<X509>> chain;
-  owned<EVP_PKEY> key;
+  std::vector<openssl_ptr<X509>> chain;
+  openssl_ptr<EVP_PKEY> key;
 };
 result<loaded_pair> read_pair(const key_pair& from);
 

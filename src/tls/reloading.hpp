@@ -48,36 +48,36 @@ class reloading {
 
   status reload() {
     const std::lock_guard lock(mutex_);
-    return make_anew(file_marks::of(files_));
+    return load_now(file_marks::of(files_));
   }
 
   // Returns the current object. Checks the files first if the last check was more than
-  // limits::file_look_interval ago. Requires a successful reload().
+  // limits::file_check_interval ago. Requires a successful reload().
   std::shared_ptr<const T> get(loop& on) {
     const std::lock_guard lock(mutex_);
-    if (files_.empty() || on.now() < next_look_) return current_;
-    next_look_ = deadline_after(on.now(), limits::file_look_interval);
+    if (files_.empty() || on.now() < next_check_) return loaded_;
+    next_check_ = deadline_after(on.now(), limits::file_check_interval);
     file_marks marks = file_marks::of(files_);
-    if (marks == marks_) return current_;
+    if (marks == marks_) return loaded_;
     const bool again = marks == tried_;
     tried_ = marks;
-    const status s = make_anew(std::move(marks));
+    const status s = load_now(std::move(marks));
     if (s.ok()) on.log().write(log_level::info, "TLS: the certificates were reloaded");
     else if (!again)
       on.log().write(log_level::error,
                      "TLS: the certificates were not reloaded, and the previous ones stay in use: " +
                          std::string(s.message()));
-    return current_;
+    return loaded_;
   }
 
  private:
   // The marks were taken before the files are read, so that the next check detects a change in between. If
   // the files could not be used, each check tries again while they differ from those in use, because the
   // cause may be temporary.
-  status make_anew(file_marks marks) {
+  status load_now(file_marks marks) {
     made m = make_();
     if (m) {
-      current_ = *std::move(m);
+      loaded_ = *std::move(m);
       marks_ = std::move(marks);
     }
     return m.status();
@@ -88,8 +88,8 @@ class reloading {
   std::mutex mutex_;
   file_marks marks_;  // of the files in use
   file_marks tried_;  // at the last check that found different ones
-  std::shared_ptr<const T> current_;
-  time_point next_look_{};
+  std::shared_ptr<const T> loaded_;
+  time_point next_check_{};
 };
 
 }  // namespace coracle::tls

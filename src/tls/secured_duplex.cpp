@@ -23,21 +23,21 @@ constexpr std::size_t record_bytes = 16 * 1024;
 constexpr std::size_t idle_buffer_bytes = 0;
 
 // One per loop. Limits log lines, because clients determine how often handshakes fail.
-struct failures_of_peers final : coro::attachment {
+struct failures_of_peers final : coro::executor_local {
   repeated_line lines;
 };
 
 }  // namespace
 
-secured_duplex::secured_duplex(loop& home, std::unique_ptr<net::duplex> raw,
-                               std::shared_ptr<const void> context, owned<SSL> connection, bool server,
+secured_duplex::secured_duplex(loop& owner_loop, std::unique_ptr<net::duplex> raw,
+                               std::shared_ptr<const void> context, openssl_ptr<SSL> connection, bool server,
                                duration handshake_timeout)
-    : home_(home),
+    : loop_(owner_loop),
       context_(std::move(context)),
       raw_(std::move(raw)),
-      engine_(std::move(connection), server, home.wall_now()),
+      engine_(std::move(connection), server, owner_loop.wall_now()),
       handshake_timeout_(handshake_timeout) {
-  work::run = [](coro::work& w) noexcept { static_cast<secured_duplex&>(w).turn(); };
+  runnable::run = [](coro::runnable& w) noexcept { static_cast<secured_duplex&>(w).run(); };
   timer::fire = [](coro::timer& t) noexcept { static_cast<secured_duplex&>(t).time_is_up(); };
 }
 
@@ -49,7 +49,7 @@ secured_duplex::~secured_duplex() {
 void secured_duplex::start(net::duplex_sink& sink) {
   CORACLE_ASSERT(!sink_, "a duplex is started once");
   sink_ = &sink;
-  home_.arm(*this, deadline_after(home_.now(), handshake_timeout_));
+  loop_.arm(*this, deadline_after(loop_.now(), handshake_timeout_));
   try {
     raw_->start(*this);
   } catch (const std::bad_alloc&) {
@@ -57,7 +57,7 @@ void secured_duplex::start(net::duplex_sink& sink) {
     stop_timer();
     throw;
   }
-  if (!engine_.server() || !engine_.failure().empty()) wake();  // a client speaks first
+  if (!engine_.server() || !engine_.failure().empty()) schedule_run();  // a client speaks first
 }
 
 // --- receiving
@@ -70,25 +70,25 @@ void secured_duplex::pause_receive() noexcept {
 void secured_duplex::resume_receive() noexcept {
   if (!std::exchange(paused_, false) || closing_) return;
   raw_->resume_receive();
-  wake();  // for data that was decrypted, or kept, meanwhile
+  schedule_run();  // for data that was decrypted, or kept, meanwhile
 }
 
 void secured_duplex::received(bytes_view bytes) noexcept {
   if (closing_ || failed_) return;
-  or_fail([&] {
+  run_or_fail([&] {
     engine_.feed(bytes);
     advance();
-    engine_.keep_rest();
+    engine_.keep_unread();
   });
 }
 
 template <class F>
-void secured_duplex::or_fail(F f) noexcept {
+void secured_duplex::run_or_fail(F f) noexcept {
   if (!base::if_memory_allows(f) && !closing_) fail(-ENOMEM, "");
 }
 
 void secured_duplex::advance() {
-  if (!closing_ && !failed_ && (established_ || shake_hands())) deliver();
+  if (!closing_ && !failed_ && (established_ || handshake_step())) deliver();
   // The output also contains what a send has encrypted; a TLS record is slightly larger than its contents.
   const std::size_t most = limits::unread_answers_bytes + (sending_ ? limits::encrypted_bytes + 1024 : 0);
   if (engine_.output().size() > most && established_ && !failed_ && !closing_)
@@ -97,7 +97,7 @@ void secured_duplex::advance() {
   end_sending();
 }
 
-bool secured_duplex::shake_hands() {
+bool secured_duplex::handshake_step() {
   switch (engine_.handshake()) {
     case engine::step::more: return false;
     case engine::step::done: break;
@@ -135,11 +135,11 @@ void secured_duplex::deliver() {
     if (s == engine::step::failed && !closing_) fail(-EPROTO, engine_.failure());
     if (s != engine::step::done) break;
   }
-  tell_end();
+  report_end();
 }
 
-void secured_duplex::tell_end() noexcept {
-  if (!end_ || paused_ || closing_ || std::exchange(end_told_, true)) return;
+void secured_duplex::report_end() noexcept {
+  if (!end_ || paused_ || closing_ || std::exchange(end_reported_, true)) return;
   sink_->receive_ended(*end_);
 }
 
@@ -147,12 +147,12 @@ void secured_duplex::receive_ended(std::int64_t result) noexcept {
   raw_end_ = result;
   if (closing_) return end_sending();
   if (failed_) return;
-  or_fail([&] {
+  run_or_fail([&] {
     if (established_) return deliver();
-    std::string how = "the peer closed the connection";
-    if (result < 0) how = raw_->end_reason();
-    if (how.empty()) how = std::strerror(static_cast<int>(-result));
-    fail(result < 0 ? result : -ECONNABORTED, "the TLS handshake failed: " + how);
+    std::string reason_text = "the peer closed the connection";
+    if (result < 0) reason_text = raw_->end_reason();
+    if (reason_text.empty()) reason_text = std::strerror(static_cast<int>(-result));
+    fail(result < 0 ? result : -ECONNABORTED, "the TLS handshake failed: " + reason_text);
   });
 }
 
@@ -166,9 +166,9 @@ bool secured_duplex::send(std::span<const piece> pieces) noexcept {
   offset_ = 0;
   total_bytes_ = 0;
   for (const piece& p : pieces) total_bytes_ += static_cast<std::int64_t>(p.size);
-  if (failed_ || raw_broken_) wake();
+  if (failed_ || raw_broken_) schedule_run();
   else if (established_ && encrypt()) flush();
-  else if (established_) wake();
+  else if (established_) schedule_run();
   return true;
 }
 
@@ -196,9 +196,9 @@ bool secured_duplex::encrypt() noexcept {
 }
 
 // Returns the next bytes of the send, from a single piece.
-bytes_view secured_duplex::take(std::size_t most_bytes) noexcept {
+bytes_view secured_duplex::take(std::size_t max_bytes) noexcept {
   const piece& p = left_.front();
-  const std::size_t n = std::min(p.size - offset_, most_bytes);
+  const std::size_t n = std::min(p.size - offset_, max_bytes);
   const bytes_view taken(static_cast<const std::uint8_t*>(p.data) + offset_, n);
   offset_ += n;
   if (offset_ == p.size) {
@@ -222,9 +222,9 @@ void secured_duplex::sent(std::int64_t result) noexcept {
   if (result < 0) {
     raw_broken_ = true;
     send_error_ = result;
-    if (sending_ && !closing_) tell_sent(result);
+    if (sending_ && !closing_) report_sent(result);
   } else if (std::exchange(flight_ends_send_, false) && sending_) {
-    tell_sent(total_bytes_);
+    report_sent(total_bytes_);
   } else if (sending_ && established_ && !failed_ && !closing_ && !encrypt()) {
     fail(-EPROTO, engine_.failure());
   }
@@ -238,7 +238,7 @@ void secured_duplex::shutdown_send() noexcept {
   end_sending();
 }
 
-void secured_duplex::tell_sent(std::int64_t result) noexcept {
+void secured_duplex::report_sent(std::int64_t result) noexcept {
   sending_ = false;
   left_ = {};
   sink_->sent(result);
@@ -251,7 +251,7 @@ void secured_duplex::end_sending() noexcept {
     flush();
     if (raw_->sending()) return;
   }
-  const bool last_words = last_words_ && closing_;
+  const bool last_words = close_notify_sent_ && closing_;
   if ((notified_ || last_words) && !std::exchange(raw_shut_down_, true)) raw_->shutdown_send();
   if (!closing_) return;
   // Closing a socket with unread bytes resets the connection, and the peer would not see the alert.
@@ -262,44 +262,44 @@ void secured_duplex::end_sending() noexcept {
 
 // --- failure and close
 
-void secured_duplex::fail(std::int64_t error, std::string_view why) noexcept {
+void secured_duplex::fail(std::int64_t error, std::string_view reason) noexcept {
   if (failed_) return;
   failed_ = true;
   stop_timer();
   base::if_memory_allows([&] {
-    end_reason_ = why;
-    if (engine_.server() && home_.log().wants(log_level::info))
-      home_.attached<failures_of_peers>().lines.write(
-          home_.log(), log_level::info, home_.now(),
+    end_reason_ = reason;
+    if (engine_.server() && loop_.log().is_enabled(log_level::info))
+      loop_.local<failures_of_peers>().lines.write(
+          loop_.log(), log_level::info, loop_.now(),
           "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
   });
   send_error_ = error;
   if (!end_) end_ = error;
-  last_words_ = !engine_.output().empty() || raw_->sending();
+  close_notify_sent_ = !engine_.output().empty() || raw_->sending();
   flush();
-  if (sending_) tell_sent(error);
-  tell_end();
+  if (sending_) report_sent(error);
+  report_end();
 }
 
 void secured_duplex::close(bool abort) noexcept {
   CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
   if (std::exchange(closing_, true)) return;
   stop_timer();
-  const bool last_words = last_words_ && !raw_broken_ && !raw_end_;
+  const bool last_words = close_notify_sent_ && !raw_broken_ && !raw_end_;
   const bool proper = !abort && shut_down_ && !sending_ && established_ && !failed_ && !raw_broken_;
   if (!last_words && !proper) {
     raw_closing_ = true;
     return raw_->close(abort);
   }
-  home_.arm(*this, deadline_after(home_.now(), limits::farewell_time));
+  loop_.arm(*this, deadline_after(loop_.now(), limits::close_notify_time));
   raw_->resume_receive();
-  wake();
+  schedule_run();
 }
 
 void secured_duplex::closed() noexcept {
   raw_closed_ = true;
   stop_timer();
-  if (!woken_) turn();
+  if (!run_scheduled_) run();
 }
 
 void secured_duplex::time_is_up() noexcept {
@@ -307,36 +307,36 @@ void secured_duplex::time_is_up() noexcept {
     if (!std::exchange(raw_closing_, true)) raw_->close(true);
     return;
   }
-  or_fail([&] {
+  run_or_fail([&] {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(handshake_timeout_).count();
     fail(-ETIMEDOUT, "the TLS handshake did not end within " + std::to_string(ms) + " ms");
   });
 }
 
 void secured_duplex::stop_timer() noexcept {
-  if (timer::holder) home_.disarm(*this);
+  if (timer::holder) loop_.disarm(*this);
 }
 
 // Uses the queue because the sink must not be called from inside its own calls.
-void secured_duplex::wake() noexcept {
-  if (!std::exchange(woken_, true)) home_.post(*this);
+void secured_duplex::schedule_run() noexcept {
+  if (!std::exchange(run_scheduled_, true)) loop_.post(*this);
 }
 
-void secured_duplex::turn() noexcept {
-  woken_ = false;
+void secured_duplex::run() noexcept {
+  run_scheduled_ = false;
   if (raw_closed_) {
-    if (sending_) tell_sent(-ECANCELED);
+    if (sending_) report_sent(-ECANCELED);
     return sink_->closed();  // may destroy *this
   }
   if (sending_ && !closing_) {
-    if (failed_ || raw_broken_) tell_sent(send_error_);
+    if (failed_ || raw_broken_) report_sent(send_error_);
     else if (established_ && !encrypt()) fail(-EPROTO, engine_.failure());
   }
-  or_fail([&] {
+  run_or_fail([&] {
     advance();
-    engine_.keep_rest();
+    engine_.keep_unread();
   });
-  tell_end();
+  report_end();
 }
 
 std::size_t secured_duplex::memory_bytes() const noexcept {

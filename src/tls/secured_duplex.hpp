@@ -22,11 +22,11 @@ namespace coracle::tls {
 // close_notify, that is a normal end, because HTTP/2 has its own end markers.
 //
 // Used on one loop. After a failed handshake close() lets the peer read the alert first.
-class secured_duplex final : public net::duplex, private net::duplex_sink, coro::work, coro::timer {
+class secured_duplex final : public net::duplex, private net::duplex_sink, coro::runnable, coro::timer {
  public:
   // context: kept alive as long as this object.
-  secured_duplex(loop& home, std::unique_ptr<net::duplex> raw, std::shared_ptr<const void> context,
-                 owned<SSL> connection, bool server, duration handshake_timeout);
+  secured_duplex(loop& owner_loop, std::unique_ptr<net::duplex> raw, std::shared_ptr<const void> context,
+                 openssl_ptr<SSL> connection, bool server, duration handshake_timeout);
   ~secured_duplex() override;
   // Call it before start().
   [[nodiscard]] engine& tls() noexcept { return engine_; }
@@ -41,7 +41,9 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void close(bool abort) noexcept override;
   void release_idle_memory() noexcept override;
   [[nodiscard]] std::size_t memory_bytes() const noexcept override;
-  void give_up_unacknowledged(duration after) noexcept override { raw_->give_up_unacknowledged(after); }
+  void set_unacknowledged_timeout(duration after) noexcept override {
+    raw_->set_unacknowledged_timeout(after);
+  }
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
   [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
@@ -60,24 +62,24 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   // f and the functions of this group may throw std::bad_alloc. Runs f; fails the connection if f runs out of
   // memory.
   template <class F>
-  void or_fail(F f) noexcept;
+  void run_or_fail(F f) noexcept;
   void advance();  // continues the handshake, then receiving
-  bool shake_hands();  // true once the handshake is complete
+  bool handshake_step();  // true once the handshake is complete
   bool established();  // true if HTTP/2 was negotiated
   void deliver();
-  void tell_end() noexcept;
+  void report_end() noexcept;
   bool encrypt() noexcept;  // false: it failed, which was not reported yet
-  bytes_view take(std::size_t most_bytes) noexcept;
+  bytes_view take(std::size_t max_bytes) noexcept;
   void flush() noexcept;
-  void tell_sent(std::int64_t result) noexcept;
+  void report_sent(std::int64_t result) noexcept;
   void end_sending() noexcept;  // after the last byte: sends close_notify and the end
-  void fail(std::int64_t error, std::string_view why) noexcept;
-  void wake() noexcept;  // posts turn() to the loop's queue
-  void turn() noexcept;
+  void fail(std::int64_t error, std::string_view reason) noexcept;
+  void schedule_run() noexcept;  // posts run() to the loop's queue
+  void run() noexcept;
   void time_is_up() noexcept;
   void stop_timer() noexcept;
 
-  loop& home_;
+  loop& loop_;
   const std::shared_ptr<const void> context_;
   const std::unique_ptr<net::duplex> raw_;
   engine engine_;
@@ -98,9 +100,9 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   bool flight_ends_send_ = false;  // in_flight_ contains the last byte of the user's send
   bool established_ = false;
   bool failed_ = false;
-  bool last_words_ = false;  // there is an alert that the peer should receive
+  bool close_notify_sent_ = false;  // there is an alert that the peer should receive
   bool paused_ = false;
-  bool end_told_ = false;
+  bool end_reported_ = false;
   bool shut_down_ = false;  // shutdown_send() was called
   bool notified_ = false;  // close_notify was written
   bool raw_shut_down_ = false;
@@ -108,7 +110,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   bool closing_ = false;
   bool raw_closing_ = false;
   bool raw_closed_ = false;
-  bool woken_ = false;
+  bool run_scheduled_ = false;
 };
 
 }  // namespace coracle::tls

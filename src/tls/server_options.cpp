@@ -32,7 +32,7 @@ class secured_server final : public security::server_security {
 
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) override {
     std::shared_ptr<const server_context> context = contexts_.get(on);
-    owned<SSL> connection = context->connection();
+    openssl_ptr<SSL> connection = context->connection();
     auto made = std::make_unique<secured_duplex>(on, std::move(raw), std::move(context),
                                                  std::move(connection), true, handshake_timeout_);
     made->tls().verify_by(verifier_);

@@ -6,28 +6,28 @@
 
 namespace coracle::tls {
 
-owned<SSL_SESSION> session_cache::take(std::string_view host) {
+openssl_ptr<SSL_SESSION> session_cache::take(std::string_view host) {
   const std::lock_guard lock(mutex_);
   const auto found = by_host_.find(host);
   if (found == by_host_.end() || found->second.empty()) return {};
-  owned<SSL_SESSION>& newest = found->second.back();
+  openssl_ptr<SSL_SESSION>& newest = found->second.back();
   if (SSL_SESSION_get_protocol_version(newest.get()) < TLS1_3_VERSION) {
     SSL_SESSION_up_ref(newest.get());
-    return owned<SSL_SESSION>(newest.get());
+    return openssl_ptr<SSL_SESSION>(newest.get());
   }
-  owned<SSL_SESSION> taken = std::move(newest);
+  openssl_ptr<SSL_SESSION> taken = std::move(newest);
   found->second.pop_back();
   return taken;
 }
 
-void session_cache::keep(std::string_view host, owned<SSL_SESSION> session) {
+void session_cache::keep(std::string_view host, openssl_ptr<SSL_SESSION> session) {
   const std::lock_guard lock(mutex_);
   auto found = by_host_.find(host);
   if (found == by_host_.end()) {
     if (by_host_.size() >= limits::session_hosts) by_host_.erase(by_host_.begin());
     found = by_host_.try_emplace(std::string(host)).first;
   }
-  std::vector<owned<SSL_SESSION>>& kept = found->second;
+  std::vector<openssl_ptr<SSL_SESSION>>& kept = found->second;
   if (kept.size() >= limits::sessions_per_host) kept.erase(kept.begin());
   kept.push_back(std::move(session));
 }

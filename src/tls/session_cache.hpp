@@ -1,7 +1,7 @@
 // session_cache: a client's TLS sessions, to be resumed by later connections.
 #pragma once
 
-#include "tls/owned.hpp"
+#include "tls/openssl_ptr.hpp"
 
 #include <map>
 #include <mutex>
@@ -15,12 +15,12 @@ namespace coracle::tls {
 class session_cache {
  public:
   // Returns the newest session for the host, or null. A TLS 1.3 session is used only once (RFC 8446 C.4).
-  owned<SSL_SESSION> take(std::string_view host);
-  void keep(std::string_view host, owned<SSL_SESSION> session);
+  openssl_ptr<SSL_SESSION> take(std::string_view host);
+  void keep(std::string_view host, openssl_ptr<SSL_SESSION> session);
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::vector<owned<SSL_SESSION>>, std::less<>> by_host_;
+  std::map<std::string, std::vector<openssl_ptr<SSL_SESSION>>, std::less<>> by_host_;
 };
 
 }  // namespace coracle::tls

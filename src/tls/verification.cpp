@@ -49,19 +49,19 @@ status decision(const peer_verifier& decide, const peer_certificate& peer) {
 }  // namespace
 
 bool accepted_by_verifier(SSL& connection, X509& leaf, bool chain_verified) noexcept {
-  handshake_notes& notes = handshake_notes::of(&connection);
-  if (!notes.verifier || std::exchange(notes.verifier_asked, true)) return true;
+  handshake_state& state = handshake_state::of(&connection);
+  if (!state.verifier || std::exchange(state.verifier_asked, true)) return true;
   try {
     const char* const sni = SSL_get_servername(&connection, TLSEXT_NAMETYPE_host_name);
-    const peer_certificate peer(notes.server ? (sni ? sni : "") : notes.host, chain_verified,
+    const peer_certificate peer(state.server ? (sni ? sni : "") : state.host, chain_verified,
                                 identities_of(&leaf),
                                 sha256_base64(der_of(X509_get_X509_PUBKEY(&leaf), &i2d_X509_PUBKEY)),
                                 der_of(&leaf, &i2d_X509), to_pem(leaf));
-    const status how = decision(*notes.verifier, peer);
+    const status how = decision(*state.verifier, peer);
     if (how.ok()) return true;
-    notes.disbelief = notes.server ? "the client's certificate is not accepted by the verifier: "
-                                   : "the server's certificate is not accepted by the verifier: ";
-    notes.disbelief.append(base::printable(how.to_string()));
+    state.verify_error = state.server ? "the client's certificate is not accepted by the verifier: "
+                                      : "the server's certificate is not accepted by the verifier: ";
+    state.verify_error.append(base::printable(how.to_string()));
   } catch (const std::bad_alloc&) {
   }
   return false;

@@ -1,8 +1,8 @@
 // verification: asks the user's verifier about the certificate of a peer.
 #pragma once
 
-#include "tls/handshake_notes.hpp"
-#include "tls/owned.hpp"
+#include "tls/handshake_state.hpp"
+#include "tls/openssl_ptr.hpp"
 
 namespace coracle::tls {
 

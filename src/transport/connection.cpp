@@ -26,24 +26,24 @@ constexpr duration deferred_timer_pause = std::chrono::milliseconds(100);
 
 }  // namespace
 
-connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r,
+connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, http2::role r,
                        const connection_options& o, connection_owner& owner, request_acceptor* acceptor)
-    : home_(home),
+    : loop_(owner_loop),
       stream_(std::move(stream)),
-      engine_(r, o.http2, home.now()),
+      engine_(r, o.http2, owner_loop.now()),
       owner_(owner),
       acceptor_(acceptor),
-      life_(o.life, home.now()),
-      budget_(&home.attached<decode_budget>()),
-      unread_bytes_max_(o.burden.unread_bytes),
-      stall_(o.burden.stall_time),
+      age_policy_(o.age, owner_loop.now()),
+      budget_(&owner_loop.local<decode_budget>()),
+      unread_bytes_max_(o.backpressure.unread_bytes),
+      stall_(o.backpressure.stall_time),
       opens_left_(o.http2.own_streams) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
   // gRFC A18: detects a dead peer while sent bytes are unacknowledged, too.
   const http2::keepalive_options& alive = o.http2.keepalive;
-  if (alive.time != duration::max()) stream_->give_up_unacknowledged(alive.timeout);
-  work::run = [](coro::work& w) noexcept {
+  if (alive.time != duration::max()) stream_->set_unacknowledged_timeout(alive.timeout);
+  runnable::run = [](coro::runnable& w) noexcept {
     auto& self = static_cast<connection&>(w);
     self.flush_queued_ = false;
     self.flush();
@@ -54,53 +54,53 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       self.close_called_ = true;
       return self.stream_->close(self.unsent());
     }
-    self.mind_stall();
+    self.check_stall();
     // The peer's deadlines are suspended while we do not read what it has sent, and until reading has
     // resumed.
     const bool unread = self.is_deferred() || self.just_resumed_;
     self.just_resumed_ = false;
     if (unread && !self.engine_.failed())
-      return self.home_.arm(self, deadline_after(self.home_.now(), deferred_timer_pause));
-    self.engine_.on_timeout(self.home_.now());
-    self.mind_age();
+      return self.loop_.arm(self, deadline_after(self.loop_.now(), deferred_timer_pause));
+    self.engine_.on_timeout(self.loop_.now());
+    self.enforce_max_age();
     self.release_if_idle();
     self.dispatch();
   };
 }
 
 // gRFC A9.
-void connection::mind_age() noexcept {
-  switch (life_.on_time(home_.now(), engine_.open_streams() != 0)) {
-    case lifespan::verdict::go_on: return;
-    case lifespan::verdict::drain: return drain();
-    case lifespan::verdict::close: engine_.fail(error_code::no_error, "max_connection_age");
+void connection::enforce_max_age() noexcept {
+  switch (age_policy_.on_time(loop_.now(), engine_.open_streams() != 0)) {
+    case connection_age_policy::verdict::keep_open: return;
+    case connection_age_policy::verdict::drain: return drain();
+    case connection_age_policy::verdict::close: engine_.fail(error_code::no_error, "max_connection_age");
   }
 }
 
 void connection::release_if_idle() noexcept {
-  if (home_.now() < release_at_) return;
+  if (loop_.now() < release_at_) return;
   const time_point idle_at = deadline_after(last_send_, idle_time);
-  if (home_.now() < idle_at || stream_->sending()) {
-    release_at_ = std::max(idle_at, deadline_after(home_.now(), idle_time));
+  if (loop_.now() < idle_at || stream_->sending()) {
+    release_at_ = std::max(idle_at, deadline_after(loop_.now(), idle_time));
     return;
   }
   release_at_ = never;
   in_flight_.release(0);
-  heads_.reset();
+  header_cache_.reset();
   engine_.release_idle_memory();
   stream_->release_idle_memory();
-  if (acceptor_) mind_memory();
+  if (acceptor_) report_memory();
 }
 
 connection::~connection() {
   CORACLE_ASSERT(!flush_queued_, "a connection was destroyed before it was closed");
-  if (timer::holder) home_.disarm(*this);
+  if (timer::holder) loop_.disarm(*this);
 }
 
 void connection::start() {
   stream_->start(*this);
-  if (acceptor_) mind_memory();  // also before the handshake begins
-  touch();
+  if (acceptor_) report_memory();  // also before the handshake begins
+  schedule_flush();
   update_timer();
 }
 
@@ -108,29 +108,29 @@ exchange connection::open(exchange_handler& handler) noexcept try {
   if (closing_) return {};
   const stream_ref s = engine_.open(&handler);
   if (s == http2::no_stream) return {};
-  stream_begins();
+  on_stream_begin();
   if (--opens_left_ == 0) going_away();  // the ids are exhausted (RFC 9113 5.1.1)
   return exchange(*this, s);
 } catch (const std::bad_alloc&) {
-  give_up("out of memory");
+  close_at_turn_end("out of memory");
   return {};
 }
 
 // --- receiving
 
 void connection::received(bytes_view bytes) noexcept {
-  if (closing_ || given_up_) return;
-  last_received_ = home_.now();
+  if (closing_ || close_reason_) return;
+  last_received_ = loop_.now();
   engine_.feed(bytes, last_received_);
   {
     const decode_budget::reading now(*budget_);
     dispatch();
   }
-  note_received();
+  record_received();
   // At once, because a loop iteration may receive much more.
-  if (weigh_ && !closing_) [[unlikely]] {
-    mind_memory();
-    touch();
+  if (accounting_due_ && !closing_) [[unlikely]] {
+    report_memory();
+    schedule_flush();
   }
 }
 
@@ -139,7 +139,7 @@ void connection::receive_ended(std::int64_t result) noexcept {
   if (closing_) return finish_if_done();
   base::if_memory_allows(
       [&] { end_reason_ = result < 0 ? io_failure(result) : "the peer closed the connection"; });
-  engine_.feed_end(home_.now());
+  engine_.feed_end(loop_.now());
   dispatch();
   if (!closing_) broken(end_reason_);
 }
@@ -147,24 +147,24 @@ void connection::receive_ended(std::int64_t result) noexcept {
 void connection::dispatch() noexcept {
   if (dispatching_) return;  // called by a handler: the outer loop continues
   dispatching_ = true;
-  for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
+  for (http2::event e = engine_.next(); e.type != http2::event::kind::none; e = engine_.next()) {
     handle(e);
     if ((budget_->charge_event() && budget_->spent_at_checkpoint()) ||
         (deferred_ && !deferred_->calls.empty())) [[unlikely]]
-      put_input_aside();  // the engine's own events continue
+      defer_input();  // the engine's own events continue
   }
   dispatching_ = false;
-  // Handlers that sent something have called touch() already; this is for the engine's own answers, and for
-  // queued data that a window has released.
+  // Handlers that sent something have called schedule_flush() already; this is for the engine's own answers,
+  // and for queued data that a window has released.
   if ((!engine_.output().empty() || engine_.has_queued()) && !stream_->sending() && !engine_.awaits_preface())
-    touch();
+    schedule_flush();
   if (draining_) finish_if_done();
   update_timer();
 }
 
 // --- the decode budget: deferred work, in order
 
-void connection::put_input_aside() noexcept {
+void connection::defer_input() noexcept {
   if (closing_) return;
   const bytes_view rest = engine_.take_unread();
   const bool kept = base::if_memory_allows([&] {
@@ -176,10 +176,10 @@ void connection::put_input_aside() noexcept {
   });
   if (!kept) {
     engine_.fail(error_code::enhance_your_calm, "out of memory");
-    return touch();  // for its events
+    return schedule_flush();  // for its events
   }
   if (!is_deferred()) return;
-  weigh_ = acceptor_ != nullptr;
+  accounting_due_ = acceptor_ != nullptr;
   withholds_credit_ = true;
   if (!output_stalled_) budget_->defer(*deferred_);
   update_receiving();
@@ -189,7 +189,7 @@ void connection::defer(deferred_decode& d) {
   if (!deferred_) deferred_ = std::make_unique<deferred_input>(*this);
   if (!d.linked()) deferred_->calls.push_back(d);
   // Called outside of an event; otherwise dispatch() checks it as soon as the callback returns.
-  if (!dispatching_) put_input_aside();
+  if (!dispatching_) defer_input();
 }
 
 // The calls go first: their messages arrived before the unread input.
@@ -203,15 +203,15 @@ bool connection::continue_decoding() noexcept {
   }
   if (!deferred_->unread.empty() && !closing_ && !budget_->spent()) {
     deferred_->engine_reads = true;
-    engine_.feed(deferred_->unread.pending(), home_.now());
+    engine_.feed(deferred_->unread.pending(), loop_.now());
     dispatch();
     if (std::exchange(deferred_->engine_reads, false)) deferred_->unread.clear();
-    note_received();
+    record_received();
   }
   if (is_deferred()) return !output_stalled_;
   const std::int64_t send_error = deferred_->send_error;
   deferred_.reset();
-  withholds_credit_ = pressed_;
+  withholds_credit_ = memory_pressure_;
   update_receiving();
   if (send_error != 0 && !closing_) send_failed(send_error);
   return false;
@@ -229,44 +229,44 @@ void connection::update_receiving() noexcept {
 void connection::handle(const http2::event& e) noexcept {
   using kind = http2::event::kind;
   auto* handler = static_cast<exchange_handler*>(e.user);
-  switch (e.what) {
+  switch (e.type) {
     case kind::headers: {
       header_source fields(engine_);
       if (!handler && acceptor_ && !e.trailers) {
-        stream_begins();
-        return call_up(e.stream,
-                       [&] { acceptor_->on_request(exchange(*this, e.stream), fields, e.end_stream); });
+        on_stream_begin();
+        return call_handler(e.stream,
+                            [&] { acceptor_->on_request(exchange(*this, e.stream), fields, e.end_stream); });
       }
       const block_kind k = e.informational ? block_kind::informational
                            : e.trailers    ? block_kind::trailers
-                                           : block_kind::head;
-      counted_.streams_succeeded += e.end_stream && !acceptor_;
-      if (handler) call_up(e.stream, [&] { handler->on_headers(fields, k, e.end_stream); });
+                                           : block_kind::headers;
+      stats_.streams_succeeded += e.end_stream && !acceptor_;
+      if (handler) call_handler(e.stream, [&] { handler->on_headers(fields, k, e.end_stream); });
       return;
     }
     case kind::data:
-      if (given_up_) [[unlikely]]
+      if (close_reason_) [[unlikely]]
         return;  // no more received data is processed
-      counted_.streams_succeeded += e.end_stream && !acceptor_;
-      if (handler) call_up(e.stream, [&] { handler->on_data(e.data, e.end_stream); });
+      stats_.streams_succeeded += e.end_stream && !acceptor_;
+      if (handler) call_handler(e.stream, [&] { handler->on_data(e.data, e.end_stream); });
       return;
     case kind::reset:
       if (handler) {
         const bool whole = engine_.failed();
-        const std::string_view why = whole && !end_reason_.empty() ? end_reason_ : e.reason;
-        handler->on_reset({e.code, e.by, e.unprocessed, whole, why});
+        const std::string_view reason = whole && !end_reason_.empty() ? end_reason_ : e.reason;
+        handler->on_reset({e.code, e.by, e.unprocessed, whole, reason});
       }
       return;
     case kind::writable:
-      if (handler) call_up(e.stream, [&] { handler->on_writable(); });
+      if (handler) call_handler(e.stream, [&] { handler->on_writable(); });
       return;
     case kind::settings: return owner_.on_ready(*this);
     case kind::slots: return owner_.on_slots(*this);
     case kind::goaway:
       sent_too_many_pings_ = e.code == error_code::enhance_your_calm && as_text(e.data) == "too_many_pings";
       base::if_memory_allows([&] {
-        const std::string said = base::printable(as_text(e.data));
-        set_end_reason("GOAWAY ", name_of(e.code), " " + said);
+        const std::string debug_data = base::printable(as_text(e.data));
+        set_end_reason("GOAWAY ", name_of(e.code), " " + debug_data);
       });
       return going_away();
     case kind::failed: set_end_reason(name_of(e.code), ": ", e.reason); return broken(end_reason_);
@@ -275,7 +275,7 @@ void connection::handle(const http2::event& e) noexcept {
 }
 
 template <class F>
-void connection::call_up(stream_ref s, F f) noexcept {
+void connection::call_handler(stream_ref s, F f) noexcept {
   try {
     f();
   } catch (const std::bad_alloc&) {
@@ -303,24 +303,24 @@ void connection::set_end_reason(std::string_view first, std::string_view then,
 
 // --- statistics: values computed once per loop iteration cost nothing per message
 
-void connection::stream_begins() noexcept {
+void connection::on_stream_begin() noexcept {
   constexpr std::uint64_t now_and_then = 16;
-  if (++counted_.streams_started % now_and_then == 0) weigh_ = acceptor_ != nullptr;
-  counted_.last_stream_started = home_.now();
+  if (++stats_.streams_started % now_and_then == 0) accounting_due_ = acceptor_ != nullptr;
+  stats_.last_stream_started = loop_.now();
 }
 
-void connection::note_received() noexcept {
-  if (std::exchange(counted_.messages_received, messages_.received) != messages_.received)
-    counted_.last_message_received = last_received_;
+void connection::record_received() noexcept {
+  if (std::exchange(stats_.messages_received, messages_.received) != messages_.received)
+    stats_.last_message_received = last_received_;
 }
 
-void connection::note_sent() noexcept {
-  if (std::exchange(counted_.messages_sent, messages_.sent) != messages_.sent)
-    counted_.last_message_sent = last_send_;
+void connection::record_sent() noexcept {
+  if (std::exchange(stats_.messages_sent, messages_.sent) != messages_.sent)
+    stats_.last_message_sent = last_send_;
 }
 
-connection_figures connection::figures() noexcept {
-  connection_figures f = counted_;
+connection_stats connection::stats() noexcept {
+  connection_stats f = stats_;
   f.messages_sent = messages_.sent;
   f.messages_received = messages_.received;
   f.streams_open = engine_.open_streams();
@@ -332,14 +332,14 @@ connection_figures connection::figures() noexcept {
 
 // --- sending
 
-void connection::touch() noexcept {
+void connection::schedule_flush() noexcept {
   if (flush_queued_) return;
   flush_queued_ = true;
-  home_.at_turn_end(*this);
+  loop_.at_turn_end(*this);
 }
 
 void connection::flush() noexcept {
-  if (gone_) return owner_.on_closed(*this);  // destroys this
+  if (transport_closed_) return owner_.on_closed(*this);  // destroys this
   if (close_called_) return;
   if (!send_broken_ && !stream_->sending() && !engine_.awaits_preface()) {
     // At least one frame, regardless of the amount of small responses.
@@ -348,21 +348,22 @@ void connection::flush() noexcept {
     if (!out.empty()) {
       in_flight_.swap(out);
       engine_.output_taken();
-      last_send_ = home_.now();
-      note_sent();
+      last_send_ = loop_.now();
+      record_sent();
       if (release_at_ == never) release_at_ = deadline_after(last_send_, idle_time);
       if (acceptor_) stall_.watch(last_send_);
-      if (in_flight_.size() >= large_message_bytes) weigh_ = acceptor_ != nullptr;
+      if (in_flight_.size() >= large_message_bytes) accounting_due_ = acceptor_ != nullptr;
       if (!stream_->send(in_flight_.pending())) send_broken_ = true;
     }
     // produce() may have resumed a waiting writer; what it sends is for the next round.
     if (!closing_) dispatch();
   }
-  // A connection for which give_up() was called is closed here, even if its memory has fallen meanwhile.
-  if ((weigh_ || given_up_) && !closing_) [[unlikely]] {
-    mind_congestion();
-    mind_memory();
-    if (given_up_) return close(error_code::enhance_your_calm, given_up_);
+  // A connection for which close_at_turn_end() was called is closed here, even if its memory has fallen
+  // meanwhile.
+  if ((accounting_due_ || close_reason_) && !closing_) [[unlikely]] {
+    resume_waiting_calls();
+    report_memory();
+    if (close_reason_) return close(error_code::enhance_your_calm, close_reason_);
   }
   // Not for clients: two clients' reads that wait for each other would deadlock. Not after a failed send: its
   // remaining output waits for nothing.
@@ -384,26 +385,26 @@ void connection::sent(std::int64_t result) noexcept {
       return send_failed(result);
     }
   }
-  touch();
+  schedule_flush();
 }
 
 // --- for exchange
 
 void connection::reset(stream_ref s, error_code code) noexcept {
   engine_.reset(s, code);
-  touch();
+  schedule_flush();
 }
 
 void connection::release(stream_ref s) noexcept {
   engine_.release(s);
-  note_released(s);
+  on_released(s);
 }
 
-void connection::note_released(stream_ref s) noexcept {
+void connection::on_released(stream_ref s) noexcept {
   if (!waiting_.empty()) [[unlikely]]
     std::erase(waiting_, s);
-  if (life_.watches_idle()) life_.used(home_.now());
-  touch();
+  if (age_policy_.watches_idle()) age_policy_.used(loop_.now());
+  schedule_flush();
 }
 
 // --- memory, congestion, stalls
@@ -421,81 +422,82 @@ constexpr std::size_t exchange_cost_bytes = 2048;
 
 }  // namespace
 
-void connection::note_congestion() noexcept {
+void connection::update_congestion() noexcept {
   congested_ = acceptor_ && engine_.unread_bytes() > unread_bytes_max_;
-  if (congested_) stall_.watch(home_.now());
+  if (congested_) stall_.watch(loop_.now());
 }
 
 // Resumes waiting exchanges one by one, while there is room for their responses.
-void connection::mind_congestion() noexcept {
-  note_congestion();
-  while (!waiting_.empty() && !congested_ && !given_up_) {
+void connection::resume_waiting_calls() noexcept {
+  update_congestion();
+  while (!waiting_.empty() && !congested_ && !close_reason_) {
     const stream_ref next = waiting_.front();
     waiting_.erase(waiting_.begin());  // first: an exchange that ends inside is removed from the list
     if (void* const user = engine_.user_of(next)) {
       try {
-        static_cast<exchange_handler*>(user)->on_turn();
+        static_cast<exchange_handler*>(user)->on_uncongested();
       } catch (const std::bad_alloc&) {
         out_of_memory(next);
       }
     }
-    note_congestion();
+    update_congestion();
   }
 }
 
-void connection::mind_memory() noexcept {
+void connection::report_memory() noexcept {
   const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
                           (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
                           engine_.open_streams() * exchange_cost_bytes;
-  weigh_ = now > light_bytes || congested_ || !waiting_.empty();
-  const std::size_t apart = now > told_memory_bytes_ ? now - told_memory_bytes_ : told_memory_bytes_ - now;
+  accounting_due_ = now > light_bytes || congested_ || !waiting_.empty();
+  const std::size_t apart =
+      now > reported_memory_bytes_ ? now - reported_memory_bytes_ : reported_memory_bytes_ - now;
   if (apart < memory_step_bytes) return;
-  told_memory_bytes_ = now;
+  reported_memory_bytes_ = now;
   owner_.on_memory(*this, now);
 }
 
 // While receiving is paused, nothing else would trigger the accounting.
 void connection::memory_changed() noexcept {
   if (!acceptor_ || closing_) return;
-  weigh_ = true;
-  touch();
+  accounting_due_ = true;
+  schedule_flush();
 }
 
-void connection::mind_stall() noexcept {
+void connection::check_stall() noexcept {
   if (!acceptor_) return;
   const time_point sending_since = stream_->sending() ? last_send_ : never;
   // A window update of the peer may be in the input that waits for the decode budget.
   const bool heard = !is_deferred() && !just_resumed_;
-  if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since, heard))
+  if (stall_.on_time(loop_.now(), congested_, engine_.data_sent(), sending_since, heard))
     engine_.fail(error_code::enhance_your_calm, "the peer does not read the replies within the stall time");
 }
 
-void connection::give_up(const char* reason) noexcept {
-  if (given_up_) return;
-  given_up_ = reason;
-  weigh_ = true;
-  touch();
+void connection::close_at_turn_end(const char* reason) noexcept {
+  if (close_reason_) return;
+  close_reason_ = reason;
+  accounting_due_ = true;
+  schedule_flush();
 }
 
-void connection::press(bool on) noexcept {
-  pressed_ = on;
+void connection::set_memory_pressure(bool on) noexcept {
+  memory_pressure_ = on;
   withholds_credit_ = on || is_deferred();
   engine_.withhold_credit(on);
   engine_.refuse_streams(on);
-  touch();
+  schedule_flush();
 }
 
 void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
   engine_.set_kept(s, bytes);
   if (!acceptor_) return;
-  weigh_ = true;
+  accounting_due_ = true;
   // At once, because one read may contain several hundred messages.
-  if (bytes == 0 || bytes >= large_message_bytes) mind_memory();
+  if (bytes == 0 || bytes >= large_message_bytes) report_memory();
 }
 
-void connection::wait_turn(stream_ref s) noexcept {
-  if (!base::if_memory_allows([&] { waiting_.push_back(s); })) return give_up("out of memory");
-  weigh_ = true;
+void connection::wait_until_uncongested(stream_ref s) noexcept {
+  if (!base::if_memory_allows([&] { waiting_.push_back(s); })) return close_at_turn_end("out of memory");
+  accounting_due_ = true;
 }
 
 // --- drain and close
@@ -512,7 +514,7 @@ void connection::drain() noexcept {
   if (closing_ || draining_) return;
   draining_ = true;
   engine_.drain();
-  touch();
+  schedule_flush();
   update_timer();  // a flush that waits for the preface does not update it
 }
 
@@ -524,7 +526,7 @@ void connection::close(http2::error_code code, std::string_view reason) noexcept
 }
 
 void connection::going_away() noexcept {
-  if (!std::exchange(told_going_away_, true)) owner_.on_going_away(*this);
+  if (!std::exchange(reported_going_away_, true)) owner_.on_going_away(*this);
   draining_ = true;
 }
 
@@ -534,8 +536,8 @@ void connection::send_failed(std::int64_t error) noexcept {
 }
 
 std::string connection::io_failure(std::int64_t error) const {
-  const std::string_view said = stream_->end_reason();
-  return said.empty() ? std::strerror(static_cast<int>(-error)) : std::string(said);
+  const std::string_view io_reason = stream_->end_reason();
+  return io_reason.empty() ? std::strerror(static_cast<int>(-error)) : std::string(io_reason);
 }
 
 // The engine or the byte stream has failed: only pending output remains to be sent.
@@ -543,9 +545,9 @@ void connection::broken(std::string_view reason) noexcept {
   if (closing_) return;
   set_end_reason(reason);
   if (!engine_.failed()) {
-    engine_.feed_end(home_.now());
-    for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
-      if (e.what != http2::event::kind::failed) handle(e);
+    engine_.feed_end(loop_.now());
+    for (http2::event e = engine_.next(); e.type != http2::event::kind::none; e = engine_.next()) {
+      if (e.type != http2::event::kind::failed) handle(e);
     }
   }
   closing_ = true;
@@ -554,10 +556,10 @@ void connection::broken(std::string_view reason) noexcept {
     deferred_->unlink();
   }
   going_away();
-  if (timer::holder) home_.disarm(*this);
-  home_.arm(*this, deadline_after(home_.now(), linger));
-  if (acceptor_) mind_memory();
-  touch();
+  if (timer::holder) loop_.disarm(*this);
+  loop_.arm(*this, deadline_after(loop_.now(), linger));
+  if (acceptor_) report_memory();
+  schedule_flush();
 }
 
 void connection::finish_if_done() noexcept {
@@ -579,18 +581,18 @@ void connection::finish_if_done() noexcept {
 }
 
 void connection::closed() noexcept {
-  if (timer::holder) home_.disarm(*this);
+  if (timer::holder) loop_.disarm(*this);
   if (!closing_) broken("closed");
-  gone_ = true;  // notify the owner at the end of the iteration, after a queued flush()
-  touch();
+  transport_closed_ = true;  // notify the owner at the end of the iteration, after a queued flush()
+  schedule_flush();
 }
 
 void connection::update_timer() noexcept {
   if (closing_) return;
-  const time_point t = std::min({engine_.next_timeout(), release_at_, life_.next(), stall_.next()});
+  const time_point t = std::min({engine_.next_timeout(), release_at_, age_policy_.next(), stall_.next()});
   if (timer::holder && timer::when == t) return;
-  if (timer::holder) home_.disarm(*this);
-  if (t != never) home_.arm(*this, t);
+  if (timer::holder) loop_.disarm(*this);
+  if (t != never) loop_.arm(*this, t);
 }
 
 }  // namespace coracle::transport

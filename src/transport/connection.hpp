@@ -20,7 +20,7 @@
 namespace coracle::transport {
 
 // Times have the resolution of a loop iteration; they are zero if no such event has happened yet.
-struct connection_figures {
+struct connection_stats {
   std::uint64_t streams_started = 0;
   std::uint64_t streams_succeeded = 0;  // the end was sent (server) or received (client)
   std::uint64_t streams_open = 0;
@@ -48,11 +48,11 @@ struct message_counts {
 
 // The cache of the layer above for headers that were sent or received on a connection and are likely to
 // recur.
-struct kept_heads {
-  kept_heads() = default;
-  kept_heads(const kept_heads&) = delete;
-  kept_heads& operator=(const kept_heads&) = delete;
-  virtual ~kept_heads() = default;
+struct header_cache {
+  header_cache() = default;
+  header_cache(const header_cache&) = delete;
+  header_cache& operator=(const header_cache&) = delete;
+  virtual ~header_cache() = default;
 };
 
 // The owner of a connection. Called on the connection's loop.
@@ -65,8 +65,8 @@ class connection_owner {
   // No new exchanges can be opened: the peer sent GOAWAY, or the connection failed. Called once.
   virtual void on_going_away(connection&) noexcept {}
   // Server: the connection now holds `bytes`. Called if the value differs from the last one by several KiB:
-  // once per loop iteration, and at once when a large message is queued or kept. give_up() and press() may be
-  // called inside.
+  // once per loop iteration, and at once when a large message is queued or kept. close_at_turn_end() and
+  // set_memory_pressure() may be called inside.
   virtual void on_memory(connection&, std::size_t /*bytes*/) noexcept {}
   // Returns whether the connection may hold `more_bytes` more.
   [[nodiscard]] virtual bool may_keep(connection&, std::size_t /*more_bytes*/) noexcept { return true; }
@@ -81,11 +81,11 @@ class connection_owner {
 // Reads and parses input, calls the handlers and collects what they send; all output of a loop iteration is
 // sent at the end of the iteration. Used on one loop. Its owner destroys it in on_closed(). Operations on one
 // stream are those of its exchange.
-class connection final : private net::duplex_sink, private coro::work, private coro::timer {
+class connection final : private net::duplex_sink, private coro::runnable, private coro::timer {
  public:
   // acceptor: null for a client.
-  connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const connection_options& o,
-             connection_owner& owner, request_acceptor* acceptor);
+  connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, http2::role r,
+             const connection_options& o, connection_owner& owner, request_acceptor* acceptor);
   ~connection();
   void start();
 
@@ -102,15 +102,15 @@ class connection final : private net::duplex_sink, private coro::work, private c
   void close(http2::error_code code, std::string_view reason) noexcept;
   // Calls close(ENHANCE_YOUR_CALM) at the end of the loop iteration; data queued until then is dropped.
   // `reason` must be a literal, because only the pointer is stored.
-  void give_up(const char* reason) noexcept;
+  void close_at_turn_end(const char* reason) noexcept;
   // While on, the connection accepts no new streams and returns no connection credit.
-  void press(bool on) noexcept;
+  void set_memory_pressure(bool on) noexcept;
   [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
   // Whether the peer's GOAWAY requires fewer PINGs: the next connection must double its keepalive time (gRFC
   // A8). Valid in on_going_away().
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
 
-  [[nodiscard]] connection_figures figures() noexcept;
+  [[nodiscard]] connection_stats stats() noexcept;
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
   // Null for plaintext. Valid as long as the connection.
@@ -143,14 +143,14 @@ class connection final : private net::duplex_sink, private coro::work, private c
   // --- for exchange
   void defer(deferred_decode& d);
   void set_kept(stream_ref s, std::size_t bytes) noexcept;
-  void wait_turn(stream_ref s) noexcept;
+  void wait_until_uncongested(stream_ref s) noexcept;
   void reset(stream_ref s, error_code code) noexcept;
   void release(stream_ref s) noexcept;
-  void note_released(stream_ref s) noexcept;
+  void on_released(stream_ref s) noexcept;
   [[gnu::hot, gnu::flatten]] void dispatch() noexcept;
   // Called when the decode budget is spent, or a call of this connection waits for it: keeps the unread input
   // for later.
-  [[gnu::cold, gnu::noinline]] void put_input_aside() noexcept;
+  [[gnu::cold, gnu::noinline]] void defer_input() noexcept;
   // Whether input or calls wait for the decode budget.
   [[nodiscard]] bool is_deferred() const noexcept {
     return deferred_ && (!deferred_->calls.empty() || !deferred_->unread.empty());
@@ -161,21 +161,21 @@ class connection final : private net::duplex_sink, private coro::work, private c
   // Runs f, which calls the handler of a stream or the acceptor. If memory is exhausted there, the exchange
   // ends.
   template <class F>
-  void call_up(stream_ref s, F f) noexcept;
+  void call_handler(stream_ref s, F f) noexcept;
   [[gnu::cold, gnu::noinline]] void out_of_memory(stream_ref s) noexcept;
   [[gnu::cold, gnu::noinline]] void set_end_reason(std::string_view first, std::string_view then = {},
                                                    std::string_view last = {}) noexcept;
-  void touch() noexcept;  // schedules flush() for the end of the loop iteration
+  void schedule_flush() noexcept;  // schedules flush() for the end of the loop iteration
   void flush() noexcept;
   [[gnu::noinline]] void update_timer() noexcept;
-  void mind_age() noexcept;
-  void mind_memory() noexcept;
-  void note_congestion() noexcept;
-  void mind_congestion() noexcept;
-  void mind_stall() noexcept;
-  void stream_begins() noexcept;
-  void note_received() noexcept;
-  void note_sent() noexcept;
+  void enforce_max_age() noexcept;
+  void report_memory() noexcept;
+  void update_congestion() noexcept;
+  void resume_waiting_calls() noexcept;
+  void check_stall() noexcept;
+  void on_stream_begin() noexcept;
+  void record_received() noexcept;
+  void record_sent() noexcept;
   void release_if_idle() noexcept;
   [[gnu::noinline]] void finish_if_done() noexcept;
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
@@ -185,7 +185,7 @@ class connection final : private net::duplex_sink, private coro::work, private c
   [[nodiscard]] std::string io_failure(std::int64_t error) const;
   void send_failed(std::int64_t error) noexcept;
 
-  loop& home_;
+  loop& loop_;
   std::unique_ptr<net::duplex> stream_;
   http2::connection engine_;
   connection_owner& owner_;
@@ -195,23 +195,23 @@ class connection final : private net::duplex_sink, private coro::work, private c
   std::string end_reason_;
   time_point last_send_{};
   time_point last_received_{};
-  connection_figures counted_;
-  lifespan life_;
+  connection_stats stats_;
+  connection_age_policy age_policy_;
   decode_budget* const budget_;
   message_counts messages_;
-  std::shared_ptr<std::size_t> abandoned_;  // see exchange::abandoned(); created on first use
-  std::unique_ptr<kept_heads> heads_;  // null while the connection is idle
+  std::shared_ptr<std::size_t> orphaned_calls_;  // see exchange::orphaned_calls(); created on first use
+  std::unique_ptr<header_cache> header_cache_;  // null while the connection is idle
   const std::size_t unread_bytes_max_;
   stall_watch stall_;
-  std::vector<stream_ref> waiting_;  // exchanges waiting for on_turn(), in order
-  std::size_t told_memory_bytes_ = 0;
-  const char* given_up_ = nullptr;  // the reason; null: give_up() was not called
+  std::vector<stream_ref> waiting_;  // exchanges waiting for on_uncongested(), in order
+  std::size_t reported_memory_bytes_ = 0;
+  const char* close_reason_ = nullptr;  // the reason; null: close_at_turn_end() was not called
   // When to check whether the connection has become idle.
   time_point release_at_ = never;
   // These are last and together, because a server keeps a connection for each idle client, and a test checks
   // its size. The flags that are read for each event and each loop iteration are bytes, the others are bits.
   std::uint32_t opens_left_;  // client
-  bool weigh_ = false;  // account memory and check congestion at the end of the iteration
+  bool accounting_due_ = false;  // account memory and check congestion at the end of the iteration
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool output_stalled_ = false;
@@ -220,11 +220,11 @@ class connection final : private net::duplex_sink, private coro::work, private c
   bool closing_ = false;  // there are no more exchanges; pending output is being sent
   bool send_broken_ = false;
   bool close_called_ = false;
-  bool gone_ = false;  // the byte stream is closed
+  bool transport_closed_ = false;  // the byte stream is closed
   bool congested_ = false;
   bool withholds_credit_ = false;
-  bool told_going_away_ = false;
-  bool pressed_ : 1 = false;
+  bool reported_going_away_ = false;
+  bool memory_pressure_ : 1 = false;
   bool just_resumed_ : 1 = false;  // data received meanwhile may be unread
   bool receive_ended_ : 1 = false;
   bool sent_too_many_pings_ : 1 = false;

@@ -9,17 +9,17 @@ namespace coracle::transport {
 
 decode_budget::decode_budget() noexcept
     : refill_(*this,
-              [](coro::work& w) noexcept {
+              [](coro::runnable& w) noexcept {
                 decode_budget& self = static_cast<hook&>(w).budget;
                 self.refill_queued_ = false;
                 self.left_ = iteration_bytes;
               }),
-      grant_(*this, [](coro::work& w) noexcept { static_cast<hook&>(w).budget.grant_shares(); }) {
+      grant_(*this, [](coro::runnable& w) noexcept { static_cast<hook&>(w).budget.grant_shares(); }) {
   // Grants shares in every second iteration: what I/O has received while shares were granted is answered, and
   // the answers are passed to the kernel, before the next ones.
-  run = [](coro::work& w) noexcept {
+  run = [](coro::runnable& w) noexcept {
     auto& self = static_cast<decode_budget&>(w);
-    if ((self.lets_others_go_ = !self.lets_others_go_)) coro::this_executor().post_next_turn(self);
+    if ((self.yields_to_others_ = !self.yields_to_others_)) coro::this_executor().post_next_turn(self);
     else coro::this_executor().at_turn_end(self.grant_);
   };
 }
@@ -29,7 +29,7 @@ void decode_budget::queue_refill() noexcept {
   coro::this_executor().post_next_turn(refill_);
 }
 
-void decode_budget::look_at_clock(duration limit) noexcept {
+void decode_budget::read_clock(duration limit) noexcept {
   loop* const here = loop::current();
   if (!here || here->io().now() - here->now() < limit) return;
   left_ = std::min({left_, floor_, std::int64_t{0}});
@@ -37,7 +37,7 @@ void decode_budget::look_at_clock(duration limit) noexcept {
 }
 
 bool decode_budget::spent_at_checkpoint() noexcept {
-  if (left_ > floor_) look_at_clock(small_messages_time);
+  if (left_ > floor_) read_clock(small_messages_time);
   checkpoint_ = std::max(floor_, left_ - checkpoint_bytes);
   return spent();
 }

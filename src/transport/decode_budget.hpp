@@ -4,7 +4,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/attachment.hpp"
+#include "coracle/coro/impl/executor_local.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +38,7 @@ class deferred_decode : public base::list_hook {
 // loop's clock ends the iteration's decoding early. A simulation's clock does not advance meanwhile.
 //
 // All functions must be called on the loop.
-class decode_budget final : public coro::attachment, private coro::work {
+class decode_budget final : public coro::executor_local, private coro::runnable {
  public:
   // Chosen so that an iteration decodes for about a millisecond; see the measurements in
   // docs/reference/limits.md.
@@ -54,7 +54,7 @@ class decode_budget final : public coro::attachment, private coro::work {
   // Decompression has a fixed cost per message: a context is reset, or created.
   static constexpr std::int64_t compressed_message_cost_bytes = 2 << 10;
   decode_budget() noexcept;
-  static decode_budget& here() { return coro::this_executor().attached<decode_budget>(); }
+  static decode_budget& here() { return coro::this_executor().local<decode_budget>(); }
 
   void charge(std::int64_t bytes) noexcept {
     left_ -= bytes;
@@ -73,7 +73,7 @@ class decode_budget final : public coro::attachment, private coro::work {
   }
   // Call between two steps of work. Ends this iteration's decoding if `limit` has passed since the iteration
   // began.
-  void look_at_clock(duration limit = iteration_time) noexcept;
+  void read_clock(duration limit = iteration_time) noexcept;
   // How much the work in progress may cost before it checks spent() again.
   [[nodiscard]] std::size_t step_bytes() const noexcept {
     constexpr std::int64_t step_min = 4 << 10;
@@ -121,8 +121,8 @@ class decode_budget final : public coro::attachment, private coro::work {
   void grant_shares() noexcept;
 
   // The queue entries for refilling the budget and for granting shares; the budget itself is the third entry.
-  struct hook : coro::work {
-    hook(decode_budget& b, void (*f)(coro::work&) noexcept) noexcept : budget(b) { run = f; }
+  struct hook : coro::runnable {
+    hook(decode_budget& b, void (*f)(coro::runnable&) noexcept) noexcept : budget(b) { run = f; }
     decode_budget& budget;
   };
   base::intrusive_list<deferred_decode> waiting_;
@@ -134,7 +134,7 @@ class decode_budget final : public coro::attachment, private coro::work {
   bool in_share_ = false;
   bool refill_queued_ = false;
   bool shares_queued_ = false;
-  bool lets_others_go_ = false;
+  bool yields_to_others_ = false;
 };
 
 }  // namespace coracle::transport

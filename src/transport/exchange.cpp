@@ -12,7 +12,7 @@ constexpr std::size_t bulk_piece_bytes = 4u << 10;
 
 }  // namespace
 
-bool exchange::fits_in_this_send(std::size_t bytes) const noexcept {
+bool exchange::fits_in_current_send(std::size_t bytes) const noexcept {
   return connection_->engine_.output().size() <=
          (bytes > bulk_piece_bytes ? connection::bulk_high_bytes : output_high_bytes);
 }
@@ -23,67 +23,67 @@ bool exchange::begin_headers() noexcept {
 
 void exchange::end_headers(bool end_stream) noexcept {
   connection& c = *connection_;
-  c.counted_.streams_succeeded += end_stream && c.acceptor_;
+  c.stats_.streams_succeeded += end_stream && c.acceptor_;
   c.engine_.end_headers(end_stream);
-  c.touch();
+  c.schedule_flush();
 }
 
 bool exchange::send_block(bytes_view stateless, bool end_stream) {
   connection& c = *connection_;
-  c.touch();
+  c.schedule_flush();
   if (c.closing_ || !c.engine_.send_block(stream_, stateless, end_stream)) return false;
-  c.counted_.streams_succeeded += end_stream && c.acceptor_;
-  if (end_stream && c.weigh_) [[unlikely]]
-    c.note_congestion();
+  c.stats_.streams_succeeded += end_stream && c.acceptor_;
+  if (end_stream && c.accounting_due_) [[unlikely]]
+    c.update_congestion();
   return true;
 }
 
 std::uint8_t* exchange::reserve_data(std::size_t n) {
   connection& c = *connection_;
-  if (c.closing_ || !fits_in_this_send(n)) return nullptr;
+  if (c.closing_ || !fits_in_current_send(n)) return nullptr;
   return c.engine_.reserve_data(stream_, n);
 }
 
 void exchange::commit_data(std::size_t n, bool end_stream) noexcept {
   connection& c = *connection_;
   c.engine_.commit_data(stream_, n, end_stream);
-  c.counted_.streams_succeeded += end_stream && c.acceptor_;
-  c.touch();
+  c.stats_.streams_succeeded += end_stream && c.acceptor_;
+  c.schedule_flush();
 }
 
-std::uint8_t* exchange::reserve_reply(const whole_reply& r) {
+std::uint8_t* exchange::reserve_reply(const unary_response& r) {
   connection& c = *connection_;
-  if (c.closing_ || !fits_in_this_send(r.message_bytes)) return nullptr;
+  if (c.closing_ || !fits_in_current_send(r.message_bytes)) return nullptr;
   return c.engine_.reserve_reply(stream_, r);
 }
 
-void exchange::commit_reply(const whole_reply& r, bool kept) noexcept {
+void exchange::commit_reply(const unary_response& r, bool kept) noexcept {
   connection& c = *std::exchange(connection_, nullptr);
   c.engine_.commit_reply(stream_, r);
-  ++c.counted_.streams_succeeded;
-  if (c.weigh_) [[unlikely]]
-    c.note_congestion();
+  ++c.stats_.streams_succeeded;
+  if (c.accounting_due_) [[unlikely]]
+    c.update_congestion();
   if (kept) [[unlikely]]
-    c.mind_memory();
-  c.note_released(stream_);
+    c.report_memory();
+  c.on_released(stream_);
 }
 
 bool exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
   connection& c = *connection_;
-  c.touch();
-  if (c.closing_ || c.given_up_ || !c.engine_.queue_data(stream_, std::move(bytes), n, end_stream))
+  c.schedule_flush();
+  if (c.closing_ || c.close_reason_ || !c.engine_.queue_data(stream_, std::move(bytes), n, end_stream))
     return false;
   if (!c.acceptor_) return true;
-  c.counted_.streams_succeeded += end_stream;
-  c.weigh_ = true;
-  c.note_congestion();
-  if (n >= large_message_bytes) c.mind_memory();
+  c.stats_.streams_succeeded += end_stream;
+  c.accounting_due_ = true;
+  c.update_congestion();
+  if (n >= large_message_bytes) c.report_memory();
   return true;
 }
 
 void exchange::want_writable(std::size_t low_bytes) noexcept {
   connection_->engine_.want_writable(stream_, low_bytes);
-  connection_->touch();
+  connection_->schedule_flush();
 }
 
 }  // namespace coracle::transport

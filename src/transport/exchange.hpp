@@ -48,8 +48,8 @@ class exchange {
   void commit_data(std::size_t n, bool end_stream) noexcept;
   // The same for a server's headers, message and trailers at once. commit_reply() includes release(). kept:
   // set_kept() was called, and the memory account must be updated at once.
-  std::uint8_t* reserve_reply(const whole_reply& r);
-  void commit_reply(const whole_reply& r, bool kept) noexcept;
+  std::uint8_t* reserve_reply(const unary_response& r);
+  void commit_reply(const unary_response& r, bool kept) noexcept;
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
   [[nodiscard]] std::size_t queued() const noexcept { return connection_->engine_.queued(stream_); }
   void want_writable(std::size_t low_bytes) noexcept;
@@ -57,7 +57,7 @@ class exchange {
   void consume(std::size_t n) noexcept {
     if (connection_->closing_) return;
     connection_->engine_.consume(stream_, n);
-    connection_->touch();
+    connection_->schedule_flush();
   }
   // Sets how many bytes of data received on this exchange the layer above keeps, for memory accounting.
   void set_kept(std::size_t bytes) noexcept { connection_->set_kept(stream_, bytes); }
@@ -65,10 +65,10 @@ class exchange {
   [[nodiscard]] bool may_keep(std::size_t more_bytes) noexcept {
     return connection_->owner_.may_keep(*connection_, more_bytes);
   }
-  // Whether the peer does not read its responses: begin no work for it until on_turn() is called, which
-  // wait_turn() requests.
+  // Whether the peer does not read its responses: begin no work for it until on_uncongested() is called,
+  // which wait_until_uncongested() requests.
   [[nodiscard]] bool congested() const noexcept { return connection_->congested_; }
-  void wait_turn() noexcept { connection_->wait_turn(stream_); }
+  void wait_until_uncongested() noexcept { connection_->wait_until_uncongested(stream_); }
   // Whether the peer may be unable to send because this side withholds credit or has paused reading.
   [[nodiscard]] bool withholds_credit() const noexcept { return connection_->withholds_credit_; }
   // Stops reading from the connection until `d` has completed its work; see decode_budget.
@@ -81,26 +81,28 @@ class exchange {
     if (c) c->release(stream_);
   }
 
-  [[nodiscard]] std::unique_ptr<kept_heads>& heads() noexcept { return connection_->heads_; }
+  [[nodiscard]] std::unique_ptr<header_cache>& cached_headers() noexcept {
+    return connection_->header_cache_;
+  }
   void count_sent() noexcept { ++connection_->messages_.sent; }
   void count_received() noexcept { ++connection_->messages_.received; }
   void count_call_ok() noexcept { ++connection_->messages_.calls_ok; }
   // The number of orphaned calls of this connection: handlers that still run after their call ended. The
   // layer above counts them, because they may outlive the connection.
-  [[nodiscard]] std::size_t abandoned() const noexcept {
-    return connection_->abandoned_ ? *connection_->abandoned_ : 0;
+  [[nodiscard]] std::size_t orphaned_calls() const noexcept {
+    return connection_->orphaned_calls_ ? *connection_->orphaned_calls_ : 0;
   }
-  [[nodiscard]] std::shared_ptr<std::size_t> share_abandoned() {
-    if (!connection_->abandoned_) connection_->abandoned_ = std::make_shared<std::size_t>(0);
-    return connection_->abandoned_;
+  [[nodiscard]] std::shared_ptr<std::size_t> share_orphaned_calls() {
+    if (!connection_->orphaned_calls_) connection_->orphaned_calls_ = std::make_shared<std::size_t>(0);
+    return connection_->orphaned_calls_;
   }
-  [[nodiscard]] loop& home() const noexcept { return connection_->home_; }
+  [[nodiscard]] loop& owner_loop() const noexcept { return connection_->loop_; }
   [[nodiscard]] const net::address& peer_address() const noexcept { return connection_->peer_address(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 
  private:
   // Whether data of this size may be appended to the output of this loop iteration.
-  [[nodiscard]] bool fits_in_this_send(std::size_t bytes) const noexcept;
+  [[nodiscard]] bool fits_in_current_send(std::size_t bytes) const noexcept;
 
   connection* connection_ = nullptr;
   stream_ref stream_ = http2::no_stream;

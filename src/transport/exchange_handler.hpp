@@ -12,7 +12,7 @@ namespace coracle::transport {
 using http2::error_code;
 using http2::field;
 using http2::initiator;
-using http2::whole_reply;
+using http2::unary_response;
 using stream_ref = http2::stream_ref;
 
 class exchange;
@@ -33,15 +33,15 @@ class header_source {
   [[nodiscard]] bool ok() const noexcept { return engine_.headers_ok(); }
   // See http2::connection::set_slot().
   void set_slot(std::uint32_t slot) noexcept { engine_.set_slot(slot); }
-  // See http2::connection::head_number() and head_repeats(); for request headers.
-  [[nodiscard]] std::uint32_t number() const noexcept { return engine_.head_number(); }
-  [[nodiscard]] bool repeats(std::uint32_t number) noexcept { return engine_.head_repeats(number); }
+  // See http2::connection::header_block_id() and header_block_matches(); for request headers.
+  [[nodiscard]] std::uint32_t number() const noexcept { return engine_.header_block_id(); }
+  [[nodiscard]] bool matches(std::uint32_t number) noexcept { return engine_.header_block_matches(number); }
 
  private:
   http2::connection& engine_;
 };
 
-enum class block_kind : std::uint8_t { informational, head, trailers };
+enum class block_kind : std::uint8_t { informational, headers, trailers };
 
 // Describes an abnormal end of an exchange.
 struct abnormal_end {
@@ -62,8 +62,8 @@ class exchange_handler {
   // The bytes are borrowed for the call; return the credit with exchange::consume().
   virtual void on_data(bytes_view bytes, bool end_stream) = 0;
   virtual void on_writable() = 0;
-  // Called when the wait that exchange::wait_turn() began is over.
-  virtual void on_turn() {}
+  // Called when the wait that exchange::wait_until_uncongested() began is over.
+  virtual void on_uncongested() {}
   // The last callback. Release the exchange in it; its connection may be destroyed afterwards.
   virtual void on_reset(const abnormal_end& end) noexcept = 0;
 

@@ -78,9 +78,9 @@ class limiter final : public coracle::server_interceptor {
                                            coracle::next_handler next) override {
     const bool let_in = co_await quota_->take(context.peer());
     if (!let_in) co_return coracle::status::resource_exhausted("slow down");
-    const coracle::status how = co_await next();  // the rest of the chain, and the handler
+    const coracle::status outcome = co_await next();  // the rest of the chain, and the handler
     context.trailing_metadata().add("x-served-by", "here");
-    co_return how;  // sent now; it may be another one
+    co_return outcome;  // sent now; it may be another one
   }
 
  private:

@@ -137,13 +137,13 @@ TEST(GuideToChannels, AConnectorSpeaksFirst) {
   EXPECT_EQ(coracle::sync_wait(runtime, what_comes_first(runtime)), "PROXY UNKNOWN\r\nPRI");
 }
 
-// [shutdown]
+// --8<-- [start:shutdown]
 coracle::task<> end(coracle::channel movies) {
   coracle::task<> calls_have_ended = movies.shutdown();  // later calls fail with UNAVAILABLE
   const coracle::status in_time = co_await coracle::with_timeout(10s, std::move(calls_have_ended));
   if (!in_time.ok()) movies.close();  // ends the calls with UNAVAILABLE
 }
-// [/shutdown]
+// --8<-- [end:shutdown]
 
 TEST(GuideToChannels, AProgramMayEndOneForAllItsHandles) {
   coracle::runtime runtime;

@@ -163,15 +163,16 @@ TEST(GuideToDeadlines, EachStepMayHaveItsOwnTime) {
     co_return coracle::ok;
   };
   int seen = 0;
-  const auto how = coracle::sync_wait(fixture.runtime(), follow(movies_stub(fixture.channel()), seen));
-  EXPECT_EQ(how.code(), coracle::status_code::deadline_exceeded);
+  const auto outcome = coracle::sync_wait(fixture.runtime(), follow(movies_stub(fixture.channel()), seen));
+  EXPECT_EQ(outcome.code(), coracle::status_code::deadline_exceeded);
   EXPECT_EQ(seen, 3);
 }
 
 TEST(GuideToDeadlines, ACallMayBeCancelled) {
   simulated_fake fixture(1);
-  const auto how = coracle::sync_wait(fixture.runtime(), change_ones_mind(movies_stub(fixture.channel())));
-  EXPECT_EQ(how.code(), coracle::status_code::cancelled);
+  const auto outcome =
+      coracle::sync_wait(fixture.runtime(), change_ones_mind(movies_stub(fixture.channel())));
+  EXPECT_EQ(outcome.code(), coracle::status_code::cancelled);
 }
 
 TEST(GuideToDeadlines, AHandlerEndsWithItsCall) {
@@ -187,9 +188,9 @@ TEST(GuideToDeadlines, AHandlerEndsWithItsCall) {
       }
     }
   };
-  const auto how =
+  const auto outcome =
       coracle::sync_wait(fixture.runtime(), program::watch(movies_stub(fixture.channel()), seen));
-  EXPECT_EQ(how.code(), coracle::status_code::deadline_exceeded);
+  EXPECT_EQ(outcome.code(), coracle::status_code::deadline_exceeded);
   EXPECT_EQ(seen, 2);
   fixture.world().run_for(1s);
   EXPECT_EQ(fixture.service().audience(), 0);

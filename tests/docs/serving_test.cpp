@@ -62,7 +62,7 @@ coracle::channel_options all_pods() {
 // --8<-- [end:headless]
 
 // --8<-- [start:counters]
-coracle::task<coracle::loop_counters> counted() { co_return coracle::loop::current()->counted(); }
+coracle::task<coracle::loop_counters> counted() { co_return coracle::loop::current()->stats(); }
 
 // Since an earlier reading.
 double system_calls_a_turn(coracle::runtime& runtime, const coracle::loop_counters& before) {

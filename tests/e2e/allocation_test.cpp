@@ -88,7 +88,7 @@ TEST_P(steady_call, TakesNothingBehindAnEmptyRowOfInterceptors) {
 TEST_P(steady_call, TakesNothingForItsObservers) {
   struct client_side final : client_observer {
     int ended = 0;
-    void call_ended(made_call&, const status&, time_point) noexcept override { ++ended; }
+    void call_ended(observed_call&, const status&, time_point) noexcept override { ++ended; }
   } here;
   struct server_side final : server_observer {
     int ended = 0;

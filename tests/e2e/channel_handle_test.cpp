@@ -68,8 +68,8 @@ class counting_observer final : public client_observer {
  public:
   explicit counting_observer(std::atomic<int>& begun, std::atomic<int>& failed)
       : begun_(begun), failed_(failed) {}
-  void call_started(made_call&) noexcept override { ++begun_; }
-  void attempt_ended(made_attempt&, const status& how, time_point) noexcept override {
+  void call_started(observed_call&) noexcept override { ++begun_; }
+  void attempt_ended(observed_attempt&, const status& how, time_point) noexcept override {
     if (!how.ok()) ++failed_;
   }
 
@@ -124,7 +124,8 @@ class channel_handles : public every_backend {
   }
   template <class F>
   static void until(F f) {
-    while (!f()) std::this_thread::sleep_for(1ms);  // sleeps on purpose: until it is so, however long it takes
+    while (!f())
+      std::this_thread::sleep_for(1ms);  // sleeps on purpose: until it is so, however long it takes
   }
   // The calls in each state that a call in progress may be in. They refer to the only handle until they begin.
   struct outcome {
@@ -180,11 +181,11 @@ class channel_handles : public every_backend {
     rt().spawn_on(rt().at(1), say(single_, all, &outcome::waiting));
     until([&] { return service_.at_gate == 3; });
     rt().spawn_on(rt().at(1), say(single_, all, &outcome::waiting));
-    run_on(1, turn());
+    become_orphan(1, turn());
   }
   static task<> turn() { co_await yield(); }
   template <class T>
-  T run_on(std::size_t loop, task<T> t) {
+  T become_orphan(std::size_t loop, task<T> t) {
     return sync_wait(rt(), rt().at(loop), std::move(t));
   }
   void drop() {
@@ -227,7 +228,7 @@ TEST_P(channel_handles, AStubMadeOfATemporaryChannelWorks) {
       EXPECT_EQ(how, status());
     }
   };
-  run_on(0, program::all(address()));
+  become_orphan(0, program::all(address()));
 }
 
 enum class place { loop, handler, thread };
@@ -242,7 +243,7 @@ class dropped_handles : public channel_handles {
       }
     };
     switch (where) {
-      case place::loop: return run_on(0, program::drop(*this));
+      case place::loop: return become_orphan(0, program::drop(*this));
       case place::thread: return drop();
       case place::handler: {
         service_.drop = [this] { drop(); };
@@ -279,7 +280,7 @@ TEST_P(dropped_handles, LetTheirCallsEndAndThenTheChannelGoes) {
       }
     };
     for (std::size_t i = 0; i < 2; ++i)
-      if (service_.gate.home() == &rt().at(i)) run_on(i, program::close(service_.gate));
+      if (service_.gate.owner_loop() == &rt().at(i)) become_orphan(i, program::close(service_.gate));
   }
 }
 
@@ -382,7 +383,7 @@ TEST_P(channel_handles, CloseEndsTheCallsInEveryState) {
     }
   };
   const time_point began = rt().now();
-  run_on(0, program::close(*of_only_, *of_single_));
+  become_orphan(0, program::close(*of_only_, *of_single_));
   until([&] { return all.ended == 4; });
   // The stream is told of its end, and its task waits for the gate.
   service_.gate.set();
@@ -432,13 +433,13 @@ TEST_P(channel_handles, ShutdownWaitsForTheCallsAndRefusesOthers) {
   };
   std::atomic<bool> done = false;
   std::atomic<bool> single_done = false;
-  EXPECT_EQ(run_on(1, program::try_to(*of_only_, 5ms)).code(), status_code::deadline_exceeded);
+  EXPECT_EQ(become_orphan(1, program::try_to(*of_only_, 5ms)).code(), status_code::deadline_exceeded);
   EXPECT_EQ(of_only_->state(), connectivity::shutdown);
   EXPECT_EQ(sync_wait(only_->Misbehave(text("x"))).status(), closed);
   rt().spawn_on(rt().at(0), program::shut_down(*of_only_, done));
   rt().spawn_on(rt().at(0), program::shut_down(*of_single_, single_done));
-  run_on(0, turn());
-  run_on(1, turn());
+  become_orphan(0, turn());
+  become_orphan(1, turn());
   EXPECT_EQ(all.ended, 0);
   EXPECT_FALSE(done);
   EXPECT_FALSE(single_done);
@@ -455,7 +456,7 @@ TEST_P(channel_handles, ShutdownWaitsForTheCallsAndRefusesOthers) {
       co_return now.connections.size();
     }
   };
-  until([&] { return run_on(0, look::at(*server_)) == 0; });
+  until([&] { return become_orphan(0, look::at(*server_)) == 0; });
 }
 
 TEST_P(channel_handles, CloseEndsWhatShutdownWaitsFor) {
@@ -470,7 +471,7 @@ TEST_P(channel_handles, CloseEndsWhatShutdownWaitsFor) {
       co_await c.shutdown();
     }
   };
-  run_on(1, program::end(*of_only_));
+  become_orphan(1, program::end(*of_only_));
   EXPECT_EQ(sync_wait(only_->Misbehave(text("x"))).status(), closed);
   drop();
   service_.gate.set();
@@ -544,8 +545,9 @@ TEST_P(channel_handles, StayForAnInterceptorThatTriesAgain) {
     event<>& gate_;
   };
   outcome all;
-  only_ = std::make_unique<echo_stub>(channel(rt(), address(), insecure())
-                    .with_interceptors({std::make_shared<stubborn>(failed_, service_.gate)}));
+  only_ = std::make_unique<echo_stub>(
+      channel(rt(), address(), insecure())
+          .with_interceptors({std::make_shared<stubborn>(failed_, service_.gate)}));
   rt().spawn_on(rt().at(0), retry(only_, all));
   until([&] { return failed_ == 1; });
   only_.reset();
@@ -609,7 +611,7 @@ TEST_P(channel_handles, MayOutliveTheirRuntime) {
     auto chat = echo_stub(c).Chat();
     EXPECT_FALSE(sync_wait(chat.write_result(text("x"))).ok());
     EXPECT_EQ(sync_wait(chat.finish()), runtime_ended);
-    EXPECT_EQ(run_on(1, program::ask(echo_stub(c))), runtime_ended);
+    EXPECT_EQ(become_orphan(1, program::ask(echo_stub(c))), runtime_ended);
     EXPECT_EQ(sync_wait(later, later.at(3), program::ask(echo_stub(c))), runtime_ended);
     EXPECT_TRUE(run(c.wait_for_state_change(connectivity::idle)));
     EXPECT_FALSE(run(c.wait_for_state_change(connectivity::shutdown, 1ms)));
@@ -665,7 +667,7 @@ TEST_P(channel_handles, WithoutARuntimeShareOne) {
       (void)reply;
     }
   };
-  run_on(0, program::make_and_drop(address()));
+  become_orphan(0, program::make_and_drop(address()));
   sync_wait(b.owner(), program::make_and_drop(address()));
 }
 

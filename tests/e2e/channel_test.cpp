@@ -35,9 +35,9 @@ TEST_F(channel_to_servers, FailsWithTheReasonWhileItsNameIsUnknownAndServesWhenI
       co_return reply.status();
     }
   };
-  const status why = run(program::ask(c));
-  EXPECT_EQ(why.code(), status_code::unavailable);
-  EXPECT_NE(why.message().find("cannot resolve movies.example:50051"), std::string_view::npos) << why;
+  const status reason = run(program::ask(c));
+  EXPECT_EQ(reason.code(), status_code::unavailable);
+  EXPECT_NE(reason.message().find("cannot resolve movies.example:50051"), std::string_view::npos) << reason;
   EXPECT_EQ(c.state(), connectivity::transient_failure);
   world_.set_name("movies.example", sim::name_record().address(world_.address_of("a")));
   wait(5s);
@@ -103,9 +103,9 @@ TEST_F(channel_to_servers, TakesAResolverThatThrowsForOneThatFails) {
       co_return reply.status();
     }
   };
-  const status why = run(program::ask(c));
-  EXPECT_EQ(why.code(), status_code::unavailable);
-  EXPECT_NE(why.message().find("no movies today"), std::string_view::npos) << why;
+  const status reason = run(program::ask(c));
+  EXPECT_EQ(reason.code(), status_code::unavailable);
+  EXPECT_NE(reason.message().find("no movies today"), std::string_view::npos) << reason;
 }
 
 // Fails with an exception as long as it has no value.
@@ -118,7 +118,7 @@ class late_resolver final : public client::resolver {
     co_await sleep_for(1ms);
     if (!found) throw std::runtime_error("not yet");
     to.publish(*found);
-    co_await to.wanted();
+    co_await to.wait_until_requested();
   }
 };
 

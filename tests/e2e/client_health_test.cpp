@@ -169,11 +169,11 @@ TEST_F(a_guarded_health_service, FailsCallsWithItsStatusUntilAWatchIsAnswered) {
   connect();
   wait(500ms);
   EXPECT_EQ(channel_->state(), connectivity::transient_failure);
-  const status why = call();
-  EXPECT_EQ(why.code(), status_code::unavailable);
-  EXPECT_NE(why.message().find("the health check of \"movies\" failed with PERMISSION_DENIED: not?yours"),
+  const status reason = call();
+  EXPECT_EQ(reason.code(), status_code::unavailable);
+  EXPECT_NE(reason.message().find("the health check of \"movies\" failed with PERMISSION_DENIED: not?yours"),
             std::string_view::npos)
-      << why;
+      << reason;
   wait(10s);
   EXPECT_GE(guard_.tokens.size(), 2u) << "asked again";
   guard_.refusal = status();

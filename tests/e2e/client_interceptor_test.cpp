@@ -282,9 +282,9 @@ TEST_P(client_interceptors, ASecondNextAroundAStreamIsInternal) {
       co_return co_await c.finish();
     }
   };
-  const status how = run(program::chat(echo_stub(front)));
-  EXPECT_EQ(how.code(), status_code::internal);
-  EXPECT_THAT(std::string(how.message()), testing::HasSubstr("called next() twice for a stream"));
+  const status outcome = run(program::chat(echo_stub(front)));
+  EXPECT_EQ(outcome.code(), status_code::internal);
+  EXPECT_THAT(std::string(outcome.message()), testing::HasSubstr("called next() twice for a stream"));
 }
 
 TEST_P(client_interceptors, AnEmptyTaskIsInternal) {

@@ -60,17 +60,17 @@ class codecs : public echo_fixture {
     std::string seen = (co_await call.next()).value()->text();
     (co_await call.write(text(" and fro"))).throw_if_error();
     seen += (co_await call.next()).value()->text();
-    const status how = co_await call.finish();
-    EXPECT_EQ(how, status());
+    const status outcome = co_await call.finish();
+    EXPECT_EQ(outcome, status());
     co_return seen;
   }
   static task<status> write_to_chat(echo_stub s, std::string what, call_options options) {
     auto call = s.Chat(options);
     const echo::Text message = text(std::move(what));
     const status written = co_await call.write(message);
-    const status how = co_await call.finish();
-    EXPECT_EQ(written, how);
-    co_return how;
+    const status outcome = co_await call.finish();
+    EXPECT_EQ(written, outcome);
+    co_return outcome;
   }
   bracket_codec brackets_;
 };
@@ -108,9 +108,9 @@ TEST_P(codecs, AServerThatDoesNotKnowTheCodecAnswersWithHttpStatus415) {
 TEST_P(codecs, AMessageThatACodecCannotWriteEndsTheCallWithItsStatus) {
   make_server(server_options().codec(brackets_));
   const call_options options = call_options().codec(brackets_);
-  const status why = status::internal("brackets cannot hold it");
-  EXPECT_EQ(run(say(stub(), "unwritable", options)).status(), why);
-  EXPECT_EQ(run(write_to_chat(stub(), "unwritable", options)), why);
+  const status reason = status::internal("brackets cannot hold it");
+  EXPECT_EQ(run(say(stub(), "unwritable", options)).status(), reason);
+  EXPECT_EQ(run(write_to_chat(stub(), "unwritable", options)), reason);
   EXPECT_EQ(brackets_.read_, 0);
 }
 
@@ -174,20 +174,20 @@ class throwing_codec final : public message_codec {
 };
 
 TEST_P(codecs, OneThatThrowsEndsItsCallAndNothingElse) {
-  const status why = status::internal("the codec brackets threw an exception");
+  const status reason = status::internal("the codec brackets threw an exception");
   const throwing_codec writer(true, false);
   const throwing_codec reader(false, true);
   for (const throwing_codec* one : {&writer, &reader}) {
     make_server(server_options().codec(brackets_));
     const call_options by_client = call_options().codec(*one);
-    EXPECT_EQ(run(say(stub(), "x", by_client)).status(), why);
-    EXPECT_EQ(run(collect(stub(), by_client)).status(), why);
+    EXPECT_EQ(run(say(stub(), "x", by_client)).status(), reason);
+    EXPECT_EQ(run(collect(stub(), by_client)).status(), reason);
     EXPECT_TRUE(run(say(stub(), "well", call_options().codec(brackets_))).ok());
 
     make_server(server_options().codec(*one));
     const call_options by_server = call_options().codec(brackets_);
-    EXPECT_EQ(run(say(stub(), "x", by_server)).status(), why);
-    EXPECT_EQ(run(collect(stub(), by_server)).status(), why);
+    EXPECT_EQ(run(say(stub(), "x", by_server)).status(), reason);
+    EXPECT_EQ(run(collect(stub(), by_server)).status(), reason);
     EXPECT_TRUE(run(say(stub(), "well", {})).ok());
   }
 }

@@ -71,9 +71,9 @@ TEST_P(connection, ThatIsNeverAnsweredIsCoveredByTheDeadline) {
 
 TEST_P(connection, IsRefusedInOneLineWhenTheAddressIsInUse) {
   server second(rt());
-  const status why = second.listen(address_, insecure());
-  EXPECT_FALSE(why.ok());
-  EXPECT_NE(why.message().find("in use"), std::string_view::npos) << why;
+  const status reason = second.listen(address_, insecure());
+  EXPECT_FALSE(reason.ok());
+  EXPECT_NE(reason.message().find("in use"), std::string_view::npos) << reason;
 }
 
 TEST(ChannelOfItsOwnRuntime, ServesAPlainThread) {

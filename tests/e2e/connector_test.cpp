@@ -250,15 +250,15 @@ TEST_P(a_connector_of_ones_own, IsAsPrivateAsItsCredentialsSay) {
   run_over(
       [](a_connector_of_ones_own&, relay& r, channel& c) -> task<> {
         r.cut_after_bytes = 100;  // within the handshake
-        const status how = co_await ask(c);
-        EXPECT_EQ(how.code(), status_code::unavailable);
-        EXPECT_THAT(std::string(how.message()), HasSubstr("the TLS handshake failed"));
+        const status outcome = co_await ask(c);
+        EXPECT_EQ(outcome.code(), status_code::unavailable);
+        EXPECT_THAT(std::string(outcome.message()), HasSubstr("the TLS handshake failed"));
       },
       true, trusting("ca"));
   run_over(
       [](a_connector_of_ones_own&, relay&, channel& c) -> task<> {
-        const status how = co_await ask(c);
-        EXPECT_THAT(std::string(how.message()), HasSubstr("the server's certificate is not accepted"));
+        const status outcome = co_await ask(c);
+        EXPECT_THAT(std::string(outcome.message()), HasSubstr("the server's certificate is not accepted"));
       },
       true, trusting("recipe_ca"));
 }
@@ -304,8 +304,8 @@ TEST_P(a_connector_of_ones_own, LosesACallThatIsCancelledAndNothingElse) {
       co_return reply.status();
     };
     task<status> asking = hang(c);
-    const status how = co_await with_timeout(50ms, std::move(asking));
-    EXPECT_EQ(how.code(), status_code::deadline_exceeded) << how;
+    const status outcome = co_await with_timeout(50ms, std::move(asking));
+    EXPECT_EQ(outcome.code(), status_code::deadline_exceeded) << outcome;
     EXPECT_EQ(co_await ask(c), status());
     EXPECT_EQ(r.connections, 1);
     while (test.service_.stopped == 0)

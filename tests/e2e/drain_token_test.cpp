@@ -27,8 +27,8 @@ class draining_service final : public echo_service {
     EXPECT_FALSE(context.drain_token().stop_requested());
     echo::Text reply = *first;
     co_yield reply;
-    const status how = co_await wait(context, texts, first->text());
-    EXPECT_EQ(how, status::cancelled("the stop token requested a stop")) << first->text();
+    const status outcome = co_await wait(context, texts, first->text());
+    EXPECT_EQ(outcome, status::cancelled("the stop token requested a stop")) << first->text();
     EXPECT_TRUE(context.drain_token().stop_requested());
     EXPECT_FALSE(context.cancelled());
     // The call continues in both directions.
@@ -91,8 +91,8 @@ struct program {
     EXPECT_EQ(last->text(), "last");
     t.set_text("bye");
     (co_await c.write(t)).throw_if_error();
-    const status how = co_await c.finish();
-    EXPECT_EQ(how, status()) << where;
+    const status outcome = co_await c.finish();
+    EXPECT_EQ(outcome, status()) << where;
   }
   static task<> drain_when(server& s, std::size_t& begun, std::size_t all) {
     while (begun != all) co_await sleep_for(1ms);

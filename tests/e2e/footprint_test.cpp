@@ -81,12 +81,12 @@ class footprints : public echo_fixture {
 
   // Until the connection accepts new calls again, which it does when the pressure is checked.
   static task<status> say_when_relieved(footprints& t, const bytes_message& request) {
-    status how = co_await say_at_once(t, request);
-    for (int i = 0; i < 100 && how.code() == status_code::unavailable; ++i) {
+    status outcome = co_await say_at_once(t, request);
+    for (int i = 0; i < 100 && outcome.code() == status_code::unavailable; ++i) {
       co_await sleep_for(20ms);
-      how = co_await say_at_once(t, request);
+      outcome = co_await say_at_once(t, request);
     }
-    co_return how;
+    co_return outcome;
   }
 
   struct taken {

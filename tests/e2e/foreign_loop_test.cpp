@@ -39,8 +39,8 @@ class poll_loop {
   // The bytes that send() wrote.
   [[nodiscard]] std::size_t received() const noexcept { return received_; }
 
-  void drive(const std::vector<runtime*>& guests, const std::function<bool()>& goes_on) {
-    while (goes_on()) {
+  void drive(const std::vector<runtime*>& guests, const std::function<bool()>& keep_going) {
+    while (keep_going()) {
       std::vector<pollfd> watched{{pipe_[0], POLLIN, 0}};
       for (runtime* one : guests) watched.push_back({one->pollable(), POLLIN, 0});
       if (::poll(watched.data(), watched.size(), long_ms) <= 0) {
@@ -51,7 +51,7 @@ class poll_loop {
       for (std::size_t i = 0; i < guests.size(); ++i)
         if (watched[i + 1].revents != 0) guests[i]->poll();
     }
-    for (runtime* one : guests) one->leave();
+    for (runtime* one : guests) one->release_loop();
   }
 
  private:

@@ -15,21 +15,21 @@ constexpr int calls_made = 100;
 struct program {
   static task<loop_counters> say(echo_stub s) {
     const echo::Text request;
-    const loop_counters before = loop::current()->counted();
+    const loop_counters before = loop::current()->stats();
     for (int i = 0; i < calls_made; ++i) {
       const auto reply = co_await s.Say(request);
       EXPECT_TRUE(reply.ok());
     }
-    co_return loop::current()->counted() - before;
+    co_return loop::current()->stats() - before;
   }
   static task<loop_counters> say_at_once(echo_stub s) {
     const echo::Text request;
-    const loop_counters before = loop::current()->counted();
+    const loop_counters before = loop::current()->stats();
     for (int i = 0; i < calls_made; ++i) {
       const auto reply = co_await s.SayAtOnce(request);
       EXPECT_TRUE(reply.ok());
     }
-    co_return loop::current()->counted() - before;
+    co_return loop::current()->stats() - before;
   }
 };
 

@@ -156,7 +156,7 @@ class slipping_service final : public echo_service {
 class handler_defects : public testing::TestWithParam<world_kind> {
  protected:
   void SetUp() override {
-    log_.set_least(log_level::error);
+    log_.set_min_level(log_level::error);
     serve(nullptr);
   }
   void serve(std::unique_ptr<server_interceptor> around) {

@@ -38,8 +38,8 @@ class initial_metadata : public echo_fixture {
     (co_await c.write(text("hello"))).throw_if_error();
     const auto reply = (co_await c.next()).value();
     EXPECT_EQ(reply->text(), "hello");
-    const status how = co_await c.finish();
-    EXPECT_EQ(how, status());
+    const status outcome = co_await c.finish();
+    EXPECT_EQ(outcome, status());
   }
   early_service early_;
 };
@@ -71,8 +71,8 @@ TEST_P(initial_metadata, IsWaitedForBesideAReaderAndAWriter) {
       const status came = co_await c.wait_for_initial_metadata();  // comes with the reply
       EXPECT_EQ(came, status());
       co_await work.join();
-      const status how = co_await c.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await c.finish();
+      EXPECT_EQ(outcome, status());
     }
     static task<> write(chat& c) {
       co_await sleep_for(5ms);
@@ -104,7 +104,7 @@ TEST_P(initial_metadata, OfACallThatEndsWithoutAnyIsItsStatus) {
 TEST_P(initial_metadata, MayBeGivenUpAndTheCallGoesOn) {
   struct program {
     using chat = bidi_call<echo::Text, echo::Text>;
-    static task<> wait(chat& c, status& how) { how = co_await c.wait_for_initial_metadata(); }
+    static task<> wait(chat& c, status& outcome) { outcome = co_await c.wait_for_initial_metadata(); }
     static task<> talk(echo_stub s) {
       auto c = s.Chat(within(20s));
       status waited;
@@ -117,8 +117,8 @@ TEST_P(initial_metadata, MayBeGivenUpAndTheCallGoesOn) {
       (co_await c.write(text("still here"))).throw_if_error();
       const auto reply = (co_await c.next()).value();
       EXPECT_EQ(reply->text(), "still here");
-      const status how = co_await c.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await c.finish();
+      EXPECT_EQ(outcome, status());
     }
   };
   run(program::talk(stub()));

@@ -53,9 +53,9 @@ class loops_apart : public every_backend {
       EXPECT_EQ(end, status());
     }
     static task<loop_counters> spent(echo_stub s) {
-      const loop_counters before = loop::current()->counted();
+      const loop_counters before = loop::current()->stats();
       co_await call(s, calls);
-      co_return loop::current()->counted() - before;
+      co_return loop::current()->stats() - before;
     }
     static task<loop_counters> there(loop& where, echo_stub s) { co_return co_await on(where, spent(s)); }
     static task<std::vector<loop_counters>> on_all(runtime& on_these, echo_stub s) {
@@ -76,7 +76,7 @@ TEST_P(loops_apart, PassNothingToEachOtherForACall) {
   std::size_t letters = 0;
   for (std::size_t i = 0; i < loops; ++i) {
     EXPECT_GE(spent[i].completions, std::uint64_t{calls}) << "loop " << i << " did its share";
-    letters += spent[i].letters;
+    letters += spent[i].remote_posts;
   }
   // The loop that reports the end of the other loop's calls may still run its own.
   EXPECT_LE(letters, 1u);

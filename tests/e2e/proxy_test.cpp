@@ -8,7 +8,7 @@ namespace {
 class through_a_proxy : public echo_fixture {
  protected:
   struct said {
-    status how;
+    status outcome;
     std::vector<std::string> questions;
   };
   // A call to movies.example:1, whose server is that of the fixture.
@@ -22,8 +22,8 @@ class through_a_proxy : public echo_fixture {
       channel c(loop::current()->owner(), target, insecure(), channel_options().proxy(proxy.url(user)));
       const echo::Text request = text("ahoy");
       const auto reply = co_await echo_stub(c).Say(request);
-      out.how = reply.status();
-      if (reply && reply->text() != "ahoy") out.how = status::internal("another text");
+      out.outcome = reply.status();
+      if (reply && reply->text() != "ahoy") out.outcome = status::internal("another text");
     }
     co_await sleep_for(std::chrono::milliseconds(1));
     co_await proxy.stop();
@@ -38,27 +38,27 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, through_a_proxy, every_world_over_tcp, echo
 
 TEST_P(through_a_proxy, AChannelAsksForItsTargetByName) {
   const said s = call();
-  EXPECT_EQ(s.how, status());
+  EXPECT_EQ(s.outcome, status());
   ASSERT_EQ(s.questions.size(), 1u);
   EXPECT_EQ(s.questions[0], "CONNECT movies.example:1 HTTP/1.1\r\nHost: movies.example:1\r\n\r\n");
 }
 
 TEST_P(through_a_proxy, AChannelSaysWhoItIs) {
   const said s = call("user:pass@");
-  EXPECT_EQ(s.how, status());
+  EXPECT_EQ(s.outcome, status());
   ASSERT_EQ(s.questions.size(), 1u);
   EXPECT_NE(s.questions[0].find("\r\nProxy-Authorization: Basic dXNlcjpwYXNz\r\n"), std::string::npos);
 }
 
 TEST_P(through_a_proxy, ARefusalIsTheReasonOfTheCallsEnd) {
   const said s = call({}, {}, "elsewhere.example:1");
-  EXPECT_EQ(s.how.code(), status_code::unavailable);
-  EXPECT_NE(s.how.message().find("403 not there"), std::string_view::npos) << s.how;
+  EXPECT_EQ(s.outcome.code(), status_code::unavailable);
+  EXPECT_NE(s.outcome.message().find("403 not there"), std::string_view::npos) << s.outcome;
 }
 
 TEST_P(through_a_proxy, AnAnswerThatIsNoneOrHasNoEndIsRefused) {
-  EXPECT_EQ(call({}, "SSH-2.0-OpenSSH\r\n\r\n").how.code(), status_code::unavailable);
-  EXPECT_EQ(call({}, "HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x')).how.code(),
+  EXPECT_EQ(call({}, "SSH-2.0-OpenSSH\r\n\r\n").outcome.code(), status_code::unavailable);
+  EXPECT_EQ(call({}, "HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x')).outcome.code(),
             status_code::unavailable);
 }
 

@@ -123,9 +123,11 @@ TEST_F(a_channel, MakesNoRetriesWhenToldNotTo) {
 TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
   struct client_side final : client_observer {
     std::string seen;
-    void call_started(made_call& c) noexcept override { seen.append(c.method).append(";"); }
-    void attempt_attached(made_attempt& a) noexcept override { seen.append(a.peer->to_string()).append(";"); }
-    void attempt_ended(made_attempt& a, const status&, time_point) noexcept override {
+    void call_started(observed_call& c) noexcept override { seen.append(c.method).append(";"); }
+    void attempt_attached(observed_attempt& a) noexcept override {
+      seen.append(a.peer->to_string()).append(";");
+    }
+    void attempt_ended(observed_attempt& a, const status&, time_point) noexcept override {
       seen.append(std::to_string(a.traffic.bytes_sent) + "/" + std::to_string(a.traffic.bytes_received) +
                   ";");
     }
@@ -136,17 +138,17 @@ TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
       c.user = this;
       seen.append(c.context.method()).append(";");
     }
-    void head_sent(served_call&) noexcept override { seen.append("head;"); }
+    void headers_sent(served_call&) noexcept override { seen.append("head;"); }
     void message_received(served_call&, message_size m) noexcept override {
       seen.append("in " + std::to_string(m.wire_bytes) + ";");
     }
     void message_sent(served_call&, message_size m) noexcept override {
       seen.append("out " + std::to_string(m.wire_bytes) + ";");
     }
-    void call_ended(served_call& c, const status& how, time_point now) noexcept override {
+    void call_ended(served_call& c, const status& outcome, time_point now) noexcept override {
       EXPECT_EQ(c.user, this);
       EXPECT_GT(now, c.began);
-      seen.append(name_of(how.code()));
+      seen.append(name_of(outcome.code()));
     }
   } there;
   start("b", server_options().observer(borrowed(there)));

@@ -162,8 +162,8 @@ TEST_P(streams, CancelledBeforeTheyBeginReachNoServer) {
       auto call = s.Collect();
       call.cancel();
       const echo::Text one = text("abc");
-      const status how = co_await call.write(one);
-      EXPECT_EQ(how.code(), status_code::cancelled);
+      const status outcome = co_await call.write(one);
+      EXPECT_EQ(outcome.code(), status_code::cancelled);
       const auto reply = co_await call.finish();
       EXPECT_EQ(reply.status().code(), status_code::cancelled);
     }
@@ -219,7 +219,7 @@ TEST_P(streams, AHandlerThatGoesOnAfterAYieldIsTheOneNoted) {
     replies<echo::Text> Repeat(server_context&, const echo::Text& request) override {
       yielded_at = __LINE__ + 1;
       co_yield request;
-      seen = static_cast<int>(base::last_noted.line());
+      seen = static_cast<int>(base::last_await_site.line());
       co_return status();
     }
   };
@@ -286,8 +286,8 @@ TEST_P(streams, ACallCanBeginWithoutAMessage) {
       auto c = s.Chat();
       co_await c.start();
       while (!handler.began) co_await sleep_for(std::chrono::milliseconds(1));
-      const status how = co_await c.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await c.finish();
+      EXPECT_EQ(outcome, status());
       EXPECT_EQ(c.initial_metadata().find("x-early"), "1");
       EXPECT_EQ(c.trailing_metadata().find("x-late"), "1");
     }
@@ -338,12 +338,12 @@ TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
       auto c = s.Collect();
       (co_await c.write(small)).throw_if_error();  // connected from here on
       co_await sleep_for(std::chrono::milliseconds(20));
-      const loop_counters before = loop::current()->counted();
+      const loop_counters before = loop::current()->stats();
       for (int i = 0; i < n; ++i) (co_await c.write(small)).throw_if_error();
       const auto reply = co_await c.finish();
       EXPECT_EQ(reply.status(), status());
       EXPECT_EQ(reply->count(), n + 1);
-      co_return loop::current()->counted() - before;
+      co_return loop::current()->stats() - before;
     }
   };
   const loop_counters one = run(program::write(stub(), 1));

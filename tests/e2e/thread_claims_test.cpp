@@ -137,7 +137,7 @@ TEST_P(thread_claims, AServerListensForAllThreads) {
   server_.emplace(rt());
   server_->add(echo_);
   std::mutex mutex;
-  std::vector<std::shared_ptr<transport::connector>> doors;
+  std::vector<std::shared_ptr<transport::connector>> shard_handles;
   at_once(threads, [&](int) {
     for (int i = 0; i < 4; ++i) {
       EXPECT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
@@ -147,7 +147,7 @@ TEST_P(thread_claims, AServerListensForAllThreads) {
       server_->start();
       auto door = server_->in_process();
       const std::lock_guard lock(mutex);
-      doors.push_back(std::move(door));
+      shard_handles.push_back(std::move(door));
     }
   });
   const server_snapshot now = sync_wait(rt(), server_->snapshot());
@@ -160,7 +160,7 @@ TEST_P(thread_claims, AServerListensForAllThreads) {
     channel to(rt(), "127.0.0.1:" + std::to_string(port), insecure());
     EXPECT_EQ(say(to, "a"), "a");
   }
-  for (const auto& door : doors) {
+  for (const auto& door : shard_handles) {
     channel to(rt(), door);
     EXPECT_EQ(say(to, "b"), "b");
   }
@@ -229,7 +229,7 @@ TEST_P(thread_claims, AMemoryQuotaOfTwoServersIsZeroWhenTheyHaveGone) {
 
 TEST_P(thread_claims, StatisticsCountTheCallsOfAllLoops) {
   kept_log log;
-  log.set_least(log_level::info);
+  log.set_min_level(log_level::info);
   auto statistics = std::make_shared<call_statistics>(log);
   {
     server s(rt());

@@ -382,7 +382,7 @@ task<> rewrite_files(std::string chain, std::string key, int times, reload_run& 
     fs::copy_file(made.path(name + ".pem"), chain, fs::copy_options::overwrite_existing);
     co_await sleep_for(200us);
     fs::copy_file(made.path(name + ".key"), key, fs::copy_options::overwrite_existing);
-    co_await sleep_for(tls::limits::file_look_interval);
+    co_await sleep_for(tls::limits::file_check_interval);
     for (const int before = r.calls; r.calls < before + 20;) co_await sleep_for(1ms);
   }
   r.over = true;

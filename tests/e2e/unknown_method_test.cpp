@@ -20,8 +20,8 @@ class counting final : public server_observer {
   std::atomic<int> started{0};
   std::atomic<int> unimplemented{0};
   void call_started(served_call& c) noexcept override { started += c.context.method() == "/no.Such/Method"; }
-  void call_ended(served_call& c, const status& how, time_point) noexcept override {
-    unimplemented += c.context.method() == "/no.Such/Method" && how.code() == status_code::unimplemented;
+  void call_ended(served_call& c, const status& outcome, time_point) noexcept override {
+    unimplemented += c.context.method() == "/no.Such/Method" && outcome.code() == status_code::unimplemented;
   }
 };
 
@@ -46,8 +46,8 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, unknown_method, every_world_and_link, echo_
 TEST_P(unknown_method, IsToldToTheObserver) {
   counting heard;
   serve(server_options().observer(borrowed(heard)), {});
-  const status how = call();
-  EXPECT_EQ(how, status::unimplemented("the server has no such method"));
+  const status outcome = call();
+  EXPECT_EQ(outcome, status::unimplemented("the server has no such method"));
   EXPECT_EQ(heard.started, 1);
   EXPECT_EQ(heard.unimplemented, 1);
   EXPECT_EQ(sync_wait(stub().Say(text("known"))).status(), status());

@@ -115,11 +115,11 @@ class weight : public testing::TestWithParam<world_kind> {
 
   // Until each of `count` objects created since `before` takes no more memory, or the time is over: idle
   // connections release their buffers after a second.
-  std::int64_t weight_of_each(std::int64_t before, std::int64_t count, std::int64_t most_bytes) {
+  std::int64_t weight_of_each(std::int64_t before, std::int64_t count, std::int64_t max_bytes) {
     std::int64_t each = 0;
     for (int i = 0; i < 400; ++i) {
       each = (heap_bytes() - before) / count;
-      if (each <= most_bytes) break;
+      if (each <= max_bytes) break;
       // sleeps on purpose: the server does not announce that a connection rests
       std::this_thread::sleep_for(50ms);
     }

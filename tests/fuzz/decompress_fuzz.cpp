@@ -13,23 +13,24 @@ using namespace coracle;
 namespace {
 
 // As `expected`, with the output of the single call.
-void unpack_in_steps(compress::coder& one, bytes_view input, std::size_t limit, std::size_t step_bytes,
-                     compress::unpacked expected, const base::output_buffer& whole) {
+void decompress_in_steps(compress::coder& one, bytes_view input, std::size_t limit, std::size_t step_bytes,
+                         compress::decompress_result expected, const base::output_buffer& whole) {
   base::output_buffer out;
-  compress::unpacked how = compress::unpacked::more;
-  if (!one.begin_unpack()) std::abort();
-  while (how == compress::unpacked::more) {
+  compress::decompress_result how = compress::decompress_result::more;
+  if (!one.begin_decompress()) std::abort();
+  while (how == compress::decompress_result::more) {
     const std::size_t unread_before = input.size(), made_before = out.size();
-    how = one.unpack_step(input, limit - made_before, step_bytes, out);
+    how = one.decompress_step(input, limit - made_before, step_bytes, out);
     const std::size_t used = unread_before - input.size() + out.size() - made_before;
     // A step without progress would never end; one that does too much blocks the loop. 128 KiB: a chunk of
     // snappy, which is not split, compressed and decompressed.
-    if (how == compress::unpacked::more && used == 0) std::abort();
+    if (how == compress::decompress_result::more && used == 0) std::abort();
     if (used > step_bytes + (128u << 10)) std::abort();
-    if (how == compress::unpacked::more && out.size() > limit) std::abort();
+    if (how == compress::decompress_result::more && out.size() > limit) std::abort();
   }
   if (how != expected) std::abort();
-  if (how == compress::unpacked::done && !std::ranges::equal(out.pending(), whole.pending())) std::abort();
+  if (how == compress::decompress_result::done && !std::ranges::equal(out.pending(), whole.pending()))
+    std::abort();
 }
 
 }  // namespace
@@ -45,14 +46,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bytes_view input(data + 3, size - 3);
 
   base::output_buffer out;
-  const compress::unpacked how = one->unpack(input, limit, out);
-  if (out.size() > limit + (how == compress::unpacked::done ? 0 : compress::piece_bytes)) std::abort();
-  unpack_in_steps(*one, input, limit, step_bytes, how, out);
+  const compress::decompress_result how = one->decompress(input, limit, out);
+  if (out.size() > limit + (how == compress::decompress_result::done ? 0 : compress::piece_bytes))
+    std::abort();
+  decompress_in_steps(*one, input, limit, step_bytes, how, out);
 
   base::output_buffer packed;
   base::output_buffer back;
-  if (!one->pack(input, data[1] % 13, packed)) std::abort();
-  if (one->unpack(packed.pending(), input.size(), back) != compress::unpacked::done) std::abort();
+  if (!one->compress(input, data[1] % 13, packed)) std::abort();
+  if (one->decompress(packed.pending(), input.size(), back) != compress::decompress_result::done)
+    std::abort();
   if (!std::ranges::equal(back.pending(), input)) std::abort();
   return 0;
 }

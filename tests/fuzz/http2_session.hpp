@@ -159,7 +159,7 @@ class user {
     blocks_.see(bytes);
     auto input = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
     engine.feed(*input, now);
-    for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) {
+    for (event e = engine.next(); e.type != event::kind::none; e = engine.next()) {
       on(e);
       if (!(choice & 128)) continue;
       const bytes_view rest = engine.take_unread();
@@ -172,7 +172,7 @@ class user {
     check();
   }
   void drain() {
-    for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) on(e);
+    for (event e = engine.next(); e.type != event::kind::none; e = engine.next()) on(e);
   }
 
   // An operation of the user itself: bits 0 to 4 of `what` choose it, the others the stream; `how` is its
@@ -303,7 +303,7 @@ class user {
         hpack::stateless_encoder::encode_block({{":status", "200"}, {"content-type", "application/grpc"}});
     static const auto trailers = hpack::stateless_encoder::encode_block({{"grpc-status", "0"}});
     if (side != role::server || !streams_.contains(s)) return;
-    const whole_reply r{headers, n, trailers};
+    const unary_response r{headers, n, trailers};
     const std::size_t before = engine.output().size();
     std::uint8_t* const to = engine.reserve_reply(s, r);
     require(engine.output().size() == before);
@@ -348,7 +348,7 @@ class user {
   void on(const event& e) {
     using kind = event::kind;
     require(!over_);
-    if (e.what == kind::failed) {
+    if (e.type == kind::failed) {
       over_ = true;
       for (const auto& [s, k] : streams_) require(k.reset || k.ended || !engine.can_send(s));
       while (!streams_.empty()) drop(streams_.begin()->first);
@@ -356,7 +356,7 @@ class user {
     }
     touch(e.data);
     if (e.stream == no_stream) return;
-    if (e.what == kind::headers && !streams_.contains(e.stream)) {
+    if (e.type == kind::headers && !streams_.contains(e.stream)) {
       require(side == role::server && !e.trailers && e.user == nullptr);
       streams_[e.stream] = {};
       tag(e.stream);
@@ -366,10 +366,10 @@ class user {
     known& k = streams_[e.stream];
     require(!k.reset);
     const std::size_t before = engine.output().size();
-    switch (e.what) {
+    switch (e.type) {
       case kind::headers:
         require(!k.ended);
-        if (!((choice_ & 32) && engine.head_repeats(number_))) read_fields();
+        if (!((choice_ & 32) && engine.header_block_matches(number_))) read_fields();
         if (choice_ & 2) head(e.stream, choice_ & 4 ? 1 : 0);
         if (choice_ & 4) reply(e.stream, choice_);
         break;
@@ -402,7 +402,7 @@ class user {
       touch(as_bytes(f.value));
       engine.set_slot(f.slot + 1);
     }
-    number_ = engine.head_number();
+    number_ = engine.header_block_id();
   }
   // Reads every byte, for AddressSanitizer.
   void touch(bytes_view bytes) {

@@ -30,9 +30,9 @@ class reader {
 
   void read_at_once(const pieces& input) {
     feed(input);
-    for (event e = next(); e.what != event::kind::none; e = next()) on(e, false);
+    for (event e = next(); e.type != event::kind::none; e = next()) on(e, false);
     engine_.feed_end(time_point{});
-    for (event e = next(); e.what != event::kind::none; e = next()) on(e, false);
+    for (event e = next(); e.type != event::kind::none; e = next()) on(e, false);
   }
   // Bits 0 to 5 of a length are the bytes of the next piece; with bit 6 the user stops reading after its
   // first event, with bit 7 it recognises repeated headers.
@@ -43,7 +43,7 @@ class reader {
       auto piece = std::make_unique<pieces>(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(n));
       input = input.subspan(n);
       feed(*piece);
-      for (event e = next(); e.what != event::kind::none; e = next()) {
+      for (event e = next(); e.type != event::kind::none; e = next()) {
         on(e, how & 128);
         if (!(how & 64)) continue;
         const bytes_view rest = engine_.take_unread();
@@ -53,7 +53,7 @@ class reader {
       if (engine_.failed()) break;
     }
     engine_.feed_end(time_point{});
-    for (event e = next(); e.what != event::kind::none; e = next()) on(e, false);
+    for (event e = next(); e.type != event::kind::none; e = next()) on(e, false);
   }
 
   [[nodiscard]] const std::string& trace() const { return trace_; }
@@ -65,30 +65,30 @@ class reader {
 
   void on(const event& e, bool recognise) {
     // Pieces of one DATA frame are reported as one.
-    const bool continues = e.what == event::kind::data && data_of_ == e.stream;
-    if (!continues) note("\n" + std::to_string(static_cast<int>(e.what)) + " " + std::to_string(e.id) + " ");
-    data_of_ = e.what == event::kind::data && !e.end_stream ? e.stream : no_stream;
+    const bool continues = e.type == event::kind::data && data_of_ == e.stream;
+    if (!continues) note("\n" + std::to_string(static_cast<int>(e.type)) + " " + std::to_string(e.id) + " ");
+    data_of_ = e.type == event::kind::data && !e.end_stream ? e.stream : no_stream;
     note(as_text(e.data));
     if (e.end_stream) note(" end");
     if (e.trailers) note(" trailers");
     if (e.informational) note(" informational");
     if (e.unprocessed) note(" unprocessed");
-    if (e.what == event::kind::reset || e.what == event::kind::failed || e.what == event::kind::goaway)
+    if (e.type == event::kind::reset || e.type == event::kind::failed || e.type == event::kind::goaway)
       note(std::to_string(static_cast<std::uint32_t>(e.code)));
     note(e.reason);
-    if (e.what == event::kind::headers) read_fields(recognise);
-    if (e.what == event::kind::reset) engine_.release(e.stream);
+    if (e.type == event::kind::headers) read_fields(recognise);
+    if (e.type == event::kind::reset) engine_.release(e.stream);
   }
   // Keeps the last headers that have a number until others have one, as a server does: trailers, malformed
   // and refused requests may stand between the two, and may change the table.
   void read_fields(bool recognise) {
-    if (recognise && engine_.head_repeats(number_)) {
+    if (recognise && engine_.header_block_matches(number_)) {
       note(fields_);
     } else {
       std::string fields;
       for (field f; engine_.next_field(f);) fields.append(f.name).append("=").append(f.value).append(";");
       note(fields);
-      if (const std::uint32_t number = engine_.headers_ok() ? engine_.head_number() : 0) {
+      if (const std::uint32_t number = engine_.headers_ok() ? engine_.header_block_id() : 0) {
         number_ = number;
         fields_ = std::move(fields);
       }

@@ -35,30 +35,30 @@ void look_at(bytes_view body, std::size_t enough) {
   // Kept from input to input, as a loop keeps it.
   static message_footprint footprints;
   static const T empty;
-  const auto foresee = [body](const rpc::codec& k, std::size_t end) {
-    return footprints.foresee(k, rpc::codec_of<T>::address(empty), body, end);
+  const auto estimate = [body](const rpc::codec& k, std::size_t end) {
+    return footprints.estimate(k, rpc::codec_of<T>::address(empty), body, end);
   };
   constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
-  const std::size_t foreseen = foresee(rpc::protobuf_codec, no_end);
+  const std::size_t estimated = estimate(rpc::protobuf_codec, no_end);
 
   // The message's types are known now. Counting that stops early gives the same up to that point.
   const std::size_t before = allocations;
-  require(foresee(rpc::protobuf_codec, no_end) == foreseen);
-  require(foresee(rpc::protobuf_codec, enough) == std::min(foreseen, enough));
-  const std::size_t guessed = foresee(rpc::protobuf_lite_codec, no_end);
-  require(foresee(rpc::protobuf_lite_codec, enough) == std::min(guessed, enough));
+  require(estimate(rpc::protobuf_codec, no_end) == estimated);
+  require(estimate(rpc::protobuf_codec, enough) == std::min(estimated, enough));
+  const std::size_t guessed = estimate(rpc::protobuf_lite_codec, no_end);
+  require(estimate(rpc::protobuf_lite_codec, enough) == std::min(guessed, enough));
   require(allocations == before);
 
   // A byte on the wire becomes a limited number of bytes in memory, and no byte is counted that becomes none.
   constexpr std::size_t object_bytes_max = 1024;
-  require(foreseen <= object_bytes_max * (body.size() + 1) &&
+  require(estimated <= object_bytes_max * (body.size() + 1) &&
           guessed <= object_bytes_max * (body.size() + 1));
 
   // A message that takes much memory does not look small: repeated fields hold at most twice what they use,
   // or room for a few elements.
   T message;
   if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
-  require(message.SpaceUsedLong() <= 4 * foreseen + 256);
+  require(message.SpaceUsedLong() <= 4 * estimated + 256);
 }
 
 }  // namespace

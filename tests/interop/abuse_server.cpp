@@ -42,13 +42,13 @@ int main(int count, char** words) {
                              .memory(coracle::memory_quota(32u << 20))
                              .limits({.handshake_time = 2s, .stall_time = 1s}));
   server.add(service);
-  coracle::status how;
+  coracle::status outcome;
   if (count == 3)
-    how = server.listen(
+    outcome = server.listen(
         "127.0.0.1:0",
         coracle::tls::server_options().certificate_files(words[1], words[2]).handshake_timeout(2s));
-  else how = server.listen("127.0.0.1:0", coracle::insecure());
-  if (how.ok()) std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+  else outcome = server.listen("127.0.0.1:0", coracle::insecure());
+  if (outcome.ok()) std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
   std::fflush(stdout);
   return server.run();
 }

@@ -30,9 +30,9 @@ int serve(const std::string& port) {
   echoing service;
   coracle::server server;
   server.add(service);
-  const coracle::status how = server.listen("127.0.0.1:" + port, coracle::insecure());
-  if (how.ok()) std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
-  else std::printf("%s\n", how.to_string().c_str());
+  const coracle::status outcome = server.listen("127.0.0.1:" + port, coracle::insecure());
+  if (outcome.ok()) std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+  else std::printf("%s\n", outcome.to_string().c_str());
   std::fflush(stdout);
   return server.run();
 }

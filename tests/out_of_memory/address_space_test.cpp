@@ -183,8 +183,8 @@ TEST_F(a_server_of_little_memory, EndsTheCallWhoseReplyDoesNotFit) {
 
 TEST_F(a_server_of_little_memory, EndsTheCallWhoseMessageInPiecesDoesNotFit) {
   start(32);
-  const status how = sync_wait(to_server().owner(), program::one_message(stub(), 60 * mebibyte));
-  EXPECT_EQ(how.code(), status_code::resource_exhausted) << how;
+  const status outcome = sync_wait(to_server().owner(), program::one_message(stub(), 60 * mebibyte));
+  EXPECT_EQ(outcome.code(), status_code::resource_exhausted) << outcome;
 }
 
 TEST_F(a_server_of_little_memory, RefusesTheCallsForWhichThereIsNoMemory) {

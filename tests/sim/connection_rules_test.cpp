@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class connection_rules : public testing::Test {
+class connection_options_of : public testing::Test {
  protected:
   void serve(const server_options& o) {
     server_.emplace(world_.host("server"), o);
@@ -35,7 +35,7 @@ class connection_rules : public testing::Test {
   std::string at_;
 };
 
-TEST_F(connection_rules, AClientThatIsSilentIsAskedAndThenGivenUp) {
+TEST_F(connection_options_of, AClientThatIsSilentIsAskedAndThenGivenUp) {
   serve(server_options().keepalive(60s, 10s));
   const heard h = talk();
   EXPECT_TRUE(h.ended);
@@ -44,7 +44,7 @@ TEST_F(connection_rules, AClientThatIsSilentIsAskedAndThenGivenUp) {
   EXPECT_LT(h.took, 75s);
 }
 
-TEST_F(connection_rules, UnlessToldOtherwiseASilentClientIsAskedAfterTwoHours) {
+TEST_F(connection_options_of, UnlessToldOtherwiseASilentClientIsAskedAfterTwoHours) {
   serve({});
   const heard h = talk();
   EXPECT_TRUE(h.ended);
@@ -52,7 +52,7 @@ TEST_F(connection_rules, UnlessToldOtherwiseASilentClientIsAskedAfterTwoHours) {
   EXPECT_LT(h.took, 2h + 30s);
 }
 
-TEST_F(connection_rules, AConnectionWithoutCallsIsAskedToGo) {
+TEST_F(connection_options_of, AConnectionWithoutCallsIsAskedToGo) {
   serve(server_options().max_connection_idle(30s));
   const heard h = talk();
   EXPECT_TRUE(h.ended);
@@ -61,7 +61,7 @@ TEST_F(connection_rules, AConnectionWithoutCallsIsAskedToGo) {
   EXPECT_LT(h.took, 40s) << "five seconds for the PING of the drain, and the end";
 }
 
-TEST_F(connection_rules, AnOldConnectionIsAskedToGo) {
+TEST_F(connection_options_of, AnOldConnectionIsAskedToGo) {
   serve(server_options().max_connection_age(100s));
   const heard h = talk();
   EXPECT_TRUE(h.ended);
@@ -70,7 +70,7 @@ TEST_F(connection_rules, AnOldConnectionIsAskedToGo) {
   EXPECT_LT(h.took, 120s);
 }
 
-TEST_F(connection_rules, TheCallsOfAnOldConnectionGetTheGrace) {
+TEST_F(connection_options_of, TheCallsOfAnOldConnectionGetTheGrace) {
   serve(server_options().max_connection_age(100s, 50s));
   channel c(client_host_, at_, insecure());
   echo::Text hang;
@@ -81,21 +81,21 @@ TEST_F(connection_rules, TheCallsOfAnOldConnectionGetTheGrace) {
   EXPECT_LT(world_.now() - began, 170s);
 }
 
-TEST_F(connection_rules, AClientThatPingsTooOftenIsSentAway) {
+TEST_F(connection_options_of, AClientThatPingsTooOftenIsSentAway) {
   serve(server_options().client_pings(10s, true));
   const heard h = ping(1s, 20);
   EXPECT_TRUE(h.ended);
   EXPECT_TRUE(h.has("too_many_pings"));
 }
 
-TEST_F(connection_rules, PingsWithoutCallsAreAFavour) {
+TEST_F(connection_options_of, PingsWithoutCallsAreAFavour) {
   serve(server_options().client_pings(500ms));
   const heard h = ping(1s, 20);
   EXPECT_TRUE(h.ended);
   EXPECT_TRUE(h.has("too_many_pings"));
 }
 
-TEST_F(connection_rules, AsManyPingsAsAreAllowedAreAnswered) {
+TEST_F(connection_options_of, AsManyPingsAsAreAllowedAreAnswered) {
   serve(server_options().client_pings(500ms, true));
   const heard h = ping(1s, 20, 20);
   EXPECT_FALSE(h.ended);
@@ -104,7 +104,7 @@ TEST_F(connection_rules, AsManyPingsAsAreAllowedAreAnswered) {
 }
 
 // Every client that can connect may read the page, even if the interceptors reject calls: it names no method.
-TEST_F(connection_rules, ThePageAtTheRootNamesNoMethod) {
+TEST_F(connection_options_of, ThePageAtTheRootNamesNoMethod) {
   serve(server_options().max_connection_idle(1s));
   const std::string get = raw_frames::literal(":method", "GET") + raw_frames::literal(":scheme", "http") +
                           raw_frames::literal(":path", "/") + raw_frames::literal(":authority", "h");

@@ -61,10 +61,10 @@ std::uint64_t survive(std::uint64_t seed) {
   runtime& client = world.host("client");
   channel c(client, world.address_of("server") + ":50051", insecure());
   for (int i = 0; i < 20; ++i) {
-    const status how = sync_wait(client, say(echo_stub(c)));
-    EXPECT_TRUE(how.ok() || how.code() == status_code::unavailable ||
-                how.code() == status_code::deadline_exceeded)
-        << "seed " << seed << ": " << how;
+    const status outcome = sync_wait(client, say(echo_stub(c)));
+    EXPECT_TRUE(outcome.ok() || outcome.code() == status_code::unavailable ||
+                outcome.code() == status_code::deadline_exceeded)
+        << "seed " << seed << ": " << outcome;
     world.run_for(1s);
   }
   return world.trace_hash();

@@ -59,7 +59,8 @@ TEST(TlsOnABadNetwork, LosesNothingWhereOnlyTimeAndCutsAreWrong) {
 }
 
 TEST(TlsOnABadNetwork, EndsEveryCall) {
-  const auto wrong = sim::faults::mild().resets(0.01).silences(0.003).no_buffers(0.005).no_descriptors(0.05);
+  const auto wrong =
+      sim::faults::mild().resets(0.01).blackholes(0.003).no_buffers(0.005).no_descriptors(0.05);
   tally all;
   for (std::uint64_t seed = 0; seed < 30; ++seed)
     for (const auto& [code, n] : play(seed, wrong)) all[code] += n;

@@ -59,7 +59,7 @@ class idle_backend final : public runtime_internal::backend {
   time_point now() noexcept override { return clock; }
   std::int64_t wall_ns() noexcept override { return 0; }
   std::uint64_t random() noexcept override { return 0; }
-  const runtime_internal::counters& counted() const noexcept override { return counters; }
+  const runtime_internal::counters& stats() const noexcept override { return counters; }
 
   std::vector<time_point> waits;
   std::function<void()> during_turn;
@@ -71,7 +71,7 @@ class idle_backend final : public runtime_internal::backend {
 class by_hand final : public runtime_internal::driver {
  public:
   void drive(bool (*done)(const void*) noexcept, const void* context) noexcept override {
-    while (!done(context)) on->turn_once(time_point::min());
+    while (!done(context)) on->run_once(time_point::min());
   }
   duration offload_delay() noexcept override { return std::chrono::milliseconds(5); }
   runtime_internal::driven_loop* on = nullptr;

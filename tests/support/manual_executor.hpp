@@ -17,8 +17,8 @@ class manual_executor final : public coro::executor {
  public:
   manual_executor() : inside_(*this) {}  // current for as long as it lives
 
-  void post(coro::work& w) noexcept override { ready_.push(w); }
-  void at_turn_end(coro::work& w) noexcept override { ready_.push(w); }
+  void post(coro::runnable& w) noexcept override { ready_.push(w); }
+  void at_turn_end(coro::runnable& w) noexcept override { ready_.push(w); }
   void arm(coro::timer& t, time_point when) noexcept override {
     disarm(t);
     t.when = when;
@@ -34,7 +34,7 @@ class manual_executor final : public coro::executor {
   // Runs queued and due work until none is left.
   void run() {
     for (;;) {
-      if (coro::work* w = ready_.pop()) {
+      if (coro::runnable* w = ready_.pop()) {
         w->run(*w);
         continue;
       }
@@ -53,7 +53,7 @@ class manual_executor final : public coro::executor {
   [[nodiscard]] bool idle() const noexcept { return ready_.empty() && timers_.empty(); }
 
  private:
-  base::intrusive_queue<coro::work> ready_;
+  base::intrusive_queue<coro::runnable> ready_;
   std::vector<coro::timer*> timers_;
   time_point now_{std::chrono::seconds(1)};
   entry inside_;

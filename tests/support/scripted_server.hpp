@@ -60,7 +60,7 @@ class scripted_request final : public transport::exchange_handler {
     exchange_.queue_data(copy_of(page), page.size(), true);
     exchange_.release();
   }
-  void send_head() {
+  void send_headers() {
     if (!exchange_) return;
     transport::header_block b;
     b.add(":status", "200").add("content-type", "application/grpc").add("x-attempt", field("x-number"));
@@ -82,7 +82,7 @@ class scripted_request final : public transport::exchange_handler {
     finish(b, code, {});
   }
   void reply(const std::string& text) {
-    send_head();
+    send_headers();
     send_message(text);
     end(status_code::ok);
   }
@@ -125,7 +125,7 @@ class scripted_request final : public transport::exchange_handler {
 // Runs on one loop, which is also that of its clients' channel. Must outlive the channel.
 class scripted_server final : private transport::connection_owner, private transport::request_acceptor {
  public:
-  explicit scripted_server(loop& home) : home_(home) {}
+  explicit scripted_server(loop& owner_loop) : loop_(owner_loop) {}
 
   // Called with each request when its headers have arrived (before its body); may be replaced at any time.
   std::function<void(scripted_request&)> script;
@@ -155,11 +155,11 @@ class scripted_server final : private transport::connection_owner, private trans
  private:
   result<std::unique_ptr<net::duplex>> accept() {
     if (!reachable) return status::unavailable("scripted to be away");
-    auto [ours, theirs] = net::make_memory_duplex_pair(home_, home_);
+    auto [ours, theirs] = net::make_memory_duplex_pair(loop_, loop_);
     transport::connection_options options;
     options.http2 = limits;
     connections_.push_back(std::make_unique<transport::connection>(
-        home_, std::move(ours), transport::role::server, options,
+        loop_, std::move(ours), transport::role::server, options,
         static_cast<transport::connection_owner&>(*this), static_cast<transport::request_acceptor*>(this)));
     connections_.back()->start();
     return std::move(theirs);
@@ -173,13 +173,13 @@ class scripted_server final : private transport::connection_owner, private trans
       if (!is_new) at->second.append(",").append(f.value);
     }
     r.head["x-number"] = std::to_string(requests.size());
-    r.came = home_.now();
+    r.came = loop_.now();
     if (script) script(r);
   }
   void on_closed(transport::connection& c) noexcept override {
     std::erase_if(connections_, [&](const auto& p) { return p.get() == &c; });
   }
-  loop& home_;
+  loop& loop_;
   std::vector<std::unique_ptr<transport::connection>> connections_;
 };
 

@@ -72,7 +72,8 @@ class server_fleet : public testing::Test {
     return sync_wait(client_, client_.at(0), std::move(t));
   }
   // Returns which server replied, or the name of the status.
-  static task<std::string> ask(const channel& c, call_options o = {}, std::string what = {}, int pause_ms = 0) {
+  static task<std::string> ask(const channel& c, call_options o = {}, std::string what = {},
+                               int pause_ms = 0) {
     echo::Text request;
     request.set_text(std::move(what));
     request.set_count(pause_ms);

@@ -14,11 +14,11 @@ class turned_executor final : public coro::executor {
  public:
   turned_executor() = default;
 
-  void post(coro::work& w) noexcept override {
+  void post(coro::runnable& w) noexcept override {
     ready_.push(w);
     ++size_;
   }
-  void at_turn_end(coro::work& w) noexcept override { post(w); }
+  void at_turn_end(coro::runnable& w) noexcept override { post(w); }
   void arm(coro::timer&, time_point) noexcept override {}
   void disarm(coro::timer&) noexcept override {}
   [[nodiscard]] time_point now() const noexcept override { return {}; }
@@ -27,7 +27,7 @@ class turned_executor final : public coro::executor {
   void turn() {
     const entry here(*this);
     for (std::size_t n = size_; n != 0; --n) {
-      coro::work* w = ready_.pop();
+      coro::runnable* w = ready_.pop();
       --size_;
       w->run(*w);
     }
@@ -41,7 +41,7 @@ class turned_executor final : public coro::executor {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  base::intrusive_queue<coro::work> ready_;
+  base::intrusive_queue<coro::runnable> ready_;
   std::size_t size_ = 0;
 };
 

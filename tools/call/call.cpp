@@ -1,6 +1,6 @@
 // call: coracle call makes one call of any kind, with JSON in both directions while the call runs.
+#include "tools/call/call_printer.hpp"
 #include "tools/call/messages.hpp"
-#include "tools/call/narrator.hpp"
 #include "tools/call/request_source.hpp"
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
@@ -40,12 +40,12 @@ using conversation = bidi_call<bytes_message, bytes_message>;
 class exchange {
  public:
   exchange(const channel& server, const pb::MethodDescriptor& method, schema& types, request_source& requests,
-           narrator& tell)
+           call_printer& printer)
       : method_(method),
         path_(path_of(method)),
         typed_(types, method),
         requests_(requests),
-        tell_(tell),
+        printer_(printer),
         call_(generic_stub(server).bidi(path_.c_str())) {}
 
   // Returns the call's status. Throws the errors of its requests and of the output.
@@ -55,17 +55,17 @@ class exchange {
     sending.spawn(send_all());
     showing.spawn(show_all());
     const status headed = co_await call_.wait_for_initial_metadata();
-    if (headed.ok()) tell_.head(call_.initial_metadata());
+    if (headed.ok()) printer_.print_headers(call_.initial_metadata());
     co_await read_all();
-    status how = co_await call_.finish();
+    status outcome = co_await call_.finish();
     sending.request_stop();
     co_await sending.join();
-    all_came_ = true;
+    all_received_ = true;
     arrived_.set();
     co_await showing.join();
     if (wrong_) std::rethrow_exception(wrong_);
-    if (!method_.server_streaming()) co_await show_single(how);
-    co_return how;
+    if (!method_.server_streaming()) co_await show_single(outcome);
+    co_return outcome;
   }
 
   [[nodiscard]] const metadata& trailers() const noexcept { return call_.trailing_metadata(); }
@@ -80,7 +80,7 @@ class exchange {
       const auto reply = co_await call_.next();
       if (!reply.ok() || !reply->has_value()) co_return;
       const std::string& bytes = (*reply)->bytes();
-      tell_.received(bytes.size());
+      printer_.print_received(bytes.size());
       waiting_.add(bytes);
       if (!method_.server_streaming()) {
         if (waiting_.count() > 1) co_return call_.cancel();
@@ -99,7 +99,7 @@ class exchange {
       co_await arrived_;
       arrived_.reset();
       if (!method_.server_streaming() || waiting_.empty()) {
-        if (all_came_) co_return;
+        if (all_received_) co_return;
         continue;
       }
       std::swap(batch, waiting_);
@@ -111,7 +111,7 @@ class exchange {
         co_return;
       }
       batch.clear();
-      if (all_came_) arrived_.set();
+      if (all_received_) arrived_.set();
     }
   }
 
@@ -123,11 +123,12 @@ class exchange {
   }
 
   // Shows the reply of a call with one reply, once it is known that there is no second one.
-  task<> show_single(status& how) {
-    if (waiting_.count() > 1) how = status::unimplemented("the server sent more than one reply to " + path_);
-    else if (how.ok() && waiting_.empty())
-      how = status::unimplemented("the server sent no reply to " + path_);
-    if (how.ok()) co_await offload([&] { show_only(); });
+  task<> show_single(status& outcome) {
+    if (waiting_.count() > 1)
+      outcome = status::unimplemented("the server sent more than one reply to " + path_);
+    else if (outcome.ok() && waiting_.empty())
+      outcome = status::unimplemented("the server sent no reply to " + path_);
+    if (outcome.ok()) co_await offload([&] { show_only(); });
   }
 
   void show_only() {
@@ -169,7 +170,7 @@ class exchange {
           request.assign(as_bytes(*one));
           const status sent = co_await call_.write(request);
           if (!sent.ok()) co_return;  // the call has ended: its reader has the status
-          tell_.sent(one->size());
+          printer_.print_sent(one->size());
         }
         if (invalid) std::rethrow_exception(invalid);
         batch.clear();
@@ -204,12 +205,12 @@ class exchange {
   std::string path_;
   messages typed_;
   request_source& requests_;
-  narrator& tell_;
+  call_printer& printer_;
   conversation call_;
   message_batch waiting_;  // replies that are not being shown yet
   event<> arrived_;
   event<> room_;
-  bool all_came_ = false;
+  bool all_received_ = false;
   bool unreadable_ = false;
   std::exception_ptr wrong_;
 };
@@ -224,19 +225,19 @@ struct call_command {
     const pb::MethodDescriptor& method = at.types().method(name);
     if (data.empty() && method.client_streaming()) data = {"-"};
     request_source requests(data, "{}");
-    narrator tell(verbose);
+    call_printer printer(verbose);
     channel& server = at.server();
-    tell.begins(at.where(), method, at.where().options().calls().metadata());
-    return sync_wait(at.on(), call(server, method, requests, tell));
+    printer.print_begin(at.where(), method, at.where().options().calls().metadata());
+    return sync_wait(at.on(), call(server, method, requests, printer));
   }
 
   task<int> call(channel& server, const pb::MethodDescriptor& method, request_source& requests,
-                 narrator& tell) {
-    exchange one(server, method, at.types(), requests, tell);
-    const status how = co_await one.run();
-    co_await offload([&] { tell.ends(how, one.trailers(), at.types(), at.where()); });
-    if (how.ok() && one.has_unreadable_replies()) co_return exit_failure;
-    co_return static_cast<int>(how.code());
+                 call_printer& printer) {
+    exchange one(server, method, at.types(), requests, printer);
+    const status outcome = co_await one.run();
+    co_await offload([&] { printer.print_end(outcome, one.trailers(), at.types(), at.where()); });
+    if (outcome.ok() && one.has_unreadable_replies()) co_return exit_failure;
+    co_return static_cast<int>(outcome.code());
   }
 };
 

@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t taken_bytes_max = 64u << 10;
 }
 
-request_source::request_source(const std::vector<std::string>& said, std::string alone) {
-  if (said.empty()) values_.add(alone);
-  for (const std::string& one : said) {
+request_source::request_source(const std::vector<std::string>& values, std::string alone) {
+  if (values.empty()) values_.add(alone);
+  for (const std::string& one : values) {
     if (one == "-") {
       from_input_ = true;
       continue;

@@ -18,7 +18,7 @@ class request_source {
  public:
   // Each text is JSON (one or several values), "@FILE", or "-" for the standard input. Throws failure for a
   // file that cannot be read. Without texts, `alone` is used, for a method with one request.
-  request_source(const std::vector<std::string>& said, std::string alone);
+  request_source(const std::vector<std::string>& values, std::string alone);
 
   // Waits for more text if the standard input is read; returns false once all of it was read. Throws failure,
   // and coro::cancelled if it is stopped. Runs on a loop.

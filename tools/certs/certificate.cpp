@@ -21,23 +21,23 @@ constexpr long backdated_s = 3600;
 // RFC 5280 4.1.2.2: positive, and at most 20 octets including the sign.
 constexpr int serial_bits = 159;
 
-owned<EVP_PKEY> new_key() { return own(EVP_EC_gen("P-256"), "make a key"); }
+openssl_ptr<EVP_PKEY> new_key() { return make_owned(EVP_EC_gen("P-256"), "make a key"); }
 
 void set_random_serial(X509* x) {
-  const auto number = own(BN_new(), "make a serial number");
+  const auto number = make_owned(BN_new(), "make a serial number");
   require(BN_rand(number.get(), serial_bits, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY), "make a serial number");
   if (!BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(x)))
-    fail_as_openssl_says("make a serial number");
+    throw_openssl_error("make a serial number");
 }
 
 // Sets everything that does not depend on the issuer.
-owned<X509> new_certificate(EVP_PKEY* key, const std::string& common_name, int days) {
-  auto x = own(X509_new(), "make a certificate");
+openssl_ptr<X509> new_certificate(EVP_PKEY* key, const std::string& common_name, int days) {
+  auto x = make_owned(X509_new(), "make a certificate");
   require(X509_set_version(x.get(), X509_VERSION_3), "make a certificate");
   set_random_serial(x.get());
   if (!X509_time_adj_ex(X509_getm_notBefore(x.get()), 0, -backdated_s, nullptr) ||
       !X509_time_adj_ex(X509_getm_notAfter(x.get()), days, 0, nullptr))
-    fail_as_openssl_says("set a certificate's time");
+    throw_openssl_error("set a certificate's time");
   const auto* bytes = reinterpret_cast<const unsigned char*>(common_name.data());
   require(X509_NAME_add_entry_by_NID(X509_get_subject_name(x.get()), NID_commonName, MBSTRING_UTF8, bytes,
                                      static_cast<int>(common_name.size()), -1, 0),
@@ -50,9 +50,9 @@ void extend(X509* x, X509* issuer, int extension, const char* value) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer, x, nullptr, nullptr, 0);
   X509V3_set_ctx_nodb(&context);
-  const auto to_do = std::string("write a certificate's ").append(OBJ_nid2ln(extension));
-  const auto made = own(X509V3_EXT_nconf_nid(nullptr, &context, extension, value), to_do);
-  require(X509_add_ext(x, made.get(), -1), to_do);
+  const auto action = std::string("write a certificate's ").append(OBJ_nid2ln(extension));
+  const auto made = make_owned(X509V3_EXT_nconf_nid(nullptr, &context, extension, value), action);
+  require(X509_add_ext(x, made.get(), -1), action);
 }
 
 void sign(X509* x, X509* issuer, EVP_PKEY* key) {
@@ -64,7 +64,7 @@ void sign(X509* x, X509* issuer, EVP_PKEY* key) {
 
 template <class Write>
 std::string pem(Write write) {
-  const auto memory = own(BIO_new(BIO_s_mem()), "write PEM");
+  const auto memory = make_owned(BIO_new(BIO_s_mem()), "write PEM");
   require(write(memory.get()), "write PEM");
   char* text = nullptr;
   const long length = BIO_get_mem_data(memory.get(), &text);
@@ -87,8 +87,8 @@ std::string authority_name() {
   return std::string("coracle certs CA ").append(digits);
 }
 
-owned<BIO> open_file(const std::filesystem::path& path) {
-  return own(BIO_new_file(path.c_str(), "r"), std::string("open ").append(path.string()));
+openssl_ptr<BIO> open_file(const std::filesystem::path& path) {
+  return make_owned(BIO_new_file(path.c_str(), "r"), std::string("open ").append(path.string()));
 }
 
 // Without this, OpenSSL would prompt on the terminal.
@@ -125,21 +125,20 @@ credential read_authority(const std::filesystem::path& certificate, const std::f
   };
   credential found;
   found.certificate.reset(PEM_read_bio_X509(open_file(certificate).get(), nullptr, no_passphrase, nullptr));
-  if (!found.certificate) fail_as_openssl_says(read(certificate), "it must be a CA certificate in PEM form");
+  if (!found.certificate) throw_openssl_error(read(certificate), "it must be a CA certificate in PEM form");
   found.key.reset(PEM_read_bio_PrivateKey(open_file(key).get(), nullptr, no_passphrase, nullptr));
-  if (!found.key)
-    fail_as_openssl_says(read(key), "it must be the CA's key in PEM form, without a passphrase");
+  if (!found.key) throw_openssl_error(read(key), "it must be the CA's key in PEM form, without a passphrase");
 
-  const auto refuse = [&](std::string_view why) {
+  const auto refuse = [&](std::string_view reason) {
     throw failure(
-        certificate.string().append(why).append("; for a new CA, choose another directory with --out"));
+        certificate.string().append(reason).append("; for a new CA, choose another directory with --out"));
   };
   if (X509_check_ca(found.certificate.get()) != 1) refuse(" is not a CA certificate");
   if (X509_cmp_current_time(X509_get0_notAfter(found.certificate.get())) <= 0)
     refuse(std::string(" has expired on ").append(found.last_day()));
   if (X509_check_private_key(found.certificate.get(), found.key.get()) != 1)
-    fail_as_openssl_says(std::string("sign with ").append(key.string()),
-                         std::string("put back the key that belongs to ").append(certificate.string()));
+    throw_openssl_error(std::string("sign with ").append(key.string()),
+                        std::string("put back the key that belongs to ").append(certificate.string()));
   return found;
 }
 

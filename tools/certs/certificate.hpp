@@ -10,8 +10,8 @@ namespace coracle::tools {
 
 // All of these functions throw failure, with OpenSSL's reason.
 struct credential {
-  owned<EVP_PKEY> key;
-  owned<X509> certificate;
+  openssl_ptr<EVP_PKEY> key;
+  openssl_ptr<X509> certificate;
 
   [[nodiscard]] std::string certificate_pem() const;
   [[nodiscard]] std::string key_pem() const;   // PKCS#8, not encrypted

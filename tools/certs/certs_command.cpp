@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct wishes {
+struct cert_request {
   std::vector<std::string> hosts;
   std::string folder = "certs";
   std::string server = "server";
@@ -46,7 +46,7 @@ struct file_pair {
 
 // Which of the three pairs a run makes.
 struct plan {
-  explicit plan(const wishes& w)
+  explicit plan(const cert_request& w)
       : authority(w.folder, "ca"), server(w.folder, w.server), client(w.folder, "client") {}
   file_pair authority;
   file_pair server;
@@ -63,7 +63,7 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-void check(const wishes& w) {
+void check(const cert_request& w) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_' || c == '.';
@@ -84,7 +84,7 @@ void check(const wishes& w) {
 }
 
 // Checks for existing files before anything is made, so that one error message can name all of them.
-plan planned(const wishes& w) {
+plan planned(const cert_request& w) {
   plan p(w);
   const auto authority = p.authority.taken();
   if (authority.size() == 1) {
@@ -103,47 +103,48 @@ plan planned(const wishes& w) {
 
   std::vector<std::string> names;
   for (const auto& path : taken) names.push_back(path.string());
-  std::string mend = ": move away the files that you no longer need";
+  std::string fix = ": move away the files that you no longer need";
   if (!p.server.taken().empty() && !p.makes_authority)
-    mend += ", give this server's files another name with --name";
+    fix += ", give this server's files another name with --name";
   if (!client.empty() && p.makes_client && w.client_was_named)
-    mend += ", copy ca.pem and ca.key to a separate directory for the new client";
+    fix += ", copy ca.pem and ca.key to a separate directory for the new client";
   throw failure(listed(names) + (names.size() == 1 ? " exists" : " exist") + ", and nothing is overwritten" +
-                mend + ", or choose another directory with --out");
+                fix + ", or choose another directory with --out");
 }
 
 // The files of a run with their descriptions.
 class output {
  public:
-  void add(const file_pair& files, const credential& c, std::string what, const char* what_key) {
+  void add(const file_pair& files, const credential& c, std::string description,
+           const char* key_description) {
     entries_.push_back(
-        {files.certificate, c.certificate_pem(), new_files::readable::by_all, std::move(what)});
-    entries_.push_back({files.key, c.key_pem(), new_files::readable::by_owner, what_key});
+        {files.certificate, c.certificate_pem(), new_files::readable::by_all, std::move(description)});
+    entries_.push_back({files.key, c.key_pem(), new_files::readable::by_owner, key_description});
   }
   void write(const fs::path& folder) const {
     new_files files;
     files.folder(folder);
-    for (const auto& e : entries_) files.write(e.path, e.content, e.who);
+    for (const auto& e : entries_) files.write(e.path, e.content, e.readable_by);
     files.keep();
   }
-  void tell() const {
+  void print_list() const {
     std::size_t width = 0;
     for (const auto& e : entries_) width = std::max(width, e.path.string().size());
     for (const auto& e : entries_)
-      std::fprintf(stderr, "%-*s  %s\n", static_cast<int>(width), e.path.c_str(), e.what.c_str());
+      std::fprintf(stderr, "%-*s  %s\n", static_cast<int>(width), e.path.c_str(), e.description.c_str());
   }
 
  private:
   struct entry {
     fs::path path;
     std::string content;
-    new_files::readable who;
-    std::string what;
+    new_files::readable readable_by;
+    std::string description;
   };
   std::vector<entry> entries_;
 };
 
-int make(const wishes& w) {
+int make(const cert_request& w) {
   check(w);
   const std::string alternative_names = subject_alternative_names(w.hosts);
   const plan p = planned(w);
@@ -169,7 +170,7 @@ int make(const wishes& w) {
              "the client's private key");
   }
   made.write(w.folder);
-  made.tell();
+  made.print_list();
   if (!p.makes_authority)
     std::fprintf(stderr, "%s existed and signed %s\n", p.authority.certificate.c_str(),
                  p.makes_client ? "both" : "it");
@@ -179,7 +180,7 @@ int make(const wishes& w) {
 }  // namespace
 
 void add_certs(CLI::App& app, action& chosen) {
-  const auto w = std::make_shared<wishes>();
+  const auto w = std::make_shared<cert_request>();
   CLI::App* command = app.add_subcommand("certs", "makes a CA, and certificates for a server and a client");
   command->add_option("HOST", w->hosts, "DNS names and IP addresses of the server: localhost 127.0.0.1 ::1")
       ->required()

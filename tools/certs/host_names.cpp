@@ -39,7 +39,7 @@ bool is_dns_name(std::string_view name) {
 }
 
 // Suggests what was probably meant.
-std::string_view mend_of(const std::string& text) {
+std::string_view fix_of(const std::string& text) {
   if (text.find("://") != text.npos) return "write only the host of the URL";
   if (text.find('/') != text.npos) return "write single hosts, not networks";
   if (text.starts_with('[')) return "write an IPv6 address without brackets and port, as ::1";
@@ -62,7 +62,7 @@ std::string subject_alternative_names(const std::vector<std::string>& names) {
       throw usage_failure(std::string("'")
                               .append(name)
                               .append("' is neither a DNS name nor an IP address: ")
-                              .append(mend_of(name)));
+                              .append(fix_of(name)));
     auto entry = std::string(address ? "IP:" : "DNS:").append(name);
     if (std::find(entries.begin(), entries.end(), entry) == entries.end())
       entries.push_back(std::move(entry));

@@ -25,9 +25,9 @@ std::string take_reason() {
 
 }  // namespace
 
-void fail_as_openssl_says(std::string_view to_do, std::string_view mend) {
-  auto text = std::string("cannot ").append(to_do).append(": ").append(take_reason());
-  if (!mend.empty()) text.append("; ").append(mend);
+void throw_openssl_error(std::string_view action, std::string_view fix) {
+  auto text = std::string("cannot ").append(action).append(": ").append(take_reason());
+  if (!fix.empty()) text.append("; ").append(fix);
   throw failure(text);
 }
 

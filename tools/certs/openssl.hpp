@@ -13,7 +13,7 @@
 
 namespace coracle::tools {
 
-struct freed_by_openssl {
+struct openssl_deleter {
   void operator()(BIO* b) const noexcept { BIO_free(b); }
   void operator()(BIGNUM* n) const noexcept { BN_free(n); }
   void operator()(EVP_PKEY* k) const noexcept { EVP_PKEY_free(k); }
@@ -22,21 +22,21 @@ struct freed_by_openssl {
 };
 
 template <class T>
-using owned = std::unique_ptr<T, freed_by_openssl>;
+using openssl_ptr = std::unique_ptr<T, openssl_deleter>;
 
-// Throws failure: "cannot <to_do>: " and OpenSSL's reason, followed by `mend`, a suggested fix, if there is
+// Throws failure: "cannot <action>: " and OpenSSL's reason, followed by `fix`, a suggested fix, if there is
 // one.
-[[noreturn]] void fail_as_openssl_says(std::string_view to_do, std::string_view mend = {});
+[[noreturn]] void throw_openssl_error(std::string_view action, std::string_view fix = {});
 
 // For functions that return 1 (or a length) on success.
-inline void require(int done, std::string_view to_do) {
-  if (done <= 0) fail_as_openssl_says(to_do);
+inline void require(int done, std::string_view action) {
+  if (done <= 0) throw_openssl_error(action);
 }
 // For functions that make an object.
 template <class T>
-owned<T> own(T* made, std::string_view to_do) {
-  if (!made) fail_as_openssl_says(to_do);
-  return owned<T>(made);
+openssl_ptr<T> make_owned(T* made, std::string_view action) {
+  if (!made) throw_openssl_error(action);
+  return openssl_ptr<T>(made);
 }
 
 }  // namespace coracle::tools

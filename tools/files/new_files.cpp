@@ -14,9 +14,9 @@ namespace coracle::tools {
 
 namespace {
 
-[[noreturn]] void fail(const char* to_do, const std::filesystem::path& path, int error) {
+[[noreturn]] void fail(const char* action, const std::filesystem::path& path, int error) {
   throw failure(std::string("cannot ")
-                    .append(to_do)
+                    .append(action)
                     .append(" ")
                     .append(path.string())
                     .append(": ")
@@ -36,10 +36,10 @@ int write_all(int descriptor, std::string_view content) {
 }  // namespace
 
 new_files::~new_files() {
-  std::error_code nobody_asks;
+  std::error_code ignored;
   while (!made_.empty()) {
     std::filesystem::remove(made_.back(),
-                            nobody_asks);  // removes a folder only if it is empty
+                            ignored);  // removes a folder only if it is empty
     made_.pop_back();
   }
 }
@@ -58,8 +58,8 @@ void new_files::folder(const std::filesystem::path& path) {
   fail("create the directory", path, error == EEXIST ? ENOTDIR : error);
 }
 
-void new_files::write(const std::filesystem::path& path, std::string_view content, readable who) {
-  const mode_t mode = who == readable::by_owner ? 0600 : 0666;
+void new_files::write(const std::filesystem::path& path, std::string_view content, readable readable_by) {
+  const mode_t mode = readable_by == readable::by_owner ? 0600 : 0666;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (descriptor < 0) fail("create", path, errno);
   made_.push_back(path);

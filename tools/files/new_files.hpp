@@ -23,7 +23,8 @@ class new_files {
   // Creates a folder and its missing parents. Throws failure.
   void folder(const std::filesystem::path& path);
   // Creates a file. Throws failure, also if something with that name exists.
-  void write(const std::filesystem::path& path, std::string_view content, readable who = readable::by_all);
+  void write(const std::filesystem::path& path, std::string_view content,
+             readable readable_by = readable::by_all);
   void keep() noexcept { made_.clear(); }
 
  private:

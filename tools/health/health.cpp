@@ -52,15 +52,15 @@ struct health {
       print("SERVICE_UNKNOWN\n");
       return not_serving;
     }
-    return complain(reply.status());
+    return print_error(reply.status());
   }
 
   int follow(const wire::rpc::Health::stub& stub, const wire::HealthCheckRequest& request) {
     auto states = stub.Watch(request);
     for (;;) {
       const auto state = sync_wait(states.next());
-      if (!state) return complain(state.status());
-      if (!state->has_value()) return complain(status::unknown("the server ended the call"));
+      if (!state) return print_error(state.status());
+      if (!state->has_value()) return print_error(status::unknown("the server ended the call"));
       say((*state)->status());
     }
   }
@@ -70,10 +70,10 @@ struct health {
     return s == wire::HealthCheckResponse::SERVING ? serving : not_serving;
   }
 
-  int complain(const status& how) const {
-    const std::string hint =
-        how.code() == status_code::unimplemented ? "the server has no health service" : where.hint(how);
-    std::fprintf(stderr, "coracle: %s%s\n", terminal_text(with_option_names(how.to_string())).c_str(),
+  int print_error(const status& outcome) const {
+    const std::string hint = outcome.code() == status_code::unimplemented ? "the server has no health service"
+                                                                          : where.hint(outcome);
+    std::fprintf(stderr, "coracle: %s%s\n", terminal_text(with_option_names(outcome.to_string())).c_str(),
                  hint.empty() ? "" : ("\n  " + hint).c_str());
     return no_answer;
   }

@@ -30,8 +30,8 @@ constexpr std::string_view batch_end = "]}";
 
 // The message without the status code, which would be mistaken for that of a server.
 template <class Status>
-std::string reason(const Status& how) {
-  const std::string text(how.message().data(), how.message().size());
+std::string reason(const Status& result) {
+  const std::string text(result.message().data(), result.message().size());
   return text.substr(std::min(text.find_first_not_of(": "), text.size()));
 }
 
@@ -112,11 +112,11 @@ class message_json::known_types final : public json::TypeResolver {
     if (unknown_.contains(url)) return *to = unknown_any_, outcome();
     const auto found = known_.find(url);
     if (found != known_.end()) return *to = found->second, outcome();
-    outcome how = resolve(url, [&](json::TypeResolver& from, const std::string& name) {
+    outcome result = resolve(url, [&](json::TypeResolver& from, const std::string& name) {
       return from.ResolveMessageType(name, to);
     });
-    if (how.ok()) known_[url] = *to;
-    return how;
+    if (result.ok()) known_[url] = *to;
+    return result;
   }
   outcome ResolveEnumType(const std::string& url, pb::Enum* to) override {
     return resolve(url, [&](json::TypeResolver& from, const std::string& name) {
@@ -131,8 +131,8 @@ class message_json::known_types final : public json::TypeResolver {
   outcome resolve(const std::string& url, Ask ask) {
     const std::string name = url_prefix + "/" + url.substr(url.find_last_of('/') + 1);
     try {
-      outcome how = ask(*of_pool_, name);
-      if (how.ok()) return how;
+      outcome result = ask(*of_pool_, name);
+      if (result.ok()) return result;
     } catch (const failure&) {
       // The server's reflection does not answer, so the type is unknown.
     }
@@ -169,21 +169,21 @@ std::string message_json::text(std::string_view bytes, bool indented) {
   json::JsonPrintOptions options;
   options.add_whitespace = indented;
   std::string text;
-  auto how = json::BinaryToJsonString(known_.get(), known_->url(), parsed, &text, options);
-  if (!how.ok()) {
+  auto result = json::BinaryToJsonString(known_.get(), known_->url(), parsed, &text, options);
+  if (!result.ok()) {
     const auto message = make();
     if (message->ParseFromString(parsed)) {
       const any_errors errors = find_unknown_anys(*message, types_);
       replace_unknown_anys(*message, types_, errors);
       known_->set_unknown(errors);
       text.clear();
-      how =
+      result =
           json::BinaryToJsonString(known_.get(), known_->url(), message->SerializeAsString(), &text, options);
       known_->set_unknown({});
     }
   }
-  if (!how.ok())
-    throw failure("a " + std::string(type_.full_name()) + " cannot be written as JSON: " + reason(how));
+  if (!result.ok())
+    throw failure("a " + std::string(type_.full_name()) + " cannot be written as JSON: " + reason(result));
   while (text.ends_with('\n')) text.pop_back();
   return indented ? indented_by_two(text) : text;
 }
@@ -222,10 +222,10 @@ void message_json::add_lines(const message_batch& all, std::string& to, std::str
 
 std::string message_json::bytes(std::string_view json) {
   std::string bytes;
-  const auto how = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes);
-  if (how.ok()) return bytes;
+  const auto result = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes);
+  if (result.ok()) return bytes;
   throw failure("this is not a valid " + std::string(type_.full_name()) + ": " + std::string(json) + "\n  " +
-                reason(how) + "\n  `coracle describe` shows its fields");
+                reason(result) + "\n  `coracle describe` shows its fields");
 }
 
 void message_json::add_messages(std::span<const std::string_view> texts, message_batch& to) {
@@ -245,10 +245,10 @@ void message_json::add_messages(std::span<const std::string_view> texts, message
 }
 
 void from_json(std::string_view text, pb::Message& into) {
-  const auto how = json::JsonStringToMessage(std::string(text), &into);
-  if (how.ok()) return;
+  const auto result = json::JsonStringToMessage(std::string(text), &into);
+  if (result.ok()) return;
   throw failure("this is not a valid " + std::string(into.GetTypeName()) + ": " + std::string(text) + "\n  " +
-                reason(how) + "\n  `coracle describe` shows its fields");
+                reason(result) + "\n  `coracle describe` shows its fields");
 }
 
 }  // namespace coracle::tools

@@ -33,14 +33,14 @@ duration arrivals::length() const noexcept {
 }
 
 duration arrivals::at(std::uint64_t n) const noexcept {
-  const auto wanted = static_cast<double>(n);
+  const auto call_number = static_cast<double>(n);
   // Finds the last piece that begins after no more than n calls and has calls of its own.
-  const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), wanted,
+  const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), call_number,
                                       [](double w, const piece& p) { return w < p.calls_before; });
   const piece& in = *std::prev(after);
   // The time t at which from * t + (to - from) / (2 * length) * t^2 is `more`, in a form that does not divide
   // by a slope of zero.
-  const double more = wanted - in.calls_before;
+  const double more = call_number - in.calls_before;
   const double slope = in.length_s > 0 ? (in.to_per_s - in.from_per_s) / in.length_s : 0;
   const double root = std::sqrt(std::max(0.0, in.from_per_s * in.from_per_s + 2 * slope * more));
   const double t_s = more > 0 ? std::min(2 * more / (in.from_per_s + root), in.length_s) : 0;

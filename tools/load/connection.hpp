@@ -47,7 +47,7 @@ class connection {
   virtual ~connection() = default;
   // Connects and waits until calls can be made.
   [[nodiscard]] virtual task<call_end> open(duration at_most) = 0;
-  [[nodiscard]] virtual task<call_end> call(const request_source& what, request_place which) = 0;
+  [[nodiscard]] virtual task<call_end> call(const request_source& source, request_place which) = 0;
   // Runs concurrently with the calls, after open(), until it is stopped: updates reconnects() if the calls
   // cannot do that.
   [[nodiscard]] virtual task<> watch() { co_return; }
@@ -70,7 +70,7 @@ class connector {
   virtual ~connector() = default;
   [[nodiscard]] virtual std::unique_ptr<connection> make() = 0;
   // Makes a connection, identifies the server, and closes it.
-  [[nodiscard]] virtual task<call_end> reach(duration at_most, server_identity& who) = 0;
+  [[nodiscard]] virtual task<call_end> reach(duration at_most, server_identity& identity) = 0;
 };
 
 }  // namespace coracle::tools::load

@@ -8,14 +8,14 @@
 
 namespace coracle::tools::load {
 
-void allow_descriptors(std::uint64_t wanted) {
+void allow_descriptors(std::uint64_t needed) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-  if (limit.rlim_max < wanted)
-    throw failure("these connections require " + std::to_string(wanted) +
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  if (limit.rlim_max < needed)
+    throw failure("these connections require " + std::to_string(needed) +
                   " file descriptors, and the limit of a process is " + std::to_string(limit.rlim_max) +
                   ": raise it with `ulimit -Hn`, or use fewer connections");
-  limit.rlim_cur = wanted;
+  limit.rlim_cur = needed;
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 

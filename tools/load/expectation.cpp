@@ -28,14 +28,14 @@ std::string plain(double value) {
 }  // namespace
 
 expectation::expectation(std::string_view text) : text_(text) {
-  const auto refuse = [&](const std::string& why) {
-    return usage_failure("--expect '" + text_ + "': " + why);
+  const auto refuse = [&](const std::string& reason) {
+    return usage_failure("--expect '" + text_ + "': " + reason);
   };
   const std::size_t sign = text.find_first_of("<>");
   if (sign == text.npos) throw refuse("write a condition, such as p99<20ms, errors<0.1% or rate>1000");
   const bool or_equal = text.substr(sign + 1).starts_with('=');
-  if (text[sign] == '<') how_ = or_equal ? comparison::at_most : comparison::less;
-  else how_ = or_equal ? comparison::at_least : comparison::more;
+  if (text[sign] == '<') comparison_ = or_equal ? comparison::at_most : comparison::less;
+  else comparison_ = or_equal ? comparison::at_least : comparison::more;
   const std::string_view name = trimmed(text.substr(0, sign));
   std::string_view limit = trimmed(text.substr(sign + (or_equal ? 2 : 1)));
 
@@ -45,21 +45,21 @@ expectation::expectation(std::string_view text) : text_(text) {
     return *value;
   };
   if (name == "rate") {
-    what_ = measure::rate;
+    measure_ = measure::rate;
     limit_ = number(limit);
   } else if (name == "errors") {
-    what_ = limit.ends_with('%') ? measure::error_share : measure::error_count;
-    if (what_ == measure::error_share) limit.remove_suffix(1);
-    limit_ = number(trimmed(limit)) / (what_ == measure::error_share ? 100 : 1);
+    measure_ = limit.ends_with('%') ? measure::error_share : measure::error_count;
+    if (measure_ == measure::error_share) limit.remove_suffix(1);
+    limit_ = number(trimmed(limit)) / (measure_ == measure::error_share ? 100 : 1);
   } else {
-    if (name == "min") what_ = measure::min;
-    else if (name == "mean") what_ = measure::mean;
-    else if (name == "max") what_ = measure::max;
-    else if (name.starts_with('p')) what_ = measure::quantile;
+    if (name == "min") measure_ = measure::min;
+    else if (name == "mean") measure_ = measure::mean;
+    else if (name == "max") measure_ = measure::max;
+    else if (name.starts_with('p')) measure_ = measure::quantile;
     else
       throw refuse("'" + std::string(name) +
                    "' is not a measured value; p50 to p100, min, mean, max, errors and rate are");
-    if (what_ == measure::quantile) quantile_ = number(name.substr(1)) / 100;
+    if (measure_ == measure::quantile) quantile_ = number(name.substr(1)) / 100;
     if (quantile_ > 1) throw refuse("percentiles must not exceed p100");
     limit_ = static_cast<double>(parse_duration(limit, "--expect '" + text_ + "'").count());
   }
@@ -69,7 +69,7 @@ double expectation::found_in(const results& r) const {
   const auto time = [&](duration d) {
     return r.ok() == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(d.count());
   };
-  switch (what_) {
+  switch (measure_) {
     case measure::quantile: return time(r.latency.quantile(quantile_));
     case measure::min: return time(r.latency.min());
     case measure::mean: return time(r.latency.mean());
@@ -83,7 +83,7 @@ double expectation::found_in(const results& r) const {
 
 // No comparison is true for NaN.
 bool expectation::holds(double found) const noexcept {
-  switch (how_) {
+  switch (comparison_) {
     case comparison::less: return found < limit_;
     case comparison::at_most: return found <= limit_;
     case comparison::more: return found > limit_;
@@ -92,19 +92,19 @@ bool expectation::holds(double found) const noexcept {
   return false;
 }
 
-std::string expectation::shown(double found) const {
+std::string expectation::format(double found) const {
   if (std::isnan(found)) return "unknown, since no call succeeded";
-  switch (what_) {
+  switch (measure_) {
     case measure::error_count: return plain(found);
     case measure::error_share: return plain(found * 100) + "%";
     case measure::rate: return plain(found) + "/s";
-    default: return show(duration(static_cast<duration::rep>(found)));
+    default: return format_duration(duration(static_cast<duration::rep>(found)));
   }
 }
 
 expectation::verdict expectation::judge(const results& r) const {
   const double found = found_in(r);
-  return {text_, shown(found), holds(found)};
+  return {text_, format(found), holds(found)};
 }
 
 }  // namespace coracle::tools::load

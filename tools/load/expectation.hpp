@@ -33,11 +33,11 @@ class expectation {
   enum class comparison : std::uint8_t { less, at_most, more, at_least };
   [[nodiscard]] double found_in(const results& r) const;
   [[nodiscard]] bool holds(double found) const noexcept;
-  [[nodiscard]] std::string shown(double found) const;
+  [[nodiscard]] std::string format(double found) const;
 
   std::string text_;
-  measure what_ = measure::rate;
-  comparison how_ = comparison::less;
+  measure measure_ = measure::rate;
+  comparison comparison_ = comparison::less;
   double quantile_ = 0;
   double limit_ = 0;  // ns, calls, a share of 1, or calls per second
 };

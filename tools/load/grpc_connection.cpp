@@ -17,9 +17,9 @@ namespace coracle::tools::load {
 
 namespace {
 
-call_end end_of(const status& how) {
-  if (how.ok()) return {};
-  return call_end::failed(std::string(name_of(how.code())), std::string(how.message()));
+call_end end_of(const status& outcome) {
+  if (outcome.ok()) return {};
+  return call_end::failed(std::string(name_of(outcome.code())), std::string(outcome.message()));
 }
 
 // Counts while the call runs; the result takes the counts over.
@@ -32,8 +32,8 @@ struct traffic {
     ++numbers.messages_received;
     numbers.bytes_received += m.view().size();
   }
-  [[nodiscard]] call_end ended(const status& how) const {
-    call_end e = end_of(how);
+  [[nodiscard]] call_end ended(const status& outcome) const {
+    call_end e = end_of(outcome);
     e.messages_sent = numbers.messages_sent;
     e.messages_received = numbers.messages_received;
     e.bytes_sent = numbers.bytes_sent;
@@ -46,38 +46,38 @@ struct traffic {
 // Writes until the server accepts no more or all messages are written. Leaves the client's side of the stream
 // open.
 template <class Call>
-task<> write_all(Call& call, const request_source& what, request_place at, traffic& counted) {
+task<> write_all(Call& call, const request_source& source, request_place at, traffic& counted_traffic) {
   bytes_message scratch;
-  const std::uint32_t messages = what.messages(at);
+  const std::uint32_t messages = source.messages(at);
   for (at.message = 0; at.message < messages; ++at.message) {
-    const bytes_message& m = what.message(at, scratch);
+    const bytes_message& m = source.message(at, scratch);
     const status written = co_await call.write(m);
     if (!written.ok()) co_return;  // the read side reports how the call ended
-    counted.sent(m);
+    counted_traffic.sent(m);
   }
 }
 
-task<> write_side(bidi_call<bytes_message, bytes_message>& call, const request_source& what, request_place at,
-                  traffic& counted) {
-  co_await write_all(call, what, at, counted);
+task<> write_side(bidi_call<bytes_message, bytes_message>& call, const request_source& source,
+                  request_place at, traffic& counted_traffic) {
+  co_await write_all(call, source, at, counted_traffic);
   co_await call.writes_done();
 }
 
 // Reads all replies, then returns the call's status.
 template <class Call>
-task<status> read_all(Call& call, traffic& counted) {
+task<status> read_all(Call& call, traffic& counted_traffic) {
   for (;;) {
     const result<std::optional<bytes_message>> one = co_await call.next();
     if (!one.ok()) co_return one.status();
     if (!*one) co_return status();
-    counted.received(**one);
+    counted_traffic.received(**one);
   }
 }
 
 // Records the address of the server that an attempt was sent to.
 class peer_observer final : public client_observer {
  public:
-  void attempt_attached(made_attempt& a) noexcept override { peer = *a.peer; }
+  void attempt_attached(observed_attempt& a) noexcept override { peer = *a.peer; }
   std::optional<net::address> peer;
 };
 
@@ -101,14 +101,14 @@ class grpc_connection final : public connection {
     }
   }
 
-  task<call_end> call(const request_source& what, request_place at) override {
-    switch (what.kind()) {
-      case call_kind::unary: return unary(what, at);
-      case call_kind::client_streaming: return client_streaming(what, at);
-      case call_kind::server_streaming: return server_streaming(what, at);
+  task<call_end> call(const request_source& source, request_place at) override {
+    switch (source.kind()) {
+      case call_kind::unary: return unary(source, at);
+      case call_kind::client_streaming: return client_streaming(source, at);
+      case call_kind::server_streaming: return server_streaming(source, at);
       case call_kind::bidi: break;
     }
-    return bidi(what, at);
+    return bidi(source, at);
   }
 
   // The channel reconnects by itself when a call is made. This misses a connection that is lost in the same
@@ -130,9 +130,9 @@ class grpc_connection final : public connection {
     auto check = stub_.unary("/grpc.health.v1.Health/Check", nothing, at_once);
     const auto reply = co_await check;
     if (software) *software = server_header(check.initial_metadata(), check.trailing_metadata());
-    const status how = reply.status();
-    if (how.ok() || how.code() == status_code::unimplemented) co_return call_end();
-    co_return end_of(how);
+    const status outcome = reply.status();
+    if (outcome.ok() || outcome.code() == status_code::unimplemented) co_return call_end();
+    co_return end_of(outcome);
   }
 
  private:
@@ -142,45 +142,45 @@ class grpc_connection final : public connection {
     return {};
   }
 
-  task<call_end> unary(const request_source& what, request_place at) {
-    traffic counted;
+  task<call_end> unary(const request_source& source, request_place at) {
+    traffic counted_traffic;
     bytes_message scratch;
-    const bytes_message& request = what.message(at, scratch);
-    counted.sent(request);
-    const auto reply = co_await stub_.unary(what.path().c_str(), request);
-    if (!reply.ok()) co_return counted.ended(reply.status());
-    counted.received(*reply);
-    co_return counted.ended(status());
+    const bytes_message& request = source.message(at, scratch);
+    counted_traffic.sent(request);
+    const auto reply = co_await stub_.unary(source.path().c_str(), request);
+    if (!reply.ok()) co_return counted_traffic.ended(reply.status());
+    counted_traffic.received(*reply);
+    co_return counted_traffic.ended(status());
   }
 
-  task<call_end> client_streaming(const request_source& what, request_place at) {
-    traffic counted;
-    auto call = stub_.client_streaming(what.path().c_str());
-    co_await write_all(call, what, at, counted);
+  task<call_end> client_streaming(const request_source& source, request_place at) {
+    traffic counted_traffic;
+    auto call = stub_.client_streaming(source.path().c_str());
+    co_await write_all(call, source, at, counted_traffic);
     const result<bytes_message> reply = co_await call.finish();
-    if (!reply.ok()) co_return counted.ended(reply.status());
-    counted.received(*reply);
-    co_return counted.ended(status());
+    if (!reply.ok()) co_return counted_traffic.ended(reply.status());
+    counted_traffic.received(*reply);
+    co_return counted_traffic.ended(status());
   }
 
-  task<call_end> server_streaming(const request_source& what, request_place at) {
-    traffic counted;
+  task<call_end> server_streaming(const request_source& source, request_place at) {
+    traffic counted_traffic;
     bytes_message scratch;
-    const bytes_message& request = what.message(at, scratch);
-    counted.sent(request);
-    auto call = stub_.server_streaming(what.path().c_str(), request);
-    const status how = co_await read_all(call, counted);
-    co_return counted.ended(how);
+    const bytes_message& request = source.message(at, scratch);
+    counted_traffic.sent(request);
+    auto call = stub_.server_streaming(source.path().c_str(), request);
+    const status outcome = co_await read_all(call, counted_traffic);
+    co_return counted_traffic.ended(outcome);
   }
 
-  task<call_end> bidi(const request_source& what, request_place at) {
-    traffic counted;
-    auto call = stub_.bidi(what.path().c_str());
+  task<call_end> bidi(const request_source& source, request_place at) {
+    traffic counted_traffic;
+    auto call = stub_.bidi(source.path().c_str());
     scope writer{co_await coro::this_environment()};
-    writer.spawn(write_side(call, what, at, counted));
-    const status how = co_await read_all(call, counted);
+    writer.spawn(write_side(call, source, at, counted_traffic));
+    const status outcome = co_await read_all(call, counted_traffic);
     co_await writer.join();
-    co_return counted.ended(how);
+    co_return counted_traffic.ended(outcome);
   }
 
   channel channel_;
@@ -193,16 +193,16 @@ std::unique_ptr<connection> grpc_connector::make() {
   return std::make_unique<grpc_connection>(on_, target_, credentials_, options_);
 }
 
-task<call_end> grpc_connector::reach(duration at_most, server_identity& who) {
+task<call_end> grpc_connector::reach(duration at_most, server_identity& identity) {
   const auto seen = std::make_shared<peer_observer>();
   channel_options observed = options_;
   observed.observer(seen);
   grpc_connection one(on_, target_, credentials_, observed);
   const call_end opened = co_await one.open(at_most);
   if (!opened.ok()) co_return opened;
-  const call_end healthy = co_await one.reason(&who.software);
+  const call_end healthy = co_await one.reason(&identity.software);
   static_cast<void>(healthy);  // the calls of the run will show that
-  if (seen->peer) who.address = seen->peer->to_string();
+  if (seen->peer) identity.address = seen->peer->to_string();
   co_return opened;
 }
 

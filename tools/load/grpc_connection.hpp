@@ -25,7 +25,7 @@ class grpc_connector final : public connector {
         options_(std::move(options)) {}
   [[nodiscard]] std::unique_ptr<connection> make() override;
   // Makes a call to the health service, which the server need not have.
-  [[nodiscard]] task<call_end> reach(duration at_most, server_identity& who) override;
+  [[nodiscard]] task<call_end> reach(duration at_most, server_identity& identity) override;
 
  private:
   runtime& on_;

@@ -57,11 +57,11 @@ struct load_command {
 
     const std::vector<results> runs = make_runs(plan, options, bands, expectations);
 
-    if (json_file.wanted())
+    if (json_file.requested())
       json_file.write(
           json_of(runs, from).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-    if (csv_file.wanted()) csv_file.write(csv_of(runs));
-    if (report_file.wanted()) report_file.write(report_of(runs, from));
+    if (csv_file.requested()) csv_file.write(csv_of(runs));
+    if (report_file.requested()) report_file.write(report_of(runs, from));
     if (!json_file.to_stdout() && !csv_file.to_stdout() && !report_file.to_stdout())
       for (const results& r : runs) std::fputs(summary_of(r).c_str(), stdout);
     return judge(runs);
@@ -72,7 +72,7 @@ struct load_command {
                                  const std::vector<expectation>& expectations) {
     runtime own(plan.loops);
     const method_mix methods = requests.mix(at, !rest.empty());
-    progress tell(lines);
+    progress progress_printer(lines);
 
     const subject ours{"gRPC", rest_alone ? std::string() : at.where().address(),
                        at.where().hint(status::unavailable())};
@@ -87,11 +87,11 @@ struct load_command {
 
     std::vector<results> runs;
     if (to) {
-      runs.push_back(load::run(own, plan, methods, *to, ours, bands, tell));
+      runs.push_back(load::run(own, plan, methods, *to, ours, bands, progress_printer));
       runs.back().server = our_server;
     }
     if (to_rest && (runs.empty() || !runs.front().interrupted)) {
-      runs.push_back(load::run(own, plan, methods, *to_rest, theirs, bands, tell));
+      runs.push_back(load::run(own, plan, methods, *to_rest, theirs, bands, progress_printer));
       runs.back().server = their_server;
     }
     for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));

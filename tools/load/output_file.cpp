@@ -27,9 +27,9 @@ bool write_all(int descriptor, std::string_view text) {
 
 // A pipe or a device cannot be truncated.
 bool empty(int descriptor) {
-  struct stat what{};
-  if (::fstat(descriptor, &what) != 0) return false;
-  return !S_ISREG(what.st_mode) || ::ftruncate(descriptor, 0) == 0;
+  struct stat file_stat{};
+  if (::fstat(descriptor, &file_stat) != 0) return false;
+  return !S_ISREG(file_stat.st_mode) || ::ftruncate(descriptor, 0) == 0;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ bool empty(int descriptor) {
 output_file::output_file(std::string path) : path_(std::move(path)) {
   if (path_.empty() || to_stdout()) return;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  made_for_nothing_ = descriptor_ >= 0;
+  created_unused_ = descriptor_ >= 0;
   // O_CREAT again: the file that a symbolic link points to may not exist yet.
   if (descriptor_ < 0 && errno == EEXIST)
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -46,7 +46,7 @@ output_file::output_file(std::string path) : path_(std::move(path)) {
 
 output_file::~output_file() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (made_for_nothing_) ::unlink(path_.c_str());
+  if (created_unused_) ::unlink(path_.c_str());
 }
 
 void output_file::write(const std::string& text) {
@@ -54,7 +54,7 @@ void output_file::write(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return;
   }
-  made_for_nothing_ = false;
+  created_unused_ = false;
   if (!empty(descriptor_) || !write_all(descriptor_, text))
     throw failure("the file " + path_ + " cannot be written completely: " + std::strerror(errno));
 }

@@ -15,7 +15,7 @@ class output_file {
   output_file& operator=(const output_file&) = delete;
   ~output_file();
 
-  [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
+  [[nodiscard]] bool requested() const noexcept { return !path_.empty(); }
   [[nodiscard]] bool to_stdout() const noexcept { return path_ == "-"; }
   // Call it once. Throws failure.
   void write(const std::string& text);
@@ -23,7 +23,7 @@ class output_file {
  private:
   std::string path_;
   int descriptor_ = -1;
-  bool made_for_nothing_ = false;
+  bool created_unused_ = false;
 };
 
 }  // namespace coracle::tools::load

@@ -22,7 +22,7 @@ CLI::Validator whole_number_to(std::uint64_t most) {
     const char* const end = text.data() + text.size();
     const auto [read, error] = std::from_chars(text.data(), end, n);
     if (error == std::errc() && read == end && n >= 1 && n <= most) return {};
-    return "a whole number from 1 to " + show_count(most) + ", not '" + text + "'";
+    return "a whole number from 1 to " + format_count(most) + ", not '" + text + "'";
   };
   return {refusal, "POSITIVE"};
 }
@@ -116,14 +116,14 @@ scenario plan_options::plan() const {
   s.connect_timeout = time(connect_timeout_, "--connect-timeout", s.connect_timeout);
   const duration length = time(duration_, "--duration", usual_length);
   if (users_) {
-    s.how = shape::users;
+    s.kind = shape::users;
     s.users = *users_;
     s.ramp_up = time(ramp_up_, "--ramp-up", duration());
     s.calls_per_user = calls_per_user_;
     if (!duration_.empty()) s.length = length;
     else if (!calls_per_user_) s.calls_per_user = 1;
   } else if (!rate_.empty() || !stages_.empty()) {
-    s.how = shape::open;
+    s.kind = shape::open;
     for (const std::string& one : stages_) s.stages.push_back(parse_stage(one));
     if (!rate_.empty()) {
       const double rate = read_rate(rate_);

@@ -52,7 +52,7 @@ std::string progress::part_done(std::size_t second) const {
 
 void progress::warms_up(duration left) {
   if (!live_) return;
-  std::fprintf(stderr, "\rwarming up, %s left\033[K", show(left).c_str());
+  std::fprintf(stderr, "\rwarming up, %s left\033[K", format_duration(left).c_str());
   std::fflush(stderr);
 }
 
@@ -63,9 +63,10 @@ void progress::second_passed(std::size_t second, const second_of_load& s) {
   failed_ += s.failed;
   // "\033[K" erases the rest of the previous line.
   std::fprintf(stderr, "\r%zu s%s  %s/s  active %s  errors %s  p50 %s  p99 %s\033[K", second + 1,
-               part_done(second).c_str(), show_count(s.latency.count()).c_str(), show_count(s.active).c_str(),
-               show_count(failed_).c_str(), show(s.latency.quantile(0.5)).c_str(),
-               show(s.latency.quantile(0.99)).c_str());
+               part_done(second).c_str(), format_count(s.latency.count()).c_str(),
+               format_count(s.active).c_str(), format_count(failed_).c_str(),
+               format_duration(s.latency.quantile(0.5)).c_str(),
+               format_duration(s.latency.quantile(0.99)).c_str());
   std::fflush(stderr);
 }
 

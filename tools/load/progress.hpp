@@ -1,7 +1,7 @@
 // progress: prints the progress of a run to stderr.
 #pragma once
 
-#include "tools/load/tally.hpp"
+#include "tools/load/load_stats.hpp"
 
 #include <coracle/base/clock.hpp>
 

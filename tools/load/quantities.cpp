@@ -15,12 +15,12 @@ std::string digits(double value) {
   std::array<char, 32> text{};
   const int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   std::snprintf(text.data(), text.size(), "%.*f", places, value);
-  std::string shown = text.data();
+  std::string text_shown = text.data();
   if (places > 0) {
-    while (shown.back() == '0') shown.pop_back();
-    if (shown.back() == '.') shown.pop_back();
+    while (text_shown.back() == '0') text_shown.pop_back();
+    if (text_shown.back() == '.') text_shown.pop_back();
   }
-  return shown;
+  return text_shown;
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::optional<double> read_number(std::string_view text) {
   return value;
 }
 
-std::string show(duration d) {
+std::string format_duration(duration d) {
   const auto ns = static_cast<double>(d.count());
   if (ns < 999.5) return digits(ns) + " ns";
   if (ns < 999.5e3) return digits(ns / 1e3) + " us";
@@ -42,13 +42,13 @@ std::string show(duration d) {
   return digits(ns / 1e9) + " s";
 }
 
-std::string show_count(std::uint64_t n) {
+std::string format_count(std::uint64_t n) {
   std::string text = std::to_string(n);
   for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
   return text;
 }
 
-std::string show_bytes(std::uint64_t n) {
+std::string format_bytes(std::uint64_t n) {
   constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
   auto value = static_cast<double>(n);
   std::size_t unit = 0;

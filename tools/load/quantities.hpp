@@ -14,11 +14,11 @@ namespace coracle::tools::load {
 [[nodiscard]] std::optional<double> read_number(std::string_view text);
 
 // Three significant digits and a suitable unit: "83.1 us", "1.24 ms", "12 s".
-[[nodiscard]] std::string show(duration d);
+[[nodiscard]] std::string format_duration(duration d);
 // "1,234,567"
-[[nodiscard]] std::string show_count(std::uint64_t n);
+[[nodiscard]] std::string format_count(std::uint64_t n);
 // "12.3 MB"
-[[nodiscard]] std::string show_bytes(std::uint64_t n);
+[[nodiscard]] std::string format_bytes(std::uint64_t n);
 
 [[nodiscard]] inline double milliseconds(duration d) noexcept { return static_cast<double>(d.count()) / 1e6; }
 

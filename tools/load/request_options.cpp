@@ -100,9 +100,9 @@ std::unique_ptr<request_source> request_options::from_bytes(const std::string& n
 }
 
 std::unique_ptr<request_source> request_options::from_json_text(session& at, const std::string& name,
-                                                                const std::string& said) const {
+                                                                const std::string& text) const {
   json_splitter values;
-  values.add(said.starts_with('@') ? file_content(said.substr(1)) : said);
+  values.add(text.starts_with('@') ? file_content(text.substr(1)) : text);
   std::vector<std::string> texts;
   while (auto one = values.next()) texts.emplace_back(*one);
   if (auto last = values.rest()) texts.emplace_back(*last);

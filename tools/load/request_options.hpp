@@ -27,7 +27,7 @@ class request_options {
  private:
   [[nodiscard]] std::unique_ptr<request_source> from_bytes(const std::string& name, std::string bytes) const;
   [[nodiscard]] std::unique_ptr<request_source> from_json_text(session& at, const std::string& name,
-                                                               const std::string& said) const;
+                                                               const std::string& text) const;
 
   std::vector<std::string> names_, data_, raw_;
   std::string kind_;  // default: unary

@@ -18,10 +18,10 @@ namespace coracle::tools::load {
 namespace {
 
 // A call that a timeout has stopped reports CANCELLED.
-call_end end_of(const status& how) {
-  if (how.code() == status_code::cancelled || how.code() == status_code::deadline_exceeded)
+call_end end_of(const status& outcome) {
+  if (outcome.code() == status_code::cancelled || outcome.code() == status_code::deadline_exceeded)
     return call_end::failed("DEADLINE_EXCEEDED", "it took longer than the time limit");
-  return call_end::failed(std::string(name_of(how.code())), std::string(how.message()));
+  return call_end::failed(std::string(name_of(outcome.code())), std::string(outcome.message()));
 }
 
 class rest_connection final : public connection {
@@ -38,8 +38,8 @@ class rest_connection final : public connection {
   // The address of the server that open() connected to.
   [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
 
-  task<call_end> call(const request_source& what, request_place which) override {
-    const std::string body = what.json(which).value_or(std::string());
+  task<call_end> call(const request_source& source, request_place which) override {
+    const std::string body = source.json(which).value_or(std::string());
     call_end end;
     result<http1::response_reader> reply = co_await coracle::with_timeout(timeout_, ask(body));
     if (!reply.ok()) end = end_of(reply.status());
@@ -71,18 +71,18 @@ class rest_connection final : public connection {
       net::stream kept = std::move(idle_.back());
       idle_.pop_back();
       http1::response_reader reply;
-      const status how = co_await exchange(kept, request, reply);
-      if (how.ok()) co_return leave(std::move(kept), std::move(reply));
+      const status outcome = co_await exchange(kept, request, reply);
+      if (outcome.ok()) co_return leave(std::move(kept), std::move(reply));
       // A server may close an idle connection just as the request is sent. If no response has begun, it has
       // not processed the request, and the request may be retried (RFC 9110 9.2.2).
-      if (reply.begun() || how.code() != status_code::unavailable) co_return how;
+      if (reply.begun() || outcome.code() != status_code::unavailable) co_return outcome;
     }
     result<net::stream> fresh = co_await dial();
     if (!fresh.ok()) co_return fresh.status();
     ++reconnects_;
     http1::response_reader reply;
-    const status how = co_await exchange(*fresh, request, reply);
-    if (!how.ok()) co_return how;
+    const status outcome = co_await exchange(*fresh, request, reply);
+    if (!outcome.ok()) co_return outcome;
     co_return leave(std::move(*fresh), std::move(reply));
   }
 
@@ -119,10 +119,10 @@ std::unique_ptr<connection> rest_connector::make() {
   return std::make_unique<rest_connection>(url_, timeout_);
 }
 
-task<call_end> rest_connector::reach(duration at_most, server_identity& who) {
+task<call_end> rest_connector::reach(duration at_most, server_identity& identity) {
   rest_connection one(url_, timeout_);
   call_end opened = co_await one.open(at_most);
-  who.address = one.peer();
+  identity.address = one.peer();
   co_return opened;
 }
 

@@ -20,7 +20,7 @@ class rest_connector final : public connector {
  public:
   rest_connector(http_url url, duration timeout) : url_(std::move(url)), timeout_(timeout) {}
   [[nodiscard]] std::unique_ptr<connection> make() override;
-  [[nodiscard]] task<call_end> reach(duration at_most, server_identity& who) override;
+  [[nodiscard]] task<call_end> reach(duration at_most, server_identity& identity) override;
 
  private:
   const http_url url_;

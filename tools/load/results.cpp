@@ -14,19 +14,19 @@ double results::failed_share() const noexcept {
   return calls() == 0 ? 0 : static_cast<double>(failed_count) / static_cast<double>(calls());
 }
 
-void results::add(const tally& t) {
+void results::add(const load_stats& t) {
   if (seconds.size() < t.seconds().size()) seconds.resize(t.seconds().size());
   for (std::size_t i = 0; i < t.seconds().size(); ++i) seconds[i].add_all(t.seconds()[i]);
   for (std::size_t i = 0; i < t.methods().size(); ++i) {
-    const method_tally& from = t.methods()[i];
+    const method_stats& from = t.methods()[i];
     methods[i].latency.add_all(from.latency);
     latency.add_all(from.latency);
-    for (const auto& [status, what] : from.failed) {
-      methods[i].failed += what.count;
-      failed_count += what.count;
+    for (const auto& [status, failure_counts] : from.failed) {
+      methods[i].failed += failure_counts.count;
+      failed_count += failure_counts.count;
       failures& all = failed[status];
-      if (all.count == 0) all.first = what.first;
-      all.count += what.count;
+      if (all.count == 0) all.first = failure_counts.first;
+      all.count += failure_counts.count;
     }
   }
   traffic.messages_sent += t.traffic().messages_sent;

@@ -3,7 +3,7 @@
 
 #include "tools/load/expectation.hpp"
 #include "tools/load/latency_histogram.hpp"
-#include "tools/load/tally.hpp"
+#include "tools/load/load_stats.hpp"
 
 #include <coracle/base/clock.hpp>
 
@@ -37,7 +37,7 @@ struct results {
   std::uint64_t failed_count = 0;
   std::vector<method_results> methods;
   std::vector<second_of_load> seconds;
-  traffic_tally traffic;
+  traffic_stats traffic;
   std::vector<duration> bands;
   std::vector<std::uint64_t> in_band;  // one element more than bands
   latency_histogram connects;  // the first of each connection
@@ -53,7 +53,7 @@ struct results {
   [[nodiscard]] double failed_share() const noexcept;
 
   // Adds the counts of one loop. The names of the methods must be set.
-  void add(const tally& t);
+  void add(const load_stats& t);
 };
 
 }  // namespace coracle::tools::load

@@ -76,8 +76,8 @@ json bands_json(const results& r) {
 json statuses(const results& r) {
   json all = json::array();
   if (r.ok() > 0) all.push_back({{"status", "OK"}, {"calls", r.ok()}});
-  for (const auto& [status, what] : r.failed)
-    all.push_back({{"status", status}, {"calls", what.count}, {"first", what.first}});
+  for (const auto& [status, failure_counts] : r.failed)
+    all.push_back({{"status", status}, {"calls", failure_counts.count}, {"first", failure_counts.first}});
   return all;
 }
 

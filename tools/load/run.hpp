@@ -27,6 +27,7 @@ struct subject {
 // requires. SIGINT and SIGTERM end the run early: the results are then those of the calls until then. Throws
 // failure if a connection that the whole run would use cannot be made.
 [[nodiscard]] results run(runtime& on, const scenario& plan, const method_mix& methods, connector& to,
-                          const subject& about, const std::vector<duration>& bands, progress& tell);
+                          const subject& about, const std::vector<duration>& bands,
+                          progress& progress_printer);
 
 }  // namespace coracle::tools::load

@@ -11,10 +11,10 @@ namespace coracle::tools::load {
 namespace {
 
 std::string several(std::uint64_t n, const std::string& thing) {
-  return show_count(n) + " " + thing + (n == 1 ? "" : "s");
+  return format_count(n) + " " + thing + (n == 1 ? "" : "s");
 }
 
-std::string show_rate(double per_s) {
+std::string format_rate(double per_s) {
   std::string text = std::to_string(per_s);
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
@@ -25,9 +25,9 @@ std::string describe_stages(const std::vector<stage>& stages) {
   std::string text;
   for (const stage& s : stages) {
     text += text.empty() ? "" : ", then ";
-    text += show_rate(s.from_per_s);
-    if (s.to_per_s != s.from_per_s) text += " to " + show_rate(s.to_per_s);
-    text += " for " + show(s.length);
+    text += format_rate(s.from_per_s);
+    if (s.to_per_s != s.from_per_s) text += " to " + format_rate(s.to_per_s);
+    text += " for " + format_duration(s.length);
   }
   return text;
 }
@@ -69,7 +69,7 @@ void check_bounds(const scenario& s) {
     if (part > length_max) throw too_long();
   for (const stage& one : s.stages) {
     if (one.from_per_s > rate_per_s_max || one.to_per_s > rate_per_s_max)
-      throw usage_failure("a rate is at most " + show_rate(rate_per_s_max));
+      throw usage_failure("a rate is at most " + format_rate(rate_per_s_max));
     if (one.length > length_max - in_all) throw too_long();
     in_all += one.length;
   }
@@ -79,7 +79,7 @@ void check_bounds(const scenario& s) {
 
 void check(const scenario& s) {
   check_bounds(s);
-  if (s.how == shape::users) {
+  if (s.kind == shape::users) {
     if (s.users < s.loops) throw usage_failure("--loops exceeds --users: use at most as many loops as users");
     if (!s.calls_per_user && !s.length)
       throw usage_failure("--users requires --calls-per-user or --duration");
@@ -90,35 +90,35 @@ void check(const scenario& s) {
   }
   if (s.connections < s.loops)
     throw usage_failure("--connections is less than --loops: use at least one connection per loop");
-  if (s.how == shape::closed && s.concurrency < s.connections)
+  if (s.kind == shape::closed && s.concurrency < s.connections)
     throw usage_failure("--concurrency is less than --connections: use at least one worker per connection");
-  if (s.how == shape::open && arrivals(s.stages).planned() == 0)
+  if (s.kind == shape::open && arrivals(s.stages).planned() == 0)
     throw usage_failure("the plan has no call: set --rate, --ramp or --stage to a rate above 0 and a time");
 }
 
 std::string describe(const scenario& s) {
   std::string text;
-  switch (s.how) {
+  switch (s.kind) {
     case shape::closed:
       text = several(s.concurrency, "worker") + " on " + several(s.connections, "connection");
       if (s.count) text += ", " + several(*s.count, "call");
-      if (s.length) text += (s.count ? ", at most " : ", ") + show(*s.length);
+      if (s.length) text += (s.count ? ", at most " : ", ") + format_duration(*s.length);
       break;
     case shape::open: text = describe_stages(s.stages) + " on " + several(s.connections, "connection"); break;
     case shape::users:
       text = several(s.users, "user") + " with a connection each";
-      if (s.ramp_up > duration()) text += ", who come within " + show(s.ramp_up);
+      if (s.ramp_up > duration()) text += ", who come within " + format_duration(s.ramp_up);
       if (s.calls_per_user) text += ", " + several(*s.calls_per_user, "call") + " each";
-      if (s.length) text += (s.calls_per_user ? ", at most " : ", ") + show(*s.length);
+      if (s.length) text += (s.calls_per_user ? ", at most " : ", ") + format_duration(*s.length);
       break;
   }
   if (s.loops > 1) text += ", from " + std::to_string(s.loops) + " loops";
-  if (s.warm_up > duration()) text += ", after " + show(s.warm_up) + " to warm up";
+  if (s.warm_up > duration()) text += ", after " + format_duration(s.warm_up) + " to warm up";
   return text;
 }
 
 std::optional<std::uint64_t> planned_calls(const scenario& s) {
-  switch (s.how) {
+  switch (s.kind) {
     case shape::closed: return s.length ? std::nullopt : s.count;
     case shape::open: return arrivals(s.stages).planned();
     case shape::users:
@@ -128,7 +128,7 @@ std::optional<std::uint64_t> planned_calls(const scenario& s) {
 }
 
 std::optional<duration> planned_time(const scenario& s) {
-  if (s.how == shape::open) return arrivals(s.stages).length();
+  if (s.kind == shape::open) return arrivals(s.stages).length();
   return s.length;
 }
 

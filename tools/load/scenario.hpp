@@ -28,7 +28,7 @@ inline constexpr double rate_per_s_max = 10'000'000;
 inline constexpr duration length_max = std::chrono::hours(1000);
 
 struct scenario {
-  shape how = shape::closed;
+  shape kind = shape::closed;
   std::size_t loops = 1;
   std::size_t connections = 1;  // closed and open; over all loops
   std::size_t concurrency = 1;  // closed: workers, over all connections

@@ -61,14 +61,14 @@ void add_completion(CLI::App& app, action& chosen) {
       app.add_subcommand("completion", "prints what a shell reads to complete our command line");
   struct shell {
     const char* name;
-    const char* what;
+    const char* text;
     void (*print)(const CLI::App&);
   };
   command->require_subcommand(1);
   for (const shell& one : {shell{"bash", "source <(coracle completion bash)", print_bash},
                            shell{"zsh", "source <(coracle completion zsh)", print_zsh},
                            shell{"fish", "coracle completion fish | source", print_fish}})
-    command->add_subcommand(one.name, one.what)->callback([&app, &chosen, print = one.print] {
+    command->add_subcommand(one.name, one.text)->callback([&app, &chosen, print = one.print] {
       chosen = [&app, print] {
         print(app);
         return 0;

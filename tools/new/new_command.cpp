@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void refuse_what_is_there(const fs::path& folder) {
+void refuse_existing(const fs::path& folder) {
   if (!is_taken(folder)) return;
   std::error_code error;
   if (!fs::is_directory(folder, error))
@@ -48,17 +48,17 @@ constexpr const char* next_steps =
 
 int make(const fs::path& folder) {
   const project_name name(folder);
-  refuse_what_is_there(folder);
+  refuse_existing(folder);
   new_files files;
   files.folder(folder);
   for (const auto& file : template_files())
     files.write(folder / file_name(file, name), name.put_into(file.text));
   files.keep();
 
-  std::string told = name.put_into(next_steps);
+  std::string steps = name.put_into(next_steps);
   const std::string placeholder = "PROJECT_FOLDER";
-  told.replace(told.find(placeholder), placeholder.size(), folder.string());
-  std::fprintf(stderr, "%s has a service, a server, a client and a test. %s", folder.c_str(), told.c_str());
+  steps.replace(steps.find(placeholder), placeholder.size(), folder.string());
+  std::fprintf(stderr, "%s has a service, a server, a client and a test. %s", folder.c_str(), steps.c_str());
   return 0;
 }
 

@@ -2,7 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/out_of_memory.hpp"
-#include "tools/proxy/tap.hpp"
+#include "tools/proxy/recording_service.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -24,7 +24,7 @@ struct proxy {
     go_on_when_memory_runs_out();
     std::optional<recorder> recording;
     if (!record.empty()) recording.emplace(record);
-    tap service(at, recording ? &*recording : nullptr);
+    recording_service service(at, recording ? &*recording : nullptr);
     server_options options;
     options.max_receive_bytes(at.where().max_message_bytes());
     server front(at.on(), options);

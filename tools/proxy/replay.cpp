@@ -82,12 +82,12 @@ struct replay {
         before = running.erase(before);
       }
       if (one.status < 0) all.spawn(make(server, one, began - scaled(first)));
-      else all.spawn(make_and_say(server, began - scaled(first), running.emplace_back(one)));
+      else all.spawn(make_and_log(server, began - scaled(first), running.emplace_back(one)));
     }
     co_await all.join();
   }
 
-  task<> make_and_say(channel& server, time_point began, running_call& which) {
+  task<> make_and_log(channel& server, time_point began, running_call& which) {
     co_await make(server, which.recorded, began);
     which.end.set();
   }
@@ -101,23 +101,24 @@ struct replay {
     if (one.timeout != duration::max()) options.timeout(one.timeout);
     const generic_stub stub(server);
     conversation call = stub.bidi(one.path.c_str(), options);
-    scope aside{co_await coro::this_environment()};
-    aside.spawn(send(call, one, began));
-    if (was_cancelled(one)) aside.spawn(cancel(call, one, began));
+    scope background{co_await coro::this_environment()};
+    background.spawn(send(call, one, began));
+    if (was_cancelled(one)) background.spawn(cancel(call, one, began));
     bytes_message reply;
     for (;;) {
       const auto came = co_await call.next();
       if (!came || !*came) break;
     }
-    const status how = co_await call.finish();
-    aside.request_stop();
-    co_await aside.join();
+    const status outcome = co_await call.finish();
+    background.request_stop();
+    co_await background.join();
     ++calls;
     // Whether the client cancels or the server replies first is a race, so such calls are not compared.
-    if (one.status < 0 || was_cancelled(one) || static_cast<int>(how.code()) == one.status) co_return;
+    if (one.status < 0 || was_cancelled(one) || static_cast<int>(outcome.code()) == one.status) co_return;
     ++other_ends;
     std::fprintf(stderr, "#%llu %s: %s, recorded was %s\n", static_cast<unsigned long long>(one.number),
-                 terminal_line(one.path).c_str(), terminal_text(with_option_names(how.to_string())).c_str(),
+                 terminal_line(one.path).c_str(),
+                 terminal_text(with_option_names(outcome.to_string())).c_str(),
                  std::string(name_of(static_cast<status_code>(one.status))).c_str());
   }
 

@@ -35,7 +35,7 @@ Number number(const std::string& text, const field_type& f) {
   return value;
 }
 
-bool truth(const std::string& text, const field_type& f) {
+bool parse_bool(const std::string& text, const field_type& f) {
   if (text == "true" || text == "t" || text == "yes" || text == "y" || text == "1") return true;
   if (text == "false" || text == "f" || text == "no" || text == "n" || text == "0") return false;
   throw failure(std::string(f.name()) + " is true or false, not '" + text + "'");
@@ -91,7 +91,7 @@ void put(pb::Message& m, const field_type& f, const std::string& text) {
       return many ? r.AddFloat(&m, &f, v) : r.SetFloat(&m, &f, v);
     }
     case field_type::CPPTYPE_BOOL: {
-      const bool v = truth(text, f);
+      const bool v = parse_bool(text, f);
       return many ? r.AddBool(&m, &f, v) : r.SetBool(&m, &f, v);
     }
     case field_type::CPPTYPE_ENUM: {
@@ -115,9 +115,9 @@ bool field_prompts::ask(const std::string& prompt, Take take) {
     try {
       take(*line);
       return true;
-    } catch (const failure& why) {
+    } catch (const failure& error) {
       if (!lines_.interactive()) throw;
-      std::fprintf(stderr, "%s\n", why.what());
+      std::fprintf(stderr, "%s\n", error.what());
     }
   }
 }
@@ -150,15 +150,15 @@ bool field_prompts::fill_oneof(pb::Message& message, const pb::OneofDescriptor& 
     listed += (i ? ", " : "") + names.back();
   }
   const pb::FieldDescriptor* chosen = nullptr;
-  lines_.offer_instead(&names);
-  const bool said =
+  lines_.set_replacement(&names);
+  const bool answered =
       ask(before + std::string(one.name()) + " (one of " + listed + ") = ", [&](const std::string& name) {
         chosen = one.containing_type()->FindFieldByName(name);
         if (!chosen || chosen->real_containing_oneof() != &one)
           throw failure(name + " is not one of " + listed);
       });
-  lines_.offer_instead(nullptr);
-  return said && fill_field(message, *chosen, before, depth);
+  lines_.set_replacement(nullptr);
+  return answered && fill_field(message, *chosen, before, depth);
 }
 
 bool field_prompts::fill_field(pb::Message& message, const field_type& f, const std::string& before,
@@ -174,17 +174,17 @@ bool field_prompts::fill_value(pb::Message& message, const field_type& f, const 
   const std::string name = before + std::string(f.name());
   if (!f.message_type()) {
     const std::vector<std::string> offered = choices(f);
-    lines_.offer_instead(&offered);
-    const bool said =
+    lines_.set_replacement(&offered);
+    const bool answered =
         ask(name + " (" + type_name(f) + ") = ", [&](const std::string& text) { put(message, f, text); });
-    lines_.offer_instead(nullptr);
-    return said;
+    lines_.set_replacement(nullptr);
+    return answered;
   }
   if (depth == depth_max) return false;
   bool wanted = false;
-  const bool said = ask(name + " (" + type_name(f) + "), fill it? [y/N] ",
-                        [&](const std::string& text) { wanted = truth(text, f); });
-  if (!said || !wanted) return false;
+  const bool answered = ask(name + " (" + type_name(f) + "), fill it? [y/N] ",
+                            [&](const std::string& text) { wanted = parse_bool(text, f); });
+  if (!answered || !wanted) return false;
   pb::Message* const part = f.is_repeated() ? message.GetReflection()->AddMessage(&message, &f)
                                             : message.GetReflection()->MutableMessage(&message, &f);
   fill_fields(*part, name + ".", depth + 1);

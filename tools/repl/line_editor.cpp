@@ -23,16 +23,16 @@ constexpr int remembered_lines = 1000;
 line_editor* current = nullptr;  // libedit's callbacks have no user data
 std::vector<std::string> matches;
 
-volatile std::sig_atomic_t interrupt_came = 0;
+volatile std::sig_atomic_t interrupt_pending = 0;
 
 // While an object exists, SIGINT interrupts a read. Without a handler the signal would end the program; with
 // most other handlers the read would be restarted.
 class reading_ends_at_an_interrupt {
  public:
   reading_ends_at_an_interrupt() {
-    interrupt_came = 0;
+    interrupt_pending = 0;
     struct sigaction ours{};
-    ours.sa_handler = [](int) { interrupt_came = 1; };
+    ours.sa_handler = [](int) { interrupt_pending = 1; };
     ::sigemptyset(&ours.sa_mask);
     ::sigaction(SIGINT, &ours, &before_);
   }
@@ -47,11 +47,11 @@ class reading_ends_at_an_interrupt {
 // Like libedit's own function, except that an interrupt ends the line: -1 discards all that was typed of it.
 int next_character(std::FILE* /*input*/) {
   std::mbstate_t state{};
-  while (!interrupt_came) {
+  while (!interrupt_pending) {
     char byte = 0;
     const auto count = ::read(STDIN_FILENO, &byte, 1);
     if (count < 0 && errno == EINTR) {
-      if (!interrupt_came) rl_forced_update_display();  // resumed after Ctrl-Z, or the window was resized
+      if (!interrupt_pending) rl_forced_update_display();  // resumed after Ctrl-Z, or the window was resized
       continue;
     }
     if (count != 1) return -1;
@@ -109,9 +109,9 @@ line_editor::line_editor(completions offer)
 line_editor::~line_editor() { current = nullptr; }
 
 std::vector<std::string> line_editor::offered(std::string_view before, std::string_view word) const {
-  if (!instead_) return offer_(before, word);
+  if (!replacement_) return offer_(before, word);
   std::vector<std::string> fitting;
-  for (const std::string& one : *instead_)
+  for (const std::string& one : *replacement_)
     if (one.starts_with(word)) fitting.push_back(one);
   return fitting;
 }
@@ -122,8 +122,8 @@ std::optional<std::string> line_editor::next(const std::string& prompt) {
     const std::unique_ptr<char, decltype(&std::free)> line(readline(prompt.c_str()), &std::free);
     if (line) return std::string(line.get());
     std::fputc('\n', stderr);
-    if (!interrupt_came) return std::nullopt;
-    instead_ = nullptr;  // the field is abandoned
+    if (!interrupt_pending) return std::nullopt;
+    replacement_ = nullptr;  // the field is abandoned
     throw interrupted();
   }
   std::string line;

@@ -32,13 +32,13 @@ class line_editor {
   [[nodiscard]] bool interactive() const noexcept { return interactive_; }
   // Offers these words as completions, for prompts of fields. Null restores the completions of the
   // constructor.
-  void offer_instead(const std::vector<std::string>* words) noexcept { instead_ = words; }
+  void set_replacement(const std::vector<std::string>* words) noexcept { replacement_ = words; }
 
   [[nodiscard]] std::vector<std::string> offered(std::string_view before, std::string_view word) const;
 
  private:
   completions offer_;
-  const std::vector<std::string>* instead_ = nullptr;
+  const std::vector<std::string>* replacement_ = nullptr;
   bool interactive_;
 };
 

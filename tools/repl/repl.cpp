@@ -1,6 +1,6 @@
 // repl: coracle repl inspects and calls a server, line by line.
+#include "tools/call/call_printer.hpp"
 #include "tools/call/messages.hpp"
-#include "tools/call/narrator.hpp"
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/json/json_splitter.hpp"
@@ -98,18 +98,18 @@ class repl {
       // The line, or the call whose fields were being prompted for, is discarded.
     } catch (const output_failure&) {
       throw;  // there is no point in running lines whose output is lost
-    } catch (const usage_failure& why) {
-      code = say(why, exit_usage);
-    } catch (const call_failure& why) {
-      code = say(why, why.exit_code());
-    } catch (const failure& why) {
-      code = say(why, exit_failure);
+    } catch (const usage_failure& error) {
+      code = say(error, exit_usage);
+    } catch (const call_failure& error) {
+      code = say(error, error.exit_code());
+    } catch (const failure& error) {
+      code = say(error, exit_failure);
     }
     return true;
   }
 
-  static int say(const failure& why, int code) {
-    std::fprintf(stderr, "%s\n", terminal_text(with_option_names(why.what())).c_str());
+  static int say(const failure& error, int code) {
+    std::fprintf(stderr, "%s\n", terminal_text(with_option_names(error.what())).c_str());
     return code;
   }
 
@@ -148,16 +148,16 @@ class repl {
   }
 
   // The headers of -H are sent with all calls of the channel; those of this session are added to its calls.
-  void header(const std::string& said) {
-    if (said.empty()) {
+  void header(const std::string& text) {
+    if (text.empty()) {
       print(metadata_text(at.where().options().calls().metadata(), "") + metadata_text(headers(), ""));
-    } else if (said.find(':') == std::string::npos) {
-      if (headers_.erase(lower(said)) == 0)
-        throw usage_failure("no header " + said + " was set here; 'header " + said + ": VALUE' would");
+    } else if (text.find(':') == std::string::npos) {
+      if (headers_.erase(lower(text)) == 0)
+        throw usage_failure("no header " + text + " was set here; 'header " + text + ": VALUE' would");
     } else {
       metadata checked;
-      endpoint::add_header(said, checked);
-      headers_[std::string((*checked.begin()).name)] = said;
+      endpoint::add_header(text, checked);
+      headers_[std::string((*checked.begin()).name)] = text;
     }
   }
 
@@ -189,26 +189,26 @@ class repl {
     const generic_stub stub(at.server());
     const std::string path = path_of(method);
     conversation c = stub.bidi(path.c_str(), options);
-    narrator tell(verbose);
-    tell.begins(at.where(), method, sent);
+    call_printer printer(verbose);
+    printer.print_begin(at.where(), method, sent);
     sync_wait(at.on(), begin(c));
     messages typed(at.types(), method);
     std::exception_ptr unread;
-    std::thread replies([&] { read_all(c, typed, tell, unread); });
+    std::thread replies([&] { read_all(c, typed, printer, unread); });
     std::exception_ptr slip;
     try {
-      send_all(c, method, typed, json, lines, tell);
+      send_all(c, method, typed, json, lines, printer);
     } catch (...) {
       slip = std::current_exception();
       sync_wait(at.on(), stop(c));
     }
     replies.join();
-    const status how = sync_wait(c.finish());
+    const status outcome = sync_wait(c.finish());
     sync_wait(at.on(), end());
     if (slip) std::rethrow_exception(slip);
     if (unread) std::rethrow_exception(unread);
-    tell.ends(how, c.trailing_metadata(), at.types(), at.where());
-    return static_cast<int>(how.code());
+    printer.print_end(outcome, c.trailing_metadata(), at.types(), at.where());
+    return static_cast<int>(outcome.code());
   }
 
   task<> begin(conversation& c) {
@@ -226,16 +226,16 @@ class repl {
     co_return;
   }
 
-  void read_all(conversation& c, messages& typed, narrator& tell, std::exception_ptr& unread) {
+  void read_all(conversation& c, messages& typed, call_printer& printer, std::exception_ptr& unread) {
     bool headed = false;
     std::optional<bytes_message> only;  // for a method with one reply, shown if no second one arrives
     try {
       for (;;) {
         const auto reply = sync_wait(c.next());
-        if (!std::exchange(headed, true)) tell.head(c.initial_metadata());
+        if (!std::exchange(headed, true)) printer.print_headers(c.initial_metadata());
         if (!reply.ok()) return;
         if (!reply->has_value()) break;
-        tell.received((*reply)->view().size());
+        printer.print_received((*reply)->view().size());
         if (typed.reply_is_indented && only)
           throw call_failure(status_code::unimplemented, "the server sent more than one reply");
         if (typed.reply_is_indented) only = **reply;
@@ -249,10 +249,10 @@ class repl {
   }
 
   void send_all(conversation& c, const pb::MethodDescriptor& method, messages& typed,
-                const std::vector<std::string>& json, line_editor& lines, narrator& tell) {
+                const std::vector<std::string>& json, line_editor& lines, call_printer& printer) {
     const auto send = [&](const bytes_message& request) {
       const status sent = sync_wait(c.write(request));
-      if (sent.ok()) tell.sent(request.view().size());
+      if (sent.ok()) printer.print_sent(request.view().size());
       return sent.ok();
     };
     for (const std::string& value : json)

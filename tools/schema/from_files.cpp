@@ -58,7 +58,7 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
   }
   pb::DescriptorDatabase& files() override { return *all_; }
   std::vector<std::string> first() override { return first_; }
-  std::string trouble() const override { return errors_; }
+  std::string errors() const override { return errors_; }
 
  private:
   // A path outside the import directories is used as it is, and its folder is added for its imports.
@@ -89,10 +89,10 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
   }
 
   // pb::compiler::MultiFileErrorCollector
-  void AddError(const std::string& file, int line, int column, const std::string& why) override {
+  void AddError(const std::string& file, int line, int column, const std::string& reason) override {
     errors_ += "\n  " + file;
     if (line >= 0) errors_ += ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1);
-    errors_ += ": " + why;
+    errors_ += ": " + reason;
   }
 
   pb::compiler::DiskSourceTree tree_;

@@ -38,8 +38,8 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   // Ends the call properly: the server and a proxy would count and record a dropped call as CANCELLED.
   ~reflected_definitions() override {
     if (!call_) return;
-    loop& home = call_->writes_done().blocking_home();
-    sync_wait(home.owner(), home, say_farewell(*call_));
+    loop& owner_loop = call_->writes_done().blocking_loop();
+    sync_wait(owner_loop.owner(), owner_loop, close_call(*call_));
   }
 
   std::vector<std::string> services() override {
@@ -51,14 +51,14 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
     return names;
   }
   pb::DescriptorDatabase& files() override { return *this; }
-  std::string trouble() const override { return trouble_; }
+  std::string errors() const override { return errors_; }
 
  private:
   static constexpr std::string_view instead = "; define its services with --proto FILE or --protoset FILE";
-  static constexpr duration farewell_time = std::chrono::seconds(1);
-  static task<> say_farewell(conversation& call) {
+  static constexpr duration close_notify_time = std::chrono::seconds(1);
+  static task<> close_call(conversation& call) {
     co_await call.writes_done();
-    co_await with_timeout(farewell_time, call.finish());
+    co_await with_timeout(close_notify_time, call.finish());
   }
 
   // pb::DescriptorDatabase
@@ -97,7 +97,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   std::optional<std::string> take(const wire::ServerReflectionRequest& question) {
     const auto answer = ask(question);
     if (answer.has_error_response()) {
-      trouble_ = answer.error_response().error_message();
+      errors_ = answer.error_response().error_message();
       return std::nullopt;
     }
     std::optional<std::string> first;
@@ -131,19 +131,19 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
         spoken_ = true;
         return std::move(**answer);
       }
-      const status how = answer.ok() ? sync_wait(call_->finish()) : answer.status();
+      const status outcome = answer.ok() ? sync_wait(call_->finish()) : answer.status();
       call_.reset();
       // A server may end the call after an answer; continue with a new call.
       if (std::exchange(spoken_, false)) continue;
-      if (how.code() != status_code::unimplemented) say_why(how, sent);
+      if (outcome.code() != status_code::unimplemented) throw_reflection_error(outcome, sent);
       ++version_;
     }
     throw failure("the server has no reflection" + std::string(instead));
   }
 
-  [[noreturn]] void say_why(const status& how, const status& sent) const {
-    const std::string hint = where_.hint(how);
-    const status& cause = how.ok() ? sent : how;
+  [[noreturn]] void throw_reflection_error(const status& outcome, const status& sent) const {
+    const std::string hint = where_.hint(outcome);
+    const status& cause = outcome.ok() ? sent : outcome;
     const std::string text = "the server's reflection failed: " + cause.to_string() +
                              (hint.empty() ? std::string() : "\n  " + hint);
     if (cause.ok()) throw failure(text);
@@ -158,7 +158,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   bool spoken_ = false;
   std::map<std::string, pb::FileDescriptorProto> files_;
   std::size_t bytes_ = 0;
-  std::string trouble_;
+  std::string errors_;
 };
 
 }  // namespace

@@ -32,20 +32,20 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void schema::complaints::AddError(const std::string& file, const std::string& element, const pb::Message*,
-                                  ErrorLocation, const std::string& why) {
-  text += "\n  " + file + ": " + element + ": " + why;
+void schema::error_collector::AddError(const std::string& file, const std::string& element,
+                                       const pb::Message*, ErrorLocation, const std::string& reason) {
+  text += "\n  " + file + ": " + element + ": " + reason;
 }
 
 schema::schema(std::unique_ptr<definitions> from)
-    : from_(std::move(from)), pool_(&from_->files(), &complaints_), factory_(&pool_) {
+    : from_(std::move(from)), pool_(&from_->files(), &error_collector_), factory_(&pool_) {
   for (const std::string& file : from_->first())
     if (!pool_.FindFileByName(file)) throw failure(file + " cannot be used" + because());
 }
 
 std::string schema::because() const {
-  const std::string more = from_->trouble();
-  return (more.empty() ? std::string() : ": " + more) + complaints_.text;
+  const std::string more = from_->errors();
+  return (more.empty() ? std::string() : ": " + more) + error_collector_.text;
 }
 
 const std::vector<std::string>& schema::services() {

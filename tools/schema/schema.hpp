@@ -23,7 +23,7 @@ class definitions {
   // The files to read before any name is looked up, if the database cannot find files by symbol.
   virtual std::vector<std::string> first() { return {}; }
   // The reason why something was not found, if there is one besides that it does not exist.
-  virtual std::string trouble() const { return {}; }
+  virtual std::string errors() const { return {}; }
 };
 
 // For threads that drive no loop; several may use it concurrently. Messages must not outlive it.
@@ -45,16 +45,16 @@ class schema {
   [[nodiscard]] std::unique_ptr<google::protobuf::Message> make(const google::protobuf::Descriptor& type);
 
  private:
-  class complaints final : public google::protobuf::DescriptorPool::ErrorCollector {
+  class error_collector final : public google::protobuf::DescriptorPool::ErrorCollector {
    public:
     void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*,
-                  ErrorLocation, const std::string& why) override;
+                  ErrorLocation, const std::string& reason) override;
     std::string text;
   };
   [[nodiscard]] std::string because() const;
 
   std::unique_ptr<definitions> from_;
-  complaints complaints_;
+  error_collector error_collector_;
   google::protobuf::DescriptorPool pool_;
   google::protobuf::DynamicMessageFactory factory_;
   std::vector<std::string> services_;

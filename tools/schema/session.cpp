@@ -11,8 +11,8 @@ namespace coracle::tools {
 void session::add_to(CLI::App& command, endpoint::address_use use) {
   where_.add_to(command, use);
   constexpr const char* group = "Definitions (default: the server's reflection)";
-  const auto add = [&](const char* names, std::vector<std::string>& to, const char* what) {
-    command.add_option(names, to, what)->group(group)->take_all()->allow_extra_args(false);
+  const auto add = [&](const char* names, std::vector<std::string>& to, const char* text) {
+    command.add_option(names, to, text)->group(group)->take_all()->allow_extra_args(false);
   };
   add("--proto", protos_, "a .proto file");
   add("-I,--import", import_dirs_, "where .proto files and what they import are looked for");

@@ -7,13 +7,13 @@ namespace {
 
 thread_local coracle::tools::allocated so_far;
 
-void* counted(std::size_t bytes) noexcept {
+void* allocate_counted(std::size_t bytes) noexcept {
   ++so_far.count;
   so_far.bytes += bytes;
   return std::malloc(bytes ? bytes : 1);
 }
 
-void* counted(std::size_t bytes, std::align_val_t alignment) noexcept {
+void* allocate_counted(std::size_t bytes, std::align_val_t alignment) noexcept {
   ++so_far.count;
   so_far.bytes += bytes;
   const auto a = static_cast<std::size_t>(alignment);
@@ -22,9 +22,9 @@ void* counted(std::size_t bytes, std::align_val_t alignment) noexcept {
 
 // As the standard requires: the new-handler frees memory, ends the program, or is null.
 template <class... Alignment>
-void* counted_or_throw(std::size_t bytes, Alignment... alignment) {
+void* allocate_counted_or_throw(std::size_t bytes, Alignment... alignment) {
   for (;;) {
-    if (void* const p = counted(bytes, alignment...)) return p;
+    if (void* const p = allocate_counted(bytes, alignment...)) return p;
     const std::new_handler handler = std::get_new_handler();
     if (!handler) throw std::bad_alloc();
     handler();
@@ -37,12 +37,12 @@ namespace coracle::tools {
 allocated allocated_here() noexcept { return so_far; }
 }  // namespace coracle::tools
 
-void* operator new(std::size_t n) { return counted_or_throw(n); }
-void* operator new[](std::size_t n) { return counted_or_throw(n); }
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return counted(n); }
-void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return counted(n); }
-void* operator new(std::size_t n, std::align_val_t a) { return counted_or_throw(n, a); }
-void* operator new[](std::size_t n, std::align_val_t a) { return counted_or_throw(n, a); }
+void* operator new(std::size_t n) { return allocate_counted_or_throw(n); }
+void* operator new[](std::size_t n) { return allocate_counted_or_throw(n); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocate_counted(n); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return allocate_counted(n); }
+void* operator new(std::size_t n, std::align_val_t a) { return allocate_counted_or_throw(n, a); }
+void* operator new[](std::size_t n, std::align_val_t a) { return allocate_counted_or_throw(n, a); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }

@@ -84,8 +84,8 @@ struct bench {
       do
         for (const std::string& n : loops) print_table(loops_of(n), chosen, length);
       while (stress);
-    } catch (const status_error& how) {
-      if (how.status().code() != status_code::unimplemented) throw;
+    } catch (const status_error& error) {
+      if (error.status().code() != status_code::unimplemented) throw;
       throw failure(where.address() + " has no test.TestService, as bench/protos/testsvc.proto defines it");
     }
     return 0;
@@ -144,7 +144,7 @@ struct bench {
     for (const double x : us) square += (x - mean) * (x - mean) / static_cast<double>(us.size());
     const auto [least, most] = std::minmax_element(us.begin(), us.end());
     std::printf("%-60s%10.2f%14.2f%14.0f%10.2f%10.2f%10.2f%10.2f\n",
-                (std::string(one.name) + ": " + std::string(one.what)).c_str(), bytes / messages / 1024,
+                (std::string(one.name) + ": " + std::string(one.text)).c_str(), bytes / messages / 1024,
                 count / messages, rate, mean, std::sqrt(square), *least, *most);
   }
 };

@@ -26,8 +26,8 @@ void expect_numbers(const test::TestResponse& reply, int count) {
                              " that were requested");
 }
 
-void expect_ok(const status& how) {
-  if (!how.ok()) throw status_error(how);
+void expect_ok(const status& outcome) {
+  if (!outcome.ok()) throw status_error(outcome);
 }
 
 test::TestRequest small_request(int wanted = 1) {
@@ -79,8 +79,8 @@ task<int> resp(stub to) {
   test::TestResponse reply;
   int count = 0;
   while ((co_await call.read(reply)).value()) expect_numbers(reply, ++count);
-  const status how = co_await call.finish();
-  expect_ok(how);
+  const status outcome = co_await call.finish();
+  expect_ok(outcome);
   if (count != small_messages) throw std::runtime_error("replies are missing");
   co_return small_messages;
 }
@@ -103,8 +103,8 @@ task<int> bidi(stub to) {
   int count = 0;
   for (; (co_await call.read(reply)).value(); ++count) expect_numbers(reply, 1);
   co_await writing.join();
-  const status how = co_await call.finish();
-  expect_ok(how);
+  const status outcome = co_await call.finish();
+  expect_ok(outcome);
   if (count != small_messages) throw std::runtime_error("replies are missing");
   co_return small_messages;
 }

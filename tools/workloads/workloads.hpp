@@ -16,7 +16,7 @@ using round = task<int> (*)(test::rpc::TestService::stub to);
 struct workload {
   std::string_view name;
   round run;
-  std::string_view what;
+  std::string_view text;
 };
 
 // The workloads smol, big, req, resp and bidi.

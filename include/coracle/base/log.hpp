@@ -25,16 +25,16 @@ class logger {
 
   /// Writes one line, if its level is at least the minimum level. Any thread may call this. `message` has no
   /// line end and is borrowed for the duration of the call. Callers for which the message is expensive to
-  /// build check wants() first.
+  /// build check is_enabled() first.
   void write(log_level level, std::string_view message) noexcept {
-    if (wants(level)) record(level, message);
+    if (is_enabled(level)) record(level, message);
   }
   /// Returns whether lines of this level are written.
-  [[nodiscard]] bool wants(log_level level) const noexcept { return level >= least(); }
+  [[nodiscard]] bool is_enabled(log_level level) const noexcept { return level >= min_level(); }
   /// Sets the minimum level. Any thread may call this at any time. Default: info.
-  void set_least(log_level least) noexcept { least_.store(least, std::memory_order_relaxed); }
+  void set_min_level(log_level min_level) noexcept { min_level_.store(min_level, std::memory_order_relaxed); }
   /// Returns the minimum level.
-  [[nodiscard]] log_level least() const noexcept { return least_.load(std::memory_order_relaxed); }
+  [[nodiscard]] log_level min_level() const noexcept { return min_level_.load(std::memory_order_relaxed); }
 
  protected:
   /// Writes one line. Loops and plain threads call this, possibly several at once, so implementations must
@@ -42,7 +42,7 @@ class logger {
   virtual void record(log_level level, std::string_view message) noexcept = 0;
 
  private:
-  std::atomic<log_level> least_{log_level::info};
+  std::atomic<log_level> min_level_{log_level::info};
 };
 
 /// Returns "debug", "info", "warning" or "error".

@@ -15,7 +15,7 @@ namespace coracle {
 /// Thrown by result::value() on a failed result, for code that prefers exceptions.
 class status_error : public std::exception {
  public:
-  explicit status_error(coracle::status why) : status_(std::move(why)), text_(status_.to_string()) {}
+  explicit status_error(coracle::status reason) : status_(std::move(reason)), text_(status_.to_string()) {}
   /// Returns the status of the failed result.
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
   /// Returns the text of status::to_string(), borrowed from this exception.
@@ -29,7 +29,7 @@ class status_error : public std::exception {
 namespace base {
 
 // Throws usage_error: the caller dereferenced a result without a value.
-[[noreturn]] void throw_failed_result(const status& why);
+[[noreturn]] void throw_failed_result(const status& reason);
 
 }  // namespace base
 
@@ -51,7 +51,7 @@ class [[nodiscard]] result {
                typename T::element_type;
              })
   result(U value) : result(T(std::move(value))) {}
-  result(coracle::status why) : state_(std::in_place_index<1>, std::move(why)) {
+  result(coracle::status reason) : state_(std::in_place_index<1>, std::move(reason)) {
     CORACLE_REQUIRE(!std::get<1>(state_).ok(), "a result without a value needs a status that is not OK");
   }
 

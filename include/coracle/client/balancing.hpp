@@ -32,7 +32,7 @@ class balancing {
   static balancing weighted() noexcept { return balancing(kind::weighted); }
   /// Uses a policy of the program. `make` makes one policy object per loop.
   static balancing by(client::pick_policy_maker make) {
-    balancing b(kind::by_user);
+    balancing b(kind::custom);
     b.make_ = std::make_shared<const client::pick_policy_maker>(std::move(make));
     return b;
   }
@@ -44,9 +44,9 @@ class balancing {
     round_robin,
     least_request,
     weighted,
-    by_user
+    custom
   };
-  [[nodiscard]] kind how() const noexcept { return kind_; }
+  [[nodiscard]] kind type() const noexcept { return kind_; }
   [[nodiscard]] std::uint32_t choices() const noexcept { return choices_; }
   [[nodiscard]] const client::pick_policy_maker& maker() const noexcept { return *make_; }
   /// User-defined policies are equal if one is a copy of the other.

@@ -60,7 +60,9 @@ class channel_options {
   /// meanwhile. Default 30 s, so that a restart of many servers does not flood the name servers.
   channel_options& resolve_pause(duration d) noexcept { return resolve_pause_ = d, *this; }
   /// Sets the load balancing policy, unless a service config sets one. Default balancing::pick_first().
-  channel_options& balance(coracle::balancing how) noexcept { return balancing_ = std::move(how), *this; }
+  channel_options& balance(coracle::balancing policy) noexcept {
+    return balancing_ = std::move(policy), *this;
+  }
   /// Sets :authority, instead of the target's host and port.
   channel_options& authority(std::string name) { return authority_ = std::move(name), *this; }
 

@@ -69,7 +69,7 @@ class channel_pool {
     origin from;
     std::optional<channel> made;
     time_point given{};  // by the last get()
-    [[nodiscard]] bool proves_as(const entry& other) const;
+    [[nodiscard]] bool has_same_credentials(const entry& other) const;
   };
   template <class Options>
   static bool same_options(const std::any& a, const std::any& b) {
@@ -77,8 +77,8 @@ class channel_pool {
     const auto* const y = std::any_cast<Options>(&b);
     return x && y && *x == *y;
   }
-  channel get(entry wanted);
-  std::optional<channel> find_or_add(const entry& wanted);
+  channel get(entry request);
+  std::optional<channel> find_or_add(const entry& request);
   std::optional<channel_credentials> built_from(const origin& o);
   void drop_unused();
 

@@ -15,10 +15,10 @@
 namespace coracle {
 
 /// A call of the client; the same object from call_started() to call_ended().
-struct made_call : coro::pooled {
-  made_call() noexcept = default;
-  made_call(const made_call&) = delete;
-  made_call& operator=(const made_call&) = delete;
+struct observed_call : coro::pooled {
+  observed_call() noexcept = default;
+  observed_call(const observed_call&) = delete;
+  observed_call& operator=(const observed_call&) = delete;
 
   std::string_view method;  ///< "/package.Service/Method"
   time_point began{};
@@ -36,12 +36,12 @@ struct made_call : coro::pooled {
 enum class attempt_kind : std::uint8_t { first, retry, hedge, transparent_retry };
 
 /// One attempt on one connection; the same object from attempt_started() to attempt_ended().
-struct made_attempt : coro::pooled {
-  explicit made_attempt(made_call& c) noexcept : call(c) {}
-  made_attempt(const made_attempt&) = delete;
-  made_attempt& operator=(const made_attempt&) = delete;
+struct observed_attempt : coro::pooled {
+  explicit observed_attempt(observed_call& c) noexcept : call(c) {}
+  observed_attempt(const observed_attempt&) = delete;
+  observed_attempt& operator=(const observed_attempt&) = delete;
 
-  made_call& call;
+  observed_call& call;
   attempt_kind kind = attempt_kind::first;
   unsigned previous_attempts = 0;  ///< the value of grpc-previous-rpc-attempts
   time_point began{};  ///< when the attempt requested a connection from the channel
@@ -61,27 +61,27 @@ struct made_attempt : coro::pooled {
 class client_observer {
  public:
   virtual ~client_observer() = default;
-  virtual void call_started(made_call&) noexcept {}
+  virtual void call_started(observed_call&) noexcept {}
   /// Runs before the attempt requests a connection.
-  virtual void attempt_started(made_attempt&) noexcept {}
+  virtual void attempt_started(observed_attempt&) noexcept {}
   /// Runs when the attempt has a connection and its request headers have been written.
-  virtual void attempt_attached(made_attempt&) noexcept {}
-  virtual void message_sent(made_attempt&, message_size) noexcept {}
+  virtual void attempt_attached(observed_attempt&) noexcept {}
+  virtual void message_sent(observed_attempt&, message_size) noexcept {}
   /// Runs when the response headers arrive; not for a response that consists of trailers only.
-  virtual void head_received(made_attempt&, time_point now) noexcept { (void)now; }
-  virtual void message_received(made_attempt&, message_size) noexcept {}
+  virtual void headers_received(observed_attempt&, time_point now) noexcept { (void)now; }
+  virtual void message_received(observed_attempt&, message_size) noexcept {}
   /// Runs once for each attempt that was started, before the end of its call.
   ///
   /// An attempt that another one made unnecessary ends with CANCELLED. The reply of a client-streaming call
   /// may be decoded after the attempt has ended with OK; if that fails, the call does not end with OK.
-  virtual void attempt_ended(made_attempt&, const status& how, time_point now) noexcept {
-    (void)how;
+  virtual void attempt_ended(observed_attempt&, const status& outcome, time_point now) noexcept {
+    (void)outcome;
     (void)now;
   }
   /// Runs once, as the last event of the call. For a client-streaming call this is when its reply has been
   /// decoded, or the call object is destroyed.
-  virtual void call_ended(made_call&, const status& how, time_point now) noexcept {
-    (void)how;
+  virtual void call_ended(observed_call&, const status& outcome, time_point now) noexcept {
+    (void)outcome;
     (void)now;
   }
 };

@@ -45,7 +45,7 @@ class client_stream {
   ///
   /// OK means that initial_metadata() is complete. Otherwise the result is the status with which the call
   /// ended without any.
-  [[nodiscard]] head_awaiter wait_for_initial_metadata() { return head_awaiter(*call_); }
+  [[nodiscard]] headers_awaiter wait_for_initial_metadata() { return headers_awaiter(*call_); }
   /// Returns the initial metadata of the server: complete after wait_for_initial_metadata(), or after the
   /// first next() or finish().
   [[nodiscard]] const metadata& initial_metadata() const noexcept;
@@ -54,7 +54,7 @@ class client_stream {
   /// Returns whether the last message that was read was compressed.
   [[nodiscard]] bool read_compressed() const noexcept;
   // For sync_wait(): the loop on which a plain thread may run an operation.
-  [[nodiscard]] loop& blocking_home() const;
+  [[nodiscard]] loop& blocking_loop() const;
 
  protected:
   struct deleter {

@@ -18,12 +18,12 @@ class resolution_sink {
   /// Replaces the servers of the channel.
   virtual void publish(resolution found) = 0;
   /// Reports that resolution failed. Calls continue with the last published servers, or fail with UNAVAILABLE
-  /// if there are none. After a failure wanted() does not return before a pause has passed: 1 s, growing by a
-  /// factor of 1.6 up to 120 s.
-  virtual void fail(const status& why) = 0;
+  /// if there are none. After a failure wait_until_requested() does not return before a pause has passed: 1
+  /// s, growing by a factor of 1.6 up to 120 s.
+  virtual void fail(const status& reason) = 0;
   /// Returns when the channel requests another resolution, because a connection was lost or could not be
   /// made; not before channel_options::resolve_pause() (30 s) has passed since the last publish().
-  virtual task<> wanted() = 0;
+  virtual task<> wait_until_requested() = 0;
 
  protected:
   ~resolution_sink() = default;
@@ -36,8 +36,8 @@ class resolution_sink {
 class resolver {
  public:
   virtual ~resolver() = default;
-  /// Resolves the target in a loop: resolves, publishes, waits for wanted() or for an event of its own, and
-  /// repeats.
+  /// Resolves the target in a loop: resolves, publishes, waits for wait_until_requested() or for an event of
+  /// its own, and repeats.
   ///
   /// It runs once per channel, on a loop of the channel's runtime, from the first call or connect(). When the
   /// channel is destroyed its waits end with coro::cancelled. Any other exception counts as a failure to

@@ -13,7 +13,7 @@ namespace client {
 
 template <class T>
 concept blocking_operation = requires(T& t) {
-  t.blocking_home();
+  t.blocking_loop();
   t.await_resume();
 };
 
@@ -33,9 +33,9 @@ task<decltype(std::declval<T&>().await_resume())> await_here(T& operation) {
 ///   auto reply = coracle::sync_wait(stub.AddMovie(movie, coracle::within(1s)));
 template <client::blocking_operation T>
 auto sync_wait(T&& operation) {
-  coro::refuse_to_block_an_executor();
-  loop& home = operation.blocking_home();
-  return sync_wait(home.owner(), home, client::await_here(operation));
+  coro::require_no_executor();
+  loop& owner_loop = operation.blocking_loop();
+  return sync_wait(owner_loop.owner(), owner_loop, client::await_here(operation));
 }
 
 }  // namespace coracle

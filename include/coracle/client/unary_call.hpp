@@ -33,7 +33,7 @@ class unary_operation {
   /// Returns whether the reply was compressed; valid after the await.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
   // For sync_wait(): the loop on which a plain thread may run the call.
-  [[nodiscard]] loop& blocking_home() const { return channel_.blocking_home(); }
+  [[nodiscard]] loop& blocking_loop() const { return channel_.blocking_loop(); }
 
  protected:
   unary_operation(const channel& by, const char* path, const rpc::codec& request_codec, const void* request,
@@ -51,18 +51,18 @@ class unary_operation {
 
   status status_;
   // Destroys a request that the operation owns; null if it does not own one.
-  void (*let_go_)(unary_operation&) noexcept = nullptr;
+  void (*release_)(unary_operation&) noexcept = nullptr;
 
  private:
   friend class client_call;
   friend class unary_chain;
-  // With interceptors: start_chain() takes the place of start(), and try_once() replaces the previous attempt
-  // by a new one.
+  // With interceptors: start_chain() takes the place of start(), and start_attempt() replaces the previous
+  // attempt by a new one.
   bool start_chain(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
-  void try_once(const coro::environment& inherited, const call_options& options,
-                const rpc::message_to_send& request, rpc::message_path* replies) noexcept;
+  void start_attempt(const coro::environment& inherited, const call_options& options,
+                     const rpc::message_to_send& request, rpc::message_path* replies) noexcept;
   // False with interceptors, because they may repeat the call.
-  [[nodiscard]] bool may_let_go() const noexcept { return let_go_ && !chain_; }
+  [[nodiscard]] bool may_release() const noexcept { return release_ && !chain_; }
   call_channel& channel_;
   const char* path_;
   const rpc::codec& request_codec_;
@@ -133,7 +133,7 @@ class [[nodiscard]] owning_unary_call : private client::owned_request<Request>, 
   owning_unary_call(const channel& by, const char* path, Request&& request, const call_options& options)
       : client::owned_request<Request>{std::move(request)},
         unary_call<Reply>(by, path, *this->own_, options) {
-    this->let_go_ = [](client::unary_operation& self) noexcept {
+    this->release_ = [](client::unary_operation& self) noexcept {
       static_cast<owning_unary_call&>(self).own_.reset();
     };
   }

@@ -31,7 +31,7 @@ class compression {
   compression& min_bytes(std::uint32_t n) noexcept { return min_bytes_ = n, *this; }
 
   /// Returns the encoding.
-  [[nodiscard]] coracle::encoding what() const noexcept { return encoding_; }
+  [[nodiscard]] coracle::encoding algorithm() const noexcept { return encoding_; }
   [[nodiscard]] int level() const noexcept { return level_; }
   [[nodiscard]] std::uint32_t min_bytes() const noexcept { return min_bytes_; }
 

@@ -59,7 +59,7 @@ class as_completed {
   as_completed(const coro::environment& inherited, std::vector<task<T>> tasks)
       : stop_(inherited.stop),
         environment_{stop_.token(), inherited.deadline, inherited.call},
-        parent_(coro::tree_node::asker()),
+        parent_(coro::tree_node::scope_creator()),
         children_(std::make_unique<child[]>(tasks.size())),
         running_(tasks.size()),
         left_(tasks.size()) {

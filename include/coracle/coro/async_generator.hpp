@@ -28,10 +28,10 @@ class async_generator_promise : public promise_base {
   template <class U>
     requires std::convertible_to<U&&, T>
   auto yield_value(U&& value, std::source_location where = std::source_location::current()) {
-    note(where);
+    record_await_site(where);
     value_.emplace(std::forward<U>(value));
     // Transfers control to the coroutine that awaits next(), as the end of the body does.
-    return noted_awaiter<final_awaiter>(*this, [] { return final_awaiter(); });
+    return traced_awaiter<final_awaiter>(*this, [] { return final_awaiter(); });
   }
   void return_void() const noexcept {}
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
@@ -110,7 +110,7 @@ class [[nodiscard]] async_generator {
       const coro::environment& e = coro::environment_of(parent);
       if (e.stop.stop_requested()) {
         stopped_ = true;
-        return stay(parent);
+        return remain_suspended(parent);
       }
       mine_ = body.waiting = true;
       body.inherit(e);
@@ -125,7 +125,7 @@ class [[nodiscard]] async_generator {
     }
 
    private:
-    static coro::promise_base::transfer stay(std::coroutine_handle<> parent) noexcept {
+    static coro::promise_base::transfer remain_suspended(std::coroutine_handle<> parent) noexcept {
 #if CORACLE_TRAMPOLINE
       static_cast<void>(parent);
       return false;

@@ -24,9 +24,11 @@ class barrier : public coro::primitive<barrier> {
  public:
   /// `parties` is the number of tasks in a phase, at least 1; 0 throws usage_error.
   explicit barrier(std::size_t parties) : parties_(parties) { check(); }
-  barrier(std::size_t parties, coro::executor& home) : primitive(home), parties_(parties) { check(); }
+  barrier(std::size_t parties, coro::executor& owner_loop) : primitive(owner_loop), parties_(parties) {
+    check();
+  }
   ~barrier() {
-    leave_home();
+    close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(), "a barrier was destroyed while tasks wait at it: join them first");
   }
 
@@ -52,7 +54,7 @@ class barrier : public coro::primitive<barrier> {
       at().waiters_.push_back(w);
       ++at().arrived_;
     }
-    void abandoned(coro::waiter& w) noexcept {
+    void on_stopped(coro::waiter& w) noexcept {
       --at().arrived_;
       w.resume_soon();
     }
@@ -63,8 +65,8 @@ class barrier : public coro::primitive<barrier> {
 
   /// Removes one party, from this phase on. The phase ends if all other parties have arrived. Does not wait.
   void drop() noexcept {
-    if (at_home()) drop_here(1);
-    else call_home();
+    if (on_owner_loop()) drop_here(1);
+    else post_remote_calls();
   }
   [[nodiscard]] std::size_t parties() const noexcept { return parties_; }
   [[nodiscard]] std::size_t arrived() const noexcept { return arrived_; }
@@ -87,7 +89,7 @@ class barrier : public coro::primitive<barrier> {
     arrived_ = 0;
     coro::resume_all(waiters_);
   }
-  void called_from_elsewhere(std::uint64_t n) noexcept { drop_here(n); }
+  void on_remote_calls(std::uint64_t n) noexcept { drop_here(n); }
   coro::waiter_queue waiters_;
   std::size_t parties_;
   std::size_t arrived_ = 0;

@@ -16,7 +16,7 @@ namespace coracle::coro {
 
 /// Throws usage_error, in every build type, on a thread that drives an executor: that thread would wait for
 /// itself.
-void refuse_to_block_an_executor();
+void require_no_executor();
 
 /// A signal that is set once. Any thread may set it, and one other thread may wait for it.
 class blocking_signal {
@@ -68,7 +68,7 @@ class blocking_result {
 
 /// Starts a task on an executor and destroys the task's frame at its end. Lives on the stack of the waiting
 /// thread.
-class posted_task final : public work, completion {
+class posted_task final : public runnable, completion {
  public:
   explicit posted_task(task<> t) noexcept;
   /// Posts the task to the executor. When `ended` is set, the frame is gone.
@@ -85,7 +85,7 @@ class posted_task final : public work, completion {
 /// exception. The task inherits no stop token and no deadline.
 template <class T>
 T block_on(executor& on, task<T> t) {
-  refuse_to_block_an_executor();
+  require_no_executor();
   blocking_result<T> result;
   posted_task root(blocking_result<T>::fill(std::move(t), result));
   root.start(on);
@@ -97,14 +97,15 @@ T block_on(executor& on, task<T> t) {
 /// block_on(event), block_on(queue.receive()), and so on. Throws usage_error if the primitive has no owner
 /// loop yet.
 template <class Call>
-  requires requires(Call& c) { c.home(); }
+  requires requires(Call& c) { c.owner_loop(); }
 auto block_on(Call&& call) {
-  executor* home = call.home();
-  CORACLE_REQUIRE(home,
+  executor* owner_loop = call.owner_loop();
+  CORACLE_REQUIRE(owner_loop,
                   "blocked on a primitive that has no owner loop yet: pass the loop to its constructor");
   if constexpr (requires { call.await_ready(); }) {
     using value = decltype(call.await_resume());
-    return block_on(*home, [](Call& c) -> task<std::remove_cvref_t<value>> { co_return co_await c; }(call));
+    return block_on(*owner_loop,
+                    [](Call& c) -> task<std::remove_cvref_t<value>> { co_return co_await c; }(call));
   } else {
     return block_on(call.operator co_await());
   }

@@ -44,31 +44,31 @@ class broadcast : public coro::primitive<broadcast<T>> {
  public:
   /// `capacity` is the number of messages to keep, at least 1; 0 throws usage_error.
   explicit broadcast(std::size_t capacity) : kept_(memory(capacity)), capacity_(capacity) {}
-  broadcast(std::size_t capacity, coro::executor& home)
-      : base(home), kept_(memory(capacity)), capacity_(capacity) {}
+  broadcast(std::size_t capacity, coro::executor& owner_loop)
+      : base(owner_loop), kept_(memory(capacity)), capacity_(capacity) {}
   ~broadcast() {
-    this->leave_home();
+    this->close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(),
                    "a broadcast was destroyed while subscribers wait: close() it and join them first");
   }
 
   /// Sends a message to all subscribers. Does not wait.
   void send(T message) {
-    if (this->at_home()) send_here(std::move(message));
-    else this->run_at_home([this, m = std::move(message)]() mutable { send_here(std::move(m)); });
+    if (this->on_owner_loop()) send_here(std::move(message));
+    else this->run_on_owner_loop([this, m = std::move(message)]() mutable { send_here(std::move(m)); });
   }
   /// Closes the broadcast. Idempotent.
   void close() noexcept {
-    if (this->at_home()) close_here();
-    else this->call_home();
+    if (this->on_owner_loop()) close_here();
+    else this->post_remote_calls();
   }
   /// Returns the number of messages that have reached the owner loop so far. Any thread may call this.
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_acquire); }
 
   /// A message that a subscriber received.
-  class heard {
+  class received_message {
    public:
-    heard(const T& message, std::uint64_t lost) : message_(message), lost_(lost) {}
+    received_message(const T& message, std::uint64_t lost) : message_(message), lost_(lost) {}
     [[nodiscard]] T& message() noexcept { return message_; }
     /// Returns how many messages directly before this one the subscriber has missed.
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
@@ -82,9 +82,9 @@ class broadcast : public coro::primitive<broadcast<T>> {
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, broadcast> {
    public:
     explicit awaiter(subscriber& s) noexcept : coro::waiting_call<awaiter, broadcast>(s.from_), to_(s) {}
-    std::optional<heard> await_resume() {
+    std::optional<received_message> await_resume() {
       this->throw_if_stopped();
-      return std::move(heard_);
+      return std::move(received_);
     }
 
    private:
@@ -92,15 +92,15 @@ class broadcast : public coro::primitive<broadcast<T>> {
     friend coro::waiting_call<awaiter, broadcast>;
     bool attempt() noexcept {
       if (to_.next_ < this->at().sent()) take();
-      return heard_ || this->at().closed_;
+      return received_ || this->at().closed_;
     }
     void take() noexcept {
       const std::uint64_t lost = this->at().lost_from(to_.next_);
       to_.next_ += lost;
-      heard_.emplace(this->at().message(to_.next_++), lost);
+      received_.emplace(this->at().message(to_.next_++), lost);
     }
     subscriber& to_;
-    std::optional<heard> heard_;
+    std::optional<received_message> received_;
   };
 
   /// Receives the messages that are sent after its construction. For one task at a time. It must not outlive
@@ -144,7 +144,7 @@ class broadcast : public coro::primitive<broadcast<T>> {
     closed_ = true;
     coro::resume_all(waiters_);
   }
-  void called_from_elsewhere(std::uint64_t) noexcept { close_here(); }
+  void on_remote_calls(std::uint64_t) noexcept { close_here(); }
 
   std::unique_ptr<std::optional<T>[]> kept_;
   const std::size_t capacity_;

@@ -34,9 +34,9 @@ namespace coracle {
 class condition_variable : public coro::primitive<condition_variable> {
  public:
   condition_variable() noexcept = default;
-  explicit condition_variable(coro::executor& home) noexcept : primitive(home) {}
+  explicit condition_variable(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~condition_variable() {
-    leave_home();
+    close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(),
                    "a condition_variable was destroyed while tasks wait for it: join them first");
   }
@@ -46,7 +46,7 @@ class condition_variable : public coro::primitive<condition_variable> {
     awaiter(condition_variable& c, mutex::guard& held) : waiting_call(c), held_(held), mutex_(held.mutex_) {
       CORACLE_REQUIRE(mutex_, "wait() without a lock: lock the mutex and pass its guard");
       CORACLE_REQUIRE(
-          c.live_with(*mutex_),
+          c.share_owner_loop(*mutex_),
           "the condition_variable and the mutex have different owner loops: construct both on one loop");
     }
     template <class Promise>
@@ -67,7 +67,7 @@ class condition_variable : public coro::primitive<condition_variable> {
       at().waiters_.push_back(w);
       mutex_->unlock_here();
     }
-    void abandoned(coro::waiter& w) noexcept { lock_again(w); }
+    void on_stopped(coro::waiter& w) noexcept { lock_again(w); }
     void lock_again(coro::waiter& w) noexcept;
     mutex::guard& held_;
     mutex* mutex_;
@@ -85,13 +85,13 @@ class condition_variable : public coro::primitive<condition_variable> {
 
   /// Notifies the first waiter, if there is one. Does not wait.
   void notify_one() noexcept {
-    if (at_home()) notify_here(1);
-    else call_home();
+    if (on_owner_loop()) notify_here(1);
+    else post_remote_calls();
   }
   /// Notifies all tasks that wait now. A task that waits again as a result is not notified twice.
   void notify_all() noexcept {
-    if (at_home()) notify_here(all);
-    else call_home(all);
+    if (on_owner_loop()) notify_here(all);
+    else post_remote_calls(all);
   }
 
  private:
@@ -100,7 +100,7 @@ class condition_variable : public coro::primitive<condition_variable> {
   friend class coro::waiting_call;
   static constexpr std::uint64_t all = std::uint64_t{1} << 32;
   void notify_here(std::uint64_t n) noexcept;
-  void called_from_elsewhere(std::uint64_t n) noexcept { notify_here(n); }
+  void on_remote_calls(std::uint64_t n) noexcept { notify_here(n); }
   coro::waiter_queue waiters_;
 };
 

@@ -62,7 +62,7 @@ class this_environment {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     found_ = &environment_of(h);
-    tree_node::set_asker(node_of(h));
+    tree_node::set_scope_creator(node_of(h));
     return false;
   }
   const environment& await_resume() const noexcept { return *found_; }

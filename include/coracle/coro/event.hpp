@@ -29,20 +29,20 @@ template <>
 class event<void> : public coro::primitive<event<void>> {
  public:
   event() noexcept = default;
-  explicit event(coro::executor& home) noexcept : primitive(home) {}
+  explicit event(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~event() {
-    this->leave_home();
+    this->close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
   }
 
   /// Sets the event and releases all waiters. Idempotent; does not wait.
   void set() noexcept {
-    if (at_home()) open();
-    else call_home();
+    if (on_owner_loop()) open();
+    else post_remote_calls();
   }
   /// Clears the event. Throws usage_error off the owner loop.
   void reset() {
-    CORACLE_REQUIRE(at_home(), "reset() of an event on another loop: post the call to its owner loop");
+    CORACLE_REQUIRE(on_owner_loop(), "reset() of an event on another loop: post the call to its owner loop");
     set_ = false;
   }
   /// Returns whether the event is set. For the owner loop.
@@ -79,7 +79,7 @@ class event<void> : public coro::primitive<event<void>> {
     set_ = true;
     coro::resume_all(waiters_);
   }
-  void called_from_elsewhere(std::uint64_t) noexcept { open(); }
+  void on_remote_calls(std::uint64_t) noexcept { open(); }
   coro::waiter_queue waiters_;
   bool set_ = false;
 };
@@ -93,9 +93,9 @@ class event : public coro::primitive<event<T>> {
 
  public:
   event() noexcept = default;
-  explicit event(coro::executor& home) noexcept : base(home) {}
+  explicit event(coro::executor& owner_loop) noexcept : base(owner_loop) {}
   ~event() {
-    this->leave_home();
+    this->close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
   }
 
@@ -105,12 +105,13 @@ class event : public coro::primitive<event<T>> {
     CORACLE_REQUIRE(!given_.exchange(true, std::memory_order_acquire),
                     "an event was set twice: call reset() in between, or use a watch or a queue");
     value_.emplace(std::move(value));
-    if (this->at_home()) open();
-    else this->call_home();
+    if (this->on_owner_loop()) open();
+    else this->post_remote_calls();
   }
   /// Destroys the value and clears the event. Throws usage_error off the owner loop.
   void reset() {
-    CORACLE_REQUIRE(this->at_home(), "reset() of an event on another loop: post the call to its owner loop");
+    CORACLE_REQUIRE(this->on_owner_loop(),
+                    "reset() of an event on another loop: post the call to its owner loop");
     if (!set_) return;
     set_ = false;
     value_.reset();
@@ -141,7 +142,7 @@ class event : public coro::primitive<event<T>> {
     set_ = true;
     coro::resume_all(waiters_);
   }
-  void called_from_elsewhere(std::uint64_t) noexcept { open(); }
+  void on_remote_calls(std::uint64_t) noexcept { open(); }
   coro::waiter_queue waiters_;
   std::optional<T> value_;
   std::atomic<bool> given_{false};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
-#include "coracle/coro/impl/attachment.hpp"
+#include "coracle/coro/impl/executor_local.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/impl/task_tree.hpp"
 
@@ -15,9 +15,9 @@ namespace coracle::coro {
 
 /// A runnable: an entry in an executor's queue. It is intrusive: the poster owns it. It is in at most one
 /// queue, and must stay alive until run() was called.
-struct work {
-  void (*run)(work&) noexcept = nullptr;
-  work* next = nullptr;
+struct runnable {
+  void (*run)(runnable&) noexcept = nullptr;
+  runnable* next = nullptr;
 };
 
 /// A timer, intrusive as `work` is: it must be disarmed, or have fired, before it is destroyed. `fire` is
@@ -40,13 +40,13 @@ class executor {
   executor& operator=(const executor&) = delete;
 
   /// Appends `w` to the queue. Any thread may call this; it wakes the executor if it sleeps.
-  virtual void post(work& w) noexcept = 0;
+  virtual void post(runnable& w) noexcept = 0;
   /// Queues `w` for the next turn (iteration) of the executor, so that I/O and timers run first. Only on the
   /// executor's thread.
-  virtual void post_next_turn(work& w) noexcept { post(w); }
+  virtual void post_next_turn(runnable& w) noexcept { post(w); }
   /// Runs `w` at the end of the current turn, before the executor checks for I/O again: the place to send
   /// what has been collected during the turn. Only on the executor's thread.
-  virtual void at_turn_end(work& w) noexcept = 0;
+  virtual void at_turn_end(runnable& w) noexcept = 0;
   /// Arms `t` to fire at `when`.
   virtual void arm(timer& t, time_point when) noexcept = 0;
   /// Disarms `t`. Does nothing if it is not armed.
@@ -60,19 +60,19 @@ class executor {
   [[nodiscard]] bool is_current() const noexcept { return current_ == this; }
   /// Returns the tasks that run here. For the executor's thread only.
   [[nodiscard]] task_tree& tasks() noexcept { return tasks_; }
-  /// Returns the executor's own object of type T, which derives from `attachment` and has a default
+  /// Returns the executor's own object of type T, which derives from `executor_local` and has a default
   /// constructor; makes it on first use. For the executor's thread only. There are few of them, so finding
   /// one takes a comparison or two.
   template <class T>
-  [[nodiscard]] T& attached() {
+  [[nodiscard]] T& local() {
     static constexpr char type = 0;
-    for (attachment* a = attachments_.get(); a; a = a->next_.get())
+    for (executor_local* a = locals_.get(); a; a = a->next_.get())
       if (a->type_ == &type) return static_cast<T&>(*a);
     auto made = std::make_unique<T>();
     T& found = *made;
-    found.attachment::type_ = &type;
-    found.attachment::next_ = std::move(attachments_);
-    attachments_ = std::move(made);
+    found.executor_local::type_ = &type;
+    found.executor_local::next_ = std::move(locals_);
+    locals_ = std::move(made);
     return found;
   }
   /// Distinguishes kinds of executors without RTTI: the address of an object that the kind owns, or null.
@@ -82,7 +82,7 @@ class executor {
   explicit executor(const void* kind = nullptr) noexcept : kind_(kind) {}
   ~executor() = default;
   /// Makes the frame pool allocate from `resource`. Must be called before anything runs on the executor.
-  void take_memory_from(std::pmr::memory_resource& resource) noexcept { frames_.use(resource); }
+  void use_memory_resource(std::pmr::memory_resource& resource) noexcept { frames_.use(resource); }
   [[nodiscard]] const frame_pool& frames() const noexcept { return frames_; }
 
   /// Makes an executor the current one of this thread for the lifetime of the entry. Entries nest.
@@ -109,7 +109,7 @@ class executor {
   const void* kind_;
   frame_pool frames_;
   task_tree tasks_;
-  std::unique_ptr<attachment> attachments_;
+  std::unique_ptr<executor_local> locals_;
 };
 
 /// Returns the current executor. Calling it where there is none is a defect of the caller and aborts.

@@ -22,16 +22,16 @@ namespace coracle {
 class latch : public coro::primitive<latch> {
  public:
   explicit latch(std::size_t count) noexcept : count_(count) {}
-  latch(std::size_t count, coro::executor& home) noexcept : primitive(home), count_(count) {}
+  latch(std::size_t count, coro::executor& owner_loop) noexcept : primitive(owner_loop), count_(count) {}
   ~latch() {
-    leave_home();
+    close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(), "a latch was destroyed while tasks wait for it: join them first");
   }
 
   /// Decrements the count by n. Does not wait. Counting below zero is a defect of the caller and aborts.
   void count_down(std::size_t n = 1) noexcept {
-    if (at_home()) count_down_here(n);
-    else call_home(n);
+    if (on_owner_loop()) count_down_here(n);
+    else post_remote_calls(n);
   }
   /// Returns whether the count is zero. For the owner loop.
   [[nodiscard]] bool is_open() const noexcept { return count_ == 0; }
@@ -71,7 +71,7 @@ class latch : public coro::primitive<latch> {
     count_ -= n;
     if (count_ == 0) coro::resume_all(waiters_);
   }
-  void called_from_elsewhere(std::uint64_t n) noexcept { count_down_here(n); }
+  void on_remote_calls(std::uint64_t n) noexcept { count_down_here(n); }
   coro::waiter_queue waiters_;
   std::size_t count_;
 };

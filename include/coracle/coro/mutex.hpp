@@ -31,9 +31,9 @@ class condition_variable;
 class mutex : public coro::primitive<mutex> {
  public:
   mutex() noexcept = default;
-  explicit mutex(coro::executor& home) noexcept : primitive(home) {}
+  explicit mutex(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~mutex() {
-    const bool unlocking = leave_home() && waiters_.empty();
+    const bool unlocking = close_remote_calls() && waiters_.empty();
     CORACLE_ASSERT(unlocking || !locked_, "a mutex was destroyed while locked: destroy its guards first");
   }
 
@@ -82,7 +82,7 @@ class mutex : public coro::primitive<mutex> {
   /// Locks the mutex if it is free and returns a guard, which is empty otherwise. Does not wait. Throws
   /// usage_error off the owner loop.
   guard try_lock() {
-    CORACLE_REQUIRE(at_home(),
+    CORACLE_REQUIRE(on_owner_loop(),
                     "try_lock() of a mutex on another loop than its owner loop: use co_await lock()");
     return std::exchange(locked_, true) ? guard() : guard(*this);
   }
@@ -95,14 +95,14 @@ class mutex : public coro::primitive<mutex> {
   friend class coro::waiting_call;
   friend class condition_variable;
   void unlock() noexcept {
-    if (at_home()) unlock_here();
-    else call_home();
+    if (on_owner_loop()) unlock_here();
+    else post_remote_calls();
   }
   void unlock_here() noexcept {
     if (coro::waiter* next = waiters_.pop_front()) next->resume_soon();  // the mutex stays locked
     else locked_ = false;
   }
-  void called_from_elsewhere(std::uint64_t) noexcept { unlock_here(); }
+  void on_remote_calls(std::uint64_t) noexcept { unlock_here(); }
   coro::waiter_queue waiters_;
   bool locked_ = false;
 };

@@ -28,9 +28,9 @@ class oneshot : public coro::primitive<oneshot<T>> {
 
  public:
   oneshot() noexcept = default;
-  explicit oneshot(coro::executor& home) noexcept : base(home) {}
+  explicit oneshot(coro::executor& owner_loop) noexcept : base(owner_loop) {}
   ~oneshot() {
-    this->leave_home();
+    this->close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(),
                    "a oneshot was destroyed while a task waits for it: send() or close(), and join it");
   }
@@ -87,8 +87,8 @@ class oneshot : public coro::primitive<oneshot<T>> {
   friend class coro::waiting_call;
   void end() noexcept {
     sender_ended_ = true;
-    if (this->at_home()) end_here();
-    else this->call_home();
+    if (this->on_owner_loop()) end_here();
+    else this->post_remote_calls();
   }
   void end_here() noexcept {
     ended_ = true;
@@ -97,7 +97,7 @@ class oneshot : public coro::primitive<oneshot<T>> {
     awaiter::of(*w).take();
     w->resume_soon();
   }
-  void called_from_elsewhere(std::uint64_t) noexcept { end_here(); }
+  void on_remote_calls(std::uint64_t) noexcept { end_here(); }
 
   std::optional<T> value_;  // used by the sender until it has ended
   bool sender_ended_ = false;  // used by the sender only

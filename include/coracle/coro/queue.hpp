@@ -55,9 +55,9 @@ class queue : public coro::primitive<queue<T>> {
 
  public:
   explicit queue(std::size_t capacity) : messages_(capacity) {}
-  queue(std::size_t capacity, coro::executor& home) : base(home), messages_(capacity) {}
+  queue(std::size_t capacity, coro::executor& owner_loop) : base(owner_loop), messages_(capacity) {}
   ~queue() {
-    this->leave_home();
+    this->close_remote_calls();
     CORACLE_ASSERT(senders_.empty() && receivers_.empty(),
                    "a queue was destroyed while tasks wait in it: close() it and join them first");
   }
@@ -100,7 +100,7 @@ class queue : public coro::primitive<queue<T>> {
     // On the owner loop, a message that is present is not taken before await_resume(), directly from its
     // slot: moving an optional right after filling it costs more than everything else.
     [[nodiscard]] bool await_ready() noexcept {
-      return this->at().at_home() && (this->at().has_message() || this->at().closed_);
+      return this->at().on_owner_loop() && (this->at().has_message() || this->at().closed_);
     }
     std::optional<T> await_resume() {
       std::optional<T> message;
@@ -140,14 +140,14 @@ class queue : public coro::primitive<queue<T>> {
   /// leaves `message` unchanged. Throws usage_error off the owner loop; plain threads and other loops that do
   /// not want to wait call post().
   [[nodiscard]] bool try_send(T&& message) {
-    CORACLE_REQUIRE(this->at_home(),
+    CORACLE_REQUIRE(this->on_owner_loop(),
                     "try_send() on another loop than the queue's owner loop: use co_await send(), or post()");
     return take_in(std::move(message));
   }
   /// Returns the next message; nothing if receive() would wait or the queue is closed and drained. Throws
   /// usage_error off the owner loop.
   [[nodiscard]] std::optional<T> try_receive() {
-    CORACLE_REQUIRE(this->at_home(),
+    CORACLE_REQUIRE(this->on_owner_loop(),
                     "try_receive() on another loop than the queue's owner loop: use co_await receive()");
     std::optional<T> message;
     hand_out(message);
@@ -158,14 +158,14 @@ class queue : public coro::primitive<queue<T>> {
   /// waits, without a bound: a thread that sends faster than the receivers take needs a limit of its own, or
   /// calls block_on(c.send(...)).
   void post(T message) {
-    if (this->at_home()) send_unwatched(std::move(message));
-    else this->run_at_home([this, m = std::move(message)]() mutable { send_unwatched(std::move(m)); });
+    if (this->on_owner_loop()) send_detached(std::move(message));
+    else this->run_on_owner_loop([this, m = std::move(message)]() mutable { send_detached(std::move(m)); });
   }
 
   /// Closes the queue. Idempotent.
   void close() noexcept {
-    if (this->at_home()) close_here();
-    else this->call_home();
+    if (this->on_owner_loop()) close_here();
+    else this->post_remote_calls();
   }
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] std::size_t size() const noexcept { return messages_.size(); }
@@ -202,10 +202,12 @@ class queue : public coro::primitive<queue<T>> {
     // Last, after its message was moved out of its frame: the sender may run on another thread at once.
     if (sender) send_awaiter::of(*sender).resume(*sender);
   }
-  void send_unwatched(T message) {
+  void send_detached(T message) {
     if (!take_in(std::move(message)) && !closed_) wait_to_send(*this, std::move(message));
   }
-  static coro::unwatched wait_to_send(queue& to, T message) { (void)co_await to.send(std::move(message)); }
+  static coro::detached_task wait_to_send(queue& to, T message) {
+    (void)co_await to.send(std::move(message));
+  }
   void close_here() noexcept {
     closed_ = true;
     coro::waiter_queue all;
@@ -213,7 +215,7 @@ class queue : public coro::primitive<queue<T>> {
     all.take(receivers_);
     coro::resume_all(all);
   }
-  void called_from_elsewhere(std::uint64_t) noexcept { close_here(); }
+  void on_remote_calls(std::uint64_t) noexcept { close_here(); }
 
   coro::ring<T> messages_;
   bool closed_ = false;

@@ -28,7 +28,8 @@ class scope final : coro::completion {
   /// unknown.
   scope() noexcept : scope(coro::no_environment, nullptr) {}
   /// `inherited` is the environment of the owner; it must outlive the scope.
-  explicit scope(const coro::environment& inherited) noexcept : scope(inherited, coro::tree_node::asker()) {}
+  explicit scope(const coro::environment& inherited) noexcept
+      : scope(inherited, coro::tree_node::scope_creator()) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   ~scope() {
@@ -40,7 +41,7 @@ class scope final : coro::completion {
   void spawn(task<> t);
   /// Requests every task to stop. Each ends at its next await that can be cancelled.
   void request_stop() noexcept {
-    stop_asked_ = true;
+    stop_requested_ = true;
     stop_.request_stop();
   }
   /// Returns the number of tasks that have not ended.
@@ -80,7 +81,7 @@ class scope final : coro::completion {
   std::size_t running_ = 0;
   std::coroutine_handle<> joiner_;
   std::exception_ptr error_;
-  bool stop_asked_ = false;
+  bool stop_requested_ = false;
 };
 
 }  // namespace coracle

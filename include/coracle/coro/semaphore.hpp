@@ -32,9 +32,10 @@ namespace coracle {
 class semaphore : public coro::primitive<semaphore> {
  public:
   explicit semaphore(std::size_t permits) noexcept : permits_(permits) {}
-  semaphore(std::size_t permits, coro::executor& home) noexcept : primitive(home), permits_(permits) {}
+  semaphore(std::size_t permits, coro::executor& owner_loop) noexcept
+      : primitive(owner_loop), permits_(permits) {}
   ~semaphore() {
-    leave_home();
+    close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(), "a semaphore was destroyed while tasks wait for it: join them first");
   }
 
@@ -71,16 +72,16 @@ class semaphore : public coro::primitive<semaphore> {
 
   class acquire_call : public coro::waiting_call<acquire_call, semaphore> {
    public:
-    acquire_call(semaphore& s, std::size_t n) noexcept : waiting_call(s), wanted_(n) {}
+    acquire_call(semaphore& s, std::size_t n) noexcept : waiting_call(s), permits_wanted_(n) {}
 
    protected:
-    const std::size_t wanted_;
+    const std::size_t permits_wanted_;
 
    private:
     friend waiting_call;
     friend class semaphore;
-    bool attempt() noexcept { return at().take(wanted_); }
-    void abandoned(coro::waiter& w) noexcept {
+    bool attempt() noexcept { return at().take(permits_wanted_); }
+    void on_stopped(coro::waiter& w) noexcept {
       w.resume_soon();
       at().grant();
     }
@@ -95,7 +96,7 @@ class semaphore : public coro::primitive<semaphore> {
     using acquire_call::acquire_call;
     guard await_resume() const {
       throw_if_stopped();
-      return at().held(wanted_);
+      return at().held(permits_wanted_);
     }
   };
   /// Waits until n permits are available and takes them.
@@ -106,7 +107,7 @@ class semaphore : public coro::primitive<semaphore> {
   /// Takes n permits if they are available and no task waits; returns whether it did. Throws usage_error off
   /// the owner loop.
   [[nodiscard]] bool try_acquire(std::size_t n = 1) {
-    CORACLE_REQUIRE(at_home(),
+    CORACLE_REQUIRE(on_owner_loop(),
                     "try_acquire() on another loop than the semaphore's owner loop: use co_await acquire()");
     return take(n);
   }
@@ -114,8 +115,8 @@ class semaphore : public coro::primitive<semaphore> {
   guard try_acquire_guard(std::size_t n = 1) { return try_acquire(n) ? held(n) : guard(); }
   /// Adds n permits and wakes the waiters whose requests can be satisfied. Does not wait.
   void release(std::size_t n = 1) noexcept {
-    if (at_home()) release_here(n);
-    else call_home(n);
+    if (on_owner_loop()) release_here(n);
+    else post_remote_calls(n);
   }
   /// Returns the number of permits that try_acquire() could take if no task waits. For the owner loop.
   [[nodiscard]] std::size_t available() const noexcept { return permits_; }
@@ -134,7 +135,7 @@ class semaphore : public coro::primitive<semaphore> {
     permits_ += n;
     if (!waiters_.empty()) grant();
   }
-  void called_from_elsewhere(std::uint64_t n) noexcept { release_here(n); }
+  void on_remote_calls(std::uint64_t n) noexcept { release_here(n); }
   void grant() noexcept;
   coro::waiter_queue waiters_;
   std::size_t permits_;

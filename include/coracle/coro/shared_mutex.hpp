@@ -28,10 +28,10 @@ class shared_mutex : public coro::primitive<shared_mutex> {
   enum class mode : bool { exclusive, shared };
 
   shared_mutex() noexcept = default;
-  explicit shared_mutex(coro::executor& home) noexcept : primitive(home) {}
+  explicit shared_mutex(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~shared_mutex() {
-    const bool unlocking = leave_home() && waiters_.empty();
-    CORACLE_ASSERT(unlocking || (!changing_ && looking_ == 0),
+    const bool unlocking = close_remote_calls() && waiters_.empty();
+    CORACLE_ASSERT(unlocking || (!has_writer_ && readers_ == 0),
                    "a shared_mutex was destroyed while locked: destroy its guards first");
   }
 
@@ -74,7 +74,7 @@ class shared_mutex : public coro::primitive<shared_mutex> {
     friend waiting_call;
     friend class shared_mutex;
     bool attempt() noexcept { return at().waiters_.empty() && at().take(kind_); }
-    void abandoned(coro::waiter& w) noexcept {
+    void on_stopped(coro::waiter& w) noexcept {
       w.resume_soon();
       at().grant();
     }
@@ -108,37 +108,37 @@ class shared_mutex : public coro::primitive<shared_mutex> {
   }
   template <mode M>
   basic_guard<M> try_take() {
-    CORACLE_REQUIRE(at_home(),
+    CORACLE_REQUIRE(on_owner_loop(),
                     "try_lock() of a shared_mutex on another loop than its owner loop: use co_await lock()");
     return waiters_.empty() && take(M) ? held<M>() : basic_guard<M>();
   }
   bool take(mode m) noexcept {
-    if (changing_) return false;
+    if (has_writer_) return false;
     if (m == mode::shared) {
-      ++looking_;
+      ++readers_;
       return true;
     }
-    if (looking_ != 0) return false;
-    changing_ = true;
+    if (readers_ != 0) return false;
+    has_writer_ = true;
     return true;
   }
   void unlock() noexcept {
-    if (at_home()) unlock_here(1);
-    else call_home();
+    if (on_owner_loop()) unlock_here(1);
+    else post_remote_calls();
   }
   // Unlocks either kind: the two kinds are never held at the same time, and a lock counts as held until its
   // unlocking arrives.
   void unlock_here(std::size_t n) noexcept {
-    if (changing_) changing_ = false;
-    else looking_ -= n;
+    if (has_writer_) has_writer_ = false;
+    else readers_ -= n;
     if (!waiters_.empty()) grant();
   }
-  void called_from_elsewhere(std::uint64_t n) noexcept { unlock_here(n); }
+  void on_remote_calls(std::uint64_t n) noexcept { unlock_here(n); }
   void grant() noexcept;
 
   coro::waiter_queue waiters_;
-  std::size_t looking_ = 0;
-  bool changing_ = false;
+  std::size_t readers_ = 0;
+  bool has_writer_ = false;
 };
 
 }  // namespace coracle

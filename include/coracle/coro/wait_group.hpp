@@ -28,25 +28,25 @@ class wait_group : public coro::primitive<wait_group> {
 
  public:
   wait_group() noexcept = default;
-  explicit wait_group(coro::executor& home) noexcept : primitive(home) {}
+  explicit wait_group(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~wait_group() {
-    leave_home();
+    close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(), "a wait_group was destroyed while tasks wait for it: join them first");
   }
 
   /// Adds n to the count; n is at most 2^32 - 1, else throws usage_error. Does not wait.
   void add(std::size_t n = 1) {
     CORACLE_REQUIRE(n < one_add, "wait_group::add() of 2^32 or more: add fewer at a time");
-    if (at_home()) count_ += n;
-    else call_home(n * one_add);
+    if (on_owner_loop()) count_ += n;
+    else post_remote_calls(n * one_add);
   }
   /// Subtracts one from the count. Does not wait. Subtracting below zero is a defect of the caller and
   /// aborts.
   void done() noexcept {
     // A done() that could be the last one is posted after the calls in flight, since an add() may be among
     // them.
-    if (at_home() && (count_ > 1 || !calls_under_way())) done_here(1);
-    else call_home();
+    if (on_owner_loop() && (count_ > 1 || !has_pending_calls())) done_here(1);
+    else post_remote_calls();
   }
   /// Returns the present count. For the owner loop.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
@@ -70,7 +70,7 @@ class wait_group : public coro::primitive<wait_group> {
 
    private:
     friend waiting_call;
-    bool attempt() const noexcept { return at().count_ == 0 && !at().calls_under_way(); }
+    bool attempt() const noexcept { return at().count_ == 0 && !at().has_pending_calls(); }
   };
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
@@ -84,7 +84,7 @@ class wait_group : public coro::primitive<wait_group> {
     count_ -= n;
     if (count_ == 0) coro::resume_all(waiters_);
   }
-  void called_from_elsewhere(std::uint64_t n) noexcept {
+  void on_remote_calls(std::uint64_t n) noexcept {
     count_ += n / one_add;
     done_here(n % one_add);
   }

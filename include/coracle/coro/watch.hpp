@@ -36,22 +36,22 @@ class watch : public coro::primitive<watch<T>> {
 
  public:
   explicit watch(T first) noexcept : value_(std::move(first)) {}
-  watch(T first, coro::executor& home) noexcept : base(home), value_(std::move(first)) {}
+  watch(T first, coro::executor& owner_loop) noexcept : base(owner_loop), value_(std::move(first)) {}
   ~watch() {
-    this->leave_home();
+    this->close_remote_calls();
     CORACLE_ASSERT(waiters_.empty(),
                    "a watch was destroyed while observers wait: close() it and join them first");
   }
 
   /// Replaces the value and notifies all observers. Does not wait.
   void set(T value) {
-    if (this->at_home()) set_here(std::move(value));
-    else this->run_at_home([this, v = std::move(value)]() mutable { set_here(std::move(v)); });
+    if (this->on_owner_loop()) set_here(std::move(value));
+    else this->run_on_owner_loop([this, v = std::move(value)]() mutable { set_here(std::move(v)); });
   }
   /// Closes the watch. Idempotent.
   void close() noexcept {
-    if (this->at_home()) close_here();
-    else this->call_home();
+    if (this->on_owner_loop()) close_here();
+    else this->post_remote_calls();
   }
   /// Returns the latest value. For the owner loop; valid until the next set().
   [[nodiscard]] const T& value() const noexcept { return value_; }
@@ -110,7 +110,7 @@ class watch : public coro::primitive<watch<T>> {
     closed_ = true;
     coro::resume_all(waiters_);
   }
-  void called_from_elsewhere(std::uint64_t) noexcept { close_here(); }
+  void on_remote_calls(std::uint64_t) noexcept { close_here(); }
 
   T value_;
   std::uint64_t version_ = 1;

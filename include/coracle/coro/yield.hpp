@@ -11,10 +11,10 @@ namespace coracle {
 /// co_await yield() resumes in the executor's next turn, after all queued work, I/O and timers. Throws
 /// coro::cancelled if the environment was requested to stop by then, so that a computation that yields can be
 /// stopped. Does not allocate.
-class [[nodiscard]] yield : coro::work {
+class [[nodiscard]] yield : coro::runnable {
  public:
   yield() noexcept {
-    run = [](coro::work& w) noexcept { static_cast<yield&>(w).waiter_.resume(); };
+    run = [](coro::runnable& w) noexcept { static_cast<yield&>(w).waiter_.resume(); };
   }
   yield(const yield&) = delete;
   yield& operator=(const yield&) = delete;

@@ -106,7 +106,7 @@ class header_list {
     if (b) [[unlikely]]
       ::operator delete(b);
   }
-  [[nodiscard]] block* larger(std::size_t wanted_bytes) const;
+  [[nodiscard]] block* larger(std::size_t needed_bytes) const;
   void add_with_growth(std::string_view name, std::string_view value);
   void push(std::string_view name, std::string_view value) noexcept;
 

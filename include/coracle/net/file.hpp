@@ -37,7 +37,7 @@ class file {
 
   /// Opens the file at `path`. Fails with INVALID_ARGUMENT for a directory, and for a file without positions,
   /// such as a pipe or a terminal (see net::input).
-  static task<result<file>> open(std::string path, file_options how = {});
+  static task<result<file>> open(std::string path, file_options options = {});
 
   /// Reads from `offset` until `into` is full or the file ends, and returns the number of bytes: 0 beyond the
   /// end. Fails with INVALID_ARGUMENT when `into` is empty.

@@ -15,12 +15,12 @@ namespace coracle {
 /// returns a value instead of throwing. The operations of a client's call return results and never throw it.
 class call_ended : public coro::cancelled {
  public:
-  explicit call_ended(status why) : why_(std::move(why)), text_(why_.to_string()) {}
-  [[nodiscard]] const coracle::status& why() const noexcept { return why_; }
+  explicit call_ended(coracle::status reason) : status_(std::move(reason)), text_(status_.to_string()) {}
+  [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
  private:
-  coracle::status why_;
+  coracle::status status_;
   std::string text_;
 };
 

@@ -35,8 +35,8 @@ class next_awaiter : public message_awaiter<T> {
  public:
   using message_awaiter<T>::message_awaiter;
   std::optional<T> await_resume() {
-    if (this->how() == read_operation::outcome::message) return std::move(this->message_);
-    if (this->how() == read_operation::outcome::failed) throw call_ended(this->why());
+    if (this->state() == read_operation::outcome::message) return std::move(this->message_);
+    if (this->state() == read_operation::outcome::failed) throw call_ended(this->failure());
     return std::nullopt;
   }
 };
@@ -46,8 +46,8 @@ class next_result_awaiter : public message_awaiter<T> {
  public:
   using message_awaiter<T>::message_awaiter;
   result<std::optional<T>> await_resume() {
-    if (this->how() == read_operation::outcome::message) return std::optional<T>(std::move(this->message_));
-    if (this->how() == read_operation::outcome::failed) return this->why();
+    if (this->state() == read_operation::outcome::message) return std::optional<T>(std::move(this->message_));
+    if (this->state() == read_operation::outcome::failed) return this->failure();
     return std::optional<T>();
   }
 };
@@ -64,8 +64,8 @@ class read_result_awaiter : protected read_operation {
     return start(from_, codec_of<T>::address(*into_), h, coro::environment_of(h).stop);
   }
   result<bool> await_resume() {
-    if (how() == outcome::failed) return why();
-    return how() == outcome::message;
+    if (state() == outcome::failed) return failure();
+    return state() == outcome::message;
   }
 
  protected:
@@ -78,8 +78,8 @@ class read_awaiter : public read_result_awaiter<T> {
  public:
   using read_result_awaiter<T>::read_result_awaiter;
   bool await_resume() {
-    if (this->how() == read_operation::outcome::failed) throw call_ended(this->why());
-    return this->how() == read_operation::outcome::message;
+    if (this->state() == read_operation::outcome::failed) throw call_ended(this->failure());
+    return this->state() == read_operation::outcome::message;
   }
 };
 

@@ -23,7 +23,7 @@ class write_result_awaiter : protected rpc::write_operation {
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     return start(to_, h, coro::environment_of(h).stop);
   }
-  status await_resume() const { return how(); }
+  status await_resume() const { return outcome(); }
 
  protected:
   call* to_;
@@ -34,7 +34,7 @@ class write_awaiter : public write_result_awaiter<T> {
  public:
   using write_result_awaiter<T>::write_result_awaiter;
   void await_resume() const {
-    if (!this->how().ok()) throw call_ended(this->how());
+    if (!this->outcome().ok()) throw call_ended(this->outcome());
   }
 };
 

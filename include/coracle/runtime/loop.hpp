@@ -56,7 +56,7 @@ class loop : public coro::executor {
 
   /// Returns what the loop has done so far. Call it on the loop, or while no thread drives the loop, because
   /// the counters are not atomic. To read them from elsewhere, run a task on the loop that reads them.
-  [[nodiscard]] loop_counters counted() const noexcept;
+  [[nodiscard]] loop_counters stats() const noexcept;
 
   /// Returns the environment that root tasks of this loop inherit; it stops when the runtime stops.
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }

@@ -13,7 +13,7 @@ struct loop_counters {
 
   std::uint64_t turns = 0;         // an idle loop makes none
   std::uint64_t resumes = 0;       // runnables that were run: resumed coroutines, posted functions, hooks
-  std::uint64_t letters = 0;       // of these, runnables that other threads or loops posted
+  std::uint64_t remote_posts = 0;       // of these, runnables that other threads or loops posted
   std::uint64_t timers = 0;        // timers that fired
   std::uint64_t submissions = 0;   // operations and sources handed to the kernel, or to the simulation
   std::uint64_t completions = 0;   // results that came back; those of a source count one by one

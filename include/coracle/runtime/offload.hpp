@@ -23,7 +23,7 @@ class blocking_pool;
 namespace coro {
 
 // The entry of an offload() in the pool's queue. Lives in the awaiting coroutine's frame.
-class blocking_job : public work, timer, stop_callback {
+class blocking_job : public runnable, timer, stop_callback {
  public:
   blocking_job(const blocking_job&) = delete;
   blocking_job& operator=(const blocking_job&) = delete;
@@ -34,7 +34,7 @@ class blocking_job : public work, timer, stop_callback {
   // Returns false when the environment was stopped before or no thread can be started: the caller does not
   // suspend.
   bool start(std::coroutine_handle<> waiter, const environment& e) noexcept;
-  void throw_if_not_called() const {
+  void throw_if_never_called() const {
     if (stopped_) throw cancelled();
     if (without_thread_) throw_without_thread();
   }
@@ -48,7 +48,7 @@ class blocking_job : public work, timer, stop_callback {
   };
   void (*call_)(blocking_job&) noexcept;
   queue_place place_{*this};
-  loop* home_ = nullptr;
+  loop* loop_ = nullptr;
   std::coroutine_handle<> waiter_;
   bool stopped_ = false;
   bool without_thread_ = false;
@@ -86,7 +86,7 @@ class [[nodiscard]] offload : coro::blocking_job {
     return start(h, coro::environment_of(h));
   }
   value_type await_resume() {
-    throw_if_not_called();
+    throw_if_never_called();
     if (error_) std::rethrow_exception(std::move(error_));
     if constexpr (!std::is_void_v<value_type>) return std::move(*value_);
   }

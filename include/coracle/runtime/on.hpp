@@ -17,38 +17,38 @@ namespace coro {
 
 // The path of a task to another loop and back. Lives in the awaiting frame. The await ends only when all
 // messages have returned to the origin, so no message can be in flight to a frame that is gone.
-class visit : completion, stop_callback {
+class loop_hop : completion, stop_callback {
  public:
-  visit(const visit&) = delete;
-  visit& operator=(const visit&) = delete;
+  loop_hop(const loop_hop&) = delete;
+  loop_hop& operator=(const loop_hop&) = delete;
 
  protected:
-  explicit visit(loop& where) noexcept;
-  ~visit() = default;
+  explicit loop_hop(loop& where) noexcept;
+  ~loop_hop() = default;
   // Returns false when `where` is the current loop: the caller then starts the task itself.
   bool begin(std::coroutine_handle<> waiter, const tree_node* node, const environment& e,
              std::coroutine_handle<> task, promise_base& promise);
 
  private:
-  struct message : work {
-    explicit message(visit& v) noexcept : of(v) {}
-    visit& of;
+  struct message : runnable {
+    explicit message(loop_hop& v) noexcept : of(v) {}
+    loop_hop& of;
   };
   std::coroutine_handle<> finished(promise_base&, std::coroutine_handle<>) noexcept override;
-  void send(message& m, loop& to, void (*what)(work&) noexcept) noexcept;
-  void home_again() noexcept;
+  void send(message& m, loop& to, void (*deliver)(runnable&) noexcept) noexcept;
+  void on_message_returned() noexcept;
 
   loop& where_;
-  loop* home_ = nullptr;
+  loop* loop_ = nullptr;
   std::coroutine_handle<> waiter_;
   const tree_node* node_ = nullptr;
   std::coroutine_handle<> task_;
   promise_base* promise_ = nullptr;
   stop_source stop_;         // used on the visited loop
   environment environment_;  // of the task
-  message trip_{*this};      // goes there to start the task, returns with its end
-  message news_{*this};      // goes there with a stop, returns when it was delivered
-  int away_ = 0;             // messages not returned yet; used on the origin loop
+  message task_message_{*this};      // goes there to start the task, returns with its end
+  message stop_message_{*this};      // goes there with a stop, returns when it was delivered
+  int messages_out_ = 0;             // messages not returned yet; used on the origin loop
 };
 
 }  // namespace coro
@@ -61,9 +61,9 @@ class visit : completion, stop_callback {
 ///
 /// What the task refers to is used on another thread meanwhile; its frame is freed on the awaiting loop.
 template <class T>
-class [[nodiscard]] on final : coro::visit {
+class [[nodiscard]] on final : coro::loop_hop {
  public:
-  on(loop& where, task<T> t) noexcept : coro::visit(where), task_(t.release()) {}
+  on(loop& where, task<T> t) noexcept : coro::loop_hop(where), task_(t.release()) {}
   ~on() {
     if (task_) task_.destroy();
   }

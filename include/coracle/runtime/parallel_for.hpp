@@ -40,7 +40,7 @@ task<> help(parallel_chunks& chunks, Body& body) {
 template <class Body>
 task<> run_chunks(parallel_chunks& chunks, Body& body) {
   const environment& here = co_await this_environment();
-  chunks.heed(here.stop);
+  chunks.request_stop_on(here.stop);
   scope helpers(here);
   for (std::size_t i = chunks.threads(); i > 0; --i) helpers.spawn(help(chunks, body));
   co_await helpers.join();

@@ -102,14 +102,14 @@ class runtime {
   bool run_until(time_point when);
   /// Like run(), but also returns after `d`. Returns true while work is left.
   bool run_for(duration d) { return run_until(deadline_after(now(), d)); }
-  /// Like run(), but checks goes_on() on this thread before each turn of loop 0, and returns when it returns
-  /// false: whatever changes its result must happen on loop 0 or wake it. Aborts if another thread drives
-  /// loop 0. Returns true while work is left. goes_on() must not throw.
-  bool run_while(const std::function<bool()>& goes_on);
+  /// Like run(), but checks keep_going() on this thread before each turn of loop 0, and returns when it
+  /// returns false: whatever changes its result must happen on loop 0 or wake it. Aborts if another thread
+  /// drives loop 0. Returns true while work is left. keep_going() must not throw.
+  bool run_while(const std::function<bool()>& keep_going);
   /// Runs one turn of loop 0 on this thread, without waiting for events. Loop 0 then belongs to this thread,
-  /// also between calls, until leave() or the destructor: poll() and pollable() on other threads abort. The
-  /// other loops run as with run(). Returns true while work is left; otherwise rethrows the first exception
-  /// that left a root task.
+  /// also between calls, until release_loop() or the destructor: poll() and pollable() on other threads
+  /// abort. The other loops run as with run(). Returns true while work is left; otherwise rethrows the first
+  /// exception that left a root task.
   bool poll();
   /// Returns a descriptor for a foreign event loop, which is readable when poll() has something to do.
   /// Submits queued I/O and arms the next deadline, so call it again before each wait, after the last poll().
@@ -117,7 +117,7 @@ class runtime {
   /// no descriptors left.
   [[nodiscard]] int pollable();
   /// Lets another thread drive loop 0. Call it on the thread that called poll() or pollable() (else: abort).
-  void leave();
+  void release_loop();
   /// Starts a thread for every loop that no thread drives; these threads run until the destructor.
   /// Idempotent.
   void start();

@@ -96,7 +96,7 @@ class world {
   /// Sets the faults from now on. Partitions and crashes that were drawn before still end as planned.
   void set_faults(const faults& f);
   /// Separates the two hosts until heal(). What they send meanwhile is retransmitted then, unless the
-  /// connection has timed out before (after silence_noticed_after; while connecting, after 6 s).
+  /// connection has timed out before (after blackhole_timeout; while connecting, after 6 s).
   void partition(std::string_view a, std::string_view b);
   /// Ends the partition of the two hosts.
   void heal(std::string_view a, std::string_view b);

@@ -27,8 +27,8 @@ class faults {
   /// Resets the connection on both sides; the packet is lost.
   faults& resets(double chance) noexcept { return resets_ = chance, *this; }
   /// Blackholes the connection: from now on nothing arrives on either side, not even a reset. A side that has
-  /// sent data gets ETIMEDOUT after `silence_noticed_after`; a side that only waits gets no error.
-  faults& silences(double chance) noexcept { return silences_ = chance, *this; }
+  /// sent data gets ETIMEDOUT after `blackhole_timeout`; a side that only waits gets no error.
+  faults& blackholes(double chance) noexcept { return blackholes_ = chance, *this; }
 
   // --- At a socket.
   /// A read returns fewer bytes than it could.
@@ -78,7 +78,7 @@ class faults {
     return mild()
         .duplicates(0.02)
         .resets(0.004)
-        .silences(0.001)
+        .blackholes(0.001)
         .no_buffers(0.002)
         .no_descriptors(0.02)
         .partitions(20s, 10s)
@@ -90,7 +90,7 @@ class faults {
   [[nodiscard]] double packet_loss() const noexcept { return packet_loss_; }
   [[nodiscard]] double duplicates() const noexcept { return duplicates_; }
   [[nodiscard]] double resets() const noexcept { return resets_; }
-  [[nodiscard]] double silences() const noexcept { return silences_; }
+  [[nodiscard]] double blackholes() const noexcept { return blackholes_; }
   [[nodiscard]] double short_reads() const noexcept { return short_reads_; }
   [[nodiscard]] double short_writes() const noexcept { return short_writes_; }
   [[nodiscard]] double no_buffers() const noexcept { return no_buffers_; }
@@ -109,7 +109,7 @@ class faults {
   double packet_loss_ = 0;
   double duplicates_ = 0;
   double resets_ = 0;
-  double silences_ = 0;
+  double blackholes_ = 0;
   double short_reads_ = 0;
   double short_writes_ = 0;
   double no_buffers_ = 0;
@@ -127,6 +127,6 @@ static_assert(!std::is_aggregate_v<faults>, "GCC 12 destroys aggregates in co_aw
 
 /// The time after which a connection ends when its data stays unacknowledged, as on Linux (tcp_retries2 =
 /// 15).
-inline constexpr duration silence_noticed_after = std::chrono::seconds(924);
+inline constexpr duration blackhole_timeout = std::chrono::seconds(924);
 
 }  // namespace coracle::sim

@@ -16,7 +16,7 @@ namespace coracle {
 /// because it would wait for itself. In a simulation it runs the simulated world until the task has ended.
 template <class T>
 T sync_wait(runtime& rt, loop& where, task<T> t) {
-  coro::refuse_to_block_an_executor();
+  coro::require_no_executor();
   coro::blocking_result<T> result;
   rt.spawn_and_wait(where, coro::blocking_result<T>::fill(std::move(t), result));
   return result.take();

@@ -20,13 +20,13 @@ class peer_identity {
     email,        ///< subjectAltName
     common_name,  ///< the subject's CN
   };
-  peer_identity(kind what, std::string value) noexcept : what_(what), value_(std::move(value)) {}
-  [[nodiscard]] kind what() const noexcept { return what_; }
+  peer_identity(kind type, std::string value) noexcept : type_(type), value_(std::move(value)) {}
+  [[nodiscard]] kind type() const noexcept { return type_; }
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
   friend bool operator==(const peer_identity&, const peer_identity&) = default;
 
  private:
-  kind what_;
+  kind type_;
   std::string value_;
 };
 
@@ -56,9 +56,9 @@ class auth_context : public std::enable_shared_from_this<auth_context> {
   /// peer_verified().
   [[nodiscard]] const std::vector<peer_identity>& identities() const noexcept { return identities_; }
   /// Whether identities() contains this name.
-  [[nodiscard]] bool has_identity(peer_identity::kind what, std::string_view value) const noexcept {
+  [[nodiscard]] bool has_identity(peer_identity::kind type, std::string_view value) const noexcept {
     for (const peer_identity& i : identities_)
-      if (i.what() == what && i.value() == value) return true;
+      if (i.type() == type && i.value() == value) return true;
     return false;
   }
   /// Returns the peer's certificates as PEM text, in the order in which the peer sent them: its own

@@ -21,22 +21,22 @@ namespace coracle {
 /// the decision has to wait, for a token service for example, derive from server_interceptor instead.
 class authorization final : public server_interceptor {
  public:
-  using question = std::function<status(const server_context&)>;
-  explicit authorization(question ask) : ask_(std::move(ask)) {}
+  using decision = std::function<status(const server_context&)>;
+  explicit authorization(decision decide) : decide_(std::move(decide)) {}
 
   task<status> intercept(server_context& context, next_handler next) override {
-    status allowed = ask_(context);
+    status allowed = decide_(context);
     if (!allowed.ok()) co_return allowed;
     co_return co_await next();
   }
 
  private:
-  question ask_;
+  decision decide_;
 };
 
 /// Makes an authorization interceptor for server::add_interceptor().
-[[nodiscard]] inline std::shared_ptr<server_interceptor> authorize(authorization::question ask) {
-  return std::make_shared<authorization>(std::move(ask));
+[[nodiscard]] inline std::shared_ptr<server_interceptor> authorize(authorization::decision decide) {
+  return std::make_shared<authorization>(std::move(decide));
 }
 
 }  // namespace coracle

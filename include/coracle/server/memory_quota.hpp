@@ -23,10 +23,10 @@ class shard;
 /// count for the server. While those of a loop take more than the loop's part of a quarter of the limit, the
 /// loop decodes no large requests of unary and server-streaming calls.
 ///
-/// Above five eighths of the limit, connections that hold more than half of their even share get no new calls
+/// Above five eighths of the limit, connections that hold more than half of their fair share get no new calls
 /// (REFUSED_STREAM, which clients may retry on another server) and no connection credit. Above seven eighths,
 /// the server closes the connections that hold most (GOAWAY, ENHANCE_YOUR_CALM) until the rest fits; it
-/// closes no connection that holds its even share or less. The last eighth is for memory that is not counted.
+/// closes no connection that holds its fair share or less. The last eighth is for memory that is not counted.
 ///
 /// The server also closes a connection that keeps up the pressure for server_limits::stall_time() although it
 /// gets no credit, for example with a half-sent message or a reply that it does not read.
@@ -36,26 +36,26 @@ class shard;
 /// any thread.
 class memory_quota {
  public:
-  explicit memory_quota(std::size_t limit_bytes) : counted_(std::make_shared<counted>(limit_bytes)) {}
+  explicit memory_quota(std::size_t limit_bytes) : usage_(std::make_shared<usage>(limit_bytes)) {}
 
-  [[nodiscard]] std::size_t limit_bytes() const noexcept { return counted_->limit; }
+  [[nodiscard]] std::size_t limit_bytes() const noexcept { return usage_->limit; }
   [[nodiscard]] std::size_t used_bytes() const noexcept {
-    return counted_->used.load(std::memory_order_relaxed);
+    return usage_->used.load(std::memory_order_relaxed);
   }
 
  private:
   friend class server_internal::server_state;
   friend class server_internal::shard;
-  struct counted {
-    explicit counted(std::size_t l) noexcept : limit(l) {}
+  struct usage {
+    explicit usage(std::size_t l) noexcept : limit(l) {}
     const std::size_t limit;
     std::atomic<std::size_t> used{0};
-    std::atomic<std::size_t> abandoned{0};  // part of used: held by orphaned calls
+    std::atomic<std::size_t> orphaned{0};  // part of used: held by orphaned calls
     std::atomic<std::size_t> connections{0};
     std::mutex servers_change;
     std::vector<std::weak_ptr<server_internal::server_state>> servers;  // that share it
   };
-  std::shared_ptr<counted> counted_;
+  std::shared_ptr<usage> usage_;
 };
 
 }  // namespace coracle

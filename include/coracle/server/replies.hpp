@@ -25,9 +25,9 @@ class replies_promise : public coro::promise_base {
   coracle::replies<T> get_return_object() noexcept;
   // `co_yield reply` has the effect of writer::write(). It serializes the reply before anything else runs.
   auto yield_value(const T& reply, std::source_location where = std::source_location::current()) noexcept {
-    note(where);
-    return coro::noted_awaiter<rpc::write_awaiter<T>>(*this,
-                                                      [&] { return rpc::write_awaiter<T>(call_, reply); });
+    record_await_site(where);
+    return coro::traced_awaiter<rpc::write_awaiter<T>>(*this,
+                                                       [&] { return rpc::write_awaiter<T>(call_, reply); });
   }
   template <class Other>
     requires(!std::convertible_to<const Other&, const T&>)
@@ -42,15 +42,15 @@ class replies_promise : public coro::promise_base {
                   "a handler of many replies co_yields its messages and ends with co_return coracle::ok, or "
                   "another status");
   }
-  void return_value(coracle::status why) noexcept {
-    status_ = std::move(why);
+  void return_value(coracle::status outcome) noexcept {
+    status_ = std::move(outcome);
     returned_ = true;
   }
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
   void set_call(rpc::call* c) noexcept { call_ = c; }
   [[nodiscard]] rpc::call* current_call() const noexcept { return call_; }
-  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
   // False without an error(): control reached the end of the handler.
   [[nodiscard]] bool returned() const noexcept { return returned_; }
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
@@ -92,8 +92,8 @@ class [[nodiscard]] replies {
   using handle = std::coroutine_handle<promise_type>;
   using reply_type = T;
 
-  /// Ends the call at once with `why`, without a reply.
-  replies(coracle::status why) : status_(std::move(why)) {}
+  /// Ends the call at once with `outcome`, without a reply.
+  replies(coracle::status outcome) : status_(std::move(outcome)) {}
   replies(unimplemented u) : status_(u.status()) {}
   explicit replies(handle h) noexcept : frame_(h) {}
   replies(replies&& other) noexcept
@@ -108,7 +108,7 @@ class [[nodiscard]] replies {
 
   // --- for the server
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
-  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
   [[nodiscard]] bool returned() const noexcept { return true; }
 
  private:

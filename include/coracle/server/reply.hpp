@@ -61,7 +61,7 @@ class reply_promise : public coro::promise_base {
   void return_value(const T& reply) { message_.emplace(reply); }
   // A reply that stays where it is until the call ends: made by server_context::make_reply(), placed in its
   // arena(), or static.
-  void return_value(const T* reply) noexcept { elsewhere_ = reply; }
+  void return_value(const T* reply) noexcept { external_ = reply; }
   template <std::same_as<std::nullptr_t> Null>
   void return_value(Null) {
     refuse_null<Null>();
@@ -80,13 +80,13 @@ class reply_promise : public coro::promise_base {
                   "co_yield in a handler of one reply: co_return the reply (stream replies in the .proto)");
     return {};
   }
-  void return_value(coracle::status why) noexcept { status_ = std::move(why); }
+  void return_value(coracle::status outcome) noexcept { status_ = std::move(outcome); }
   void return_value(result<T> outcome) {
     if (outcome) message_.emplace(*std::move(outcome));
     else status_ = outcome.status();
   }
   void unhandled_exception() noexcept {
-    elsewhere_ = nullptr;  // a destructor may throw after `co_return reply;`
+    external_ = nullptr;  // a destructor may throw after `co_return reply;`
     message_.reset();
     error_ = std::current_exception();
   }
@@ -94,13 +94,13 @@ class reply_promise : public coro::promise_base {
   // Null if the handler ended with a status or an exception. If all three are missing, the handler gave
   // nothing.
   [[nodiscard]] const T* sent() const noexcept {
-    return elsewhere_ ? elsewhere_ : message_ ? &*message_ : nullptr;
+    return external_ ? external_ : message_ ? &*message_ : nullptr;
   }
-  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 
  private:
-  const T* elsewhere_ = nullptr;
+  const T* external_ = nullptr;
   std::optional<T> message_;
   coracle::status status_;
   std::exception_ptr error_;
@@ -126,7 +126,7 @@ class [[nodiscard]] reply {
   reply(const T& message) : message_(message) {}
   /// Sends `*message` from where it is, like `co_return &reply` in a coroutine. It must stay valid until the
   /// call has ended: see server_context::make_reply() and server_context::arena().
-  reply(const T* message) noexcept : elsewhere_(message) {}
+  reply(const T* message) noexcept : external_(message) {}
   template <std::same_as<std::nullptr_t> Null>
   reply(Null) {
     server_internal::refuse_null<Null>();
@@ -142,7 +142,7 @@ class [[nodiscard]] reply {
   reply(Other&&) {
     server_internal::refuse_reply<Other>();
   }
-  reply(coracle::status why) noexcept : status_(std::move(why)) {}
+  reply(coracle::status outcome) noexcept : status_(std::move(outcome)) {}
   reply(result<T> outcome) {
     if (outcome) message_.emplace(*std::move(outcome));
     else status_ = outcome.status();
@@ -151,7 +151,7 @@ class [[nodiscard]] reply {
   explicit reply(handle h) noexcept : frame_(h) {}
   reply(reply&& other) noexcept
       : frame_(std::exchange(other.frame_, {})),
-        elsewhere_(other.elsewhere_),
+        external_(other.external_),
         message_(std::move(other.message_)),
         status_(std::move(other.status_)) {}
   reply& operator=(reply&&) = delete;
@@ -163,13 +163,13 @@ class [[nodiscard]] reply {
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
   // Null if there is only a status.
   [[nodiscard]] const T* sent() const noexcept {
-    return elsewhere_ ? elsewhere_ : message_ ? &*message_ : nullptr;
+    return external_ ? external_ : message_ ? &*message_ : nullptr;
   }
-  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
 
  private:
   handle frame_;
-  const T* elsewhere_ = nullptr;
+  const T* external_ = nullptr;
   std::optional<T> message_;
   coracle::status status_;
 };

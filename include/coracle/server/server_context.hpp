@@ -116,7 +116,7 @@ class server_context : public rpc::propagated_context {
   ~server_context() = default;
   // Whether `request` is the call's request. If so, records that the caller is about to change it. The
   // pointer is that of rpc::codec_of<T>::address().
-  [[nodiscard]] bool lets_take(const void* request);
+  [[nodiscard]] bool permits_take(const void* request);
 
   std::string_view method_;
   // The connection's address, or the call's copy if the connection may be gone.
@@ -146,7 +146,7 @@ Reply& server_context::make_reply() {
 template <class Request>
 Request&& server_context::take(const Request& request) {
   CORACLE_REQUIRE(
-      lets_take(rpc::codec_of<Request>::address(request)),
+      permits_take(rpc::codec_of<Request>::address(request)),
       "take() was given a message that is not the call's request: pass the handler's own parameter");
   return static_cast<Request&&>(const_cast<Request&>(request));
 }

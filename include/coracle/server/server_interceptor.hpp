@@ -20,11 +20,11 @@ namespace coracle {
 
 namespace server_internal {
 
-class interception;  // private: src/server/interception.hpp
+class server_interceptor_chain;  // private: src/server/server_interceptor_chain.hpp
 
 // Waits for the one request of a call, before its handler is started; one wait at a time. A stop of the
 // waiter's environment ends only the wait.
-class request_awaiter : private coro::work, private coro::stop_callback {
+class request_awaiter : private coro::runnable, private coro::stop_callback {
  public:
   explicit request_awaiter(rpc::interceptor_chain& of) noexcept;
   request_awaiter(const request_awaiter&) = delete;
@@ -39,11 +39,11 @@ class request_awaiter : private coro::work, private coro::stop_callback {
   intercepted_message& await_resume();
 
  private:
-  friend class interception;
+  friend class server_interceptor_chain;
   static void stopped(coro::stop_callback& self) noexcept;
   bool start(std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
   void resume() noexcept;
-  interception& of_;
+  server_interceptor_chain& of_;
   std::coroutine_handle<> waiter_;
   bool pending_ = false;
   bool stopped_ = false;

@@ -30,16 +30,16 @@ class server_observer {
   /// The request headers have arrived; the handler has not begun.
   virtual void call_started(served_call&) noexcept {}
   /// The response headers are sent: with the first message, by send_initial_metadata(), or with the status.
-  virtual void head_sent(served_call&) noexcept {}
+  virtual void headers_sent(served_call&) noexcept {}
   /// A request message was received.
   virtual void message_received(served_call&, message_size) noexcept {}
   /// A reply message was sent.
   virtual void message_sent(served_call&, message_size) noexcept {}
-  /// The call has ended for the client: `how` was sent, or says why nothing can be sent (CANCELLED,
+  /// The call has ended for the client: `outcome` was sent, or says why nothing can be sent (CANCELLED,
   /// DEADLINE_EXCEEDED). The handler may still run. Called exactly once, as the last notification of the
   /// call.
-  virtual void call_ended(served_call&, const status& how, time_point now) noexcept {
-    (void)how;
+  virtual void call_ended(served_call&, const status& outcome, time_point now) noexcept {
+    (void)outcome;
     (void)now;
   }
 };

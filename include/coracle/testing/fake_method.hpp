@@ -89,9 +89,9 @@ class fake_method {
       else return send(r);
     });
   }
-  /// Ends each call at once with `why`, which must not be OK.
-  void fails(status why) {
-    behave([w = std::move(why)](server_context&, Argument, const record&) -> Returned { return w; });
+  /// Ends each call at once with `reason`, which must not be OK.
+  void fails(status reason) {
+    behave([w = std::move(reason)](server_context&, Argument, const record&) -> Returned { return w; });
   }
 
   /// Returns the calls so far, in the order in which they began.
@@ -108,7 +108,8 @@ class fake_method {
     made->metadata = context.metadata();
     made->deadline = context.deadline();
     if constexpr (!streams_in) made->requests.push_back(argument);
-    if (const behaviour* how = begin(made)) return (*how)(context, std::forward<Argument>(argument), made);
+    if (const behaviour* implementation = begin(made))
+      return (*implementation)(context, std::forward<Argument>(argument), made);
     return unimplemented();
   }
 
@@ -116,8 +117,8 @@ class fake_method {
   using record = std::shared_ptr<recorded>;
   using behaviour = std::function<Returned(server_context&, Argument, const record&)>;
 
-  void behave(behaviour how) {
-    auto made = std::make_unique<const behaviour>(std::move(how));
+  void behave(behaviour implementation) {
+    auto made = std::make_unique<const behaviour>(std::move(implementation));
     const std::lock_guard lock(mutex_);
     behaviours_.push_back(std::move(made));
   }

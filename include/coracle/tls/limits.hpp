@@ -13,7 +13,7 @@ namespace coracle::tls::limits {
 inline constexpr duration handshake_time = std::chrono::seconds(10);
 /// How long a closing connection waits until its last bytes have been sent and, after a failed handshake,
 /// until the peer has read them.
-inline constexpr duration farewell_time = std::chrono::seconds(1);
+inline constexpr duration close_notify_time = std::chrono::seconds(1);
 /// The maximum size of a peer's certificate chain, as received.
 inline constexpr std::size_t certificates_bytes = 100u << 10;
 /// The maximum number of encrypted bytes that wait to be sent. It is more than a few records, so that a large
@@ -33,6 +33,6 @@ inline constexpr std::size_t connection_memory_bytes = 16u << 10;
 /// The additional memory that is charged during the handshake (56 to 73 KiB in all).
 inline constexpr std::size_t handshake_memory_bytes = 48u << 10;
 /// The minimum interval between two checks for changed files.
-inline constexpr duration file_look_interval = std::chrono::seconds(1);
+inline constexpr duration file_check_interval = std::chrono::seconds(1);
 
 }  // namespace coracle::tls::limits

@@ -26,9 +26,9 @@ class peer_certificate {
   /// The names in the certificate: subjectAltNames in their order, then the CN.
   [[nodiscard]] const std::vector<peer_identity>& identities() const noexcept { return identities_; }
   /// Whether identities() contains this name, such as a SPIFFE id (peer_identity::kind::uri).
-  [[nodiscard]] bool has_identity(peer_identity::kind what, std::string_view value) const noexcept {
+  [[nodiscard]] bool has_identity(peer_identity::kind type, std::string_view value) const noexcept {
     for (const peer_identity& i : identities_)
-      if (i.what() == what && i.value() == value) return true;
+      if (i.type() == type && i.value() == value) return true;
     return false;
   }
   /// The SHA-256 of the public key (SubjectPublicKeyInfo) in base64, as pins are usually written. It stays

@@ -25,7 +25,7 @@ class socket_watch {
   socket_watch& operator=(const socket_watch&) = delete;
 
   [[nodiscard]] int theirs() const noexcept { return theirs_; }
-  void want(bool readable, bool writable) noexcept;
+  void set_interest(bool readable, bool writable) noexcept;
   // c-ares has closed its descriptor: cancels the polls in flight, then destroys this.
   void retire() noexcept;
 
@@ -33,11 +33,11 @@ class socket_watch {
   struct side : runtime_internal::operation {
     side(socket_watch& w, runtime_internal::operation::kind k, runtime_internal::handle h) noexcept;
     socket_watch& owner;
-    bool wanted = false;
+    bool interested = false;
     bool in_flight = false;
   };
   ~socket_watch();
-  void look(side& s) noexcept;
+  void poll(side& s) noexcept;
   void ready(side& s, std::int64_t outcome) noexcept;
   void end_if_idle() noexcept;
 
@@ -70,9 +70,9 @@ dns_channel::~dns_channel() {
 }
 
 void dns_channel::ask(dns_question& q) {
-  if (asked_ >= at_once_max) return line_.push_back(q.line_);
+  if (running_ >= concurrent_max) return queue_.push_back(q.queue_);
   hand_over(q);
-  settle();
+  start_queued();
 }
 
 void dns_channel::hand_over(dns_question& q) {
@@ -80,30 +80,30 @@ void dns_channel::hand_over(dns_question& q) {
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = hosts_from_environment_ ? ARES_AI_ENVHOSTS : 0;
-  ++asked_;
+  ++running_;
   auto record = std::make_unique<dns_question::record>(dns_question::record{*this, &q});
-  q.asked_ = record.get();
+  q.record_ = record.get();
   ares_getaddrinfo(ares_, q.host_.c_str(), nullptr, &hints, &dns_channel::answered, record.release());
 }
 
 void dns_channel::answered(void* record, int ares_status, int, ares_addrinfo* found) noexcept {
   const std::unique_ptr<dns_question::record> asked(static_cast<dns_question::record*>(record));
-  --asked->channel.asked_;
-  if (asked->who) asked->who->answered(ares_status, found);
+  --asked->channel.running_;
+  if (asked->question) asked->question->answered(ares_status, found);
   if (found) ares_freeaddrinfo(found);
 }
 
 void dns_channel::process(int readable, int writable) noexcept {
   if (!ares_) return;
   ares_process_fd(ares_, readable, writable);
-  settle();
+  start_queued();
 }
 
 // Runs after each call of c-ares: starts queued queries and arms the timer for the next call that c-ares
 // needs.
-void dns_channel::settle() {
-  while (asked_ < at_once_max) {
-    dns_question::place_in_line* first = line_.pop_front();
+void dns_channel::start_queued() {
+  while (running_ < concurrent_max) {
+    dns_question::queue_entry* first = queue_.pop_front();
     if (!first) break;
     hand_over(first->owner);
   }
@@ -120,14 +120,14 @@ void dns_channel::socket_changed(void* channel, int socket, int readable, int wr
   auto& self = *static_cast<dns_channel*>(channel);
   const auto known = std::find_if(self.watches_.begin(), self.watches_.end(),
                                   [socket](const socket_watch* w) { return w->theirs() == socket; });
-  const bool gone = !readable && !writable;
+  const bool finished = !readable && !writable;
   if (known != self.watches_.end()) {
     socket_watch& watch = **known;
-    if (!gone) return watch.want(readable, writable);
+    if (!finished) return watch.set_interest(readable, writable);
     self.watches_.erase(known);
     return watch.retire();
   }
-  if (gone) return;
+  if (finished) return;
   const int ours = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (ours < 0)  // c-ares' timeout ends the query
     return self.on_.log().write(
@@ -136,11 +136,11 @@ void dns_channel::socket_changed(void* channel, int socket, int readable, int wr
   auto* made = new socket_watch(self, socket, ours);
   ++self.watched_;
   self.watches_.push_back(made);
-  made->want(readable, writable);
+  made->set_interest(readable, writable);
 }
 
 dns_channel::closing dns_channel::close() noexcept {
-  CORACLE_ASSERT(line_.empty(), "a dns_channel was closed while a lookup waits");
+  CORACLE_ASSERT(queue_.empty(), "a dns_channel was closed while a lookup waits");
   if (holder) on_.disarm(*this);
   if (ares_) ares_destroy(std::exchange(ares_, nullptr));
   return closing(*this);
@@ -153,7 +153,7 @@ void dns_channel::watch_ended() noexcept {
 socket_watch::side::side(socket_watch& w, runtime_internal::operation::kind k,
                          runtime_internal::handle h) noexcept
     : owner(w) {
-  what = k;
+  type = k;
   on = h;
   complete = [](runtime_internal::operation& o, std::int64_t outcome) noexcept {
     side& self = static_cast<side&>(o);
@@ -168,38 +168,38 @@ socket_watch::socket_watch(dns_channel& of, int theirs, runtime_internal::handle
       reading_(*this, runtime_internal::operation::kind::poll_in, ours),
       writing_(*this, runtime_internal::operation::kind::poll_out, ours) {}
 
-socket_watch::~socket_watch() { channel_.home().io().close(ours_); }
+socket_watch::~socket_watch() { channel_.owner_loop().io().close(ours_); }
 
-void socket_watch::want(bool readable, bool writable) noexcept {
-  reading_.wanted = readable;
-  writing_.wanted = writable;
-  look(reading_);
-  look(writing_);
+void socket_watch::set_interest(bool readable, bool writable) noexcept {
+  reading_.interested = readable;
+  writing_.interested = writable;
+  poll(reading_);
+  poll(writing_);
 }
 
 // A poll in flight that is no longer wanted is left running; its result is ignored.
-void socket_watch::look(side& s) noexcept {
-  if (!s.wanted || s.in_flight || retired_) return;
+void socket_watch::poll(side& s) noexcept {
+  if (!s.interested || s.in_flight || retired_) return;
   s.in_flight = true;
-  channel_.home().io().submit(s);
+  channel_.owner_loop().io().submit(s);
 }
 
 void socket_watch::ready(side& s, std::int64_t outcome) noexcept {
   s.in_flight = false;
-  if (s.wanted && !retired_ && outcome >= 0) {
+  if (s.interested && !retired_ && outcome >= 0) {
     busy_ = true;
     channel_.process(&s == &reading_ ? theirs_ : -1, &s == &writing_ ? theirs_ : -1);
     busy_ = false;
   }
   // A failed poll is not retried, since it would fail again: c-ares' timeout then ends the query.
-  if (outcome >= 0) look(s);
+  if (outcome >= 0) poll(s);
   end_if_idle();
 }
 
 void socket_watch::retire() noexcept {
   retired_ = true;
   for (side* s : {&reading_, &writing_})
-    if (s->in_flight) channel_.home().io().cancel(*s);
+    if (s->in_flight) channel_.owner_loop().io().cancel(*s);
   end_if_idle();
 }
 

@@ -33,7 +33,7 @@ class dns_channel : coro::timer {
   // The maximum number of queries that c-ares processes at a time, including cancelled ones. Each query sends
   // two datagrams at once to the same server; the socket buffers on both sides hold a few hundred. A datagram
   // that does not fit is lost, and its retransmission takes seconds.
-  static constexpr std::size_t at_once_max = 100;
+  static constexpr std::size_t concurrent_max = 100;
 
   static result<std::unique_ptr<dns_channel>> open(loop& on, const dns_settings& settings);
   dns_channel(const dns_channel&) = delete;
@@ -41,7 +41,7 @@ class dns_channel : coro::timer {
   // close() must have been awaited.
   ~dns_channel();
 
-  [[nodiscard]] loop& home() const noexcept { return on_; }
+  [[nodiscard]] loop& owner_loop() const noexcept { return on_; }
   // Submits a query, at once or when a slot is free. May deliver the answer before it returns.
   void ask(dns_question& q);
 
@@ -69,13 +69,13 @@ class dns_channel : coro::timer {
   static void socket_changed(void* self, int socket, int readable, int writable) noexcept;
   static void answered(void* record, int ares_status, int timeouts, ares_addrinfo* found) noexcept;
   void hand_over(dns_question& q);
-  void settle();
+  void start_queued();
 
   loop& on_;
   ares_channeldata* ares_ = nullptr;
   bool hosts_from_environment_ = false;
-  base::intrusive_list<dns_question::place_in_line> line_;
-  std::size_t asked_ = 0;
+  base::intrusive_list<dns_question::queue_entry> queue_;
+  std::size_t running_ = 0;
   std::vector<socket_watch*> watches_;  // the open sockets of c-ares: one or two per server
   std::size_t watched_ = 0;  // watches_ and the watches that are ending
   std::coroutine_handle<> closer_;

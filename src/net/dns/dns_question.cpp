@@ -17,49 +17,49 @@ dns_question::dns_question(dns_channel& to, std::string host, std::uint16_t port
     : coro::stop_callback([](coro::stop_callback& c) noexcept {
         auto& self = static_cast<dns_question&>(c);
         // with_timeout() stops its task at the deadline that it also set: that is not a cancellation.
-        const bool late = self.channel_.home().now() >= self.deadline_;
-        self.give_up(late ? name_late(self.host_) : name_stopped(self.host_));
+        const bool late = self.channel_.owner_loop().now() >= self.deadline_;
+        self.fail(late ? name_timed_out(self.host_) : name_cancelled(self.host_));
       }),
       channel_(to),
       host_(std::move(host)),
       port_(port) {
-  run = [](coro::work& w) noexcept { static_cast<dns_question&>(w).waiter_.resume(); };
+  run = [](coro::runnable& w) noexcept { static_cast<dns_question&>(w).waiter_.resume(); };
   fire = [](coro::timer& t) noexcept {
     auto& self = static_cast<dns_question&>(t);
-    self.give_up(name_late(self.host_));
+    self.fail(name_timed_out(self.host_));
   };
 }
 
 bool dns_question::start(std::coroutine_handle<> h, const coro::environment& e) {
   deadline_ = e.deadline;
-  if (e.stop.stop_requested()) answer_.emplace(name_stopped(host_));
-  else if (deadline_ <= channel_.home().now()) answer_.emplace(name_late(host_));
+  if (e.stop.stop_requested()) answer_.emplace(name_cancelled(host_));
+  else if (deadline_ <= channel_.owner_loop().now()) answer_.emplace(name_timed_out(host_));
   else channel_.ask(*this);
   if (answer_) return false;  // c-ares answered without a query, for instance from /etc/hosts
   waiter_ = h;
   e.stop.subscribe(*this);
-  if (deadline_ != never) channel_.home().arm(*this, deadline_);
+  if (deadline_ != never) channel_.owner_loop().arm(*this, deadline_);
   return true;
 }
 
 void dns_question::answered(int ares_status, const ares_addrinfo* found) {
-  asked_ = nullptr;
+  record_ = nullptr;
   end(ares_answer(ares_status, found, host_, port_));
 }
 
-void dns_question::give_up(status why) noexcept {
+void dns_question::fail(status reason) noexcept {
   if (answer_) return;
-  if (asked_) std::exchange(asked_, nullptr)->who = nullptr;
-  line_.unlink();
-  end(std::move(why));
+  if (record_) std::exchange(record_, nullptr)->question = nullptr;
+  queue_.unlink();
+  end(std::move(reason));
 }
 
 void dns_question::end(result<std::vector<address>> answer) {
   answer_.emplace(std::move(answer));
   if (!waiter_) return;  // still inside start(), which checks answer_
   coro::stop_callback::unlink();
-  if (holder) channel_.home().disarm(*this);
-  channel_.home().post(*this);
+  if (holder) channel_.owner_loop().disarm(*this);
+  channel_.owner_loop().post(*this);
 }
 
 namespace {
@@ -81,7 +81,7 @@ std::vector<address> addresses_of(const ares_addrinfo& found, std::uint16_t port
   return all;
 }
 
-status what_went_wrong(int ares_status, std::string_view host) {
+status failure_text(int ares_status, std::string_view host) {
   std::string text(host);
   text.append(": ").append(ares_strerror(ares_status));
   switch (ares_status) {
@@ -93,7 +93,7 @@ status what_went_wrong(int ares_status, std::string_view host) {
     case ARES_ENOMEM:
     case ARES_EFILE: return status::resource_exhausted(text);
     case ARES_ECANCELLED:
-    case ARES_EDESTRUCTION: return name_stopped(host);
+    case ARES_EDESTRUCTION: return name_cancelled(host);
     case ARES_EBADRESP:
       return status::unavailable(std::string(host) + ": the name server sent an invalid response");
     // Versions of c-ares differ in which of these they return when all servers have failed.
@@ -111,7 +111,7 @@ status what_went_wrong(int ares_status, std::string_view host) {
 
 result<std::vector<address>> ares_answer(int ares_status, const ares_addrinfo* found, std::string_view host,
                                          std::uint16_t port) {
-  if (ares_status != ARES_SUCCESS || !found) return what_went_wrong(ares_status, host);
+  if (ares_status != ARES_SUCCESS || !found) return failure_text(ares_status, host);
   std::vector<address> all = addresses_of(*found, port);
   if (all.empty()) return no_address(host);
   return all;

@@ -27,7 +27,7 @@ class dns_channel;
 // Lives in the frame that awaits it, and is awaited once. c-ares never refers to it directly, but to a record
 // on the heap that points here until the answer arrives. A stop or a deadline of the awaiter's environment
 // can therefore end the wait at once; an answer that arrives later is discarded.
-class dns_question : coro::work, coro::timer, coro::stop_callback {
+class dns_question : coro::runnable, coro::timer, coro::stop_callback {
  public:
   dns_question(dns_channel& to, std::string host, std::uint16_t port);
   dns_question(const dns_question&) = delete;
@@ -45,22 +45,22 @@ class dns_question : coro::work, coro::timer, coro::stop_callback {
   // The context that c-ares holds.
   struct record {
     dns_channel& channel;
-    dns_question* who;  // null once the query was cancelled
+    dns_question* question;  // null once the query was cancelled
   };
-  struct place_in_line : base::list_hook {
-    explicit place_in_line(dns_question& q) noexcept : owner(q) {}
+  struct queue_entry : base::list_hook {
+    explicit queue_entry(dns_question& q) noexcept : owner(q) {}
     dns_question& owner;
   };
   bool start(std::coroutine_handle<> h, const coro::environment& e);
   void answered(int ares_status, const ares_addrinfo* found);
-  void give_up(status why) noexcept;
+  void fail(status reason) noexcept;
   void end(result<std::vector<address>> answer);
 
   dns_channel& channel_;
   const std::string host_;
   const std::uint16_t port_;
-  place_in_line line_{*this};  // while the query waits for a slot of the channel
-  record* asked_ = nullptr;  // while c-ares processes the query
+  queue_entry queue_{*this};  // while the query waits for a slot of the channel
+  record* record_ = nullptr;  // while c-ares processes the query
   time_point deadline_ = never;
   std::coroutine_handle<> waiter_;  // set from suspension to resumption
   std::optional<result<std::vector<address>>> answer_;

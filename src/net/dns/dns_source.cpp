@@ -14,7 +14,7 @@ dns_source::~dns_source() {
   CORACLE_ASSERT(inside_ == 0, "a resolver was destroyed while a task waits for it");
 }
 
-task<result<std::vector<address>>> dns_source::look_up(std::string host, std::uint16_t port) {
+task<result<std::vector<address>>> dns_source::resolve_name(std::string host, std::uint16_t port) {
   CORACLE_ASSERT(on_.is_current(), "a resolver was used on a loop other than its owner loop");
   if (!open_) {
     result<std::unique_ptr<dns_channel>> made = dns_channel::open(on_, settings_);

@@ -25,19 +25,19 @@ class dns_source {
   explicit dns_source(loop& on, dns_settings settings = {});
   dns_source(const dns_source&) = delete;
   dns_source& operator=(const dns_source&) = delete;
-  // No look_up() may be in flight.
+  // No resolve_name() may be in flight.
   ~dns_source();
 
   // Implements resolver::resolve(). `host` must have passed check_host_name().
-  task<result<std::vector<address>>> look_up(std::string host, std::uint16_t port);
-  [[nodiscard]] loop& home() const noexcept { return on_; }
+  task<result<std::vector<address>>> resolve_name(std::string host, std::uint16_t port);
+  [[nodiscard]] loop& owner_loop() const noexcept { return on_; }
 
  private:
   loop& on_;
   const dns_settings settings_;
   std::unique_ptr<dns_channel> open_;
   std::size_t waiting_ = 0;  // queries in flight on open_
-  std::size_t inside_ = 0;  // calls of look_up() in flight, including those that close an older channel
+  std::size_t inside_ = 0;  // calls of resolve_name() in flight, including those that close an older channel
 };
 
 }  // namespace coracle::net

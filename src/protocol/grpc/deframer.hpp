@@ -28,11 +28,11 @@ class deframer {
   };
 
   // Reads a complete message at the front of `bytes`, which have just arrived, ignoring the buffered bytes.
-  static state peek(bytes_view bytes, std::uint32_t most_bytes, framed_message& message) noexcept;
+  static state peek(bytes_view bytes, std::uint32_t max_bytes, framed_message& message) noexcept;
 
   void append(bytes_view bytes) { kept_.append(bytes); }
-  [[nodiscard]] state front(std::uint32_t most_bytes, framed_message& message) const noexcept {
-    return peek(kept_.pending(), most_bytes, message);
+  [[nodiscard]] state front(std::uint32_t max_bytes, framed_message& message) const noexcept {
+    return peek(kept_.pending(), max_bytes, message);
   }
   // All buffered bytes.
   [[nodiscard]] bytes_view kept() const noexcept { return kept_.pending(); }
@@ -51,13 +51,13 @@ class deframer {
   base::output_buffer kept_;
 };
 
-inline deframer::state deframer::peek(bytes_view bytes, std::uint32_t most_bytes,
+inline deframer::state deframer::peek(bytes_view bytes, std::uint32_t max_bytes,
                                       framed_message& message) noexcept {
   if (bytes.empty()) return state::need_more;
   if (bytes[0] > 1) return state::bad_flag;
   if (bytes.size() < envelope_prefix_bytes) return state::need_more;
   const auto prefix = protocol::read_envelope_prefix(bytes.data());
-  if (prefix.length_bytes > most_bytes) return state::too_large;
+  if (prefix.length_bytes > max_bytes) return state::too_large;
   if (bytes.size() - envelope_prefix_bytes < prefix.length_bytes) return state::need_more;
   message.body = bytes.subspan(envelope_prefix_bytes, prefix.length_bytes);
   message.compressed = prefix.flags != 0;

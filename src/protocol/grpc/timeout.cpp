@@ -19,7 +19,7 @@ constexpr std::array<unit, 6> units{{{'n', 1},
                                      {'S', 1'000'000'000},
                                      {'M', 60'000'000'000},
                                      {'H', 3'600'000'000'000}}};
-constexpr std::int64_t most = 99'999'999;  // eight digits
+constexpr std::int64_t max_value = 99'999'999;  // eight digits
 
 }  // namespace
 
@@ -28,7 +28,7 @@ timeout_text format_timeout(duration left) noexcept {
   const std::int64_t ns = left.count() > 0 ? left.count() : 0;
   for (const unit& u : units) {
     const std::int64_t n = ns / u.ns;
-    if (n > most) continue;  // 292 years are 2.6 million hours, so a unit fits
+    if (n > max_value) continue;  // 292 years are 2.6 million hours, so a unit fits
     char* end = std::to_chars(out.bytes, out.bytes + sizeof out.bytes - 1, n).ptr;
     *end++ = u.letter;
     out.size = static_cast<unsigned>(end - out.bytes);

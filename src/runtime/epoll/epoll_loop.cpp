@@ -64,10 +64,10 @@ epoll_loop::~epoll_loop() {
 watch& epoll_loop::make_watch(handle h) {
   CORACLE_ASSERT(h >= 0, "an operation needs a handle");
   const auto i = static_cast<std::size_t>(h);
-  const std::size_t row = i / watches_a_row;
+  const std::size_t row = i / watches_per_chunk;
   if (watches_.size() <= row) watches_.resize(row + 1);
-  if (!watches_[row]) watches_[row] = std::make_unique<watch[]>(watches_a_row);
-  return watches_[row][i % watches_a_row];
+  if (!watches_[row]) watches_[row] = std::make_unique<watch[]>(watches_per_chunk);
+  return watches_[row][i % watches_per_chunk];
 }
 
 // Registers the descriptor if it is not registered yet. Call it after an attempt failed with EAGAIN: epoll
@@ -77,7 +77,7 @@ int epoll_loop::watch_for_edges(handle h, watch& w) noexcept {
   epoll_event e{};
   e.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   e.data.u64 = std::uint64_t{w.generation} << 32 | static_cast<std::uint32_t>(h);
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   int outcome = ::epoll_ctl(poll_, EPOLL_CTL_ADD, h, &e);
   // The registration remains from a descriptor whose file is still open through a duplicate.
   if (outcome < 0 && errno == EEXIST) outcome = ::epoll_ctl(poll_, EPOLL_CTL_MOD, h, &e);
@@ -100,15 +100,15 @@ void epoll_loop::forget(handle h) noexcept {
   watch& w = watch_of(h);
   if (!w.registered || !w.idle()) return;  // another object of the program still uses it
   epoll_event unused{};
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   ::epoll_ctl(poll_, EPOLL_CTL_DEL, h, &unused);
   w.registered = w.peer_is_done = w.drained = false;
   ++w.generation;
 }
 
 void epoll_loop::turn(time_point until) noexcept {
-  ++counted_.turns;
-  wake_rested();
+  ++stats_.turns;
+  resume_paused();
   delivered_ = false;
   run_pending();
   if (delivered_ && ++turns_without_poll_ < turns_without_poll_max &&
@@ -122,13 +122,13 @@ void epoll_loop::turn(time_point until) noexcept {
 
 void epoll_loop::wait(time_point until) noexcept {
   if (until != time_point::min())
-    for (const resting& r : resting_) until = std::min(until, r.until);
+    for (const paused_source& r : pausing_) until = std::min(until, r.until);
   epoll_event events[events_per_turn];
   const bool wait_at_all = until != time_point::min();
   const bool for_ever = until == never;
   const duration left = wait_at_all && !for_ever ? until - now() : duration::zero();
   const timespec t = to_timespec(left);
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   int n = -1;
   if (precise_) {
     n = ::epoll_pwait2(poll_, events, events_per_turn, for_ever ? nullptr : &t, nullptr);
@@ -146,22 +146,22 @@ void epoll_loop::wait(time_point until) noexcept {
 
 // Processes the event at once, so that a descriptor's state is fetched into the cache once, however many
 // others are ready.
-void epoll_loop::take_event(std::uint64_t of, std::uint32_t what) noexcept {
+void epoll_loop::take_event(std::uint64_t of, std::uint32_t events) noexcept {
   if (of == own_event) return;
   watch& w = watch_of(static_cast<handle>(static_cast<std::uint32_t>(of)));
   const auto generation = static_cast<std::uint32_t>(of >> 32);
   if (w.generation != generation) return;
-  if (what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) w.peer_is_done = true;
-  if (what & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) {
+  if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) w.peer_is_done = true;
+  if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) {
     w.drained = false;
     attempt_all(w, w.readers);
     if (w.generation != generation) return;  // closed by one of these
-    if (source_state* s = w.source; s && !s->linked() && !s->resting) {
+    if (source_state* s = w.source; s && !s->linked() && !s->pausing) {
       const stall_detector::watch held(stalls_);
       serve(*s);
     }
   }
-  if (w.generation == generation && what & (EPOLLOUT | EPOLLHUP | EPOLLERR)) attempt_all(w, w.writers);
+  if (w.generation == generation && events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) attempt_all(w, w.writers);
 }
 
 int epoll_loop::pollable(time_point next_deadline) noexcept {
@@ -172,7 +172,7 @@ int epoll_loop::pollable(time_point next_deadline) noexcept {
     e.data.u64 = own_event;
     if (timer_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) < 0) return -1;
   }
-  for (const resting& r : resting_) next_deadline = std::min(next_deadline, r.until);
+  for (const paused_source& r : pausing_) next_deadline = std::min(next_deadline, r.until);
   itimerspec at{};
   if (!pending_.empty() || !work_.empty()) at.it_value.tv_nsec = 1;  // a time in the past
   else if (next_deadline != never)
@@ -188,11 +188,11 @@ namespace {
 bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
 
 // How many operations a coroutine may perform in a row before others run, counted from its resumption.
-constexpr int at_once_max = 8;
+constexpr int immediate_max = 8;
 
 bool is_writer(const operation& op) noexcept {
-  return op.what == operation::kind::connect || op.what == operation::kind::send ||
-         op.what == operation::kind::poll_out || op.what == operation::kind::send_to;
+  return op.type == operation::kind::connect || op.type == operation::kind::send ||
+         op.type == operation::kind::poll_out || op.type == operation::kind::send_to;
 }
 
 }  // namespace
@@ -205,36 +205,36 @@ void epoll_loop::move(operation& op, operation_list& to) noexcept {
 }
 
 bool epoll_loop::is_drained(const operation& op) noexcept {
-  if (op.what != operation::kind::receive) return false;
+  if (op.type != operation::kind::receive) return false;
   const watch& w = watch_of(op.on);
   return w.drained && !w.peer_is_done;
 }
 
 void epoll_loop::submit(operation& op) noexcept {
-  ++counted_.submissions;
+  ++stats_.submissions;
   began();
   op.scratch[scratch::flags] = op.scratch[scratch::list] = 0;
-  if (op.what == operation::kind::send) send_progress::begin(op);
+  if (op.type == operation::kind::send) send_progress::begin(op);
   if (is_drained(op)) move(op, watch_of(op.on).readers);  // avoids a futile attempt
   else move(op, pending_);
 }
 
 std::optional<std::int64_t> epoll_loop::perform_or_submit(operation& op) noexcept {
-  const bool sends = op.what == operation::kind::send;
-  if (at_once_left_ == 0 || (!sends && op.what != operation::kind::receive) || is_drained(op)) {
+  const bool sends = op.type == operation::kind::send;
+  if (immediate_left_ == 0 || (!sends && op.type != operation::kind::receive) || is_drained(op)) {
     submit(op);
     return std::nullopt;
   }
-  --at_once_left_;
-  ++counted_.submissions;
+  --immediate_left_;
+  ++stats_.submissions;
   op.scratch[scratch::flags] = op.scratch[scratch::list] = 0;
-  std::int64_t result = sends ? send_at_once(op) : try_receive(op);
+  std::int64_t result = sends ? send_immediately(op) : try_receive(op);
   if (result == -EAGAIN) result = park(op);
   if (result == -EAGAIN) {
     began();
     return std::nullopt;
   }
-  ++counted_.completions;
+  ++stats_.completions;
   return result;
 }
 
@@ -245,7 +245,7 @@ void epoll_loop::cancel(operation& op) noexcept {
 
 void epoll_loop::finish(operation& op, std::int64_t result) noexcept {
   delivered_ = true;
-  at_once_left_ = at_once_max;
+  immediate_left_ = immediate_max;
   complete(op, result);
 }
 
@@ -291,7 +291,7 @@ void epoll_loop::run_pending() noexcept {
 void epoll_loop::attempt(operation& op) noexcept {
   if (op.scratch[scratch::flags] & scratch::cancelled) return finish(op, -ECANCELED);
   std::int64_t result = 0;
-  switch (op.what) {
+  switch (op.type) {
     case operation::kind::send: result = try_send(op); break;
     case operation::kind::receive: result = try_receive(op); break;
     case operation::kind::connect: result = try_connect(op); break;
@@ -308,7 +308,7 @@ void epoll_loop::attempt(operation& op) noexcept {
 
 std::int64_t epoll_loop::accept_one(handle listener) noexcept {
   for (;;) {
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     const int h = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (h >= 0) return h;
     if (errno != EINTR) return would_block(errno) ? -EAGAIN : -errno;
@@ -316,10 +316,10 @@ std::int64_t epoll_loop::accept_one(handle listener) noexcept {
 }
 
 // Usually there is one piece, and the kernel takes it whole: no progress has to be stored then.
-std::int64_t epoll_loop::send_at_once(operation& op) noexcept {
+std::int64_t epoll_loop::send_immediately(operation& op) noexcept {
   ssize_t n = 0;
   if (op.piece_count == 1 && !op.no_socket) {
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     n = ::send(op.on, op.pieces->data, op.pieces->size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n == static_cast<ssize_t>(op.pieces->size)) return n;
     if (n < 0 && !would_block(errno) && errno != EINTR && errno != ENOTSOCK) return -errno;
@@ -335,7 +335,7 @@ std::int64_t epoll_loop::try_send(operation& op) noexcept {
     const msghdr& rest = progress.rest(op);
     const iovec& first = *rest.msg_iov;
     constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     ssize_t n = -1;
     if (op.no_socket) errno = ENOTSOCK;
     else if (rest.msg_iovlen == 1) n = ::send(op.on, first.iov_base, first.iov_len, flags);
@@ -353,11 +353,11 @@ std::int64_t epoll_loop::try_send(operation& op) noexcept {
 
 std::int64_t epoll_loop::try_receive(operation& op) noexcept {
   if (op.no_socket) {
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     return kernel::read_now(op.on, op.into);
   }
   for (;;) {
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     const ssize_t n = ::recv(op.on, op.into.data(), op.into.size(), MSG_DONTWAIT);
     if (n < 0 && errno == ENOTSOCK) return kernel::read_now(op.on, op.into);
     if (n < 0 && errno == EINTR) continue;
@@ -371,10 +371,10 @@ std::int64_t epoll_loop::try_receive(operation& op) noexcept {
 }
 
 std::int64_t epoll_loop::try_datagram(operation& op) noexcept {
-  const bool sends = op.what == operation::kind::send_to;
+  const bool sends = op.type == operation::kind::send_to;
   datagram_message& message = datagram_message::begin(op);
   for (;;) {
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     constexpr int receive_flags = MSG_DONTWAIT | datagram_message::receive_flags;
     const ssize_t n = sends ? ::sendmsg(op.on, &message.header(), MSG_NOSIGNAL | MSG_DONTWAIT)
                             : ::recvmsg(op.on, &message.header(), receive_flags);
@@ -389,7 +389,7 @@ std::int64_t epoll_loop::try_connect(operation& op) noexcept {
   if (!(op.scratch[scratch::flags] & scratch::waiting)) {
     sockaddr_storage to{};
     std::memcpy(&to, op.address->bytes, std::min<std::size_t>(op.address->size, sizeof to));
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     if (::connect(op.on, reinterpret_cast<const sockaddr*>(&to), op.address->size) == 0) return 0;
     if (errno == EAGAIN)
       return -ECONNREFUSED;  // UNIX: the listener's queue is full, and no event reports when it has room
@@ -398,7 +398,7 @@ std::int64_t epoll_loop::try_connect(operation& op) noexcept {
     return -EAGAIN;
   }
   pollfd p{op.on, POLLOUT, 0};
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   if (::poll(&p, 1, 0) <= 0) return -EAGAIN;
   int error = 0;
   socklen_t size = sizeof error;
@@ -407,8 +407,8 @@ std::int64_t epoll_loop::try_connect(operation& op) noexcept {
 }
 
 std::int64_t epoll_loop::try_poll(operation& op) noexcept {
-  pollfd p{op.on, static_cast<short>(op.what == operation::kind::poll_in ? POLLIN : POLLOUT), 0};
-  ++counted_.system_calls;
+  pollfd p{op.on, static_cast<short>(op.type == operation::kind::poll_in ? POLLIN : POLLOUT), 0};
+  ++stats_.system_calls;
   const int n = ::poll(&p, 1, 0);  // does not wait, so that no signal can interrupt it
   if (n < 0) return -errno;
   if (n == 0) return -EAGAIN;
@@ -436,7 +436,7 @@ source_state& epoll_loop::start(handle on) {
   CORACLE_ASSERT(!w.source, "a handle has one source at a time");
   source_state& s = *made.release();
   s.on = on;
-  ++counted_.submissions;
+  ++stats_.submissions;
   began();
   w.source = &s;
   work_.push_back(s);
@@ -444,7 +444,7 @@ source_state& epoll_loop::start(handle on) {
 }
 
 void epoll_loop::start_accept(handle listener, accept_source& source) {
-  resting_.reserve(++acceptors_);  // reserved now, because a pause may be due to a lack of memory
+  pausing_.reserve(++acceptors_);  // reserved now, because a pause may be due to a lack of memory
   source_state& s = start(listener);
   s.acceptor = &source;
   source.state = &s;
@@ -463,7 +463,8 @@ void epoll_loop::stop(source_state& s) noexcept {
 
 void epoll_loop::stop_accept(accept_source& source) noexcept {
   source_state& s = state_of(source.state);
-  if (std::exchange(s.resting, false)) std::erase_if(resting_, [&](const resting& r) { return r.of == &s; });
+  if (std::exchange(s.pausing, false))
+    std::erase_if(pausing_, [&](const paused_source& r) { return r.of == &s; });
   stop(s);
 }
 void epoll_loop::stop_receive(receive_source& source) noexcept { stop(state_of(source.state)); }
@@ -484,7 +485,7 @@ void epoll_loop::end(source_state& s, std::int64_t result) noexcept {
   delivered_ = true;
   watch_of(s.on).source = nullptr;
   ended();
-  ++counted_.completions;
+  ++stats_.completions;
   receive_source* receiver = s.receiver;
   accept_source* acceptor = s.acceptor;
   delete &s;
@@ -506,7 +507,7 @@ void epoll_loop::serve(source_state& s) noexcept {
 
 void epoll_loop::serve_receive(source_state& s) noexcept {
   for (int i = 0; i < reads_per_turn; ++i) {
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     const ssize_t n = ::recv(s.on, buffer_.get(), buffer_bytes, MSG_DONTWAIT);
     if (n == 0) return end(s, 0);
     if (n < 0) {
@@ -515,7 +516,7 @@ void epoll_loop::serve_receive(source_state& s) noexcept {
       return end(s, -errno);
     }
     delivered_ = true;
-    ++counted_.completions;
+    ++stats_.completions;
     bytes_without_poll_ += static_cast<std::size_t>(n);
     s.receiver->received({buffer_.get(), static_cast<std::size_t>(n)});
     if (s.stopping) return;  // its end is in the work list
@@ -537,14 +538,14 @@ void epoll_loop::serve_accept(source_state& s) noexcept {
     if (h == -EAGAIN) return park(s);
     if (h >= 0) {
       delivered_ = true;
-      ++counted_.completions;
+      ++stats_.completions;
       not_exhausted();
       s.acceptor->accepted(static_cast<handle>(h));
       if (s.stopping) return;
     } else if (is_exhaustion(static_cast<int>(-h))) {
       exhausted(static_cast<int>(-h));
-      s.resting = true;
-      resting_.push_back({&s, deadline_after(now(), accept_rest)});
+      s.pausing = true;
+      pausing_.push_back({&s, deadline_after(now(), accept_pause_time)});
       return;
     } else if (!is_fault_of_one_connection(static_cast<int>(-h))) {
       return end(s, h);
@@ -553,14 +554,14 @@ void epoll_loop::serve_accept(source_state& s) noexcept {
   work_.push_back(s);
 }
 
-void epoll_loop::wake_rested() noexcept {
-  if (resting_.empty()) return;
+void epoll_loop::resume_paused() noexcept {
+  if (pausing_.empty()) return;
   const time_point at = now();
-  for (std::size_t i = resting_.size(); i-- > 0;) {
-    source_state* const s = resting_[i].of;
-    if (resting_[i].until > at) continue;
-    resting_.erase(resting_.begin() + static_cast<std::ptrdiff_t>(i));
-    s->resting = false;
+  for (std::size_t i = pausing_.size(); i-- > 0;) {
+    source_state* const s = pausing_[i].of;
+    if (pausing_[i].until > at) continue;
+    pausing_.erase(pausing_.begin() + static_cast<std::ptrdiff_t>(i));
+    s->pausing = false;
     work_.push_back(*s);
   }
 }

@@ -24,7 +24,7 @@ struct source_state : base::list_hook, coro::pooled {
   bool paused = false;
   bool ready = false;  // paused while there may be something to read
   bool stopping = false;
-  bool resting = false;  // edges do not end the pause
+  bool pausing = false;  // edges do not end the pause
 };
 
 // Registered with epoll (edge-triggered, both directions) from the first operation that has to wait until
@@ -68,21 +68,21 @@ class epoll_loop final : public kernel_backend {
 
  private:
   static constexpr std::size_t buffer_bytes = 64 * 1024;
-  static constexpr std::size_t watches_a_row = 64;  // descriptors are dense
+  static constexpr std::size_t watches_per_chunk = 64;  // descriptors are dense
 
   watch& watch_of(handle h) {
     const auto i = static_cast<std::size_t>(h);
-    const std::size_t row = i / watches_a_row;
-    return row < watches_.size() && watches_[row] ? watches_[row][i % watches_a_row] : make_watch(h);
+    const std::size_t row = i / watches_per_chunk;
+    return row < watches_.size() && watches_[row] ? watches_[row][i % watches_per_chunk] : make_watch(h);
   }
   watch& make_watch(handle h);
   [[nodiscard]] bool has_watch(handle h) const noexcept {
-    const std::size_t row = static_cast<std::size_t>(h) / watches_a_row;
+    const std::size_t row = static_cast<std::size_t>(h) / watches_per_chunk;
     return row < watches_.size() && watches_[row];
   }
   int watch_for_edges(handle h, watch& w) noexcept;
   void wait(time_point until) noexcept;
-  void take_event(std::uint64_t of, std::uint32_t what) noexcept;
+  void take_event(std::uint64_t of, std::uint32_t events) noexcept;
 
   // --- attempts
   void run_pending() noexcept;
@@ -93,7 +93,7 @@ class epoll_loop final : public kernel_backend {
   void move(operation& op, operation_list& to) noexcept;
   void finish(operation& op, std::int64_t result) noexcept;
   std::int64_t accept_one(handle listener) noexcept;
-  std::int64_t send_at_once(operation& op) noexcept;
+  std::int64_t send_immediately(operation& op) noexcept;
   std::int64_t try_send(operation& op) noexcept;
   std::int64_t try_receive(operation& op) noexcept;
   std::int64_t try_datagram(operation& op) noexcept;
@@ -108,23 +108,23 @@ class epoll_loop final : public kernel_backend {
   void serve_accept(source_state& s) noexcept;
   void park(source_state& s) noexcept;
   void end(source_state& s, std::int64_t result) noexcept;
-  void wake_rested() noexcept;
+  void resume_paused() noexcept;
 
   handle poll_;
   handle timer_ = no_handle;
   bool precise_ = true;  // epoll_pwait2 works
   bool delivered_ = false;  // callbacks ran in this turn
-  int at_once_left_ = 0;  // operations that may still be performed inside perform_or_submit()
+  int immediate_left_ = 0;  // operations that may still be performed inside perform_or_submit()
   int turns_without_poll_ = 0;
   std::size_t bytes_without_poll_ = 0;  // received by sources
   std::vector<std::unique_ptr<watch[]>> watches_;  // by descriptor, in rows
   operation_list pending_;
   base::intrusive_list<source_state> work_;
-  struct resting {
+  struct paused_source {
     source_state* of;
     time_point until;
   };
-  std::vector<resting> resting_;  // has room for all acceptors that were ever started
+  std::vector<paused_source> pausing_;  // has room for all acceptors that were ever started
   std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> buffer_;
 };

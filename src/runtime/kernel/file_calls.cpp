@@ -34,7 +34,7 @@ std::int64_t size_of(const operation& op) noexcept {
 
 std::int64_t call(const operation& op) noexcept {
   const file_request& f = *op.file;
-  switch (f.what) {
+  switch (f.type) {
     case action::open: return ::open(f.path, f.flags, f.permissions);
     case action::read: return read_some(op);
     case action::write: return write_some(op);
@@ -57,7 +57,7 @@ std::int64_t perform_file(operation& op) noexcept {
 }
 
 std::int64_t file_result(operation& op, std::int64_t result) noexcept {
-  if (result < 0 || op.file->what != action::size) return result;
+  if (result < 0 || op.file->type != action::size) return result;
   struct statx found;
   static_assert(sizeof found <= file_size_room);
   std::memcpy(&found, op.into.data(), sizeof found);

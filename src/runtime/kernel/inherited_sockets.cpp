@@ -18,10 +18,10 @@ std::optional<std::string> variable(const char* name) {
 }
 
 // Returns the value of a socket option, or -errno.
-std::int64_t ask(handle h, int what) noexcept {
+std::int64_t ask(handle h, int option) noexcept {
   int value = 0;
   socklen_t size = sizeof value;
-  return ::getsockopt(h, SOL_SOCKET, what, &value, &size) < 0 ? -errno : value;
+  return ::getsockopt(h, SOL_SOCKET, option, &value, &size) < 0 ? -errno : value;
 }
 
 std::int64_t refuse_unless_it_listens(handle h) noexcept {

@@ -67,11 +67,11 @@ kernel_backend::kernel_backend(logger& log, handle event) noexcept : log_(log), 
 }
 
 kernel_backend::~kernel_backend() {
-  if (counted_.in_flight > 0) {
+  if (stats_.in_flight > 0) {
     log_.write(log_level::error,
-               "a loop ends with " + std::to_string(counted_.in_flight) + " operations in flight");
+               "a loop ends with " + std::to_string(stats_.in_flight) + " operations in flight");
 #ifndef NDEBUG
-    CORACLE_ASSERT(counted_.in_flight == 0,
+    CORACLE_ASSERT(stats_.in_flight == 0,
                    "wait for the end of each operation and source before the loop ends");
 #endif
   }
@@ -79,14 +79,14 @@ kernel_backend::~kernel_backend() {
 }
 
 std::int64_t kernel_backend::open_stream(int family) noexcept {
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   return stream_socket(family);
 }
 
 // Without IP_BIND_ADDRESS_NO_PORT the kernel would choose the port here, and one that is free for all
 // servers: connections to several servers could then not share a port.
 std::int64_t kernel_backend::bind_stream(handle h, const raw_address& at) noexcept {
-  counted_.system_calls += 3;
+  stats_.system_calls += 3;
   const sockaddr_storage address = unwrap(at);
   set_option(h, SOL_SOCKET, SO_REUSEADDR, 1);  // a port that an earlier connection has used
   set_option(h, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
@@ -112,7 +112,7 @@ std::int64_t kernel_backend::open_listener(const raw_address& at, const listen_o
 }
 
 std::int64_t kernel_backend::open_datagram(const raw_address& at, const listen_options& options) noexcept {
-  counted_.system_calls += 2;
+  stats_.system_calls += 2;
   const sockaddr_storage address = unwrap(at);
   const int s = ::socket(address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (s < 0) return -errno;
@@ -125,7 +125,7 @@ std::int64_t kernel_backend::open_datagram(const raw_address& at, const listen_o
 }
 
 std::int64_t kernel_backend::connect_datagram(handle h, const raw_address& to) noexcept {
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   const sockaddr_storage address = unwrap(to);
   return ::connect(h, reinterpret_cast<const sockaddr*>(&address), to.size) < 0 ? -errno : 0;
 }
@@ -138,22 +138,22 @@ std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept {
 }
 
 // A UNIX socket rejects the option, and does not need it.
-void kernel_backend::give_up_unacknowledged(handle h, duration after) noexcept {
+void kernel_backend::set_unacknowledged_timeout(handle h, duration after) noexcept {
   using std::chrono::milliseconds;
   constexpr milliseconds longest{std::numeric_limits<int>::max()};
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   // 0 would select the kernel's default.
   const auto ms = std::clamp(std::chrono::ceil<milliseconds>(after), milliseconds(1), longest);
   set_option(h, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(ms.count()));
 }
 
 void kernel_backend::shutdown_send(handle h) noexcept {
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   ::shutdown(h, SHUT_WR);
 }
 
 void kernel_backend::close_socket(handle h, bool abort) noexcept {
-  ++counted_.system_calls;
+  ++stats_.system_calls;
   if (abort) {
     const linger reset{1, 0};
     ::setsockopt(h, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -199,8 +199,8 @@ bool kernel_backend::is_fault_of_one_connection(int error) noexcept {
 }
 
 void kernel_backend::exhausted(int error) noexcept {
-  if (said_exhausted_) return;
-  said_exhausted_ = true;
+  if (exhaustion_logged_) return;
+  exhaustion_logged_ = true;
   log_.write(log_level::warning, "cannot accept connections, retrying every 50 ms: " + describe_error(error));
 }
 
@@ -246,7 +246,7 @@ bool send_progress::advance(operation& op, std::int64_t n) noexcept {
 
 datagram_message& datagram_message::begin(operation& op) noexcept {
   auto& m = *::new (static_cast<void*>(op.scratch + scratch::rest)) datagram_message{};
-  if (op.what == operation::kind::receive_from) {
+  if (op.type == operation::kind::receive_from) {
     m.into_ = {op.into.data(), op.into.size()};
     m.header_.msg_iov = &m.into_;
     m.header_.msg_iovlen = 1;

@@ -26,13 +26,13 @@ class kernel_backend : public backend {
   std::int64_t connect_datagram(handle h, const raw_address& to) noexcept final;
   std::int64_t local_address(handle h, raw_address& out) noexcept final;
   std::int64_t peer_address(handle h, raw_address& out) noexcept final;
-  void give_up_unacknowledged(handle h, duration after) noexcept final;
+  void set_unacknowledged_timeout(handle h, duration after) noexcept final;
   void shutdown_send(handle h) noexcept final;
   void wake() noexcept final;
   [[nodiscard]] time_point now() noexcept final;
   [[nodiscard]] std::int64_t wall_ns() noexcept final;
   [[nodiscard]] std::uint64_t random() noexcept final;
-  [[nodiscard]] const counters& counted() const noexcept final { return counted_; }
+  [[nodiscard]] const counters& stats() const noexcept final { return stats_; }
 
  protected:
   // Takes ownership of the eventfd, to which wake() writes.
@@ -43,23 +43,23 @@ class kernel_backend : public backend {
   static bool is_exhaustion(int error) noexcept;
   static bool is_fault_of_one_connection(int error) noexcept;
   void exhausted(int error) noexcept;
-  void not_exhausted() noexcept { said_exhausted_ = false; }
+  void not_exhausted() noexcept { exhaustion_logged_ = false; }
 
-  void began() noexcept { ++counted_.in_flight; }
-  void ended() noexcept { --counted_.in_flight; }
+  void began() noexcept { ++stats_.in_flight; }
+  void ended() noexcept { --stats_.in_flight; }
   void complete(operation& op, std::int64_t result) noexcept {
     ended();
-    ++counted_.completions;
+    ++stats_.completions;
     op.complete(op, result);
   }
 
   logger& log_;
-  counters counted_;
+  counters stats_;
   const handle event_;
 
  private:
   std::uint64_t random_state_;
-  bool said_exhausted_ = false;
+  bool exhaustion_logged_ = false;
 };
 
 // For example "EPERM (Operation not permitted)".

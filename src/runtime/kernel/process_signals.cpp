@@ -23,7 +23,7 @@ constexpr std::array<int, process_signals> numbers{SIGINT, SIGTERM, SIGHUP, SIGU
 struct watcher {
   std::atomic<int> event{-1};
   std::atomic<std::uint32_t> set{0};
-  std::atomic<std::uint32_t> come{0};
+  std::atomic<std::uint32_t> pending{0};
 };
 
 // Static storage, because dispositions belong to the process and a handler can reach nothing else; no other
@@ -92,7 +92,7 @@ void handle_signal(int number, siginfo_t* info, void* context) {
   for (watcher& w : watchers) {
     const int event = w.event.load();
     if (event < 0 || !(w.set.load() & bit)) continue;
-    w.come.fetch_or(bit);
+    w.pending.fetch_or(bit);
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
   }
@@ -140,7 +140,7 @@ std::int64_t open_signals(std::uint32_t set) noexcept {
     if (w.event.load() >= 0) continue;
     const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (event < 0) return -errno;
-    w.come.store(0);
+    w.pending.store(0);
     w.set.store(set);
     w.event.store(event);
     install(set);
@@ -152,7 +152,7 @@ std::int64_t open_signals(std::uint32_t set) noexcept {
 std::uint32_t take_signals(handle h) noexcept {
   std::uint64_t count = 0;
   [[maybe_unused]] const auto got = ::read(h, &count, sizeof count);
-  return watcher_of(h).come.exchange(0);
+  return watcher_of(h).pending.exchange(0);
 }
 
 void forget_signals(handle h) noexcept {
@@ -171,13 +171,13 @@ bool watches_signals(std::uint32_t set) noexcept {
                      [set](const watcher& w) { return w.event.load() >= 0 && (w.set.load() & set); });
 }
 
-held_termination::held_termination() noexcept : events_(open_signals(termination)) {}
+deferred_sigterm::deferred_sigterm() noexcept : events_(open_signals(termination)) {}
 
-bool held_termination::take() noexcept {
+bool deferred_sigterm::take() noexcept {
   return events_ >= 0 && take_signals(static_cast<handle>(events_)) != 0;
 }
 
-held_termination::~held_termination() {
+deferred_sigterm::~deferred_sigterm() {
   if (events_ < 0) return;
   const auto h = static_cast<handle>(events_);
   const bool untold = take();

@@ -21,15 +21,15 @@ bool watches_signals(std::uint32_t set) noexcept;
 // Defers SIGTERM for its lifetime, instead of letting it end the program: for a program that sets up before
 // its loops can receive signals. Does not defer SIGINT: a user at the terminal may want to end the program at
 // once. Any thread; at most one at a time.
-class held_termination {
+class deferred_sigterm {
  public:
   // Defers nothing when all signal watches are in use.
-  held_termination() noexcept;
-  held_termination(const held_termination&) = delete;
-  held_termination& operator=(const held_termination&) = delete;
+  deferred_sigterm() noexcept;
+  deferred_sigterm(const deferred_sigterm&) = delete;
+  deferred_sigterm& operator=(const deferred_sigterm&) = delete;
   // If a SIGTERM arrived and was not taken, raises it again with the previous disposition, unless another
   // watch exists.
-  ~held_termination();
+  ~deferred_sigterm();
 
   // Whether a SIGTERM arrived; if so, the caller must handle it.
   [[nodiscard]] bool take() noexcept;

@@ -18,28 +18,28 @@ time_point chaos::drawn(duration every) {
 
 time_point chaos::next_fault() const noexcept { return std::min({next_partition_, next_crash_, next_jump_}); }
 
-time_point chaos::next_mend() const noexcept {
+time_point chaos::next_repair() const noexcept {
   time_point next = never;
-  for (const mend& m : mends_) next = std::min(next, m.when);
+  for (const repair& m : repairs_) next = std::min(next, m.when);
   return next;
 }
 
 void chaos::run_due() {
-  mend_due();
+  repair_due();
   const time_point now = net_.now();
   if (next_partition_ <= now) partition_two();
   if (next_crash_ <= now) crash_one();
   if (next_jump_ <= now) jump_one();
 }
 
-void chaos::mend_due() {
-  for (std::size_t i = 0; i < mends_.size();) {
-    const mend m = mends_[i];
+void chaos::repair_due() {
+  for (std::size_t i = 0; i < repairs_.size();) {
+    const repair m = repairs_[i];
     if (m.when > net_.now()) {
       ++i;
       continue;
     }
-    mends_.erase(mends_.begin() + static_cast<std::ptrdiff_t>(i));
+    repairs_.erase(repairs_.begin() + static_cast<std::ptrdiff_t>(i));
     if (m.b) net_.heal(*m.a->net, *m.b->net);
     else hosts_.restart(*m.a);
   }
@@ -53,7 +53,7 @@ void chaos::partition_two() {
   simulated_host& b = *all[random_.below(all.size())];
   if (&a == &b) return;
   net_.cut(*a.net, *b.net);
-  mends_.push_back({deadline_after(net_.now(), random_.up_to(faults_.partition())), &a, &b});
+  repairs_.push_back({deadline_after(net_.now(), random_.up_to(faults_.partition())), &a, &b});
 }
 
 void chaos::crash_one() {
@@ -64,7 +64,7 @@ void chaos::crash_one() {
   if (can.empty()) return;
   simulated_host& h = *can[random_.below(can.size())];
   hosts_.crash(h);
-  mends_.push_back({deadline_after(net_.now(), random_.up_to(faults_.down())), &h, nullptr});
+  repairs_.push_back({deadline_after(net_.now(), random_.up_to(faults_.down())), &h, nullptr});
 }
 
 void chaos::jump_one() {

@@ -20,17 +20,17 @@ class chaos {
   // without work running.
   [[nodiscard]] time_point next_fault() const noexcept;
   // The time of the next heal or restart. The world waits for these.
-  [[nodiscard]] time_point next_mend() const noexcept;
+  [[nodiscard]] time_point next_repair() const noexcept;
   void run_due();
 
  private:
-  struct mend {
+  struct repair {
     time_point when;
     simulated_host* a;
     simulated_host* b;  // null: a restarts; else the partition of a and b ends
   };
   [[nodiscard]] time_point drawn(duration every);
-  void mend_due();
+  void repair_due();
   void partition_two();
   void crash_one();
   void jump_one();
@@ -42,7 +42,7 @@ class chaos {
   time_point next_partition_ = never;
   time_point next_crash_ = never;
   time_point next_jump_ = never;
-  std::vector<mend> mends_;
+  std::vector<repair> repairs_;
 };
 
 }  // namespace coracle::sim

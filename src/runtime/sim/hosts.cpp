@@ -13,8 +13,8 @@ namespace {
 // The limit for ending a crashed host: far more turns than destructors and catch blocks need, yet over in
 // seconds.
 constexpr std::uint64_t last_turns_max = 1'000'000;
-// For works that the last roots post while they end. Bounded, since works that repost themselves indefinitely
-// have no owner any more.
+// For runnables that the last roots post while they end. Bounded, since runnables that repost themselves
+// indefinitely have no owner any more.
 constexpr int last_rounds = 1000;
 
 bool has_no_roots(const void* core) noexcept {
@@ -39,12 +39,12 @@ void hosts::end_all() {
     if (h->life) driver_.drive(is_empty, &h->life->rt->core());
   for (const auto& h : all_) {
     for (const auto& life : h->past) {
-      buried_ = life.get();  // tasks may have been spawned there since
+      retired_ = life.get();  // tasks may have been spawned there since
       life->rt.reset();
     }
     if (!h->life) continue;
-    buried_ = h->life.get();
-    for (int rounds = 0; rounds < last_rounds && turn_buried(); ++rounds) {
+    retired_ = h->life.get();
+    for (int rounds = 0; rounds < last_rounds && run_retired_once(); ++rounds) {
     }
     h->life->rt.reset();
   }
@@ -63,11 +63,11 @@ simulated_host& hosts::add(std::string_view name, std::size_t loops, world::prog
   h.net = &net_.add_host(std::string(name));
   h.loops = loops;
   h.starts = std::move(starts);
-  begin_life(h);
+  start_life(h);
   return h;
 }
 
-void hosts::begin_life(simulated_host& h) {
+void hosts::start_life(simulated_host& h) {
   h.life = std::make_unique<host_life>(log_);
   host_life& life = *h.life;
   std::vector<std::unique_ptr<runtime_internal::backend>> backends;
@@ -77,7 +77,7 @@ void hosts::begin_life(simulated_host& h) {
     backends.push_back(std::move(made));
   }
   life.rt = runtime_internal::make_driven_runtime(std::move(backends), life.log, driver_);
-  if (memory_) life.rt->core().take_memory_from(*memory_);
+  if (memory_) life.rt->core().use_memory_resource(*memory_);
   for (std::size_t i = 0; i < h.loops; ++i)
     loops_.push_back({&life.rt->core().loop_at(i), life.backends[i], &life, next_loop_++});
   if (h.starts) life.owned = h.starts(*life.rt);
@@ -89,55 +89,55 @@ void hosts::crash(simulated_host& h) {
   h.life->own_time = net_.now();
   for (sim_backend* b : h.life->backends) b->cut_off(h.life->own_time);
   net_.go_down(*h.net);
-  if (!coro::executor::current()) bury(h);
+  if (!coro::executor::current()) retire(h);
 }
 
 void hosts::restart(simulated_host& h) {
   if (h.life && !h.crashed) return;
-  h.start_asked = true;
+  h.start_requested = true;
   if (!coro::executor::current()) catch_up();
 }
 
 void hosts::catch_up() {
   for (std::size_t i = 0; i < all_.size(); ++i) {
     simulated_host& h = *all_[i];
-    if (h.crashed) bury(h);
-    if (!std::exchange(h.start_asked, false) || h.life) continue;
+    if (h.crashed) retire(h);
+    if (!std::exchange(h.start_requested, false) || h.life) continue;
     net_.come_up(*h.net);
-    begin_life(h);
+    start_life(h);
   }
 }
 
-void hosts::bury(simulated_host& h) {
+void hosts::retire(simulated_host& h) {
   h.crashed = false;
   host_life& life = *h.life;
-  buried_ = &life;
+  retired_ = &life;
   life.rt->stop();
-  drive_buried(has_no_roots, &life.rt->core());
+  drive_retired(has_no_roots, &life.rt->core());
   life.owned.reset();
-  drive_buried(is_empty, &life.rt->core());
-  for (int rounds = 0; rounds < last_rounds && turn_buried(); ++rounds) {
+  drive_retired(is_empty, &life.rt->core());
+  for (int rounds = 0; rounds < last_rounds && run_retired_once(); ++rounds) {
   }
-  buried_ = nullptr;
+  retired_ = nullptr;
   std::erase_if(loops_, [&](const host_loop& l) { return l.life == &life; });
   h.past.push_back(std::move(h.life));
 }
 
-bool hosts::turn_buried() noexcept {
+bool hosts::run_retired_once() noexcept {
   bool turned = false;
-  for (std::size_t i = 0; i < buried_->backends.size(); ++i) {
-    runtime_internal::driven_loop& l = buried_->rt->core().loop_at(i);
-    if (!l.has_ready() && !buried_->backends[i]->has_ready() && l.next_deadline() > buried_->own_time)
+  for (std::size_t i = 0; i < retired_->backends.size(); ++i) {
+    runtime_internal::driven_loop& l = retired_->rt->core().loop_at(i);
+    if (!l.has_ready() && !retired_->backends[i]->has_ready() && l.next_deadline() > retired_->own_time)
       continue;
-    l.turn_once(time_point::min());
+    l.run_once(time_point::min());
     turned = true;
   }
   return turned;
 }
 
-void hosts::tell_what_is_left(std::string_view why) noexcept {
-  buried_->log.cut_off(false);
-  buried_->log.write(log_level::error, "tasks of a crashed host " + std::string(why) + ":\n" + tasks());
+void hosts::log_remaining_tasks(std::string_view reason) noexcept {
+  retired_->log.cut_off(false);
+  retired_->log.write(log_level::error, "tasks of a crashed host " + std::string(reason) + ":\n" + tasks());
 }
 
 std::string hosts::tasks() const {
@@ -154,21 +154,21 @@ std::string hosts::tasks() const {
   return all;
 }
 
-void hosts::drive_buried(bool (*done)(const void*) noexcept, const void* context) noexcept {
+void hosts::drive_retired(bool (*done)(const void*) noexcept, const void* context) noexcept {
   for (std::uint64_t turns = 0; !done(context); ++turns) {
     CORACLE_ASSERT(
         turns < last_turns_max,
         "a task of a crashed host does not end, although it was asked to stop and its I/O fails: end it "
         "when a stop is requested");
-    if (turn_buried()) continue;
+    if (run_retired_once()) continue;
     time_point next = never;
-    for (std::size_t i = 0; i < buried_->backends.size(); ++i)
-      next = std::min(next, buried_->rt->core().loop_at(i).next_deadline());
+    for (std::size_t i = 0; i < retired_->backends.size(); ++i)
+      next = std::min(next, retired_->rt->core().loop_at(i).next_deadline());
     CORACLE_ASSERT(
         next != never,
         "a task of a crashed host waits for an event that neither a stop nor failing I/O triggers: "
         "use a wait that a stop token ends");
-    buried_->own_time = std::max(buried_->own_time, next);
+    retired_->own_time = std::max(retired_->own_time, next);
   }
 }
 

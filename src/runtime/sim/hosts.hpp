@@ -18,7 +18,7 @@ namespace coracle::sim {
 // Forwards what a host logs, until the host crashes.
 class host_log final : public logger {
  public:
-  explicit host_log(logger& to) noexcept : to_(to) { set_least(to.least()); }
+  explicit host_log(logger& to) noexcept : to_(to) { set_min_level(to.min_level()); }
   void cut_off(bool off = true) noexcept { cut_off_ = off; }
 
  private:
@@ -47,7 +47,7 @@ struct simulated_host {
   std::unique_ptr<host_life> life;  // null while the host is down
   std::vector<std::unique_ptr<host_life>> past;
   bool crashed = false;      // cut off, but its tasks have not been ended yet
-  bool start_asked = false;  // requested by a task; performed between turns
+  bool start_requested = false;  // requested by a task; performed between turns
 };
 
 // A loop of a running host.
@@ -83,14 +83,14 @@ class hosts {
   [[nodiscard]] std::string tasks() const;
   // While the tasks of a crashed host are being ended, a waiting thread drives only the loops of that host,
   // on a clock of their own.
-  [[nodiscard]] bool burying() const noexcept { return buried_; }
-  void drive_buried(bool (*done)(const void*) noexcept, const void* context) noexcept;
+  [[nodiscard]] bool retiring() const noexcept { return retired_; }
+  void drive_retired(bool (*done)(const void*) noexcept, const void* context) noexcept;
 
  private:
-  void begin_life(simulated_host& h);
-  void bury(simulated_host& h);
-  [[nodiscard]] bool turn_buried() noexcept;
-  void tell_what_is_left(std::string_view why) noexcept;
+  void start_life(simulated_host& h);
+  void retire(simulated_host& h);
+  [[nodiscard]] bool run_retired_once() noexcept;
+  void log_remaining_tasks(std::string_view reason) noexcept;
 
   network& net_;
   logger& log_;
@@ -99,7 +99,7 @@ class hosts {
   std::vector<std::unique_ptr<simulated_host>> all_;
   std::vector<host_loop> loops_;
   std::uint64_t next_loop_ = 1;
-  host_life* buried_ = nullptr;
+  host_life* retired_ = nullptr;
 };
 
 }  // namespace coracle::sim

@@ -33,18 +33,18 @@ void name_table::set(std::string_view name, const name_record& record) {
   records_.insert_or_assign(canonical(name), record);
 }
 
-runtime_internal::name_answer name_table::look_up(std::string_view name, const endpoint* host) const {
+runtime_internal::name_answer name_table::resolve_name(std::string_view name, const endpoint* host) const {
   runtime_internal::name_answer answer;
   const auto found = records_.find(canonical(name));
   answer.after = found == records_.end() ? name_record().latency() : found->second.latency();
   if (found != records_.end()) {
     for (const name_record::ip& a : found->second.addresses()) answer.addresses.push_back(raw_of(a));
-    if (found->second.failing()) answer.what = runtime_internal::name_answer::outcome::failed;
+    if (found->second.failing()) answer.result = runtime_internal::name_answer::outcome::failed;
   } else if (host) {
     answer.addresses.push_back(to_raw(*host));
   }
-  if (answer.what != runtime_internal::name_answer::outcome::failed && !answer.addresses.empty())
-    answer.what = runtime_internal::name_answer::outcome::found;
+  if (answer.result != runtime_internal::name_answer::outcome::failed && !answer.addresses.empty())
+    answer.result = runtime_internal::name_answer::outcome::found;
   return answer;
 }
 

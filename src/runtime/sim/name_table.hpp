@@ -17,7 +17,7 @@ class name_table {
   // Replaces the previous record of the name.
   void set(std::string_view name, const name_record& record);
   // `host` is the address of the host with that name, if there is one. A record takes precedence over it.
-  [[nodiscard]] runtime_internal::name_answer look_up(std::string_view name, const endpoint* host) const;
+  [[nodiscard]] runtime_internal::name_answer resolve_name(std::string_view name, const endpoint* host) const;
 
  private:
   std::map<std::string, name_record, std::less<>> records_;

@@ -14,8 +14,8 @@ namespace coracle::sim {
 namespace {
 
 // Like Linux: a connection attempt without an answer is retried, then given up.
-constexpr duration knock_again = std::chrono::seconds(1);
-constexpr std::uint64_t knocks = 6;
+constexpr duration connect_retry_pause = std::chrono::seconds(1);
+constexpr std::uint64_t connect_attempts = 6;
 // How long a socket that took a part of a send may refuse the rest.
 constexpr duration rest_of_send_max = std::chrono::milliseconds(1);
 // The results of poll().
@@ -48,34 +48,34 @@ void network::run_due() {
   }
 }
 
-void network::schedule(time_point when, kind what, std::uint64_t to, std::uint64_t amount) {
-  events_.push({when, next_order_++, what, to, amount});
+void network::schedule(time_point when, kind type, std::uint64_t to, std::uint64_t amount) {
+  events_.push({when, next_order_++, type, to, amount});
 }
 
 void network::happen(const event& e) {
-  if (e.what == kind::arrival || e.what == kind::give_up) {
+  if (e.type == kind::arrival || e.type == kind::time_out) {
     const auto found = wires_.find(e.to);
     if (found == wires_.end() || found->second.stalls != e.amount) return;
-    return e.what == kind::arrival ? arrive(found->second) : give_up(found->second);
+    return e.type == kind::arrival ? arrive(found->second) : time_out(found->second);
   }
-  if (e.what == kind::datagram) {
-    const auto found = datagrams_on_way_.find(e.amount);
+  if (e.type == kind::datagram) {
+    const auto found = datagrams_in_flight_.find(e.amount);
     const datagram arrived = std::move(found->second);
-    datagrams_on_way_.erase(found);
+    datagrams_in_flight_.erase(found);
     return arrive(arrived);
   }
   socket* to = find(e.to);
   if (!to) {
-    if (e.what == kind::queued && find(e.amount)) close(*find(e.amount), true);
+    if (e.type == kind::queued && find(e.amount)) close(*find(e.amount), true);
     return;
   }
-  switch (e.what) {
-    case kind::knock: return knock(*to, e.amount);
+  switch (e.type) {
+    case kind::connect_attempt: return connect_attempt(*to, e.amount);
     case kind::queued: return queue_at(*to, e.amount);
-    case kind::rested:
-      if (to->acceptor) to->acceptor->resting = false;
+    case kind::pause_over:
+      if (to->acceptor) to->acceptor->pausing = false;
       break;
-    case kind::writable: to->send_resting = false; break;
+    case kind::writable: to->send_pausing = false; break;
     case kind::refused:
       trace_.add(now_, event_kind::refuse, to->id, e.amount);
       to->broken = static_cast<int>(e.amount);
@@ -84,26 +84,26 @@ void network::happen(const event& e) {
     case kind::unreachable: to->datagram_error = static_cast<int>(e.amount); break;
     case kind::datagram:
     case kind::arrival:
-    case kind::give_up: break;
+    case kind::time_out: break;
   }
   progress(*to);
 }
 
 void network::break_off(socket& s, int error) {
-  trace_.add(now_, error == ECONNRESET ? event_kind::reset : event_kind::given_up, s.id,
+  trace_.add(now_, error == ECONNRESET ? event_kind::reset : event_kind::timed_out, s.id,
              static_cast<std::uint64_t>(error));
   if (s.broken == 0) s.broken = error;
   progress(s);
 }
 
-void network::knock(socket& from, std::uint64_t tries) {
+void network::connect_attempt(socket& from, std::uint64_t tries) {
   host_state* host = host_of(from, from.peer);
   const bool unheard = host && (unreachable(*from.owner, *host) ||
                                 (host != from.owner && random_.hits(going_wrong.packet_loss())));
   socket* listener = host && !unheard ? socket_for(host->listeners, from.peer) : nullptr;
   if (unheard || (listener && listener->pending.size() >= listener->backlog)) {
-    if (tries + 1 < knocks)
-      return schedule(deadline_after(now_, knock_again), kind::knock, from.id, tries + 1);
+    if (tries + 1 < connect_attempts)
+      return schedule(deadline_after(now_, connect_retry_pause), kind::connect_attempt, from.id, tries + 1);
     return schedule(now_, kind::refused, from.id, ETIMEDOUT);
   }
   if (listener) return answer(*listener, from);
@@ -118,8 +118,8 @@ void network::answer(socket& listener, socket& from) {
   made.peer = from.local;
   made.other = from.id;
   made.latency = from.latency;
-  lay_wire(made, from.id, *from.owner);
-  lay_wire(from, made.id, *made.owner);
+  make_wire(made, from.id, *from.owner);
+  make_wire(from, made.id, *made.owner);
   send(made, packet_kind::established);
   if (random_.hits(going_wrong.slow_accepts()))
     return schedule(deadline_after(now_, random_.up_to(going_wrong.slow_accept())), kind::queued, listener.id,
@@ -133,10 +133,10 @@ void network::queue_at(socket& listener, std::uint64_t newcomer) {
   progress(listener);
 }
 
-bool network::short_of(const host_state& h, int error) {
+bool network::lacks_resource(const host_state& h, int error) {
   const double chance = error == ENOBUFS ? going_wrong.no_buffers() : going_wrong.no_descriptors();
   if (!random_.hits(chance)) return false;
-  trace_.add(now_, event_kind::refused_for_want, h.index, static_cast<std::uint64_t>(error));
+  trace_.add(now_, event_kind::refused_no_resources, h.index, static_cast<std::uint64_t>(error));
   return true;
 }
 
@@ -157,7 +157,7 @@ void network::progress(socket& s) {
   }
   progress_sending(s);
   if (s.accept_op && !s.pending.empty())
-    finish(s.accept_op, short_of(*s.owner, EMFILE) ? -EMFILE : accept(s));
+    finish(s.accept_op, lacks_resource(*s.owner, EMFILE) ? -EMFILE : accept(s));
   if (s.poll_in_op && s.readable()) finish(s.poll_in_op, poll_readable);
   if (s.receiver && s.readable()) s.receiver->on->queue(*s.receiver);
   if (s.acceptor && s.readable()) s.acceptor->on->queue(*s.acceptor);
@@ -172,7 +172,7 @@ void network::progress_sending(socket& s) {
 // A peer that is gone or unreachable accepts as much as the sender's own buffer holds.
 std::size_t network::room_for(const socket& s) {
   const socket* peer = find(s.other);
-  const std::uint64_t held = peer ? peer->incoming.size() : wires_.at(s.id).bytes_on_way;
+  const std::uint64_t held = peer ? peer->incoming.size() : wires_.at(s.id).bytes_in_flight;
   return options_.socket_buffer -
          static_cast<std::size_t>(std::min<std::uint64_t>(options_.socket_buffer, held));
 }
@@ -183,7 +183,7 @@ void network::push_send(socket& s) {
   if (s.broken != 0) return finish(s.send_op, -s.broken);
   if (s.end_sent) return finish(s.send_op, -EPIPE);
   if (s.state != phase::connected) return finish(s.send_op, -ENOTCONN);
-  if (s.send_resting) return;
+  if (s.send_pausing) return;
   socket* peer = find(s.other);
   std::size_t room = room_for(s);
   const std::size_t could = std::min(room, bytes_left(*op));
@@ -209,7 +209,7 @@ void network::push_send(socket& s) {
   if (moved > 0) send(s, packet_kind::bytes, moved);
   if (all) return;
   if (!cut_short) return probe_if_closed(s);
-  s.send_resting = true;
+  s.send_pausing = true;
   schedule(deadline_after(now_, random_.up_to(rest_of_send_max)), kind::writable, s.id);
 }
 
@@ -360,12 +360,12 @@ void network::connect(socket& s, const endpoint& to) {
   }
   trace_.add(now_, event_kind::connect, s.id, to.port);
   const duration jitter = host == s.owner ? duration::zero() : random_.up_to(going_wrong.jitter());
-  schedule(deadline_after(now_, s.latency + jitter), kind::knock, s.id);
+  schedule(deadline_after(now_, s.latency + jitter), kind::connect_attempt, s.id);
 }
 
 void network::accept_later(socket& listener, duration rest) {
-  listener.acceptor->resting = true;
-  schedule(deadline_after(now_, rest), kind::rested, listener.id);
+  listener.acceptor->pausing = true;
+  schedule(deadline_after(now_, rest), kind::pause_over, listener.id);
 }
 
 runtime_internal::handle network::accept(socket& listener) {
@@ -410,7 +410,7 @@ bool network::signal(host_state& h, std::uint32_t bit) {
     socket& s = *find(id);
     if (s.state != phase::signals || !(s.signals_watched & bit)) continue;
     seen = true;
-    s.signals_come |= bit;
+    s.signals_pending |= bit;
     progress(s);
   }
   trace_.add(now_, event_kind::signal, h.index, bit);
@@ -428,7 +428,7 @@ constexpr duration handshake_max = std::chrono::seconds(127);
 
 }  // namespace
 
-void network::lay_wire(socket& from, std::uint64_t to, host_state& to_host) {
+void network::make_wire(socket& from, std::uint64_t to, host_state& to_host) {
   wire& w = wires_[from.id];
   w.from = from.id;
   w.to = to;
@@ -440,67 +440,68 @@ void network::lay_wire(socket& from, std::uint64_t to, host_state& to_host) {
 void network::join(socket& a, socket& b) {
   a.other = b.id;
   b.other = a.id;
-  lay_wire(a, b.id, *b.owner);
-  lay_wire(b, a.id, *a.owner);
+  make_wire(a, b.id, *b.owner);
+  make_wire(b, a.id, *a.owner);
 }
 
-duration network::time_on_way(const wire& w, packet_kind what) {
+duration network::transit_time(const wire& w, packet_kind type) {
   if (w.from_host == w.to_host) return w.latency;
   duration takes = w.latency + random_.up_to(going_wrong.jitter());
   duration resend = resend_first;
   for (int i = 0; i < resends_max && random_.hits(going_wrong.packet_loss()); ++i, resend *= 2) {
-    trace_.add(now_, event_kind::lost, w.from, static_cast<std::uint64_t>(what));
+    trace_.add(now_, event_kind::lost, w.from, static_cast<std::uint64_t>(type));
     takes += resend;
   }
   return takes;
 }
 
-void network::send(socket& from, packet_kind what, std::uint64_t amount) {
+void network::send(socket& from, packet_kind type, std::uint64_t amount) {
   wire& w = wires_.at(from.id);
-  if (strike(from, w, what)) what = packet_kind::reset, amount = 0;
-  time_point when = deadline_after(now_, time_on_way(w, what));
-  if (!w.on_way.empty()) when = std::max(when, w.on_way.back().when);
-  w.on_way.push_back({what, amount, when});
-  w.bytes_on_way += amount;
-  if (w.on_way.size() == 1 && !w.stalled) schedule(when, kind::arrival, w.from, w.stalls);
+  if (apply_faults(from, w, type)) type = packet_kind::reset, amount = 0;
+  time_point when = deadline_after(now_, transit_time(w, type));
+  if (!w.in_flight.empty()) when = std::max(when, w.in_flight.back().when);
+  w.in_flight.push_back({type, amount, when});
+  w.bytes_in_flight += amount;
+  if (w.in_flight.size() == 1 && !w.stalled) schedule(when, kind::arrival, w.from, w.stalls);
 }
 
 // Applies a fault that hits the connection while it sends. Returns true when the connection is reset.
-bool network::strike(socket& from, wire& w, packet_kind what) {
-  if (what != packet_kind::bytes || w.from_host == w.to_host || w.silent) return false;
+bool network::apply_faults(socket& from, wire& w, packet_kind type) {
+  if (type != packet_kind::bytes || w.from_host == w.to_host || w.blackholed) return false;
   if (random_.hits(going_wrong.resets())) {
     schedule(deadline_after(now_, w.latency), kind::reset, from.id);
     return true;
   }
-  if (random_.hits(going_wrong.silences())) {
-    trace_.add(now_, event_kind::fallen_silent, w.from, w.to);
-    w.silent = true;
-    if (const auto back = wires_.find(w.to); back != wires_.end()) back->second.silent = true;
+  if (random_.hits(going_wrong.blackholes())) {
+    trace_.add(now_, event_kind::blackholed, w.from, w.to);
+    w.blackholed = true;
+    if (const auto back = wires_.find(w.to); back != wires_.end()) back->second.blackholed = true;
     if (socket* peer = find(w.to)) probe_if_closed(*peer);
   }
   return false;
 }
 
 void network::arrive(wire& w) {
-  if (w.on_way.empty()) return;
+  if (w.in_flight.empty()) return;
   if (blocked(w)) return stall(w);
-  const packet p = w.on_way.front();
-  w.on_way.pop_front();
-  w.bytes_on_way -= p.amount;
-  if (!w.on_way.empty()) schedule(std::max(w.on_way.front().when, now_), kind::arrival, w.from, w.stalls);
+  const packet p = w.in_flight.front();
+  w.in_flight.pop_front();
+  w.bytes_in_flight -= p.amount;
+  if (!w.in_flight.empty())
+    schedule(std::max(w.in_flight.front().when, now_), kind::arrival, w.from, w.stalls);
   deliver(w, p);
-  if (w.on_way.empty() && w.sender_gone) wires_.erase(w.from);
+  if (w.in_flight.empty() && w.sender_gone) wires_.erase(w.from);
 }
 
 void network::deliver(const wire& w, const packet& p) {
   socket* to = find(w.to);
   if (!to) {
     // RFC 9293 3.5.2: a packet to a closed socket is answered by a reset.
-    if (p.what != packet_kind::end && p.what != packet_kind::reset)
+    if (p.type != packet_kind::end && p.type != packet_kind::reset)
       schedule(deadline_after(now_, w.latency), kind::reset, w.from);
     return;
   }
-  switch (p.what) {
+  switch (p.type) {
     case packet_kind::established:
       to->state = phase::connected;
       to->other = w.from;
@@ -522,17 +523,17 @@ void network::deliver(const wire& w, const packet& p) {
 // The packet is sent again when the link is available, unless that takes too long.
 void network::stall(wire& w) {
   w.stalled = true;
-  const bool handshake = w.on_way.front().what == packet_kind::established;
-  schedule(deadline_after(now_, handshake ? handshake_max : silence_noticed_after), kind::give_up, w.from,
+  const bool handshake = w.in_flight.front().type == packet_kind::established;
+  schedule(deadline_after(now_, handshake ? handshake_max : blackhole_timeout), kind::time_out, w.from,
            w.stalls);
 }
 
-void network::give_up(wire& w) {
-  const bool handshake = w.on_way.front().what == packet_kind::established;
+void network::time_out(wire& w) {
+  const bool handshake = w.in_flight.front().type == packet_kind::established;
   socket* from = find(w.from);
   socket* to = find(w.to);
-  w.on_way.clear();
-  w.bytes_on_way = 0;
+  w.in_flight.clear();
+  w.bytes_in_flight = 0;
   w.stalled = false;
   ++w.stalls;
   if (!from) wires_.erase(w.from);
@@ -549,12 +550,12 @@ void network::forget_sender(std::uint64_t id, bool powerless) {
   w.sender_gone = true;
   if (powerless) {
     const bool nothing = w.stalled || w.from_host == w.to_host;
-    const std::size_t arriving = nothing ? 0 : random_.below(w.on_way.size() + 1);
+    const std::size_t arriving = nothing ? 0 : random_.below(w.in_flight.size() + 1);
     if (w.stalled) ++w.stalls;
     w.stalled = false;
-    w.on_way.resize(arriving);
+    w.in_flight.resize(arriving);
   }
-  if (w.on_way.empty()) wires_.erase(found);
+  if (w.in_flight.empty()) wires_.erase(found);
 }
 
 bool network::unreachable(const host_state& a, const host_state& b) const noexcept {
@@ -562,14 +563,14 @@ bool network::unreachable(const host_state& a, const host_state& b) const noexce
 }
 
 bool network::blocked(const wire& w) const noexcept {
-  return w.silent || unreachable(*w.from_host, *w.to_host);
+  return w.blackholed || unreachable(*w.from_host, *w.to_host);
 }
 
 // A sender that waits for room would never learn that its peer is unreachable.
 void network::probe_if_closed(socket& s) {
-  if (!s.send_op || s.send_resting || s.state != phase::connected) return;
+  if (!s.send_op || s.send_pausing || s.state != phase::connected) return;
   const wire& w = wires_.at(s.id);
-  if (w.on_way.empty() && blocked(w)) send(s, packet_kind::probe);
+  if (w.in_flight.empty() && blocked(w)) send(s, packet_kind::probe);
 }
 
 void network::resume_wires() {
@@ -604,7 +605,7 @@ void network::go_down(host_state& h) {
       ++it;
       continue;
     }
-    abandon(*it->second);
+    discard(*it->second);
     forget_sender(it->first, true);
     it = sockets_.erase(it);
   }
@@ -629,7 +630,7 @@ void network::jump_clock(host_state& h, duration by) {
 }
 
 // Ends everything that waits on the socket; its backends report the ends in their next turn.
-void network::abandon(socket& s) {
+void network::discard(socket& s) {
   for (runtime_internal::operation** op : s.waiting())
     if (*op) finish(*op, -ECANCELED);
   if (s.receiver) {
@@ -691,12 +692,12 @@ void network::send_datagram(socket& s) {
     d.from = d.at == s.owner ? d.to : s.owner->ip;
     d.from.port = s.local.port;
   }
-  put_on_way(s, d);
+  put_in_flight(s, d);
   finish(s.send_op, static_cast<std::int64_t>(size));
 }
 
 // A lost datagram is not sent again, and duplicates are not removed.
-void network::put_on_way(const socket& from, const datagram& d) {
+void network::put_in_flight(const socket& from, const datagram& d) {
   const bool far = d.at != from.owner;
   if (unreachable(*from.owner, *d.at) || (far && random_.hits(going_wrong.packet_loss())))
     return trace_.add(now_, event_kind::lost, from.id, d.bytes.size());
@@ -704,7 +705,7 @@ void network::put_on_way(const socket& from, const datagram& d) {
   for (int i = 0; i < copies; ++i) {
     const duration jitter = far ? random_.up_to(going_wrong.jitter()) : duration::zero();
     const std::uint64_t number = next_datagram_++;
-    datagrams_on_way_.emplace(number, d);
+    datagrams_in_flight_.emplace(number, d);
     schedule(deadline_after(now_, latency_to(from, d.at) + jitter), kind::datagram, 0, number);
   }
 }

@@ -42,7 +42,7 @@ struct accepting {
   sim_backend* on;
   bool stopping = false;
   bool queued = false;
-  bool resting = false;  // pausing after exhaustion
+  bool pausing = false;  // pausing after exhaustion
 };
 
 enum class phase : std::uint8_t { fresh, listening, connecting, connected, signals, datagrams };
@@ -75,7 +75,7 @@ struct socket {
   int broken = 0;  // errno of a broken connection
 
   bool end_sent = false;
-  bool send_resting = false;  // a part of a send was taken; the socket is full
+  bool send_pausing = false;  // a part of a send was taken; the socket is full
   duration latency{};  // of the link to the peer
 
   // Waiting operations. At most one of each kind; the users of the backend ensure this.
@@ -99,10 +99,10 @@ struct socket {
   int datagram_error = 0;  // errno for the next operation
 
   std::uint32_t signals_watched = 0;
-  std::uint32_t signals_come = 0;
+  std::uint32_t signals_pending = 0;
 
   [[nodiscard]] bool readable() const noexcept {
-    return arrived > 0 || end_arrived || broken != 0 || !pending.empty() || signals_come != 0 ||
+    return arrived > 0 || end_arrived || broken != 0 || !pending.empty() || signals_pending != 0 ||
            !datagrams.empty() || datagram_error != 0;
   }
   [[nodiscard]] std::array<runtime_internal::operation**, 6> waiting() noexcept {
@@ -140,7 +140,7 @@ struct host_state {
 enum class packet_kind : std::uint8_t { established, bytes, end, reset, probe };
 
 struct packet {
-  packet_kind what;
+  packet_kind type;
   std::uint64_t amount;  // in bytes
   time_point when;  // time of arrival
 };
@@ -153,9 +153,9 @@ struct wire {
   host_state* from_host = nullptr;
   host_state* to_host = nullptr;
   duration latency{};
-  std::deque<packet> on_way;  // in order of arrival
-  std::uint64_t bytes_on_way = 0;
-  bool silent = false;  // a fault: nothing will arrive any more
+  std::deque<packet> in_flight;  // in order of arrival
+  std::uint64_t bytes_in_flight = 0;
+  bool blackholed = false;  // a fault: nothing will arrive any more
   bool stalled = false;  // the first packet could not pass; it waits for a retransmission
   std::uint64_t stalls = 0;  // the number of the current stall
   bool sender_gone = false;
@@ -214,7 +214,7 @@ class network {
   void progress(socket& s);
   // Returns true, and adds it to the trace, when a fault makes the host lack a resource at this moment
   // (EMFILE, ENOBUFS).
-  bool short_of(const host_state& h, int error);
+  bool lacks_resource(const host_state& h, int error);
 
   // Explicit faults. The link between a host and itself is never cut.
   void cut(host_state& a, host_state& b);
@@ -229,13 +229,13 @@ class network {
 
  private:
   enum class kind : std::uint8_t {
-    knock,
+    connect_attempt,
     refused,
     arrival,
-    give_up,
+    time_out,
     reset,
     queued,
-    rested,
+    pause_over,
     writable,
     datagram,
     unreachable,
@@ -243,44 +243,44 @@ class network {
   struct event {
     time_point when;
     std::uint64_t order;  // among events of the same time
-    kind what;
+    kind type;
     std::uint64_t to;  // a socket, or a wire by its sender
-    // The number of tries (knock), the errno (refused, unreachable), the number of the stall (give_up), the
+    // The number of tries (knock), the errno (refused, unreachable), the number of the stall (time_out), the
     // new socket (queued) or the datagram (datagram).
     std::uint64_t amount;
     friend bool operator>(const event& a, const event& b) noexcept {
       return a.when != b.when ? a.when > b.when : a.order > b.order;
     }
   };
-  void schedule(time_point when, kind what, std::uint64_t to, std::uint64_t amount = 0);
+  void schedule(time_point when, kind type, std::uint64_t to, std::uint64_t amount = 0);
   void happen(const event& e);
-  void knock(socket& from, std::uint64_t tries);
+  void connect_attempt(socket& from, std::uint64_t tries);
   void answer(socket& listener, socket& from);
   void queue_at(socket& listener, std::uint64_t newcomer);
   void break_off(socket& s, int error);
 
   // Wires: bytes in transit.
-  void lay_wire(socket& from, std::uint64_t to, host_state& to_host);
+  void make_wire(socket& from, std::uint64_t to, host_state& to_host);
   // Queues the packet after everything that `from` has sent before.
-  void send(socket& from, packet_kind what, std::uint64_t amount = 0);
-  [[nodiscard]] duration time_on_way(const wire& w, packet_kind what);
-  bool strike(socket& from, wire& w, packet_kind what);
+  void send(socket& from, packet_kind type, std::uint64_t amount = 0);
+  [[nodiscard]] duration transit_time(const wire& w, packet_kind type);
+  bool apply_faults(socket& from, wire& w, packet_kind type);
   void arrive(wire& w);
   void deliver(const wire& w, const packet& p);
   void stall(wire& w);
-  void give_up(wire& w);
+  void time_out(wire& w);
   void forget_sender(std::uint64_t id, bool powerless);
   [[nodiscard]] bool unreachable(const host_state& a, const host_state& b) const noexcept;
   [[nodiscard]] bool blocked(const wire& w) const noexcept;
   void probe_if_closed(socket& s);
   void resume_wires();
-  void abandon(socket& s);
+  void discard(socket& s);
 
   void progress_sending(socket& s);
   void push_send(socket& s);
   // Datagrams: the effects of the links between send and arrival.
   void send_datagram(socket& s);
-  void put_on_way(const socket& from, const datagram& d);
+  void put_in_flight(const socket& from, const datagram& d);
   void receive_datagram(socket& s);
   void progress_datagrams(socket& s);
   void arrive(const datagram& d);
@@ -308,7 +308,7 @@ class network {
   std::map<std::uint64_t, wire> wires_;  // by sender
   std::set<std::pair<std::uint64_t, std::uint64_t>> cuts_;  // pairs of hosts, the smaller index first
   std::uint64_t next_datagram_ = 0;
-  std::map<std::uint64_t, datagram> datagrams_on_way_;
+  std::map<std::uint64_t, datagram> datagrams_in_flight_;
 };
 
 }  // namespace coracle::sim

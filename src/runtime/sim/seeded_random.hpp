@@ -25,9 +25,9 @@ class seeded_random {
     return chance > 0 && static_cast<double>(draw() >> 11) * 0x1p-53 < chance;
   }
   // Returns 0 <= result <= most.
-  duration up_to(duration most) noexcept {
-    if (most <= duration::zero()) return duration::zero();
-    return duration(static_cast<duration::rep>(below(static_cast<std::uint64_t>(most.count()) + 1)));
+  duration up_to(duration upper_bound) noexcept {
+    if (upper_bound <= duration::zero()) return duration::zero();
+    return duration(static_cast<duration::rep>(below(static_cast<std::uint64_t>(upper_bound.count()) + 1)));
   }
 
  private:

@@ -39,7 +39,7 @@ send_progress& sim_backend::progress_of(runtime_internal::operation& op) noexcep
 
 runtime_internal::operation** sim_backend::slot(socket& s, const runtime_internal::operation& op) noexcept {
   using kind = runtime_internal::operation::kind;
-  switch (op.what) {
+  switch (op.type) {
     case kind::connect: return &s.connect_op;
     case kind::send:
     case kind::send_to: return &s.send_op;
@@ -60,12 +60,12 @@ void sim_backend::submit(runtime_internal::operation& op) noexcept {
   socket& s = net_.at(host_, op.on);
   runtime_internal::operation** where = slot(s, op);
   CORACLE_ASSERT(!*where, "two concurrent operations of one kind on one handle");
-  const bool sends = op.what == runtime_internal::operation::kind::send ||
-                     op.what == runtime_internal::operation::kind::send_to;
-  if (sends && net_.short_of(host_, ENOBUFS)) return finish(op, -ENOBUFS);
+  const bool sends = op.type == runtime_internal::operation::kind::send ||
+                     op.type == runtime_internal::operation::kind::send_to;
+  if (sends && net_.lacks_resource(host_, ENOBUFS)) return finish(op, -ENOBUFS);
   ::new (static_cast<void*>(op.scratch)) in_flight{this, {}};
   *where = &op;
-  if (op.what == runtime_internal::operation::kind::connect) net_.connect(s, from_raw(*op.address));
+  if (op.type == runtime_internal::operation::kind::connect) net_.connect(s, from_raw(*op.address));
   net_.progress(s);
 }
 
@@ -94,7 +94,7 @@ void sim_backend::queue(receiving& r) noexcept {
 }
 
 void sim_backend::queue(accepting& a) noexcept {
-  if (a.queued || (a.resting && !a.stopping)) return;
+  if (a.queued || (a.pausing && !a.stopping)) return;
   a.queued = true;
   due d;
   d.accept = &a;
@@ -154,8 +154,8 @@ void sim_backend::deliver(accepting& a) noexcept {
     return ended->source->ended(-ECANCELED);
   }
   socket& s = *net_.find(a.socket);
-  if (s.pending.empty() || a.resting) return;
-  if (net_.short_of(host_, EMFILE)) return net_.accept_later(s, runtime_internal::accept_rest);
+  if (s.pending.empty() || a.pausing) return;
+  if (net_.lacks_resource(host_, EMFILE)) return net_.accept_later(s, runtime_internal::accept_pause_time);
   const runtime_internal::handle connection = net_.accept(s);
   if (s.readable()) queue(a);
   a.source->accepted(connection);
@@ -211,7 +211,7 @@ void sim_backend::stop_receive(runtime_internal::receive_source& source) noexcep
 
 std::int64_t sim_backend::open_stream(int) noexcept {
   if (is_cut_off()) return -ECANCELED;
-  if (net_.short_of(host_, EMFILE)) return -EMFILE;
+  if (net_.lacks_resource(host_, EMFILE)) return -EMFILE;
   return net_.give_handle(net_.open(host_, phase::fresh));
 }
 
@@ -228,7 +228,7 @@ std::int64_t sim_backend::open_listener(const runtime_internal::raw_address& at,
 std::int64_t sim_backend::open_datagram(const runtime_internal::raw_address& at,
                                         const runtime_internal::listen_options& options) noexcept {
   if (is_cut_off()) return -ECANCELED;
-  if (net_.short_of(host_, EMFILE)) return -EMFILE;
+  if (net_.lacks_resource(host_, EMFILE)) return -EMFILE;
   return net_.open_datagram(host_, from_raw(at), options);
 }
 
@@ -280,17 +280,17 @@ std::int64_t sim_backend::open_signals(std::uint32_t set) noexcept {
   return net_.give_handle(s);
 }
 std::uint32_t sim_backend::take_signals(runtime_internal::handle h) noexcept {
-  return is_cut_off() ? 0u : std::exchange(net_.at(host_, h).signals_come, 0u);
+  return is_cut_off() ? 0u : std::exchange(net_.at(host_, h).signals_pending, 0u);
 }
 void sim_backend::close_signals(runtime_internal::handle h) noexcept { close(h, false); }
 
-bool sim_backend::look_up(std::string_view name, runtime_internal::name_answer& out) {
+bool sim_backend::resolve_name(std::string_view name, runtime_internal::name_answer& out) {
   if (is_cut_off()) {
-    out.what = runtime_internal::name_answer::outcome::failed;
+    out.result = runtime_internal::name_answer::outcome::failed;
     return true;
   }
   const host_state* host = net_.find_host(name.substr(0, name.size() - name.ends_with('.')));
-  out = net_.names().look_up(name, host ? &host->ip : nullptr);
+  out = net_.names().resolve_name(name, host ? &host->ip : nullptr);
   return true;
 }
 

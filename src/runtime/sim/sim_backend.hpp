@@ -67,7 +67,7 @@ class sim_backend final : public runtime_internal::backend {
   std::int64_t open_signals(std::uint32_t set) noexcept override;
   std::uint32_t take_signals(runtime_internal::handle h) noexcept override;
   void close_signals(runtime_internal::handle h) noexcept override;
-  bool look_up(std::string_view name, runtime_internal::name_answer& out) override;
+  bool resolve_name(std::string_view name, runtime_internal::name_answer& out) override;
 
   // Delivers completions; never waits, whatever `until` is, because the world moves the clock.
   void turn(time_point until) noexcept override;
@@ -76,7 +76,7 @@ class sim_backend final : public runtime_internal::backend {
   [[nodiscard]] time_point now() noexcept override { return own_time_ ? *own_time_ : net_.now(); }
   [[nodiscard]] std::int64_t wall_ns() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override { return random_.draw(); }
-  [[nodiscard]] const runtime_internal::counters& counted() const noexcept override { return counters_; }
+  [[nodiscard]] const runtime_internal::counters& stats() const noexcept override { return counters_; }
 
   // Called by the world when the host has crashed; `own_time` is the backend's clock from now on.
   void cut_off(const time_point& own_time) noexcept { own_time_ = &own_time; }

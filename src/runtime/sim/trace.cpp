@@ -7,8 +7,8 @@ namespace coracle::sim {
 namespace {
 
 struct wording {
-  const char* what;
-  const char* who;
+  const char* event;
+  const char* source;
   const char* amount;
 };
 
@@ -33,10 +33,10 @@ constexpr wording wordings[] = {
     {"clock jump", "host", "by ns"},
 };
 
-std::string line(double seconds, const wording& w, std::uint64_t who, std::uint64_t amount) {
+std::string line(double seconds, const wording& w, std::uint64_t source, std::uint64_t amount) {
   char text[160];
-  std::snprintf(text, sizeof text, "%15.6f s  %-16s %s %llu, %s %lld", seconds, w.what, w.who,
-                static_cast<unsigned long long>(who), w.amount, static_cast<long long>(amount));
+  std::snprintf(text, sizeof text, "%15.6f s  %-16s %s %llu, %s %lld", seconds, w.event, w.source,
+                static_cast<unsigned long long>(source), w.amount, static_cast<long long>(amount));
   return text;
 }
 
@@ -52,7 +52,7 @@ std::vector<std::string> trace::last(time_point start) const {
   lines.reserve(kept_.size());
   for (const entry& e : kept_) {
     const double seconds = std::chrono::duration<double>(e.when - start).count();
-    lines.push_back(line(seconds, wordings[static_cast<std::size_t>(e.what)], e.who, e.amount));
+    lines.push_back(line(seconds, wordings[static_cast<std::size_t>(e.type)], e.source, e.amount));
   }
   return lines;
 }

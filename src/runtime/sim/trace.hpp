@@ -24,9 +24,9 @@ enum class event_kind : std::uint8_t {
   timer,
   signal,
   lost,
-  given_up,
-  fallen_silent,
-  refused_for_want,  // errno: ENOBUFS, EMFILE
+  timed_out,
+  blackholed,
+  refused_no_resources,  // errno: ENOBUFS, EMFILE
   partition,
   heal,
   crash,
@@ -36,14 +36,14 @@ enum class event_kind : std::uint8_t {
 
 class trace {
  public:
-  // `who` is a socket, a loop or a host; `amount` is bytes, a port, an errno or the other host.
-  void add(time_point when, event_kind what, std::uint64_t who, std::uint64_t amount = 0) {
+  // `source` is a socket, a loop or a host; `amount` is bytes, a port, an errno or the other host.
+  void add(time_point when, event_kind type, std::uint64_t source, std::uint64_t amount = 0) {
     ++count_;
     mix(static_cast<std::uint64_t>(when.time_since_epoch().count()));
-    mix(static_cast<std::uint64_t>(what));
-    mix(who);
+    mix(static_cast<std::uint64_t>(type));
+    mix(source);
     mix(amount);
-    if (kept_max_ > 0) keep({when, what, who, amount});
+    if (kept_max_ > 0) keep({when, type, source, amount});
   }
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -56,8 +56,8 @@ class trace {
  private:
   struct entry {
     time_point when;
-    event_kind what;
-    std::uint64_t who;
+    event_kind type;
+    std::uint64_t source;
     std::uint64_t amount;
   };
   void keep(const entry& e);

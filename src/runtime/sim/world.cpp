@@ -29,7 +29,7 @@ struct world::state final : runtime_internal::driver {
   }
 
   void drive(bool (*done)(const void*) noexcept, const void* context) noexcept override {
-    if (all.burying()) return all.drive_buried(done, context);
+    if (all.retiring()) return all.drive_retired(done, context);
     while (!done(context)) {
       if (step(never)) continue;
       log.write(log_level::error, "the waiting tasks of the simulated world:\n" + all.tasks());
@@ -96,12 +96,12 @@ bool world::state::round() {
     if (l.loop->has_ready() || l.backend->has_ready() || l.loop->next_deadline() <= net.now())
       ready.push_back(l);
   for (std::size_t i = ready.size(); i > 1; --i) std::swap(ready[i - 1], ready[order.below(i)]);
-  for (const host_loop& l : ready) l.loop->turn_once(time_point::min());
+  for (const host_loop& l : ready) l.loop->run_once(time_point::min());
   return !ready.empty();
 }
 
 time_point world::state::next_moment() const noexcept {
-  time_point next = std::min(net.next_event(), trouble.next_mend());
+  time_point next = std::min(net.next_event(), trouble.next_repair());
   for (const host_loop& l : all.loops()) next = std::min(next, l.loop->next_deadline());
   return next;
 }

@@ -84,7 +84,7 @@ void receive_buffers::give_back(const completion& c) noexcept {
   io_uring_buf_ring_advance(ring_, 1);
 }
 
-bool ring_refusal::may_pass() const noexcept {
+bool ring_refusal::may_be_transient() const noexcept {
   return error == ENOMEM || error == EMFILE || error == ENFILE || error == EAGAIN || error == EINTR;
 }
 
@@ -96,9 +96,9 @@ std::string ring_refusal::text() const {
   return text;
 }
 
-std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& why) {
+std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& reason) {
   if (const int error = probe_enter(faults)) {
-    why = {"io_uring_enter", error};
+    reason = {"io_uring_enter", error};
     return nullptr;
   }
   constexpr unsigned base = IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
@@ -119,29 +119,29 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& why) 
         error = io_uring_queue_init_params(
             faults.submission_entries ? faults.submission_entries : s.submissions, &made->raw_, &p);
       static_cast<void>(rings_ended.load(std::memory_order_acquire));
-      if (error == 0) return made->is_fit(p.features, faults, why) ? std::move(made) : nullptr;
+      if (error == 0) return made->is_usable(p.features, faults, reason) ? std::move(made) : nullptr;
       made->raw_ = {};
       if (error != -ENOMEM) break;
     }
     if (error != -EINVAL && error != -ENOMEM) break;
   }
-  why = {"io_uring_setup", -error};
+  reason = {"io_uring_setup", -error};
   return nullptr;
 }
 
-bool ring::is_fit(unsigned features, const uring_faults& faults, ring_refusal& why) noexcept {
-  why = {};
+bool ring::is_usable(unsigned features, const uring_faults& faults, ring_refusal& reason) noexcept {
+  reason = {};
   // EXT_ARG: a wait with its own timeout.
-  if (faults.no_wait_timeout || !(features & IORING_FEAT_EXT_ARG)) why.call = "Linux 5.11";
+  if (faults.no_wait_timeout || !(features & IORING_FEAT_EXT_ARG)) reason.call = "Linux 5.11";
   // IORING_ASYNC_CANCEL_ANY, without which a loop cannot leave its thread. It came with Linux 5.19, together
   // with the operation that is probed here: a ring that is not enabled yet accepts no request that would tell
   // directly.
   io_uring_probe operations;  // without {}: its last member is a flexible array
   std::memset(&operations, 0, sizeof operations);
   const int error = io_uring_register_probe(&raw_, &operations, 0);
-  if (error < 0) why = {"io_uring_register", -error};
-  else if (faults.no_cancel_any || operations.last_op < IORING_OP_SOCKET) why.call = "Linux 5.19";
-  return *why.call == 0;
+  if (error < 0) reason = {"io_uring_register", -error};
+  else if (faults.no_cancel_any || operations.last_op < IORING_OP_SOCKET) reason.call = "Linux 5.19";
+  return *reason.call == 0;
 }
 
 ring::~ring() {
@@ -157,7 +157,7 @@ void ring::enable(bool registered) noexcept {
   if (registered) io_uring_register_ring_fd(&raw_);  // optional: a failure costs nothing
 }
 
-void ring::let_go() noexcept { io_uring_unregister_ring_fd(&raw_); }
+void ring::unregister() noexcept { io_uring_unregister_ring_fd(&raw_); }
 
 int ring::submit_and_wait(duration at_most) noexcept {
   const auto ns = std::max<std::int64_t>(at_most.count(), 0);

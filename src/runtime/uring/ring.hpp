@@ -48,15 +48,15 @@ struct ring_refusal {
   int error = 0;  // 0: the kernel is too old for `call`
   // Whether a retry may succeed: descriptors, memory, or the locked memory of a recently closed ring may be
   // released.
-  [[nodiscard]] bool may_pass() const noexcept;
+  [[nodiscard]] bool may_be_transient() const noexcept;
   [[nodiscard]] std::string text() const;
 };
 
 class ring {
  public:
   // Tries smaller rings on ENOMEM, and a ring without deferred work on EINVAL. Returns null, with the reason
-  // in `why`, when nothing works. Any thread: the ring belongs to the thread that calls enable().
-  static std::unique_ptr<ring> make(const uring_faults& faults, ring_refusal& why);
+  // in `reason`, when nothing works. Any thread: the ring belongs to the thread that calls enable().
+  static std::unique_ptr<ring> make(const uring_faults& faults, ring_refusal& reason);
   ring(const ring&) = delete;
   ring& operator=(const ring&) = delete;
   ~ring();
@@ -64,7 +64,7 @@ class ring {
   // `registered`: refers to the ring by the thread's registration, which saves a reference count per turn.
   void enable(bool registered) noexcept;
   // Removes the ring's registration with this thread, so that the thread may end.
-  void let_go() noexcept;
+  void unregister() noexcept;
   [[nodiscard]] io_uring& raw() noexcept { return raw_; }
 
   // Returns a cleared entry, or null when the queue is full: submit() makes room.
@@ -88,7 +88,7 @@ class ring {
 
  private:
   ring() noexcept = default;
-  bool is_fit(unsigned features, const uring_faults& faults, ring_refusal& why) noexcept;
+  bool is_usable(unsigned features, const uring_faults& faults, ring_refusal& reason) noexcept;
   io_uring raw_{};
 };
 

@@ -35,9 +35,9 @@ struct uring_faults {
 // before it makes the first backend.
 uring_faults& injected_faults() noexcept;
 
-// Probes io_uring by using it. Returns null, with the reason in `why`, where io_uring does not work. `log`
+// Probes io_uring by using it. Returns null, with the reason in `reason`, where io_uring does not work. `log`
 // must outlive the backend.
-std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why,
+std::unique_ptr<backend> make_uring_backend(logger& log, std::string& reason,
                                             const uring_faults& faults = injected_faults());
 
 }  // namespace coracle::runtime_internal

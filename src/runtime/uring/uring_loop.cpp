@@ -39,16 +39,16 @@ uring_faults& injected_faults() noexcept {
   return only;
 }
 
-std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why, const uring_faults& faults) {
+std::unique_ptr<backend> make_uring_backend(logger& log, std::string& reason, const uring_faults& faults) {
   ring_refusal refusal;
   std::unique_ptr<ring> made = ring::make(faults, refusal);
   if (!made) {
-    why = refusal.text();
+    reason = refusal.text();
     return nullptr;
   }
   const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event < 0) {
-    why = "eventfd: " + describe_error(errno);
+    reason = "eventfd: " + describe_error(errno);
     return nullptr;
   }
   return std::make_unique<uring_loop>(log, event, std::move(made), faults);
@@ -76,7 +76,7 @@ io_uring_sqe& uring_loop::entry(std::uint64_t user_data) noexcept {
   io_uring_sqe* e = ring_->entry();
   while (!e) {
     if (!attached_ || left_) attach();
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     const int outcome = ring_->submit();
     CORACLE_ASSERT(outcome >= 0 || outcome == -EBUSY || outcome == -EAGAIN || outcome == -EINTR,
                    "io_uring rejected a submission: is this the thread that drives the loop?");
@@ -117,7 +117,7 @@ void uring_loop::woken(const completion& c) noexcept {
   if (c.result == -EINVAL) multishot_poll_ = false;
   if (!multishot_poll_ && c.result > 0) {
     std::uint64_t wakes = 0;
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     [[maybe_unused]] const auto cleared = ::read(event_, &wakes, sizeof wakes);
   }
   listen_for_wakes();
@@ -133,17 +133,18 @@ void uring_loop::attach() noexcept {
   if (first) listen_for_wakes();
 }
 
-// Handles requests that works queued after leave() and before this thread first used the ring. They are
-// treated as if leave() had cancelled them, so that they restart.
+// Handles requests that runnables queued after release_thread() and before this thread first used the ring.
+// They are treated as if release_thread() had cancelled them, so that they restart.
 void uring_loop::keep_unsubmitted() noexcept {
   for (unsigned i = 0; i < ring_->queued(); ++i, --requests_) {
     const std::uint64_t of = ring_->queued_entry(i).user_data;
-    if (tag_in(of) == tag::operation) note_never_began(*pointer_in<operation>(of));
+    if (tag_in(of) == tag::operation) record_never_began(*pointer_in<operation>(of));
     kept_.push_back({of, -ECANCELED, completion_was_counted});
   }
 }
 
-// The old ring holds nothing but the queued entries, because leave() has waited for all other requests.
+// The old ring holds nothing but the queued entries, because release_thread() has waited for all other
+// requests.
 void uring_loop::move_to_this_thread() noexcept {
   keep_unsubmitted();
   ring_.reset();
@@ -160,52 +161,52 @@ void uring_loop::move_to_this_thread() noexcept {
 void uring_loop::wait_for_ring() noexcept {
   constexpr std::chrono::milliseconds longest(100);
   constexpr std::chrono::seconds patience(1);
-  bool said = false;
+  bool logged = false;
   const time_point began_at = now();
   std::chrono::milliseconds pause(1);
-  ring_refusal why;
-  while (!(ring_ = ring::make(faults_, why))) {
-    CORACLE_ASSERT(why.may_pass(),
+  ring_refusal reason;
+  while (!(ring_ = ring::make(faults_, reason))) {
+    CORACLE_ASSERT(reason.may_be_transient(),
                    "the kernel refused a ring to the thread that drives the loop now, "
                    "after it permitted one to the previous thread");
-    if (!said && now() - began_at > patience) {
-      said = true;
-      log_.write(log_level::error, "a loop on a new thread waits for its ring: " + why.text());
+    if (!logged && now() - began_at > patience) {
+      logged = true;
+      log_.write(log_level::error, "a loop on a new thread waits for its ring: " + reason.text());
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, longest);
   }
-  if (said) log_.write(log_level::info, "the loop on a new thread has its ring");
+  if (logged) log_.write(log_level::info, "the loop on a new thread has its ring");
 }
 
-void uring_loop::leave() noexcept {
+void uring_loop::release_thread() noexcept {
   if (!attached_ || left_) return;
   while (requests_ > 0) {
     io_uring_sqe& e = entry(tag_of(tag::ignored));
     io_uring_prep_cancel64(&e, 0, IORING_ASYNC_CANCEL_ANY);
     e.user_data = tag_of(tag::ignored);
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     // Retries after a while, because one cancel misses a request that is just making progress.
     ring_->submit_and_wait(std::chrono::milliseconds(10));
     keep_completions();
   }
-  ring_->let_go();
+  ring_->unregister();
   left_ = true;
 }
 
-time_point uring_loop::earliest_rest(time_point until) const noexcept {
-  for (const acceptor_state* s : resting_) until = std::min(until, s->rests_until);
+time_point uring_loop::earliest_pause_end(time_point until) const noexcept {
+  for (const acceptor_state* s : pausing_) until = std::min(until, s->paused_until);
   return until;
 }
 
 void uring_loop::turn(time_point until) noexcept {
-  ++counted_.turns;
+  ++stats_.turns;
   if (!attached_ || left_) attach();
   delivered_ = false;
   if (!kept_.empty()) deliver();
   serve_due();
   const bool more = delivered_ || !due_receivers_.empty() || !due_acceptors_.empty();
-  enter(more || until == time_point::min() ? time_point::min() : earliest_rest(until));
+  enter(more || until == time_point::min() ? time_point::min() : earliest_pause_end(until));
   deliver();
 }
 
@@ -213,12 +214,12 @@ void uring_loop::enter(time_point until) noexcept {
   int outcome = 0;
   if (until == time_point::min()) {
     if (ring_->queued() == 0 && !ring_->must_look()) return;
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     outcome = ring_->submit_and_look();
   } else {
     if (ring_->queued() == 0 && ring_->has_completion()) return;
     constexpr duration day = std::chrono::hours(24);
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     outcome = ring_->submit_and_wait(until == never ? day : std::min(day, until - now()));
   }
   CORACLE_ASSERT(outcome != -EEXIST && outcome != -EBADFD && outcome != -EBADF,
@@ -243,7 +244,7 @@ void uring_loop::dispatch(const completion& c) noexcept {
   switch (tag_in(c.user_data)) {
     case tag::operation: {
       operation& op = *pointer_in<operation>(c.user_data);
-      if (op.what == operation::kind::receive) note_rest(op.on, c);
+      if (op.type == operation::kind::receive) record_remainder(op.on, c);
       return completed(op, c.result);
     }
     case tag::receiver: return completed(*pointer_in<receiver_state>(c.user_data), c);
@@ -274,7 +275,7 @@ unsigned length_of(std::size_t size) noexcept {
 void prepare_file(io_uring_sqe& e, const operation& op) noexcept {
   using action = file_request::action;
   const file_request& f = *op.file;
-  switch (f.what) {
+  switch (f.type) {
     case action::open: io_uring_prep_openat(&e, AT_FDCWD, f.path, f.flags, f.permissions); break;
     case action::read:
       io_uring_prep_read(&e, op.on, op.into.data(), length_of(op.into.size()), f.offset);
@@ -320,7 +321,7 @@ void uring_loop::start_receive(handle connection, receive_source& source) {
 }
 
 void uring_loop::arm(receiver_state& s) noexcept {
-  ++counted_.submissions;
+  ++stats_.submissions;
   io_uring_sqe& e = entry(0);
   if (s.by_hand) {
     io_uring_prep_poll_add(&e, s.on, POLLIN);
@@ -375,7 +376,7 @@ void uring_loop::take_bytes(receiver_state& s, bytes_view bytes) noexcept {
   if (s.stopping) return;
   if (!s.paused && s.held.empty()) {
     delivered_ = true;
-    ++counted_.completions;
+    ++stats_.completions;
     s.source->received(bytes);
     return;
   }
@@ -408,7 +409,7 @@ void uring_loop::completed(receiver_state& s, const completion& c) noexcept {
     s.has_end = true;
     s.end = result;
   }
-  if (!s.armed) settle(s);
+  if (!s.armed) rearm_or_end(s);
 }
 
 void uring_loop::receive_by_hand(receiver_state& s) noexcept {
@@ -419,7 +420,7 @@ void uring_loop::receive_by_hand(receiver_state& s) noexcept {
     return;
   }
   for (int i = 0; i < reads_by_hand_max && !s.paused && !s.stopping; ++i) {
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     ssize_t n = ::recv(s.on, hand_buffer_.get(), hand_buffer_bytes, MSG_DONTWAIT);
     if (n < 0 && errno == ENOTSOCK) n = ::read(s.on, hand_buffer_.get(), hand_buffer_bytes);
     if (n < 0 && errno == EINTR) continue;
@@ -435,7 +436,7 @@ void uring_loop::receive_by_hand(receiver_state& s) noexcept {
 }
 
 // Decides what to do when no request is in the kernel.
-void uring_loop::settle(receiver_state& s) noexcept {
+void uring_loop::rearm_or_end(receiver_state& s) noexcept {
   if (s.stopping) return end(s, -ECANCELED);
   if (s.paused) return;
   if (!s.held.empty()) {
@@ -450,7 +451,7 @@ void uring_loop::settle(receiver_state& s) noexcept {
 void uring_loop::end(receiver_state& s, std::int64_t result) noexcept {
   delivered_ = true;
   ended();
-  ++counted_.completions;
+  ++stats_.completions;
   receive_source& source = *s.source;
   delete &s;
   source.state = nullptr;
@@ -458,7 +459,7 @@ void uring_loop::end(receiver_state& s, std::int64_t result) noexcept {
 }
 
 void uring_loop::start_accept(handle listener, accept_source& source) {
-  resting_.reserve(++acceptors_);  // reserved now, because a pause may be due to a lack of memory
+  pausing_.reserve(++acceptors_);  // reserved now, because a pause may be due to a lack of memory
   auto* s = new acceptor_state;
   began();
   s->on = listener;
@@ -469,7 +470,7 @@ void uring_loop::start_accept(handle listener, accept_source& source) {
 }
 
 void uring_loop::arm(acceptor_state& s) noexcept {
-  ++counted_.submissions;
+  ++stats_.submissions;
   io_uring_sqe& e = entry(0);
   constexpr int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
   if (s.single) {
@@ -486,7 +487,7 @@ void uring_loop::stop_accept(accept_source& source) noexcept {
   auto& s = state_of<acceptor_state>(source.state);
   if (std::exchange(s.stopping, true)) return;
   if (s.armed) return request_cancel(user_data_of(tag::acceptor, s));
-  std::erase(resting_, &s);
+  std::erase(pausing_, &s);
   if (!s.linked()) due_acceptors_.push_back(s);
 }
 
@@ -496,22 +497,22 @@ void uring_loop::completed(acceptor_state& s, const completion& c) noexcept {
     ::close(c.result);
   } else if (c.result >= 0) {
     delivered_ = true;
-    ++counted_.completions;
+    ++stats_.completions;
     not_exhausted();
     s.source->accepted(c.result);
   }
-  if (!s.armed) settle(s, c.result);
+  if (!s.armed) rearm_or_end(s, c.result);
 }
 
-void uring_loop::settle(acceptor_state& s, std::int64_t result) noexcept {
+void uring_loop::rearm_or_end(acceptor_state& s, std::int64_t result) noexcept {
   const int error = result < 0 ? static_cast<int>(-result) : 0;
   if (s.stopping) return end(s, -ECANCELED);
   if (error == EINVAL && !s.single) {  // an old kernel, or not a listener: the single accept will tell
     s.single = true;
   } else if (is_exhaustion(error)) {
     exhausted(error);
-    s.rests_until = deadline_after(now(), accept_rest);
-    resting_.push_back(&s);
+    s.paused_until = deadline_after(now(), accept_pause_time);
+    pausing_.push_back(&s);
     return;
   } else if (error && error != ECANCELED && !is_fault_of_one_connection(error)) {
     return end(s, result);
@@ -524,7 +525,7 @@ void uring_loop::settle(acceptor_state& s, std::int64_t result) noexcept {
 void uring_loop::end(acceptor_state& s, std::int64_t result) noexcept {
   delivered_ = true;
   ended();
-  ++counted_.completions;
+  ++stats_.completions;
   accept_source& source = *s.source;
   delete &s;
   source.state = nullptr;
@@ -540,21 +541,21 @@ void uring_loop::serve_due() noexcept {
       const std::vector<std::uint8_t> chunk = std::move(s->held.front());
       s->held.pop_front();
       delivered_ = true;
-      ++counted_.completions;
+      ++stats_.completions;
       s->source->received(chunk);
     }
     if (held && !s->stopping) s->source->held_changed();
-    if (!s->armed) settle(*s);
+    if (!s->armed) rearm_or_end(*s);
   }
   base::intrusive_list<acceptor_state> acceptors;
   acceptors.take(due_acceptors_);
   while (acceptor_state* s = acceptors.pop_front()) end(*s, -ECANCELED);
-  if (resting_.empty()) return;
+  if (pausing_.empty()) return;
   const time_point at = now();
-  for (std::size_t i = resting_.size(); i-- > 0;) {
-    acceptor_state* s = resting_[i];
-    if (s->rests_until > at) continue;
-    resting_.erase(resting_.begin() + static_cast<std::ptrdiff_t>(i));
+  for (std::size_t i = pausing_.size(); i-- > 0;) {
+    acceptor_state* s = pausing_[i];
+    if (s->paused_until > at) continue;
+    pausing_.erase(pausing_.begin() + static_cast<std::ptrdiff_t>(i));
     arm(*s);
   }
 }
@@ -571,8 +572,8 @@ constexpr std::uint64_t never_began = 16;  // was queued in a ring that no longe
 bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
 
 bool waits_for_output(const operation& op) noexcept {
-  return op.what == operation::kind::connect || op.what == operation::kind::send ||
-         op.what == operation::kind::send_to;
+  return op.type == operation::kind::connect || op.type == operation::kind::send ||
+         op.type == operation::kind::send_to;
 }
 
 // uring_faults::short_sends: half of the pieces, or a part of the only one.
@@ -606,12 +607,12 @@ void prepare_receive(io_uring_sqe& e, operation& op, unsigned poll_first) noexce
 void uring_loop::submit(operation& op) noexcept {
   began();
   op.scratch[scratch::flags] = op.no_socket ? no_socket | scratch::waiting : 0;
-  if (op.what == operation::kind::send) send_progress::begin(op);
+  if (op.type == operation::kind::send) send_progress::begin(op);
   operations_.push(op);
   prepare(op);
 }
 
-void uring_loop::note_never_began(operation& op) noexcept { op.scratch[scratch::flags] |= never_began; }
+void uring_loop::record_never_began(operation& op) noexcept { op.scratch[scratch::flags] |= never_began; }
 
 void uring_loop::cancel(operation& op) noexcept {
   op.scratch[scratch::flags] |= scratch::cancelled;
@@ -619,12 +620,12 @@ void uring_loop::cancel(operation& op) noexcept {
 }
 
 void uring_loop::prepare(operation& op) noexcept {
-  ++counted_.submissions;
+  ++stats_.submissions;
   io_uring_sqe& e = entry(0);
   if (has(op, scratch::waiting)) {
     io_uring_prep_poll_add(&e, op.on, waits_for_output(op) ? POLLOUT : POLLIN);
   } else {
-    switch (op.what) {
+    switch (op.type) {
       case operation::kind::connect:
         io_uring_prep_connect(&e, op.on, reinterpret_cast<const sockaddr*>(op.address->bytes),
                               op.address->size);
@@ -649,7 +650,7 @@ void uring_loop::prepare(operation& op) noexcept {
   e.user_data = user_data_of(tag::operation, op);
 }
 
-void uring_loop::note_rest(handle h, const completion& c) noexcept {
+void uring_loop::record_remainder(handle h, const completion& c) noexcept {
   const auto i = static_cast<std::size_t>(h);
   if (drained_.size() <= i && !base::if_memory_allows([&] { drained_.resize(i + 1); })) return;
   drained_[i] = c.result > 0 && !(c.flags & IORING_CQE_F_SOCK_NONEMPTY);
@@ -663,8 +664,8 @@ bool uring_loop::is_drained(handle h) const noexcept {
 // io_uring could read a pipe itself, but a write to a broken pipe raises SIGPIPE, and a write to a blocking
 // pipe occupies a kernel thread.
 std::int64_t uring_loop::move_by_hand(operation& op) noexcept {
-  ++counted_.system_calls;
-  if (op.what == operation::kind::receive) return kernel::read_now(op.on, op.into);
+  ++stats_.system_calls;
+  if (op.type == operation::kind::receive) return kernel::read_now(op.on, op.into);
   const msghdr& rest = send_progress::of(op).rest(op);
   return kernel::write_now(op.on, rest.msg_iov, rest.msg_iovlen);
 }
@@ -678,23 +679,23 @@ void uring_loop::finish(operation& op, std::int64_t result) noexcept {
 void uring_loop::completed(operation& op, std::int64_t result) noexcept {
   std::uint64_t& flags = op.scratch[scratch::flags];
   const bool cancelled = flags & scratch::cancelled;
-  // Cancelled by leave(), or interrupted, but not cancelled by the caller: restarts the operation.
+  // Cancelled by release_thread(), or interrupted, but not cancelled by the caller: restarts the operation.
   if ((result == -ECANCELED || result == -EINTR) && !cancelled) {
     const bool began = !(flags & never_began);
     flags &= ~never_began;
-    if (op.what == operation::kind::connect && began)
+    if (op.type == operation::kind::connect && began)
       flags |= scratch::waiting;  // a second connect() would be refused
     return prepare(op);
   }
   if (result == -EINTR) result = -ECANCELED;
-  if (op.what == operation::kind::connect) return completed_connect(op, result);
+  if (op.type == operation::kind::connect) return completed_connect(op, result);
   if (flags & scratch::waiting) {
     flags &= ~scratch::waiting;
     if (result < 0 || cancelled) return finish(op, cancelled ? -ECANCELED : result);
     if (!(flags & no_socket)) return prepare(op);
     result = move_by_hand(op);
   }
-  switch (op.what) {
+  switch (op.type) {
     case operation::kind::send:
     case operation::kind::receive:
       if (result == -ENOTSOCK && !(flags & no_socket) && !cancelled) {
@@ -710,7 +711,7 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
         flags |= scratch::waiting;
         return prepare(op);
       }
-      if (op.what == operation::kind::receive || result < 0) break;
+      if (op.type == operation::kind::receive || result < 0) break;
       if (send_progress& progress = send_progress::of(op); !progress.advance(op, result)) {
         if (cancelled) return finish(op, -ECANCELED);
         if (result == 0) return finish(op, -EIO);  // avoids an endless retry
@@ -739,7 +740,7 @@ void uring_loop::completed_connect(operation& op, std::int64_t result) noexcept 
   if (op.scratch[scratch::flags] & scratch::waiting && result >= 0) {
     int error = 0;
     socklen_t size = sizeof error;
-    ++counted_.system_calls;
+    ++stats_.system_calls;
     result = ::getsockopt(op.on, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
   }
   if (result == -EAGAIN)
@@ -762,7 +763,7 @@ int uring_loop::pollable(time_point next_deadline) noexcept {
   if (ring_->queued() > 0) ring_->submit();
   const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() ||
                     ring_->has_completion() || ring_->must_look();
-  next_deadline = work ? time_point(duration(1)) : earliest_rest(next_deadline);
+  next_deadline = work ? time_point(duration(1)) : earliest_pause_end(next_deadline);
   itimerspec at{};
   if (next_deadline != never) {
     const auto ns = std::max<std::int64_t>(next_deadline.time_since_epoch().count(), 1);

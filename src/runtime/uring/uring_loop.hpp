@@ -42,7 +42,7 @@ struct acceptor_state : base::list_hook, coro::pooled {
   bool armed = false;
   bool single = false;  // one connection per request
   bool stopping = false;
-  time_point rests_until{};
+  time_point paused_until{};
 };
 
 enum class tag : std::uint64_t { operation, receiver, acceptor, wake, ignored };
@@ -87,7 +87,7 @@ class uring_loop final : public kernel_backend {
   void close(handle h, bool abort) noexcept override;
   [[nodiscard]] bool takes_files() const noexcept override { return true; }
   void turn(time_point until) noexcept override;
-  void leave() noexcept override;
+  void release_thread() noexcept override;
   [[nodiscard]] int pollable(time_point next_deadline) noexcept override;
 
  private:
@@ -97,7 +97,7 @@ class uring_loop final : public kernel_backend {
   void attach() noexcept;
   void move_to_this_thread() noexcept;
   void keep_unsubmitted() noexcept;
-  void note_never_began(operation& op) noexcept;
+  void record_never_began(operation& op) noexcept;
   void wait_for_ring() noexcept;
   void listen_for_wakes() noexcept;
   void woken(const completion& c) noexcept;
@@ -107,11 +107,11 @@ class uring_loop final : public kernel_backend {
   void dispatch(const completion& c) noexcept;
   bool make_pollable() noexcept;
   void close_pollable() noexcept;
-  [[nodiscard]] time_point earliest_rest(time_point until) const noexcept;
+  [[nodiscard]] time_point earliest_pause_end(time_point until) const noexcept;
 
   // --- operations
   void prepare(operation& op) noexcept;
-  void note_rest(handle h, const completion& c) noexcept;
+  void record_remainder(handle h, const completion& c) noexcept;
   [[nodiscard]] bool is_drained(handle h) const noexcept;
   void completed(operation& op, std::int64_t result) noexcept;
   std::int64_t move_by_hand(operation& op) noexcept;
@@ -125,8 +125,8 @@ class uring_loop final : public kernel_backend {
   void completed(acceptor_state& s, const completion& c) noexcept;
   void take_bytes(receiver_state& s, bytes_view bytes) noexcept;
   void receive_by_hand(receiver_state& s) noexcept;
-  void settle(receiver_state& s) noexcept;
-  void settle(acceptor_state& s, std::int64_t result) noexcept;
+  void rearm_or_end(receiver_state& s) noexcept;
+  void rearm_or_end(acceptor_state& s, std::int64_t result) noexcept;
   void end(receiver_state& s, std::int64_t result) noexcept;
   void end(acceptor_state& s, std::int64_t result) noexcept;
   void serve_due() noexcept;
@@ -149,7 +149,7 @@ class uring_loop final : public kernel_backend {
   std::vector<bool> drained_;  // by descriptor: the last receive left nothing
   base::intrusive_list<receiver_state> due_receivers_;  // can deliver without a system call
   base::intrusive_list<acceptor_state> due_acceptors_;
-  std::vector<acceptor_state*> resting_;  // has room for all acceptors that were ever started
+  std::vector<acceptor_state*> pausing_;  // has room for all acceptors that were ever started
   std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> hand_buffer_;  // only where multishot receive does not work
   handle poll_ = no_handle;  // for pollable(): watches the next two

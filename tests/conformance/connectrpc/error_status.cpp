@@ -16,13 +16,13 @@ coracle::status status_of(const pb::Error& error) {
   return {code, error.message(), error.SerializeAsString()};
 }
 
-pb::Error error_of(const coracle::status& why) {
+pb::Error error_of(const coracle::status& reason) {
   pb::Error error;
   pb::Error details;
-  if (details.ParseFromString(std::string(why.details())))
+  if (details.ParseFromString(std::string(reason.details())))
     error.mutable_details()->Swap(details.mutable_details());
-  error.set_code(static_cast<pb::Code>(why.code()));
-  error.set_message(std::string(why.message()));
+  error.set_code(static_cast<pb::Code>(reason.code()));
+  error.set_message(std::string(reason.message()));
   return error;
 }
 

@@ -61,7 +61,8 @@ coracle::reply<pb::SimpleResponse> reply_to(coracle::server_context& context,
   if (request.response_compressed().value()) context.compression(gzip);
   if (request.has_response_status() && request.response_status().code() != 0)
     return status_of(request.response_status());
-  if (auto why = check_payload(request.response_type(), request.response_size()); !why.ok()) return why;
+  if (auto reason = check_payload(request.response_type(), request.response_size()); !reason.ok())
+    return reason;
   pb::SimpleResponse response;
   fill(*response.mutable_payload(), request.response_size());
   return response;
@@ -105,7 +106,7 @@ coracle::replies<pb::StreamingOutputCallResponse> test_service::StreamingOutputC
   auto responses = co_await coracle::replies<pb::StreamingOutputCallResponse>::writer();
   pb::StreamingOutputCallResponse response;
   for (const auto& wanted : request.response_parameters()) {
-    if (auto why = check_payload(request.response_type(), wanted.size()); !why.ok()) co_return why;
+    if (auto reason = check_payload(request.response_type(), wanted.size()); !reason.ok()) co_return reason;
     // sleeps on purpose: the request asks for the pause
     if (wanted.interval_us() > 0)
       co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
@@ -143,7 +144,8 @@ coracle::replies<pb::StreamingOutputCallResponse> test_service::FullDuplexCall(
       load->tell(request->orca_oob_report());
     }
     for (const auto& wanted : request->response_parameters()) {
-      if (auto why = check_payload(request->response_type(), wanted.size()); !why.ok()) co_return why;
+      if (auto reason = check_payload(request->response_type(), wanted.size()); !reason.ok())
+        co_return reason;
       // sleeps on purpose: the request asks for the pause
       if (wanted.interval_us() > 0)
         co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
@@ -160,7 +162,8 @@ coracle::replies<pb::StreamingOutputCallResponse> test_service::HalfDuplexCall(
   std::vector<std::int32_t> sizes;
   while (const auto request = co_await requests.next()) {
     for (const auto& wanted : request->response_parameters()) {
-      if (auto why = check_payload(request->response_type(), wanted.size()); !why.ok()) co_return why;
+      if (auto reason = check_payload(request->response_type(), wanted.size()); !reason.ok())
+        co_return reason;
       sizes.push_back(wanted.size());
     }
   }

@@ -43,18 +43,19 @@ struct watched {
   void look(const loop& serving, time_point now) {
     if (arrived || now < arrives) return;
     arrived = true;
-    before = serving.counted();
+    before = serving.stats();
     others_before = others;
   }
   void handled(const loop& serving) {
     if (arrives == never) return;  // the first call, which connects
-    if (!arrived) return of.complain("a call came before its bytes could");
-    const std::uint64_t turns = (serving.counted() - before).turns;
+    if (!arrived) return of.report_error("a call came before its bytes could");
+    const std::uint64_t turns = (serving.stats() - before).turns;
     of.tally("turns to a handler: " + std::to_string(turns));
-    if (turns > turns_max) of.complain(std::to_string(turns) + " turns went by before a call was handled");
+    if (turns > turns_max)
+      of.report_error(std::to_string(turns) + " turns went by before a call was handled");
     const std::uint64_t ahead = others - others_before;
     if (ahead > turns_max * attackers * read_bytes / shortest_call_bytes)
-      of.complain(std::to_string(ahead) + " handlers began for others before a call was handled");
+      of.report_error(std::to_string(ahead) + " handlers began for others before a call was handled");
   }
 };
 
@@ -96,9 +97,10 @@ task<> call_often(watched& w, channel& to, dice d, bool& done) {
     const auto reply = co_await server.SayAtOnce(request);
     const duration took = coro::this_executor().now() - begun;
     w.arrives = never;
-    if (!reply) w.of.complain("a healthy call failed: " + reply.status().to_string());
+    if (!reply) w.of.report_error("a healthy call failed: " + reply.status().to_string());
     else if (i > 0 && took > 2 * w.latency)
-      w.of.complain("a healthy call took " + std::to_string((took - 2 * w.latency).count()) + " ns too long");
+      w.of.report_error("a healthy call took " + std::to_string((took - 2 * w.latency).count()) +
+                        " ns too long");
     else w.of.tally("served");
     co_await sleep_for(d.up_to(5ms));  // sleeps on purpose: virtual time
   }
@@ -120,7 +122,7 @@ void play_beside(run& r) {
   {
     server srv(serving, server_options().limits(server_limits{.stall_time = 1s}));
     srv.add(service);
-    if (const status s = srv.listen("0.0.0.0:50051", insecure()); !s.ok()) r.complain(s.to_string());
+    if (const status s = srv.listen("0.0.0.0:50051", insecure()); !s.ok()) r.report_error(s.to_string());
     const std::string at = world.address_of("server") + ":50051";
     channel c(calling, at, insecure());
     calling.spawn(call_often(w, c, r.dice_for(2), done));
@@ -131,7 +133,7 @@ void play_beside(run& r) {
       w.look(serving.at(0), world.now());
       return done;
     };
-    if (!world.run_until(look, 1h)) r.complain("hang: calls do not end");
+    if (!world.run_until(look, 1h)) r.report_error("hang: calls do not end");
     done = true;
     r.note(world);
   }

@@ -27,15 +27,15 @@ bool call_ledger::handler_began(std::uint64_t id) {
   ++running_;
   const auto found = calls_.find(id);
   if (found == calls_.end()) {
-    complain(id, "a handler runs for a call that nobody made");
+    report_error(id, "a handler runs for a call that nobody made");
     return false;
   }
   entry& e = found->second;
   ++e.handlers;
   if (e.handlers == 2) run_.tally("handled again");
-  if (e.handlers > rules_.most) complain(id, "its handler ran too often");
+  if (e.handlers > rules_.most) report_error(id, "its handler ran too often");
   else if (calm() && !rules_.hedged && e.handlers > e.fails + 1)
-    complain(id, "it was made again without a reason");
+    report_error(id, "it was made again without a reason");
   return e.handlers <= e.fails;
 }
 
@@ -49,26 +49,26 @@ void call_ledger::cut_off(const call_plan& p) {
   run_.tally("cut off by a crash");
 }
 
-void call_ledger::ended(const call_plan& p, const status& how, time_point now, bool whole, bool asked) {
+void call_ledger::ended(const call_plan& p, const status& outcome, time_point now, bool whole, bool asked) {
   entry& e = calls_[p.id];
   ++e.ends;
-  run_.tally(name_of(how.code()));
-  if (how.ok()) {
+  run_.tally(name_of(outcome.code()));
+  if (outcome.ok()) {
     e.well = true;
-    if (!whole) complain(p.id, "it ended with OK before all had arrived");
-    if (e.handlers == 0) complain(p.id, "it ended with OK without a handler");
+    if (!whole) report_error(p.id, "it ended with OK before all had arrived");
+    if (e.handlers == 0) report_error(p.id, "it ended with OK without a handler");
   } else {
-    check_end(p, how, e, now, asked);
+    check_end(p, outcome, e, now, asked);
   }
   if (p.deadline > duration::zero() && now > e.begun + p.deadline + std::chrono::milliseconds(1))
-    complain(p.id, "it ended " + std::to_string((now - e.begun - p.deadline).count()) +
-                       " ns after its deadline: " + how.to_string());
+    report_error(p.id, "it ended " + std::to_string((now - e.begun - p.deadline).count()) +
+                           " ns after its deadline: " + outcome.to_string());
 }
 
 // An error status must have a reason.
-void call_ledger::check_end(const call_plan& p, const status& how, const entry& e, time_point now,
+void call_ledger::check_end(const call_plan& p, const status& outcome, const entry& e, time_point now,
                             bool asked) {
-  switch (how.code()) {
+  switch (outcome.code()) {
     case status_code::cancelled:
       if (asked) return;
       break;
@@ -77,14 +77,14 @@ void call_ledger::check_end(const call_plan& p, const status& how, const entry& 
       break;
     case status_code::unavailable:
       // GOAWAY names the calls that were begun: only the others may be repeated without a policy.
-      if (e.handlers > 0 && rules_.most == 1 && !mixture_.breaks && never_begun(how))
-        complain(p.id, "it had begun, and the client does not know: " + how.to_string());
+      if (e.handlers > 0 && rules_.most == 1 && !mixture_.breaks && never_begun(outcome))
+        report_error(p.id, "it had begun, and the client does not know: " + outcome.to_string());
       if (!calm()) return;
       if (e.handlers > 0 && e.fails >= (rules_.hedged ? 1 : e.handlers)) return check_refused(p, e);
       break;
     default: break;
   }
-  complain(p.id, "nothing explains its end: " + how.to_string() + " (" + told(p, e, now) + ")");
+  report_error(p.id, "nothing explains its end: " + outcome.to_string() + " (" + told(p, e, now) + ")");
 }
 
 // By its handler, as often as it was called: then no attempt or no token was left.
@@ -92,7 +92,7 @@ void call_ledger::check_refused(const call_plan& p, const entry& e) {
   constexpr std::uint64_t kept_bytes = 100'000;  // a longer one may be too long to be made again
   if (e.handlers == rules_.most) return run_.tally("attempts used up");
   if (rules_.tokens > 0) return run_.tally("throttled");
-  if (!rules_.hedged && p.messages * p.bytes < kept_bytes) complain(p.id, "it was given up early");
+  if (!rules_.hedged && p.messages * p.bytes < kept_bytes) report_error(p.id, "it was given up early");
 }
 
 // Each retry takes a token of the upper half, and each call returns at most half a token.
@@ -101,7 +101,7 @@ void call_ledger::check_throttle() {
   int again = 0;
   for (const auto& [id, e] : calls_) again += std::max(0, e.handlers - 1);
   if (2 * again > channels_ * rules_.tokens + static_cast<int>(calls_.size()))
-    run_.complain(std::to_string(again) + " retries are more than the throttle allows");
+    run_.report_error(std::to_string(again) + " retries are more than the throttle allows");
 }
 
 // For readers of the report: what the call was to do.
@@ -123,15 +123,15 @@ std::string call_ledger::told(const call_plan& p, const entry& e, time_point now
   return text;
 }
 
-void call_ledger::complain(std::uint64_t id, const std::string& what) {
-  run_.complain("call " + std::to_string(id) + ": " + what);
+void call_ledger::report_error(std::uint64_t id, const std::string& what) {
+  run_.report_error("call " + std::to_string(id) + ": " + what);
 }
 
 void call_ledger::check_all_ended() {
   for (const auto& [id, e] : calls_)
-    if (e.ends != 1) complain(id, "it ended " + std::to_string(e.ends) + " times");
+    if (e.ends != 1) report_error(id, "it ended " + std::to_string(e.ends) + " times");
   check_throttle();
-  if (running_ != 0) run_.complain(std::to_string(running_) + " handlers never ended");
+  if (running_ != 0) run_.report_error(std::to_string(running_) + " handlers never ended");
 }
 
 }  // namespace coracle::swarm

@@ -52,7 +52,7 @@ class call_ledger {
   // One more channel, each with a throttle of its own.
   void channel_made() noexcept { ++channels_; }
 
-  void complain(std::uint64_t id, const std::string& what);
+  void report_error(std::uint64_t id, const std::string& what);
   // After the end of the world.
   void check_all_ended();
 

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 // The result of a call.
 struct attempt {
-  status how = status::internal("it never ended");
+  status outcome = status::internal("it never ended");
   bool whole = false;
   bool told = false;  // it was asked to end
   time_point ended{};
@@ -35,7 +35,7 @@ task<> call_unary(echo_stub server, const call_plan& p, attempt& a) {
   const echo::Text request = numbered_text(p.id, 0, p.bytes);
   const call_options options = options_of(p);
   const auto reply = co_await server.Say(request, options);
-  a.how = reply.status();
+  a.outcome = reply.status();
   a.whole = reply && is_numbered(*reply, p.id, 0) && reply->text() == request.text();
 }
 
@@ -47,12 +47,12 @@ task<> call_collect(echo_stub server, const call_plan& p, attempt& a) {
     if (!sent.ok()) break;
     if (i + 1 == p.drop_after) {
       a.told = true;
-      a.how = status::cancelled("dropped");
+      a.outcome = status::cancelled("dropped");
       co_return;
     }
   }
   const auto reply = co_await call.finish();
-  a.how = reply.status();
+  a.outcome = reply.status();
   a.whole = reply && is_numbered(*reply, p.id, p.messages);
 }
 
@@ -62,15 +62,15 @@ task<> read_all(Call& call, const call_plan& p, call_ledger& ledger, attempt& a)
   for (std::uint64_t count = 0;; ++count) {
     const auto next = co_await call.next();
     if (!next || !*next) {
-      a.how = next.status();
+      a.outcome = next.status();
       a.whole = count == p.messages;
       co_return;
     }
     if (!is_numbered(**next, p.id, count))
-      ledger.complain(p.id, "a reply is lost, doubled, harmed or out of order");
+      ledger.report_error(p.id, "a reply is lost, doubled, harmed or out of order");
     if (count + 1 == p.drop_after) {
       a.told = true;
-      a.how = status::cancelled("dropped");
+      a.outcome = status::cancelled("dropped");
       co_return;
     }
   }
@@ -110,7 +110,7 @@ task<> make_one(echo_stub server, const call_plan& p, call_ledger& ledger, attem
       case call_kind::bidi: co_await call_chat(server, p, ledger, a); break;
     }
   } catch (const coro::cancelled&) {
-    a.how = status::cancelled("stopped");
+    a.outcome = status::cancelled("stopped");
   }
   a.ended = coro::this_executor().now();
 }
@@ -162,7 +162,7 @@ task<> make_calls(caller& who, std::vector<echo_stub> servers) {
       who.ledger.cut_off(p);
       co_return;
     }
-    who.ledger.ended(p, a.how, a.ended, a.whole, a.told);
+    who.ledger.ended(p, a.outcome, a.ended, a.whole, a.told);
     if (who.draws.one_in(2)) {
       const bool rested = co_await rest(who.draws.up_to(3s));
       if (!rested) co_return;

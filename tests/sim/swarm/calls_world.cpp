@@ -69,7 +69,7 @@ void calls_world::start_servers() {
         [this, i, drawn](runtime& rt) -> std::shared_ptr<void> {
           auto made = std::make_shared<serving>(rt, ledger_, drawn, secure_);
           const status listening = made->open();
-          if (!listening.ok()) run_.complain("a server cannot listen: " + listening.to_string());
+          if (!listening.ok()) run_.report_error("a server cannot listen: " + listening.to_string());
           servers_[i] = made;
           return made;
         },
@@ -143,7 +143,7 @@ bool calls_world::wait_and_drain() {
     const time_point drain_at = world_.now() + drain_in;
     if (world_.run_until([this] { return all_done(); }, drain_in)) return true;
     if (world_.now() > limit || (!drains_ && world_.now() <= drain_at))
-      return run_.complain("hang: calls do not end"), false;
+      return run_.report_error("hang: calls do not end"), false;
     drain_one();
   }
   return true;
@@ -160,7 +160,7 @@ void calls_world::drain_one() {
   if (!world_.is_up(hosts_[which]) || servers_[which].lock() != now) return;
   run_.tally("drained");
   const status again = now->open();
-  if (!again.ok()) run_.complain("a server cannot listen again: " + again.to_string());
+  if (!again.ok()) run_.report_error("a server cannot listen again: " + again.to_string());
 }
 
 void calls_world::mend_all() {
@@ -168,7 +168,7 @@ void calls_world::mend_all() {
   world_.heal();
   world_.run_for(20min);  // every silent connection has been detected
   for (const std::string& h : hosts_)
-    if (!world_.is_up(h)) run_.complain(h + " was not started again");
+    if (!world_.is_up(h)) run_.report_error(h + " was not started again");
 }
 
 // Of clients that existed all the time, so that their memory of calls exists, too.
@@ -191,9 +191,9 @@ void calls_world::call_once_more() {
     client.spawn(make_last_call(echo_stub(*fresh.back()), *answers.back(), left));
   }
   if (!world_.run_until([&] { return left == 0; }, 3h))
-    return run_.complain("hang: the last calls do not end");
+    return run_.report_error("hang: the last calls do not end");
   for (const auto& a : answers) all_well = all_well && *a;
-  if (!all_well) run_.complain("a mended world serves no calls");
+  if (!all_well) run_.report_error("a mended world serves no calls");
 }
 
 }  // namespace coracle::swarm

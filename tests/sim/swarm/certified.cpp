@@ -30,7 +30,7 @@ std::string new_folder() {
 template <class Security>
 std::shared_ptr<Security> remember(run& r, const result<std::shared_ptr<Security>>& built,
                                    std::vector<std::weak_ptr<Security>>& in) {
-  if (!built) r.complain("certificates are not taken: " + built.status().to_string());
+  if (!built) r.report_error("certificates are not taken: " + built.status().to_string());
   if (!built) return nullptr;
   in.push_back(*built);
   return *built;
@@ -40,7 +40,7 @@ std::shared_ptr<Security> remember(run& r, const result<std::shared_ptr<Security
 std::uint32_t number_of_client(const auth_context& who) {
   constexpr std::string_view head = "client-";
   for (const peer_identity& i : who.identities())
-    if (i.what() == peer_identity::kind::dns_name && i.value().starts_with(head))
+    if (i.type() == peer_identity::kind::dns_name && i.value().starts_with(head))
       return static_cast<std::uint32_t>(std::strtoul(i.value().c_str() + head.size(), nullptr, 10));
   return 0;
 }
@@ -105,13 +105,13 @@ void certified::replace_all() {
 
 void certified::look_at(const server_context& context, bool newest) {
   const auth_context* const who = context.auth();
-  if (!who || who->type() != "tls") return run_.complain("a call came in plaintext");
+  if (!who || who->type() != "tls") return run_.report_error("a call came in plaintext");
   if (who->resumed()) run_.tally("resumed");
   if (!mutual_) return;
   const std::uint32_t number = number_of_client(*who);
   if (!who->peer_verified() || number == 0 || number > number_)
-    run_.complain("a call is of a client that nobody knows");
-  if (newest && number != number_) run_.complain("a client proves itself with what is in force no more");
+    run_.report_error("a call is of a client that nobody knows");
+  if (newest && number != number_) run_.report_error("a client proves itself with what is in force no more");
 }
 
 void certified::issue_anew() {
@@ -144,7 +144,8 @@ void certified::reload(bool whole) {
     for (const auto& one : all) {
       const auto living = one.lock();
       if (living && living->reload().ok() != expected)
-        run_.complain(expected ? "new certificates are not taken" : "a chain is taken with another's key");
+        run_.report_error(expected ? "new certificates are not taken"
+                                   : "a chain is taken with another's key");
     }
   };
   each(servers_, whole);

@@ -58,13 +58,13 @@ task<> call(fleet_findings& f, stub s, dice d) {
   if (d.one_in(3)) options.wait_for_ready(true);
   const time_point due = deadline_after(coro::this_executor().now(), limit);
   const auto reply = co_await s.Say(request, options);
-  if (coro::this_executor().now() > due) f.of.complain("a call outlived its deadline");
+  if (coro::this_executor().now() > due) f.of.report_error("a call outlived its deadline");
   if (reply && (reply->text() != request.text() || reply->count() != request.count()))
-    f.of.complain("a reply is not the request's");
+    f.of.report_error("a reply is not the request's");
   f.of.tally(name_of(reply.status().code()));
   if (const std::string_view code = name_of(reply.status().code());
       code != "OK" && code != "UNAVAILABLE" && code != "DEADLINE_EXCEEDED" && code != "CANCELLED")
-    f.of.complain("a call ended with " + reply.status().to_string());
+    f.of.report_error("a call ended with " + reply.status().to_string());
 }
 
 // Several channels, one after the other; each is destroyed while some of its calls are open.
@@ -97,7 +97,7 @@ task<> last_call(run& r, channel& to, bool& answered) {
   const call_options options = within(1h).wait_for_ready(true);
   const auto reply = co_await stub(to).Say(request, options);
   answered = true;
-  if (!reply) r.complain("a mended world serves no calls: " + reply.status().to_string());
+  if (!reply) r.report_error("a mended world serves no calls: " + reply.status().to_string());
 }
 
 // Calls after a while. The first ones may discover that servers are gone.
@@ -110,9 +110,9 @@ task<> call_the_one(run& r, channel& to, std::string host, bool& answered) {
     auto call = stub(to).Say(request, options);
     const auto reply = co_await call;
     if (!settled) continue;
-    if (!reply) r.complain("the one that is left serves no calls: " + reply.status().to_string());
+    if (!reply) r.report_error("the one that is left serves no calls: " + reply.status().to_string());
     else if (call.initial_metadata().find("x-server") != host)
-      r.complain("a server that the name has left is called");
+      r.report_error("a server that the name has left is called");
   }
   answered = true;
 }
@@ -136,7 +136,7 @@ void fleet_world::start_servers() {
         [this, host = servers_.back()](runtime& rt) -> std::shared_ptr<void> {
           auto made = std::make_shared<serving>(rt, host);
           const status listening = made->answers.listen("0.0.0.0:50051", insecure());
-          if (!listening.ok()) run_.complain("a server cannot listen: " + listening.to_string());
+          if (!listening.ok()) run_.report_error("a server cannot listen: " + listening.to_string());
           return made;
         },
         draws_.between(1, 2));
@@ -184,7 +184,7 @@ void fleet_world::play() {
     world_.run_for(draws_.up_to(20s));
     rename();
   }
-  if (!done()) return run_.complain("hang: calls do not end"), run_.note(world_);
+  if (!done()) return run_.report_error("hang: calls do not end"), run_.note(world_);
   world_.set_faults({});
   world_.heal();
   rename_to(servers_);
@@ -200,11 +200,11 @@ void fleet_world::call_once_more() {
   channel c(rt, target, insecure(), o);
   rt.spawn(last_call(run_, c, answered));
   if (!world_.run_until([&] { return answered; }, 2h))
-    return run_.complain("hang: the last call does not end");
+    return run_.report_error("hang: the last call does not end");
   answered = false;
   const std::string& one = leave_one();
   rt.spawn(call_the_one(run_, c, one, answered));
-  if (!world_.run_until([&] { return answered; }, 6h)) run_.complain("hang: calls of the one do not end");
+  if (!world_.run_until([&] { return answered; }, 6h)) run_.report_error("hang: calls of the one do not end");
 }
 
 // The name resolves to one of the servers, and the others lose their connections.

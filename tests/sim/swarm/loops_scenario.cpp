@@ -46,7 +46,7 @@ task<> nap(findings& f, dice d) {
   for (int i = 0; i < 20; ++i) {
     const time_point due = deadline_after(coro::this_executor().now(), d.up_to(i % 2 ? 1s : 100us));
     co_await sleep_until(due);
-    if (coro::this_executor().now() != due) f.of.complain("a timer did not fire at its time");
+    if (coro::this_executor().now() != due) f.of.report_error("a timer did not fire at its time");
   }
 }
 
@@ -54,7 +54,7 @@ task<> produce(findings& f, queue<std::uint64_t>& to, std::uint64_t count, dice 
   const counted here(f);
   for (std::uint64_t i = 0; i < count; ++i) {
     const bool sent = co_await to.send(i);
-    if (!sent) f.of.complain("a channel was closed before its time");
+    if (!sent) f.of.report_error("a channel was closed before its time");
     if (d.one_in(5)) co_await sleep_for(d.up_to(50ms));  // sleeps on purpose: virtual time
   }
   to.close();
@@ -66,23 +66,23 @@ task<> consume(findings& f, queue<std::uint64_t>& from, std::uint64_t count, dic
   while (true) {
     const std::optional<std::uint64_t> got = co_await from.receive();
     if (!got) break;
-    if (*got != next++) f.of.complain("a channel lost, doubled or reordered a message");
+    if (*got != next++) f.of.report_error("a channel lost, doubled or reordered a message");
     if (d.one_in(5)) co_await sleep_for(d.up_to(50ms));  // sleeps on purpose: virtual time
   }
-  if (next != count) f.of.complain("a channel ended before its last message");
+  if (next != count) f.of.report_error("a channel ended before its last message");
 }
 
 task<> enter(findings& f, mutex& door, int& inside, dice d) {
   const counted here(f);
   for (int i = 0; i < 5; ++i) {
     const mutex::guard held = co_await door.lock();
-    if (++inside != 1) f.of.complain("two tasks hold a mutex");
+    if (++inside != 1) f.of.report_error("two tasks hold a mutex");
     struct leave {
       int& count;
       ~leave() { --count; }
     } const on_leaving{inside};
     const std::uint64_t answer = co_await offload([](std::uint64_t n) { return n + 1; }, d.below(100));
-    if (answer == 0) f.of.complain("offload lost an answer");
+    if (answer == 0) f.of.report_error("offload lost an answer");
     co_await sleep_for(d.up_to(20ms));  // sleeps on purpose: virtual time
   }
 }
@@ -93,8 +93,8 @@ task<> give_up(findings& f, dice d) {
   const time_point due = deadline_after(coro::this_executor().now(), limit);
   task<> sleeper = nap(f, d);
   with_timeout<void> limited(limit, std::move(sleeper));
-  const status how = co_await limited;
-  if (!how.ok() && coro::this_executor().now() != due) f.of.complain("a timeout came early or late");
+  const status outcome = co_await limited;
+  if (!outcome.ok() && coro::this_executor().now() != due) f.of.report_error("a timeout came early or late");
 }
 
 task<> live(findings& f, dice d) {
@@ -135,14 +135,14 @@ void play_loops(run& r) {
         loops);
     const auto done = [&] { return f.whole >= static_cast<int>(loops) && world.is_up("host"); };
     if (!world.run_until(done, 5min) && trouble.crash_every() == duration::zero())
-      r.complain("hang: tasks do not end");
+      r.report_error("hang: tasks do not end");
     world.set_faults({});
     world.run();
     r.note(world);
   }
   for (int i = 0; i < f.whole; ++i) r.tally("whole");
   for (int i = f.whole; i < f.lives; ++i) r.tally("cut off by a crash");
-  if (f.begun != f.ended) r.complain(std::to_string(f.begun - f.ended) + " tasks were left");
+  if (f.begun != f.ended) r.report_error(std::to_string(f.begun - f.ended) + " tasks were left");
 }
 
 }  // namespace coracle::swarm

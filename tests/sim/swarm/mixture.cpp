@@ -25,7 +25,7 @@ void add_hard(mixture& m, dice& d) {
   if (d.one_in(3)) f.no_buffers(0.01);
   if (d.one_in(3)) f.no_descriptors(0.2);
   if (d.one_in(3)) {
-    f.silences(0.005);
+    f.blackholes(0.005);
     m.silent = true;
   }
   if (d.one_in(2)) {

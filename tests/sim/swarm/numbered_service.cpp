@@ -28,7 +28,7 @@ reply<echo::Text> numbered_service::Say(server_context& context, const echo::Tex
   const std::uint64_t id = begin(context);
   const presence here(ledger_, context, id);
   if (here.refuses()) co_return status::unavailable("so it was drawn");
-  if (!is_numbered(request, id, 0)) ledger_.complain(id, "its request came harmed");
+  if (!is_numbered(request, id, 0)) ledger_.report_error(id, "its request came harmed");
   co_await think(context);
   co_return request;
 }
@@ -40,11 +40,11 @@ reply<echo::Text> numbered_service::Collect(server_context& context, reader<echo
   std::uint64_t count = 0;
   while (auto one = co_await texts.next()) {
     if (!is_numbered(*one, id, count))
-      ledger_.complain(id, "a request is lost, doubled, harmed or out of order");
+      ledger_.report_error(id, "a request is lost, doubled, harmed or out of order");
     ++count;
     if (count == 1) co_await think(context);
   }
-  if (count != number_in(context, "x-messages")) ledger_.complain(id, "a cut upload looked whole");
+  if (count != number_in(context, "x-messages")) ledger_.report_error(id, "a cut upload looked whole");
   co_return numbered_text(id, count, 0);
 }
 
@@ -52,7 +52,7 @@ replies<echo::Text> numbered_service::Repeat(server_context& context, const echo
   const std::uint64_t id = begin(context);
   const presence here(ledger_, context, id);
   if (here.refuses()) co_return status::unavailable("so it was drawn");
-  if (!is_numbered(request, id, 0)) ledger_.complain(id, "its request came harmed");
+  if (!is_numbered(request, id, 0)) ledger_.report_error(id, "its request came harmed");
   const std::uint64_t messages = number_in(context, "x-messages");
   for (std::uint64_t i = 0; i < messages; ++i) {
     const echo::Text reply = numbered_text(id, i, number_in(context, "x-bytes"));
@@ -70,11 +70,11 @@ replies<echo::Text> numbered_service::Chat(server_context& context, reader<echo:
   echo::Text one;
   while (co_await texts.read(one)) {
     if (!is_numbered(one, id, count))
-      ledger_.complain(id, "a request is lost, doubled, harmed or out of order");
+      ledger_.report_error(id, "a request is lost, doubled, harmed or out of order");
     co_yield one;
     if (count++ == 0) co_await think(context);
   }
-  if (count != number_in(context, "x-messages")) ledger_.complain(id, "a cut stream looked whole");
+  if (count != number_in(context, "x-messages")) ledger_.report_error(id, "a cut stream looked whole");
   co_return status();
 }
 

@@ -40,7 +40,7 @@ drawn_policies draw_policies(run& r, dice& d) {
   }
   auto parsed = service_config::parse(json + "}");
   if (parsed) drawn.config = *std::move(parsed);
-  else r.complain(parsed.status().to_string());
+  else r.report_error(parsed.status().to_string());
   return drawn;
 }
 

@@ -19,7 +19,7 @@ namespace coracle::swarm {
 // Faults make hosts log, which is expected here.
 class silent_log final : public logger {
  public:
-  silent_log() { set_least(log_level::error); }
+  silent_log() { set_min_level(log_level::error); }
   void record(log_level, std::string_view) noexcept override {}
 };
 
@@ -37,7 +37,7 @@ class run {
     return sim::world_options().keep_events(kept_events_).log_to(log_);
   }
   // An invariant was violated.
-  void complain(std::string what) { complaints_.push_back(std::move(what)); }
+  void report_error(std::string what) { errors_.push_back(std::move(what)); }
   // An expected event occurred: a swarm that never sees an end of some kind proves nothing about it.
   void tally(std::string_view what) {
     const auto found = tallies_.find(what);
@@ -54,7 +54,7 @@ class run {
 
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
-  [[nodiscard]] const std::vector<std::string>& complaints() const noexcept { return complaints_; }
+  [[nodiscard]] const std::vector<std::string>& errors() const noexcept { return errors_; }
   [[nodiscard]] const std::vector<std::string>& last_events() const noexcept { return last_events_; }
   // The tasks that were left then.
   [[nodiscard]] const std::string& waiting() const noexcept { return waiting_; }
@@ -66,7 +66,7 @@ class run {
   silent_log log_;
   std::uint64_t hash_ = 0;
   std::uint64_t events_ = 0;
-  std::vector<std::string> complaints_;
+  std::vector<std::string> errors_;
   std::vector<std::string> last_events_;
   std::string waiting_;
   tallies tallies_;

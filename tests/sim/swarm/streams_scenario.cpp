@@ -25,7 +25,7 @@ struct exchange {
   std::string sent;
   duration pause{};  // before each of its writes, so that a crash interrupts work
   std::string back;
-  status how;
+  status outcome;
   bool begun = false;
   bool ended = false;
 };
@@ -66,15 +66,15 @@ task<> serve_echo() {
 }
 
 // A write that fails closes the connection: its reader would otherwise wait forever.
-task<> write_whole(net::stream& to, const exchange& e, status& how, scope& both) {
+task<> write_whole(net::stream& to, const exchange& e, status& outcome, scope& both) {
   constexpr std::size_t writes = 4;
   const bytes_view bytes = view_of(e.sent);
-  for (std::size_t i = 0; i < writes && how.ok(); ++i) {
+  for (std::size_t i = 0; i < writes && outcome.ok(); ++i) {
     co_await sleep_for(e.pause);  // sleeps on purpose: virtual time
     const std::size_t from = bytes.size() * i / writes;
-    how = co_await to.write(bytes.subspan(from, bytes.size() * (i + 1) / writes - from));
+    outcome = co_await to.write(bytes.subspan(from, bytes.size() * (i + 1) / writes - from));
   }
-  if (how.ok()) to.shutdown_send();
+  if (outcome.ok()) to.shutdown_send();
   else both.request_stop();
 }
 
@@ -82,7 +82,7 @@ task<> read_whole(net::stream& from, exchange& e) {
   std::vector<std::uint8_t> room(3000);
   while (true) {
     const result<std::size_t> got = co_await from.read(room);
-    e.how = got.status();
+    e.outcome = got.status();
     if (!got || *got == 0) co_return;
     e.back.append(reinterpret_cast<const char*>(room.data()), *got);
   }
@@ -91,24 +91,26 @@ task<> read_whole(net::stream& from, exchange& e) {
 task<> converse(std::string to, exchange& e) {
   if (std::exchange(e.begun, true)) co_return;  // cut off in an earlier life
   result<net::stream> s = co_await net::stream::connect(net::address::parse(to).value());
-  e.how = s.status();
+  e.outcome = s.status();
   if (s) {
     status written;
     scope work{co_await coro::this_environment()};
     work.spawn(read_whole(*s, e));
     work.spawn(write_whole(*s, e, written, work));
     co_await work.join();
-    if (!written.ok()) e.how = written;
+    if (!written.ok()) e.outcome = written;
   }
   e.ended = true;
 }
 
 void check(run& r, const exchange& e, const mixture& m) {
-  if (e.back != e.sent.substr(0, e.back.size())) r.complain("bytes came back in another order, or harmed");
-  r.tally(e.ended ? name_of(e.how.code()) : "cut off by a crash");
+  if (e.back != e.sent.substr(0, e.back.size()))
+    r.report_error("bytes came back in another order, or harmed");
+  r.tally(e.ended ? name_of(e.outcome.code()) : "cut off by a crash");
   if (!e.ended) return;
-  if (e.how.ok() && e.back.size() != e.sent.size()) r.complain("a proper end came before the last byte");
-  if (!e.how.ok() && !m.breaks) r.complain("nothing explains an end: " + e.how.to_string());
+  if (e.outcome.ok() && e.back.size() != e.sent.size())
+    r.report_error("a proper end came before the last byte");
+  if (!e.outcome.ok() && !m.breaks) r.report_error("nothing explains an end: " + e.outcome.to_string());
 }
 
 }  // namespace
@@ -139,7 +141,7 @@ void play_streams(run& r) {
     return std::all_of(all.begin(), all.end(), [](const auto& e) { return e->ended; });
   };
   const bool in_time = world.run_until(done, 10h);
-  if (!in_time && !mix.silent) r.complain("hang: streams do not end");
+  if (!in_time && !mix.silent) r.report_error("hang: streams do not end");
   for (const auto& e : all) check(r, *e, mix);
   r.note(world);
 }

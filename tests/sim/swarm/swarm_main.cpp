@@ -79,20 +79,18 @@ void last_words(int signal) {
 // Null if both runs had the same steps.
 const char* difference(const run& first, const run& second) {
   if (first.hash() != second.hash()) return "the second run took other steps than the first";
-  if (first.complaints() != second.complaints())
-    return "the second run complained of other things than the first";
+  if (first.errors() != second.errors()) return "the second run complained of other things than the first";
   if (first.counted() != second.counted()) return "the second run came to other ends than the first";
   return nullptr;
 }
 
-void report(const scenario& s, const run& r, const std::vector<std::string>& complaints, bool trace) {
-  std::printf(
-      "FAIL %s: seed %llu: %s%s; replay: %s\n", s.name, static_cast<unsigned long long>(r.seed()),
-      complaints.front().c_str(),
-      complaints.size() > 1 ? (" (and " + std::to_string(complaints.size() - 1) + " more)").c_str() : "",
-      replay_line);
+void report(const scenario& s, const run& r, const std::vector<std::string>& errors, bool trace) {
+  std::printf("FAIL %s: seed %llu: %s%s; replay: %s\n", s.name, static_cast<unsigned long long>(r.seed()),
+              errors.front().c_str(),
+              errors.size() > 1 ? (" (and " + std::to_string(errors.size() - 1) + " more)").c_str() : "",
+              replay_line);
   if (!trace) return;
-  for (const std::string& c : complaints) std::printf("  %s\n", c.c_str());
+  for (const std::string& c : errors) std::printf("  %s\n", c.c_str());
   for (const std::string& e : r.last_events()) std::printf("%s\n", e.c_str());
   if (!r.waiting().empty()) std::printf("these tasks wait:\n%s", r.waiting().c_str());
 }
@@ -115,12 +113,11 @@ bool play_twice(const scenario& s, std::uint64_t seed, bool trace, tallies& coun
   }
   const std::int64_t left = live_blocks() - before;
   ::alarm(0);
-  std::vector<std::string> complaints = first.complaints();
-  if (other) complaints.emplace_back(other);
-  if (left != 0 && complaints.empty())
-    complaints.push_back(std::to_string(left) + " blocks of memory were left");
-  if (!complaints.empty()) report(s, first, complaints, trace);
-  return complaints.empty();
+  std::vector<std::string> errors = first.errors();
+  if (other) errors.emplace_back(other);
+  if (left != 0 && errors.empty()) errors.push_back(std::to_string(left) + " blocks of memory were left");
+  if (!errors.empty()) report(s, first, errors, trace);
+  return errors.empty();
 }
 
 void print(const scenario& s, const tallies& counted) {

@@ -26,7 +26,7 @@ struct engine_pair {
     return true;
   }
   static void drain(connection& of, const handler& h) {
-    for (event e = of.next(); e.what != event::kind::none; e = of.next()) h(e);
+    for (event e = of.next(); e.type != event::kind::none; e = of.next()) h(e);
   }
   // Until neither side has output.
   void run() {

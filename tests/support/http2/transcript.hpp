@@ -34,7 +34,7 @@ class session {
   }
   // Takes events, also those that are pending without bytes.
   void pump() {
-    for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) {
+    for (event e = engine.next(); e.type != event::kind::none; e = engine.next()) {
       write_down(e);
       react_(*this, e);
     }
@@ -122,7 +122,7 @@ inline void session::write_down(const event& e) {
   using kind = event::kind;
   const std::string id = std::to_string(e.id);
   const std::string end = e.end_stream ? " end" : "";
-  if (e.what == kind::data) {
+  if (e.type == kind::data) {
     if (joining_ && joined_id_ != e.id) end_data();
     if (!joining_) events_.append("data " + id + " ");
     joining_ = true;
@@ -136,7 +136,7 @@ inline void session::write_down(const event& e) {
   }
   end_data();
   const std::string by = e.by == initiator::peer ? " peer" : e.by == initiator::user ? " user" : " library";
-  switch (e.what) {
+  switch (e.type) {
     case kind::headers:
       if (std::find(streams_.begin(), streams_.end(), e.stream) == streams_.end())
         streams_.push_back(e.stream);

@@ -30,25 +30,25 @@ TEST(Log, ASinkGetsLinesOfItsLeastLevelAndAbove) {
   EXPECT_EQ(log.lines,
             (std::vector<std::string>{"info: something", "warning: something", "error: something"}));
   log.lines.clear();
-  log.set_least(log_level::error);
+  log.set_min_level(log_level::error);
   write_all(log);
   EXPECT_EQ(log.lines, std::vector<std::string>{"error: something"});
   log.lines.clear();
-  log.set_least(log_level::debug);
+  log.set_min_level(log_level::debug);
   write_all(log);
   EXPECT_EQ(log.lines.size(), 4u);
 }
 
 TEST(Log, WantsSaysWhetherALineWouldBeTaken) {
   lines_logger log;
-  log.set_least(log_level::warning);
-  EXPECT_FALSE(log.wants(log_level::info));
-  EXPECT_TRUE(log.wants(log_level::warning));
-  EXPECT_EQ(log.least(), log_level::warning);
+  log.set_min_level(log_level::warning);
+  EXPECT_FALSE(log.is_enabled(log_level::info));
+  EXPECT_TRUE(log.is_enabled(log_level::warning));
+  EXPECT_EQ(log.min_level(), log_level::warning);
 }
 
-[[noreturn]] void write_all_to_stderr(const char* least) {
-  ::setenv("CORACLE_LOG", least, 1);
+[[noreturn]] void write_all_to_stderr(const char* min_level) {
+  ::setenv("CORACLE_LOG", min_level, 1);
   write_all(stderr_logger());
   std::exit(0);
 }

@@ -1,9 +1,9 @@
 // attempts_fixture: calls with a policy through a real channel to a scripted server, in virtual time.
 #pragma once
 
-#include "client/attempt_set.hpp"
 #include "client/call_setup.hpp"
 #include "client/method_config.hpp"
+#include "client/retry_controller.hpp"
 #include "client/retry_policy.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/client/client_observer.hpp"
@@ -41,7 +41,7 @@ class configured_channel final : public channel {
    public:
     explicit configuring(const channel& inner) noexcept : inner_(inner) {}
     void begin(client::call_attempt& a) noexcept override { inner_.implementation().begin(a); }
-    loop& blocking_home() override { return inner_.implementation().blocking_home(); }
+    loop& blocking_loop() override { return inner_.implementation().blocking_loop(); }
     void set_up(client::call_setup& setup, std::string_view method, loop& here) noexcept override {
       inner_.implementation().set_up(setup, method, here);
       setup.config = &config;

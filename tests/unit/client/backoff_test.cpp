@@ -31,7 +31,7 @@ TEST(Backoff, SpreadsClientsByAFifthEachWay) {
 TEST(Backoff, IsResetByAConnectionThatStayedUpForTheSettledTime) {
   backoff b;
   for (int i = 0; i < 20; ++i) b.next(no_jitter);
-  EXPECT_EQ(b.lost(settled_time, no_jitter), 0s);
+  EXPECT_EQ(b.lost(stable_time, no_jitter), 0s);
   EXPECT_EQ(b.next(no_jitter), 1s);
 }
 
@@ -41,8 +41,8 @@ TEST(Backoff, GrowsWithEachShortConnectionButTheFirst) {
   EXPECT_EQ(b.lost(10ms, no_jitter), 1s);
   EXPECT_EQ(b.lost(10ms, no_jitter), 1600ms);
   EXPECT_EQ(b.next(no_jitter), 2560ms) << "a failed attempt counts on";
-  for (int i = 0; i < 20; ++i) b.lost(settled_time - 1ms, no_jitter);
-  EXPECT_EQ(b.lost(settled_time, no_jitter), 0s);
+  for (int i = 0; i < 20; ++i) b.lost(stable_time - 1ms, no_jitter);
+  EXPECT_EQ(b.lost(stable_time, no_jitter), 0s);
   EXPECT_EQ(b.lost(10ms, no_jitter), 0s) << "and then one is forgiven again";
   EXPECT_EQ(b.lost(10ms, no_jitter), 1s);
 }

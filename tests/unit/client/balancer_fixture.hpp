@@ -54,9 +54,9 @@ class held_call final : public client::call_attempt {
 // What a shard does for its balancer, with a record of it.
 class recording_host final : public balancer_host, subchannel_owner {
  public:
-  explicit recording_host(loop& home) : home_(home) {
-    how.by = net;
-    how.name = "target";
+  explicit recording_host(loop& owner_loop) : loop_(owner_loop) {
+    params.by = net;
+    params.name = "target";
   }
   ~recording_host() { EXPECT_TRUE(alive.empty()); }
 
@@ -67,7 +67,7 @@ class recording_host final : public balancer_host, subchannel_owner {
   };
   std::vector<said> record;
   int questions = 0;  // to the resolver
-  connecting how;
+  connect_params params;
   std::uint32_t connections_max = 1;
   std::optional<std::string> health;
   std::shared_ptr<scripted_servers> net = std::make_shared<scripted_servers>();
@@ -100,43 +100,43 @@ class recording_host final : public balancer_host, subchannel_owner {
 
   // balancer_host
   subchannel& make_subchannel(const endpoint& to) override {
-    alive.push_back(std::make_unique<subchannel>(home_, how, to, static_cast<subchannel_owner&>(*this)));
+    alive.push_back(std::make_unique<subchannel>(loop_, params, to, static_cast<subchannel_owner&>(*this)));
     alive.back()->set_connections_max(connections_max);
     return *alive.back();
   }
-  void drop_subchannel(subchannel& s) noexcept override { s.leave(); }
+  void drop_subchannel(subchannel& s) noexcept override { s.drain(); }
   void publish(connectivity c, const status& why) noexcept override {
-    record.push_back({home_.now(), c, std::string(why.message())});
+    record.push_back({loop_.now(), c, std::string(why.message())});
   }
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override { return health; }
   void resolve_again() noexcept override { ++questions; }
-  [[nodiscard]] loop& home() const noexcept override { return home_; }
+  [[nodiscard]] loop& owner_loop() const noexcept override { return loop_; }
 
  private:
   void on_state(subchannel& s) noexcept override {
     if (policy) policy->on_state(s);
   }
   void on_slots(subchannel&) noexcept override {}
-  void on_left(subchannel& s) noexcept override {
+  void on_drained(subchannel& s) noexcept override {
     std::erase_if(alive, [&](const auto& p) { return p.get() == &s; });
   }
-  loop& home_;
+  loop& loop_;
 };
 
 class balancer_fixture : public testing::Test {
  protected:
   // play: a coroutine that receives the host after its policy was constructed.
   template <class Play>
-  void run(const balancing& how, Play play) {
-    sync_wait(host_, host_.at(0), whole(how, play));
+  void run(const balancing& params, Play play) {
+    sync_wait(host_, host_.at(0), whole(params, play));
   }
   sim::world world_{1};
   runtime& host_ = world_.host("host", 1);
 
  private:
-  static task<> whole(const balancing& how, task<> (*play)(recording_host&)) {
+  static task<> whole(const balancing& params, task<> (*play)(recording_host&)) {
     recording_host host(*loop::current());
-    host.policy = make_balancer(how, host);
+    host.policy = make_balancer(params, host);
     co_await play(host);
     co_await host.end();
   }

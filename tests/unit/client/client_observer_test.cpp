@@ -9,37 +9,39 @@ namespace {
 class notes final : public client_observer {
  public:
   std::string lines;
-  made_call* last = nullptr;
+  observed_call* last = nullptr;
   call_traffic traffic;  // of the last attempt that ended
   duration retry_delay{};
 
-  void call_started(made_call& c) noexcept override {
+  void call_started(observed_call& c) noexcept override {
     last = &c;
     note("call ", c.method);
   }
-  void attempt_started(made_attempt& a) noexcept override {
+  void attempt_started(observed_attempt& a) noexcept override {
     constexpr const char* kinds[] = {"first", "retry", "hedge", "transparent"};
     a.user = this;
     a.more.add("x-span", std::to_string(a.call.attempts));
     note("  begins ", kinds[static_cast<int>(a.kind)]);
   }
-  void attempt_attached(made_attempt& a) noexcept override { note("  attached", a.peer ? "" : " to nobody"); }
-  void message_sent(made_attempt&, message_size m) noexcept override {
+  void attempt_attached(observed_attempt& a) noexcept override {
+    note("  attached", a.peer ? "" : " to nobody");
+  }
+  void message_sent(observed_attempt&, message_size m) noexcept override {
     note("  sent ", std::to_string(m.bytes) + "/" + std::to_string(m.wire_bytes));
   }
-  void head_received(made_attempt&, time_point) noexcept override { note("  head"); }
-  void message_received(made_attempt&, message_size m) noexcept override {
+  void headers_received(observed_attempt&, time_point) noexcept override { note("  head"); }
+  void message_received(observed_attempt&, message_size m) noexcept override {
     note("  received ", std::to_string(m.wire_bytes));
   }
-  void attempt_ended(made_attempt& a, const status& how, time_point) noexcept override {
+  void attempt_ended(observed_attempt& a, const status& outcome, time_point) noexcept override {
     EXPECT_EQ(a.user, this);
     traffic = a.traffic;
-    note("  ends ", name_of(how.code()));
+    note("  ends ", name_of(outcome.code()));
   }
-  void call_ended(made_call& c, const status& how, time_point) noexcept override {
+  void call_ended(observed_call& c, const status& outcome, time_point) noexcept override {
     EXPECT_EQ(&c, last);
     retry_delay = c.retry_delay;
-    note("ended ", name_of(how.code()));
+    note("ended ", name_of(outcome.code()));
   }
 
  private:
@@ -141,7 +143,7 @@ TEST_F(an_observer, AddsItInPlaceOfWhatTheCallSays) {
 TEST_F(an_observer, SeesEachMessageOfAStream) {
   server_.script = [](scripted_request& r) {
     r.when_complete = [](scripted_request& c) {
-      c.send_head();
+      c.send_headers();
       c.send_message("one");
       c.send_message("three");
       c.end(status_code::ok);
@@ -157,8 +159,8 @@ TEST_F(an_observer, SeesEachMessageOfAStream) {
       co_await call.writes_done();
       while ((co_await call.next()).value()) {
       }
-      const status how = co_await call.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await call.finish();
+      EXPECT_EQ(outcome, status());
     }
   };
   run(program::talk(calls_));

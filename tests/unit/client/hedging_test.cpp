@@ -49,7 +49,7 @@ TEST_F(hedging, TakesTheFirstAnswerAndCancelsTheOthers) {
 
 TEST_F(hedging, IsOverWhenAHeadHasComeThoughItsMessageIsLate) {
   hedge(4, 50ms);
-  server_.script = [](scripted_request& r) { r.send_head(); };
+  server_.script = [](scripted_request& r) { r.send_headers(); };
   EXPECT_EQ(say("x", within(1s)).how.code(), status_code::deadline_exceeded);
   EXPECT_EQ(server_.requests.size(), 1u);
 }

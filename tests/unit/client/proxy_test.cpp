@@ -97,12 +97,12 @@ TEST(Proxy, IsPassedByForTheNamesAddressesAndNetworksOfTheList) {
   const char* const list = "example.org, .example.net,10.0.0.0/8,192.168.1.1,fd00::/8";
   for (const char* host : {"example.org", "www.example.org", "a.example.net", "10.1.2.3", "192.168.1.1",
                            "fd12::1", "localhost", "127.0.0.1", "::1"})
-    EXPECT_TRUE(goes_direct(host, list)) << host;
+    EXPECT_TRUE(bypasses_proxy(host, list)) << host;
   for (const char* host : {"notexample.org", "example.com", "11.0.0.1", "192.168.1.2", "fe80::1"})
-    EXPECT_FALSE(goes_direct(host, list)) << host;
-  EXPECT_TRUE(goes_direct("example.com", "*"));
-  EXPECT_FALSE(goes_direct("example.com", ""));
-  EXPECT_FALSE(goes_direct("example.com", ",,/8,10.0.0.0/x,10.0.0.0/99"));
+    EXPECT_FALSE(bypasses_proxy(host, list)) << host;
+  EXPECT_TRUE(bypasses_proxy("example.com", "*"));
+  EXPECT_FALSE(bypasses_proxy("example.com", ""));
+  EXPECT_FALSE(bypasses_proxy("example.com", ",,/8,10.0.0.0/x,10.0.0.0/99"));
 }
 
 TEST(Proxy, TakesThePlaceOfTheServersAndKeepsTheName) {

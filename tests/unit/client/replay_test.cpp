@@ -40,8 +40,8 @@ class replaying : public attempts_fixture {
       co_await write_some(call, 4, 100);
       co_await call.writes_done();
       const auto reply = (co_await call.next()).value();
-      const status how = co_await call.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await call.finish();
+      EXPECT_EQ(outcome, status());
       co_return reply ? reply->value() : "none";
     }
   };
@@ -61,8 +61,8 @@ TEST_F(replaying, WhatWasWrittenIsSentAgainInOrder) {
       co_await write_some(call, 5, 1000);
       co_await call.writes_done();
       const auto reply = (co_await call.next()).value();
-      const status how = co_await call.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await call.finish();
+      EXPECT_EQ(outcome, status());
       co_return reply ? reply->value() : "none";
     }
   };
@@ -217,7 +217,7 @@ TEST_F(replaying, AWriterGoesOnAsFastAsTheFastestHedge) {
 TEST_F(replaying, WhatIsWrittenAfterCommitmentGoesToThatAttemptAlone) {
   hedge(3, 100ms);
   server_.script = [](scripted_request& r) {
-    if (r.field("x-number") == "2") r.send_head();
+    if (r.field("x-number") == "2") r.send_headers();
     r.when_complete = [](scripted_request& c) {
       c.send_message(std::to_string(messages_in(c.body).size()));
       c.end(status_code::ok);

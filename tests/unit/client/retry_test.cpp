@@ -61,7 +61,7 @@ TEST_F(retrying, CallEndsWithAStatusThatIsNotRetryable) {
 TEST_F(retrying, CallIsCommittedByTheHeadOfAResponse) {
   retry(4);
   server_.script = [](scripted_request& r) {
-    r.send_head();
+    r.send_headers();
     r.end(status_code::unavailable);
   };
   EXPECT_EQ(say("x").how.code(), status_code::unavailable);

@@ -49,7 +49,7 @@ class scripted_server final : transport::connection_owner, transport::request_ac
     for (transport::exchange& x : std::exchange(open_, {})) x.release();
   }
   void go_away() { kept_->drain(); }
-  void complain() {
+  void report_error() {
     if (kept_) kept_->close(transport::error_code::enhance_your_calm, "too_many_pings");
   }
   void die() {

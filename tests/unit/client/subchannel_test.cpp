@@ -9,11 +9,11 @@ struct silent_owner final : subchannel_owner {
   bool left = false;
   void on_state(subchannel&) noexcept override {}
   void on_slots(subchannel&) noexcept override {}
-  void on_left(subchannel&) noexcept override { left = true; }
+  void on_drained(subchannel&) noexcept override { left = true; }
 };
 
 std::uint64_t pings(const subchannel& s) {
-  const auto found = s.figures();
+  const auto found = s.stats();
   return found.connections.size() == 1 ? found.connections.front().keepalives_sent : ~std::uint64_t{0};
 }
 
@@ -23,12 +23,12 @@ TEST(Subchannel, AsksHalfAsOftenOnEachConnectionAfterAServerComplainedOfPings) {
       loop& here = *loop::current();
       const auto net = std::make_shared<scripted_servers>();
       net->serve(1);
-      connecting how;
-      how.by = net;
-      how.name = "target";
-      how.connection.http2.keepalive = {10s, 20s, true};
+      connect_params params;
+      params.by = net;
+      params.name = "target";
+      params.connection.http2.keepalive = {10s, 20s, true};
       silent_owner owner;
-      subchannel s(here, how, endpoint(at(1)), owner);
+      subchannel s(here, params, endpoint(at(1)), owner);
       for (const duration time : {10s, 20s, 40s}) {
         s.connect();
         co_await sleep_for(time - 1s);
@@ -36,7 +36,7 @@ TEST(Subchannel, AsksHalfAsOftenOnEachConnectionAfterAServerComplainedOfPings) {
         EXPECT_EQ(pings(s), 0u) << time / 1s;
         co_await sleep_for(2s);
         EXPECT_EQ(pings(s), 1u) << time / 1s;
-        net->made.back()->complain();
+        net->made.back()->report_error();
         co_await sleep_for(5s);
         EXPECT_EQ(s.state(), connectivity::idle);
       }
@@ -67,9 +67,9 @@ class subchannel_to_a_bad_server {
  public:
   explicit subchannel_to_a_bad_server(loop& here) : here_(here) {
     net_->serve(1, 0ms);
-    how_.by = net_;
-    how_.name = "target";
-    subchannel_.emplace(here, how_, endpoint(at(1)), owner_);
+    params_.by = net_;
+    params_.name = "target";
+    subchannel_.emplace(here, params_, endpoint(at(1)), owner_);
   }
   // The server ends each connection after `life`. Returns the number of connections within `time`.
   task<std::size_t> connects(duration life, duration time) {
@@ -96,7 +96,7 @@ class subchannel_to_a_bad_server {
  private:
   loop& here_;
   std::shared_ptr<scripted_servers> net_ = std::make_shared<scripted_servers>();
-  connecting how_;
+  connect_params params_;
   silent_owner owner_;
   std::optional<subchannel> subchannel_;
 };
@@ -144,11 +144,11 @@ TEST(Subchannel, AFurtherAttemptBesideASettledConnectionBeginsWithTheFirstPause)
   run_in_a_world([]() -> task<> {
     loop& here = *loop::current();
     const auto net = std::make_shared<scripted_servers>();
-    connecting how;
-    how.by = net;
-    how.name = "target";
+    connect_params params;
+    params.by = net;
+    params.name = "target";
     silent_owner owner;
-    subchannel s(here, how, endpoint(at(1)), owner);
+    subchannel s(here, params, endpoint(at(1)), owner);
     s.set_connections_max(2);
     for (int i = 0; i < 8; ++i) {
       s.connect();  // refused: the pauses grow

@@ -84,7 +84,7 @@ TEST_F(transparently, AUnaryCallIsMadeAgainAtOnce) {
 
 TEST_F(transparently, ACallIsMadeAgainOnlyOnce) {
   server_.script = [](scripted_request& r) { r.refuse(); };
-  EXPECT_EQ(say("x").how.code(), status_code::unavailable);
+  EXPECT_EQ(say("x").outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 2u);
 }
 
@@ -101,7 +101,7 @@ TEST_F(transparently, ACallBehindAGoawayGoesToTheNextConnection) {
       struct one {
         static task<> call(configured_channel& through, int& count) {
           const answer a = co_await say_through(through, "x", call_options());
-          if (a.how.ok()) ++count;
+          if (a.outcome.ok()) ++count;
         }
       };
       for (int i = 0; i < 50; ++i) {
@@ -146,9 +146,9 @@ TEST_F(transparently, AStreamIsMadeAgainBeforeAnythingWasWritten) {
       work.spawn(later::write(call));
       const auto reply = co_await call.next();
       EXPECT_TRUE(reply.ok() && *reply && (*reply)->value() == "late");
-      const status how = co_await call.finish();
+      const status outcome = co_await call.finish();
       co_await work.join();
-      co_return how;
+      co_return outcome;
     }
   };
   EXPECT_EQ(run(program::quiet(calls_)), status());
@@ -244,8 +244,8 @@ TEST_F(transparently, ACallThatMayHaveBeenSeenIsNotMadeAgainWhenItsConnectionIsL
   };
   const auto way = std::make_shared<breakable_way>(server_.way());
   channel through(host_, way);
-  const status how = run(lose_the_connection(through, *way, 1ms));
-  EXPECT_EQ(how.code(), status_code::unavailable);
+  const status outcome = run(lose_the_connection(through, *way, 1ms));
+  EXPECT_EQ(outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 2u);
 }
 

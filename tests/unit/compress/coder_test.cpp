@@ -14,7 +14,7 @@ TEST_P(coder_of, GivesBackWhatItWasGiven) {
   for (const std::size_t n : {0, 1, 5, 100, 4095, 4096, 65'535, 65'536, 65'537, 300'000}) {
     for (const std::string& text : {repeated(n), noise(n)}) {
       std::string back;
-      ASSERT_EQ(unpack(packed(text), text.size(), back), unpacked::done) << n;
+      ASSERT_EQ(decompress(packed(text), text.size(), back), decompress_result::done) << n;
       EXPECT_EQ(back, text) << n;
     }
   }
@@ -29,7 +29,7 @@ TEST_P(coder_of, TakesAnyLevelAndTheNearestOfThoseItHas) {
   const std::string text = repeated(50'000);
   for (const int level : {-1000, -1, 0, 1, 2, 5, 9, 11, 12, 19, 20, 22, 1000}) {
     std::string back;
-    ASSERT_EQ(unpack(packed(text, level), text.size(), back), unpacked::done) << level;
+    ASSERT_EQ(decompress(packed(text, level), text.size(), back), decompress_result::done) << level;
     EXPECT_EQ(back, text) << level;
   }
 }
@@ -37,11 +37,11 @@ TEST_P(coder_of, TakesAnyLevelAndTheNearestOfThoseItHas) {
 TEST_P(coder_of, AppendsToWhatIsThere) {
   base::output_buffer to;
   to.append(as_bytes("head"));
-  ASSERT_TRUE(one().pack(as_bytes("body"), compression::level_default, to));
+  ASSERT_TRUE(one().compress(as_bytes("body"), compression::level_default, to));
   ASSERT_EQ(as_text(to.pending().first(4)), "head");
   base::output_buffer back;
   back.append(as_bytes("before "));
-  ASSERT_EQ(one().unpack(to.pending().subspan(4), 100, back), unpacked::done);
+  ASSERT_EQ(one().decompress(to.pending().subspan(4), 100, back), decompress_result::done);
   EXPECT_EQ(as_text(back.pending()), "before body");
 }
 
@@ -49,12 +49,12 @@ TEST_P(coder_of, StopsABombAtTheLimitAndLetsTheLimitItselfPass) {
   const std::string text(10 << 20, '\0');
   const std::string bomb = packed(text);
   std::string back;
-  EXPECT_EQ(unpack(bomb, text.size(), back), unpacked::done);
-  EXPECT_EQ(unpack(bomb, text.size() - 1, back), unpacked::too_large);
-  EXPECT_EQ(unpack(bomb, 0, back), unpacked::too_large);
-  EXPECT_EQ(unpack(bomb, 50'000, back), unpacked::too_large);
+  EXPECT_EQ(decompress(bomb, text.size(), back), decompress_result::done);
+  EXPECT_EQ(decompress(bomb, text.size() - 1, back), decompress_result::too_large);
+  EXPECT_EQ(decompress(bomb, 0, back), decompress_result::too_large);
+  EXPECT_EQ(decompress(bomb, 50'000, back), decompress_result::too_large);
   EXPECT_LE(back.size(), 50'000 + piece_bytes);
-  EXPECT_EQ(unpack(packed(""), 0, back), unpacked::done);
+  EXPECT_EQ(decompress(packed(""), 0, back), decompress_result::done);
 }
 
 // A fault does not affect the next message.
@@ -65,15 +65,15 @@ TEST_P(coder_of, TellsWhatIsCutShortAtAnyByte) {
   for (std::size_t n = 0; n < whole.size(); ++n) {
     // snappy's framing has no end: an identifier alone is an empty message, and so is empty input.
     if (GetParam() == encoding::snappy && (n == 0 || n == 10)) continue;
-    EXPECT_EQ(unpack(whole.substr(0, n), 10'000, back), unpacked::broken) << n;
+    EXPECT_EQ(decompress(whole.substr(0, n), 10'000, back), decompress_result::broken) << n;
   }
-  ASSERT_EQ(unpack(whole, 10'000, back), unpacked::done);
+  ASSERT_EQ(decompress(whole, 10'000, back), decompress_result::done);
   EXPECT_EQ(back, text);
 }
 
 TEST_P(coder_of, TellsWhatStandsBehindItsEnd) {
   std::string back;
-  EXPECT_EQ(unpack(packed("message") + "x", 10'000, back), unpacked::broken);
+  EXPECT_EQ(decompress(packed("message") + "x", 10'000, back), decompress_result::broken);
 }
 
 TEST_P(coder_of, NeverTakesACorruptMessageForALongerOneThanAllowed) {
@@ -84,7 +84,7 @@ TEST_P(coder_of, NeverTakesACorruptMessageForALongerOneThanAllowed) {
     for (int flips = 1 + i % 3; flips > 0; --flips)
       broken[random() % broken.size()] ^= static_cast<char>(1 << (random() % 8));
     std::string back;
-    if (unpack(broken, 3000, back) == unpacked::done) {
+    if (decompress(broken, 3000, back) == decompress_result::done) {
       EXPECT_LE(back.size(), 3000u);
     }
   }
@@ -105,20 +105,21 @@ TEST(Encoding, HasTheNameThatItHasOnTheWire) {
 TEST(Gzip, MayHaveSeveralMembers) {
   coders c;
   base::output_buffer both;
-  ASSERT_TRUE(c.of(encoding::gzip)->pack(as_bytes("one, "), 1, both));
-  ASSERT_TRUE(c.of(encoding::gzip)->pack(as_bytes("two"), 9, both));
+  ASSERT_TRUE(c.of(encoding::gzip)->compress(as_bytes("one, "), 1, both));
+  ASSERT_TRUE(c.of(encoding::gzip)->compress(as_bytes("two"), 9, both));
   base::output_buffer back;
-  ASSERT_EQ(c.of(encoding::gzip)->unpack(both.pending(), 100, back), unpacked::done);
+  ASSERT_EQ(c.of(encoding::gzip)->decompress(both.pending(), 100, back), decompress_result::done);
   EXPECT_EQ(as_text(back.pending()), "one, two");
 }
 
 TEST(Deflate, IsNotTheRawFormatThatHasNoHeader) {
   coders c;
   base::output_buffer wrapped;
-  ASSERT_TRUE(c.of(encoding::deflate)->pack(as_bytes("text"), 6, wrapped));
+  ASSERT_TRUE(c.of(encoding::deflate)->compress(as_bytes("text"), 6, wrapped));
   EXPECT_EQ(wrapped.pending()[0], 0x78);
   base::output_buffer back;
-  EXPECT_EQ(c.of(encoding::deflate)->unpack(wrapped.pending().subspan(2), 100, back), unpacked::broken);
+  EXPECT_EQ(c.of(encoding::deflate)->decompress(wrapped.pending().subspan(2), 100, back),
+            decompress_result::broken);
 }
 
 TEST(Zstd, RefusesAWindowOfGigabytes) {
@@ -126,7 +127,7 @@ TEST(Zstd, RefusesAWindowOfGigabytes) {
   const std::uint8_t greedy[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x09, 0x00, 0x00, 'x'};
   coders c;
   base::output_buffer back;
-  EXPECT_EQ(c.of(encoding::zstd)->unpack(greedy, 100, back), unpacked::broken);
+  EXPECT_EQ(c.of(encoding::zstd)->decompress(greedy, 100, back), decompress_result::broken);
 }
 
 TEST(Brotli, RefusesAWindowThatIsLargerThanAnyMessageMayBe) {
@@ -134,15 +135,15 @@ TEST(Brotli, RefusesAWindowThatIsLargerThanAnyMessageMayBe) {
   if (!available(encoding::brotli)) GTEST_SKIP() << "built without brotli";
   // An empty message (RFC 7932 9.2: ISLAST, ISLASTEMPTY) with windows of 4 MiB, 8 MiB and 16 MiB.
   const std::uint8_t window_22[] = {0x3b}, window_23[] = {0x3d}, window_24[] = {0x3f};
-  const auto unpack = [&](bytes_view from, std::size_t most_bytes) {
+  const auto decompress = [&](bytes_view from, std::size_t max_bytes) {
     base::output_buffer back;
-    return c.of(encoding::brotli)->unpack(from, most_bytes, back);
+    return c.of(encoding::brotli)->decompress(from, max_bytes, back);
   };
-  EXPECT_EQ(unpack(window_22, 100), unpacked::done);
-  EXPECT_EQ(unpack(window_23, 4 << 20), unpacked::too_large);
-  EXPECT_EQ(unpack(window_23, 8 << 20), unpacked::done);
-  EXPECT_EQ(unpack(window_24, 8 << 20), unpacked::too_large);
-  EXPECT_EQ(unpack(window_24, 16 << 20), unpacked::done);
+  EXPECT_EQ(decompress(window_22, 100), decompress_result::done);
+  EXPECT_EQ(decompress(window_23, 4 << 20), decompress_result::too_large);
+  EXPECT_EQ(decompress(window_23, 8 << 20), decompress_result::done);
+  EXPECT_EQ(decompress(window_24, 8 << 20), decompress_result::too_large);
+  EXPECT_EQ(decompress(window_24, 16 << 20), decompress_result::done);
 }
 
 TEST(Crc32c, GivesTheValuesOfRfc3720) {

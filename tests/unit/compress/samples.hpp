@@ -39,12 +39,12 @@ class each_encoding : public testing::TestWithParam<encoding> {
   [[nodiscard]] coder& one() { return *coders_.of(GetParam()); }
   std::string packed(std::string_view from, int level = compression::level_default) {
     base::output_buffer to;
-    EXPECT_TRUE(one().pack(as_bytes(from), level, to));
+    EXPECT_TRUE(one().compress(as_bytes(from), level, to));
     return std::string(as_text(to.pending()));
   }
-  unpacked unpack(std::string_view from, std::size_t most_bytes, std::string& to) {
+  decompress_result decompress(std::string_view from, std::size_t max_bytes, std::string& to) {
     base::output_buffer out;
-    const unpacked how = one().unpack(as_bytes(from), most_bytes, out);
+    const decompress_result how = one().decompress(as_bytes(from), max_bytes, out);
     to = as_text(out.pending());
     return how;
   }
@@ -59,5 +59,5 @@ inline std::string encoding_name(const testing::TestParamInfo<encoding>& info) {
 
 namespace coracle {
 inline void PrintTo(encoding e, std::ostream* out) { *out << name_of(e); }
-inline void PrintTo(compress::unpacked u, std::ostream* out) { *out << static_cast<int>(u); }
+inline void PrintTo(compress::decompress_result u, std::ostream* out) { *out << static_cast<int>(u); }
 }  // namespace coracle

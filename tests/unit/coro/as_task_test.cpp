@@ -28,7 +28,7 @@ struct box_later {
   int value;
   coro::executor* on = &coro::this_executor();
   std::coroutine_handle<> waiter;
-  struct arrival : coro::work {
+  struct arrival : coro::runnable {
     box_later* of = nullptr;
   } arrives;
 
@@ -37,7 +37,7 @@ struct box_later {
   void await_suspend(std::coroutine_handle<> h) noexcept {
     waiter = h;
     arrives.of = this;
-    arrives.run = [](coro::work& w) noexcept { static_cast<arrival&>(w).of->waiter.resume(); };
+    arrives.run = [](coro::runnable& w) noexcept { static_cast<arrival&>(w).of->waiter.resume(); };
     on->post(arrives);
   }
   std::unique_ptr<int> await_resume() const { return std::make_unique<int>(value); }

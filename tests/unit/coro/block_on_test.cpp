@@ -28,12 +28,12 @@ class threaded_executor final : public executor {
     }
     thread_.join();
   }
-  void post(work& w) noexcept override {
+  void post(runnable& w) noexcept override {
     const std::lock_guard lock(mutex_);
     queue_.push(w);
     changed_.notify_all();
   }
-  void at_turn_end(work& w) noexcept override { post(w); }
+  void at_turn_end(runnable& w) noexcept override { post(w); }
   void arm(timer&, time_point) noexcept override {}
   void disarm(timer&) noexcept override {}
   [[nodiscard]] time_point now() const noexcept override { return {}; }
@@ -44,7 +44,7 @@ class threaded_executor final : public executor {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
-      work* w = queue_.pop();
+      runnable* w = queue_.pop();
       if (!w) return;
       lock.unlock();
       w->run(*w);
@@ -53,7 +53,7 @@ class threaded_executor final : public executor {
   }
   std::mutex mutex_;
   std::condition_variable changed_;
-  base::intrusive_queue<work> queue_;
+  base::intrusive_queue<runnable> queue_;
   bool closing_ = false;
   std::thread thread_;
 };

@@ -126,8 +126,8 @@ TEST(Broadcast, CloseEndsThoseWhoWaitAndDropsWhatComesAfter) {
 }
 
 TEST(Broadcast, SubscribersAndSendersOfOtherExecutorsReachItsHome) {
-  turned_executor home, away;
-  broadcast<std::string> b(2, home);
+  turned_executor owner_loop, away;
+  broadcast<std::string> b(2, owner_loop);
   std::optional<broadcast<std::string>::subscriber> s;
   listened l;
   std::optional<started> x;
@@ -139,7 +139,7 @@ TEST(Broadcast, SubscribersAndSendersOfOtherExecutorsReachItsHome) {
     b.close();
   });
   for (int n = 0; n != 6; ++n) {
-    home.turn();
+    owner_loop.turn();
     away.turn();
   }
   EXPECT_TRUE(x->ended());

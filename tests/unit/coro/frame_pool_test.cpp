@@ -84,8 +84,8 @@ TEST(FramePool, CountsWhatIsMadeWhileItIsCurrent) {
     frame_pool::deallocate(frame_pool::allocate(64), 64);
   }
   frame_pool::deallocate(frame_pool::allocate_frame(64), 64);
-  EXPECT_EQ(pool.counted().frames, 1u);
-  EXPECT_EQ(pool.counted().heap_blocks, frame_pool::from_heap() ? 2u : 1u);
+  EXPECT_EQ(pool.stats().frames, 1u);
+  EXPECT_EQ(pool.stats().heap_blocks, frame_pool::from_heap() ? 2u : 1u);
 }
 
 constexpr std::array<std::size_t, 6> small_to_large{1, 16, 64, 65, 4096, 100'000};

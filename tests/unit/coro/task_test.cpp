@@ -97,10 +97,10 @@ TEST(Task, AMillionAwaitsInALoopDoNotGrowTheStack) {
 
 TEST(Task, AMillionAwaitsThatSuspendDoNotGrowTheStack) {
   manual_executor on;
-  class yield : coro::work {
+  class yield : coro::runnable {
    public:
     yield() {
-      run = [](coro::work& w) noexcept { static_cast<yield&>(w).waiter_.resume(); };
+      run = [](coro::runnable& w) noexcept { static_cast<yield&>(w).waiter_.resume(); };
     }
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) noexcept {

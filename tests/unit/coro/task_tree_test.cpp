@@ -188,12 +188,12 @@ TEST(task_tree, AGeneratorThatGoesOnAfterAYieldIsTheOneNoted) {
     static async_generator<int> rows(int& yielded_at, int& seen) {
       yielded_at = __LINE__ + 1;
       co_yield 1;
-      seen = static_cast<int>(base::last_noted.line());
+      seen = static_cast<int>(base::last_await_site.line());
     }
     static task<> read(int& yielded_at, int& seen, int& mine, int& seen_by_me) {
       auto all = rows(yielded_at, seen);
       mine = __LINE__ + 1;
-      while (co_await all.next()) seen_by_me = static_cast<int>(base::last_noted.line());
+      while (co_await all.next()) seen_by_me = static_cast<int>(base::last_await_site.line());
     }
   };
   int yielded_at = 0;

@@ -35,14 +35,14 @@ task<> lock_once(mutex& m, report& r) {
   r.resumed_on = coro::executor::current();
 }
 
-// A mutex at `home`, locked there, and a task of `away` that locks it.
+// A mutex at `owner_loop`, locked there, and a task of `away` that locks it.
 class waiter_test : public testing::Test {
  protected:
   void lock_at_home() {
-    home.enter([&] { held = m.try_lock(); });
+    owner_loop.enter([&] { held = m.try_lock(); });
   }
   void unlock_at_home() {
-    home.enter([&] { held.unlock(); });
+    owner_loop.enter([&] { held.unlock(); });
   }
   void start() {
     away.enter([&] { task_.emplace(lock_once(m, said), stopping_); });
@@ -63,12 +63,12 @@ class waiter_test : public testing::Test {
   void expect_calm() {
     EXPECT_EQ(said.resumed_on, &away);
     if (held) unlock_at_home();
-    home.turn();
+    owner_loop.turn();
     EXPECT_FALSE(m.is_locked());
-    EXPECT_EQ(home.size() + away.size(), 0U);
+    EXPECT_EQ(owner_loop.size() + away.size(), 0U);
   }
-  turned_executor home, away;
-  mutex m{home};
+  turned_executor owner_loop, away;
+  mutex m{owner_loop};
   mutex::guard held;
   report said;
   std::optional<started> task_;
@@ -81,7 +81,7 @@ class waiter_test : public testing::Test {
 TEST_F(waiter_test, TravelsToAFreeMutexAndResumesWhereTheTaskAwaited) {
   start();
   EXPECT_FALSE(task_->ended());
-  home.turn();
+  owner_loop.turn();
   EXPECT_FALSE(task_->ended()) << "not on the home's stack";
   EXPECT_TRUE(m.is_locked());
   away.turn();
@@ -91,7 +91,7 @@ TEST_F(waiter_test, TravelsToAFreeMutexAndResumesWhereTheTaskAwaited) {
 TEST_F(waiter_test, WaitsAtHomeUntilItIsGranted) {
   lock_at_home();
   start();
-  home.turn();
+  owner_loop.turn();
   EXPECT_EQ(away.size(), 0U);
   unlock_at_home();
   EXPECT_TRUE(m.is_locked()) << "handed on";
@@ -104,7 +104,7 @@ TEST_F(waiter_test, StoppedBeforeItArrivesAtAHeldMutexTakesNothing) {
   start();
   stop_task();
   EXPECT_FALSE(task_->ended()) << "its works are still at home";
-  home.turn();
+  owner_loop.turn();
   away.turn();
   expect_cancelled();
 }
@@ -112,7 +112,7 @@ TEST_F(waiter_test, StoppedBeforeItArrivesAtAHeldMutexTakesNothing) {
 TEST_F(waiter_test, StoppedBeforeItArrivesAtAFreeMutexKeepsTheLockThatItGot) {
   start();
   stop_task();
-  home.turn();
+  owner_loop.turn();
   away.turn();
   expect_locked_once();
 }
@@ -120,10 +120,10 @@ TEST_F(waiter_test, StoppedBeforeItArrivesAtAFreeMutexKeepsTheLockThatItGot) {
 TEST_F(waiter_test, StoppedWhileItWaitsLeavesTheQueue) {
   lock_at_home();
   start();
-  home.turn();
+  owner_loop.turn();
   stop_task();
   EXPECT_FALSE(task_->ended()) << "the home does not know yet";
-  home.turn();
+  owner_loop.turn();
   unlock_at_home();
   EXPECT_FALSE(m.is_locked());
   away.turn();
@@ -133,12 +133,12 @@ TEST_F(waiter_test, StoppedWhileItWaitsLeavesTheQueue) {
 TEST_F(waiter_test, StoppedWhileItsGrantIsOnTheWayKeepsIt) {
   lock_at_home();
   start();
-  home.turn();
+  owner_loop.turn();
   unlock_at_home();
   stop_task();
   away.turn();
   EXPECT_FALSE(task_->ended()) << "the stop is not back yet";
-  home.turn();
+  owner_loop.turn();
   away.turn();
   expect_locked_once();
 }
@@ -146,10 +146,10 @@ TEST_F(waiter_test, StoppedWhileItsGrantIsOnTheWayKeepsIt) {
 TEST_F(waiter_test, StoppedAfterItsGrantWasSentButBeforeTheHomeKnowsKeepsIt) {
   lock_at_home();
   start();
-  home.turn();
+  owner_loop.turn();
   stop_task();
   unlock_at_home();
-  home.turn();
+  owner_loop.turn();
   away.turn();
   expect_locked_once();
 }
@@ -157,7 +157,7 @@ TEST_F(waiter_test, StoppedAfterItsGrantWasSentButBeforeTheHomeKnowsKeepsIt) {
 TEST_F(waiter_test, OfATaskThatWasStoppedBeforeTakesWhatIsFree) {
   stop_task();
   start();
-  home.turn();
+  owner_loop.turn();
   away.turn();
   expect_locked_once();
 }
@@ -166,24 +166,24 @@ TEST_F(waiter_test, OfATaskThatWasStoppedBeforeDoesNotWait) {
   lock_at_home();
   stop_task();
   start();
-  home.turn();
+  owner_loop.turn();
   away.turn();
   expect_cancelled();
 }
 
 TEST_F(waiter_test, AStopTravelsThoughThePrimitiveIsGone) {
-  std::optional<queue<int>> c(std::in_place, 1, home);
+  std::optional<queue<int>> c(std::in_place, 1, owner_loop);
   std::optional<int> got;
   coro::stop_source stop;
   const coro::environment stopping{stop.token()};
   std::optional<started> reader;
   const auto read = [](queue<int>& from, std::optional<int>& to) -> task<> { to = co_await from.receive(); };
   away.enter([&] { reader.emplace(read(*c, got), stopping); });
-  home.turn();
-  home.enter([&] { EXPECT_TRUE(c->try_send(7)); });
+  owner_loop.turn();
+  owner_loop.enter([&] { EXPECT_TRUE(c->try_send(7)); });
   c.reset();
   away.enter([&] { stop.request_stop(); });
-  home.turn();
+  owner_loop.turn();
   away.turn();
   EXPECT_TRUE(reader->ended());
   EXPECT_EQ(got, 7);
@@ -195,9 +195,9 @@ TEST_F(waiter_test, ATurnThatAStoppedTaskGaveUpGoesToTheNext) {
   report other;
   std::optional<started> second;
   away.enter([&] { second.emplace(lock_once(m, other)); });
-  home.turn();
+  owner_loop.turn();
   stop_task();
-  home.turn();
+  owner_loop.turn();
   unlock_at_home();
   away.turn();
   EXPECT_TRUE(second->ended());
@@ -211,11 +211,11 @@ TEST_F(waiter_death_test, DestroyingATaskThatWaitsElsewhereAborts) {
   lock_at_home();
   auto frame = lock_once(m, said).release();
   away.enter([&] { frame.resume(); });
-  home.turn();
+  owner_loop.turn();
   EXPECT_DEATH(frame.destroy(), "stop it and wait for its end");
   unlock_at_home();
   away.turn();
-  home.turn();
+  owner_loop.turn();
   EXPECT_TRUE(said.got);
   frame.destroy();
 }

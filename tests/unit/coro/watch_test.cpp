@@ -96,22 +96,22 @@ TEST(Watch, CloseTellsTheLatestAndThenTheEnd) {
 }
 
 TEST(Watch, ObserversAndSettersOfOtherExecutorsReachItsHome) {
-  turned_executor home, away;
-  watch<int> w(1, home);
+  turned_executor owner_loop, away;
+  watch<int> w(1, owner_loop);
   watch<int>::observer o(w);
   std::vector<int> seen;
   std::optional<started> x;
   away.enter([&] { x.emplace(observe(o, seen, 3)); });
-  home.turn();
+  owner_loop.turn();
   away.turn();
   away.enter([&] { w.set(2); });
   for (int n = 0; n != 3; ++n) {
-    home.turn();
+    owner_loop.turn();
     away.turn();
   }
   EXPECT_EQ(seen, (std::vector<int>{1, 2}));
   w.close();
-  home.turn();
+  owner_loop.turn();
   away.turn();
   EXPECT_TRUE(x->ended());
   EXPECT_EQ(seen, (std::vector<int>{1, 2, -1}));

@@ -30,7 +30,7 @@ field_error verdict(header_kind kind, const list& fields, edge_whitespace edges 
   return full.error();
 }
 
-const list request_head = {
+const list request_info = {
     {":method", "POST"}, {":scheme", "http"}, {":path", "/a/b"}, {":authority", "host"}};
 const list response_head = {{":status", "200"}};
 
@@ -39,22 +39,22 @@ list with(list fields, std::string_view name, std::string_view value) {
   return fields;
 }
 field_error of_request(std::string_view name, std::string_view value) {
-  return verdict(request, with(request_head, name, value));
+  return verdict(request, with(request_info, name, value));
 }
 list request_with(std::string_view name, std::string_view value) {
-  list fields = request_head;
+  list fields = request_info;
   for (auto& field : fields)
     if (field.first == name) field.second = value;
   return fields;
 }
 list request_without(std::string_view name) {
-  list fields = request_head;
+  list fields = request_info;
   std::erase_if(fields, [name](const auto& field) { return field.first == name; });
   return fields;
 }
 
 TEST(HeaderValidator, UsualMessagesAreFine) {
-  list grpc = request_head;
+  list grpc = request_info;
   grpc.insert(grpc.end(), {{"te", "trailers"}, {"content-type", "application/grpc"}, {"grpc-timeout", "1S"}});
   EXPECT_EQ(verdict(request, grpc), field_error::none);
   EXPECT_EQ(verdict(response, with(response_head, "content-type", "application/grpc")), field_error::none);
@@ -120,7 +120,7 @@ TEST(HeaderValidator, PseudoHeadersComeBeforeRegularFields) {
 }
 
 TEST(HeaderValidator, NoPseudoHeaderOccursTwice) {
-  for (const auto& [name, value] : request_head)
+  for (const auto& [name, value] : request_info)
     EXPECT_EQ(of_request(name, value), field_error::pseudo_duplicate);
   EXPECT_EQ(verdict(response, with(response_head, ":status", "200")), field_error::pseudo_duplicate);
 }
@@ -135,7 +135,7 @@ TEST(HeaderValidator, UnknownPseudoHeadersAreRefused) {
 
 TEST(HeaderValidator, PseudoHeadersBelongToTheirMessage) {
   EXPECT_EQ(of_request(":status", "200"), field_error::pseudo_in_wrong_message);
-  for (const auto& [name, value] : request_head) {
+  for (const auto& [name, value] : request_info) {
     EXPECT_EQ(verdict(response, {{name, value}}), field_error::pseudo_in_wrong_message);
     EXPECT_EQ(verdict(trailers, {{name, value}}), field_error::pseudo_in_wrong_message);
   }
@@ -176,7 +176,7 @@ TEST(HeaderValidator, PathAndAuthorityConsistOfPrintableAsciiCharacters) {
     const std::string host = std::string("h") + c;
     const field_error expected = printable ? field_error::none : field_error::authority_character;
     EXPECT_EQ(verdict(request, request_with(":authority", host), edge_whitespace::allow), expected);
-    EXPECT_EQ(verdict(request, with(request_head, "host", host), edge_whitespace::allow), expected);
+    EXPECT_EQ(verdict(request, with(request_info, "host", host), edge_whitespace::allow), expected);
     const bool in_scheme = std::isalnum(i) != 0 || c == '+' || c == '-' || c == '.';
     EXPECT_EQ(verdict(request, request_with(":scheme", host), edge_whitespace::allow),
               in_scheme ? field_error::none : field_error::scheme_value);

@@ -63,13 +63,13 @@ class steady_pair {
     from.produce();
     wire_.swap(from.output());
     to.feed(wire_.pending(), now_);
-    for (event e = to.next(); e.what != kind::none; e = to.next()) &to == &server_ ? serve(e) : take(e);
+    for (event e = to.next(); e.type != kind::none; e = to.next()) &to == &server_ ? serve(e) : take(e);
     wire_.clear();
   }
   void serve(const event& e) {
-    if (e.what == kind::headers)
+    if (e.type == kind::headers)
       for (field f; server_.next_field(f);) continue;
-    if (e.what == kind::data) server_.consume(e.stream, e.data.size());
+    if (e.type == kind::data) server_.consume(e.stream, e.data.size());
     if (!e.end_stream) return;
     server_.send_block(e.stream, head_, false);
     send(server_, e.stream, 20, false, false);
@@ -77,9 +77,9 @@ class steady_pair {
     server_.release(e.stream);
   }
   void take(const event& e) {
-    if (e.what == kind::headers)
+    if (e.type == kind::headers)
       for (field f; client_.next_field(f);) continue;
-    if (e.what == kind::data) {
+    if (e.type == kind::data) {
       received += e.data.size();
       client_.consume(e.stream, e.data.size());
     }

@@ -58,7 +58,7 @@ TEST(Http2Ending, NothingWorksAfterFailure) {
 TEST(Http2Ending, AUserMayFailTheConnectionFromWithinAnEvent) {
   const story s =
       play({.input = from_client() + request(1) + request(3), .react = [](session& at, const event& e) {
-              if (e.what == event::kind::headers) at.engine.fail(error_code::internal_error, "no more");
+              if (e.type == event::kind::headers) at.engine.fail(error_code::internal_error, "no more");
             }});
   EXPECT_EQ(s.events,
             head1 + "reset 1 INTERNAL_ERROR user\nfailed INTERNAL_ERROR user: closed by the user\n");
@@ -152,7 +152,7 @@ TEST(Http2Ending, ADrainingClientOpensNothing) {
 
 TEST(Http2Ending, ResetEventsComeBeforeFailedAndStreamsMayBeReleasedInThem) {
   session s(role::server, {}, [](session& at, const event& e) {
-    if (e.what == event::kind::reset) at.engine.release(e.stream);
+    if (e.type == event::kind::reset) at.engine.release(e.stream);
   });
   s.feed(from_client() + request(1) + request(3) + request(5) + ping("short"));
   EXPECT_TRUE(
@@ -163,7 +163,7 @@ TEST(Http2Ending, ResetEventsComeBeforeFailedAndStreamsMayBeReleasedInThem) {
 
 TEST(Http2Ending, AStreamReleasedBeforeItsResetEventGetsNone) {
   session s(role::server, {}, [](session& at, const event& e) {
-    if (e.what == event::kind::reset && e.id == 1) at.engine.release(at.stream(1));
+    if (e.type == event::kind::reset && e.id == 1) at.engine.release(at.stream(1));
   });
   s.feed(from_client() + request(1) + request(3) + ping("short"));
   EXPECT_EQ(s.events().find("reset 3"), std::string::npos);

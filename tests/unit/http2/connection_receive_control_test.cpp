@@ -126,7 +126,7 @@ TEST(Http2Settings, AServerMayNotAllowPush) {
 
 TEST(Http2Settings, TheInitialWindowHoldsForOpenStreamsAndMayGoBelowZero) {
   const auto user = [](session& at, const event& e) {
-    if (e.what != event::kind::headers) return;
+    if (e.type != event::kind::headers) return;
     at.respond(e.stream, false);
     at.send_data(e.stream, "abcdefgh", true);
     at.engine.produce();
@@ -219,7 +219,7 @@ TEST(Http2Goaway, ItsDebugDataIsTheEnginesOwnOnceReadingHasStopped) {
   s.feed(from_server());
   std::string input = goaway(0, error_code::no_error, "bye") + ping("12345678");
   s.engine.feed(as_bytes(input), s.now);
-  EXPECT_EQ(s.engine.next().what, event::kind::reset);
+  EXPECT_EQ(s.engine.next().type, event::kind::reset);
   const std::string rest(as_text(s.engine.take_unread()));
   std::fill(input.begin(), input.end(), '?');
   s.engine.release_idle_memory();
@@ -244,7 +244,7 @@ TEST(Http2Goaway, WrongOnesAreConnectionErrors) {
 
 TEST(Http2WindowUpdate, LetsAStreamGoOn) {
   session s(role::server, {}, [](session& at, const event& e) {
-    if (e.what != event::kind::headers) return;
+    if (e.type != event::kind::headers) return;
     at.respond(e.stream, false);
     at.send_data(e.stream, "abcdef", true);
   });

@@ -284,7 +284,7 @@ TEST(Http2ReceiveHeaders, SlotsAreFoundAgain) {
 TEST(Http2ReceiveHeaders, ASlotIsLeftAtTheFieldThatItIsFor) {
   std::string seen;
   session s(role::server, {}, [&](session& at, const event& e) {
-    if (e.what != event::kind::headers) return;
+    if (e.type != event::kind::headers) return;
     const bool fine = at.engine.read_fields([&](std::uint32_t slot, auto text) -> std::uint32_t {
       const field f = text();
       seen.append(f.name).append(slot > header_reader::slot_max ? " static "

@@ -50,9 +50,9 @@ TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
     for (std::size_t at = 0; at < request.size(); at += piece) {
       EXPECT_NE(server.awaits_preface(), server.failed()) << piece;
       server.feed(as_bytes(std::string_view(request).substr(at, piece)), time_point{});
-      for (event e = server.next(); e.what != event::kind::none; e = server.next()) last = e;
+      for (event e = server.next(); e.type != event::kind::none; e = server.next()) last = e;
     }
-    EXPECT_EQ(last.what, event::kind::failed);
+    EXPECT_EQ(last.type, event::kind::failed);
     EXPECT_EQ(last.reason, "the peer uses HTTP/1.x");
     EXPECT_TRUE(as_text(server.output().pending()).starts_with("HTTP/1.1 505 ")) << piece;
     EXPECT_TRUE(as_text(server.output().pending()).ends_with("are rejected.\n")) << piece;
@@ -65,7 +65,7 @@ TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTermsWhileTheServerDrains) {
   server.drain();
   EXPECT_TRUE(server.awaits_preface());
   server.feed(as_bytes(std::string_view("GET / HTTP/1.1\r\n")), time_point{});
-  while (server.next().what != event::kind::none) continue;
+  while (server.next().type != event::kind::none) continue;
   EXPECT_TRUE(as_text(server.output().pending()).starts_with("HTTP/1.1 505 "));
 }
 
@@ -78,7 +78,7 @@ TEST(Http2Receive, TheOutputOfADrainWaitsForThePrefaceUntilTheFinalGoaway) {
   // Data that was sent cannot be replaced any more.
   server.output().consume(server.output().size());
   server.feed(as_bytes(std::string_view("GET / HTTP/1.1\r\n")), time_point{});
-  while (server.next().what != event::kind::none) continue;
+  while (server.next().type != event::kind::none) continue;
   EXPECT_TRUE(server.failed());
   EXPECT_TRUE(server.output().empty());
 }
@@ -86,10 +86,10 @@ TEST(Http2Receive, TheOutputOfADrainWaitsForThePrefaceUntilTheFinalGoaway) {
 TEST(Http2Receive, WithAWholePrefaceTheOutputMayBeSent) {
   connection server(role::server, {}, time_point{});
   server.feed(as_bytes(client_preface.substr(0, 23)), time_point{});
-  while (server.next().what != event::kind::none) continue;
+  while (server.next().type != event::kind::none) continue;
   EXPECT_TRUE(server.awaits_preface());
   server.feed(as_bytes(client_preface.substr(23)), time_point{});
-  while (server.next().what != event::kind::none) continue;
+  while (server.next().type != event::kind::none) continue;
   EXPECT_FALSE(server.awaits_preface());
 }
 
@@ -343,7 +343,7 @@ TEST(Http2Receive, DataBeforeAResponsesHeadersResetsTheStream) {
 
 TEST(Http2Receive, AStreamResetAmidItsDataFrameGivesNoMoreOfIt) {
   session s(role::server, {}, [](session& at, const event& e) {
-    if (e.what == event::kind::data) at.engine.reset(e.stream, error_code::cancel);
+    if (e.type == event::kind::data) at.engine.reset(e.stream, error_code::cancel);
   });
   const std::string frame = data(1, "abcdef", end);
   s.feed(from_client() + request(1) + frame.substr(0, 12));

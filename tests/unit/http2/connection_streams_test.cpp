@@ -165,9 +165,9 @@ TEST(Http2Streams, TheUsersPointerComesWithEachEvent) {
   int mark = 0;
   std::vector<void*> seen;
   session s(role::server, {}, [&](session& at, const event& e) {
-    if (e.what == event::kind::settings) return;
+    if (e.type == event::kind::settings) return;
     seen.push_back(e.user);
-    if (e.what == event::kind::headers) at.engine.set_user(e.stream, &mark);
+    if (e.type == event::kind::headers) at.engine.set_user(e.stream, &mark);
   });
   s.feed(from_client() + request(1) + data(1, "x") + rst_stream(1, error_code::cancel));
   EXPECT_EQ(seen, (std::vector<void*>{nullptr, &mark, &mark}));
@@ -185,7 +185,7 @@ TEST(Http2Streams, FramesOnStreamsThatWeHaveResetAreBorneWith) {
 
 TEST(Http2Streams, ManyStreamsLeaveNothingBehind) {
   session s(role::server, {}, [](session& at, const event& e) {
-    if (e.what != event::kind::headers) return;
+    if (e.type != event::kind::headers) return;
     at.respond(e.stream, true);
     at.engine.release(e.stream);
   });

@@ -55,10 +55,10 @@ TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
   std::string request, request_body, response, response_body, trailers;
   bool client_done = false;
   pair.on_server = [&](const event& e) {
-    if (e.what == kind::headers) {
+    if (e.type == kind::headers) {
       request = fields(pair.server);
       EXPECT_TRUE(pair.server.headers_ok());
-    } else if (e.what == kind::data) {
+    } else if (e.type == kind::data) {
       request_body.append(as_text(e.data));
       pair.server.consume(e.stream, e.data.size());
       if (e.end_stream) {
@@ -66,22 +66,22 @@ TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
         pair.server.release(e.stream);
       }
     } else {
-      EXPECT_EQ(e.what, kind::settings);
+      EXPECT_EQ(e.type, kind::settings);
     }
   };
   pair.on_client = [&](const event& e) {
-    if (e.what == kind::headers) {
+    if (e.type == kind::headers) {
       (e.trailers ? trailers : response) = fields(pair.client);
       EXPECT_TRUE(pair.client.headers_ok());
       if (e.end_stream) {
         client_done = true;
         pair.client.release(e.stream);
       }
-    } else if (e.what == kind::data) {
+    } else if (e.type == kind::data) {
       response_body.append(as_text(e.data));
       pair.client.consume(e.stream, e.data.size());
     } else {
-      EXPECT_EQ(e.what, kind::settings);
+      EXPECT_EQ(e.type, kind::settings);
     }
   };
   for (int i = 0; i < 3; ++i) {
@@ -112,7 +112,7 @@ TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
 TEST_F(Http2Conversation, MemoryIsReleasedWhileAStreamIsOpenAndABlockHasComeInPart) {
   std::string request;
   pair.on_server = [&](const event& e) {
-    if (e.what == kind::headers) request = fields(pair.server);
+    if (e.type == kind::headers) request = fields(pair.server);
   };
   const stream_ref s = pair.client.open(this);
   send_request(s, "ping");
@@ -132,7 +132,7 @@ TEST_F(Http2Conversation, TrailersOfARequestDoNotGrowTheMemoryAccount) {
   const std::size_t idle_bytes = pair.server.memory_bytes();
   stream_ref served = no_stream;
   pair.on_server = [&](const event& e) {
-    if (e.what == kind::headers) served = e.stream;
+    if (e.type == kind::headers) served = e.stream;
   };
   const stream_ref s = pair.client.open(this);
   ASSERT_TRUE(pair.client.begin_headers(s));

@@ -18,7 +18,7 @@ using std::chrono_literals::operator""ms;
 // acknowledged 20 ms later.
 std::int64_t largest_window(const limits& l, bool withheld = false) {
   session s(role::server, l, [](session& at, const event& e) {
-    if (e.what == event::kind::data) at.engine.consume(e.stream, e.data.size());
+    if (e.type == event::kind::data) at.engine.consume(e.stream, e.data.size());
   });
   s.feed(std::string(client_preface) + settings());
   s.engine.withhold_credit(withheld);

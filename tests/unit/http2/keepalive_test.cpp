@@ -33,7 +33,7 @@ struct asked : session {
   std::string after(duration d) {
     now += d;
     engine.on_timeout(now);
-    while (engine.next().what != event::kind::none) continue;
+    while (engine.next().type != event::kind::none) continue;
     return take_frames();
   }
 };

@@ -178,7 +178,7 @@ TEST(Http2Limits, ResetsBurstAgainstRapidReset) {
   l.resets_burst = 20;
   const auto rapid = [](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::cancel); };
   server s(l, [](session& at, const event& e) {
-    if (e.what == event::kind::reset) at.engine.release(e.stream);
+    if (e.type == event::kind::reset) at.engine.release(e.stream);
   });
   EXPECT_EQ(s.stands(rapid), 20);
   EXPECT_TRUE(s.calmed());
@@ -192,7 +192,7 @@ void expect_ten_resets_a_second(const limits& l) {
     return request(id) + rst_stream(id, error_code::cancel);
   };
   server s(l, [](session& at, const event& e) {
-    if (e.what == event::kind::reset) at.engine.release(e.stream);
+    if (e.type == event::kind::reset) at.engine.release(e.stream);
   });
   for (int i = 0; i < 300; ++i) {
     s.now += 100ms;
@@ -216,7 +216,7 @@ TEST(Http2Limits, EarlyResetsBurst) {
   const auto rapid = [](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::cancel); };
   const auto mistaken = [](int i) { return request(odd(i)) + window_update(odd(i), 0); };
   const auto release = [](session& at, const event& e) {
-    if (e.what == event::kind::reset) at.engine.release(e.stream);
+    if (e.type == event::kind::reset) at.engine.release(e.stream);
   };
   for (const std::function<std::string(int)>& early : {std::function<std::string(int)>(rapid), {mistaken}}) {
     server s(l, release);
@@ -260,7 +260,7 @@ TEST(Http2Limits, ResetsBurstAgainstResetsThatThePeerProvokes) {
   };
   for (const auto& provoke : provocations) {
     server s(l, [](session& at, const event& e) {
-      if (e.what == event::kind::reset) at.engine.release(e.stream);
+      if (e.type == event::kind::reset) at.engine.release(e.stream);
     });
     EXPECT_EQ(s.stands(provoke), 20);
     EXPECT_TRUE(s.calmed());
@@ -279,8 +279,8 @@ TEST(Http2Limits, ResetsOfAnsweredStreamsCostNothing) {
   l.resets_burst = 1;
   l.control_frames_burst = 5;
   server s(l, [](session& at, const event& e) {
-    if (e.what == event::kind::headers) at.respond(e.stream, true);
-    if (e.what == event::kind::reset) at.engine.release(e.stream);
+    if (e.type == event::kind::headers) at.respond(e.stream, true);
+    if (e.type == event::kind::reset) at.engine.release(e.stream);
   });
   EXPECT_EQ(s.stands([](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::no_error); }, 500),
             500);
@@ -310,7 +310,7 @@ TEST(Http2Limits, ServersMayResetAsTheyLike) {
   limits l;
   l.resets_burst = 1;
   session s(role::client, l, [](session& at, const event& e) {
-    if (e.what == event::kind::reset) at.engine.release(e.stream);
+    if (e.type == event::kind::reset) at.engine.release(e.stream);
   });
   s.feed(from_server());
   for (int i = 0; i < 500; ++i) {
@@ -357,7 +357,7 @@ TEST(Http2Limits, WindowUpdatesForOurDataCostNothing) {
   limits l;
   l.control_frames_burst = 5;
   server s(l, [](session& at, const event& e) {
-    if (e.what != event::kind::headers) return;
+    if (e.type != event::kind::headers) return;
     at.respond(e.stream, false);
     at.send_data(e.stream, "abc", true);
     at.engine.release(e.stream);

@@ -160,10 +160,10 @@ bool conversation::go_on(call& c) {
 void conversation::on_client(const event& e) {
   if (e.stream == no_stream) return;
   call& c = calls_.at(e.stream);
-  if (e.what == kind::headers) {
+  if (e.type == kind::headers) {
     for (field f; client_.next_field(f);) continue;
     EXPECT_TRUE(client_.headers_ok());
-  } else if (e.what == kind::data) {
+  } else if (e.type == kind::data) {
     for (std::size_t i = 0; i < e.data.size(); ++i)
       if (static_cast<char>(e.data[i]) != octet(c.id, c.received + i)) {
         ADD_FAILURE() << "wrong octet " << c.received + i << " of stream " << c.id;
@@ -171,11 +171,11 @@ void conversation::on_client(const event& e) {
       }
     c.received += e.data.size();
     client_.consume(e.stream, e.data.size());
-  } else if (e.what != kind::reset) {
+  } else if (e.type != kind::reset) {
     return;
   }
-  if (e.what == kind::reset) ++cut_short;
-  if (!e.end_stream && e.what != kind::reset) return;
+  if (e.type == kind::reset) ++cut_short;
+  if (!e.end_stream && e.type != kind::reset) return;
   if (e.end_stream) {
     EXPECT_EQ(c.received, c.body_bytes);
     ++finished;
@@ -187,7 +187,7 @@ void conversation::on_client(const event& e) {
 void conversation::on_server(const event& e) {
   if (e.stream == no_stream) return;
   echo& x = echoes_[e.stream];
-  if (e.what == kind::headers) {
+  if (e.type == kind::headers) {
     for (field f; server_.next_field(f);) continue;
     EXPECT_TRUE(server_.headers_ok());
     x = {};
@@ -195,7 +195,7 @@ void conversation::on_server(const event& e) {
     server_.add_field(":status", "200");
     server_.add_field("x-any", std::to_string(dice(40)));
     server_.end_headers(false);
-  } else if (e.what == kind::data) {
+  } else if (e.type == kind::data) {
     for (std::size_t i = 0; i < e.data.size(); ++i)
       if (static_cast<char>(e.data[i]) != octet(e.id, x.received + i)) {
         ADD_FAILURE() << "wrong octet " << x.received + i << " of stream " << e.id;
@@ -204,7 +204,7 @@ void conversation::on_server(const event& e) {
     x.received += e.data.size();
     x.back.append(as_text(e.data));
     x.unconsumed += e.data.size();
-  } else if (e.what == kind::reset) {
+  } else if (e.type == kind::reset) {
     server_.release(e.stream);
     echoes_.erase(e.stream);
     return;
@@ -239,7 +239,7 @@ void conversation::fly(connection& from, connection& to, std::string& pipe, test
   pipe.erase(0, n);
   of_to.told({piece.get(), n});
   to.feed({piece.get(), n}, now_);
-  for (event e = to.next(); e.what != kind::none; e = to.next()) to_server ? on_server(e) : on_client(e);
+  for (event e = to.next(); e.type != kind::none; e = to.next()) to_server ? on_server(e) : on_client(e);
 }
 
 bool conversation::wire() {

@@ -72,7 +72,8 @@ task<> accept_later(const kept_log& log) {
     work.spawn(accept_into(l, outcome));
     co_await until_said(log);
     co_await sleep_for(3 *
-                       runtime_internal::accept_rest);  // sleeps on purpose: it tries in vain more than once
+                       // sleeps on purpose: it tries in vain more than once
+                       runtime_internal::accept_pause_time);
     EXPECT_FALSE(outcome);
   }
   co_await work.join();
@@ -91,7 +92,7 @@ task<> end_early(const kept_log& log) {
   listener l = listener::open(address::loopback_v4(0)).value();
   const result<stream> waits = co_await stream::connect(l.local_address());
   const testing_support::descriptor_limit none(0);
-  const result<stream> late = co_await with_timeout(2 * runtime_internal::accept_rest, l.accept());
+  const result<stream> late = co_await with_timeout(2 * runtime_internal::accept_pause_time, l.accept());
   EXPECT_EQ(late.status().code(), status_code::deadline_exceeded);
   co_await until_said(log);
   scope stopped;

@@ -95,11 +95,11 @@ task<> stopped_at_many_times() {
   listener good = listener::open(address::loopback_v4(0)).value();
   scope accepting;
   accepting.spawn(accept_all(good));
-  const std::uint64_t in_flight = loop::current()->io().counted().in_flight;
+  const std::uint64_t in_flight = loop::current()->io().stats().in_flight;
   int connected = 0;
   for (int i = 0; connected < 3; ++i) {
     co_await stopped_after(i * 2us, good, refusing, connected);
-    EXPECT_LE(loop::current()->io().counted().in_flight, in_flight) << "after " << i * 2 << " us";
+    EXPECT_LE(loop::current()->io().stats().in_flight, in_flight) << "after " << i * 2 << " us";
   }
   co_await good.close();
   co_await accepting.join();

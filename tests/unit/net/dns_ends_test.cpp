@@ -22,13 +22,13 @@ class DnsEnds : public dns_fixture {};
 INSTANTIATE_TEST_SUITE_P(On, DnsEnds, testing_support::kernel_kinds, DnsEnds::case_name);
 
 task<> into(dns_source& names, std::string name, std::optional<status>& outcome) {
-  const answer a = co_await names.look_up(std::move(name), 80);
+  const answer a = co_await names.resolve_name(std::move(name), 80);
   outcome = a.status();
 }
 
 task<status> late(dns_settings how, duration limit) {
   dns_source names(*loop::current(), std::move(how));
-  task<answer> asking = names.look_up("silent.example", 80);
+  task<answer> asking = names.resolve_name("silent.example", 80);
   const answer a = co_await with_timeout(limit, std::move(asking));
   co_return a.status();
 }
@@ -81,7 +81,7 @@ task<> stopped_everywhere(dns_settings how, int count) {
       EXPECT_EQ(*std::exchange(o, std::nullopt),
                 status::cancelled("silent.example: the name lookup was cancelled"));
   }
-  const answer a = co_await names.look_up("good.example", 80);
+  const answer a = co_await names.resolve_name("good.example", 80);
   EXPECT_TRUE(a.ok()) << a.status();
 }
 TEST_P(DnsEnds, AStopReachesThoseInLine) {
@@ -91,7 +91,7 @@ TEST_P(DnsEnds, AStopReachesThoseInLine) {
         {{"silent.example", zone_entry().silence()}, {"good.example", zone_entry().a("127.0.0.1")}});
     dns_settings how = asking(server);
     how.timeout_ms = 100;  // the questions before may have filled the server's socket
-    run(stopped_everywhere(how, static_cast<int>(dns_channel::at_once_max) + 20));
+    run(stopped_everywhere(how, static_cast<int>(dns_channel::concurrent_max) + 20));
   }
   EXPECT_EQ(open_descriptors(), before);
 }
@@ -99,7 +99,7 @@ TEST_P(DnsEnds, AStopReachesThoseInLine) {
 TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
   const name_server server({{"silent.example", zone_entry().silence()}});
   runtime& on = rt();
-  struct asker {
+  struct scope_creator {
     static task<> ask(dns_settings how, std::optional<status>& outcome) {
       dns_source names(*loop::current(), std::move(how));
       co_await into(names, "silent.example", outcome);
@@ -110,15 +110,15 @@ TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
     }
   };
   std::optional<status> outcome;
-  on.spawn(asker::ask(asking(server), outcome));
-  on.spawn(asker::stop(on));
+  on.spawn(scope_creator::ask(asking(server), outcome));
+  on.spawn(scope_creator::stop(on));
   on.run();
   EXPECT_EQ(outcome->code(), status_code::cancelled);
 }
 
 // The longest path: both families, each truncated and then fetched over TCP.
 task<> stopped_at_turn(dns_settings how, int turns, int& answered) {
-  const std::uint64_t in_flight = loop::current()->io().counted().in_flight;
+  const std::uint64_t in_flight = loop::current()->io().stats().in_flight;
   dns_source names(*loop::current(), std::move(how));
   scope work;
   std::optional<status> outcome;
@@ -128,7 +128,7 @@ task<> stopped_at_turn(dns_settings how, int turns, int& answered) {
   co_await work.join();
   if (outcome->ok()) ++answered;
   else EXPECT_EQ(outcome->code(), status_code::cancelled) << *outcome;
-  EXPECT_EQ(loop::current()->io().counted().in_flight, in_flight);
+  EXPECT_EQ(loop::current()->io().stats().in_flight, in_flight);
 }
 TEST_P(DnsEnds, AStopAtAnyTurnLeavesNothingOpen) {
   const std::size_t before = open_descriptors();

@@ -35,13 +35,13 @@ class dns_fixture : public testing_support::every_backend {
   struct programs {
     static task<answer> one(dns_settings how, std::string name) {
       dns_source names(*loop::current(), std::move(how));
-      co_return co_await names.look_up(std::move(name), 80);
+      co_return co_await names.resolve_name(std::move(name), 80);
     }
     static task<std::vector<answer>> many(dns_settings how, std::string before, int count) {
       dns_source names(*loop::current(), std::move(how));
       std::vector<task<answer>> all;
       for (int i = 0; i < count; ++i)
-        all.push_back(names.look_up(before + std::to_string(i) + ".example", 80));
+        all.push_back(names.resolve_name(before + std::to_string(i) + ".example", 80));
       co_return co_await when_all(std::move(all));
     }
   };

@@ -135,7 +135,7 @@ TEST_P(Dns, ManyNamesAtATimeShareOneChannel) {
 // everything that they sent.
 task<answer> release_after_all(dns_settings how, name_server& server, int& seen) {
   dns_source names(*loop::current(), std::move(how));
-  answer last = co_await names.look_up("last.example", 80);
+  answer last = co_await names.resolve_name("last.example", 80);
   seen = server.datagrams();
   server.release();
   co_return last;
@@ -144,13 +144,13 @@ task<answer> release_after_all(dns_settings how, name_server& server, int& seen)
 task<std::vector<answer>> many_and_a_last(dns_settings how, int count, name_server& server, int& seen) {
   dns_source names(*loop::current(), how);
   std::vector<task<answer>> all;
-  for (int i = 0; i < count; ++i) all.push_back(names.look_up("h" + std::to_string(i) + ".example", 80));
+  for (int i = 0; i < count; ++i) all.push_back(names.resolve_name("h" + std::to_string(i) + ".example", 80));
   all.push_back(release_after_all(how, server, seen));
   co_return co_await when_all(std::move(all));
 }
 
 TEST_P(Dns, OnlySoManyAreInFlight) {
-  constexpr int in_flight_max = static_cast<int>(dns_channel::at_once_max);
+  constexpr int in_flight_max = static_cast<int>(dns_channel::concurrent_max);
   constexpr int total = in_flight_max + 50;
   name_zone::entries zone{{"last.example", zone_entry().a("127.0.0.2")}};
   for (int i = 0; i < total; ++i) zone["h" + std::to_string(i) + ".example"].a("127.0.0.1").held();

@@ -33,9 +33,9 @@ task<> ask(stream& s) {
 
 task<loop_counters> spent_on_echo() {
   stream_pair pair = co_await connected_pair();
-  const loop_counters before = loop::current()->counted();
+  const loop_counters before = loop::current()->stats();
   co_await when_all(answer(pair.server), ask(pair.client));
-  co_return loop::current()->counted() - before;
+  co_return loop::current()->stats() - before;
 }
 
 TEST_P(EchoCost, IsAtMostOneSystemCallATurnOnIoUring) {

@@ -34,16 +34,16 @@ TEST(InheritedSockets, SeveralMayHaveOneName) {
 }
 
 TEST(InheritedSockets, AnUnknownNameIsToldTheOthers) {
-  const status why = ask("12", "2", "a:b", "c").status();
-  EXPECT_EQ(why.code(), status_code::not_found);
-  EXPECT_THAT(why.to_string(), HasSubstr("no socket named 'c', only 'a', 'b'"));
+  const status reason = ask("12", "2", "a:b", "c").status();
+  EXPECT_EQ(reason.code(), status_code::not_found);
+  EXPECT_THAT(reason.to_string(), HasSubstr("no socket named 'c', only 'a', 'b'"));
 }
 
 TEST(InheritedSockets, AreForTheProcessThatIsNamed) {
   for (const variable& process : {variable("13"), variable(""), variable("12 "), variable()}) {
-    const status why = ask(process, "1", "a").status();
-    EXPECT_EQ(why.code(), status_code::failed_precondition);
-    EXPECT_THAT(why.to_string(), HasSubstr("and this is process 12"));
+    const status reason = ask(process, "1", "a").status();
+    EXPECT_EQ(reason.code(), status_code::failed_precondition);
+    EXPECT_THAT(reason.to_string(), HasSubstr("and this is process 12"));
   }
 }
 

@@ -186,7 +186,7 @@ class recording_sink final : public acceptor_sink {
     connections.push_back(make_socket_duplex(on_, connection));
     changed.set();
   }
-  void accept_failed(status why) noexcept override { ADD_FAILURE() << why; }
+  void accept_failed(status reason) noexcept override { ADD_FAILURE() << reason; }
   void closed() noexcept override {
     done = true;
     changed.set();

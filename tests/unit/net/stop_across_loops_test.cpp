@@ -59,7 +59,7 @@ task<> through_a_visit_in_vain(ledger& alive) {
 
 // State on the other loop, where another task uses it at the same time.
 struct place {
-  explicit place(loop& home) : door(home), numbers(0, home), m(home) {}
+  explicit place(loop& owner_loop) : door(owner_loop), numbers(0, owner_loop), m(owner_loop) {}
   event<> door;
   queue<int> numbers;
   mutex m;

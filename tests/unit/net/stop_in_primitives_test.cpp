@@ -61,7 +61,7 @@ task<> hear(broadcast<int>& from, ledger& alive) {
   const counted here(alive);
   broadcast<int>::subscriber mine(from);
   int expected = 0;
-  while (std::optional<broadcast<int>::heard> one = co_await mine.next())
+  while (std::optional<broadcast<int>::received_message> one = co_await mine.next())
     EXPECT_EQ(one->message(), expected++);
   EXPECT_EQ(expected, 3);
 }

@@ -50,10 +50,10 @@ T good_value(result<T> ended) {
 
 // Requests a stop of a scope at the n-th co_await of the thread: either before it begins, so that it finds
 // the stop requested, or right after the work that it belongs to, while it waits.
-class stop_at final : coro::await_observer, coro::work {
+class stop_at final : coro::await_observer, coro::runnable {
  public:
   stop_at(scope& stopped, std::size_t n, bool waiting) : stopped_(stopped), left_(n), waiting_(waiting) {
-    run = [](coro::work& w) noexcept {
+    run = [](coro::runnable& w) noexcept {
       auto& self = static_cast<stop_at&>(w);
       self.posted_ = false;
       self.stopped_.request_stop();
@@ -110,7 +110,7 @@ class stop_replay : public every_backend {
     co_await p(alive);
     whole = true;
   }
-  static task<std::uint64_t> in_flight_here() { co_return loop::current()->io().counted().in_flight; }
+  static task<std::uint64_t> in_flight_here() { co_return loop::current()->io().stats().in_flight; }
   static task<std::uint64_t> in_flight_on_all_loops() {
     runtime& rt = loop::current()->owner();
     std::uint64_t sum = 0;

@@ -56,8 +56,8 @@ task<std::string> missing(address at) {
 TEST_P(Stream, EchoesOverIpv4) { run(echo_over(address::loopback_v4(0))); }
 
 TEST_P(Stream, EchoesOverIpv6) {
-  const std::string why_not = run(missing(address::loopback_v6(0)));
-  if (!why_not.empty()) GTEST_SKIP() << "no IPv6 here: " << why_not;
+  const std::string uring_failure = run(missing(address::loopback_v6(0)));
+  if (!uring_failure.empty()) GTEST_SKIP() << "no IPv6 here: " << uring_failure;
   run(echo_over(address::loopback_v6(0)));
 }
 

@@ -26,7 +26,7 @@ std::vector<read_request> read(const std::vector<std::string>& blocks) {
   server_internal::router routes;
   std::vector<read_request> all;
   session s(http2::role::server, {}, [&](session& at, const event& e) {
-    if (e.what != event::kind::headers) return;
+    if (e.type != event::kind::headers) return;
     transport::header_source fields(at.engine);
     read_request& one = all.emplace_back();
     request_reader reader(routes, one.headers, one.received);

@@ -39,7 +39,7 @@ std::vector<encoding> encodings_here() {
 std::string bomb(encoding e, std::size_t size = bomb_bytes) {
   static compress::coders coders;
   base::output_buffer packed;
-  EXPECT_TRUE(coders.of(e)->pack(as_bytes(std::string(size, '\0')), compression::level_default, packed));
+  EXPECT_TRUE(coders.of(e)->compress(as_bytes(std::string(size, '\0')), compression::level_default, packed));
   std::string framed = "\1"s;
   for (const int shift : {24, 16, 8, 0}) framed += static_cast<char>(packed.size() >> shift & 0xff);
   return framed + std::string(as_text(packed.pending()));
@@ -85,7 +85,7 @@ class witness final : public service {
   }
   reply<bytes_message> echo(server_context&, const bytes_message& request) { return request; }
 
-  void saw(const bytes_message&) { at.push_back(loop::current()->counted().turns); }
+  void saw(const bytes_message&) { at.push_back(loop::current()->stats().turns); }
   // Returns the fewest iterations between two messages.
   [[nodiscard]] std::uint64_t closest() const {
     std::uint64_t least = ~std::uint64_t{0};
@@ -225,9 +225,9 @@ TEST_P(decoding, HoldsUpNoSmallCallWhileManyAttack) {
     while (t.witness_.at.empty()) EXPECT_TRUE(co_await small_call(t));
     std::uint64_t longest = 0;
     for (int i = 0; i < 50; ++i) {
-      const std::uint64_t before = loop::current()->counted().turns;
+      const std::uint64_t before = loop::current()->stats().turns;
       EXPECT_TRUE(co_await small_call(t));
-      longest = std::max(longest, loop::current()->counted().turns - before);
+      longest = std::max(longest, loop::current()->stats().turns - before);
     }
     work.request_stop();
     co_await work.join();
@@ -249,7 +249,7 @@ TEST_P(decoding, OfRepliesLeavesAClientsLoopToOthers) {
     std::vector<std::uint64_t> at;
     while (const auto reply = (co_await call.next()).value()) {
       EXPECT_EQ(reply->bytes().size(), bomb_bytes);
-      at.push_back(loop::current()->counted().turns);
+      at.push_back(loop::current()->stats().turns);
     }
     EXPECT_EQ((co_await call.finish()), status());
     co_return at;
@@ -273,12 +273,12 @@ TEST_P(decoding, OfAReplyThatIsAskedForBehindTheEndOfItsCallWorks) {
 }
 
 struct ends_of_calls final : client_observer {
-  void attempt_ended(made_attempt&, const status& how, time_point) noexcept override {
-    EXPECT_EQ(how, status());
+  void attempt_ended(observed_attempt&, const status& outcome, time_point) noexcept override {
+    EXPECT_EQ(outcome, status());
     ++attempts;
   }
-  void call_ended(made_call&, const status& how, time_point) noexcept override {
-    last = how;
+  void call_ended(observed_call&, const status& outcome, time_point) noexcept override {
+    last = outcome;
     ++calls;
   }
   int attempts = 0;
@@ -295,19 +295,19 @@ struct late_reply {
     while (seen.attempts == 0) co_await sleep_for(1ms);
     EXPECT_EQ(seen.calls, 0) << "the reply is not decoded yet";
   }
-  static task<> finish(call_type& call, status& how) {
+  static task<> finish(call_type& call, status& outcome) {
     const auto reply = co_await call.finish();
-    how = reply.status();
+    outcome = reply.status();
   }
   static task<status> stopped(const channel& by, const ends_of_calls& seen) {
     auto call = generic_stub(by).client_streaming("/t.T/Last");
     co_await come(call, seen);
-    status how = status::unknown("not ended");
+    status outcome = status::unknown("not ended");
     scope work{co_await coro::this_environment()};
-    work.spawn(finish(call, how));
+    work.spawn(finish(call, outcome));
     work.request_stop();
     co_await work.join();
-    co_return how;
+    co_return outcome;
   }
   static task<status> asked(const channel& by, std::uint32_t receive_bytes_max, const ends_of_calls& seen) {
     call_options options;
@@ -327,9 +327,9 @@ struct late_reply {
 // Has not returned when the reply is requested.
 struct lingering final : client_interceptor {
   task<status> intercept(client_context&, next_call next) override {
-    const status how = co_await next();
+    const status outcome = co_await next();
     co_await sleep_for(10s);
-    co_return how;
+    co_return outcome;
   }
 };
 
@@ -350,10 +350,10 @@ TEST_P(decoding, OfALateReplyIsOverBeforeAnObserverHearsOfTheEnd) {
   for (const std::uint32_t receive_bytes_max : {4u << 20, 1u << 20}) {
     ends_of_calls seen;
     channel observed(rt(), address_, insecure(), channel_options().observer(borrowed(seen)));
-    const status how = run(late_reply::asked(observed, receive_bytes_max, seen));
+    const status outcome = run(late_reply::asked(observed, receive_bytes_max, seen));
     const bool fits = receive_bytes_max > bomb_bytes;
-    EXPECT_EQ(how.code(), fits ? status_code::ok : status_code::resource_exhausted);
-    EXPECT_EQ(seen.last, how);
+    EXPECT_EQ(outcome.code(), fits ? status_code::ok : status_code::resource_exhausted);
+    EXPECT_EQ(seen.last, outcome);
     EXPECT_EQ(seen.attempts, 1);
   }
 }

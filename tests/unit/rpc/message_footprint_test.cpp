@@ -29,16 +29,16 @@ using footprints::Everything;
 constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
 
 template <class T>
-std::size_t foresee(message_footprint& f, const std::string& bytes, std::size_t enough = no_end) {
+std::size_t estimate(message_footprint& f, const std::string& bytes, std::size_t enough = no_end) {
   const T empty;
   // Of exactly this size, so that a sanitizer detects a read beyond the end.
   const std::vector<std::uint8_t> body(bytes.begin(), bytes.end());
-  return f.foresee(codec_of<T>::get(), codec_of<T>::address(empty), body, enough);
+  return f.estimate(codec_of<T>::get(), codec_of<T>::address(empty), body, enough);
 }
 template <class T>
-std::size_t foresee(const std::string& bytes) {
+std::size_t estimate(const std::string& bytes) {
   message_footprint f;
-  return foresee<T>(f, bytes);
+  return estimate<T>(f, bytes);
 }
 
 std::string times(std::size_t n, const std::string& unit) {
@@ -128,16 +128,16 @@ TEST_P(footprint_of, ItsBytesIsWhatItTakesWithoutItsSpareCapacity) {
     Everything decoded;
     ASSERT_TRUE(decoded.ParseFromString(bytes));
     const double used = static_cast<double>(decoded.SpaceUsedLong());
-    const auto foreseen = static_cast<double>(foresee<Everything>(bytes));
-    EXPECT_GE(foreseen, used / 2) << count;
-    EXPECT_LE(foreseen, used * 1.25) << count;
+    const auto estimated = static_cast<double>(estimate<Everything>(bytes));
+    EXPECT_GE(estimated, used / 2) << count;
+    EXPECT_LE(estimated, used * 1.25) << count;
   }
 }
 
 TEST_P(footprint_of, ItIsRefusedOnlyIfItIsHeavyForItsBytes) {
   const std::string bytes = make(10'000).SerializeAsString();
-  EXPECT_EQ(foresee<Everything>(bytes) > message_footprint::ratio_max * bytes.size(), GetParam().heavy)
-      << static_cast<double>(foresee<Everything>(bytes)) / static_cast<double>(bytes.size());
+  EXPECT_EQ(estimate<Everything>(bytes) > message_footprint::ratio_max * bytes.size(), GetParam().heavy)
+      << static_cast<double>(estimate<Everything>(bytes)) / static_cast<double>(bytes.size());
 }
 
 TEST_P(footprint_of, ItsBytesAsUnknownFieldsIsWhatTheseTake) {
@@ -145,24 +145,24 @@ TEST_P(footprint_of, ItsBytesAsUnknownFieldsIsWhatTheseTake) {
   footprints::Nothing decoded;
   ASSERT_TRUE(decoded.ParseFromString(bytes));
   const double used = static_cast<double>(decoded.SpaceUsedLong());
-  const auto foreseen = static_cast<double>(foresee<footprints::Nothing>(bytes));
-  EXPECT_GE(foreseen, used / 2);
-  EXPECT_LE(foreseen, used * 1.25);
+  const auto estimated = static_cast<double>(estimate<footprints::Nothing>(bytes));
+  EXPECT_GE(estimated, used / 2);
+  EXPECT_LE(estimated, used * 1.25);
 }
 
 TEST_P(footprint_of, APartOfItsBytesIsNoMoreThanTheWhole) {
   const std::string bytes = make(20).SerializeAsString();
   message_footprint f;
-  const std::size_t whole = foresee<Everything>(f, bytes);
+  const std::size_t whole = estimate<Everything>(f, bytes);
   for (std::size_t n = 0; n < bytes.size(); ++n)
-    EXPECT_LE(foresee<Everything>(f, bytes.substr(0, n)), whole) << n;
+    EXPECT_LE(estimate<Everything>(f, bytes.substr(0, n)), whole) << n;
 }
 
 TEST_P(footprint_of, LookingAgainAllocatesNothing) {
   const std::string bytes = make(1'000).SerializeAsString();
   message_footprint f;
   const Everything empty;
-  const auto look = [&] { return f.foresee(protobuf_codec, &empty, as_bytes(bytes), no_end); };
+  const auto look = [&] { return f.estimate(protobuf_codec, &empty, as_bytes(bytes), no_end); };
   const std::size_t first = look();
   const std::size_t before = test::allocation_count;
   EXPECT_EQ(look(), first);
@@ -185,11 +185,11 @@ TEST(message_footprint, IsNotDeceivedByAlteredBytes) {
     for (std::size_t n = below(4); n > 0; --n)
       bytes[below(bytes.size())] = static_cast<char>(random() & 0x7f);
     Everything decoded;
-    const std::size_t foreseen = foresee<Everything>(f, bytes);
-    static_cast<void>(foresee<footprints::lite::Points>(f, bytes));
+    const std::size_t estimated = estimate<Everything>(f, bytes);
+    static_cast<void>(estimate<footprints::lite::Points>(f, bytes));
     if (!decoded.ParseFromString(bytes)) continue;
     ++parsed;
-    EXPECT_LE(decoded.SpaceUsedLong(), foreseen * 5 / 2) << "round " << round;
+    EXPECT_LE(decoded.SpaceUsedLong(), estimated * 5 / 2) << "round " << round;
   }
   testing::internal::GetCapturedStderr();
   EXPECT_GT(parsed, 5'000);
@@ -198,7 +198,7 @@ TEST(message_footprint, IsNotDeceivedByAlteredBytes) {
 TEST(message_footprint, StopsWhereItHasSeenEnough) {
   const std::string bytes = times(100'000, std::string("\x4a\0", 2));  // empties
   message_footprint f;
-  EXPECT_EQ(foresee<Everything>(f, bytes, 5'000), 5'000u);
+  EXPECT_EQ(estimate<Everything>(f, bytes, 5'000), 5'000u);
 }
 
 TEST(message_footprint, FollowsNoDeeperThanProtobufParses) {
@@ -213,9 +213,9 @@ TEST(message_footprint, FollowsNoDeeperThanProtobufParses) {
   }
   footprints::Node node;
   EXPECT_FALSE(node.ParseFromString(bytes));
-  EXPECT_LT(foresee<footprints::Node>(bytes), 102 * sizeof(footprints::Node));
+  EXPECT_LT(estimate<footprints::Node>(bytes), 102 * sizeof(footprints::Node));
   footprints::lite::Points lite;
-  EXPECT_GT(foresee<footprints::lite::Points>(bytes), 0u);
+  EXPECT_GT(estimate<footprints::lite::Points>(bytes), 0u);
 }
 
 TEST(message_footprint, SeesUnknownFieldsOfEachKindAndWithinGroups) {
@@ -227,9 +227,9 @@ TEST(message_footprint, SeesUnknownFieldsOfEachKindAndWithinGroups) {
     footprints::Nothing decoded;
     ASSERT_TRUE(decoded.ParseFromString(bytes));
     const double used = static_cast<double>(decoded.SpaceUsedLong());
-    const auto foreseen = static_cast<double>(foresee<footprints::Nothing>(bytes));
-    EXPECT_GE(foreseen, used / 2) << kind.size();
-    EXPECT_LE(foreseen, used * 1.6) << kind.size();
+    const auto estimated = static_cast<double>(estimate<footprints::Nothing>(bytes));
+    EXPECT_GE(estimated, used / 2) << kind.size();
+    EXPECT_LE(estimated, used * 1.6) << kind.size();
   }
 }
 
@@ -240,9 +240,9 @@ TEST(message_footprint, SeesGroupsAndExtensions) {
     m.AddExtension(footprints::proto2::extras)->set_text("some text");
   }
   const double used = static_cast<double>(m.SpaceUsedLong());
-  const auto foreseen = static_cast<double>(foresee<footprints::proto2::Grouped>(m.SerializeAsString()));
-  EXPECT_GE(foreseen, used / 2);
-  EXPECT_LE(foreseen, used * 1.25);
+  const auto estimated = static_cast<double>(estimate<footprints::proto2::Grouped>(m.SerializeAsString()));
+  EXPECT_GE(estimated, used / 2);
+  EXPECT_LE(estimated, used * 1.25);
 }
 
 TEST(message_footprint, GuessesWithoutADescriptorWhatIsASubmessage) {
@@ -258,19 +258,19 @@ TEST(message_footprint, GuessesWithoutADescriptorWhatIsASubmessage) {
   footprints::lite::Points decoded;
   ASSERT_TRUE(decoded.ParseFromString(bytes));
   const auto taken = static_cast<double>(test::allocated_bytes - before);
-  const auto foreseen = static_cast<double>(foresee<footprints::lite::Points>(bytes));
-  EXPECT_GE(foreseen, taken / 2);
-  EXPECT_LE(foreseen, taken * 1.5);
-  EXPECT_LT(foreseen, static_cast<double>(message_footprint::ratio_max * bytes.size()));
+  const auto estimated = static_cast<double>(estimate<footprints::lite::Points>(bytes));
+  EXPECT_GE(estimated, taken / 2);
+  EXPECT_LE(estimated, taken * 1.5);
+  EXPECT_LT(estimated, static_cast<double>(message_footprint::ratio_max * bytes.size()));
   const std::string empties = times(1'000, std::string("\x0a\0", 2));
-  EXPECT_GT(foresee<footprints::lite::Points>(empties), message_footprint::ratio_max * empties.size());
+  EXPECT_GT(estimate<footprints::lite::Points>(empties), message_footprint::ratio_max * empties.size());
 }
 
 TEST(message_footprint, GuessesAtLeastTheBytesOfWhatMayBeAText) {
   footprints::lite::Points m;
   m.add_names(std::string(10'000, 'x'));  // which would be a message of 5,000 numbers
-  EXPECT_GE(foresee<footprints::lite::Points>(m.SerializeAsString()), 10'000u);
-  EXPECT_LE(foresee<footprints::lite::Points>(m.SerializeAsString()), 11'000u);
+  EXPECT_GE(estimate<footprints::lite::Points>(m.SerializeAsString()), 10'000u);
+  EXPECT_LE(estimate<footprints::lite::Points>(m.SerializeAsString()), 11'000u);
 }
 
 // A part of it looks like a submessage but is not, which is detected only later.
@@ -284,9 +284,9 @@ TEST(message_footprint, GuessesTheSameWhereverItStops) {
   const std::string cut_group("\x0a\x04\x18\x33\xbb\x15\xfd\xd4", 8);
   message_footprint f;
   for (const std::string& bytes : {cut_group, m.SerializeAsString()}) {
-    const std::size_t whole = foresee<footprints::lite::Points>(f, bytes);
+    const std::size_t whole = estimate<footprints::lite::Points>(f, bytes);
     for (std::size_t enough = 0; enough < whole + 200; ++enough)
-      EXPECT_EQ(foresee<footprints::lite::Points>(f, bytes, enough), std::min(whole, enough)) << enough;
+      EXPECT_EQ(estimate<footprints::lite::Points>(f, bytes, enough), std::min(whole, enough)) << enough;
   }
 }
 
@@ -300,7 +300,7 @@ TEST(message_footprint, GuessesForDynamicMessages) {
       factory.GetPrototype(pool.FindMessageTypeByName("footprints.Everything"))->New());
   const std::string empties = times(1'000, std::string("\x4a\0", 2));
   message_footprint f;
-  EXPECT_GT(f.foresee(protobuf_codec, m.get(), as_bytes(empties), no_end),
+  EXPECT_GT(f.estimate(protobuf_codec, m.get(), as_bytes(empties), no_end),
             message_footprint::ratio_max * empties.size());
 }
 
@@ -328,7 +328,7 @@ TEST(message_footprint, AsksTheCodecOfAMessageThatIsNotProtobufs) {
   codec own{message_kind::own, nullptr, nullptr, nullptr};
   message_footprint f;
   const std::string bytes(500, 'x');
-  EXPECT_EQ(f.foresee(own, nullptr, as_bytes(bytes), no_end), 500u);
+  EXPECT_EQ(f.estimate(own, nullptr, as_bytes(bytes), no_end), 500u);
   EXPECT_EQ(message_footprint::measure(own, nullptr, 500), 500u);
   own.memory_bytes = [](const void*) { return std::size_t{12'345}; };
   EXPECT_EQ(message_footprint::measure(own, nullptr, 500), 12'345u);

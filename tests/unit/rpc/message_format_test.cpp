@@ -32,10 +32,10 @@ class format : public testing::Test {
 TEST_F(format, LeavesMessagesAloneUnlessItIsToldOtherwise) {
   EXPECT_TRUE(format_.writes_as_is(protobuf_codec));
   EXPECT_TRUE(format_.reads_as_is(protobuf_codec));
-  format_.pack_as(encoding::gzip);
+  format_.set_send_encoding(encoding::gzip);
   EXPECT_FALSE(format_.writes_as_is(protobuf_codec));
   EXPECT_TRUE(format_.reads_as_is(protobuf_codec)) << "the other direction has an encoding of its own";
-  format_.pack_as(encoding::identity);
+  format_.set_send_encoding(encoding::identity);
   EXPECT_TRUE(format_.writes_as_is(protobuf_codec));
 }
 
@@ -54,17 +54,17 @@ TEST_F(format, HasNoOtherFormForBytesAndForLiteMessages) {
 }
 
 TEST_F(format, PacksWhatIsLargeEnoughAndGetsSmaller) {
-  format_.pack_as(compression(encoding::gzip).min_bytes(100));
-  format_.unpack_as(encoding::gzip);
-  EXPECT_FALSE(format_.pack(as_bytes(std::string(99, 'x'))).compressed);
+  format_.set_send_encoding(compression(encoding::gzip).min_bytes(100));
+  format_.set_receive_encoding(encoding::gzip);
+  EXPECT_FALSE(format_.compress(as_bytes(std::string(99, 'x'))).compressed);
   const std::string text(100, 'x');
-  const protocol::grpc::framed_message packed = format_.pack(as_bytes(text));
+  const protocol::grpc::framed_message packed = format_.compress(as_bytes(text));
   ASSERT_TRUE(packed.compressed);
   EXPECT_LT(packed.body.size(), text.size());
 }
 
 TEST_F(format, RefusesToSendWhatIsLargerThanItsLimit) {
-  format_.limit_sent(5);
+  format_.set_max_send_bytes(5);
   const bytes_message five("12345");
   EXPECT_EQ(write(bytes_codec, &five), status());
   const bytes_message six("123456");
@@ -82,8 +82,8 @@ TEST_F(format, SendsNoMessageThatProtobufCannotWriteWhateverItsLimit) {
                    [](void*, bytes_view) { return false; }};
   const StringValue v;
   for (const std::uint32_t limit : {std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()}) {
-    if (limit > 0) format_.limit_sent(limit);  // otherwise: no size was passed
-    EXPECT_EQ(format_.most_sent_bytes(), two_gib - 1);
+    if (limit > 0) format_.set_max_send_bytes(limit);  // otherwise: no size was passed
+    EXPECT_EQ(format_.max_send_bytes(), two_gib - 1);
     EXPECT_EQ(write(huge, codec_of<StringValue>::address(v)).code(), status_code::resource_exhausted);
     EXPECT_EQ(body_, "");
   }

@@ -10,10 +10,10 @@ class backend_buffers : public backend_test {
  protected:
   // What the backend does in the given time when there is no work.
   runtime_internal::counters spent_idly(duration time) {
-    const runtime_internal::counters before = b().counted();
+    const runtime_internal::counters before = b().stats();
     const time_point end = b().now() + time;
     while (b().now() < end) b().turn(end);
-    runtime_internal::counters spent = b().counted();
+    runtime_internal::counters spent = b().stats();
     spent.turns -= before.turns;
     spent.system_calls -= before.system_calls;
     spent.submissions -= before.submissions;
@@ -44,7 +44,7 @@ TEST_P(backend_buffers, MoreBytesThanBuffersComeInAFewTurnsAndWithoutSpinning) {
     sent += fill(pairs.back()[1]);
   }
   ASSERT_GT(sent, 4u << 20);
-  const runtime_internal::counters before = b().counted();
+  const runtime_internal::counters before = b().stats();
   for (const auto& p : pairs) {
     receivers.push_back(std::make_unique<receiver_under_test>());
     b().start_receive(p[0], *receivers.back());
@@ -55,9 +55,9 @@ TEST_P(backend_buffers, MoreBytesThanBuffersComeInAFewTurnsAndWithoutSpinning) {
     return n;
   };
   until([&] { return received() == sent; });
-  EXPECT_LT(b().counted().turns - before.turns, 200u);
+  EXPECT_LT(b().stats().turns - before.turns, 200u);
   if (GetParam() == shape::io_uring) {
-    EXPECT_GT(b().counted().submissions - before.submissions, count) << "some had to begin anew: ENOBUFS";
+    EXPECT_GT(b().stats().submissions - before.submissions, count) << "some had to begin anew: ENOBUFS";
   }
   turn_idly(b());
   EXPECT_LE(spent_idly(std::chrono::milliseconds(100)).turns, 3u);

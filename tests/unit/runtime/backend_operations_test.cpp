@@ -137,10 +137,10 @@ TEST_P(epoll_operations, AReceiveBehindAShortOneIsNotTriedInVain) {
   until([&] { return op.result.has_value(); });
   op.result.reset();
   b().submit(op);
-  const std::uint64_t turns = b().counted().turns;
-  const std::uint64_t calls = b().counted().system_calls;
+  const std::uint64_t turns = b().stats().turns;
+  const std::uint64_t calls = b().stats().system_calls;
   turn_idly(b());
-  EXPECT_EQ(b().counted().system_calls - calls, b().counted().turns - turns) << "one epoll_wait a turn";
+  EXPECT_EQ(b().stats().system_calls - calls, b().stats().turns - turns) << "one epoll_wait a turn";
   write_all(s[1], "more");
   until([&] { return op.result.has_value(); });
   EXPECT_EQ(*op.result, 4);
@@ -376,12 +376,12 @@ TEST_P(io_uring_operations, OneSystemCallATurnCarriesEverything) {
     op->pieces = &p;
     op->piece_count = 1;
   }
-  const auto before = b().counted().system_calls;
+  const auto before = b().stats().system_calls;
   b().submit(one);
   b().submit(two);
   b().turn(b().now() + std::chrono::seconds(1));
   EXPECT_TRUE(one.result && two.result);
-  EXPECT_EQ(b().counted().system_calls, before + 1);
+  EXPECT_EQ(b().stats().system_calls, before + 1);
   for (int h : {s[0], t[0]}) b().close(h);
   ::close(s[1]), ::close(t[1]);
 }
@@ -400,7 +400,7 @@ TEST_P(backend_operations, WhatIsInFlightMovesToTheNextThread) {
     turn_idly(b());
     write_all(t[1], "one ");
     turn_until(b(), [&] { return source.text == "one "; });
-    b().leave();
+    b().release_thread();
   });
   first.join();
   EXPECT_FALSE(in.result);

@@ -395,10 +395,10 @@ TEST_P(backend_sources, RunningOutOfDescriptorsRestsAndRecovers) {
   const rlimit low{static_cast<rlim_t>(lowest_free), before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
   b().start_accept(listener, a);  // now: io_uring notes the limit when an accept begins
-  const auto turns = b().counted().turns;
+  const auto turns = b().stats().turns;
   const time_point begin = b().now();
   while (b().now() < begin + std::chrono::milliseconds(500)) b().turn(begin + std::chrono::milliseconds(500));
-  const auto spent = b().counted().turns - turns;
+  const auto spent = b().stats().turns - turns;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(a.connections.size(), 0u);
   EXPECT_FALSE(a.end);

@@ -84,7 +84,7 @@ inline void turn_idly(runtime_internal::backend& b) {
 
 struct operation_under_test : runtime_internal::operation {
   operation_under_test(kind k, runtime_internal::handle h) {
-    what = k;
+    type = k;
     on = h;
     complete = [](runtime_internal::operation& op, std::int64_t r) noexcept {
       auto& self = static_cast<operation_under_test&>(op);
@@ -135,7 +135,7 @@ class backend_test : public testing::TestWithParam<shape> {
     if (!backend_) GTEST_SKIP() << why_;
   }
   void TearDown() override {
-    if (backend_) backend_->leave();
+    if (backend_) backend_->release_thread();
   }
   runtime_internal::backend& b() { return *backend_; }
   // A connected pair: [0] for the backend, [1] for the test, which blocks.

@@ -223,7 +223,7 @@ TEST_P(cancellation_races, ASemaphoreLosesNoPermitAndMakesNone) {
 }
 
 struct listening {
-  using heard = broadcast<int>::heard;
+  using heard = broadcast<int>::received_message;
   static task<std::optional<heard>> next(broadcast<int>::subscriber& by) { co_return co_await by.next(); }
   static task<> run(broadcast<int>::subscriber by, score& mine) {
     lengths drawn(13);

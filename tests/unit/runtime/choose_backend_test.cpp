@@ -78,7 +78,7 @@ TEST(ChooseBackend, SaysItsChoiceOnceForAllLoops) {
 }
 
 // Each probe, with an injected failure.
-std::string why_not(const uring_faults& faults) {
+std::string uring_failure(const uring_faults& faults) {
   test::quiet_logger log;
   std::string why;
   EXPECT_EQ(make_uring_backend(log, why, faults), nullptr);
@@ -88,19 +88,19 @@ std::string why_not(const uring_faults& faults) {
 TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
   uring_faults faults;
   faults.setup_error = EPERM;
-  EXPECT_EQ(why_not(faults),
+  EXPECT_EQ(uring_failure(faults),
             "io_uring_setup: EPERM (Operation not permitted), blocked by seccomp or by the sysctl "
             "kernel.io_uring_disabled");
   faults.setup_error = ENOSYS;
-  EXPECT_EQ(why_not(faults), "io_uring_setup: ENOSYS (Function not implemented)");
+  EXPECT_EQ(uring_failure(faults), "io_uring_setup: ENOSYS (Function not implemented)");
   faults.setup_error = ENOMEM;
-  EXPECT_EQ(why_not(faults),
+  EXPECT_EQ(uring_failure(faults),
             "io_uring_setup: ENOMEM (Cannot allocate memory), RLIMIT_MEMLOCK may be too small");
   faults.setup_error = EINVAL;
-  EXPECT_EQ(why_not(faults), "io_uring_setup: EINVAL (Invalid argument)");
+  EXPECT_EQ(uring_failure(faults), "io_uring_setup: EINVAL (Invalid argument)");
   faults = {};
   faults.enter_error = EPERM;
-  EXPECT_TRUE(why_not(faults).starts_with("io_uring_enter: EPERM"));
+  EXPECT_TRUE(uring_failure(faults).starts_with("io_uring_enter: EPERM"));
 }
 
 TEST(ChooseBackend, UringSaysWhichKernelItWants) {
@@ -109,10 +109,10 @@ TEST(ChooseBackend, UringSaysWhichKernelItWants) {
   if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
   uring_faults faults;
   faults.no_wait_timeout = true;
-  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than that of Linux 5.11");
+  EXPECT_EQ(uring_failure(faults), "the kernel's io_uring is older than that of Linux 5.11");
   faults = {};
   faults.no_cancel_any = true;
-  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than that of Linux 5.19");
+  EXPECT_EQ(uring_failure(faults), "the kernel's io_uring is older than that of Linux 5.19");
 }
 
 TEST(ChooseBackend, UringTriesSmallerRingsWhenMemoryIsShort) {
@@ -126,7 +126,7 @@ TEST(ChooseBackend, UringTriesSmallerRingsWhenMemoryIsShort) {
     ASSERT_NE(made, nullptr) << faults.setups_failing << why;
     made->wake();
     made->turn(made->now() + std::chrono::hours(1));
-    made->leave();
+    made->release_thread();
   }
   faults.setups_failing = 6;
   EXPECT_EQ(make_uring_backend(log, why, faults), nullptr);

@@ -142,7 +142,7 @@ TEST_P(driving_by_two_threads, AfterLeaveAnotherThreadMayPoll) {
     rt().spawn_on(rt().at(0), sleep_then_count(n, 1ms));
     std::thread([&] {
       while (rt().poll()) std::this_thread::yield();
-      rt().leave();
+      rt().release_loop();
     }).join();
   }
   EXPECT_EQ(n, 4);

@@ -31,9 +31,9 @@ task<> busy(const std::atomic<bool>& done, std::uint64_t& rounds) {
 }
 
 // Work that posts itself, as hooks and queues do, which yield() does not know about.
-struct reposting : coro::work {
+struct reposting : coro::runnable {
   reposting(const std::atomic<bool>& d, std::uint64_t& r) : done(d), rounds(r) {
-    run = [](coro::work& w) noexcept {
+    run = [](coro::runnable& w) noexcept {
       auto& self = static_cast<reposting&>(w);
       if (!self.done && ++self.rounds < rounds_max) loop::current()->post(w);
       else self.ended = true;
@@ -74,7 +74,7 @@ TEST_P(kernel_fairness, WorkThatPostsItselfStarvesNoTimer) {
 TEST_P(kernel_fairness, WorkThatPostsItselfStarvesNoIo) {
   struct reading : runtime_internal::operation {
     reading(int fd, std::atomic<bool>& d) : done(d) {
-      what = kind::poll_in;
+      type = kind::poll_in;
       on = fd;
       complete = [](runtime_internal::operation& op, std::int64_t) noexcept {
         static_cast<reading&>(op).done = true;
@@ -115,9 +115,9 @@ TEST_P(kernel_fairness, TasksThatYieldStarveNoMail) {
 
 // Each work item takes 10 ms: 512 of them would delay a timer by five seconds.
 TEST_P(kernel_fairness, LongWorksAreBoundedByTimeAndNotByNumber) {
-  struct slow : coro::work {
+  struct slow : coro::runnable {
     explicit slow(std::uint64_t& r) : rounds(r) {
-      run = [](coro::work& w) noexcept {
+      run = [](coro::runnable& w) noexcept {
         ++static_cast<slow&>(w).rounds;
         // sleeps on purpose: a work that takes long
         std::this_thread::sleep_for(10ms);

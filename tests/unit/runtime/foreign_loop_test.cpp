@@ -122,7 +122,7 @@ TEST_P(foreign_loop, OffloadedCallsComeBack) {
 // Operations that are submitted by a turn and not by a wait.
 struct reading : runtime_internal::operation {
   explicit reading(int fd) {
-    what = kind::poll_in;
+    type = kind::poll_in;
     on = fd;
     complete = [](runtime_internal::operation& op, std::int64_t) noexcept {
       static_cast<reading&>(op).done = true;

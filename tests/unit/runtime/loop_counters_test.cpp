@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 class LoopCounters : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, LoopCounters, testing_support::all_kinds, LoopCounters::case_name);
 
-task<loop_counters> counted() { co_return loop::current()->counted(); }
+task<loop_counters> counted() { co_return loop::current()->stats(); }
 
 // Real time: in a simulation no time passes while a thread sleeps.
 class IdleLoop : public testing_support::every_backend {};
@@ -34,8 +34,8 @@ TEST_P(IdleLoop, MakesNoTurns) {
 TEST_P(LoopCounters, CountWhatComesFromOtherThreads) {
   const loop_counters before = run(counted());
   const loop_counters spent = run(counted()) - before;
-  EXPECT_GE(spent.letters, 1u) << "the second task";
-  EXPECT_LE(spent.letters, 2u);
+  EXPECT_GE(spent.remote_posts, 1u) << "the second task";
+  EXPECT_LE(spent.remote_posts, 2u);
 }
 
 // Not inlined, since clang would merge its frame into that of its awaiter.
@@ -44,9 +44,9 @@ TEST_P(LoopCounters, CountWhatComesFromOtherThreads) {
 }
 
 task<loop_counters> spent_on_naps(int times) {
-  const loop_counters before = loop::current()->counted();
+  const loop_counters before = loop::current()->stats();
   co_await nap(times);
-  co_return loop::current()->counted() - before;
+  co_return loop::current()->stats() - before;
 }
 
 TEST_P(LoopCounters, CountTimersFramesAndTheTurnsBetween) {
@@ -58,9 +58,9 @@ TEST_P(LoopCounters, CountTimersFramesAndTheTurnsBetween) {
 }
 
 task<loop_counters> spent_on_rest(duration d) {
-  const loop_counters before = loop::current()->counted();
+  const loop_counters before = loop::current()->stats();
   co_await sleep_for(d);
-  co_return loop::current()->counted() - before;
+  co_return loop::current()->stats() - before;
 }
 
 TEST(IdleLoopInASimulation, MakesAFewTurnsADay) {
@@ -71,9 +71,9 @@ TEST(IdleLoopInASimulation, MakesAFewTurnsADay) {
   EXPECT_LE(spent.turns, 16u) << "those of a timer that is far away";
 }
 
-struct counting_work : coro::work {
+struct counting_work : coro::runnable {
   explicit counting_work(int& ran) : count(ran) {
-    run = [](coro::work& w) noexcept { ++static_cast<counting_work&>(w).count; };
+    run = [](coro::runnable& w) noexcept { ++static_cast<counting_work&>(w).count; };
   }
   int& count;
 };
@@ -82,11 +82,11 @@ task<loop_counters> spent_on_works(int& ran) {
   loop& here = *loop::current();
   counting_work posted(ran);
   counting_work hooked(ran);
-  const loop_counters before = here.counted();
+  const loop_counters before = here.stats();
   here.post(posted);
   here.at_turn_end(hooked);
   co_await sleep_for(1ms);
-  co_return here.counted() - before;
+  co_return here.stats() - before;
 }
 
 TEST_P(LoopCounters, CountWorksAndHooks) {

@@ -36,9 +36,9 @@ class loop_test : public testing::Test {
   std::unique_ptr<runtime> runtime_;
 };
 
-struct calling : coro::work {
+struct calling : coro::runnable {
   explicit calling(std::function<void()> f) : what(std::move(f)) {
-    run = [](coro::work& w) noexcept { static_cast<calling&>(w).what(); };
+    run = [](coro::runnable& w) noexcept { static_cast<calling&>(w).what(); };
   }
   std::function<void()> what;
 };
@@ -54,7 +54,7 @@ TEST_F(loop_test, IsTheCurrentOneWhileItTurns) {
   loop* seen = nullptr;
   calling w([&] { seen = loop::current(); });
   on().post(w);
-  on().turn_once(time_point::min());
+  on().run_once(time_point::min());
   EXPECT_EQ(seen, &on());
   EXPECT_EQ(loop::current(), nullptr);
   EXPECT_EQ(seen->backend_name(), "idle");
@@ -62,13 +62,13 @@ TEST_F(loop_test, IsTheCurrentOneWhileItTurns) {
 }
 
 TEST_F(loop_test, WaitsForWhicheverIsSoonerTheCallersTimeOrATimer) {
-  on().turn_once(time_point(2s));
+  on().run_once(time_point(2s));
   EXPECT_EQ(world_->waits.back(), time_point(2s));
   calling_timer t([] {});
   on().arm(t, time_point(2s + 1ms));
-  while (t.holder) on().turn_once(time_point(3s));  // a far timer may take a few turns, as its header says
+  while (t.holder) on().run_once(time_point(3s));  // a far timer may take a few turns, as its header says
   EXPECT_EQ(world_->waits.back(), time_point(2s + 1ms));
-  on().turn_once(never);
+  on().run_once(never);
   EXPECT_EQ(world_->waits.back(), never);
 }
 
@@ -87,7 +87,7 @@ TEST_F(loop_test, HooksRunAfterTheWorkOfTheTurnAndBeforeItsIo) {
   on().post(first);
   on().post(second);
   world_->during_turn = [&] { order += "io "; };
-  on().turn_once(time_point::min());
+  on().run_once(time_point::min());
   EXPECT_EQ(order, "first second hook late io ");
 }
 
@@ -101,13 +101,13 @@ TEST_F(loop_test, WorkThatPostsItselfForEverDoesNotStarveIo) {
   });
   on().post(w);
   for (int turn = 1; turn <= 3; ++turn) {
-    on().turn_once(never);
+    on().run_once(never);
     EXPECT_EQ(world_->waits.size(), static_cast<std::size_t>(turn));
     EXPECT_EQ(world_->waits.back(), time_point::min()) << "work is left, so it does not wait";
   }
   EXPECT_GT(runs, 3);
   going = false;
-  on().turn_once(never);
+  on().run_once(never);
 }
 
 TEST_F(loop_test, AHookThatHooksItselfForEverDoesNotStarveIo) {
@@ -116,13 +116,13 @@ TEST_F(loop_test, AHookThatHooksItselfForEverDoesNotStarveIo) {
     if (going) on().at_turn_end(hook);
   });
   on().post(hook);
-  on().turn_once(never);
-  on().turn_once(never);
+  on().run_once(never);
+  on().run_once(never);
   EXPECT_EQ(world_->waits.size(), 2u);
   EXPECT_EQ(world_->waits.back(), time_point::min());
   going = false;
-  on().turn_once(never);
-  on().turn_once(never);
+  on().run_once(never);
+  on().run_once(never);
   EXPECT_EQ(world_->waits.back(), never);
 }
 
@@ -138,27 +138,27 @@ TEST_F(loop_test, PostsFromElsewhereWakeItOncePerSleep) {
       on().post(c);
     }).join();
   };
-  on().turn_once(never);
+  on().run_once(never);
   EXPECT_EQ(world_->wakes, 1);
   world_->during_turn = nullptr;
-  on().turn_once(never);
+  on().run_once(never);
 }
 
 TEST_F(loop_test, MailThatCameBeforeTheSleepPreventsIt) {
   calling a([] {});
   calling b([&] { std::thread([&] { on().post(a); }).join(); });
   on().post(b);
-  on().turn_once(never);
+  on().run_once(never);
   EXPECT_EQ(world_->waits.back(), time_point::min());
   EXPECT_EQ(world_->wakes, 0);
-  on().turn_once(time_point::min());
+  on().run_once(time_point::min());
 }
 
 TEST_F(loop_test, ItsOwnPostsWakeNobody) {
   calling b([] {});
   calling a([&] { on().post(b); });
   on().post(a);
-  on().turn_once(time_point::min());
+  on().run_once(time_point::min());
   EXPECT_EQ(world_->wakes, 0);
   EXPECT_FALSE(on().has_ready());
 }
@@ -171,7 +171,7 @@ TEST_F(loop_test, WorksOfOneThreadRunInTheOrderOfTheirPosts) {
   on().post(a);
   on().post(b);
   on().post(c);
-  on().turn_once(time_point::min());
+  on().run_once(time_point::min());
   EXPECT_EQ(order, "abc");
 }
 
@@ -184,15 +184,15 @@ TEST_F(loop_test, NowStandsStillWithinATurnAndFollowsItsIo) {
     second = on().now();
   });
   on().post(a);
-  on().turn_once(time_point::min());
+  on().run_once(time_point::min());
   EXPECT_EQ(first, second);
   EXPECT_EQ(on().now(), world_->clock);
 }
 
 TEST_F(loop_test, ANudgePreventsOneSleep) {
-  on().nudge();
+  on().interrupt();
   EXPECT_TRUE(on().has_ready());
-  on().turn_once(time_point::min());
+  on().run_once(time_point::min());
   EXPECT_FALSE(on().has_ready());
 }
 

@@ -9,7 +9,7 @@
 namespace coracle::runtime_internal {
 namespace {
 
-struct letter : coro::work {
+struct letter : coro::runnable {
   int sender = 0;
   int number = 0;
 };
@@ -21,7 +21,7 @@ TEST(Mailbox, GivesLettersInTheOrderTheyWereSent) {
     letters[static_cast<std::size_t>(i)].number = i;
     box.push(letters[static_cast<std::size_t>(i)]);
   }
-  base::intrusive_queue<coro::work> got;
+  base::intrusive_queue<coro::runnable> got;
   box.take_all(got);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(static_cast<letter*>(got.pop())->number, i);
   EXPECT_EQ(got.pop(), nullptr);
@@ -32,7 +32,7 @@ TEST(Mailbox, PutsThemBehindWhatTheQueueHas) {
   mailbox box;
   letter first;
   letter second;
-  base::intrusive_queue<coro::work> got;
+  base::intrusive_queue<coro::runnable> got;
   got.push(first);
   box.push(second);
   box.take_all(got);
@@ -57,10 +57,10 @@ TEST(Mailbox, LosesNothingAndKeepsEachSendersOrderUnderContention) {
     });
   std::vector<int> next(senders, 0);
   int total = 0;
-  base::intrusive_queue<coro::work> got;
+  base::intrusive_queue<coro::runnable> got;
   while (total < senders * each) {
     box.take_all(got);
-    while (coro::work* w = got.pop()) {
+    while (coro::runnable* w = got.pop()) {
       auto* l = static_cast<letter*>(w);
       ASSERT_EQ(l->number, next[static_cast<std::size_t>(l->sender)]++);
       ++total;

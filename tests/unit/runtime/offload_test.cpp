@@ -167,9 +167,9 @@ TEST(Offload, ThousandsFromSeveralLoopsAllComeHome) {
   runtime rt(runtime_options{.loops = 3, .blocking_threads = 4});
   std::atomic<int> sum{0};
   auto one = [](std::atomic<int>& s) -> task<> {
-    const std::size_t home = loop::current()->index();
+    const std::size_t owner_loop = loop::current()->index();
     s += co_await offload([](int a) { return a; }, 1);
-    EXPECT_EQ(loop::current()->index(), home);
+    EXPECT_EQ(loop::current()->index(), owner_loop);
   };
   for (int i = 0; i < 3000; ++i) rt.spawn(one(sum));
   rt.run();

@@ -93,9 +93,9 @@ TEST_P(parallel_for_test, TheFirstExceptionOfTheRangeComesOut) {
 
 TEST_P(parallel_for_test, ResumesOnItsLoop) {
   auto body = []() -> task<> {
-    loop* const home = loop::current();
+    loop* const owner_loop = loop::current();
     co_await parallel_for(100, [](std::size_t) {});
-    EXPECT_EQ(loop::current(), home);
+    EXPECT_EQ(loop::current(), owner_loop);
   };
   run(body());
 }

@@ -12,7 +12,7 @@
 //   coro/latch.hpp               count_down()
 //   coro/mutex.hpp, coro/shared_mutex.hpp, coro/semaphore.hpp  a guard ends on any thread; release()
 //   coro/oneshot.hpp             send(), close()
-//   coro/impl/primitive.hpp      calls that wait for nothing; home(); the destructor; letter_box
+//   coro/impl/primitive.hpp      calls that wait for nothing; owner_loop(); the destructor; remote_queue
 //   coro/wait_group.hpp          add(), done()
 //   coro/watch.hpp               set(), close(); an observer is made on any thread
 #include "support/at_once.hpp"
@@ -120,7 +120,7 @@ TEST_P(primitives, ABarrierLosesThePartiesThatThreadsDrop) {
   std::jthread waits([&] {
     EXPECT_TRUE(sync_wait(rt(), second(), [](barrier& one) -> task<bool> {
       co_await one.arrive_and_wait();
-      co_return one.home() != nullptr;
+      co_return one.owner_loop() != nullptr;
     }(b)));
   });
   at_once(threads, [&](int) {
@@ -383,7 +383,7 @@ TEST_P(primitives, SubscribersHearOrKnowOfEachMessageOfAllThreads) {
       subscribed.count_down();
       order heard;
       std::uint64_t lost = 0;
-      const auto next = [&heard, &lost](broadcast<numbered>::heard& one) {
+      const auto next = [&heard, &lost](broadcast<numbered>::received_message& one) {
         heard.saw(one.message());
         lost += one.lost();
       };
@@ -426,7 +426,7 @@ TEST_P(primitives, WithoutAHomeKeepTheCallsOfAllThreadsUntilThereIsOne) {
       sync_wait(rt(), rt().at(static_cast<std::size_t>(who - threads)),
                 [](latch& all) -> task<> { co_await all; }(l));
     });
-    EXPECT_NE(l.home(), nullptr);
+    EXPECT_NE(l.owner_loop(), nullptr);
     const int sum = sync_wait(rt(), first(), [](queue<int>& from) -> task<int> {
       int all = 0;
       for (int n = 0; n < threads; ++n) all += *co_await from.receive();

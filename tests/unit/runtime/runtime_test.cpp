@@ -173,14 +173,14 @@ TEST_P(runtime_test, AWorkGuardReleasedElsewhereEndsRun) {
     released = true;
     guard.release();
   });
-  const auto goes_on = [&inside] {
+  const auto keep_going = [&inside] {
     inside = true;  // by the loop itself, before it waits for the first time
     inside.notify_one();
     return true;
   };
-  EXPECT_FALSE(rt().run_while(goes_on));
+  EXPECT_FALSE(rt().run_while(keep_going));
   EXPECT_TRUE(released);
-  goes_on();  // whatever prevented run_while(): the thread ends
+  keep_going();  // whatever prevented run_while(): the thread ends
   releaser.join();
 }
 
@@ -188,11 +188,11 @@ TEST_P(runtime_test, AWorkGuardReleasedRightBeforeATurnEndsRun) {
   auto guard = rt().keep_running();
   // Between the check for remaining work and the turn, which would sleep forever; another thread may do the
   // same.
-  const auto goes_on = [&guard] {
+  const auto keep_going = [&guard] {
     guard.release();
     return true;
   };
-  EXPECT_FALSE(rt().run_while(goes_on));
+  EXPECT_FALSE(rt().run_while(keep_going));
 }
 
 TEST_P(runtime_test, StopEndsTheRootsAndThenRun) {
@@ -333,7 +333,7 @@ TEST_P(runtime_test, SaysItsBackend) {
 TEST(RuntimeLog, EachRuntimeHasASinkAndALeastLevelOfItsOwn) {
   testing_support::kept_log info;
   testing_support::kept_log errors;
-  errors.set_least(log_level::error);
+  errors.set_min_level(log_level::error);
   runtime one(runtime_options{.log = &info});
   runtime another(runtime_options{.log = &errors});
   EXPECT_NE(info.text(), "");

@@ -34,7 +34,7 @@ class stalls : public testing::TestWithParam<backend_choice> {
   }
   runtime& make(std::optional<duration> report) {
     runtime_options options;
-    log_.set_least(log_level::warning);
+    log_.set_min_level(log_level::warning);
     options.backend = testing_support::or_what_is_left(GetParam());
     options.log = &log_;
     if (report) options.report_stalls = *report;
@@ -63,7 +63,7 @@ task<> hog_without_waiting() {
 
 struct readable : runtime_internal::operation {
   explicit readable(int fd) {
-    what = kind::poll_in;
+    type = kind::poll_in;
     on = fd;
     complete = [](runtime_internal::operation& op, std::int64_t) noexcept {
       static_cast<readable&>(op).waiter.resume();

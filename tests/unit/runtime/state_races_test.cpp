@@ -108,7 +108,7 @@ TEST_P(state_races, ASharedMutexLosesNoTurnOfEitherKind) {
 // A piece is produced when the previous one was consumed, with one notification. A waiter that cancels its
 // wait may have been the notified one: then it takes the piece, or another waiter is notified.
 struct market {
-  explicit market(loop& home) : m(home), brought(home) {}
+  explicit market(loop& owner_loop) : m(owner_loop), brought(owner_loop) {}
   mutex m;
   condition_variable brought;
   int stock = 0;  // under the mutex from here on

@@ -296,8 +296,8 @@ TEST_P(across_loops, AOneshotMayGoAsSoonAsItsReceiverHasTheValue) {
   };
   const auto body = [](runtime& on, decltype(send) sends) -> task<> {
     for (int i = 0; i != rounds; ++i) {
-      const auto home = static_cast<std::size_t>(i / 2) % 2;
-      std::optional<oneshot<std::unique_ptr<int>>> o(std::in_place, on.at(home));
+      const auto owner_loop = static_cast<std::size_t>(i / 2) % 2;
+      std::optional<oneshot<std::unique_ptr<int>>> o(std::in_place, on.at(owner_loop));
       on.spawn_on(on.at(static_cast<std::size_t>(i) % 2), sends(*o, i));
       const std::optional<std::unique_ptr<int>> n = co_await o->receive();
       o.reset();

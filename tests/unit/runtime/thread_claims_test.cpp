@@ -2,7 +2,7 @@
 // plain threads make each such call at once while loops run; nothing may be lost, doubled or seen half
 // written. ThreadSanitizer runs these tests, too.
 //
-//   base/log.hpp                  write(), set_least(); record() from several threads
+//   base/log.hpp                  write(), set_min_level(); record() from several threads
 //   base/status.hpp               copies share their text
 //   coro/executor.hpp             post()
 //   coro/impl/frame_pool.hpp, runtime/runtime_options.hpp  the memory resource is called by whichever thread
@@ -91,7 +91,7 @@ class claims_about_threads : public testing::TestWithParam<world_kind> {
 };
 INSTANTIATE_TEST_SUITE_P(On, claims_about_threads, kernel_kinds, every_backend::case_name);
 
-struct numbered_work : coro::work {
+struct numbered_work : coro::runnable {
   std::vector<int>* into = nullptr;
   int number = 0;
 };
@@ -108,7 +108,7 @@ TEST_P(claims_about_threads, ALoopRunsTheWorksOfEachThreadInOrder) {
       numbered_work& w = works[who].emplace_back();
       w.into = &posted[at][who];
       w.number = i;
-      w.run = [](coro::work& self) noexcept {
+      w.run = [](coro::runnable& self) noexcept {
         auto& mine = static_cast<numbered_work&>(self);
         mine.into->push_back(mine.number);
       };
@@ -142,7 +142,7 @@ TEST_P(claims_about_threads, EveryRootThatAThreadSpawnsRunsOnce) {
   std::atomic<int> failed{0};
   at_once(threads, [&](int who) {
     const time_point began = rt().now();
-    runtime::work_guard goes_on = rt().keep_running();
+    runtime::work_guard keep_going = rt().keep_running();
     rt().start();
     for (int i = 0; i < rounds; ++i) {
       rt().spawn(count(ran));
@@ -267,12 +267,12 @@ TEST(ClaimsAboutThreads, ALoggerTakesLinesAndLevelsFromAllThreads) {
   logger& kept = stderr_logger();
   at_once(threads, [&](int who) {
     for (int i = 0; i < rounds; ++i) {
-      log.set_least((who + i) % 2 == 0 ? log_level::info : log_level::error);
+      log.set_min_level((who + i) % 2 == 0 ? log_level::info : log_level::error);
       log.write(log_level::error, "always");
       log.write(log_level::warning, "at times");
       log.write(log_level::debug, "never");
-      EXPECT_NE(log.least(), log_level::debug);
-      EXPECT_FALSE(kept.wants(log_level::debug) && !kept.wants(log_level::error));
+      EXPECT_NE(log.min_level(), log_level::debug);
+      EXPECT_FALSE(kept.is_enabled(log_level::debug) && !kept.is_enabled(log_level::error));
     }
   });
   EXPECT_EQ(log.count(log_level::error), threads * rounds);

@@ -111,7 +111,7 @@ TEST_F(message_stores, DestroyWhatWasLargeOnTheWire) {
   ASSERT_EQ(take(), o);
   kept.give_back(*o, store::wire_bytes_max + 1);
   EXPECT_EQ(living, 0);
-  EXPECT_EQ(kept.counted_bytes(), 0u);
+  EXPECT_EQ(kept.accounted_bytes(), 0u);
   kept.give_back(*new counted_object, store::not_kept);
   EXPECT_EQ(living, 0);
 }
@@ -172,7 +172,7 @@ TEST_F(message_stores, UseWhatNothingMeasuresForOneInterval) {
     ++uses;
   }
   EXPECT_EQ(uses, 5);
-  EXPECT_EQ(kept.counted_bytes(), 0u);
+  EXPECT_EQ(kept.accounted_bytes(), 0u);
 }
 
 TEST_F(message_stores, KeepNoMoreThanTheirBudget) {
@@ -180,7 +180,7 @@ TEST_F(message_stores, KeepNoMoreThanTheirBudget) {
   fill(10);
   EXPECT_EQ(living, 3);
   EXPECT_EQ(quota, 3 * kb);
-  EXPECT_EQ(kept.counted_bytes(), 3 * kb);
+  EXPECT_EQ(kept.accounted_bytes(), 3 * kb);
   // Objects in use by calls count as well: after a burst of calls, no more than the budget is kept.
   counted_object* const lent = take();
   EXPECT_EQ(quota, 3 * kb);
@@ -219,7 +219,7 @@ TEST_F(message_stores, FreeWhatABurstOfCallsHasLeftWhileOthersGoOn) {
     kept.give_back(*take(), 10);
   }
   EXPECT_EQ(living, 1);
-  EXPECT_EQ(kept.counted_bytes(), kb);
+  EXPECT_EQ(kept.accounted_bytes(), kb);
 }
 
 TEST_F(message_stores, CountWhatACallHasForLong) {

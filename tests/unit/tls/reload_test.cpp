@@ -71,7 +71,7 @@ task<std::string> shown(two_sides& sides) {
 
 class a_reload : public a_secured_connection {
  protected:
-  a_reload() : a_secured_connection(sim::world_options().log_to(log)) { log.set_least(log_level::info); }
+  a_reload() : a_secured_connection(sim::world_options().log_to(log)) { log.set_min_level(log_level::info); }
   static inline testing_support::kept_log log;
 };
 
@@ -86,16 +86,16 @@ task<> files_change() {
   EXPECT_EQ(co_await shown(sides), "the server");
   files.copy_over("untrusted", "untrusted");
   EXPECT_EQ(co_await shown(sides), "the server") << "files are looked at once a second";
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   EXPECT_EQ(co_await shown(sides), "a server");
   files.rename_over("below");
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   EXPECT_EQ(sides.server->reload(), status());
   files.swap_links("untrusted");
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   EXPECT_EQ(co_await shown(sides), "a server");
   files.swap_links("server");
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   EXPECT_EQ(co_await shown(sides), "the server");
 }
 TEST_F(a_reload, FollowsFilesThatAreWrittenRenamedAndLinked) { run(files_change); }
@@ -118,13 +118,13 @@ task<> bad_files() {
               HasSubstr("does not belong to the first certificate"));
   EXPECT_EQ(co_await shown(sides), "the server");
   std::ofstream(files.key_path()) << "half a key";
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   EXPECT_EQ(co_await shown(sides), "the server");
   fs::remove(files.chain_path());
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   EXPECT_EQ(co_await shown(sides), "the server");
   files.copy_over("untrusted", "untrusted");
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   EXPECT_EQ(co_await shown(sides), "a server");
 }
 TEST_F(a_reload, OfBadFilesKeepsTheOldOnesAndSaysSo) {
@@ -153,14 +153,14 @@ task<> passphrase_throws() {
   EXPECT_EQ(co_await shown(sides), "the server");
   const int at_first = *asked;
   *vault_is_open = false;
-  co_await sleep_for(limits::file_look_interval);
+  co_await sleep_for(limits::file_check_interval);
   fs::last_write_time(files.key_path(), fs::file_time_type::clock::now() + 1h);
   EXPECT_EQ(co_await shown(sides), "the server");
   const int in_vain = *asked;
   EXPECT_GT(in_vain, at_first);
   *vault_is_open = true;
   for (int look = 0; look < 2; ++look) {
-    co_await sleep_for(limits::file_look_interval);
+    co_await sleep_for(limits::file_check_interval);
     EXPECT_EQ(co_await shown(sides), "the server");
     EXPECT_EQ(*asked, in_vain + 1) << "once more at the next look, and then no more";
   }

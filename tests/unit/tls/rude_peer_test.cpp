@@ -17,11 +17,11 @@ using namespace std::chrono_literals;
 // An engine driven by hand, over a raw connection.
 class side_by_hand {
  public:
-  side_by_hand(std::unique_ptr<net::duplex> raw, owned<SSL> connection, bool server)
+  side_by_hand(std::unique_ptr<net::duplex> raw, openssl_ptr<SSL> connection, bool server)
       : tls(std::move(connection), server, loop::current()->wall_now()), line(std::move(raw)) {
     line.on_received = [this] {
       tls.feed(as_bytes(line.text));
-      tls.keep_rest();
+      tls.keep_unread();
       line.text.clear();
     };
   }
@@ -32,7 +32,7 @@ class side_by_hand {
     const std::size_t before = line.sends.size();
     co_await line.until([&] { return line.sends.size() > before || line.end; });
   }
-  task<> shake_hands() {
+  task<> handshake_step() {
     while (tls.handshake() == engine::step::more) {
       co_await send_output();
       co_await sleep_for(1ms);
@@ -68,7 +68,7 @@ task<> ask_for_keys(bool sending) {
   auto [c, s] = net::make_memory_duplex_pair(here, here, small);
   client_by_hand client(std::move(c));
   recorder server(sides.server->secure(here, std::move(s)));
-  co_await client.side.shake_hands();
+  co_await client.side.handshake_step();
   co_await sleep_for(1ms);
   client.side.line.pause();  // reads no more data
   const std::string reply(sending ? 1'000'000 : 1, 'x');
@@ -92,12 +92,12 @@ task<> stay() {
   auto [c, s] = net::make_memory_duplex_pair(here, here);
   client_by_hand client(std::move(c));
   recorder server(sides.server->secure(here, std::move(s)));
-  co_await client.side.shake_hands();
+  co_await client.side.handshake_step();
   co_await server.until_end();
   EXPECT_THAT(std::string(server.line->end_reason()), testing::HasSubstr("the client sent no certificate"));
   const time_point began = here.now();
   co_await server.closed_down(true);
-  EXPECT_EQ(here.now() - began, limits::farewell_time);
+  EXPECT_EQ(here.now() - began, limits::close_notify_time);
   co_await client.side.line.closed_down(true);
 }
 
@@ -129,13 +129,13 @@ task<> choose_nothing() {
   loop& here = *loop::current();
   two_sides sides(served_as("server"), trusting("ca"));
   const auto context = server_context::make(served_as("server")).value();
-  owned<SSL> connection = context->connection();
+  openssl_ptr<SSL> connection = context->connection();
   SSL_CTX_set_alpn_select_cb(SSL_get_SSL_CTX(connection.get()), nullptr, nullptr);
   auto [c, s] = net::make_memory_duplex_pair(here, here);
   recorder client(sides.client->secure(here, std::move(c), "localhost"));
   side_by_hand server(std::move(s), std::move(connection), true);
   EXPECT_TRUE(client.send("PRI"));
-  co_await server.shake_hands();
+  co_await server.handshake_step();
   co_await client.until_end();
   EXPECT_EQ(client.line->end_reason(),
             "the TLS handshake failed: the server does not select HTTP/2 (ALPN h2): is it a gRPC server?");
@@ -145,7 +145,9 @@ task<> choose_nothing() {
 
 class a_rude_client : public a_secured_connection {
  protected:
-  a_rude_client() : a_secured_connection(sim::world_options().log_to(log)) { log.set_least(log_level::info); }
+  a_rude_client() : a_secured_connection(sim::world_options().log_to(log)) {
+    log.set_min_level(log_level::info);
+  }
   static inline testing_support::kept_log log;
 };
 TEST_F(a_rude_client, FillsNoLog) { run(talk_plainly_often, &log); }

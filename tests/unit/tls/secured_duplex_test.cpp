@@ -81,7 +81,7 @@ task<> records() {
     const std::string bytes(as_text(from.output().pending()));
     from.output().clear();
     to.feed(as_bytes(bytes));
-    to.keep_rest();
+    to.keep_unread();
   };
   engine::step c = engine::step::more;
   engine::step s = engine::step::more;
@@ -223,7 +223,7 @@ TEST_F(a_secured_connection, ThatWasNeverStartedIsDestroyed) { run(never_started
 class noting_duplex final : public net::duplex {
  public:
   explicit noting_duplex(duration& told) noexcept : told_(told) {}
-  void give_up_unacknowledged(duration after) noexcept override { told_ = after; }
+  void set_unacknowledged_timeout(duration after) noexcept override { told_ = after; }
   void start(net::duplex_sink&) override {}
   void pause_receive() noexcept override {}
   void resume_receive() noexcept override {}
@@ -244,7 +244,7 @@ task<> user_timeout() {
   duration told{};
   const auto line =
       sides.client->secure(*loop::current(), std::make_unique<noting_duplex>(told), "localhost");
-  line->give_up_unacknowledged(7s);
+  line->set_unacknowledged_timeout(7s);
   EXPECT_EQ(told, 7s);
   co_return;
 }

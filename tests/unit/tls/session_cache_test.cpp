@@ -9,8 +9,8 @@
 namespace coracle::tls {
 namespace {
 
-owned<SSL_SESSION> session(int version) {
-  owned<SSL_SESSION> s(SSL_SESSION_new());
+openssl_ptr<SSL_SESSION> session(int version) {
+  openssl_ptr<SSL_SESSION> s(SSL_SESSION_new());
   SSL_SESSION_set_protocol_version(s.get(), version);
   return s;
 }
@@ -18,8 +18,8 @@ owned<SSL_SESSION> session(int version) {
 TEST(SessionCache, GivesTheNewestOnce) {
   session_cache cache;
   EXPECT_FALSE(cache.take("a"));
-  owned<SSL_SESSION> older = session(TLS1_3_VERSION);
-  owned<SSL_SESSION> newer = session(TLS1_3_VERSION);
+  openssl_ptr<SSL_SESSION> older = session(TLS1_3_VERSION);
+  openssl_ptr<SSL_SESSION> newer = session(TLS1_3_VERSION);
   const SSL_SESSION* expected[] = {newer.get(), older.get()};
   cache.keep("a", std::move(older));
   cache.keep("a", std::move(newer));

@@ -227,9 +227,9 @@ TEST_F(a_verifier, IsNotAskedAboutAClientWithoutACertificate) {
 
 TEST_F(a_verifier, OfAServerNeedsCertificatesOfClients) {
   asked a;
-  const status why = served_as("server").verifier(a.verifier()).build().status();
-  EXPECT_EQ(why.code(), status_code::failed_precondition);
-  EXPECT_THAT(std::string(why.message()), HasSubstr("server_options::client_ca()"));
+  const status reason = served_as("server").verifier(a.verifier()).build().status();
+  EXPECT_EQ(reason.code(), status_code::failed_precondition);
+  EXPECT_THAT(std::string(reason.message()), HasSubstr("server_options::client_ca()"));
 }
 
 TEST_F(a_verifier, IsEqualToItselfAlone) {

@@ -31,7 +31,7 @@ struct waiting_call final : exchange_handler {
   waiting_call(exchange of, int its_number, numbers& turns, int gives_up)
       : x(of), number(its_number), turns_(turns), gives_up_(gives_up) {
     x.set_handler(this);
-    if (x.congested()) x.wait_turn();
+    if (x.congested()) x.wait_until_uncongested();
     else answer();
   }
   void answer() {
@@ -44,7 +44,7 @@ struct waiting_call final : exchange_handler {
   void on_headers(header_source&, block_kind, bool) noexcept override {}
   void on_data(bytes_view, bool) noexcept override {}
   void on_writable() noexcept override {}
-  void on_turn() noexcept override {
+  void on_uncongested() noexcept override {
     turns_.push_back(number);
     if (number != gives_up_) return answer();
     x.reset(error_code::cancel);
@@ -66,7 +66,7 @@ struct full_server final : connection_owner, request_acceptor {
     loop& here = *loop::current();
     auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
     connection_options o;
-    o.burden.unread_bytes = reply_bytes / 2;
+    o.backpressure.unread_bytes = reply_bytes / 2;
     kept = std::make_unique<connection>(here, std::move(ours), role::server, o, *this, this);
     kept->start();
     peer = std::make_unique<raw_peer>(std::move(theirs));

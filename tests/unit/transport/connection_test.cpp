@@ -158,7 +158,7 @@ struct served {
 
 TEST_F(a_connection, WithoutExchangesIsDrainedWhenItHasBeenIdleForSoLong) {
   connection_options o;
-  o.life.max_idle = 1h;
+  o.age.max_idle = 1h;
   const duration took = sync_wait(host_, host_.at(0), served::life(o, client_hello));
   EXPECT_GE(took, 1h);
   EXPECT_LT(took, 1h + 10s) << "the client does not answer the drain's PING";
@@ -166,11 +166,11 @@ TEST_F(a_connection, WithoutExchangesIsDrainedWhenItHasBeenIdleForSoLong) {
 
 TEST_F(a_connection, OfACertainAgeIsDrainedAndAfterAGraceClosed) {
   connection_options o;
-  o.life.max_age = 1h;
+  o.age.max_age = 1h;
   const duration drained = sync_wait(host_, host_.at(0), served::life(o, client_hello));
   EXPECT_GE(drained, 1h);
   EXPECT_LT(drained, 1h + 10s);
-  o.life.max_age_grace = 1s;
+  o.age.max_age_grace = 1s;
   const duration closed = sync_wait(host_, host_.at(0), served::life(o, client_hello));
   EXPECT_GE(closed, 1h + 1s);
   EXPECT_LT(closed, 1h + 2s);

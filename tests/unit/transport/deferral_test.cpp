@@ -96,7 +96,7 @@ class deferred_input : public testing::Test {
 
   runtime_internal::driven_loop& on() { return runtime_->core().loop_at(0); }
   void turns(int n = 20) {
-    for (int i = 0; i < n; ++i) on().turn_once(time_point::min());
+    for (int i = 0; i < n; ++i) on().run_once(time_point::min());
   }
   void pass(duration d) {
     constexpr duration step = 100ms;
@@ -106,9 +106,9 @@ class deferred_input : public testing::Test {
     }
   }
   void in_loop(std::function<void()> f) {
-    struct calling : coro::work {
+    struct calling : coro::runnable {
       explicit calling(std::function<void()>& does) : what(does) {
-        run = [](coro::work& w) noexcept { static_cast<calling&>(w).what(); };
+        run = [](coro::runnable& w) noexcept { static_cast<calling&>(w).what(); };
       }
       std::function<void()>& what;
     } work(f);
@@ -194,8 +194,8 @@ TEST_F(deferred_input, IsReadBeforeItsPeerIsBlamedForAFrameThatHadNotEnded) {
 
 TEST_F(deferred_input, MayHoldTheWindowsThatUnreadRepliesWaitFor) {
   connection_options o;
-  o.burden.unread_bytes = 1'000;
-  o.burden.stall_time = 20s;
+  o.backpressure.unread_bytes = 1'000;
+  o.backpressure.stall_time = 20s;
   constexpr unsigned initial_window = 4;
   start(o, std::string(http2::client_preface) + frames::settings({{initial_window, 0}}) +
                frames::settings_ack() + frames::request(1));
@@ -228,7 +228,7 @@ TEST_F(deferred_input, MayHoldTheWindowsThatUnreadRepliesWaitFor) {
 
 TEST_F(deferred_input, DoesNotSaveAPeerThatTakesNothing) {
   connection_options o;
-  o.burden.stall_time = 20s;
+  o.backpressure.stall_time = 20s;
   start(o, frames::from_client(), 256);
   in_loop([&] { peer_->pause(); });
   defer_next();

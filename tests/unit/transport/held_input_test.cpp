@@ -32,7 +32,7 @@ class taken_handle final : public net::acceptor_sink {
     handle = connection;
     changed.set();
   }
-  void accept_failed(status why) noexcept override { ADD_FAILURE() << why; }
+  void accept_failed(status reason) noexcept override { ADD_FAILURE() << reason; }
   void closed() noexcept override { changed.set(); }
 };
 

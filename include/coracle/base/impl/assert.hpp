@@ -10,9 +10,9 @@ namespace coracle::base {
 // rarely that of the check which detects it. Like all thread-local variables of the library, it has default
 // visibility, so that a program and a shared library use the same variable, whatever visibility the user
 // compiles with.
-[[gnu::visibility("default")]] inline constinit thread_local std::source_location last_noted{};
+[[gnu::visibility("default")]] inline constinit thread_local std::source_location last_await_site{};
 
-// Prints "file:line: reason (condition)" and last_noted to stderr and aborts the process.
+// Prints "file:line: reason (condition)" and last_await_site to stderr and aborts the process.
 [[noreturn]] void fail(const char* condition, const char* reason, const char* file, int line) noexcept;
 
 }  // namespace coracle::base

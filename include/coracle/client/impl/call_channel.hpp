@@ -18,7 +18,7 @@ namespace client {
 class call_attempt;    // private: src/client/call_attempt.hpp
 class channel_state;   // private: src/client/channel_state.hpp
 class client_call;     // private: src/client/client_call.hpp
-class unary_chain;     // private: src/client/client_chain.hpp
+class unary_chain;     // private: src/client/client_interceptor_chain.hpp
 struct call_setup;     // private: src/client/call_setup.hpp
 }  // namespace client
 
@@ -30,7 +30,7 @@ class call_channel {
   // call_attempt::fail(), possibly before begin() returns, unless the attempt unlinks itself first.
   virtual void begin(client::call_attempt& a) noexcept = 0;
   // Returns a loop that is driven, for a blocking call of a plain thread.
-  virtual loop& blocking_home() = 0;
+  virtual loop& blocking_loop() = 0;
   // Fills `setup` for a call of a method ("/package.Service/Method") that begins on the current loop, `here`.
   virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) noexcept {}
   // Returns why set_up() refused a call.

@@ -33,24 +33,24 @@ class end_operation : private coro::stop_callback {
 
 // Waits for the response headers, or for the end of a call that has none. One at a time, in addition to a
 // reader and a writer. A stop of the waiter's environment ends only the wait, with CANCELLED.
-class head_operation : private coro::work, private coro::stop_callback {
+class headers_operation : private coro::runnable, private coro::stop_callback {
  public:
-  head_operation() noexcept : stop_callback(&head_operation::stopped) {}
+  headers_operation() noexcept : stop_callback(&headers_operation::stopped) {}
   // Only before start().
-  head_operation(head_operation&&) noexcept : head_operation() {}
-  head_operation& operator=(head_operation&&) = delete;
-  ~head_operation();
+  headers_operation(headers_operation&&) noexcept : headers_operation() {}
+  headers_operation& operator=(headers_operation&&) = delete;
+  ~headers_operation();
 
  protected:
   bool start(client_call& c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
-  [[nodiscard]] const status& how() const noexcept { return how_; }
+  [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
 
  private:
   static void stopped(coro::stop_callback& self) noexcept;
   friend class client_call;
   client_call* call_ = nullptr;  // while pending
   std::coroutine_handle<> waiter_;
-  status how_;
+  status outcome_;
 };
 
 // The awaiters begin the call on the first await, then wait as those of a handler do.
@@ -60,7 +60,7 @@ void half_close(client_call& c) noexcept;
 // The next message is the only reply, and is decoded into `into`, which must live until the end of the call.
 void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept;
 const status& status_of(client_call& c) noexcept;
-loop& blocking_home_of(client_call& c);
+loop& blocking_loop_of(client_call& c);
 
 template <class Awaiter>
 class begun : public Awaiter {
@@ -73,7 +73,7 @@ class begun : public Awaiter {
     ensure_begun(client_, coro::environment_of(h));
     return Awaiter::await_suspend(h);
   }
-  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(client_); }
+  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(client_); }
 
  private:
   client_call& client_;
@@ -91,7 +91,7 @@ class finish_awaiter : end_operation {
     return start(call_, h, coro::environment_of(h).stop);
   }
   status await_resume() const { return status_of(call_); }
-  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
 
  private:
   client_call& call_;
@@ -107,23 +107,23 @@ class start_awaiter {
     return false;
   }
   void await_resume() const noexcept {}
-  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
 
  private:
   client_call& call_;
 };
 
-class head_awaiter : head_operation {
+class headers_awaiter : headers_operation {
  public:
-  explicit head_awaiter(client_call& c) noexcept : call_(c) {}
+  explicit headers_awaiter(client_call& c) noexcept : call_(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     ensure_begun(call_, coro::environment_of(h));
     return start(call_, h, coro::environment_of(h).stop);
   }
-  status await_resume() const { return how(); }
-  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+  status await_resume() const { return outcome(); }
+  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
 
  private:
   client_call& call_;
@@ -140,7 +140,7 @@ class writes_done_awaiter {
     return false;
   }
   void await_resume() const noexcept {}
-  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
 
  private:
   client_call& call_;
@@ -164,7 +164,7 @@ class reply_awaiter : end_operation {
     if (!s.ok()) return s;
     return std::move(message_);
   }
-  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
 
  private:
   client_call& call_;

@@ -40,7 +40,7 @@ class frame_pool {
     std::uint64_t frames = 0;  // coroutine frames made
     std::uint64_t heap_blocks = 0;  // blocks allocated because no list had one
   };
-  [[nodiscard]] const counters& counted() const noexcept { return counted_; }
+  [[nodiscard]] const counters& stats() const noexcept { return stats_; }
   // Returns the counters of the thread's current pool, or, without a pool, of what this thread has made
   // without one.
   static counters count() noexcept;
@@ -72,7 +72,7 @@ class frame_pool {
     const std::size_t place = (n - 1) / step_bytes;
     if (pool && place < classes) {
       if (block* b = pool->free_[place]) {
-        pool->counted_.frames += frames;
+        pool->stats_.frames += frames;
         pool->free_[place] = b->next;
         --pool->kept_[place];
         return b + 1;
@@ -99,7 +99,7 @@ class frame_pool {
 
   block* free_[classes] = {};
   std::uint32_t kept_[classes] = {};
-  counters counted_;
+  counters stats_;
   std::pmr::memory_resource* resource_ = nullptr;
   [[gnu::visibility("default")]] static inline constinit thread_local frame_pool* current_ = nullptr;
 };

@@ -3,7 +3,7 @@
 
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
-#include "coracle/coro/impl/home.hpp"
+#include "coracle/coro/impl/owner_loop.hpp"
 
 #include <atomic>
 #include <coroutine>
@@ -18,23 +18,25 @@ namespace coracle::coro {
 // The queue of remote calls of a primitive, that is, of calls from off its owner loop. The first remote call
 // makes this object; the primitive and the calls in flight share it. So a primitive may be destroyed while
 // remote calls are in flight: they then find no owner. Any thread may use it.
-class letter_box : work {
+class remote_queue : runnable {
  public:
   // Handles remote calls on the owner loop: `calls` is the sum of all calls that arrive together.
-  using reader = void (*)(void* owner, std::uint64_t calls) noexcept;
+  using handler = void (*)(void* owner, std::uint64_t calls) noexcept;
   // Returns the queue stored in `place`; makes it if there is none.
-  static letter_box& at(std::atomic<letter_box*>& place, void* owner, reader r);
+  static remote_queue& at(std::atomic<remote_queue*>& place, void* owner, handler r);
   static void* operator new(std::size_t n) { return frame_pool::allocate(n); }
   static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
 
   // Adds n to the pending calls. All calls until the next read share one runnable.
-  void call(home& to, std::uint64_t n) noexcept;
-  [[nodiscard]] bool calls_under_way() const noexcept { return calls_.load(std::memory_order_acquire) != 0; }
+  void call(owner_loop& to, std::uint64_t n) noexcept;
+  [[nodiscard]] bool has_pending_calls() const noexcept {
+    return calls_.load(std::memory_order_acquire) != 0;
+  }
   // Has `f` called on the owner loop. Allocates.
   template <class F>
-  void send(home& to, F f) {
+  void send(owner_loop& to, F f) {
     hold();
-    to.post(*new letter<F>(*this, std::move(f)));
+    to.post(*new remote_call<F>(*this, std::move(f)));
   }
   // For the owner's destructor: waits while a call is being handled; no call is handled after that. Returns
   // whether calls (not those of send()) were in flight.
@@ -42,18 +44,18 @@ class letter_box : work {
 
  private:
   template <class F>
-  struct letter : work {
-    letter(letter_box& b, F call) : box(b), f(std::move(call)) {
-      this->run = [](work& w) noexcept {
-        auto& self = static_cast<letter&>(w);
-        self.box.read([&self](void*) { self.f(); });
+  struct remote_call : runnable {
+    remote_call(remote_queue& b, F call) : remote_calls(b), f(std::move(call)) {
+      this->run = [](runnable& w) noexcept {
+        auto& self = static_cast<remote_call&>(w);
+        self.remote_calls.read([&self](void*) { self.f(); });
         delete &self;
       };
     }
-    letter_box& box;
+    remote_queue& remote_calls;
     F f;
   };
-  letter_box(void* owner, reader r) noexcept;
+  remote_queue(void* owner, handler r) noexcept;
   void hold() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept;
   template <class F>
@@ -66,7 +68,7 @@ class letter_box : work {
   }
   std::mutex reading_;  // guards owner_; held by the owner loop while it reads, and once by close()
   void* owner_;
-  reader reader_;
+  handler handler_;
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint32_t> references_{1};
 };
@@ -96,62 +98,63 @@ class primitive {
   primitive(const primitive&) = delete;
   primitive& operator=(const primitive&) = delete;
   // Returns the owner loop; null while there is none.
-  [[nodiscard]] executor* home() const noexcept { return home_.where(); }
+  [[nodiscard]] executor* owner_loop() const noexcept { return owner_loop_.where(); }
 
  protected:
   primitive() noexcept = default;
-  explicit primitive(executor& home) noexcept : home_(home) {}
+  explicit primitive(executor& owner_loop) noexcept : owner_loop_(owner_loop) {}
   ~primitive() = default;
 
-  [[nodiscard]] bool at_home() noexcept { return home_.is_here(); }
+  [[nodiscard]] bool on_owner_loop() noexcept { return owner_loop_.is_current(); }
   // Adopts the owner loop of `other` if this primitive has none yet. Returns false if the owner loops differ.
   template <class Other>
-  bool live_with(const primitive<Other>& other) noexcept {
-    executor* there = other.home();
-    return there && home_.settle_at(*there);
+  bool share_owner_loop(const primitive<Other>& other) noexcept {
+    executor* there = other.owner_loop();
+    return there && owner_loop_.bind_to(*there);
   }
-  // Has called_from_elsewhere(sum) called on the owner loop, with the sum of all calls that are pending
+  // Has on_remote_calls(sum) called on the owner loop, with the sum of all calls that are pending
   // together. After that, this call does not access the primitive.
-  void call_home(std::uint64_t n = 1) noexcept { box().call(home_, n); }
-  [[nodiscard]] bool calls_under_way() const noexcept {
-    const letter_box* b = box_.load(std::memory_order_acquire);
-    return b && b->calls_under_way();
+  void post_remote_calls(std::uint64_t n = 1) noexcept { remote_calls().call(owner_loop_, n); }
+  [[nodiscard]] bool has_pending_calls() const noexcept {
+    const remote_queue* b = remote_queue_.load(std::memory_order_acquire);
+    return b && b->has_pending_calls();
   }
   // Has `f` called on the owner loop; allocates. For calls that carry a value.
   template <class F>
-  void run_at_home(F f) {
-    box().send(home_, std::move(f));
+  void run_on_owner_loop(F f) {
+    remote_calls().send(owner_loop_, std::move(f));
   }
   // Must be called first in every destructor: no remote call arrives after it. Returns whether calls were in
   // flight.
-  bool leave_home() noexcept {
-    letter_box* b = box_.load(std::memory_order_acquire);
+  bool close_remote_calls() noexcept {
+    remote_queue* b = remote_queue_.load(std::memory_order_acquire);
     if (!b) return false;
     const bool under_way = b->close();
-    home_.run_left_over();
+    owner_loop_.run_unowned();
     return under_way;
   }
 
  private:
   template <class Call, class Primitive>
   friend class waiting_call;
-  letter_box& box() noexcept {
-    return letter_box::at(box_, static_cast<Derived*>(this), [](void* owner, std::uint64_t calls) noexcept {
-      static_cast<Derived*>(owner)->called_from_elsewhere(calls);
-    });
+  remote_queue& remote_calls() noexcept {
+    return remote_queue::at(remote_queue_, static_cast<Derived*>(this),
+                            [](void* owner, std::uint64_t calls) noexcept {
+                              static_cast<Derived*>(owner)->on_remote_calls(calls);
+                            });
   }
-  coro::home home_;
-  std::atomic<letter_box*> box_{nullptr};
+  coro::owner_loop owner_loop_;
+  std::atomic<remote_queue*> remote_queue_{nullptr};
 };
 
 // A detached coroutine. It starts immediately and frees itself at its end. For internal use by the
 // primitives. Another call must end what it waits for (such as close() of a queue), and it must not throw.
 // Tasks of programs belong in a scope or in a runtime.
-struct unwatched {
+struct detached_task {
   struct promise_type {
     static void* operator new(std::size_t n) { return frame_pool::allocate_frame(n); }
     static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
-    unwatched get_return_object() const noexcept { return {}; }
+    detached_task get_return_object() const noexcept { return {}; }
     std::suspend_never initial_suspend() const noexcept { return {}; }
     std::suspend_never final_suspend() const noexcept { return {}; }
     void return_void() const noexcept {}

@@ -49,10 +49,10 @@ decltype(auto) awaiter_of(T&& awaitable) noexcept {
 // reference lives in the co_await expression: GCC 12 would copy it if await_transform() returned it by
 // reference.
 template <class Awaiter>
-class noted_awaiter {
+class traced_awaiter {
  public:
   template <class Make>
-  noted_awaiter(tree_node& of, Make make) noexcept : node_(of), awaiter_(make()) {}
+  traced_awaiter(tree_node& of, Make make) noexcept : node_(of), awaiter_(make()) {}
   [[nodiscard]] bool await_ready() noexcept(noexcept(std::declval<Awaiter&>().await_ready())) {
     return awaiter_.await_ready();
   }
@@ -72,12 +72,12 @@ class noted_awaiter {
 };
 
 template <class T>
-auto noted_await(tree_node& of, T&& awaitable) noexcept {
+auto traced_await(tree_node& of, T&& awaitable) noexcept {
   static_assert(awaited_by_member<T> || awaited_by_function<T> || awaited_by_itself<T>,
                 "co_await of something that cannot be awaited: await a task, a stub's call, or a wait such "
                 "as sleep_for()");
   using awaiter = decltype(awaiter_of(static_cast<T&&>(awaitable)));
-  return noted_awaiter<awaiter>(of, [&]() -> awaiter { return awaiter_of(static_cast<T&&>(awaitable)); });
+  return traced_awaiter<awaiter>(of, [&]() -> awaiter { return awaiter_of(static_cast<T&&>(awaitable)); });
 }
 
 class promise_base;
@@ -119,8 +119,8 @@ class promise_base : public tree_node {
   template <class Awaitable>
   auto await_transform(Awaitable&& awaitable,
                        std::source_location where = std::source_location::current()) noexcept {
-    note(where);
-    return noted_await(*this, static_cast<Awaitable&&>(awaitable));
+    record_await_site(where);
+    return traced_await(*this, static_cast<Awaitable&&>(awaitable));
   }
 
   class final_awaiter {
@@ -160,9 +160,9 @@ class promise_base : public tree_node {
   static void begin(std::coroutine_handle<> frame, promise_base& promise,
                     const tree_node* parent = nullptr) noexcept {
     if (executor* on = executor::current()) on->tasks().add(promise, parent);
-    const std::source_location of_caller = std::exchange(base::last_noted, {});
+    const std::source_location of_caller = std::exchange(base::last_await_site, {});
     frame.resume();
-    if (of_caller.line() != 0) base::last_noted = of_caller;
+    if (of_caller.line() != 0) base::last_await_site = of_caller;
   }
 
   // Starts `child` on behalf of `parent`, from the parent's await_suspend. The parent's await_suspend must

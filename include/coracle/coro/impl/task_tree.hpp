@@ -19,7 +19,7 @@ class await_observer {
   virtual void awaiting(const std::source_location& where) noexcept = 0;
   // Replaces the observer of this thread (null: none) and returns the previous one.
   static await_observer* exchange(await_observer* o) noexcept { return std::exchange(current_, o); }
-  static void tell(const std::source_location& where) noexcept {
+  static void notify(const std::source_location& where) noexcept {
     if (current_) [[unlikely]]
       current_->awaiting(where);
   }
@@ -37,15 +37,15 @@ class await_observer {
 class tree_node : public base::list_hook {
  public:
   // Records an await site. Called at each co_await and co_yield, before it begins.
-  void note(const std::source_location& where) noexcept {
+  void record_await_site(const std::source_location& where) noexcept {
     where_ = where;
-    base::last_noted = where;
-    await_observer::tell(where);
+    base::last_await_site = where;
+    await_observer::notify(where);
   }
   // Called when the awaited operation has ended.
   void resumed() noexcept {
     awaits_ = nullptr;
-    base::last_noted = where_;
+    base::last_await_site = where_;
   }
   void await(const tree_node& child) noexcept { awaits_ = &child; }
 
@@ -56,15 +56,16 @@ class tree_node : public base::list_hook {
   [[nodiscard]] const tree_node* parent() const noexcept { return parent_; }
   // The node that awaited this_environment() last on this thread, usually the one that makes a scope. Use it
   // only for comparison.
-  [[nodiscard]] static const tree_node* asker() noexcept { return asker_; }
-  static void set_asker(const tree_node* node) noexcept { asker_ = node; }
+  [[nodiscard]] static const tree_node* scope_creator() noexcept { return scope_creator_; }
+  static void set_scope_creator(const tree_node* node) noexcept { scope_creator_ = node; }
 
  private:
   friend class task_tree;
   std::source_location where_;
   const tree_node* awaits_ = nullptr;
   const tree_node* parent_;  // set for branches only
-  [[gnu::visibility("default")]] static inline constinit thread_local const tree_node* asker_ = nullptr;
+  [[gnu::visibility("default")]] static inline constinit thread_local const tree_node* scope_creator_ =
+      nullptr;
 };
 
 // The branches of one executor. For its thread only.

@@ -19,7 +19,7 @@ namespace coracle::rpc {
 // client's call. Outlives every next() of its interceptors.
 class interceptor_chain {
  public:
-  enum class then : std::uint8_t { child, wait, go_on };
+  enum class next_step : std::uint8_t { child, wait, proceed };
   // What one next() does with the messages of the call, while it is awaited.
   struct level {
     std::shared_ptr<message_hooks> hooks;  // null: it does not look at them
@@ -29,11 +29,11 @@ class interceptor_chain {
     bool entered = false;
   };
   // Advances the chain for the next() that calls `index`. Returns `child` with the task of that interceptor
-  // in `child`, or, at the end of the chain, `wait` if the end of the call will resume `waiter`, or `go_on`
+  // in `child`, or, at the end of the chain, `wait` if the end of the call will resume `waiter`, or `proceed`
   // if the call is already done. `failure`: the reason if there is no child.
-  virtual then step(std::size_t index, level& at, std::coroutine_handle<> waiter,
-                    const coro::environment& inherited, task<status>::handle& child,
-                    status& failure) noexcept = 0;
+  virtual next_step step(std::size_t index, level& at, std::coroutine_handle<> waiter,
+                         const coro::environment& inherited, task<status>::handle& child,
+                         status& failure) noexcept = 0;
   // Returns the result of next(), after step() and the work that it started are done.
   virtual status result(level& at, task<status>::handle child, const status& failure) noexcept = 0;
   // The messages of a call that has one of them. Otherwise the functions below throw usage_error.
@@ -62,12 +62,12 @@ class rest_awaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    using then = interceptor_chain::then;
+    using next_step = interceptor_chain::next_step;
     const coro::environment& inherited = coro::environment_of(h);
     switch (of_.step(index_, level_, h, inherited, child_, failure_)) {
-      case then::wait: return away();
-      case then::go_on: return back(h);
-      case then::child: break;
+      case next_step::wait: return suspend();
+      case next_step::proceed: return resume(h);
+      case next_step::child: break;
     }
     child_.promise().inherit(inherited);
     child_.promise().set_continuation(h);
@@ -77,11 +77,11 @@ class rest_awaiter {
 
  private:
 #if CORACLE_TRAMPOLINE
-  static bool away() noexcept { return true; }
-  static bool back(std::coroutine_handle<>) noexcept { return false; }
+  static bool suspend() noexcept { return true; }
+  static bool resume(std::coroutine_handle<>) noexcept { return false; }
 #else
-  static std::coroutine_handle<> away() noexcept { return std::noop_coroutine(); }
-  static std::coroutine_handle<> back(std::coroutine_handle<> h) noexcept { return h; }
+  static std::coroutine_handle<> suspend() noexcept { return std::noop_coroutine(); }
+  static std::coroutine_handle<> resume(std::coroutine_handle<> h) noexcept { return h; }
 #endif
 
   interceptor_chain& of_;

@@ -17,7 +17,7 @@ class call;  // private: src/rpc/call.hpp
 // Lives in the frame of the waiting coroutine. A call supports one read at a time, next to one write. A stop
 // of the waiter's environment ends only the wait, with CANCELLED: the call continues, and the next read gets
 // the message.
-class read_operation : private coro::work, private coro::stop_callback {
+class read_operation : private coro::runnable, private coro::stop_callback {
  public:
   enum class outcome : std::uint8_t { pending, message, end, failed };
   // reuses: the message belongs to the caller, who also reads other messages into it.
@@ -29,8 +29,8 @@ class read_operation : private coro::work, private coro::stop_callback {
   // Cancels a pending read; no message is lost.
   ~read_operation();
 
-  [[nodiscard]] outcome how() const noexcept { return outcome_; }
-  [[nodiscard]] const status& why() const noexcept { return why_; }
+  [[nodiscard]] outcome state() const noexcept { return outcome_; }
+  [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
  protected:
   // Returns true if the coroutine has to wait. A null `c` is a call that has ended.
@@ -50,13 +50,13 @@ class read_operation : private coro::work, private coro::stop_callback {
   std::coroutine_handle<> waiter_;
   outcome outcome_ = outcome::pending;
   bool reuses_;
-  status why_;
+  status failure_;
 };
 
 // A call supports one write at a time. It serializes the message at once, and waits only for room. A stop of
 // the waiter's environment ends only the wait: with OK if the message has been queued, with CANCELLED if it
 // will never be sent.
-class write_operation : private coro::work, private coro::stop_callback {
+class write_operation : private coro::runnable, private coro::stop_callback {
  public:
   // last: no message follows; the frame of this one also ends this side of the stream.
   write_operation(const codec& c, const void* message, const write_options& options,
@@ -77,7 +77,7 @@ class write_operation : private coro::work, private coro::stop_callback {
   ~write_operation();
 
   // OK means that the message is in the output or in a queue; it does not mean that it has arrived.
-  [[nodiscard]] const status& how() const noexcept { return how_; }
+  [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
 
  protected:
   bool start(call* c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
@@ -93,7 +93,7 @@ class write_operation : private coro::work, private coro::stop_callback {
   const void* message_;
   call* call_ = nullptr;  // while it waits for room
   std::coroutine_handle<> waiter_;
-  status how_;
+  status outcome_;
   bool compress_;
   bool last_;
 };

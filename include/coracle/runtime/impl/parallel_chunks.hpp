@@ -33,7 +33,7 @@ class parallel_chunks : stop_callback {
   // Returns how many threads are worth using, given the runtime and this machine. On a loop only.
   [[nodiscard]] std::size_t threads() const noexcept;
   // Makes `stop` prevent further chunks from beginning. On the loop, like everything that uses the token.
-  void heed(stop_token stop) noexcept;
+  void request_stop_on(stop_token stop) noexcept;
 
   // Returns the next chunk, or an empty optional when no further chunk shall begin. Thread-safe.
   std::optional<chunk> next() noexcept;

@@ -120,7 +120,7 @@ class message_store {
 
   // Sets the budget of all messages of the store, and the counter to which their memory is also added. Call
   // it before the first call.
-  void limit(std::size_t budget_bytes, std::atomic<std::size_t>& counted_in) noexcept;
+  void limit(std::size_t budget_bytes, std::atomic<std::size_t>& accounted_in) noexcept;
 
   // Takes an object that was given back; null if there is none.
   template <class T>
@@ -145,7 +145,7 @@ class message_store {
 
   // Frees the objects that no call uses.
   void release() noexcept;
-  [[nodiscard]] std::size_t counted_bytes() const noexcept { return counted_bytes_; }
+  [[nodiscard]] std::size_t accounted_bytes() const noexcept { return accounted_bytes_; }
 
  private:
   struct idle_timer : coro::timer {
@@ -170,9 +170,9 @@ class message_store {
   std::uint32_t kinds_ = 0;
   std::uint32_t round_ = 0;
   std::size_t budget_bytes_ = budget_bytes_max;
-  std::size_t counted_bytes_ = 0;
-  std::atomic<std::size_t>* counted_in_ = nullptr;
-  coro::executor* home_ = nullptr;  // valid while the timer is armed
+  std::size_t accounted_bytes_ = 0;
+  std::atomic<std::size_t>* accounted_in_ = nullptr;
+  coro::executor* loop_ = nullptr;  // valid while the timer is armed
   idle_timer idle_;
 };
 

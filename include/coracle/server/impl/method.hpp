@@ -65,7 +65,7 @@ rpc::call* stream_of(server_call& c) noexcept;
 // keeps the frame until it is cleared, and then resumes go_on().
 [[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame, const rpc::codec& k,
                           const void* reply) noexcept;
-[[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame, const status& why) noexcept;
+[[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame, const status& outcome) noexcept;
 // Finishes the call with the exception that escaped from the handler.
 [[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame,
                           const std::exception_ptr& error) noexcept;
@@ -140,13 +140,13 @@ struct returned<reply<Reply>> {
   static void prepare(reply_promise<Reply>&, server_call&) noexcept {}
   // The outcome is a reply<Reply> of an ordinary function, or the promise of a coroutine.
   template <class Outcome>
-  static bool settle(Outcome& o, server_call& c, std::coroutine_handle<> frame) noexcept {
+  static bool finish_with_result(Outcome& o, server_call& c, std::coroutine_handle<> frame) noexcept {
     if (const Reply* reply = o.sent())
       return finish(c, frame, rpc::codec_of<Reply>::get(), rpc::codec_of<Reply>::address(*reply));
     if constexpr (requires { o.error(); }) {
       if (o.error()) return finish(c, frame, o.error());
     }
-    return o.why().ok() ? finish(c, frame) : finish(c, frame, o.why());
+    return o.status().ok() ? finish(c, frame) : finish(c, frame, o.status());
   }
 };
 template <class Reply>
@@ -154,11 +154,11 @@ struct returned<replies<Reply>> {
   static constexpr bool streaming = true;
   static void prepare(replies_promise<Reply>& p, server_call& c) noexcept { p.set_call(stream_of(c)); }
   template <class Outcome>
-  static bool settle(Outcome& o, server_call& c, std::coroutine_handle<> frame) noexcept {
+  static bool finish_with_result(Outcome& o, server_call& c, std::coroutine_handle<> frame) noexcept {
     if constexpr (requires { o.error(); }) {
       if (o.error()) return finish(c, frame, o.error());
     }
-    return o.returned() ? finish(c, frame, o.why()) : finish(c, frame);
+    return o.returned() ? finish(c, frame, o.status()) : finish(c, frame);
   }
 };
 
@@ -234,15 +234,16 @@ class body_of final
         coro::promise_base::begin(frame, frame.promise());
         return;
       }
-      if (!intercepted(c)) static_cast<void>(outcome::settle(r, c, {}));
+      if (!intercepted(c)) static_cast<void>(outcome::finish_with_result(r, c, {}));
       else
-        static_cast<void>(outcome::settle(*(kept_ = std::make_unique<returned_type>(std::move(r))), c, {}));
+        static_cast<void>(
+            outcome::finish_with_result(*(kept_ = std::make_unique<returned_type>(std::move(r))), c, {}));
     } catch (...) {
       static_cast<void>(finish(c, {}, std::current_exception()));
     }
   }
   std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override {
-    if (outcome::settle(static_cast<promise&>(p), *call_, frame))
+    if (outcome::finish_with_result(static_cast<promise&>(p), *call_, frame))
       return std::noop_coroutine();  // this may be gone now
     ended_ = frame;
     return go_on(*call_);

@@ -1,0 +1,118 @@
+#include "client/client_headers.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "coracle/base/version.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "protocol/grpc/request_headers.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+
+namespace coracle::client {
+
+namespace {
+
+using protocol::grpc::request_fields;
+
+[[gnu::noinline]] void add_encoded(transport::exchange& to, const request_fields& f) {
+  protocol::grpc::add_request_fields(to, f);
+}
+
+// The encoded first fields of the requests of a connection, for its next calls of the same methods. A
+// connection belongs to one channel, so all of them have the same target.
+class sent_header_cache final : public transport::header_cache {
+ public:
+  // Adds the fields, and keeps their encoding if it does not change the dynamic table, which is the case from
+  // the second request on.
+  void add_to(transport::exchange& to, const request_fields& f) {
+    entry& kept = entries_[place_of(f.path)];
+    if (kept.is_of(f) && to.add_fields(kept.encoded)) [[likely]]
+      return;
+    add_encoded(to, f);
+    const bool whole = base::if_memory_allows([&] {
+      kept.path = f.path;
+      kept.subtype = f.subtype;
+      to.keep_fields(kept.encoded);
+    });
+    kept.sent = f.sent;
+    kept.accepted = f.accepted;
+    if (!whole) kept = {};
+  }
+
+ private:
+  struct entry {
+    std::string path;
+    std::string subtype;
+    encoding sent = encoding::identity;
+    encoding_set accepted;
+    hpack::encoded_fields encoded;
+
+    [[nodiscard]] bool is_of(const request_fields& f) const noexcept {
+      return path == f.path && subtype == f.subtype && sent == f.sent && accepted == f.accepted;
+    }
+  };
+  // A method has one entry, which it may share with others.
+  static constexpr std::size_t places = 8;
+  static std::size_t place_of(std::string_view path) noexcept {
+    return path.empty() ? 0 : (path.size() + static_cast<unsigned char>(path.back())) % places;
+  }
+  std::array<entry, places> entries_;
+};
+
+void add_first_fields(transport::exchange& to, const request_fields& f) {
+  std::unique_ptr<transport::header_cache>& cached_headers = to.cached_headers();
+  if (!cached_headers) [[unlikely]]
+    cached_headers.reset(new (std::nothrow) sent_header_cache);
+  if (cached_headers) static_cast<sent_header_cache&>(*cached_headers).add_to(to, f);
+  else add_encoded(to, f);
+}
+
+[[gnu::noinline]] void add_metadata(transport::exchange& to, const call_terms& terms,
+                                    const coracle::metadata* more) {
+  const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
+  // What the attempt sets itself, usually the span of a trace.
+  const auto is_overridden = [&](std::string_view name) { return more && more->find(name); };
+  protocol::grpc::for_each_wire_field(terms.options.metadata(),
+                                      [&](std::string_view name, std::string_view value) {
+                                        if (!is_overridden(name)) add(name, value);
+                                      });
+  // These values differ from call to call, so indexing them in the peer's table is useless.
+  protocol::grpc::for_each_wire_field(terms.propagated, [&](std::string_view name, std::string_view value) {
+    if (!is_overridden(name)) to.add_field(name, value, hpack::indexing::no_index);
+  });
+  if (more) protocol::grpc::for_each_wire_field(*more, add);
+}
+
+}  // namespace
+
+const std::string& library_user_agent() {
+  static const std::string text = std::string("grpc-c++20-coracle/") + version_text;
+  return text;
+}
+
+bool send_client_headers(transport::exchange& to, const call_target& target, const call_terms& terms,
+                         unsigned previous_attempts, const coracle::metadata* more) {
+  if (!to.begin_headers()) return false;
+  const call_options& o = terms.options;
+  const bool compresses = o.compression() && available(o.compression()->algorithm());
+  add_first_fields(to,
+                   {target.scheme, terms.path, target.authority, o.content_subtype(),
+                    compresses ? o.compression()->algorithm() : encoding::identity, o.accepted_encodings(),
+                    target.user_agent.empty() ? library_user_agent() : target.user_agent});
+  if (terms.deadline != never) {
+    const auto text = protocol::grpc::format_timeout(terms.deadline - terms.owner_loop->now());
+    to.add_field(protocol::grpc::timeout_header, text.view(), hpack::indexing::name_only);
+  }
+  if (previous_attempts > 0) {
+    const char digit = static_cast<char>('0' + previous_attempts);
+    to.add_field(protocol::grpc::previous_attempts_header, std::string_view(&digit, 1));
+  }
+  if (!o.metadata().empty() || !terms.propagated.empty() || more) add_metadata(to, terms, more);
+  to.end_headers(false);
+  return true;
+}
+
+}  // namespace coracle::client

@@ -1,0 +1,87 @@
+#include "server/non_grpc_response.hpp"
+
+#include "transport/header_block.hpp"
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+namespace coracle::server_internal {
+
+namespace {
+
+using verb = request_info::verb;
+
+struct non_grpc_response {
+  std::string_view status;
+  std::string_view content_type;
+  std::string_view body;
+  std::string_view allow = {};  // for a 405 (RFC 9110 15.5.6)
+};
+
+// Contains neither methods nor a version: everyone who can connect may read it, even if the interceptors
+// would reject a call.
+constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
+
+non_grpc_response response_to(const request_info& request) {
+  const bool reads = request.method == verb::get || request.method == verb::head;
+  if (reads && request.root_path) return {"200", "text/html; charset=utf-8", page};
+  if (reads && !request.row) return {"404", "text/plain", "no such page; gRPC calls are POST requests\n"};
+  if (request.method == verb::post)
+    return {"415", "text/plain",
+            "a gRPC call requires the content-type application/grpc, or application/grpc+CODEC with a "
+            "registered codec\n"};
+  return {"405", "text/plain", "a gRPC call is a POST request, a page a GET request\n",
+          request.root_path ? "GET, HEAD" : "POST"};
+}
+
+void send(transport::exchange& x, const request_info& request) {
+  const non_grpc_response a = response_to(request);
+  // RFC 9110 9.3.2: the fields of a GET, and no content
+  const bool headers_only = request.method == verb::head;
+  transport::header_block header_block;
+  header_block.add(":status", a.status)
+      .add("content-type", a.content_type)
+      .add("content-length", std::to_string(a.body.size()));
+  if (!a.allow.empty()) header_block.add("allow", a.allow);
+  x.send_block(header_block.bytes(), headers_only);
+  if (headers_only) return;
+  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[a.body.size()]);
+  std::memcpy(bytes.get(), a.body.data(), a.body.size());
+  x.queue_data(std::move(bytes), a.body.size(), true);
+}
+
+// Drops the body of a request that has its response. Owns itself.
+class responded_request final : public transport::exchange_handler {
+ public:
+  explicit responded_request(transport::exchange x) : exchange_(x) { exchange_.set_handler(this); }
+
+ private:
+  void on_headers(transport::header_source& fields, transport::block_kind,
+                  bool end_stream) noexcept override {
+    transport::field unused;
+    while (fields.next(unused)) continue;
+    if (fields.ok() && end_stream) end();
+  }
+  void on_data(bytes_view bytes, bool end_stream) noexcept override {
+    exchange_.consume(bytes.size());
+    if (end_stream) end();
+  }
+  void on_writable() noexcept override {}
+  void on_reset(const transport::abnormal_end&) noexcept override { end(); }
+  void end() {
+    exchange_.release();
+    delete this;
+  }
+  transport::exchange exchange_;
+};
+
+}  // namespace
+
+void respond_non_grpc(transport::exchange x, const request_info& request, bool end_stream) {
+  send(x, request);
+  if (end_stream || request.type != request_info::content::none) return x.release();
+  new responded_request(x);
+}
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,96 @@
+#include "tools/call/call_printer.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/json/message_json.hpp"
+#include "tools/option_names.hpp"
+#include "tools/terminal_text.hpp"
+
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+#include <cstdio>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace pb = google::protobuf;
+
+std::string detail_text(const pb::Any& detail, schema& types) {
+  const std::string& url = detail.type_url();
+  const std::string name = url.substr(url.find_last_of('/') + 1);
+  const pb::Descriptor* type = types.find_message(name);
+  if (!type) type = pb::DescriptorPool::generated_pool()->FindMessageTypeByName(name);
+  if (type) try {
+      return name + " " + message_json(types, *type).text(detail.value(), false);
+    } catch (const failure&) {
+      // The detail is shown only by its size.
+    }
+  return name + ", " + std::to_string(detail.value().size()) + " bytes";
+}
+
+std::string details_of(const status& outcome, schema& types) {
+  static_cast<void>(google::rpc::ErrorInfo::descriptor());  // a static program links only what is referenced
+  google::rpc::Status all;
+  if (outcome.details().empty() || !all.ParseFromString(std::string(outcome.details()))) return {};
+  std::string text;
+  for (const pb::Any& one : all.details()) text += "\n  " + detail_text(one, types);
+  return text;
+}
+
+}  // namespace
+
+std::string metadata_text(const metadata& of, const char* before) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const auto field : of) {
+    text.append(before).append(field.name).append(": ");
+    if (field.name.ends_with("-bin")) {
+      for (const char c : field.value)
+        text.append(
+            {digits[static_cast<unsigned char>(c) >> 4], digits[static_cast<unsigned char>(c) & 15], ' '});
+    } else {
+      text.append(terminal_text(field.value));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+double call_printer::ms() const {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
+}
+
+void call_printer::print_begin(const endpoint& where, const pb::MethodDescriptor& method,
+                               const metadata& sent) {
+  began_ = std::chrono::steady_clock::now();
+  if (!verbose_) return;
+  std::fprintf(stderr, "> %s on %s%s\n%s", path_of(method).c_str(), where.address().c_str(),
+               where.plaintext() ? ", plaintext" : ", TLS", metadata_text(sent, "> ").c_str());
+}
+
+void call_printer::print_sent(std::size_t bytes) {
+  if (verbose_) std::fprintf(stderr, "> a message of %zu bytes, at %.1f ms\n", bytes, ms());
+}
+
+void call_printer::print_headers(const metadata& headers) {
+  if (verbose_)
+    std::fprintf(stderr, "< the head, at %.1f ms\n%s", ms(), metadata_text(headers, "< ").c_str());
+}
+
+void call_printer::print_received(std::size_t bytes) {
+  if (verbose_) std::fprintf(stderr, "< a message of %zu bytes, at %.1f ms\n", bytes, ms());
+}
+
+void call_printer::print_end(const status& outcome, const metadata& trailers, schema& types,
+                             const endpoint& where) {
+  if (verbose_)
+    std::fprintf(stderr, "%s< %s, at %.1f ms\n", metadata_text(trailers, "< ").c_str(),
+                 std::string(name_of(outcome.code())).c_str(), ms());
+  if (outcome.ok()) return;
+  const std::string hint = where.hint(outcome);
+  std::fprintf(stderr, "coracle: %s%s%s\n", terminal_text(with_option_names(outcome.to_string())).c_str(),
+               details_of(outcome, types).c_str(), hint.empty() ? "" : ("\n  " + hint).c_str());
+}
+
+}  // namespace coracle::tools
