@@ -3,11 +3,11 @@
 #include "library.coracle.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/client/intercepted_channel.hpp>
 
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -76,9 +76,9 @@ int main(int argc, char** argv) {
   return examples::run("library_client", [&] {
     const examples::command_line line(argc, argv, "ADDRESS ISBN TITLE");
     coracle::runtime loops(1);
-    coracle::channel channel(loops, line.words()[0], coracle::insecure());
-    caching cache({"/library.Library/Find"});
-    coracle::intercepted_channel cached(channel, {&cache});
+    const coracle::channel channel(loops, line.words()[0], coracle::insecure());
+    const auto cache = std::make_shared<caching>(std::set<std::string, std::less<>>{"/library.Library/Find"});
+    const coracle::channel cached = channel.with_interceptors({cache});
     coracle::sync_wait(loops, tour(library::rpc::Library::stub(cached), line.words()[1], line.words()[2]));
     return 0;
   });

@@ -284,7 +284,7 @@ class server_call final : public rpc::call,
   // If there is no memory for the status, resets the stream, which the client maps to RESOURCE_EXHAUSTED.
   [[gnu::noinline]] void send_status(const status& reason) noexcept;
   [[gnu::noinline]] void send_trailers(const status& reason);
-  // `frame`: the handler's frame, to be destroyed; null if the interceptor chain owns it, or if there is none.
+  // `frame`: the handler's frame, to be destroyed; null if the interceptor chain owns it or there is none.
   void handler_done(std::coroutine_handle<> frame) noexcept;
   // Gives the request and the replies that the handler made back to the loop's store.
   void give_back_messages() noexcept;

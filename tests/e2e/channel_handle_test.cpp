@@ -1,4 +1,5 @@
-// A channel is a shared handle: who may drop it where, and what its calls, its interceptors and its runtime make of it.
+// A channel is a shared handle: where it may be dropped, and what then happens to its calls, interceptors and
+// runtime.
 #include "support/at_once.hpp"
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
@@ -39,7 +40,7 @@ echo::Text text(std::string what) {
   return t;
 }
 
-// Say() waits at a gate, SayAtOnce() fails the first time, and Misbehave("drop") calls a function of the test.
+// Say() waits at a gate, SayAtOnce() fails the first time, Misbehave("drop") calls a function of the test.
 class gated_service final : public echo_service {
  public:
   event<> gate;
@@ -127,7 +128,7 @@ class channel_handles : public every_backend {
     while (!f())
       std::this_thread::sleep_for(1ms);  // sleeps on purpose: until it is so, however long it takes
   }
-  // The calls in each state that a call in progress may be in. They refer to the only handle until they begin.
+  // A call in each state that a call in progress may be in. They use the only handle until they begin.
   struct outcome {
     status unary = status::unknown("not ended");
     status stream = status::unknown("not ended");
@@ -150,13 +151,13 @@ class channel_handles : public every_backend {
   static task<> chat(const std::unique_ptr<echo_stub>& by, gated_service& service, outcome& all) {
     auto call = by->Chat();
     const echo::Text one = text("x");
-    (void)co_await call.write_result(one);
-    const auto back = co_await call.next_result();
+    (void)co_await call.write(one);
+    const auto back = co_await call.next();
     EXPECT_TRUE(back.ok() && *back);
     ++service.at_gate;
     co_await service.gate;
-    (void)co_await call.write_result(one);
-    (void)co_await call.next_result();
+    (void)co_await call.write(one);
+    (void)co_await call.next();
     all.stream = co_await call.finish();
     ++all.ended;
   }
@@ -220,9 +221,9 @@ TEST_P(channel_handles, AStubMadeOfATemporaryChannelWorks) {
       EXPECT_EQ(reply.status(), status());
       auto chat = echo_stub(channel(here, at, insecure())).Chat();
       co_await yield();
-      const status sent = co_await chat.write_result(request);
+      const status sent = co_await chat.write(request);
       EXPECT_EQ(sent, status());
-      const auto back = co_await chat.next_result();
+      const auto back = co_await chat.next();
       EXPECT_TRUE(back.ok() && *back);
       const status how = co_await chat.finish();
       EXPECT_EQ(how, status());
@@ -488,7 +489,7 @@ TEST_P(channel_handles, KeepTheirInterceptorsAndObservers) {
     static task<> talk(channel c, std::atomic<bool>& begun, event<>& on) {
       auto call = echo_stub(std::exchange(c, channel())).Chat();
       const echo::Text one = text("x");
-      const status sent = co_await call.write_result(one);
+      const status sent = co_await call.write(one);
       EXPECT_EQ(sent, status());
       begun = true;
       co_await on;
@@ -609,7 +610,7 @@ TEST_P(channel_handles, MayOutliveTheirRuntime) {
     EXPECT_EQ(sync_wait(echo_stub(c).Misbehave(text("x"))).status(), runtime_ended);
     EXPECT_EQ(sync_wait(echo_stub(c).Chat().finish()), runtime_ended);
     auto chat = echo_stub(c).Chat();
-    EXPECT_FALSE(sync_wait(chat.write_result(text("x"))).ok());
+    EXPECT_FALSE(sync_wait(chat.write(text("x"))).ok());
     EXPECT_EQ(sync_wait(chat.finish()), runtime_ended);
     EXPECT_EQ(become_orphan(1, program::ask(echo_stub(c))), runtime_ended);
     EXPECT_EQ(sync_wait(later, later.at(3), program::ask(echo_stub(c))), runtime_ended);

@@ -4,14 +4,14 @@
 #include "support/kept_log.hpp"
 
 #include "coracle/client/generic_stub.hpp"
-#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server_interceptor.hpp"
 
 #include <gmock/gmock.h>
 
 #include <functional>
-#include <initializer_list>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -91,11 +91,11 @@ bool is_client(place p) { return p == place::client_request || p == place::clien
 class intercepted_messages : public echo_fixture {
  protected:
   void TearDown() override {
-    front_ = nullptr;
+    front_.reset();
     echo_fixture::TearDown();
   }
   void serve(std::vector<std::shared_ptr<server_interceptor>> around, const server_options& options = {}) {
-    front_ = nullptr;
+    front_.reset();
     channel_.reset();
     server_.emplace(rt(), options);
     server_->add(service_);
@@ -110,14 +110,7 @@ class intercepted_messages : public echo_fixture {
   }
   // The stubs of the test call through these.
   void call(std::vector<std::shared_ptr<client_interceptor>> around) {
-    client_side_ = std::move(around);
-    inner_.clear();
-    call_channel* next = &*channel_;
-    for (auto i = client_side_.rbegin(); i != client_side_.rend(); ++i) {
-      inner_.push_back(std::make_unique<intercepted_channel>(*next, std::initializer_list{i->get()}));
-      next = inner_.back().get();
-    }
-    front_ = next;
+    front_ = channel_->with_interceptors(std::move(around));
   }
   void call(client_body what) { call({std::make_shared<client_doing>(what)}); }
   void call_passing(std::shared_ptr<message_hooks> h) {
@@ -133,7 +126,7 @@ class intercepted_messages : public echo_fixture {
       serve_passing(std::move(h));
     }
   }
-  [[nodiscard]] call_channel& channel() { return front_ ? *front_ : *channel_; }
+  [[nodiscard]] coracle::channel channel() { return front_ ? *front_ : *channel_; }
   [[nodiscard]] echo_stub stub() { return echo_stub(channel()); }
   [[nodiscard]] generic_stub any() { return generic_stub(channel()); }
 
@@ -187,9 +180,7 @@ class intercepted_messages : public echo_fixture {
     }
   };
   echoing generic_;
-  std::vector<std::shared_ptr<client_interceptor>> client_side_;
-  std::vector<std::unique_ptr<intercepted_channel>> inner_;
-  call_channel* front_ = nullptr;  // null: no interceptors
+  std::optional<coracle::channel> front_;  // empty: no interceptors
   std::vector<std::string> log_;
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, intercepted_messages, every_world_over_tcp, echo_fixture::case_name);

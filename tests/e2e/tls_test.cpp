@@ -254,11 +254,11 @@ TEST_P(Tls, GivesUpASourceWhoseCallIsDestroyed) {
             "https://127.0.0.1:" + std::to_string(server_->port()) + "/echo.Echo /echo.Echo/Chat");
 }
 
-task<status> lose_the_channel(std::optional<channel>& by) {
+task<status> end_the_channel(std::optional<channel>& by, void (*end)(std::optional<channel>&)) {
   const echo_stub stub(*by);
   auto call = stub.Chat(within(20s));
   co_await call.writes_done();
-  by.reset();
+  end(by);
   co_return co_await call.finish();
 }
 TEST_P(Tls, AsksASourceAlsoWhenTheChannelIsGone) {
@@ -266,7 +266,12 @@ TEST_P(Tls, AsksASourceAlsoWhenTheChannelIsGone) {
   const auto source = std::make_shared<fetched_token>();
   source->wait = 5ms;
   call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
-  EXPECT_EQ(run(lose_the_channel(channel_)).code(), status_code::unavailable);
+  const auto close = [](std::optional<channel>& c) { c->close(); };
+  EXPECT_EQ(run(end_the_channel(channel_, close)).code(), status_code::unavailable);
+  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
+  const auto drop = [](std::optional<channel>& c) { c.reset(); };
+  EXPECT_EQ(run(end_the_channel(channel_, drop)).code(), status_code::unimplemented)
+      << "the call keeps its channel, and the server, which has no Chat, answers it";
 }
 
 TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {

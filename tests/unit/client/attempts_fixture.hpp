@@ -102,7 +102,7 @@ class attempts_fixture : public testing::Test {
 
   // Makes one unary call; its results stay in the fixture.
   struct answer {
-    status how;
+    status outcome;
     std::string text;
     std::string attempt;  // x-attempt of the head: which request answered
     std::string trailer;  // likewise
@@ -113,7 +113,7 @@ class attempts_fixture : public testing::Test {
     unary_call<text> call(to, "/scripted.Service/Method", request, options);
     auto reply = co_await call;
     answer a;
-    a.how = reply.status();
+    a.outcome = reply.status();
     if (reply) a.text = reply->value();
     a.attempt = std::string(call.initial_metadata().find("x-attempt").value_or(""));
     a.trailer = std::string(call.trailing_metadata().find("x-trailer").value_or(""));

@@ -15,7 +15,7 @@ class hedging : public attempts_fixture {
 TEST_F(hedging, SendsTheNextAttemptAtEachDelayAndNamesIt) {
   hedge(3, 50ms);
   const answer a = say("x", within(1s));
-  EXPECT_EQ(a.how.code(), status_code::deadline_exceeded);
+  EXPECT_EQ(a.outcome.code(), status_code::deadline_exceeded);
   ASSERT_EQ(server_.requests.size(), 3u);
   EXPECT_EQ(distance_ms(1), 50);
   EXPECT_EQ(distance_ms(2), 50);
@@ -50,7 +50,7 @@ TEST_F(hedging, TakesTheFirstAnswerAndCancelsTheOthers) {
 TEST_F(hedging, IsOverWhenAHeadHasComeThoughItsMessageIsLate) {
   hedge(4, 50ms);
   server_.script = [](scripted_request& r) { r.send_headers(); };
-  EXPECT_EQ(say("x", within(1s)).how.code(), status_code::deadline_exceeded);
+  EXPECT_EQ(say("x", within(1s)).outcome.code(), status_code::deadline_exceeded);
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
@@ -71,7 +71,7 @@ TEST_F(hedging, EndsWithAFatalStatusAndCancelsTheOthers) {
   server_.script = [](scripted_request& r) {
     if (r.field("x-number") == "2") r.fail(status_code::permission_denied);
   };
-  EXPECT_EQ(say("x").how.code(), status_code::permission_denied);
+  EXPECT_EQ(say("x").outcome.code(), status_code::permission_denied);
   settle();
   EXPECT_EQ(server_.requests.size(), 2u);
   EXPECT_TRUE(server_.requests[0]->cancelled);
@@ -81,7 +81,7 @@ TEST_F(hedging, GivesTheLastStatusWhenAllHaveFailed) {
   hedge(3, 50ms);
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
   const answer a = say("x");
-  EXPECT_EQ(a.how.code(), status_code::unavailable);
+  EXPECT_EQ(a.outcome.code(), status_code::unavailable);
   EXPECT_EQ(a.trailer, "3");
   EXPECT_EQ(server_.requests.size(), 3u);
 }
@@ -127,7 +127,7 @@ TEST_F(hedging, SendsNoMoreWhenTheServerSaysSo) {
   server_.script = [](scripted_request& r) {
     if (r.field("x-number") == "2") r.fail(status_code::unavailable, "-1");
   };
-  EXPECT_EQ(say("x", within(1s)).how.code(), status_code::deadline_exceeded);
+  EXPECT_EQ(say("x", within(1s)).outcome.code(), status_code::deadline_exceeded);
   EXPECT_EQ(server_.requests.size(), 2u);
 }
 
@@ -135,7 +135,7 @@ TEST_F(hedging, IsThrottledButNotItsFirstAttempt) {
   hedge(3, 10ms);
   calls_.config.throttle = std::make_shared<client::retry_throttle>(4, 1000);
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
-  EXPECT_EQ(say("x").how.code(), status_code::unavailable);
+  EXPECT_EQ(say("x").outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 2u);  // 4 tokens, 3, 2: the half
   say("x", within(1s));
   EXPECT_EQ(server_.requests.size(), 3u);

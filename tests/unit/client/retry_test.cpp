@@ -13,7 +13,7 @@ TEST_F(retrying, CallFailsAsManyTimesAsItsPolicySaysAndNamesTheAttempt) {
   retry(4);
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
   const answer a = say("x");
-  EXPECT_EQ(a.how, status::unavailable("as scripted"));
+  EXPECT_EQ(a.outcome, status::unavailable("as scripted"));
   EXPECT_EQ(a.trailer, "4");
   ASSERT_EQ(server_.requests.size(), 4u);
   EXPECT_EQ(server_.requests[0]->field("grpc-previous-rpc-attempts"), "");
@@ -43,7 +43,7 @@ TEST_F(retrying, CallSendsItsRequestWithEachAttempt) {
     };
   };
   const answer a = say("the request");
-  EXPECT_EQ(a.how, status());
+  EXPECT_EQ(a.outcome, status());
   EXPECT_EQ(a.text, "third");
   EXPECT_EQ(a.attempt, "3");
   ASSERT_EQ(server_.requests.size(), 3u);
@@ -54,7 +54,7 @@ TEST_F(retrying, CallSendsItsRequestWithEachAttempt) {
 TEST_F(retrying, CallEndsWithAStatusThatIsNotRetryable) {
   retry(4);
   server_.script = [](scripted_request& r) { r.fail(status_code::internal); };
-  EXPECT_EQ(say("x").how.code(), status_code::internal);
+  EXPECT_EQ(say("x").outcome.code(), status_code::internal);
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
@@ -64,7 +64,7 @@ TEST_F(retrying, CallIsCommittedByTheHeadOfAResponse) {
     r.send_headers();
     r.end(status_code::unavailable);
   };
-  EXPECT_EQ(say("x").how.code(), status_code::unavailable);
+  EXPECT_EQ(say("x").outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
@@ -81,7 +81,7 @@ TEST_F(retrying, CallIsNotMadeAgainWhenTheServerSaysSo) {
   for (const char* pushback : {"-1", "soon", "99999999999999", "1.5", " "}) {
     server_.requests.clear();
     server_.script = [=](scripted_request& r) { r.fail(status_code::unavailable, pushback); };
-    EXPECT_EQ(say("x").how.code(), status_code::unavailable);
+    EXPECT_EQ(say("x").outcome.code(), status_code::unavailable);
     EXPECT_EQ(server_.requests.size(), 1u) << pushback;
   }
 }
@@ -108,8 +108,8 @@ TEST_F(retrying, CallIsMadeAgainWhenNoConnectionCanBeMade) {
   retry(3);
   server_.reachable = false;
   const answer a = say("x");
-  EXPECT_EQ(a.how.code(), status_code::unavailable);
-  EXPECT_NE(a.how.message().find("scripted to be away"), std::string_view::npos);
+  EXPECT_EQ(a.outcome.code(), status_code::unavailable);
+  EXPECT_NE(a.outcome.message().find("scripted to be away"), std::string_view::npos);
   EXPECT_GE(ms(a.ended), 240);  // two pauses at least
 }
 
@@ -117,7 +117,7 @@ TEST_F(retrying, CallEndsAtItsDeadlineInAPause) {
   retry(4);
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable, "60000"); };
   const answer a = say("x", within(2s));
-  EXPECT_EQ(a.how.code(), status_code::deadline_exceeded);
+  EXPECT_EQ(a.outcome.code(), status_code::deadline_exceeded);
   EXPECT_NEAR(static_cast<double>(ms(a.ended)), 2000, 1);
   EXPECT_EQ(server_.requests.size(), 1u);
 }
@@ -153,7 +153,7 @@ TEST_F(retrying, CallThatIsStoppedInAPauseEndsAtOnce) {
     }
   };
   const answer a = run(program::stop_soon(calls_));
-  EXPECT_EQ(a.how.code(), status_code::cancelled);
+  EXPECT_EQ(a.outcome.code(), status_code::cancelled);
   EXPECT_NEAR(static_cast<double>(ms(a.ended)), 1000, 1);
 }
 
@@ -164,7 +164,7 @@ TEST_F(retrying, CallEndsWhenItsChannelIsGoneAtTheEndOfAPause) {
     channel_->close();
   };
   const answer a = say("x");
-  EXPECT_EQ(a.how.code(), status_code::unavailable);
+  EXPECT_EQ(a.outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
@@ -179,7 +179,7 @@ TEST_F(retrying, CallsAreThrottledTogether) {
   EXPECT_EQ(server_.requests.size(), 6u);
   // Each success adds a tenth of a token.
   server_.script = [](scripted_request& r) { r.reply("well"); };
-  for (int i = 0; i < 31; ++i) EXPECT_EQ(say("x").how, status());
+  for (int i = 0; i < 31; ++i) EXPECT_EQ(say("x").outcome, status());
   const std::size_t before = server_.requests.size();
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
   say("x");
@@ -191,22 +191,22 @@ TEST_F(retrying, CallWithATooLargeRequestIsCommittedToItsFirstAttempt) {
   server_.script = [](scripted_request& r) {
     r.when_complete = [](scripted_request& c) { c.fail(status_code::unavailable); };
   };
-  EXPECT_EQ(say(std::string(client::replay_bytes_max + 1, 'x')).how.code(), status_code::unavailable);
+  EXPECT_EQ(say(std::string(client::replay_bytes_max + 1, 'x')).outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 1u);
-  EXPECT_EQ(say(std::string(client::replay_bytes_max - 100, 'x')).how.code(), status_code::unavailable);
+  EXPECT_EQ(say(std::string(client::replay_bytes_max - 100, 'x')).outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 5u);
 }
 
 TEST_F(retrying, CallWithoutAPolicyIsMadeOnce) {
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
-  EXPECT_EQ(say("x").how.code(), status_code::unavailable);
+  EXPECT_EQ(say("x").outcome.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
 TEST_F(retrying, ConfigurationsTimeoutHoldsWhereTheCallersIsLonger) {
   calls_.config.timeout = 1s;
   const answer a = say("x", within(5s));
-  EXPECT_EQ(a.how.code(), status_code::deadline_exceeded);
+  EXPECT_EQ(a.outcome.code(), status_code::deadline_exceeded);
   EXPECT_NEAR(static_cast<double>(ms(a.ended)), 1000, 1);
   const answer b = say("x", within(500ms));
   EXPECT_NEAR(static_cast<double>(ms(b.ended) - ms(a.ended)), 500, 1);
@@ -216,20 +216,20 @@ TEST_F(retrying, ConfigurationsLimitsBoundRequestsAndReplies) {
   calls_.config.max_request_bytes = 100;
   calls_.config.max_response_bytes = 100;
   server_.script = [](scripted_request& r) { r.reply(std::string(200, 'y')); };
-  EXPECT_EQ(say(std::string(200, 'x')).how.code(), status_code::resource_exhausted);
-  EXPECT_EQ(say("x").how.code(), status_code::resource_exhausted);
+  EXPECT_EQ(say(std::string(200, 'x')).outcome.code(), status_code::resource_exhausted);
+  EXPECT_EQ(say("x").outcome.code(), status_code::resource_exhausted);
   // A caller may request less, but not more.
-  EXPECT_EQ(say("x", call_options().max_receive_bytes(1000)).how.code(), status_code::resource_exhausted);
+  EXPECT_EQ(say("x", call_options().max_receive_bytes(1000)).outcome.code(), status_code::resource_exhausted);
   calls_.config.max_response_bytes = 1000;
-  EXPECT_EQ(say("x").how, status());
-  EXPECT_EQ(say("x", call_options().max_receive_bytes(100)).how.code(), status_code::resource_exhausted);
+  EXPECT_EQ(say("x").outcome, status());
+  EXPECT_EQ(say("x", call_options().max_receive_bytes(100)).outcome.code(), status_code::resource_exhausted);
 }
 
 TEST_F(retrying, ConfigurationLetsCallsWaitForAConnection) {
   calls_.config.wait_for_ready = true;
   server_.reachable = false;
-  EXPECT_EQ(say("x", within(3s)).how.code(), status_code::deadline_exceeded);
-  EXPECT_EQ(say("x", call_options().wait_for_ready(false)).how.code(), status_code::unavailable);
+  EXPECT_EQ(say("x", within(3s)).outcome.code(), status_code::deadline_exceeded);
+  EXPECT_EQ(say("x", call_options().wait_for_ready(false)).outcome.code(), status_code::unavailable);
   server_.reachable = true;
   server_.script = [](scripted_request& r) { r.reply("at last"); };
   EXPECT_EQ(say("x").text, "at last");
