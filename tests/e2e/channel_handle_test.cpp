@@ -111,7 +111,8 @@ class channel_handles : public every_backend {
 
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
   // A channel that retries with this pause, and has one stream.
-  [[nodiscard]] channel make(const std::string& pause) {
+  [[nodiscard]] channel make(const std::string& pause) { return make(pause, address()); }
+  [[nodiscard]] channel make(const std::string& pause, const std::string& to) {
     const auto config = service_config::parse(
         R"({"methodConfig":[{"name":[{"service":"echo.Echo","method":"SayAtOnce"}],"retryPolicy":{"maxAttempts":5,
             "initialBackoff":")" +
@@ -120,7 +121,7 @@ class channel_handles : public every_backend {
     EXPECT_EQ(config.status(), status());
     auto observer = std::make_shared<counting_observer>(begun_, failed_);
     observer_ = observer;
-    return channel(rt(), address(), insecure(),
+    return channel(rt(), to, insecure(),
                    channel_options().service_config(*config).observer(std::move(observer)));
   }
   template <class F>
@@ -182,11 +183,11 @@ class channel_handles : public every_backend {
     rt().spawn_on(rt().at(1), say(single_, all, &outcome::waiting));
     until([&] { return service_.at_gate == 3; });
     rt().spawn_on(rt().at(1), say(single_, all, &outcome::waiting));
-    become_orphan(1, turn());
+    run_on(1, turn());
   }
   static task<> turn() { co_await yield(); }
   template <class T>
-  T become_orphan(std::size_t loop, task<T> t) {
+  T run_on(std::size_t loop, task<T> t) {
     return sync_wait(rt(), rt().at(loop), std::move(t));
   }
   void drop() {
@@ -229,7 +230,7 @@ TEST_P(channel_handles, AStubMadeOfATemporaryChannelWorks) {
       EXPECT_EQ(how, status());
     }
   };
-  become_orphan(0, program::all(address()));
+  run_on(0, program::all(address()));
 }
 
 enum class place { loop, handler, thread };
@@ -244,7 +245,7 @@ class dropped_handles : public channel_handles {
       }
     };
     switch (where) {
-      case place::loop: return become_orphan(0, program::drop(*this));
+      case place::loop: return run_on(0, program::drop(*this));
       case place::thread: return drop();
       case place::handler: {
         service_.drop = [this] { drop(); };
@@ -281,7 +282,7 @@ TEST_P(dropped_handles, LetTheirCallsEndAndThenTheChannelGoes) {
       }
     };
     for (std::size_t i = 0; i < 2; ++i)
-      if (service_.gate.owner_loop() == &rt().at(i)) become_orphan(i, program::close(service_.gate));
+      if (service_.gate.owner_loop() == &rt().at(i)) run_on(i, program::close(service_.gate));
   }
 }
 
@@ -289,7 +290,7 @@ TEST_P(dropped_handles, LetACallThatWaitsForAServerWait) {
   const std::string later = address();
   server_.reset();
   outcome all;
-  only_ = std::make_unique<echo_stub>(make("1s"));
+  only_ = std::make_unique<echo_stub>(make("1s", later));
   rt().spawn_on(rt().at(0), wait(only_, all));
   until([&] { return begun_ == 1; });
   drop();
@@ -314,9 +315,9 @@ TEST_P(dropped_handles, GoAtOnceWithoutCalls) {
 }
 
 TEST_P(dropped_handles, LeaveRunningCallsToTheirRuntime) {
+  outcome all;
   runtime other(2);
   channel c(other, address(), insecure());
-  outcome all;
   auto stub = std::make_unique<echo_stub>(c);
   c = channel();
   other.spawn(say(stub, all, &outcome::unary));
@@ -384,7 +385,7 @@ TEST_P(channel_handles, CloseEndsTheCallsInEveryState) {
     }
   };
   const time_point began = rt().now();
-  become_orphan(0, program::close(*of_only_, *of_single_));
+  run_on(0, program::close(*of_only_, *of_single_));
   until([&] { return all.ended == 4; });
   // The stream is told of its end, and its task waits for the gate.
   service_.gate.set();
@@ -434,13 +435,13 @@ TEST_P(channel_handles, ShutdownWaitsForTheCallsAndRefusesOthers) {
   };
   std::atomic<bool> done = false;
   std::atomic<bool> single_done = false;
-  EXPECT_EQ(become_orphan(1, program::try_to(*of_only_, 5ms)).code(), status_code::deadline_exceeded);
+  EXPECT_EQ(run_on(1, program::try_to(*of_only_, 5ms)).code(), status_code::deadline_exceeded);
   EXPECT_EQ(of_only_->state(), connectivity::shutdown);
   EXPECT_EQ(sync_wait(only_->Misbehave(text("x"))).status(), closed);
   rt().spawn_on(rt().at(0), program::shut_down(*of_only_, done));
   rt().spawn_on(rt().at(0), program::shut_down(*of_single_, single_done));
-  become_orphan(0, turn());
-  become_orphan(1, turn());
+  run_on(0, turn());
+  run_on(1, turn());
   EXPECT_EQ(all.ended, 0);
   EXPECT_FALSE(done);
   EXPECT_FALSE(single_done);
@@ -457,7 +458,7 @@ TEST_P(channel_handles, ShutdownWaitsForTheCallsAndRefusesOthers) {
       co_return now.connections.size();
     }
   };
-  until([&] { return become_orphan(0, look::at(*server_)) == 0; });
+  until([&] { return run_on(0, look::at(*server_)) == 0; });
 }
 
 TEST_P(channel_handles, CloseEndsWhatShutdownWaitsFor) {
@@ -472,7 +473,7 @@ TEST_P(channel_handles, CloseEndsWhatShutdownWaitsFor) {
       co_await c.shutdown();
     }
   };
-  become_orphan(1, program::end(*of_only_));
+  run_on(1, program::end(*of_only_));
   EXPECT_EQ(sync_wait(only_->Misbehave(text("x"))).status(), closed);
   drop();
   service_.gate.set();
@@ -520,7 +521,7 @@ TEST_P(channel_handles, KeepTheirInterceptorsAndObservers) {
   stub.reset();
   EXPECT_FALSE(observer_.expired());
   service_.gate.set();
-  until([&] { return intercepted == 9 && observer_.expired(); });
+  until([&] { return intercepted == 9 && all.ended == 1 && observer_.expired(); });
   EXPECT_EQ(all.unary, status());
   expect_misuse([&] { (void)made().with_interceptors({nullptr}); }, "null pointer");
   expect_misuse(
@@ -612,7 +613,7 @@ TEST_P(channel_handles, MayOutliveTheirRuntime) {
     auto chat = echo_stub(c).Chat();
     EXPECT_FALSE(sync_wait(chat.write(text("x"))).ok());
     EXPECT_EQ(sync_wait(chat.finish()), runtime_ended);
-    EXPECT_EQ(become_orphan(1, program::ask(echo_stub(c))), runtime_ended);
+    EXPECT_EQ(run_on(1, program::ask(echo_stub(c))), runtime_ended);
     EXPECT_EQ(sync_wait(later, later.at(3), program::ask(echo_stub(c))), runtime_ended);
     EXPECT_TRUE(run(c.wait_for_state_change(connectivity::idle)));
     EXPECT_FALSE(run(c.wait_for_state_change(connectivity::shutdown, 1ms)));
@@ -668,7 +669,7 @@ TEST_P(channel_handles, WithoutARuntimeShareOne) {
       (void)reply;
     }
   };
-  become_orphan(0, program::make_and_drop(address()));
+  run_on(0, program::make_and_drop(address()));
   sync_wait(b.owner(), program::make_and_drop(address()));
 }
 
