@@ -91,9 +91,10 @@ int main(int argc, char** argv) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
   coracle::channel_credentials credentials = coracle::insecure();
+  coracle::tls::client_options credentials_2;
+  credentials_2.cas.push_back(coracle::tls::pem_source::file(std::string(word.substr(3))));
   for (const std::string_view word : words)
-    if (word.starts_with("ca="))
-      credentials = coracle::tls::client_options().ca_file(std::string(word.substr(3)));
+    if (word.starts_with("ca=")) credentials = credentials_2;
   try {
     coracle::runtime runtime;
     coracle::channel channel(runtime, argv[1], credentials);

@@ -30,6 +30,12 @@ namespace {
 
 using clock_type = std::chrono::steady_clock;
 
+coracle::tls::client_options trusting(std::string ca_path) {
+  coracle::tls::client_options options;
+  options.cas = {coracle::tls::pem_source::file(std::move(ca_path))};
+  return options;
+}
+
 struct plan {
   std::string address;
   unsigned connections = 0;
@@ -144,8 +150,7 @@ bool read_plan(int argc, char** argv, plan& p) {
   for (const std::string_view word : std::span(argv + 5, argv + argc)) {
     if (word.starts_with("path=")) p.path = word.substr(5);
     else if (word.starts_with("window=")) p.window = static_cast<unsigned>(std::atoi(word.data() + 7));
-    else if (word.starts_with("ca="))
-      p.credentials = coracle::tls::client_options().ca_file(std::string(word.substr(3)));
+    else if (word.starts_with("ca=")) p.credentials = trusting(std::string(word.substr(3)));
     else return false;
   }
   return p.connections > 0 && p.streams > 0;

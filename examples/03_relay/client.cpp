@@ -43,7 +43,7 @@ coracle::task<int> send_a_letter(const relay_stub& relay) {
   const auto letter = make_letter("all is well", 0);
   coracle::baggage carried;
   carried.set("sender", "Ada");
-  const auto options = coracle::within(patience).metadata("baggage", carried.header());
+  const auto options = coracle::within(patience).add_metadata("baggage", carried.header());
   const auto receipt = co_await relay.Carry(letter, options);
   const auto left = receipt.value().deadline_left_ms();
   require(left > 0 && left <= std::chrono::milliseconds(patience).count(),

@@ -34,8 +34,9 @@ int main(int argc, char** argv) {
     coracle::tls::client_options tls;
     tls.ca_file(line.required("ca"));
     auto token = std::make_shared<bearer_token>(line.option("token").value_or(""));
-    const coracle::channel channel(line.words().front(), tls,
-                                   coracle::channel_options().interceptors({token}));
+    coracle::channel_options options;
+    options.interceptors = {token};
+    const coracle::channel channel(line.words().front(), tls, options);
     const bearer::rpc::Vault::stub vault(channel);
     const bearer::OpenRequest request;
     const auto contents = coracle::sync_wait(vault.Open(request, coracle::within(std::chrono::seconds(20))));

@@ -25,7 +25,7 @@ std::size_t pick_candidate::open_calls() const noexcept { return at_->open_calls
 
 std::string_view pick_info::path() const noexcept { return attempt_.terms().path; }
 std::optional<std::string_view> pick_info::metadata(std::string_view key) const noexcept {
-  return attempt_.terms().options.metadata().find(key);
+  return attempt_.terms().options.metadata.find(key);
 }
 
 namespace {

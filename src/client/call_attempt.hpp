@@ -25,7 +25,7 @@ struct call_terms {
   metadata propagated;            // from the call whose handler makes this one
   loop* owner_loop = nullptr;           // the owner loop of the call
 
-  [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready().value_or(false); }
+  [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready.value_or(false); }
 };
 
 class call_attempt;

@@ -3,22 +3,22 @@
 namespace coracle {
 
 void call_options::inherit(const call_options& defaults) {
-  if (!timeout_) timeout_ = defaults.timeout_;
-  if (!max_receive_bytes_) max_receive_bytes_ = defaults.max_receive_bytes_;
-  if (!max_send_bytes_) max_send_bytes_ = defaults.max_send_bytes_;
-  if (!wait_for_ready_) wait_for_ready_ = defaults.wait_for_ready_;
-  if (!compression_) compression_ = defaults.compression_;
-  if (!accepted_) accepted_ = defaults.accepted_;
-  if (!credentials_) credentials_ = defaults.credentials_;
-  if (!codec_ && content_subtype_.empty()) {
-    codec_ = defaults.codec_;
-    content_subtype_ = defaults.content_subtype_;
+  if (!timeout) timeout = defaults.timeout;
+  if (!max_receive_bytes) max_receive_bytes = defaults.max_receive_bytes;
+  if (!max_send_bytes) max_send_bytes = defaults.max_send_bytes;
+  if (!wait_for_ready) wait_for_ready = defaults.wait_for_ready;
+  if (!compression) compression = defaults.compression;
+  if (!accepted_encodings) accepted_encodings = defaults.accepted_encodings;
+  if (!credentials) credentials = defaults.credentials;
+  if (!codec && content_subtype.empty()) {
+    codec = defaults.codec;
+    content_subtype = defaults.content_subtype;
   }
   bad_metadata_ = bad_metadata_ || defaults.bad_metadata_;
-  if (defaults.metadata_.empty()) return;
-  const coracle::metadata own = metadata_;  // keeps all values that the defaults have under one key
-  for (const auto field : defaults.metadata_)
-    if (!own.find(field.name)) metadata_.add_received(field.name, field.value);
+  if (defaults.metadata.empty()) return;
+  const coracle::metadata own = metadata;  // keeps all values that the defaults have under one key
+  for (const auto field : defaults.metadata)
+    if (!own.find(field.name)) metadata.add_received(field.name, field.value);
 }
 
 }  // namespace coracle

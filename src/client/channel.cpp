@@ -18,11 +18,11 @@ namespace {
 std::shared_ptr<call_channel> to_target(runtime& on, std::string_view target, channel_credentials credentials,
                                         channel_options options) {
   client::proxy_settings by_proxy;
-  if (options.proxy()) by_proxy = {*options.proxy(), options.proxy_except()};
+  if (options.proxy) by_proxy = {*options.proxy, options.proxy_except};
   else if (on.backend_name() != "sim") by_proxy = client::proxy_settings_of_environment();
   client::destination to = client::find_destination(target, options, by_proxy);
-  auto dialer = to.through ? client::make_tunnel_dialer(*to.through, options.local_address())
-                           : client::make_address_dialer(options.local_address());
+  auto dialer = to.through ? client::make_tunnel_dialer(*to.through, options.local_address)
+                           : client::make_address_dialer(options.local_address);
   return client::channel_state::open(std::make_shared<client::channel_state>(
       on, std::move(to), std::move(dialer), std::move(credentials), std::move(options)));
 }
@@ -34,7 +34,7 @@ std::shared_ptr<call_channel> to_connector(runtime& on, std::shared_ptr<transpor
   to.known.add(net::address());
   to.name = by->authority();
   to.in_process = by->stays_in_process();
-  to.authority = options.authority().empty() ? to.name : options.authority();
+  to.authority = options.authority.empty() ? to.name : options.authority;
   return client::channel_state::open(
       std::make_shared<client::channel_state>(on, std::move(to), client::make_connector_dialer(std::move(by)),
                                               std::move(credentials), std::move(options)));

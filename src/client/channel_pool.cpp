@@ -66,7 +66,7 @@ void channel_pool::drop_unused() {
     const connectivity state = e.made->state();
     if (state == connectivity::shutdown) return false;
     return e.made->shared().use_count() > 1 || state != connectivity::idle ||
-           now < deadline_after(e.given, e.options.idle_timeout());
+           now < deadline_after(e.given, e.options.idle_timeout);
   };
   std::erase_if(entries_, [&](entry& e) {
     if (in_use(e)) return false;

@@ -58,7 +58,7 @@ task<bool> channel_resolver::wait_and_retry() {
 void channel_resolver::publish(resolution found) {
   if (shutting_down_) return;
   backoff_.reset();
-  not_before_ = deadline_after(loop_.now(), channel_->options.resolve_pause());
+  not_before_ = deadline_after(loop_.now(), channel_->options.resolve_pause);
   found_ = true;
   requested_.reset();  // this result also answers requests made meanwhile
   channel_->publish(std::move(found));

@@ -37,13 +37,13 @@ connect_params connect_params_for(runtime& on, const destination& to, std::share
   params.registry = rpc::channel_registry::of(on);
   params.credentials = std::move(credentials);
   params.in_process = to.in_process;
-  params.health_credentials = o.calls().credentials();
+  params.health_credentials = o.calls.credentials;
   params.authority = to.authority;
   params.by = std::move(by);
   params.name = to.name;
-  params.connection.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(),
-                                       o.keepalive_without_calls()};
-  params.connection.http2.own_open_streams = o.streams_per_connection();
+  params.connection.http2.keepalive = {std::max<duration>(o.keepalive.time, std::chrono::seconds(10)),
+                                       o.keepalive.timeout, o.keepalive.without_calls};
+  params.connection.http2.own_open_streams = o.streams_per_connection;
   return params;
 }
 
@@ -59,14 +59,14 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
                              channel_credentials credentials, channel_options o)
     : to(checked(std::move(where), credentials)),
       options(std::move(o)),
-      user_agent(options.user_agent().empty() ? std::string()
-                                              : options.user_agent() + " " + library_user_agent()),
+      user_agent(options.user_agent.empty() ? std::string()
+                                            : options.user_agent + " " + library_user_agent()),
       target{security::scheme_of(credentials), to.authority, this, user_agent},
       params(connect_params_for(on, to, std::move(by), std::move(credentials), options)),
-      own_methods(methods_of(options.service_config(), nullptr, options.retries())),
+      own_methods(methods_of(options.service_config, nullptr, options.retries)),
       open_on_(&on),
-      call_defaults_(options.calls() == call_options() ? nullptr : &options.calls()),
-      observer_(options.observer() ? &options.observer() : nullptr),
+      call_defaults_(options.calls == call_options() ? nullptr : &options.calls),
+      observer_(options.observer ? &options.observer : nullptr),
       runtime_(on),
       shards_(on.size(), nullptr),
       counts_(on.size()),
@@ -75,7 +75,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       states_(on.size(), connectivity::idle),
       trace_(on.at(0).wall_now()) {
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
-  for (const auto& i : options.interceptors())
+  for (const auto& i : options.interceptors)
     CORACLE_REQUIRE(i, "channel_options::interceptors() has a null pointer");
 }
 
@@ -277,7 +277,7 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   if (made->servers.size() > resolution::endpoints_max)
     made->servers.erase(made->servers.begin() + resolution::endpoints_max, made->servers.end());
   if (made->servers.empty()) made->outcome = status::unavailable("the resolver returned no servers");
-  made->config = options.service_config();
+  made->config = options.service_config;
   if (!found.service_config().empty()) {
     auto parsed = service_config::parse(found.service_config());
     // gRFC A21: an earlier valid config stays in effect; without one all calls fail.
@@ -287,12 +287,12 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
     else if (!parsed) made->outcome = status::unavailable(parsed.status().message());
   }
   const method_configs* const tokens = before && before->methods ? before->methods.get() : own_methods.get();
-  const bool same = before ? before->config == made->config : made->config == options.service_config();
-  if (!same) made->methods = methods_of(made->config, tokens, options.retries());
+  const bool same = before ? before->config == made->config : made->config == options.service_config;
+  if (!same) made->methods = methods_of(made->config, tokens, options.retries);
   else made->methods = before ? before->methods : own_methods;
-  made->balancing_policy = made->config.data().balance.value_or(options.balance());
+  made->balancing_policy = made->config.data().balance.value_or(options.balance);
   made->connections_max =
-      std::min(made->config.data().connections_max.value_or(options.connections_per_server()),
+      std::min(made->config.data().connections_max.value_or(options.connections_per_server),
                channel_options::connections_limit);
   return made;
 }

@@ -76,7 +76,7 @@ class channel_state final : public call_channel,
   [[nodiscard]] loop& blocking_loop() override;
   const call_options* defaults() noexcept override { return call_defaults_; }
   std::span<const std::shared_ptr<client_interceptor>> interceptors() noexcept override {
-    return options.interceptors();
+    return options.interceptors;
   }
   std::shared_ptr<call_channel> handle() noexcept override { return handle_.lock(); }
   std::shared_ptr<channel_state> state() noexcept override { return shared_from_this(); }

@@ -35,9 +35,9 @@ client_call::client_call(call_channel& channel, const char* path, call_options&&
       on_stop_(*this) {
   if (const call_options* defaults = channel.defaults()) [[unlikely]]
     terms_.options.inherit(*defaults);
-  max_receive_bytes_ = terms_.options.max_receive_bytes();
-  format_.use(terms_.options.codec());
-  format_.set_max_send_bytes(terms_.options.max_send_bytes());
+  max_receive_bytes_ = terms_.options.receive_limit();
+  format_.use(terms_.options.codec);
+  format_.set_max_send_bytes(terms_.options.send_limit());
   timer::fire = [](coro::timer& t) noexcept {
     static_cast<client_call&>(t).end(status::deadline_exceeded("the deadline passed"), false);
   };
@@ -81,9 +81,9 @@ void client_call::bind_owner_loop() noexcept {
 }
 
 void client_call::begin_here(const coro::environment& outer) {
-  const coro::environment& inherited = terms_.options.is_detached() ? coro::no_environment : outer;
+  const coro::environment& inherited = terms_.options.detached ? coro::no_environment : outer;
   if (inherited.call)
-    rpc::propagate(*static_cast<const rpc::propagated_context*>(inherited.call), terms_.options.metadata(),
+    rpc::propagate(*static_cast<const rpc::propagated_context*>(inherited.call), terms_.options.metadata,
                    terms_.propagated);
   const time_point now = began_ = terms_.owner_loop->now();
   call_setup setup;
@@ -94,13 +94,13 @@ void client_call::begin_here(const coro::environment& outer) {
     counts_->last_started = now;
   }
   terms_.deadline = inherited.deadline;
-  if (terms_.options.timeout())
-    terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
-  if (const auto& c = terms_.options.compression()) format_.set_send_encoding(*c);
+  if (terms_.options.timeout)
+    terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout));
+  if (const auto& c = terms_.options.compression) format_.set_send_encoding(*c);
   if (setup.config) apply_method_config(*setup.config, now);
   if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_);
   if (!counts_ && setup.refused) return end(channel_.refusal(*terms_.owner_loop), false);
-  if (terms_.options.bad_metadata())
+  if (terms_.options.has_bad_metadata())
     return end(status::internal("a metadata key or value is not valid (see coracle/rpc/metadata.hpp)"),
                false);
   if (!request_failure_.ok()) return end(request_failure_, false);
@@ -133,7 +133,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   phase_ = phase::begun;
   chain_ =
       std::make_unique<stream_chain>(channel_, *this, terms_.path, terms_.options, std::move(seen_request_));
-  if (!terms_.options.is_detached() && inherited.stop.stop_requested()) chain_->cancel();
+  if (!terms_.options.detached && inherited.stop.stop_requested()) chain_->cancel();
   chain_->begin(inherited, {});
 }
 
@@ -194,9 +194,9 @@ void client_call::cancel_late_reply() noexcept {
 // Applies the service config, where the caller sets no value or a larger one.
 void client_call::apply_method_config(const method_config& m, time_point now) noexcept {
   if (m.timeout) terms_.deadline = std::min(terms_.deadline, deadline_after(now, *m.timeout));
-  if (m.wait_for_ready && !terms_.options.wait_for_ready()) terms_.options.wait_for_ready(*m.wait_for_ready);
+  if (m.wait_for_ready && !terms_.options.wait_for_ready) terms_.options.wait_for_ready = *m.wait_for_ready;
   if (m.max_response_bytes) {
-    const bool caller_set_limit = terms_.options.sets_max_receive_bytes();
+    const bool caller_set_limit = terms_.options.max_receive_bytes.has_value();
     max_receive_bytes_ =
         caller_set_limit ? std::min(max_receive_bytes_, *m.max_response_bytes) : *m.max_response_bytes;
   }
@@ -355,10 +355,10 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
   if (end_stream) return stream_ended(headers);
   if (kind == transport::block_kind::headers && (http_status_ != 200 || !headers.grpc_content)) {
     end(status_of_non_grpc_response(headers), true);
-  } else if (!headers.has_form(terms_.options.content_subtype())) {
+  } else if (!headers.has_form(terms_.options.subtype())) {
     end(status::internal("the content-type of the response names another codec than that of the request"),
         true);
-  } else if (headers.unknown_encoding || !terms_.options.accepted_encodings().has(headers.encoding)) {
+  } else if (headers.unknown_encoding || !terms_.options.reply_encodings().has(headers.encoding)) {
     end(status::internal("the grpc-encoding of the response is not one that the client accepts"), true);
   } else {
     format_.set_receive_encoding(headers.encoding);
@@ -625,7 +625,7 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
 // --- credentials
 
 void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) noexcept {
-  const call_credentials& by = terms_.options.credentials();
+  const call_credentials& by = terms_.options.credentials;
   if (!by) return make_attempts(m);
   if (secure_authority.empty())
     return end(
@@ -650,13 +650,13 @@ void client_call::attach_credentials(const method_config* m, std::string_view se
 // other.
 bool client_call::add_credentials(const metadata& more) noexcept {
   for (const auto field : more) {
-    if (!terms_.options.metadata().find(field.name)) continue;
+    if (!terms_.options.metadata.find(field.name)) continue;
     end(status::unauthenticated("the call has both credentials and metadata with the key \"" +
                                 std::string(field.name) + "\": remove one"),
         false);
     return false;
   }
-  for (const auto field : more) terms_.options.metadata(field.name, field.value);
+  for (const auto field : more) terms_.options.add_metadata(field.name, field.value);
   return true;
 }
 

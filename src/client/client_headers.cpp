@@ -75,7 +75,7 @@ void add_first_fields(transport::exchange& to, const request_fields& f) {
   const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
   // What the attempt sets itself, usually the span of a trace.
   const auto is_overridden = [&](std::string_view name) { return more && more->find(name); };
-  protocol::grpc::for_each_wire_field(terms.options.metadata(),
+  protocol::grpc::for_each_wire_field(terms.options.metadata,
                                       [&](std::string_view name, std::string_view value) {
                                         if (!is_overridden(name)) add(name, value);
                                       });
@@ -97,11 +97,10 @@ bool send_client_headers(transport::exchange& to, const call_target& target, con
                          unsigned previous_attempts, const coracle::metadata* more) {
   if (!to.begin_headers()) return false;
   const call_options& o = terms.options;
-  const bool compresses = o.compression() && available(o.compression()->algorithm());
-  add_first_fields(to,
-                   {target.scheme, terms.path, target.authority, o.content_subtype(),
-                    compresses ? o.compression()->algorithm() : encoding::identity, o.accepted_encodings(),
-                    target.user_agent.empty() ? library_user_agent() : target.user_agent});
+  const bool compresses = o.compression && available(o.compression->algorithm());
+  add_first_fields(to, {target.scheme, terms.path, target.authority, o.subtype(),
+                        compresses ? o.compression->algorithm() : encoding::identity, o.reply_encodings(),
+                        target.user_agent.empty() ? library_user_agent() : target.user_agent});
   if (terms.deadline != never) {
     const auto text = protocol::grpc::format_timeout(terms.deadline - terms.owner_loop->now());
     to.add_field(protocol::grpc::timeout_header, text.view(), hpack::indexing::name_only);
@@ -110,7 +109,7 @@ bool send_client_headers(transport::exchange& to, const call_target& target, con
     const char digit = static_cast<char>('0' + previous_attempts);
     to.add_field(protocol::grpc::previous_attempts_header, std::string_view(&digit, 1));
   }
-  if (!o.metadata().empty() || !terms.propagated.empty() || more) add_metadata(to, terms, more);
+  if (!o.metadata.empty() || !terms.propagated.empty() || more) add_metadata(to, terms, more);
   to.end_headers(false);
   return true;
 }

@@ -89,14 +89,14 @@ client_interceptor_chain::~client_interceptor_chain() {
 void client_interceptor_chain::arm_deadline(const coro::environment& outer) noexcept {
   coro::executor& here = coro::this_executor();
   deadline_ = outer.deadline;
-  if (options_.timeout()) deadline_ = std::min(deadline_, deadline_after(here.now(), *options_.timeout()));
+  if (options_.timeout) deadline_ = std::min(deadline_, deadline_after(here.now(), *options_.timeout));
   if (deadline_ != never) here.arm(*this, deadline_);
 }
 
 void client_interceptor_chain::begin(const coro::environment& inherited,
                                      const coro::stop_token& stop) noexcept {
-  const bool detached = options_.is_detached();
-  options_.detached(false);  // the chain itself is detached; the attempts inherit from it
+  const bool detached = options_.detached;
+  options_.detached = false;  // the chain itself is detached; the attempts inherit from it
   const coro::environment& outer = detached ? coro::no_environment : inherited;
   arm_deadline(outer);
   environment_ = coro::environment{stop_.token(), deadline_, outer.call};
@@ -287,15 +287,15 @@ void unary_chain::orphan() noexcept {
 
 void unary_chain::use_codec() noexcept {
   if (abandoned()) return;
-  const bool own = options_.codec() || !options_.content_subtype().empty();
+  const bool own = options_.codec || !options_.content_subtype.empty();
   const call_options* const defaults = op_.channel_.defaults();
-  format_.use(own || !defaults ? options_.codec() : defaults->codec());
+  format_.use(own || !defaults ? options_.codec : defaults->codec);
 }
 
 std::uint32_t unary_chain::max_receive_bytes() const noexcept {
   const call_options* const defaults = op_.channel_.defaults();
-  const bool own = options_.sets_max_receive_bytes() || !defaults;
-  return own ? options_.max_receive_bytes() : defaults->max_receive_bytes();
+  const bool own = options_.max_receive_bytes.has_value() || !defaults;
+  return own ? options_.receive_limit() : defaults->receive_limit();
 }
 
 intercepted_message* unary_chain::first_request() noexcept {

@@ -101,8 +101,8 @@ void find_unix(const target& t, destination& d) {
 
 void find(const target& t, const channel_options& options, const proxy_settings& by_proxy, destination& d) {
   const auto made = options.resolver_makers().find(t.scheme());
-  if (options.resolver()) {
-    d.by = options.resolver();
+  if (options.resolver) {
+    d.by = options.resolver;
   } else if (made != options.resolver_makers().end()) {
     d.by = (*made->second)(t);
     if (!d.by) d.bad = invalid_destination(t, "was rejected by the resolver of its scheme");
@@ -135,7 +135,7 @@ destination find_destination(std::string_view text, const channel_options& optio
   d.of = *std::move(parsed);
   d.authority = d.of->endpoint();
   find(*d.of, options, by_proxy, d);
-  if (!options.authority().empty()) d.authority = options.authority();
+  if (!options.authority.empty()) d.authority = options.authority;
   return d;
 }
 

@@ -24,12 +24,19 @@ struct servers_without_health final : coro::executor_local {
 
 }  // namespace
 
+call_options health_watch::options_for(const connect_params& params) {
+  call_options options;
+  options.credentials = params.health_credentials;
+  options.max_receive_bytes = answer_bytes_max;
+  return options;
+}
+
 health_watch::health_watch(transport::connection& on, const connect_params& params,
                            const std::string& service, health_watch_owner& owner)
     : connection_(&on),
       owner_(owner),
       service_(service),
-      options_(call_options().credentials(params.health_credentials).max_receive_bytes(answer_bytes_max)),
+      options_(options_for(params)),
       target_{security::scheme_of(params.credentials), params.authority, this, {}},
       private_(params.credentials.secure() || params.in_process) {}
 

@@ -34,6 +34,7 @@ class health_watch final : public call_channel, public std::enable_shared_from_t
   enum class verdict : std::uint8_t { unknown, serving, not_serving, failed };
   // The maximum size of one response message.
   static constexpr std::uint32_t answer_bytes_max = 1024;
+  static call_options options_for(const connect_params& params);
 
   health_watch(transport::connection& on, const connect_params& params, const std::string& service,
                health_watch_owner& owner);

@@ -105,8 +105,8 @@ void shard::exit_idle() {
   if (state_ != connectivity::idle || !channel_->to.bad.ok()) return;
   if (balancer_) return balancer_->connect();
   active_ = true;
-  if (channel_->options.idle_timeout() != duration::max())
-    loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout()));
+  if (channel_->options.idle_timeout != duration::max())
+    loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout));
   const std::shared_ptr<const snapshot> latest = channel_->latest();
   if (latest) channel_->resolve_again();  // it may be stale; without one the resolver has just begun
   if (latest && latest->outcome.ok()) return update();
@@ -123,7 +123,7 @@ void shard::update() {
   }
   connections_max_ = now->connections_max;
   for (const auto& s : subchannels_) s->set_connections_max(connections_max_);
-  std::optional<std::string> service = channel_->options.health_check();
+  std::optional<std::string> service = channel_->options.health_check;
   if (const std::string* configured_service = now->config.health_check_service())
     service = *configured_service;
   if (!balancer_ || balancing_ != now->balancing_policy || health_service_ != service) {
@@ -145,7 +145,7 @@ void shard::check_idle() noexcept {
                                  [](const auto& s) { return s->open_calls() > 0; });
   if (!std::exchange(used_, false) && !calls && waiting_.empty() && unconfigured_.empty())
     return enter_idle();
-  loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout()));
+  loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout));
 }
 
 void shard::enter_idle() noexcept {

@@ -30,9 +30,9 @@ result<std::unique_ptr<listening_socket>> listening_socket::open(loop& on, const
   if (at.kind() == address::family::none)
     return status::invalid_argument("no address to listen on: the address is empty");
   runtime_internal::listen_options listen_settings;
-  listen_settings.backlog = options.backlog();
-  listen_settings.reuse_port = options.reuse_port();
-  listen_settings.only_ipv6 = options.only_ipv6();
+  listen_settings.backlog = options.backlog;
+  listen_settings.reuse_port = options.reuse_port;
+  listen_settings.only_ipv6 = options.only_ipv6;
   const std::int64_t opened = bind_and_listen(on, at, listen_settings);
   if (opened < 0) return listen_error(opened, at);
 

@@ -72,8 +72,8 @@ result<udp_socket> udp_socket::bind(const address& at, const udp_options& option
   if (!at.is_ip()) return status::invalid_argument("UDP requires an IP address, not " + at.to_string());
   loop& on = current_loop();
   runtime_internal::listen_options listen_settings;
-  listen_settings.reuse_port = options.reuse_port();
-  listen_settings.only_ipv6 = options.only_ipv6();
+  listen_settings.reuse_port = options.reuse_port;
+  listen_settings.only_ipv6 = options.only_ipv6;
   const std::int64_t opened = on.io().open_datagram(to_raw(at), listen_settings);
   if (opened < 0) return listen_error(opened, at);
   return udp_socket(std::make_unique<open_socket>(on, static_cast<runtime_internal::handle>(opened)));

@@ -28,9 +28,9 @@ server_state::server_state(runtime& on, const server_options& o)
       memory(quota_for(on, o)),
       loads_(on.size()),
       memory_requested_(on.size()) {
-  for (const message_codec* c : options.codecs()) routes.subtypes.add(*c);
-  routes.encodings = options.accepted_encodings();
-  if (options.observer()) routes.keep_unknown_paths();
+  for (const message_codec* c : options.codecs) routes.subtypes.add(*c);
+  routes.encodings = options.accepted_encodings.common(encoding_set::all());
+  if (options.observer) routes.keep_unknown_paths();
 }
 
 void server_state::make_shards() {
@@ -154,13 +154,13 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
 
 task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
-  co_await drain(options.drain_grace());
+  co_await drain(options.drain_grace);
 }
 
 task<> server_state::serve() {
   serving_ = true;
   co_await stop_requested_event_;
-  co_await drain(options.drain_grace());
+  co_await drain(options.drain_grace);
 }
 
 task<> server_state::serve_until_stopped() {
@@ -190,7 +190,7 @@ constexpr std::uint64_t default_quota_bytes_max = std::uint64_t{1} << 30;
 }  // namespace
 
 memory_quota quota_for(runtime& on, const server_options& options) {
-  if (options.memory()) return *options.memory();
+  if (options.memory) return *options.memory;
   // A simulation must not depend on the machine that it runs on.
   const bool real = on.at(0).io().takes_descriptors();
   const runtime_internal::memory_limit system =
@@ -326,7 +326,7 @@ void server_state::accepted(runtime_internal::handle connection,
   if (i == size()) {
     char reason[80];
     std::snprintf(reason, sizeof reason, "server_limits::connections exceeded, limit %zu",
-                  options.limits().connections);
+                  options.limits.connections);
     return refuse(connection, reason);
   }
   loop& to = owner.at(i);
@@ -377,7 +377,7 @@ std::size_t server_state::least_loaded() noexcept {
     all += load;
     if (load < loads_[best].load(std::memory_order_relaxed)) best = i;
   }
-  return all < options.limits().connections ? best : size();
+  return all < options.limits.connections ? best : size();
 }
 
 // --- snapshots, gathered from the loops
@@ -428,18 +428,18 @@ duration jittered(duration d, std::uint64_t random) noexcept {
 }
 
 transport::connection_options connection_options_of(const server_options& o) {
-  const server_limits& l = o.limits();
+  const server_limits& l = o.limits;
   transport::connection_options c;
   c.http2.max_concurrent_streams = l.streams;
   c.http2.header_list_bytes = l.header_list_bytes;
   c.http2.settings_timeout = l.handshake_time;
   c.http2.header_timeout = l.handshake_time;
-  c.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), true};
-  c.http2.pings.min_interval = o.client_ping_interval();
-  c.http2.pings.without_calls = o.client_pings_without_calls();
-  c.age.max_idle = o.max_connection_idle();
-  c.age.max_age = o.max_connection_age();
-  c.age.max_age_grace = o.max_connection_age_grace();
+  c.http2.keepalive = {o.keepalive.time, o.keepalive.timeout, true};
+  c.http2.pings.min_interval = o.client_pings.min_interval;
+  c.http2.pings.without_calls = o.client_pings.without_calls;
+  c.age.max_idle = o.max_connection_idle;
+  c.age.max_age = o.max_connection_age.max;
+  c.age.max_age_grace = o.max_connection_age.grace;
   c.backpressure.unread_bytes = l.unread_bytes;
   c.backpressure.stall_time = l.stall_time;
   return c;

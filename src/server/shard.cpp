@@ -95,17 +95,17 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
     : server_(std::move(server)),
       loop_(owner_loop),
       quota_(server_->memory.usage_),
-      calls_max_(server_->options.limits().calls),
-      call_time_(server_->options.limits().call_time),
+      calls_max_(server_->options.limits.calls),
+      call_time_(server_->options.limits.call_time),
       pressure_timer_(*this) {
   if (calls_max_ != server_limits{}.calls) of_server = &server_->calls;
-  observer = server_->options.observer().get();
-  accepted = server_->options.accepted_encodings();
-  max_receive_bytes = server_->options.max_receive_bytes();
-  max_send_bytes = server_->options.max_send_bytes();
-  compression = server_->options.compression();
+  observer = server_->options.observer.get();
+  accepted = server_->options.accepted_encodings.common(encoding_set::all());
+  max_receive_bytes = server_->options.max_receive_bytes;
+  max_send_bytes = server_->options.max_send_bytes;
+  compression = server_->options.compression;
   interceptors = &server_->interceptors;
-  stall_time = server_->options.limits().stall_time;
+  stall_time = server_->options.limits.stall_time;
   stall_bytes = min_bytes_in(stall_time);
   orphaned_bytes_max = share_of(quota_->limit / 4, loop_.owner().size());
   messages.limit(share_of(quota_->limit / kept_messages_share, loop_.owner().size()), quota_->used);
@@ -423,7 +423,7 @@ void shard::check_pressure() noexcept {
     for (auto& [c, s] : connections_) set_pressure(*c, s, false);
     return;
   }
-  if (loop_.now() >= deadline_after(pressure_since_, server_->options.limits().stall_time)) {
+  if (loop_.now() >= deadline_after(pressure_since_, server_->options.limits.stall_time)) {
     shed_stalled();
     begin_pressure();
   }

@@ -15,10 +15,10 @@ std::vector<std::string> files_of(const client_options& o) {
   const auto note = [&](const pem_source& s) {
     if (s.is_file()) files.push_back(s.value());
   };
-  for (const pem_source& ca : o.cas()) note(ca);
-  if (o.certificate()) {
-    note(o.certificate()->chain());
-    note(o.certificate()->key());
+  for (const pem_source& ca : o.cas) note(ca);
+  if (o.certificate) {
+    note(o.certificate->chain());
+    note(o.certificate->key());
   }
   return files;
 }
@@ -26,9 +26,9 @@ std::vector<std::string> files_of(const client_options& o) {
 class secured_client final : public security::client_security {
  public:
   explicit secured_client(const client_options& o)
-      : target_name_(o.target_name()),
-        handshake_timeout_(o.handshake_timeout()),
-        verifier_(o.verifier()),
+      : target_name_(o.target_name),
+        handshake_timeout_(o.handshake_timeout),
+        verifier_(o.verifier),
         contexts_([o] { return client_context::make(o); }, files_of(o)) {}
 
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
@@ -48,7 +48,7 @@ class secured_client final : public security::client_security {
  private:
   const std::string target_name_;
   const duration handshake_timeout_;
-  const std::shared_ptr<const peer_verifier> verifier_;
+  const peer_verifier verifier_;
   reloading<client_context> contexts_;
 };
 

@@ -203,19 +203,22 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
   SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);
   constexpr unsigned char sessions_of[] = "coracle";
   SSL_CTX_set_session_id_context(&c, sessions_of, sizeof sessions_of - 1);
-  if (options.verifier() && options.clients() == client_certificates::ignored)
+  const auto unless_set =
+      options.client_cas.empty() ? client_certificates::ignored : client_certificates::required;
+  const client_certificates clients = options.clients.value_or(unless_set);
+  if (options.verifier && clients == client_certificates::ignored)
     return status::failed_precondition(
-        "server_options::verifier() needs certificates of clients: say server_options::client_ca()");
-  if (options.clients() == client_certificates::ignored) return {};
-  if (options.client_cas().empty())
+        "server_options::verifier needs certificates of clients: set server_options::client_cas");
+  if (clients == client_certificates::ignored) return {};
+  if (options.client_cas.empty())
     return status::failed_precondition(
-        "client certificates are requested without a CA: set server_options::client_ca()");
+        "client certificates are requested without a CA: set server_options::client_cas");
   SSL_CTX_set_verify(&c,
-                     options.clients() == client_certificates::required
+                     clients == client_certificates::required
                          ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
                          : SSL_VERIFY_PEER,
                      &record_verify_error);
-  for (const pem_source& ca : options.client_cas())
+  for (const pem_source& ca : options.client_cas)
     if (status s = trust(c, ca, true); !s.ok()) return s;
   return {};
 }
@@ -225,11 +228,11 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
 // --- server
 
 result<std::shared_ptr<const server_context>> server_context::make(const server_options& options) {
-  if (options.certificates().empty())
+  if (options.certificates.empty())
     return status::failed_precondition(
-        "a TLS server requires a certificate and its key: set server_options::certificate_files()");
+        "a TLS server requires a certificate and its key: set server_options::certificates");
   auto made = std::make_shared<server_context>();
-  for (const key_pair& pair : options.certificates()) {
+  for (const key_pair& pair : options.certificates) {
     result<openssl_ptr<SSL_CTX>> c = new_context(TLS_server_method());
     if (!c) return c.status();
     if (status s = serve_as(**c, pair, options); !s.ok()) return s;
@@ -266,12 +269,12 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
   result<openssl_ptr<SSL_CTX>> c = new_context(TLS_client_method());
   if (!c) return c.status();
   SSL_CTX& ctx = **c;
-  if (options.certificate())
-    if (status s = use_pair(ctx, *options.certificate()); !s.ok()) return s;
-  for (const pem_source& ca : options.cas())
+  if (options.certificate)
+    if (status s = use_pair(ctx, *options.certificate); !s.ok()) return s;
+  for (const pem_source& ca : options.cas)
     if (status s = trust(ctx, ca, false); !s.ok()) return s;
-  if (options.verifies()) {
-    if (options.cas().empty() && SSL_CTX_set_default_verify_paths(&ctx) != 1)
+  if (options.verify) {
+    if (options.cas.empty() && SSL_CTX_set_default_verify_paths(&ctx) != 1)
       return failed("the system's CAs cannot be read");
     SSL_CTX_set_verify(&ctx, SSL_VERIFY_PEER, &record_verify_error);
   }

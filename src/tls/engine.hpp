@@ -47,8 +47,8 @@ class engine {
   // Client, before the handshake: sets the expected name of the server, and the cache of its sessions.
   void expect_server(std::string_view host, session_cache& sessions);
 
-  // Before the handshake: the user's verifier, which may be null.
-  void verify_by(std::shared_ptr<const peer_verifier> v) noexcept { state_.verifier = std::move(v); }
+  // Before the handshake: the user's verifier, which may be empty.
+  void verify_by(peer_verifier v) noexcept { state_.verifier = std::move(v); }
 
   // feed() borrows the bytes until keep_unread(), which copies those that were not read.
   void feed(bytes_view bytes);

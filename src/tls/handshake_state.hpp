@@ -19,7 +19,7 @@ struct handshake_state {
   // Client: the cache for its sessions. Part of the context, which outlives the connection.
   session_cache* sessions = nullptr;
   // The user's, or null.
-  std::shared_ptr<const peer_verifier> verifier;
+  peer_verifier verifier;
   bool verifier_asked = false;
   // Why the verification of the peer's certificate failed.
   std::string verify_error;

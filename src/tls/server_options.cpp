@@ -15,19 +15,19 @@ std::vector<std::string> files_of(const server_options& o) {
   const auto note = [&](const pem_source& s) {
     if (s.is_file()) files.push_back(s.value());
   };
-  for (const key_pair& pair : o.certificates()) {
+  for (const key_pair& pair : o.certificates) {
     note(pair.chain());
     note(pair.key());
   }
-  for (const pem_source& ca : o.client_cas()) note(ca);
+  for (const pem_source& ca : o.client_cas) note(ca);
   return files;
 }
 
 class secured_server final : public security::server_security {
  public:
   explicit secured_server(const server_options& o)
-      : handshake_timeout_(o.handshake_timeout()),
-        verifier_(o.verifier()),
+      : handshake_timeout_(o.handshake_timeout),
+        verifier_(o.verifier),
         contexts_([o] { return server_context::make(o); }, files_of(o)) {}
 
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) override {
@@ -42,7 +42,7 @@ class secured_server final : public security::server_security {
 
  private:
   const duration handshake_timeout_;
-  const std::shared_ptr<const peer_verifier> verifier_;
+  const peer_verifier verifier_;
   reloading<server_context> contexts_;
 };
 

@@ -3,7 +3,11 @@
 #include "coracle/tls/server_options.hpp"
 
 int main() {
-  const bool trusted = coracle::tls::client_options().ca_file("no such file").build().ok();
-  const bool served = coracle::tls::server_options().certificate_files("no", "such").build().ok();
+  coracle::tls::client_options credentials;
+  credentials.cas.push_back(coracle::tls::pem_source::file("no such file"));
+  const bool trusted = credentials.build().ok();
+  coracle::tls::server_options credentials_2;
+  credentials_2.certificates.push_back(coracle::tls::key_pair::files("no", "such"));
+  const bool served = credentials_2.build().ok();
   return trusted || served ? 1 : 0;
 }

@@ -111,7 +111,9 @@ class agency final : public movie::rpc::MovieService::service {
     context.baggage().set("tenant", "acme");            // and everybody further down the line reads it
     const auto reply = co_await next_.AddMovie(movie);  // carries the trace and the baggage on
     // Inherits nothing of all that.
-    const auto noted = co_await audit_.AddMovie(movie, coracle::call_options().detached());
+    coracle::call_options detached;
+    detached.detached = true;
+    const auto noted = co_await audit_.AddMovie(movie, detached);
     if (!noted) co_return noted.status();
     co_return reply;
   }
@@ -124,7 +126,9 @@ class agency final : public movie::rpc::MovieService::service {
 
 // --8<-- [start:json_call]
 coracle::task<coracle::status> add_in_json(movies_stub movies, movie::Movie movie) {
-  const auto reply = co_await movies.AddMovie(movie, coracle::call_options().codec(coracle::json_codec()));
+  coracle::call_options with_codec;
+  with_codec.codec = &coracle::json_codec();
+  const auto reply = co_await movies.AddMovie(movie, with_codec);
   co_return reply.status();
 }
 // --8<-- [end:json_call]
@@ -189,8 +193,9 @@ class packed final : public movie::rpc::MovieService::service {
 
 // --8<-- [start:compressed_call]
 coracle::task<coracle::status> add_compressed(movies_stub movies, movie::Movie movie) {
-  const auto reply =
-      co_await movies.AddMovie(movie, coracle::call_options().compression(coracle::encoding::gzip));
+  coracle::call_options compressed;
+  compressed.compression = coracle::encoding::gzip;
+  const auto reply = co_await movies.AddMovie(movie, compressed);
   co_return reply.status();
 }
 // --8<-- [end:compressed_call]
@@ -210,7 +215,9 @@ coracle::channel_options patient() {
     }],
     "retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1}
   })");
-  return coracle::channel_options().service_config(config.value());  // value() throws what is wrong with it
+  coracle::channel_options options;
+  options.service_config = config.value();
+  return options;  // value() throws what is wrong with it
 }
 // --8<-- [end:policy]
 
@@ -255,7 +262,9 @@ TEST(GuideToMessages, FormsOfMessages) {
   service.on.AddMovie.returns(seven);
   coracle::runtime runtime;
   // --8<-- [start:json_server]
-  coracle::server server(runtime, coracle::server_options().codec(coracle::json_codec()));
+  coracle::server_options options;
+  options.codecs.push_back(&coracle::json_codec());
+  coracle::server server(runtime, options);
   // --8<-- [end:json_server]
   server.add(service);
   coracle::channel channel(runtime, server.in_process());

@@ -76,7 +76,7 @@ class shelf final : public movie::rpc::MovieService::service {
 
 // --8<-- [start:unary_client]
 coracle::task<std::string> add(movies_stub movies, movie::Movie movie) {
-  auto call = movies.AddMovie(movie, coracle::within(1s).metadata("x-who", "ada"));
+  auto call = movies.AddMovie(movie, coracle::within(1s).add_metadata("x-who", "ada"));
   const auto reply = co_await call;                      // result<AddMovieResponse>
   if (!reply) co_return reply.status().to_string();
   EXPECT_EQ(call.initial_metadata().find("x-shelf"), "upper");

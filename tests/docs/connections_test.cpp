@@ -28,16 +28,20 @@ using movies_stub = movie::rpc::MovieService::stub;
 
 // --8<-- [start:tls_server]
 coracle::status listen_securely(coracle::server& server) {
-  return server.listen("127.0.0.1:0", coracle::tls::server_options()
-                                          .certificate_files("server.pem", "server.key")
-                                          .certificate_files("other.pem", "other.key")  // chosen by SNI
-                                          .client_ca_file("clients.pem"));  // mTLS: clients must have one
+  coracle::tls::server_options credentials;
+  credentials.certificates.push_back(coracle::tls::key_pair::files("server.pem", "server.key"));
+  credentials.certificates.push_back(
+      coracle::tls::key_pair::files("other.pem", "other.key"));  // chosen by SNI
+  credentials.client_cas.push_back(coracle::tls::pem_source::file("clients.pem"));
+  return server.listen("127.0.0.1:0", credentials);  // mTLS: clients must have one
 }
 // --8<-- [end:tls_server]
 
 // --8<-- [start:tls_reload]
 coracle::status listen_and_reload(coracle::server& server) {
-  const auto security = coracle::tls::server_options().certificate_files("server.pem", "server.key").build();
+  coracle::tls::server_options credentials;
+  credentials.certificates.push_back(coracle::tls::key_pair::files("server.pem", "server.key"));
+  const auto security = credentials.build();
   if (!security) return security.status();
   const auto bound = server.listen("127.0.0.1:0", *security);
   return bound.ok() ? (*security)->reload() : bound;  // reload() from any thread
@@ -59,30 +63,35 @@ class guarded final : public movie::rpc::MovieService::service {
 // --8<-- [start:pinned]
 // Trusts the keys of known servers, whatever authority has issued their certificates.
 coracle::tls::client_options pinned(std::vector<std::string> pins) {
-  return coracle::tls::client_options().without_verification().verifier(
-      [pins](const coracle::tls::peer_certificate& server) -> coracle::status {
-        for (const std::string& pin : pins)
-          if (server.spki_sha256() == pin) return coracle::ok;
-        return coracle::status::permission_denied("the key " + server.spki_sha256() + " is not pinned");
-      });
+  coracle::tls::client_options credentials;
+  credentials.verify = false;
+  credentials.verifier = [pins](const coracle::tls::peer_certificate& server) -> coracle::status {
+    for (const std::string& pin : pins)
+      if (server.spki_sha256() == pin) return coracle::ok;
+    return coracle::status::permission_denied("the key " + server.spki_sha256() + " is not pinned");
+  };
+  return credentials;
 }
 // --8<-- [end:pinned]
 
 // --8<-- [start:spiffe]
 coracle::tls::server_options only_for(std::string spiffe_id) {
-  return coracle::tls::server_options()
-      .certificate_files("server.pem", "server.key")
-      .client_ca_file("clients.pem")
-      .verifier([spiffe_id](const coracle::tls::peer_certificate& client) -> coracle::status {
-        if (client.has_identity(coracle::peer_identity::kind::uri, spiffe_id)) return coracle::ok;
-        return coracle::status::permission_denied("it is not " + spiffe_id);
-      });
+  coracle::tls::server_options credentials;
+  credentials.certificates.push_back(coracle::tls::key_pair::files("server.pem", "server.key"));
+  credentials.client_cas.push_back(coracle::tls::pem_source::file("clients.pem"));
+  credentials.verifier = [spiffe_id](const coracle::tls::peer_certificate& client) -> coracle::status {
+    if (client.has_identity(coracle::peer_identity::kind::uri, spiffe_id)) return coracle::ok;
+    return coracle::status::permission_denied("it is not " + spiffe_id);
+  };
+  return credentials;
 }
 // --8<-- [end:spiffe]
 
 // --8<-- [start:token_of_a_call]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
-  const auto reply = co_await movies.AddMovie(movie, coracle::within(1s).token("of this call"));
+  coracle::call_options with_token = coracle::within(1s);
+  with_token.credentials = coracle::call_credentials::bearer("of this call");
+  const auto reply = co_await movies.AddMovie(movie, with_token);
   co_return reply.status();
 }
 // --8<-- [end:token_of_a_call]
@@ -157,11 +166,11 @@ TEST(GuideToChannels, AProgramMayEndOneForAllItsHandles) {
 TEST(GuideToChannels, OptionsAreSaidInARow) {
   coracle::runtime runtime;
   // --8<-- [start:channel]
-  coracle::channel movies(runtime, "dns:///movies.example:50051", coracle::insecure(),
-                          coracle::channel_options()
-                              .balance(coracle::balancing::round_robin())
-                              .calls(coracle::within(2s).metadata("x-team", "ada"))
-                              .keepalive(30s));
+  coracle::channel_options options;
+  options.balance = coracle::balancing::round_robin();
+  options.calls = coracle::within(2s).add_metadata("x-team", "ada");
+  options.keepalive = {.time = 30s};
+  coracle::channel movies(runtime, "dns:///movies.example:50051", coracle::insecure(), options);
   // --8<-- [end:channel]
   EXPECT_EQ(movies.state(), coracle::connectivity::idle);  // no connection is made before the first call
 }
@@ -215,14 +224,16 @@ TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {
   coracle::runtime runtime;
   // --8<-- [start:tls_client]
   coracle::channel system_cas(runtime, "movies.example:443", coracle::tls::client_options());
+  coracle::tls::client_options credentials;
+  credentials.cas.push_back(coracle::tls::pem_source::file("ca.pem"));  // in place of the system's
+  credentials.certificate = coracle::tls::key_pair::files("client.pem", "client.key");
   coracle::channel own_ca(runtime, "localhost:50051",
-                          coracle::tls::client_options()
-                              .ca_file("ca.pem")  // in place of the system's
-                              .certificate_files("client.pem", "client.key"));  // mTLS
+                          credentials);  // mTLS
   // --8<-- [end:tls_client]
   // --8<-- [start:token_of_a_channel]
-  coracle::channel bearing(runtime, "movies.example:443", coracle::tls::client_options(),
-                           coracle::channel_options().calls(coracle::call_options().token("of every call")));
+  coracle::channel_options options;
+  options.calls.credentials = coracle::call_credentials::bearer("of every call");
+  coracle::channel bearing(runtime, "movies.example:443", coracle::tls::client_options(), options);
   // --8<-- [end:token_of_a_channel]
   EXPECT_EQ(system_cas.state(), coracle::connectivity::idle);
   EXPECT_EQ(bearing.state(), coracle::connectivity::idle);

@@ -126,7 +126,10 @@ class audited final : public movie::rpc::MovieService::service {
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&,
                                                    const movie::Movie& movie) override {
     // Written down although the caller may not wait for it any more.
-    co_return co_await journal_.AddMovie(movie, coracle::call_options().detached().timeout(5s));
+    coracle::call_options detached;
+    detached.detached = true;
+    detached.timeout = 5s;
+    co_return co_await journal_.AddMovie(movie, detached);
   }
   const movies_stub journal_;
 };

@@ -48,7 +48,8 @@ std::string greet(coracle::channel channel, const std::string& name) {
   const helloworld::rpc::Greeter::stub stub(channel);
   helloworld::HelloRequest request;
   request.set_name(name);
-  const auto reply = coracle::sync_wait(stub.SayHello(request, coracle::within(1s).metadata("x-who", "ada")));
+  const auto reply =
+      coracle::sync_wait(stub.SayHello(request, coracle::within(1s).add_metadata("x-who", "ada")));
   return reply ? reply->message() : reply.status().to_string();
 }
 // --8<-- [end:blocking_client]

@@ -22,11 +22,12 @@ class movies final : public movie::rpc::MovieService::service {};
 int serve(const std::string& where) {
   movies service;
   coracle::runtime runtime({.loops = 0});  // one for each core that we may use
-  coracle::server server(runtime, coracle::server_options()
-                                      .drain_grace(20s)  // less than the orchestrator waits
-                                      .max_connection_age(5min, 20s)  // clients come back, and find new pods
-                                      .memory(coracle::memory_quota(192u << 20))
-                                      .limits({.calls = 2'000}));
+  coracle::server_options options;
+  options.drain_grace = 20s;  // less than the orchestrator waits
+  options.max_connection_age = {.max = 5min, .grace = 20s};  // clients come back, and find new pods
+  options.memory = coracle::memory_quota(192u << 20);
+  options.limits = {.calls = 2'000};
+  coracle::server server(runtime, options);
   server.add(service);
   coracle::with_defaults(server);  // health, reflection, channelz
   (void)server.listen(where, coracle::insecure());  // "0.0.0.0:50051", or "systemd:"; run() reports a failure
@@ -53,11 +54,14 @@ class premieres final : public movie::rpc::MovieService::service {
 
 // --8<-- [start:headless]
 coracle::channel_options all_pods() {
-  return coracle::channel_options()
-      .balance(coracle::balancing::round_robin())  // a connection to each, calls in turn
-      .health_check("movie.MovieService")  // none to a pod that drains
-      .keepalive(5min)  // as often as servers allow
-      .calls(coracle::within(2s).wait_for_ready(true));
+  coracle::channel_options options;
+  options.balance = coracle::balancing::round_robin();  // a connection to each, calls in turn
+  options.health_check = "movie.MovieService";  // none to a pod that drains
+  options.keepalive = {.time = 5min};  // as often as servers allow
+  coracle::call_options waiting = coracle::within(2s);
+  waiting.wait_for_ready = true;
+  options.calls = waiting;
+  return options;
 }
 // --8<-- [end:headless]
 

@@ -62,8 +62,12 @@ TEST_P(steady_call, TakesNothingForItsDeadline) { EXPECT_EQ(taken({}, within(5s)
 TEST_P(steady_call, TakesNoMoreWhenItIsCompressed) {
   const std::size_t plain = taken(long_text);
   for (const encoding e : {encoding::gzip, encoding::deflate, encoding::zstd}) {
-    make_server(server_options().compression(e));
-    connect(channel_options().calls(call_options().compression(e)));
+    server_options options;
+    options.compression = e;
+    make_server(options);
+    channel_options options_2;
+    options_2.calls.compression = e;
+    connect(options_2);
     // If other programs occupy the processor, the clock of the loop may end an iteration within a message; a
     // waiting message then allocates once.
     std::size_t least = taken(long_text, {}, true);
@@ -76,7 +80,9 @@ TEST_P(steady_call, TakesNothingForAServiceConfigWithoutRetries) {
   const auto config = service_config::parse(
       R"({"methodConfig":[{"name":[{}],"timeout":"5s","waitForReady":true,"maxResponseMessageBytes":1000}]})");
   ASSERT_EQ(config.status(), status());
-  connect(channel_options().service_config(*config));
+  channel_options options;
+  options.service_config = *config;
+  connect(options);
   EXPECT_EQ(taken(), 0u);
 }
 
@@ -94,8 +100,12 @@ TEST_P(steady_call, TakesNothingForItsObservers) {
     int ended = 0;
     void call_ended(served_call&, const status&, time_point) noexcept override { ++ended; }
   } there;
-  make_server(server_options().observer(borrowed(there)));
-  connect(channel_options().observer(borrowed(here)));
+  server_options options;
+  options.observer = borrowed(there);
+  make_server(options);
+  channel_options options_2;
+  options_2.observer = borrowed(here);
+  connect(options_2);
   EXPECT_EQ(taken(), 0u);
   EXPECT_EQ(here.ended, 2 * calls_made);
   EXPECT_EQ(there.ended, 2 * calls_made);

@@ -121,8 +121,10 @@ class channel_handles : public every_backend {
     EXPECT_EQ(config.status(), status());
     auto observer = std::make_shared<counting_observer>(begun_, failed_);
     observer_ = observer;
-    return channel(rt(), to, insecure(),
-                   channel_options().service_config(*config).observer(std::move(observer)));
+    channel_options options;
+    options.service_config = *config;
+    options.observer = std::move(observer);
+    return channel(rt(), to, insecure(), options);
   }
   template <class F>
   static void until(F f) {
@@ -165,7 +167,8 @@ class channel_handles : public every_backend {
   // A call that waits for a connection: its server is not there yet.
   static task<> wait(const std::unique_ptr<echo_stub>& by, outcome& all) {
     const echo::Text request = text("x");
-    const call_options patient = call_options().wait_for_ready(true);
+    call_options patient;
+    patient.wait_for_ready = true;
     const auto reply = co_await by->Misbehave(request, patient);
     all.waiting = reply.status();
     ++all.ended;
@@ -178,7 +181,9 @@ class channel_handles : public every_backend {
     rt().spawn_on(rt().at(0), retry(only_, all));
     until([&] { return service_.at_gate == 2 && failed_ == 1; });
     // The next one on loop 1 waits for the stream that the first one has.
-    of_single_.emplace(rt(), address(), insecure(), channel_options().streams_per_connection(1));
+    channel_options options_2;
+    options_2.streams_per_connection = 1;
+    of_single_.emplace(rt(), address(), insecure(), options_2);
     single_ = std::make_unique<echo_stub>(*of_single_);
     rt().spawn_on(rt().at(1), say(single_, all, &outcome::waiting));
     until([&] { return service_.at_gate == 3; });
@@ -409,8 +414,9 @@ TEST_P(channel_handles, CloseEndsACallThatWaitsForItsCredentials) {
     std::atomic<int> asked{0};
   };
   const auto source = std::make_shared<slow_source>();
-  channel c(rt(), server_->in_process(),
-            channel_options().calls(call_options().credentials(call_credentials(source))));
+  channel_options options;
+  options.calls.credentials = call_credentials(source);
+  channel c(rt(), server_->in_process(), options);
   outcome all;
   auto stub = std::make_unique<echo_stub>(c);
   rt().spawn_on(rt().at(1), say(stub, all, &outcome::unary));
@@ -502,8 +508,10 @@ TEST_P(channel_handles, KeepTheirInterceptorsAndObservers) {
     const auto first = std::make_shared<passing>(intercepted);
     auto observer = std::make_shared<counting_observer>(begun_, failed_);
     observer_ = observer;
-    return channel(rt(), address(), insecure(),
-                   channel_options().interceptors({first}).observer(std::move(observer)))
+    channel_options options;
+    options.interceptors = {first};
+    options.observer = std::move(observer);
+    return channel(rt(), address(), insecure(), options)
         .with_interceptors({first, std::make_shared<passing>(intercepted)});
   };
   std::optional<channel> c(made());
@@ -525,7 +533,11 @@ TEST_P(channel_handles, KeepTheirInterceptorsAndObservers) {
   EXPECT_EQ(all.unary, status());
   expect_misuse([&] { (void)made().with_interceptors({nullptr}); }, "null pointer");
   expect_misuse(
-      [&] { (void)channel(rt(), address(), insecure(), channel_options().interceptors({nullptr})); },
+      [&] {
+        channel_options options_2;
+        options_2.interceptors = {nullptr};
+        (void)channel(rt(), address(), insecure(), options_2);
+      },
       "null pointer");
 }
 
@@ -570,7 +582,9 @@ TEST_P(channel_handles, LetAServerKeepItsInterceptorsAndObserver) {
     std::atomic<int>& ended;
   };
   std::atomic<int> ended{0};
-  server other(rt(), server_options().observer(std::make_shared<noting>(ended)));
+  server_options options;
+  options.observer = std::make_shared<noting>(ended);
+  server other(rt(), options);
   other.add(service_);
   other.add_interceptor(std::make_shared<noting>(ended));
   const channel c(rt(), other.in_process());

@@ -51,36 +51,48 @@ class channel_option : public testing::Test {
 };
 
 TEST_F(channel_option, ATimeoutHoldsForCallsThatSayNone) {
-  const channel_options o = channel_options().calls(within(10s));
+  channel_options o;
+  o.calls = within(10s);
   EXPECT_EQ(call(o)->count(), 9);
   EXPECT_EQ(call(o, within(20s))->count(), 19);
   EXPECT_EQ(call(o, within(0s)).status().code(), status_code::deadline_exceeded);
-  EXPECT_EQ(call(channel_options().calls(within(0s))).status().code(), status_code::deadline_exceeded);
+  channel_options options;
+  options.calls = within(0s);
+  EXPECT_EQ(call(options).status().code(), status_code::deadline_exceeded);
   EXPECT_EQ(call({})->count(), 0);
 }
 
 TEST_F(channel_option, MetadataIsMergedByKeyAndTheCallsOwnWins) {
-  const channel_options o =
-      channel_options().calls(call_options().metadata("x-a", "1").metadata("x-a", "2").metadata("x-b", "3"));
+  channel_options o;
+  o.calls.add_metadata("x-a", "1");
+  o.calls.add_metadata("x-a", "2");
+  o.calls.add_metadata("x-b", "3");
   EXPECT_NE(call(o)->text().find("x-a=1;x-a=2;x-b=3;"), std::string::npos) << call(o)->text();
-  const std::string merged = call(o, call_options().metadata("x-a", "9"))->text();
+  const std::string merged = call(o, call_options().add_metadata("x-a", "9"))->text();
   EXPECT_NE(merged.find("x-a=9;x-b=3;"), std::string::npos) << merged;
   EXPECT_EQ(merged.find("x-a=1"), std::string::npos) << merged;
-  EXPECT_EQ(call(channel_options().calls(call_options().metadata("X", ""))).status().code(),
-            status_code::internal);
+  channel_options options;
+  options.calls.add_metadata("X", "");
+  EXPECT_EQ(call(options).status().code(), status_code::internal);
 }
 
 TEST_F(channel_option, LimitsOfMessagesHoldForCallsThatSayNone) {
-  const channel_options o = channel_options().calls(call_options().max_receive_bytes(100));
+  channel_options o;
+  o.calls.max_receive_bytes = 100;
   const std::string large(200, 'x');
   EXPECT_EQ(call(o, {}, large).status().code(), status_code::resource_exhausted);
-  EXPECT_EQ(call(o, call_options().max_receive_bytes(1000), large).status(), status());
-  const channel_options sending = channel_options().calls(call_options().max_send_bytes(100));
+  call_options limited;
+  limited.max_receive_bytes = 1000;
+  EXPECT_EQ(call(o, limited, large).status(), status());
+  channel_options sending;
+  sending.calls.max_send_bytes = 100;
   EXPECT_EQ(call(sending, {}, large).status().code(), status_code::resource_exhausted);
 }
 
 TEST_F(channel_option, TheUserAgentStandsBeforeTheLibrarysOwn) {
-  const std::string text = call(channel_options().user_agent("movies/1.2"))->text();
+  channel_options options;
+  options.user_agent = "movies/1.2";
+  const std::string text = call(options)->text();
   EXPECT_NE(text.find("user-agent=movies/1.2 grpc-c++20-coracle/"), std::string::npos) << text;
 }
 
@@ -106,21 +118,27 @@ TEST_F(a_channel_pool, TellsTargetsAndOptionsApart) {
   channel_pool pool(client_);
   const auto first = pool.get("10.0.0.1:1", insecure());
   EXPECT_EQ(pool.get("10.0.0.1:1", insecure()), first);
-  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), channel_options().calls(call_options())), first);
+  channel_options options;
+  options.calls = call_options();
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), options), first);
   EXPECT_NE(pool.get("10.0.0.2:1", insecure()), first);
-  const channel_options other = channel_options().balance(balancing::round_robin()).calls(within(1s));
+  channel_options other;
+  other.balance = balancing::round_robin();
+  other.calls = within(1s);
   const auto second = pool.get("10.0.0.1:1", insecure(), other);
   EXPECT_NE(second, first);
-  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(),
-                     channel_options().balance(balancing::round_robin()).calls(within(1s))),
-            second);
+  channel_options options_2;
+  options_2.balance = balancing::round_robin();
+  options_2.calls = within(1s);
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), options_2), second);
   EXPECT_NE(pool.get("10.0.0.1:1", insecure(), channel_options(other).calls(within(2s))), second);
 }
 
 TEST_F(a_channel_pool, LetsGoOfAChannelThatNobodyHoldsOnceItHasRested) {
   start("a");
   channel_pool pool(client_);
-  const channel_options o = channel_options().idle_timeout(1min);
+  channel_options o;
+  o.idle_timeout = 1min;
   ASSERT_EQ(call(pool.get(address("a"), insecure(), o)), "a");
   EXPECT_EQ(pool.size(), 1u);
   wait(30s);
@@ -132,7 +150,8 @@ TEST_F(a_channel_pool, LetsGoOfAChannelThatNobodyHoldsOnceItHasRested) {
 
 TEST_F(a_channel_pool, KeepsAChannelThatWasNotUsedYetForTheTimeOfARest) {
   channel_pool pool(client_);
-  const channel_options o = channel_options().idle_timeout(1min);
+  channel_options o;
+  o.idle_timeout = 1min;
   const std::weak_ptr<call_channel> made = pool.get("10.0.0.1:1", insecure(), o).shared();
   EXPECT_EQ(pool.size(), 1u);
   wait(59s);
@@ -170,22 +189,30 @@ TEST_F(a_channel_pool, TakesOptionsWithAPassphrasesCallbackForTheSameOnlyWhenThe
 TEST_F(a_channel_pool, TriesOptionsAgainThatCouldNotBeCarriedOut) {
   channel_pool pool(client_);
   const std::string path = certificate("comes_later.pem");
-  const auto without = pool.get("10.0.0.1:1", tls::client_options().ca_file(path));
-  EXPECT_EQ(pool.get("10.0.0.1:1", tls::client_options().ca_file(path)), without);
+  tls::client_options credentials;
+  credentials.cas.push_back(tls::pem_source::file(path));
+  const auto without = pool.get("10.0.0.1:1", credentials);
+  tls::client_options credentials_2;
+  credentials_2.cas.push_back(tls::pem_source::file(path));
+  EXPECT_EQ(pool.get("10.0.0.1:1", credentials_2), without);
   std::filesystem::copy_file(certificate("ca.pem"), path);
-  const auto with = pool.get("10.0.0.1:1", tls::client_options().ca_file(path));
+  tls::client_options credentials_3;
+  credentials_3.cas.push_back(tls::pem_source::file(path));
+  const auto with = pool.get("10.0.0.1:1", credentials_3);
   EXPECT_NE(with, without);
-  EXPECT_EQ(pool.get("10.0.0.1:1", tls::client_options().ca_file(path)), with);
+  tls::client_options credentials_4;
+  credentials_4.cas.push_back(tls::pem_source::file(path));
+  EXPECT_EQ(pool.get("10.0.0.1:1", credentials_4), with);
 }
 
 TEST_F(a_channel_pool, MayBeUsedByTheMakersOfResolvers) {
   channel_pool pool(client_);
   channel registry;
-  const channel_options o =
-      channel_options().resolver_for("own", [&](const client::target&) -> std::shared_ptr<client::resolver> {
-        registry = pool.get("10.0.0.1:1", insecure());
-        return std::make_shared<client::manual_resolver>(client::resolution());
-      });
+  channel_options o;
+  o.add_resolver("own", [&](const client::target&) -> std::shared_ptr<client::resolver> {
+    registry = pool.get("10.0.0.1:1", insecure());
+    return std::make_shared<client::manual_resolver>(client::resolution());
+  });
   const auto made = pool.get("own:servers", insecure(), o);
   EXPECT_EQ(pool.get("own:servers", insecure(), o), made);
   EXPECT_EQ(pool.get("10.0.0.1:1", insecure()), registry);
@@ -196,7 +223,9 @@ TEST_F(a_channel_pool, MayBeUsedByTheMakersOfResolvers) {
 
 TEST_F(a_channel_pool, KeepaliveFindsASilentServer) {
   start("a");
-  channel c(client_, address("a"), insecure(), channel_options().keepalive(10s, 5s));
+  channel_options options;
+  options.keepalive = {.time = 10s, .timeout = 5s};
+  channel c(client_, address("a"), insecure(), options);
   EXPECT_EQ(call(c), "a");
   struct program {
     static task<std::string> hang(channel& to, sim::world& w) {

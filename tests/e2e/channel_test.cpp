@@ -55,7 +55,9 @@ TEST_F(channel_to_servers, LooksItsNameUpAgainWhenItsServerIsLostButNotWithin30S
   wait(1s);
   stop("a");
   EXPECT_EQ(call(c), "UNAVAILABLE");
-  EXPECT_EQ(run(ask(c, call_options().wait_for_ready(true))), "b");
+  call_options waiting;
+  waiting.wait_for_ready = true;
+  EXPECT_EQ(run(ask(c, waiting)), "b");
   EXPECT_GT(client_.now() - began, 29s);
   EXPECT_LT(client_.now() - began, 40s);
 }
@@ -70,14 +72,18 @@ TEST_F(channel_to_servers, KeepsWhatItKnowsWhenTheNameServersFail) {
   EXPECT_EQ(call(c), "UNAVAILABLE");
   wait(2min);
   start("a");
-  EXPECT_EQ(run(ask(c, call_options().wait_for_ready(true))), "a");
+  call_options waiting;
+  waiting.wait_for_ready = true;
+  EXPECT_EQ(run(ask(c, waiting)), "a");
 }
 
 TEST_F(channel_to_servers, GoesByAResolverOfTheUsersAndByWhatItSaysLater) {
   start("a");
   start("b");
   auto names = std::make_shared<client::manual_resolver>(at({"a"}));
-  channel c(client_, "movies", insecure(), channel_options().resolver(names));
+  channel_options options;
+  options.resolver = names;
+  channel c(client_, "movies", insecure(), options);
   EXPECT_EQ(call(c), "a");
   names->set(at({"b"}));
   wait(1s);
@@ -95,7 +101,9 @@ class throwing_resolver final : public client::resolver {
 };
 
 TEST_F(channel_to_servers, TakesAResolverThatThrowsForOneThatFails) {
-  channel c(client_, "movies", insecure(), channel_options().resolver(std::make_shared<throwing_resolver>()));
+  channel_options options;
+  options.resolver = std::make_shared<throwing_resolver>();
+  channel c(client_, "movies", insecure(), options);
   struct program {
     static task<status> ask(channel& to) {
       const echo::Text request;
@@ -125,10 +133,14 @@ class late_resolver final : public client::resolver {
 TEST_F(channel_to_servers, RunsAResolverThatThrewAgain) {
   start("a");
   auto names = std::make_shared<late_resolver>();
-  channel c(client_, "movies", insecure(), channel_options().resolver(names));
+  channel_options options;
+  options.resolver = names;
+  channel c(client_, "movies", insecure(), options);
   EXPECT_EQ(call(c), "UNAVAILABLE");
   names->found = at({"a"});
-  EXPECT_EQ(run(ask(c, call_options().wait_for_ready(true))), "a");
+  call_options waiting;
+  waiting.wait_for_ready = true;
+  EXPECT_EQ(run(ask(c, waiting)), "a");
 }
 
 // --- servers
@@ -153,10 +165,10 @@ TEST_F(channel_to_servers, ReachesTheSecondServerWithin250MillisecondsOfASilentF
 
 TEST_F(channel_to_servers, SpreadsItsCallsInTurn) {
   for (const char* n : {"a", "b", "c"}) start(n);
-  channel c(client_, "movies", insecure(),
-            channel_options()
-                .resolver(std::make_shared<client::manual_resolver>(at({"a", "b", "c"})))
-                .balance(balancing::round_robin()));
+  channel_options options;
+  options.resolver = std::make_shared<client::manual_resolver>(at({"a", "b", "c"}));
+  options.balance = balancing::round_robin();
+  channel c(client_, "movies", insecure(), options);
   EXPECT_NE(call(c), "UNAVAILABLE");
   wait(1s);
   EXPECT_EQ(calls(c, 30), (std::map<std::string, int>{{"a", 10}, {"b", 10}, {"c", 10}}));
@@ -174,15 +186,21 @@ TEST_F(channel_to_servers, FailsACallAtOnceWhileNobodyIsThereUnlessItWaitsForRea
   const time_point began = client_.now();
   EXPECT_EQ(call(c), "UNAVAILABLE");
   EXPECT_EQ(client_.now(), began);
-  EXPECT_EQ(call(c, within(10s).wait_for_ready(true)), "DEADLINE_EXCEEDED");
+  call_options waiting = within(10s);
+  waiting.wait_for_ready = true;
+  EXPECT_EQ(call(c, waiting), "DEADLINE_EXCEEDED");
   EXPECT_EQ(client_.now() - began, 10s);
   start("a");
-  EXPECT_EQ(call(c, within(10s).wait_for_ready(true)), "a");
+  call_options waiting_2 = within(10s);
+  waiting_2.wait_for_ready = true;
+  EXPECT_EQ(call(c, waiting_2), "a");
 }
 
 TEST_F(channel_to_servers, QueuesCallsBeyondItsStreamsInOrderAndWithinTheirDeadlines) {
   start("a");
-  channel c(client_, address("a"), insecure(), channel_options().streams_per_connection(1));
+  channel_options options;
+  options.streams_per_connection = 1;
+  channel c(client_, address("a"), insecure(), options);
   struct program {
     static task<> one(channel& to, int number, call_options o, std::vector<std::string>& ends) {
       const std::string end = co_await ask(to, o, {}, 100);
@@ -206,7 +224,9 @@ TEST_F(channel_to_servers, QueuesCallsBeyondItsStreamsInOrderAndWithinTheirDeadl
 
 TEST_F(channel_to_servers, ForgetsAQueuedCallThatIsCancelled) {
   start("a");
-  channel c(client_, address("a"), insecure(), channel_options().streams_per_connection(1));
+  channel_options options;
+  options.streams_per_connection = 1;
+  channel c(client_, address("a"), insecure(), options);
   struct program {
     static task<> one(channel& to, int& ended, int pause_ms) {
       (void)co_await ask(to, {}, {}, pause_ms);
@@ -232,8 +252,10 @@ TEST_F(channel_to_servers, ForgetsAQueuedCallThatIsCancelled) {
 
 TEST_F(channel_to_servers, MakesFurtherConnectionsForCallsThatWait) {
   start("a");
-  channel c(client_, address("a"), insecure(),
-            channel_options().streams_per_connection(2).connections_per_server(3));
+  channel_options options;
+  options.streams_per_connection = 2;
+  options.connections_per_server = 3;
+  channel c(client_, address("a"), insecure(), options);
   struct program {
     static task<> one(channel& to) { EXPECT_EQ(co_await ask(to, {}, {}, 1000), "a"); }
     static task<> many(channel& to) {
@@ -250,8 +272,10 @@ TEST_F(channel_to_servers, MakesFurtherConnectionsForCallsThatWait) {
 
 TEST_F(channel_to_servers, MakesNoMoreThanTenConnectionsToOneServer) {
   start("a");
-  channel c(client_, address("a"), insecure(),
-            channel_options().streams_per_connection(1).connections_per_server(100));
+  channel_options options;
+  options.streams_per_connection = 1;
+  options.connections_per_server = 100;
+  channel c(client_, address("a"), insecure(), options);
   struct program {
     static task<> one(channel& to) { EXPECT_EQ(co_await ask(to, {}, {}, 1000), "a"); }
     static task<> many(channel& to) {
@@ -301,7 +325,9 @@ TEST_F(channel_to_servers, SaysItsState) {
 
 TEST_F(channel_to_servers, RestsWithoutCallsAndWakesWithTheNext) {
   start("a");
-  channel c(client_, address("a"), insecure(), channel_options().idle_timeout(10min));
+  channel_options options;
+  options.idle_timeout = 10min;
+  channel c(client_, address("a"), insecure(), options);
   EXPECT_EQ(call(c), "a");
   wait(9min);
   EXPECT_EQ(c.state(), connectivity::ready);
@@ -315,7 +341,9 @@ TEST_F(channel_to_servers, RestsWithoutCallsAndWakesWithTheNext) {
 
 TEST_F(channel_to_servers, DoesNotRestWhileACallGoesOn) {
   start("a");
-  channel c(client_, address("a"), insecure(), channel_options().idle_timeout(10min));
+  channel_options options;
+  options.idle_timeout = 10min;
+  channel c(client_, address("a"), insecure(), options);
   EXPECT_EQ(run(ask(c, {}, "hang")), "a");
   EXPECT_EQ(service("a").peers.size(), 1u);
 }
@@ -346,7 +374,11 @@ TEST_F(channel_to_servers, MayGoInAnyState) {
           work.request_stop();
           co_await work.join();
         }
-        static task<> one(channel& c) { (void)co_await ask(c, call_options().wait_for_ready(true)); }
+        static task<> one(channel& c) {
+          call_options waiting;
+          waiting.wait_for_ready = true;
+          (void)co_await ask(c, waiting);
+        }
       };
       run(program::end(client_, target, after));
     }

@@ -27,11 +27,11 @@ class a_channel_that_asks_for_health : public server_fleet {
     start(name, {}, &static_cast<coracle::service&>(*health_[name]));
   }
   std::unique_ptr<channel> connect(std::initializer_list<const char*> names) {
-    auto c = std::make_unique<channel>(client_, "movies", insecure(),
-                                       channel_options()
-                                           .resolver(std::make_shared<client::manual_resolver>(at(names)))
-                                           .balance(balancing::round_robin())
-                                           .health_check(asked_));
+    channel_options options;
+    options.resolver = std::make_shared<client::manual_resolver>(at(names));
+    options.balance = balancing::round_robin();
+    options.health_check = asked_;
+    auto c = std::make_unique<channel>(client_, "movies", insecure(), options);
     c->connect();
     wait(1s);
     return c;
@@ -67,7 +67,9 @@ TEST_F(a_channel_that_asks_for_health, FailsWithThatReasonWhenNobodyServes) {
   EXPECT_EQ(c->state(), connectivity::transient_failure);
   EXPECT_EQ(call(*c), "UNAVAILABLE");
   health_["a"]->set_status("movies", health_status::serving);
-  EXPECT_EQ(call(*c, within(10s).wait_for_ready(true)), "a");
+  call_options waiting = within(10s);
+  waiting.wait_for_ready = true;
+  EXPECT_EQ(call(*c, waiting), "a");
 }
 
 TEST_F(a_channel_that_asks_for_health, TakesAServerWithoutHealthForOneThatServes) {
@@ -82,10 +84,10 @@ TEST_F(a_channel_that_asks_for_health, GoesByAServiceConfigToo) {
   auto config = service_config::parse(
       R"({"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": "movies"}})");
   ASSERT_EQ(config.status(), status());
-  channel c(client_, "movies", insecure(),
-            channel_options()
-                .resolver(std::make_shared<client::manual_resolver>(at({"a", "b"})))
-                .service_config(*config));
+  channel_options options;
+  options.resolver = std::make_shared<client::manual_resolver>(at({"a", "b"}));
+  options.service_config = *config;
+  channel c(client_, "movies", insecure(), options);
   c.connect();
   wait(1s);
   EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"a", 10}}));
@@ -138,8 +140,11 @@ class a_guarded_health_service : public testing::Test {
     health_.set_status("movies", health_status::serving);
   }
   void connect(const call_options& o = {}) {
-    channel_.emplace(host_, server_.in_process(),
-                     channel_options().balance(balancing::round_robin()).health_check("movies").calls(o));
+    channel_options options;
+    options.balance = balancing::round_robin();
+    options.health_check = "movies";
+    options.calls = o;
+    channel_.emplace(host_, server_.in_process(), options);
     channel_->connect();
   }
   static task<> pause(duration d) { co_await sleep_for(d); }
@@ -149,7 +154,9 @@ class a_guarded_health_service : public testing::Test {
     co_return reply.status();
   }
   static task<status> patient(channel& c) {
-    const auto reply = co_await echo_stub(c).Say(echo::Text(), within(10min).wait_for_ready(true));
+    call_options waiting = within(10min);
+    waiting.wait_for_ready = true;
+    const auto reply = co_await echo_stub(c).Say(echo::Text(), waiting);
     co_return reply.status();
   }
   status call() { return sync_wait(host_, host_.at(0), ask(*channel_)); }
@@ -192,7 +199,9 @@ TEST_F(a_guarded_health_service, CountsAsOneThatServesWhenItIsUnimplemented) {
 }
 
 TEST_F(a_guarded_health_service, IsToldTheChannelsToken) {
-  connect(call_options().token("of the channel"));
+  call_options with_token;
+  with_token.credentials = call_credentials::bearer("of the channel");
+  connect(with_token);
   EXPECT_EQ(call(), status());
   EXPECT_EQ(guard_.tokens, std::vector<std::string>{"Bearer of the channel"});
 }
@@ -200,7 +209,9 @@ TEST_F(a_guarded_health_service, IsToldTheChannelsToken) {
 TEST_F(a_guarded_health_service, IsToldWhatTheChannelsSourceGives) {
   const auto source = std::make_shared<given_token>();
   source->failure = status::unimplemented("no vault");
-  connect(call_options().credentials(source));
+  call_options with_credentials;
+  with_credentials.credentials = source;
+  connect(with_credentials);
   wait(1500ms);
   EXPECT_EQ(channel_->state(), connectivity::transient_failure) << "that is the client's own failure";
   EXPECT_EQ(guard_.tokens, std::vector<std::string>{});
@@ -212,11 +223,11 @@ TEST_F(a_guarded_health_service, IsToldWhatTheChannelsSourceGives) {
 
 TEST_F(a_guarded_health_service, IsToldNoTokenInPlaintext) {
   ASSERT_EQ(server_.listen("127.0.0.1:50051", insecure()), status());
-  channel_.emplace(host_, "127.0.0.1:50051", insecure(),
-                   channel_options()
-                       .balance(balancing::round_robin())
-                       .health_check("movies")
-                       .calls(call_options().token("secret")));
+  channel_options options;
+  options.balance = balancing::round_robin();
+  options.health_check = "movies";
+  options.calls.credentials = call_credentials::bearer("secret");
+  channel_.emplace(host_, "127.0.0.1:50051", insecure(), options);
   channel_->connect();
   wait(10s);
   EXPECT_EQ(channel_->state(), connectivity::transient_failure);

@@ -245,7 +245,9 @@ TEST_P(client_interceptors, ADetachedStreamDoesNotHearThatItsMakerWasStopped) {
       co_await c.start();
     }
     static task<status> talk(echo_stub s) {
-      auto c = s.Chat(within(20s).detached());
+      call_options detached = within(20s);
+      detached.detached = true;
+      auto c = s.Chat(detached);
       scope work{co_await coro::this_environment()};
       work.spawn(begin_when_stopped(c));
       co_await sleep_for(5ms);

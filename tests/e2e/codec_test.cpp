@@ -77,8 +77,11 @@ class codecs : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, codecs, every_world_over_tcp, echo_fixture::case_name);
 
 TEST_P(codecs, CallsOfAllKindsSpeakJsonWithAServerThatKnowsIt) {
-  make_server(server_options().codec(json_codec()));
-  const call_options json = call_options().codec(json_codec());
+  server_options options;
+  options.codecs.push_back(&json_codec());
+  make_server(options);
+  call_options json;
+  json.codec = &json_codec();
   const auto reply = run(say(stub(), "a \"quoted\" text", json));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->text(), "a \"quoted\" text");
@@ -91,23 +94,35 @@ TEST_P(codecs, CallsOfAllKindsSpeakJsonWithAServerThatKnowsIt) {
 }
 
 TEST_P(codecs, ACallMayUseTheBinaryFormatBesideOthers) {
-  make_server(server_options().codec(json_codec()).codec(brackets_));
-  EXPECT_TRUE(run(say(stub(), "json", call_options().codec(json_codec()))).ok());
+  server_options options;
+  options.codecs.push_back(&json_codec());
+  options.codecs.push_back(&brackets_);
+  make_server(options);
+  call_options with_codec;
+  with_codec.codec = &json_codec();
+  EXPECT_TRUE(run(say(stub(), "json", with_codec)).ok());
   EXPECT_TRUE(run(say(stub(), "binary", {})).ok());
-  EXPECT_TRUE(run(say(stub(), "brackets", call_options().codec(brackets_))).ok());
+  call_options with_codec_2;
+  with_codec_2.codec = &brackets_;
+  EXPECT_TRUE(run(say(stub(), "brackets", with_codec_2)).ok());
   EXPECT_EQ(brackets_.written, 2);
   EXPECT_EQ(brackets_.read_, 2);
 }
 
 TEST_P(codecs, AServerThatDoesNotKnowTheCodecAnswersWithHttpStatus415) {
-  const auto reply = run(say(stub(), "json", call_options().codec(json_codec())));
+  call_options with_codec;
+  with_codec.codec = &json_codec();
+  const auto reply = run(say(stub(), "json", with_codec));
   EXPECT_EQ(reply.status().code(), status_code::unknown);
   EXPECT_NE(reply.status().message().find("415"), std::string_view::npos) << reply.status();
 }
 
 TEST_P(codecs, AMessageThatACodecCannotWriteEndsTheCallWithItsStatus) {
-  make_server(server_options().codec(brackets_));
-  const call_options options = call_options().codec(brackets_);
+  server_options options_2;
+  options_2.codecs.push_back(&brackets_);
+  make_server(options_2);
+  call_options options;
+  options.codec = &brackets_;
   const status reason = status::internal("brackets cannot hold it");
   EXPECT_EQ(run(say(stub(), "unwritable", options)).status(), reason);
   EXPECT_EQ(run(write_to_chat(stub(), "unwritable", options)), reason);
@@ -125,14 +140,18 @@ TEST_P(codecs, AMessageThatDoesNotParseAsTheCallsCodecIsInternal) {
     }
     status read(google::protobuf::Message&, bytes_view) const override { return {}; }
   };
-  make_server(server_options().codec(brackets_));
+  server_options options;
+  options.codecs.push_back(&brackets_);
+  make_server(options);
   const other not_brackets;
-  EXPECT_EQ(run(say(stub(), "x", call_options().codec(not_brackets))).status(),
-            status::internal("no brackets"));
+  call_options with_codec;
+  with_codec.codec = &not_brackets;
+  EXPECT_EQ(run(say(stub(), "x", with_codec)).status(), status::internal("no brackets"));
 }
 
 TEST_P(codecs, AMessageLargerThanAClientMaySendIsNotSent) {
-  const call_options narrow = call_options().max_send_bytes(100);
+  call_options narrow;
+  narrow.max_send_bytes = 100;
   EXPECT_TRUE(run(say(stub(), std::string(90, 'x'), narrow)).ok());
   EXPECT_EQ(run(say(stub(), std::string(100, 'x'), narrow)).status().code(), status_code::resource_exhausted);
   EXPECT_EQ(run(write_to_chat(stub(), std::string(100, 'x'), narrow)).code(),
@@ -140,10 +159,15 @@ TEST_P(codecs, AMessageLargerThanAClientMaySendIsNotSent) {
 }
 
 TEST_P(codecs, AReplyLargerThanAServerMaySendEndsTheCall) {
-  make_server(server_options().max_send_bytes(100).codec(json_codec()));
+  server_options options;
+  options.max_send_bytes = 100;
+  options.codecs.push_back(&json_codec());
+  make_server(options);
   EXPECT_TRUE(run(say(stub(), std::string(90, 'x'), {})).ok());
   EXPECT_EQ(run(say(stub(), std::string(100, 'x'), {})).status().code(), status_code::resource_exhausted);
-  EXPECT_EQ(run(say(stub(), std::string(100, 'x'), call_options().codec(json_codec()))).status().code(),
+  call_options with_codec;
+  with_codec.codec = &json_codec();
+  EXPECT_EQ(run(say(stub(), std::string(100, 'x'), with_codec)).status().code(),
             status_code::resource_exhausted);
   try {
     run(repeat(stub(), std::string(100, 'x'), {}));
@@ -178,14 +202,22 @@ TEST_P(codecs, OneThatThrowsEndsItsCallAndNothingElse) {
   const throwing_codec writer(true, false);
   const throwing_codec reader(false, true);
   for (const throwing_codec* one : {&writer, &reader}) {
-    make_server(server_options().codec(brackets_));
-    const call_options by_client = call_options().codec(*one);
+    server_options options;
+    options.codecs.push_back(&brackets_);
+    make_server(options);
+    call_options by_client;
+    by_client.codec = one;
     EXPECT_EQ(run(say(stub(), "x", by_client)).status(), reason);
     EXPECT_EQ(run(collect(stub(), by_client)).status(), reason);
-    EXPECT_TRUE(run(say(stub(), "well", call_options().codec(brackets_))).ok());
+    call_options with_codec;
+    with_codec.codec = &brackets_;
+    EXPECT_TRUE(run(say(stub(), "well", with_codec)).ok());
 
-    make_server(server_options().codec(*one));
-    const call_options by_server = call_options().codec(brackets_);
+    server_options options_2;
+    options_2.codecs.push_back(one);
+    make_server(options_2);
+    call_options by_server;
+    by_server.codec = &brackets_;
     EXPECT_EQ(run(say(stub(), "x", by_server)).status(), reason);
     EXPECT_EQ(run(collect(stub(), by_server)).status(), reason);
     EXPECT_TRUE(run(say(stub(), "well", {})).ok());

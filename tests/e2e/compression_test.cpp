@@ -85,8 +85,10 @@ const std::string long_text(5000, 'x');
 
 TEST_P(packing, EveryEncodingIsUnderstoodBothWays) {
   for (const encoding e : encodings_here()) {
-    const answer a =
-        run(say(stub(), long_text, call_options().compression(e).metadata("x-reply", name_of(e))));
+    call_options compressed;
+    compressed.compression = e;
+    compressed.add_metadata("x-reply", name_of(e));
+    const answer a = run(say(stub(), long_text, compressed));
     ASSERT_EQ(a.how, status()) << name_of(e);
     EXPECT_EQ(a.reply.text(), long_text);
     EXPECT_TRUE(a.reply.count()) << "the request, as " << name_of(e);
@@ -95,34 +97,45 @@ TEST_P(packing, EveryEncodingIsUnderstoodBothWays) {
 }
 
 TEST_P(packing, TheTwoDirectionsHaveEncodingsOfTheirOwn) {
-  const answer up = run(say(stub(), long_text, call_options().compression(encoding::gzip)));
+  call_options compressed;
+  compressed.compression = encoding::gzip;
+  const answer up = run(say(stub(), long_text, compressed));
   EXPECT_TRUE(up.reply.count());
   EXPECT_FALSE(up.compressed) << "a server compresses what it was told to, and mirrors nothing";
-  const answer down = run(say(stub(), long_text, call_options().metadata("x-reply", "zstd")));
+  const answer down = run(say(stub(), long_text, call_options().add_metadata("x-reply", "zstd")));
   EXPECT_FALSE(down.reply.count());
   EXPECT_TRUE(down.compressed);
-  const answer both =
-      run(say(stub(), long_text, call_options().compression(encoding::deflate).metadata("x-reply", "gzip")));
+  call_options compressed_2;
+  compressed_2.compression = encoding::deflate;
+  compressed_2.add_metadata("x-reply", "gzip");
+  const answer both = run(say(stub(), long_text, compressed_2));
   EXPECT_TRUE(both.reply.count());
   EXPECT_TRUE(both.compressed);
 }
 
 TEST_P(packing, AServersOwnChoiceHoldsUnlessAHandlerSaysOtherwise) {
-  serve(server_options().compression(encoding::gzip));
+  server_options options;
+  options.compression = encoding::gzip;
+  serve(options);
   EXPECT_TRUE(run(say(stub(), long_text, {})).compressed);
-  EXPECT_FALSE(run(say(stub(), long_text, call_options().metadata("x-reply", "identity"))).compressed);
+  EXPECT_FALSE(run(say(stub(), long_text, call_options().add_metadata("x-reply", "identity"))).compressed);
 }
 
 TEST_P(packing, AChannelsChoiceHoldsUnlessACallSaysOtherwise) {
-  channel_.emplace(rt(), address_, insecure(),
-                   channel_options().calls(call_options().compression(encoding::zstd)));
+  channel_options options;
+  options.calls.compression = encoding::zstd;
+  channel_.emplace(rt(), address_, insecure(), options);
   EXPECT_TRUE(run(say(stub(), long_text, {})).reply.count());
-  EXPECT_FALSE(run(say(stub(), long_text, call_options().compression(encoding::identity))).reply.count());
+  call_options compressed;
+  compressed.compression = encoding::identity;
+  EXPECT_FALSE(run(say(stub(), long_text, compressed)).reply.count());
 }
 
 TEST_P(packing, SmallMessagesGoAsTheyAre) {
   const auto sent = [&](std::size_t n, compression how) {
-    return run(say(stub(), std::string(n, 'x'), call_options().compression(how))).reply.count() != 0;
+    call_options compressed;
+    compressed.compression = how;
+    return run(say(stub(), std::string(n, 'x'), compressed)).reply.count() != 0;
   };
   EXPECT_FALSE(sent(1000, encoding::gzip));
   EXPECT_TRUE(sent(1024, encoding::gzip));
@@ -134,7 +147,9 @@ TEST_P(packing, AStreamMayLeaveMessagesOut) {
   struct program {
     static task<> replies(echo_stub s) {
       const echo::Text request = text(long_text);
-      auto call = s.Repeat(request, call_options().compression(encoding::zstd));
+      call_options compressed_2;
+      compressed_2.compression = encoding::zstd;
+      auto call = s.Repeat(request, compressed_2);
       for (const bool compressed : {true, false, true}) {
         const auto one = (co_await call.next()).value();
         EXPECT_EQ(one->text(), long_text);
@@ -144,7 +159,9 @@ TEST_P(packing, AStreamMayLeaveMessagesOut) {
       EXPECT_FALSE((co_await call.next()).value().has_value());
     }
     static task<> requests(echo_stub s) {
-      auto call = s.Chat(call_options().compression(encoding::gzip));
+      call_options compressed_3;
+      compressed_3.compression = encoding::gzip;
+      auto call = s.Chat(compressed_3);
       const echo::Text request = text(long_text);
       for (const bool compressed : {true, false, true}) {
         if (compressed) (co_await call.write(request)).throw_if_error();
@@ -162,40 +179,68 @@ TEST_P(packing, AStreamMayLeaveMessagesOut) {
 
 TEST_P(packing, ABombStopsAtTheLimitOfWhoeverReceivesIt) {
   const std::string bomb(8 << 20, '\0');
-  serve(server_options().max_receive_bytes(100'000));
-  EXPECT_EQ(run(say(stub(), bomb, call_options().compression(encoding::gzip))).how.code(),
-            status_code::resource_exhausted);
-  serve(server_options().max_receive_bytes(16 << 20));
-  const call_options small =
-      call_options().compression(encoding::gzip).metadata("x-reply", "gzip").max_receive_bytes(100'000);
+  server_options options;
+  options.max_receive_bytes = 100'000;
+  serve(options);
+  call_options compressed;
+  compressed.compression = encoding::gzip;
+  EXPECT_EQ(run(say(stub(), bomb, compressed)).how.code(), status_code::resource_exhausted);
+  server_options options_2;
+  options_2.max_receive_bytes = 16 << 20;
+  serve(options_2);
+  call_options small;
+  small.compression = encoding::gzip;
+  small.add_metadata("x-reply", "gzip");
+  small.max_receive_bytes = 100'000;
   EXPECT_EQ(run(say(stub(), bomb, small)).how.code(), status_code::resource_exhausted);
 }
 
 TEST_P(packing, AServerRefusesAnEncodingThatItDoesNotAccept) {
-  serve(server_options().accepted_encodings({encoding::gzip}));
-  EXPECT_EQ(run(say(stub(), long_text, call_options().compression(encoding::gzip))).how, status());
-  const answer refused = run(say(stub(), long_text, call_options().compression(encoding::zstd)));
+  server_options options;
+  options.accepted_encodings = {encoding::gzip};
+  serve(options);
+  call_options compressed;
+  compressed.compression = encoding::gzip;
+  EXPECT_EQ(run(say(stub(), long_text, compressed)).how, status());
+  call_options compressed_2;
+  compressed_2.compression = encoding::zstd;
+  const answer refused = run(say(stub(), long_text, compressed_2));
   EXPECT_EQ(refused.how.code(), status_code::unimplemented);
-  serve(server_options().accepted_encodings({}));
-  EXPECT_EQ(run(say(stub(), long_text, call_options().compression(encoding::gzip))).how.code(),
-            status_code::unimplemented);
+  server_options options_2;
+  options_2.accepted_encodings = {};
+  serve(options_2);
+  call_options compressed_3;
+  compressed_3.compression = encoding::gzip;
+  EXPECT_EQ(run(say(stub(), long_text, compressed_3)).how.code(), status_code::unimplemented);
   EXPECT_EQ(run(say(stub(), long_text, {})).how, status()) << "plain messages are always accepted";
 }
 
 TEST_P(packing, AServerCompressesOnlyAsItsClientAccepts) {
-  serve(server_options().compression(encoding::gzip));
+  server_options options;
+  options.compression = encoding::gzip;
+  serve(options);
   EXPECT_TRUE(run(say(stub(), long_text, {})).compressed);
-  EXPECT_FALSE(run(say(stub(), long_text, call_options().accepted_encodings({encoding::zstd}))).compressed);
-  channel_.emplace(rt(), address_, insecure(), channel_options().accepted_encodings({}));
+  call_options accepting;
+  accepting.accepted_encodings = {encoding::zstd};
+  EXPECT_FALSE(run(say(stub(), long_text, accepting)).compressed);
+  channel_options options_2;
+  options_2.calls.accepted_encodings = {};
+  channel_.emplace(rt(), address_, insecure(), options_2);
   EXPECT_FALSE(run(say(stub(), long_text, {})).compressed);
-  EXPECT_TRUE(run(say(stub(), long_text, call_options().accepted_encodings({encoding::gzip}))).compressed)
-      << "a call's own set holds";
+  call_options accepting_2;
+  accepting_2.accepted_encodings = {encoding::gzip};
+  EXPECT_TRUE(run(say(stub(), long_text, accepting_2)).compressed) << "a call's own set holds";
 }
 
 TEST_P(packing, OtherCodecsAreCompressedToo) {
-  serve(server_options().codec(json_codec()).compression(encoding::gzip));
-  const answer a =
-      run(say(stub(), long_text, call_options().codec(json_codec()).compression(encoding::gzip)));
+  server_options options;
+  options.codecs.push_back(&json_codec());
+  options.compression = encoding::gzip;
+  serve(options);
+  call_options with_codec;
+  with_codec.codec = &json_codec();
+  with_codec.compression = encoding::gzip;
+  const answer a = run(say(stub(), long_text, with_codec));
   ASSERT_EQ(a.how, status());
   EXPECT_TRUE(a.reply.count());
   EXPECT_TRUE(a.compressed);

@@ -190,7 +190,9 @@ TEST_P(a_connector_of_ones_own, FailsCallsWithItsReason) {
     r.answers = false;
     EXPECT_EQ(co_await ask(c), status::unavailable("cannot connect to localhost:1: the relay knows no way"));
     r.answers = true;
-    EXPECT_EQ(co_await ask(c, within(20s).wait_for_ready(true)), status()) << "it is asked again";
+    call_options waiting = within(20s);
+    waiting.wait_for_ready = true;
+    EXPECT_EQ(co_await ask(c, waiting), status()) << "it is asked again";
   });
 }
 
@@ -201,7 +203,9 @@ TEST_P(a_connector_of_ones_own, IsAskedAgainWhenItsStreamEndsAbruptly) {
     const echo::Text large = text(std::string(300'000, 'x'));
     const auto reply = co_await echo_stub(c).Say(large, within(20s));
     EXPECT_EQ(reply.status().code(), status_code::unavailable) << reply.status();
-    EXPECT_EQ(co_await ask(c, within(20s).wait_for_ready(true)), status());
+    call_options waiting = within(20s);
+    waiting.wait_for_ready = true;
+    EXPECT_EQ(co_await ask(c, waiting), status());
     EXPECT_EQ(r.connections, 2);
   });
 }

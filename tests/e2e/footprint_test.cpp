@@ -63,10 +63,16 @@ class footprints : public echo_fixture {
   }
   void serve(std::size_t quota_bytes) {
     quota_ = memory_quota(quota_bytes);
-    serve(server_options().memory(quota_));
+    server_options options_2;
+    options_2.memory = quota_;
+    serve(options_2);
   }
   [[nodiscard]] generic_stub any() noexcept { return generic_stub(*channel_); }
-  static call_options compressed() { return call_options().compression(encoding::gzip); }
+  static call_options compressed() {
+    call_options compressed_2;
+    compressed_2.compression = encoding::gzip;
+    return compressed_2;
+  }
 
   static task<> say(footprints& t, const bytes_message& request) {
     const call_options options = compressed();
@@ -223,7 +229,9 @@ TEST_P(footprints, ARequestFarLargerThanItsBytesIsNotDecoded) {
 }
 
 TEST_P(footprints, AReplyFarLargerThanItsBytesIsNotDecoded) {
-  serve(server_options().max_receive_bytes(64 * megabyte));
+  server_options options;
+  options.max_receive_bytes = 64 * megabyte;
+  serve(options);
   EXPECT_EQ(run(echo(*this, empty_strings(4 * megabyte))).code(), status_code::resource_exhausted);
   EXPECT_EQ(run(echo(*this, numbers(4 * megabyte))), status());
 }

@@ -18,7 +18,9 @@ class generic : public echo_fixture {
   void SetUp() override {
     echo_fixture::SetUp();
     if (!world_.get()) return;
-    make_server(server_options().codec(json_codec()));
+    server_options options_2;
+    options_2.codecs.push_back(&json_codec());
+    make_server(options_2);
     behind_.emplace(rt(), address_, insecure());
     relay_.emplace(*behind_);
     proxy_.emplace(rt());
@@ -102,9 +104,9 @@ TEST_P(generic, AProxyPassesMetadataAndTrailersOn) {
   struct program {
     static task<> ask(echo_stub s) {
       const echo::Text request = text("metadata");
-      auto call = s.Misbehave(
-          request,
-          call_options().metadata("x-word", "moloch").metadata("x-blob-bin", std::string_view("\0\xff", 2)));
+      auto call = s.Misbehave(request, call_options()
+                                           .add_metadata("x-word", "moloch")
+                                           .add_metadata("x-blob-bin", std::string_view("\0\xff", 2)));
       const auto reply = co_await call;
       EXPECT_TRUE(reply.ok()) << reply.status();
       EXPECT_EQ(call.initial_metadata().find("x-word"), "moloch");
@@ -123,7 +125,9 @@ TEST_P(generic, AProxyPassesAStatusOnWithItsDetails) {
 }
 
 TEST_P(generic, AProxyPassesTheFormOfMessagesOn) {
-  const auto reply = run(misbehave(stub(), "in JSON", call_options().codec(json_codec())));
+  call_options with_codec;
+  with_codec.codec = &json_codec();
+  const auto reply = run(misbehave(stub(), "in JSON", with_codec));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->text(), "in JSON");
 }

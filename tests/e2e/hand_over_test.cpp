@@ -96,7 +96,9 @@ TEST_P(hand_over, GoesToTheLoopWithTheFewestConnections) {
 
 TEST_P(hand_over, GivesNoLoopALimitOfCallsOfItsOwn) {
   placed_service service;
-  server s(rt(), server_options().limits(server_limits{.calls = 2}));
+  server_options options;
+  options.limits = server_limits{.calls = 2};
+  server s(rt(), options);
   s.add(service);
   ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
   struct program {

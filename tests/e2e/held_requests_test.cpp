@@ -172,23 +172,31 @@ class held_requests : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, held_requests, every_world_over_tcp, echo_fixture::case_name);
 
 TEST_P(held_requests, CountForAsLongAsTheirCallsRun) {
-  serve(service_, server_options().memory(quota_));
+  server_options options;
+  options.memory = quota_;
+  serve(service_, options);
   run(hold(*this, encoding::identity));
   run(hold(*this, encoding::gzip));
 }
 
 TEST_P(held_requests, CountForHandlersThatRunOnBehindTheirCalls) {
-  serve(stubborn_, server_options().memory(quota_));
+  server_options options;
+  options.memory = quota_;
+  serve(stubborn_, options);
   run(let_go(*this));
 }
 
 TEST_P(held_requests, OfHandlersThatRunOnKeepOthersFromBeingDecoded) {
-  serve(stubborn_, server_options().memory(memory_quota(3 * megabyte)));
+  server_options options;
+  options.memory = memory_quota(3 * megabyte);
+  serve(stubborn_, options);
   run(be_refused(*this));
 }
 
 TEST_P(held_requests, AreNotDecodedWhileRepliesAreNotRead) {
-  serve(service_, server_options().limits({.unread_bytes = 1000}));
+  server_options options;
+  options.limits = {.unread_bytes = 1000};
+  serve(service_, options);
   run(pin(*this));
 }
 
@@ -198,7 +206,9 @@ INSTANTIATE_TEST_SUITE_P(Over, held_by_tls, all_kinds, every_backend::case_name)
 TEST_P(held_by_tls, AHandshakeThatDoesNotBeginCounts) {
   certificates::made();
   const memory_quota quota(32 * megabyte);
-  server s(rt(), server_options().memory(quota));
+  server_options options;
+  options.memory = quota;
+  server s(rt(), options);
   ASSERT_EQ(s.listen("127.0.0.1:0", served_as("server")), status());
   struct program {
     static task<> connect(std::uint16_t port, const memory_quota& quota) {

@@ -26,7 +26,12 @@ class early_service final : public echo_service {
 class initial_metadata : public echo_fixture {
  protected:
   [[nodiscard]] service& served() noexcept override { return early_; }
-  static call_options asking() { return call_options().metadata("x-early", "1").timeout(20s); }
+  static call_options asking() {
+    call_options with_metadata;
+    with_metadata.add_metadata("x-early", "1");
+    with_metadata.timeout = 20s;
+    return with_metadata;
+  }
 
   static task<> before_the_first_reply(const channel& by) {
     auto c = echo_stub(by).Chat(asking());
@@ -94,7 +99,7 @@ TEST_P(initial_metadata, OfACallThatEndsWithoutAnyIsItsStatus) {
       co_return co_await c.wait_for_initial_metadata();
     }
   };
-  EXPECT_EQ(run(program::wait(*channel_, within(20s).metadata("x-refuse", "1"))),
+  EXPECT_EQ(run(program::wait(*channel_, within(20s).add_metadata("x-refuse", "1"))),
             status::not_found("nobody here"));
   EXPECT_EQ(run(program::wait(front, within(20s))), status::aborted("not today"));
   EXPECT_EQ(run(program::wait(*channel_, within(20ms))).code(), status_code::deadline_exceeded);

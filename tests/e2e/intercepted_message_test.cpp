@@ -379,7 +379,8 @@ TEST_P(intercepted_messages, AreInTheEncodingOfTheirCall) {
       EXPECT_EQ(m.as<echo::Text>().text(), "json");
       return status();
     };
-    const server_options options = server_options().codec(json_codec());
+    server_options options;
+    options.codecs.push_back(&json_codec());
     auto h = is_request(p) ? on_requests(f) : on_replies(f);
     if (is_client(p)) {
       serve({}, options);
@@ -387,7 +388,9 @@ TEST_P(intercepted_messages, AreInTheEncodingOfTheirCall) {
     } else {
       serve_passing(std::move(h), options);
     }
-    for (const call_options& how : {call_options().codec(json_codec())}) {
+    call_options with_codec;
+    with_codec.codec = &json_codec();
+    for (const call_options& how : {with_codec}) {
       const auto reply = say("hello", how);
       ASSERT_EQ(reply.status(), status());
       EXPECT_EQ(reply->text(), "json");
@@ -414,7 +417,8 @@ TEST_P(intercepted_messages, AreDecompressedBeforeAndCompressedAfterTheHooks) {
       m.edit<echo::Text>().mutable_text()->append("!");
       return status();
     };
-    const server_options options = server_options().compression(encoding::gzip);
+    server_options options;
+    options.compression = encoding::gzip;
     auto h = is_request(p) ? on_requests(f) : on_replies(f);
     if (is_client(p)) {
       serve({}, options);
@@ -422,7 +426,9 @@ TEST_P(intercepted_messages, AreDecompressedBeforeAndCompressedAfterTheHooks) {
     } else {
       serve_passing(std::move(h), options);
     }
-    auto say = stub().Say(text(large), call_options().compression(encoding::gzip));
+    call_options compressed;
+    compressed.compression = encoding::gzip;
+    auto say = stub().Say(text(large), compressed);
     const auto reply = sync_wait(say);
     ASSERT_EQ(reply.status(), status());
     EXPECT_TRUE(say.read_compressed());
@@ -439,7 +445,9 @@ TEST_P(intercepted_messages, ObeyTheLimitsAsTheyAreAfterTheHooks) {
       EXPECT_EQ(m.bytes().size(), large.size());
       return status();
     };
-    const server_options options = server_options().max_receive_bytes(1000).max_send_bytes(1000);
+    server_options options;
+    options.max_receive_bytes = 1000;
+    options.max_send_bytes = 1000;
     auto h = is_request(p) ? on_requests(f) : on_replies(f);
     if (is_client(p)) {
       serve({}, options);
@@ -447,7 +455,9 @@ TEST_P(intercepted_messages, ObeyTheLimitsAsTheyAreAfterTheHooks) {
     } else {
       serve_passing(std::move(h), options);
     }
-    const call_options limited = call_options().max_receive_bytes(1000).max_send_bytes(1000);
+    call_options limited;
+    limited.max_receive_bytes = 1000;
+    limited.max_send_bytes = 1000;
     for (const outcome& o : one_of_each(limited))
       EXPECT_EQ(o.end.code(), status_code::resource_exhausted) << o.kind << o.end;
   }
@@ -457,8 +467,9 @@ TEST_P(intercepted_messages, ObeyTheLimitsAsTheyAreAfterTheHooks) {
     EXPECT_GT(m.bytes().size(), 2000u) << "the limit is for what is sent";
     return status();
   });
-  EXPECT_EQ(say("hello", call_options().max_send_bytes(1000)).status().code(),
-            status_code::resource_exhausted);
+  call_options limited_2;
+  limited_2.max_send_bytes = 1000;
+  EXPECT_EQ(say("hello", limited_2).status().code(), status_code::resource_exhausted);
 }
 
 TEST_P(intercepted_messages, ThatDoNotParseEndTheirCall) {
@@ -533,7 +544,9 @@ TEST_P(intercepted_messages, AClientsInterceptorAnswersWithoutACall) {
     next.reply().set_bytes(text(std::string(2000, 'x')).SerializeAsString());
     co_return coracle::ok;
   });
-  EXPECT_EQ(say("", call_options().max_receive_bytes(1000)).status().code(), status_code::resource_exhausted);
+  call_options limited;
+  limited.max_receive_bytes = 1000;
+  EXPECT_EQ(say("", limited).status().code(), status_code::resource_exhausted);
 }
 
 TEST_P(intercepted_messages, AnAnswerPassesTheHooksOfTheInterceptorsOutside) {
@@ -848,8 +861,9 @@ TEST_P(intercepted_messages, AreNotDecodedForAnInterceptorThatRejectsTheCall) {
     co_return status::unauthenticated("no key");
   });
   EXPECT_EQ(say().status(), status::unauthenticated("no key"));
-  EXPECT_EQ(say("hello", call_options().metadata("x-key", "1"))->text(), "hello");
-  EXPECT_EQ(say(std::string(100'000, 'x'), call_options().metadata("x-key", "1"))->text().size(), 100'000u);
+  EXPECT_EQ(say("hello", call_options().add_metadata("x-key", "1"))->text(), "hello");
+  EXPECT_EQ(say(std::string(100'000, 'x'), call_options().add_metadata("x-key", "1"))->text().size(),
+            100'000u);
 }
 
 }  // namespace

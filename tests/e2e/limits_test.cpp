@@ -18,7 +18,11 @@ using namespace std::chrono_literals;
 
 class limits_of_a_server : public echo_fixture {
  protected:
-  void limit(const server_limits& l) { make_server(server_options().limits(l)); }
+  void limit(const server_limits& l) {
+    server_options options;
+    options.limits = l;
+    make_server(options);
+  }
   static task<> hang(echo_stub s, status& out) {
     const echo::Text request = text("hang");
     const auto reply = co_await s.Misbehave(request);
@@ -67,7 +71,9 @@ TEST_P(limits_of_a_server, MetadataBeyondTheLimitIsResourceExhausted) {
 
 TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
   const memory_quota quota(std::size_t{8} << 20);
-  make_server(server_options().memory(quota));
+  server_options options;
+  options.memory = quota;
+  make_server(options);
   EXPECT_EQ(quota.limit_bytes(), std::size_t{8} << 20);
   EXPECT_EQ(sync_wait(stub().Say(text(std::string(1'000'000, 'x')))).status(), status());
   EXPECT_GT(quota.used_bytes(), 0u);
@@ -94,7 +100,7 @@ TEST(default_quota_of_a_server, IsHalfOfWhatTheSystemLetsTheProcessUse) {
 
 TEST(default_quota_of_a_server, IsTheSameOnEveryMachineThatSimulates) {
   kept_log log;
-  sim::world world(1, sim::world_options().log_to(log));
+  sim::world world(1, sim::world_options{.log = &log});
   const server s(world.host("server"), {});
   EXPECT_NE(log.text().find("the server's memory quota is 1073741824 bytes: the default, 1 GiB"),
             std::string::npos)
@@ -105,7 +111,9 @@ class connections_of_a_server : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, connections_of_a_server, every_world_over_tcp, echo_fixture::case_name);
 
 TEST_P(connections_of_a_server, OneTooManyIsClosedAsItComes) {
-  make_server(server_options().limits({.connections = 1}));
+  server_options options;
+  options.limits = {.connections = 1};
+  make_server(options);
   EXPECT_EQ(sync_wait(stub().Say(text("first"))).status(), status());
   channel second(rt(), address_, insecure());
   EXPECT_EQ(sync_wait(echo_stub(second).Say(text("second"))).status().code(), status_code::unavailable);

@@ -35,8 +35,10 @@ class a_local_address : public echo_fixture {
     co_return reply ? reply->text() : reply.status().to_string();
   }
   std::string answer(std::string_view local, const std::string& proxy = {}) {
-    channel c(rt(), proxy.empty() ? address_ : "movies.example:1", insecure(),
-              channel_options().proxy(proxy).local_address(address(local)));
+    channel_options options;
+    options.proxy = proxy;
+    options.local_address = address(local);
+    channel c(rt(), proxy.empty() ? address_ : "movies.example:1", insecure(), options);
     return run(ask(c));
   }
   peer_service peers_;
@@ -89,7 +91,9 @@ TEST_P(a_local_address, IsThatOfTheConnectionToAProxyToo) {
 TEST_P(a_local_address, MakesOptionsDifferentForAPool) {
   channel_pool pool(rt());
   const auto at = [&](std::string_view local) {
-    return pool.get(address_, insecure(), channel_options().local_address(address(local)));
+    channel_options options;
+    options.local_address = address(local);
+    return pool.get(address_, insecure(), options);
   };
   const auto one = at("127.0.0.2:0");
   EXPECT_EQ(one, at("127.0.0.2:0"));

@@ -135,7 +135,9 @@ class in_place_echo final : public echo_service {
 TEST_P(message_memory, CountsInTheQuotaAndIsFreedWhenIdle) {
   memory_quota quota(64u << 20);
   in_place_echo service;
-  serve(service, server_options().memory(quota));
+  server_options options;
+  options.memory = quota;
+  serve(service, options);
   EXPECT_EQ(run(say(stub(), "hello")), "hello");
   struct program {
     static task<> wait(duration d) { co_await sleep_for(d); }

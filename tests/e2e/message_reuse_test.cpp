@@ -151,10 +151,12 @@ TEST_P(message_reuse, ShowsNothingOfACallToTheNext) {
 
 TEST_P(message_reuse, ShowsNothingOfACompressedCallToTheNext) {
   values service;
-  serve(service, server_options().compression(compression(encoding::gzip).min_bytes(0)));
-  for (const char* path : all_methods)
-    run(call_with_all(generic_stub(*channel_), path,
-                      call_options().compression(compression(encoding::gzip).min_bytes(0))));
+  server_options options;
+  options.compression = compression(encoding::gzip).min_bytes(0);
+  serve(service, options);
+  call_options compressed;
+  compressed.compression = compression(encoding::gzip).min_bytes(0);
+  for (const char* path : all_methods) run(call_with_all(generic_stub(*channel_), path, compressed));
 }
 
 class patient final : public server_interceptor {
@@ -201,9 +203,12 @@ TEST_P(message_reuse, KeepsTheMemoryOfSmallMessagesAlone) {
 
 TEST_P(message_reuse, KeepsNoMessageThatWasLargeBeforeItWasCompressed) {
   capacities service;
-  serve(service, server_options().compression(encoding::gzip));
-  channel_.emplace(rt(), "127.0.0.1:" + std::to_string(server_->port()), insecure(),
-                   channel_options().calls(call_options().compression(encoding::gzip)));
+  server_options options;
+  options.compression = encoding::gzip;
+  serve(service, options);
+  channel_options options_2;
+  options_2.calls.compression = encoding::gzip;
+  channel_.emplace(rt(), "127.0.0.1:" + std::to_string(server_->port()), insecure(), options_2);
   run(say(stub(), "small"));  // what is large comes into a message that is kept already
   run(say(stub(), std::string(100'000, 'x')));
   run(say(stub(), "small"));
@@ -228,7 +233,9 @@ class wasteful final : public echo_service {
 
 TEST_P(message_reuse, KeepsNoReplyThatWasNotSent) {
   wasteful service;
-  serve(service, server_options().max_send_bytes(1000));
+  server_options options;
+  options.max_send_bytes = 1000;
+  serve(service, options);
   for (const char* what : {"fails", "too large", "another"}) {
     run(say(stub(), "sent"));
     run(say(stub(), what));
@@ -360,7 +367,9 @@ TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsCall) {
 // The server is destroyed first; its shard stays until the handler has ended.
 TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsServersDrain) {
   stubborn service;
-  serve(service, server_options().drain_grace(10ms));
+  server_options options;
+  options.drain_grace = 10ms;
+  serve(service, options);
   struct program {
     static task<> stop(echo_stub s, stubborn& service, server& of) {
       scope work{co_await coro::this_environment()};

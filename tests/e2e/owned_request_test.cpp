@@ -129,7 +129,9 @@ TEST_P(owned_request, IsSentAgainByARetryPolicyThoughItIsGone) {
       R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"0.001s",
           "maxBackoff":"0.001s","backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]})");
   ASSERT_EQ(config.status(), status());
-  channel_.emplace(rt(), address_, insecure(), channel_options().service_config(*config));
+  channel_options options;
+  options.service_config = *config;
+  channel_.emplace(rt(), address_, insecure(), options);
   patient_.failures = 2;
   const course c = call(large);
   ASSERT_EQ(c.reply.status(), status());

@@ -67,10 +67,10 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, propagation, every_world_over_tcp, echo_fix
 
 TEST_P(propagation, TraceAndBaggagePassUnmentionedAndUnchanged) {
   call(call_options()
-           .metadata("traceparent", parent)
-           .metadata("tracestate", "a=1")
-           .metadata("tracestate", "b=2")
-           .metadata("baggage", "user=ada;p=1, odd"));
+           .add_metadata("traceparent", parent)
+           .add_metadata("tracestate", "a=1")
+           .add_metadata("tracestate", "b=2")
+           .add_metadata("baggage", "user=ada;p=1, odd"));
   for (const auto& hop : handler_.hops) EXPECT_EQ(hop.parent, parent);
   EXPECT_EQ(handler_.hops[0].state, "a=1");  // the first of two
   EXPECT_EQ(handler_.hops[2].state, "a=1,b=2");
@@ -79,9 +79,9 @@ TEST_P(propagation, TraceAndBaggagePassUnmentionedAndUnchanged) {
 
 TEST_P(propagation, ATraceThatIsNotUnderstoodIsNotCarriedOn) {
   call(call_options()
-           .metadata("traceparent", "00-not-a-trace")
-           .metadata("tracestate", "a=1")
-           .metadata("baggage", std::string(9000, 'x')));
+           .add_metadata("traceparent", "00-not-a-trace")
+           .add_metadata("tracestate", "a=1")
+           .add_metadata("baggage", std::string(9000, 'x')));
   EXPECT_EQ(handler_.hops[0].parent, "00-not-a-trace");
   EXPECT_EQ(handler_.hops[1].parent, "");
   EXPECT_EQ(handler_.hops[1].state, "");
@@ -90,7 +90,7 @@ TEST_P(propagation, ATraceThatIsNotUnderstoodIsNotCarriedOn) {
 
 TEST_P(propagation, ATracerPutsItsSpanIntoTheCallsItMakes) {
   handler_.traces = true;
-  call(call_options().metadata("traceparent", parent).metadata("tracestate", "a=1"));
+  call(call_options().add_metadata("traceparent", parent).add_metadata("tracestate", "a=1"));
   EXPECT_EQ(handler_.hops[0].parent, parent);
   EXPECT_EQ(handler_.hops[1].parent, "00-4bf92f3577b34da6a3ce929d0e0e4736-0102030405060708-01");
   EXPECT_EQ(handler_.hops[1].state, "a=1");
@@ -98,14 +98,14 @@ TEST_P(propagation, ATracerPutsItsSpanIntoTheCallsItMakes) {
 
 TEST_P(propagation, BaggageThatAHandlerChangesIsCarriedOn) {
   handler_.tenant = "a b,c";
-  call(call_options().metadata("baggage", "user=ada"));
+  call(call_options().add_metadata("baggage", "user=ada"));
   EXPECT_EQ(handler_.hops[0].baggage, "user=ada");
   EXPECT_EQ(handler_.hops[2].baggage, "user=ada,tenant=a%20b%2Cc");
 }
 
 TEST_P(propagation, ADetachedCallInheritsNothing) {
   handler_.detached = true;
-  call(within(10s).metadata("traceparent", parent).metadata("baggage", "user=ada"));
+  call(within(10s).add_metadata("traceparent", parent).add_metadata("baggage", "user=ada"));
   EXPECT_LE(handler_.hops[0].left, duration(10s));
   EXPECT_GT(handler_.hops[1].left, duration(1h));
   EXPECT_EQ(handler_.hops[1].parent, "");

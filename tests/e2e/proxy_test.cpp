@@ -18,8 +18,10 @@ class through_a_proxy : public echo_fixture {
     if (!answer.empty()) proxy.answer = answer;
     proxy.start();
     said out;
+    channel_options options;
+    options.proxy = proxy.url(user);
     {
-      channel c(loop::current()->owner(), target, insecure(), channel_options().proxy(proxy.url(user)));
+      channel c(loop::current()->owner(), target, insecure(), options);
       const echo::Text request = text("ahoy");
       const auto reply = co_await echo_stub(c).Say(request);
       out.outcome = reply.status();

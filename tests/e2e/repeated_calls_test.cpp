@@ -54,7 +54,9 @@ class repeated_calls : public echo_fixture {
 };
 
 TEST_P(repeated_calls, SayWhatTheySay) {
-  const auto with = [](const char* key, const char* value) { return call_options().metadata(key, value); };
+  const auto with = [](const char* key, const char* value) {
+    return call_options().add_metadata(key, value);
+  };
   for (int i = 0; i < 5; ++i) {
     const std::string n = std::to_string(i);
     EXPECT_EQ(say(n, with("x-a", "1")), "Say x-a=1: " + n);
@@ -69,7 +71,7 @@ TEST_P(repeated_calls, SayWhatTheySay) {
 
 TEST_P(repeated_calls, SayBytesToo) {
   const std::string bytes("\0\x01", 2);
-  const call_options o = call_options().metadata("x-bytes-bin", bytes);
+  const call_options o = call_options().add_metadata("x-bytes-bin", bytes);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(say("a", o), "Say x-bytes-bin=" + bytes + ": a");
 }
 

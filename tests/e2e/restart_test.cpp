@@ -64,7 +64,9 @@ TEST_P(restarting, LosesNoIdempotentCall) {
           "initialBackoff":"0.01s","maxBackoff":"0.1s","backoffMultiplier":2,
           "retryableStatusCodes":["UNAVAILABLE"]}}]})");
   ASSERT_EQ(config.status(), status());
-  channel retrying(rt(), address_, insecure(), channel_options().service_config(*config));
+  channel_options options;
+  options.service_config = *config;
+  channel retrying(rt(), address_, insecure(), options);
   std::vector<tally> found(callers);
   for (tally& t : found) rt().spawn_on(rt().at(0), call_until_over(echo_stub(retrying), t));
   for (int i = 0; i < restarts; ++i) {

@@ -105,7 +105,7 @@ TEST_P(server_interceptors, OneThatDoesNotAskForTheNextRunsNoHandler) {
   for (const status& s : run(one_of_each(stub()))) EXPECT_EQ(s, status::unauthenticated("no key"));
   EXPECT_TRUE(log_.empty());
   EXPECT_EQ(service_.collected, 0);
-  const auto allowed = sync_wait(stub().Say(text("hi"), call_options().metadata("x-key", "1")));
+  const auto allowed = sync_wait(stub().Say(text("hi"), call_options().add_metadata("x-key", "1")));
   EXPECT_EQ(allowed.status(), status());
 }
 
@@ -217,7 +217,7 @@ TEST_P(server_interceptors, WhatEscapesFromOneIsItsStatusAndGivesNothingAway) {
            throw status_error(status::aborted("thrown"));
          })});
   for (const status& s : run(one_of_each(stub()))) EXPECT_EQ(s, status::aborted("thrown"));
-  const auto thrown = sync_wait(stub().Say(text(""), call_options().metadata("x-throw", "1")));
+  const auto thrown = sync_wait(stub().Say(text(""), call_options().add_metadata("x-throw", "1")));
   EXPECT_EQ(thrown.status(), status::unknown("the handler failed"));
   EXPECT_EQ(log_.back(), "<outer UNKNOWN");
 }

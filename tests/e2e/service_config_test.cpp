@@ -33,14 +33,19 @@ class a_channel : public server_fleet {
 };
 
 TEST_F(a_channel, GoesByTheServiceConfigOfItsOptions) {
-  channel c(client_, address("a"), insecure(), channel_options().service_config(config(soon)));
+  channel_options options;
+  options.service_config = config(soon);
+  channel c(client_, address("a"), insecure(), options);
   EXPECT_EQ(patience_ms(c), 50);
 }
 
 TEST_F(a_channel, GoesByTheServiceConfigOfItsResolver) {
   auto found = std::make_shared<client::manual_resolver>(at({"a"}).service_config(soon));
-  channel c(client_, "any", insecure(),
-            channel_options().resolver(found).service_config(config(late)).resolve_pause(0s));
+  channel_options options;
+  options.resolver = found;
+  options.service_config = config(late);
+  options.resolve_pause = 0s;
+  channel c(client_, "any", insecure(), options);
   EXPECT_EQ(call(c), "a");
   EXPECT_EQ(patience_ms(c), 50);
   found->set(at({"a"}));
@@ -50,7 +55,10 @@ TEST_F(a_channel, GoesByTheServiceConfigOfItsResolver) {
 
 TEST_F(a_channel, KeepsTheLastGoodConfigWhenItsResolverBringsABadOne) {
   auto found = std::make_shared<client::manual_resolver>(at({"a"}).service_config(soon));
-  channel c(client_, "any", insecure(), channel_options().resolver(found).resolve_pause(0s));
+  channel_options options;
+  options.resolver = found;
+  options.resolve_pause = 0s;
+  channel c(client_, "any", insecure(), options);
   EXPECT_EQ(call(c), "a");
   found->set(at({"a"}).service_config("{"));
   wait(1s);
@@ -59,7 +67,10 @@ TEST_F(a_channel, KeepsTheLastGoodConfigWhenItsResolverBringsABadOne) {
 
 TEST_F(a_channel, FailsItsCallsWhileItsResolverHasBroughtNoGoodConfig) {
   auto found = std::make_shared<client::manual_resolver>(at({"a"}).service_config("{"));
-  channel c(client_, "any", insecure(), channel_options().resolver(found).resolve_pause(0s));
+  channel_options options;
+  options.resolver = found;
+  options.resolve_pause = 0s;
+  channel c(client_, "any", insecure(), options);
   EXPECT_EQ(call(c), "UNAVAILABLE");
   found->set(at({"a"}).service_config("{}"));
   wait(1s);
@@ -70,7 +81,9 @@ TEST_F(a_channel, SpreadsItsCallsAsItsServiceConfigSays) {
   start("b");
   auto found = std::make_shared<client::manual_resolver>(
       at({"a", "b"}).service_config(R"({"loadBalancingConfig":[{"round_robin":{}}]})"));
-  channel c(client_, "any", insecure(), channel_options().resolver(found));
+  channel_options options;
+  options.resolver = found;
+  channel c(client_, "any", insecure(), options);
   call(c);
   wait(1s);
   EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"a", 5}, {"b", 5}}));
@@ -100,7 +113,9 @@ TEST_F(a_channel, ComesBackWhenAHandlerSays) {
     s.add(busy);
     ASSERT_EQ(s.listen("0.0.0.0:50051", insecure()), status());
     s.start();
-    channel c(client_, address("busy"), insecure(), channel_options().service_config(config(three_attempts)));
+    channel_options options;
+    options.service_config = config(three_attempts);
+    channel c(client_, address("busy"), insecure(), options);
     const time_point began = world_.now();
     EXPECT_EQ(call(c), at_all ? "" : "UNAVAILABLE");
     EXPECT_EQ(busy.calls, at_all ? 2 : 1);
@@ -116,7 +131,9 @@ TEST_F(a_channel, MakesNoRetriesWhenToldNotTo) {
     EXPECT_EQ(call(c), "UNAVAILABLE");
     return std::chrono::duration_cast<std::chrono::seconds>(world_.now() - began).count();
   };
-  const auto once = takes_s(channel_options().retries(false));
+  channel_options options;
+  options.retries = false;
+  const auto once = takes_s(options);
   EXPECT_GE(takes_s(channel_options()), once + 1);
 }
 
@@ -151,8 +168,12 @@ TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
       seen.append(name_of(outcome.code()));
     }
   } there;
-  start("b", server_options().observer(borrowed(there)));
-  channel c(client_, address("b"), insecure(), channel_options().observer(borrowed(here)));
+  server_options options;
+  options.observer = borrowed(there);
+  start("b", options);
+  channel_options options_2;
+  options_2.observer = borrowed(here);
+  channel c(client_, address("b"), insecure(), options_2);
   EXPECT_EQ(run(ask(c, {}, "x", 10)), "b");
   EXPECT_EQ(here.seen, "/echo.Echo/Say;" + address("b") + ";5/3;");
   EXPECT_EQ(there.seen, "/echo.Echo/Say;in 5;head;out 3;OK");
@@ -170,10 +191,12 @@ TEST_F(a_channel, MakesAsManyConnectionsAsItsServiceConfigSays) {
     return at({"a"}).service_config(json.append(std::to_string(n)).append("}}"));
   };
   auto found = std::make_shared<client::manual_resolver>(scaled(2));
-  channel c(
-      client_, "any", insecure(),
-      channel_options().resolver(found).resolve_pause(0s).streams_per_connection(1).connections_per_server(
-          9));
+  channel_options options;
+  options.resolver = found;
+  options.resolve_pause = 0s;
+  options.streams_per_connection = 1;
+  options.connections_per_server = 9;
+  channel c(client_, "any", insecure(), options);
   struct program {
     static task<> one(channel& to) { EXPECT_EQ(co_await ask(to, {}, {}, 10'000), "a"); }
     static task<> many(channel& to, client::manual_resolver& names, client::resolution more,
@@ -213,30 +236,36 @@ class slow_resolver final : public client::resolver {
 };
 
 TEST_F(a_channel, HoldsItsFirstCallsBackUntilItsResolverHasBroughtAConfig) {
-  channel c(client_, "any", insecure(),
-            channel_options()
-                .resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0))
-                .service_config(config(late)));
+  channel_options options;
+  options.resolver = std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0);
+  options.service_config = config(late);
+  channel c(client_, "any", insecure(), options);
   EXPECT_EQ(patience_ms(c), 50) << "the time that the call has waited counts";
-  channel none(
-      client_, "any", insecure(),
-      channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}), 0)).service_config(config(late)));
+  channel_options options_2;
+  options_2.resolver = std::make_shared<slow_resolver>(at({"a"}), 0);
+  options_2.service_config = config(late);
+  channel none(client_, "any", insecure(), options_2);
   EXPECT_EQ(patience_ms(none), 5000);
 }
 
 TEST_F(a_channel, FailsACallThatWaitsForAConfigUnlessItWaitsForReady) {
   const auto find = [this] {
-    return channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 1));
+    channel_options options;
+    options.resolver = std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 1);
+    return options;
   };
   channel c(client_, "any", insecure(), find());
   EXPECT_EQ(call(c), "UNAVAILABLE");
   channel patient(client_, "any", insecure(), find());
-  EXPECT_EQ(run(ask(patient, call_options().wait_for_ready(true), "hang")), "DEADLINE_EXCEEDED");
+  call_options waiting;
+  waiting.wait_for_ready = true;
+  EXPECT_EQ(run(ask(patient, waiting, "hang")), "DEADLINE_EXCEEDED");
 }
 
 TEST_F(a_channel, MayBeClosedWhileItsCallsWaitForAConfig) {
-  channel c(client_, "any", insecure(),
-            channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0)));
+  channel_options options;
+  options.resolver = std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0);
+  channel c(client_, "any", insecure(), options);
   struct program {
     static task<> one(channel to, std::string& said) { said = co_await ask(to, {}, {}); }
     static task<> cancelled(channel to) { (void)co_await ask(to, {}, {}); }

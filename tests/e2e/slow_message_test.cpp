@@ -32,7 +32,10 @@ class slow_message : public echo_fixture {
   static constexpr duration stall_time = 200ms;  // 51 bytes are not too slow
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
-    make_server(server_options().observer(borrowed(end_)).limits(server_limits{.stall_time = stall_time}));
+    server_options options;
+    options.observer = borrowed(end_);
+    options.limits = server_limits{.stall_time = stall_time};
+    make_server(options);
   }
   static task<> write(net::stream& to, const std::string& said) {
     static_cast<void>(co_await to.write({reinterpret_cast<const std::uint8_t*>(said.data()), said.size()}));

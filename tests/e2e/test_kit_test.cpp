@@ -128,7 +128,7 @@ TEST_F(fakes, AreUnimplementedUntilTheyAreTold) {
 
 TEST_F(fakes, RememberMetadataAndDeadlines) {
   on_.Say.returns(text("y"));
-  const auto options = coracle::within(1h).metadata("x-user", "ada");
+  const auto options = coracle::within(1h).add_metadata("x-user", "ada");
   EXPECT_EQ(coracle::sync_wait(stub_.Say(text("x"), options)).status(), coracle::status());
   const auto calls = on_.Say.calls();
   ASSERT_EQ(calls.size(), 1u);

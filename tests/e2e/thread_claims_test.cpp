@@ -370,7 +370,9 @@ TEST_P(thread_claims, AResolverIsToldByAllThreads) {
     return client::resolution().add(*net::address::parse("127.0.0.1:" + std::to_string(s.port())));
   };
   const auto names = std::make_shared<client::manual_resolver>(at(of_a));
-  channel to(rt(), "wherever", insecure(), channel_options().resolver(names));
+  channel_options options;
+  options.resolver = names;
+  channel to(rt(), "wherever", insecure(), options);
   at_once(threads, [&](int who) {
     for (int i = 0; i < rounds; ++i) {
       names->set(at((who + i) % 2 == 0 ? of_a : of_b));
@@ -454,7 +456,9 @@ TEST_P(thread_claims, AServiceConfigIsSharedByChannelsOfAllThreads) {
       const service_config mine = shared;
       EXPECT_EQ(mine, shared);
       EXPECT_EQ(mine.load_balancing().front().name(), "round_robin");
-      channel to(rt(), address(), insecure(), channel_options().service_config(mine));
+      channel_options options;
+      options.service_config = mine;
+      channel to(rt(), address(), insecure(), options);
       EXPECT_EQ(say(to, "h"), "h");
     }
   });

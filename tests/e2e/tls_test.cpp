@@ -45,7 +45,11 @@ class identity_service final : public echo::rpc::Echo::service {
   }
 };
 
-channel_options of_all_calls(call_options o) { return channel_options().calls(std::move(o)); }
+channel_options of_all_calls(call_options o) {
+  channel_options options_2;
+  options_2.calls = std::move(o);
+  return options_2;
+}
 
 class Tls : public testing_support::every_backend {
  protected:
@@ -124,7 +128,9 @@ TEST_P(Tls, SaysThatTheOtherSideIsPlaintext) {
 
 TEST_P(Tls, FailsEveryCallOfCredentialsThatCannotBe) {
   serve(insecure());
-  call_by(tls::client_options().ca_file("no/ca.pem"));
+  tls::client_options credentials;
+  credentials.cas.push_back(tls::pem_source::file("no/ca.pem"));
+  call_by(credentials);
   EXPECT_THAT(text(), HasSubstr("cannot read the CA file no/ca.pem: No such file or directory"));
   server other(rt());
   EXPECT_EQ(other.listen("127.0.0.1:0", tls::server_options()).code(), status_code::failed_precondition);
@@ -197,9 +203,13 @@ class fetched_token final : public credentials_source {
 
 TEST_P(Tls, BringsTheCallersToken) {
   serve(served_as("server"));
-  call_by(trusting("ca"), of_all_calls(call_options().token("of the channel")));
+  call_options with_token;
+  with_token.credentials = call_credentials::bearer("of the channel");
+  call_by(trusting("ca"), of_all_calls(with_token));
   EXPECT_EQ(text(), "nobody with Bearer of the channel");
-  EXPECT_EQ(text(call_options().token("of the call")), "nobody with Bearer of the call");
+  call_options with_token_2;
+  with_token_2.credentials = call_credentials::bearer("of the call");
+  EXPECT_EQ(text(with_token_2), "nobody with Bearer of the call");
 }
 
 TEST_P(Tls, BringsWhatASourceGives) {
@@ -207,14 +217,18 @@ TEST_P(Tls, BringsWhatASourceGives) {
   call_by(trusting("ca").target_name("movies.example"));
   const auto source = std::make_shared<fetched_token>();
   source->wait = 1ms;
-  EXPECT_EQ(text(call_options().credentials(source)), "nobody with Fetched token");
+  call_options with_credentials;
+  with_credentials.credentials = source;
+  EXPECT_EQ(text(with_credentials), "nobody with Fetched token");
   EXPECT_EQ(source->asked_for, "https://movies.example/echo.Echo /echo.Echo/Say");
 }
 
 TEST_P(Tls, EndsACallWhoseSourceFails) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
-  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
+  call_options with_credentials;
+  with_credentials.credentials = source;
+  call_by(trusting("ca"), of_all_calls(with_credentials));
   source->failure = status::unauthenticated("log in first");
   EXPECT_EQ(text(), "UNAUTHENTICATED: log in first");
   source->failure = status::not_found("no key");
@@ -225,7 +239,9 @@ TEST_P(Tls, StopsASourceThatTakesLongerThanItsCall) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
   source->wait = std::chrono::hours(1);
-  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
+  call_options with_credentials;
+  with_credentials.credentials = source;
+  call_by(trusting("ca"), of_all_calls(with_credentials));
   const echo_stub stub(*channel_);
   const echo::Text request;
   struct asking {
@@ -248,7 +264,9 @@ TEST_P(Tls, GivesUpASourceWhoseCallIsDestroyed) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
   source->wait = std::chrono::hours(1);
-  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
+  call_options with_credentials;
+  with_credentials.credentials = source;
+  call_by(trusting("ca"), of_all_calls(with_credentials));
   run(leave_while_it_is_asked(*channel_));
   EXPECT_EQ(source->asked_for,
             "https://127.0.0.1:" + std::to_string(server_->port()) + "/echo.Echo /echo.Echo/Chat");
@@ -265,10 +283,14 @@ TEST_P(Tls, AsksASourceAlsoWhenTheChannelIsGone) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
   source->wait = 5ms;
-  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
+  call_options with_credentials;
+  with_credentials.credentials = source;
+  call_by(trusting("ca"), of_all_calls(with_credentials));
   const auto close = [](std::optional<channel>& c) { c->close(); };
   EXPECT_EQ(run(end_the_channel(channel_, close)).code(), status_code::unavailable);
-  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
+  call_options with_credentials_2;
+  with_credentials_2.credentials = source;
+  call_by(trusting("ca"), of_all_calls(with_credentials_2));
   const auto drop = [](std::optional<channel>& c) { c.reset(); };
   EXPECT_EQ(run(end_the_channel(channel_, drop)).code(), status_code::unimplemented)
       << "the call keeps its channel, and the server, which has no Chat, answers it";
@@ -278,11 +300,14 @@ TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
   serve(insecure());
   for (const call_credentials& c :
        {call_credentials::bearer("secret"), call_credentials(std::make_shared<fetched_token>())}) {
-    call_by(insecure(), of_all_calls(call_options().credentials(c)));
+    call_options with_credentials;
+    with_credentials.credentials = c;
+    call_by(insecure(), of_all_calls(with_credentials));
     EXPECT_THAT(text(), StartsWith("UNAUTHENTICATED: call credentials are not sent in plaintext"));
     call_by(insecure());
-    EXPECT_THAT(text(call_options().credentials(c)),
-                StartsWith("UNAUTHENTICATED: call credentials are not sent"));
+    call_options with_credentials_2;
+    with_credentials_2.credentials = c;
+    EXPECT_THAT(text(with_credentials_2), StartsWith("UNAUTHENTICATED: call credentials are not sent"));
   }
   EXPECT_EQ(text(), "FAILED_PRECONDITION: plaintext") << "a call without any";
 }
@@ -291,14 +316,20 @@ TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
 TEST_P(Tls, LetsCredentialsTravelWithinTheProcess) {
   serve(insecure());
   channel_.emplace(rt(), server_->in_process());
-  EXPECT_EQ(text(call_options().token("mine")), "nobody with Bearer mine");
-  EXPECT_EQ(text(call_options().credentials(std::make_shared<fetched_token>())), "nobody with Fetched token");
+  call_options with_token;
+  with_token.credentials = call_credentials::bearer("mine");
+  EXPECT_EQ(text(with_token), "nobody with Bearer mine");
+  call_options with_credentials;
+  with_credentials.credentials = std::make_shared<fetched_token>();
+  EXPECT_EQ(text(with_credentials), "nobody with Fetched token");
 }
 
 TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
   serve(served_as("server"));
-  call_by(trusting("ca"), of_all_calls(call_options().token("of the channel")));
-  const auto own = call_options().metadata("authorization", "Basic b3duOm93bg==");
+  call_options with_token;
+  with_token.credentials = call_credentials::bearer("of the channel");
+  call_by(trusting("ca"), of_all_calls(with_token));
+  const auto own = call_options().add_metadata("authorization", "Basic b3duOm93bg==");
   const std::string conflict =
       "UNAUTHENTICATED: the call has both credentials and metadata with the key \"authorization\": remove "
       "one";
@@ -359,7 +390,9 @@ TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
   const std::string key = certificate("reloaded.key");
   fs::copy_file(certificate("server.pem"), chain, fs::copy_options::overwrite_existing);
   fs::copy_file(certificate("server.key"), key, fs::copy_options::overwrite_existing);
-  const auto security = tls::server_options().certificate_files(chain, key).build().value();
+  tls::server_options credentials_2;
+  credentials_2.certificates.push_back(tls::key_pair::files(chain, key));
+  const auto security = credentials_2.build().value();
   serve(security);
   struct both {
     static task<> at_once(runtime& on, std::string address, channel_credentials credentials, std::string c,
@@ -399,7 +432,9 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
   const std::string key = certificate("rewritten.key");
   fs::copy_file(certificate("server.pem"), chain, fs::copy_options::overwrite_existing);
   fs::copy_file(certificate("server.key"), key, fs::copy_options::overwrite_existing);
-  serve(tls::server_options().certificate_files(chain, key));
+  tls::server_options credentials_2;
+  credentials_2.certificates.push_back(tls::key_pair::files(chain, key));
+  serve(credentials_2);
   struct all {
     static task<> at_once(runtime& on, std::string address, channel_credentials credentials, std::string c,
                           std::string k, int times, reload_run& r) {
@@ -488,7 +523,9 @@ TEST_P(Tls, KeepsTheOrderAndTheContentOfWhatWaitsToBeDecoded) {
     }
   };
   echo_service echoes;
-  server_.emplace(rt(), server_options().compression(compression(encoding::gzip)));
+  server_options options_2;
+  options_2.compression = compression(encoding::gzip);
+  server_.emplace(rt(), options_2);
   server_->add(echoes);
   ASSERT_EQ(server_->listen("127.0.0.1:0", served_as("server")), status());
   call_by(trusting("ca"));

@@ -45,7 +45,9 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, unknown_method, every_world_and_link, echo_
 
 TEST_P(unknown_method, IsToldToTheObserver) {
   counting heard;
-  serve(server_options().observer(borrowed(heard)), {});
+  server_options options;
+  options.observer = borrowed(heard);
+  serve(options, {});
   const status outcome = call();
   EXPECT_EQ(outcome, status::unimplemented("the server has no such method"));
   EXPECT_EQ(heard.started, 1);

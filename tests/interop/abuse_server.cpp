@@ -38,15 +38,16 @@ class generous final : public echo::rpc::Echo::service {
 
 int main(int count, char** words) {
   generous service;
-  coracle::server server(coracle::server_options()
-                             .memory(coracle::memory_quota(32u << 20))
-                             .limits({.handshake_time = 2s, .stall_time = 1s}));
+  coracle::server_options options;
+  options.memory = coracle::memory_quota(32u << 20);
+  options.limits = {.handshake_time = 2s, .stall_time = 1s};
+  coracle::server server(options);
   server.add(service);
   coracle::status outcome;
-  if (count == 3)
-    outcome = server.listen(
-        "127.0.0.1:0",
-        coracle::tls::server_options().certificate_files(words[1], words[2]).handshake_timeout(2s));
+  coracle::tls::server_options credentials;
+  credentials.certificates.push_back(coracle::tls::key_pair::files(words[1], words[2]));
+  credentials.handshake_timeout = 2s;
+  if (count == 3) outcome = server.listen("127.0.0.1:0", credentials);
   else outcome = server.listen("127.0.0.1:0", coracle::insecure());
   if (outcome.ok()) std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
   std::fflush(stdout);

@@ -64,8 +64,9 @@ int call(const std::string& port) {
       R"({"methodConfig":[{"name":[{}],"waitForReady":true,"retryPolicy":{"maxAttempts":5,
           "initialBackoff":"0.01s","maxBackoff":"0.1s","backoffMultiplier":2,
           "retryableStatusCodes":["UNAVAILABLE"]}}]})");
-  coracle::channel retrying("127.0.0.1:" + port, coracle::insecure(),
-                            coracle::channel_options().service_config(config.value()));
+  coracle::channel_options options;
+  options.service_config = config.value();
+  coracle::channel retrying("127.0.0.1:" + port, coracle::insecure(), options);
   tally t;
   constexpr int callers = 4;
   t.running = callers;

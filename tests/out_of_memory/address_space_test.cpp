@@ -102,7 +102,9 @@ class a_server_of_little_memory : public testing::Test {
     ::close(ends[0]);
     call_options large;
     large.max_receive_bytes(message_bytes_max);
-    channel_.emplace("127.0.0.1:" + std::to_string(port), insecure(), channel_options().calls(large));
+    channel_options options;
+    options.calls = large;
+    channel_.emplace("127.0.0.1:" + std::to_string(port), insecure(), options);
     const auto limited = sync_wait(stub().SayAtOnce(text("", room_mebibytes)));
     ASSERT_EQ(limited.status(), status());
   }

@@ -92,8 +92,10 @@ outcome play(const std::string& path, std::size_t quota_bytes) {
   generous_service service;
   const memory_quota quota(quota_bytes);
   outcome o;
+  server_options options;
+  options.memory = quota;
   {
-    server srv(server_host, server_options().memory(quota));
+    server srv(server_host, options);
     srv.add(service);
     EXPECT_EQ(srv.listen("0.0.0.0:50051", insecure()), status());
     const std::string at = world.address_of("server") + ":50051";

@@ -36,7 +36,9 @@ class connection_options_of : public testing::Test {
 };
 
 TEST_F(connection_options_of, AClientThatIsSilentIsAskedAndThenGivenUp) {
-  serve(server_options().keepalive(60s, 10s));
+  server_options options;
+  options.keepalive = {.time = 60s, .timeout = 10s};
+  serve(options);
   const heard h = talk();
   EXPECT_TRUE(h.ended);
   EXPECT_EQ(h.count(raw_frames::ping), 1);
@@ -53,7 +55,9 @@ TEST_F(connection_options_of, UnlessToldOtherwiseASilentClientIsAskedAfterTwoHou
 }
 
 TEST_F(connection_options_of, AConnectionWithoutCallsIsAskedToGo) {
-  serve(server_options().max_connection_idle(30s));
+  server_options options;
+  options.max_connection_idle = 30s;
+  serve(options);
   const heard h = talk();
   EXPECT_TRUE(h.ended);
   EXPECT_GE(h.count(raw_frames::goaway), 1);
@@ -62,7 +66,9 @@ TEST_F(connection_options_of, AConnectionWithoutCallsIsAskedToGo) {
 }
 
 TEST_F(connection_options_of, AnOldConnectionIsAskedToGo) {
-  serve(server_options().max_connection_age(100s));
+  server_options options;
+  options.max_connection_age = {.max = 100s};
+  serve(options);
   const heard h = talk();
   EXPECT_TRUE(h.ended);
   EXPECT_GE(h.count(raw_frames::goaway), 1);
@@ -71,7 +77,9 @@ TEST_F(connection_options_of, AnOldConnectionIsAskedToGo) {
 }
 
 TEST_F(connection_options_of, TheCallsOfAnOldConnectionGetTheGrace) {
-  serve(server_options().max_connection_age(100s, 50s));
+  server_options options;
+  options.max_connection_age = {.max = 100s, .grace = 50s};
+  serve(options);
   channel c(client_host_, at_, insecure());
   echo::Text hang;
   hang.set_text("hang");
@@ -82,21 +90,27 @@ TEST_F(connection_options_of, TheCallsOfAnOldConnectionGetTheGrace) {
 }
 
 TEST_F(connection_options_of, AClientThatPingsTooOftenIsSentAway) {
-  serve(server_options().client_pings(10s, true));
+  server_options options;
+  options.client_pings = {.min_interval = 10s, .without_calls = true};
+  serve(options);
   const heard h = ping(1s, 20);
   EXPECT_TRUE(h.ended);
   EXPECT_TRUE(h.has("too_many_pings"));
 }
 
 TEST_F(connection_options_of, PingsWithoutCallsAreAFavour) {
-  serve(server_options().client_pings(500ms));
+  server_options options;
+  options.client_pings = {.min_interval = 500ms};
+  serve(options);
   const heard h = ping(1s, 20);
   EXPECT_TRUE(h.ended);
   EXPECT_TRUE(h.has("too_many_pings"));
 }
 
 TEST_F(connection_options_of, AsManyPingsAsAreAllowedAreAnswered) {
-  serve(server_options().client_pings(500ms, true));
+  server_options options;
+  options.client_pings = {.min_interval = 500ms, .without_calls = true};
+  serve(options);
   const heard h = ping(1s, 20, 20);
   EXPECT_FALSE(h.ended);
   EXPECT_EQ(h.count(raw_frames::ping, raw_frames::ack), 20);
@@ -105,7 +119,9 @@ TEST_F(connection_options_of, AsManyPingsAsAreAllowedAreAnswered) {
 
 // Every client that can connect may read the page, even if the interceptors reject calls: it names no method.
 TEST_F(connection_options_of, ThePageAtTheRootNamesNoMethod) {
-  serve(server_options().max_connection_idle(1s));
+  server_options options;
+  options.max_connection_idle = 1s;
+  serve(options);
   const std::string get = raw_frames::literal(":method", "GET") + raw_frames::literal(":scheme", "http") +
                           raw_frames::literal(":path", "/") + raw_frames::literal(":authority", "h");
   const heard h =

@@ -120,7 +120,7 @@ TEST(SimCrash, WhatWasNotOnTheWireIsLost) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::vector<received> got(1);
     status sent;
-    sim::world w(seed, sim::world_options().inject(sim::faults().short_writes(0.9)));
+    sim::world w(seed, sim::world_options{.faults = sim::faults().short_writes(0.9)});
     w.host("server").spawn(byte_programs::receive_on(7, got));
     w.host("client").spawn(byte_programs::send_to(w.address_of("server") + ":7", pattern(600'000), sent));
     w.run_for(250us);
@@ -198,7 +198,7 @@ TEST(SimCrash, TheSeedDrawsCrashesAndEachIsMended) {
   struct run {
     static std::uint64_t world(std::uint64_t seed, int& lives) {
       diary d;
-      sim::world w(seed, sim::world_options().inject(sim::faults().crashes(10s, 5s).partitions(7s, 5s)));
+      sim::world w(seed, sim::world_options{.faults = sim::faults().crashes(10s, 5s).partitions(7s, 5s)});
       w.start("server", program::server(d));
       w.host("client");
       w.run_for(10min);

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 class faulty_world {
  public:
   explicit faulty_world(std::uint64_t seed, const sim::faults& f, std::size_t connections = 1)
-      : got(connections), sent(connections), world(seed, sim::world_options().inject(f).keep_events(50)) {
+      : got(connections), sent(connections), world(seed, sim::world_options{.faults = f, .keep_events = 50}) {
     world.host("server").spawn(byte_programs::receive_on(7, got));
   }
   void send(std::size_t which, std::string what) {
@@ -56,7 +56,7 @@ TEST(SimFaults, JitterLetsConnectionsOvertakeEachOther) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     std::vector<received> got(2);
     std::vector<status> sent(2);
-    sim::world world(seed, sim::world_options().inject(sim::faults().jitter(5ms)));
+    sim::world world(seed, sim::world_options{.faults = sim::faults().jitter(5ms)});
     world.host("server").spawn(byte_programs::receive_on(7, got));
     for (int i = 0; i < 2; ++i)
       world.host("client").spawn(byte_programs::send_to(world.address_of("server") + ":7", std::to_string(i),

@@ -56,7 +56,7 @@ TEST(GuideToSimulation, AServerCrashesAndComesBack) {
 // --8<-- [start:seeds]
 // What must hold, whatever the seed draws. Gives the hash of what happened.
 std::uint64_t survive(std::uint64_t seed) {
-  sim::world world(seed, sim::world_options().inject(sim::faults::everything()));
+  sim::world world(seed, sim::world_options{.faults = sim::faults::everything()});
   world.start("server", start_echo);
   runtime& client = world.host("client");
   channel c(client, world.address_of("server") + ":50051", insecure());

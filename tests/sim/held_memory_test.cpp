@@ -80,7 +80,9 @@ class held_memory : public testing::Test {
 
 TEST_F(held_memory, PressureThatLastsEndsWithThoseThatHoldMost) {
   const memory_quota quota(4 * megabyte);
-  server srv(servers_, server_options().memory(quota));
+  server_options options;
+  options.memory = quota;
+  server srv(servers_, options);
   srv.add(service_);
   ASSERT_EQ(srv.listen("0.0.0.0:50051", insecure()), status());
   channel c(clients_, at(50051), insecure());
@@ -99,7 +101,8 @@ TEST_F(held_memory, PressureThatLastsEndsWithThoseThatHoldMost) {
 
 TEST_F(held_memory, OfTwoServersThatShareAQuotaTheOneWithTheHeavyConnectionsClosesThem) {
   const memory_quota quota(megabyte / 8 * 9);
-  const server_options options = server_options().memory(quota);
+  server_options options;
+  options.memory = quota;
   server heavy(servers_, options);
   server light(servers_, options);
   int port = 50051;

@@ -23,7 +23,7 @@ constexpr duration warm_up = 1s;
 constexpr duration measured = 1s;
 
 // A megabyte every 10 ms in one direction: 840 Mbit/s.
-sim::world_options long_link() { return sim::world_options().latency(10ms).socket_buffer(1u << 20); }
+sim::world_options long_link() { return sim::world_options{.latency = 10ms, .socket_buffer = 1u << 20}; }
 
 // Counts what arrives after the warm-up, for the given time.
 struct meter {

@@ -106,7 +106,7 @@ struct program {
 
 TEST(RowOfThree, TheDeadlineShrinksFromHopToHop) {
   row_of_three row;
-  EXPECT_EQ(row.run(program::say(row.stub(), within(10s).metadata("baggage", "tenant=acme"))).code(),
+  EXPECT_EQ(row.run(program::say(row.stub(), within(10s).add_metadata("baggage", "tenant=acme"))).code(),
             status_code::deadline_exceeded);
   duration before = 10s;
   for (const link_of_the_row& hop : row.hops) {

@@ -33,7 +33,7 @@ task<> call_often(echo_stub by, security::server_security& security, tally& ends
 // The certificates are of today; the bytes of TLS differ from run to run, so that no trace is compared.
 tally play(std::uint64_t seed, const sim::faults& wrong) {
   certificates::made();
-  sim::world world(seed, sim::world_options().inject(wrong));
+  sim::world world(seed, sim::world_options{.faults = wrong});
   runtime& serving = world.host("server", 2);
   runtime& asking = world.host("client");
   const auto behind = std::chrono::system_clock::now() - serving.at(0).wall_now();

@@ -55,10 +55,15 @@ class certificates {
 inline std::string certificate(const std::string& name) { return certificates::made().path(name); }
 
 inline tls::server_options served_as(const std::string& name) {
-  return tls::server_options().certificate_files(certificate(name + ".pem"), certificate(name + ".key"));
+  tls::server_options credentials;
+  credentials.certificates.push_back(
+      tls::key_pair::files(certificate(name + ".pem"), certificate(name + ".key")));
+  return credentials;
 }
 inline tls::client_options trusting(const std::string& ca) {
-  return tls::client_options().ca_file(certificate(ca + ".pem"));
+  tls::client_options credentials;
+  credentials.cas.push_back(tls::pem_source::file(certificate(ca + ".pem")));
+  return credentials;
 }
 inline tls::key_pair pair_of(const std::string& name) {
   return tls::key_pair::files(certificate(name + ".pem"), certificate(name + ".key"));

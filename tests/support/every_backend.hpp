@@ -32,7 +32,7 @@ class any_world {
   // `memory`, if given, is the runtime's: see runtime_options::memory().
   explicit any_world(world_kind kind, std::size_t loops = 1, std::pmr::memory_resource* memory = nullptr) {
     if (kind == world_kind::sim) {
-      sim_.emplace(1, memory ? sim::world_options().memory(*memory) : sim::world_options());
+      sim_.emplace(1, memory ? sim::world_options{.memory = memory} : sim::world_options());
       runtime_ = &sim_->host("host", loops);
       return;
     }

@@ -122,9 +122,11 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   wire::ServerReflectionResponse ask(const wire::ServerReflectionRequest& question) {
     while (version_ < std::size(paths)) {
       // A call that is idle between two requests for longer than its timeout is replaced below.
+      call_options compressed = within(where_.timeout_or(reflection_time));
+      compressed.compression = encoding::identity;
       if (!call_)
         call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
-            paths[version_], within(where_.timeout_or(reflection_time)).compression(encoding::identity)));
+            paths[version_], compressed));
       const status sent = sync_wait(call_->write(question));
       auto answer = sync_wait(call_->next());
       if (answer.ok() && answer->has_value()) {

@@ -10,28 +10,16 @@
 
 namespace coracle::net {
 
-/// Options of listener::open().
-///
-/// Not an aggregate, because it is passed into awaited calls.
-class listen_options {
- public:
-  listen_options() noexcept {}
-  /// Sets the number of connections that the kernel queues until they are accepted; the system may cap it
-  /// (somaxconn). Default 1024.
-  listen_options& backlog(int n) noexcept { return backlog_ = n, *this; }
+/// Options of listener::open(): `{.reuse_port = true}`.
+struct listen_options {
+  /// The number of connections that the kernel queues until they are accepted; the system may cap it
+  /// (somaxconn). Default: 1024.
+  int backlog = 1024;
   /// Lets several listeners, one per loop, share the port; the kernel distributes connections over them.
-  listen_options& reuse_port(bool on = true) noexcept { return reuse_port_ = on, *this; }
-  /// Restricts "[::]:port" to IPv6: it accepts no IPv4 connections.
-  listen_options& only_ipv6(bool on = true) noexcept { return only_ipv6_ = on, *this; }
-
-  [[nodiscard]] int backlog() const noexcept { return backlog_; }
-  [[nodiscard]] bool reuse_port() const noexcept { return reuse_port_; }
-  [[nodiscard]] bool only_ipv6() const noexcept { return only_ipv6_; }
-
- private:
-  int backlog_ = 1024;
-  bool reuse_port_ = false;
-  bool only_ipv6_ = false;
+  /// Default: false.
+  bool reuse_port = false;
+  /// Restricts "[::]:port" to IPv6: it accepts no IPv4 connections. Default: false.
+  bool only_ipv6 = false;
 };
 
 class listening_socket;  // private: the bound socket

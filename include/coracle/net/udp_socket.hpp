@@ -12,23 +12,13 @@
 
 namespace coracle::net {
 
-/// Options of udp_socket::bind().
-///
-/// Not an aggregate, because it is passed into awaited calls.
-class udp_options {
- public:
-  udp_options() noexcept {}
-  /// Lets several sockets, one per loop, share the port; the kernel distributes senders over them.
-  udp_options& reuse_port(bool on = true) noexcept { return reuse_port_ = on, *this; }
-  /// Restricts "[::]:port" to IPv6: it receives no IPv4 datagrams.
-  udp_options& only_ipv6(bool on = true) noexcept { return only_ipv6_ = on, *this; }
-
-  [[nodiscard]] bool reuse_port() const noexcept { return reuse_port_; }
-  [[nodiscard]] bool only_ipv6() const noexcept { return only_ipv6_; }
-
- private:
-  bool reuse_port_ = false;
-  bool only_ipv6_ = false;
+/// Options of udp_socket::bind(): `{.reuse_port = true}`.
+struct udp_options {
+  /// Lets several sockets, one per loop, share the port; the kernel distributes senders over them. Default:
+  /// false.
+  bool reuse_port = false;
+  /// Restricts "[::]:port" to IPv6: it receives no IPv4 datagrams. Default: false.
+  bool only_ipv6 = false;
 };
 
 /// The size and the sender of the datagram that receive_from() has placed in the buffer.

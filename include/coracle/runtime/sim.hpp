@@ -15,43 +15,28 @@
 #include <memory_resource>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace coracle::sim {
 
-/// Options of a simulated world, in builder style.
-class world_options {
- public:
-  world_options() noexcept {}
-  /// Sets the one-way latency between hosts. Default: 50 us. Within a host it is always 5 us.
-  world_options& latency(duration d) noexcept { return latency_ = d, *this; }
-  /// Sets how many bytes one direction of a connection holds until its reader takes them; a sender waits
-  /// beyond that. Default: 256 KiB.
-  world_options& socket_buffer(std::size_t bytes) noexcept { return socket_buffer_ = bytes, *this; }
-  /// Sets the faults from the start; see world::set_faults(). Default: none.
-  world_options& inject(const faults& f) noexcept { return faults_ = f, *this; }
-  /// Sets how many events world::last_events() keeps. Default: 0.
-  world_options& keep_events(std::size_t n) noexcept { return kept_events_ = n, *this; }
-  /// Sets the logger, which must outlive the world. Default: stderr_logger().
-  world_options& log_to(logger& log) noexcept { return log_ = &log, *this; }
-  /// Sets the memory resource of the runtimes of all hosts, as runtime_options::memory().
-  world_options& memory(std::pmr::memory_resource& from) noexcept { return memory_ = &from, *this; }
-
-  [[nodiscard]] duration latency() const noexcept { return latency_; }
-  [[nodiscard]] std::size_t socket_buffer() const noexcept { return socket_buffer_; }
-  [[nodiscard]] const faults& going_wrong() const noexcept { return faults_; }
-  [[nodiscard]] std::size_t kept_events() const noexcept { return kept_events_; }
-  [[nodiscard]] logger& log() const noexcept { return log_ ? *log_ : stderr_logger(); }
-  [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return memory_; }
-
- private:
-  faults faults_;
-  std::size_t kept_events_ = 0;
-  duration latency_ = std::chrono::microseconds(50);
-  std::size_t socket_buffer_ = 256 * 1024;
-  logger* log_ = nullptr;
-  std::pmr::memory_resource* memory_ = nullptr;
+/// Options of a simulated world: `sim::world_options{.latency = 20ms}`.
+struct world_options {
+  /// The one-way latency between hosts. Within a host it is always 5 us. Default: 50 us.
+  duration latency = std::chrono::microseconds(50);
+  /// How many bytes one direction of a connection holds until its reader takes them; a sender waits beyond
+  /// that. Default: 256 KiB.
+  std::size_t socket_buffer = 256 * 1024;
+  /// The faults from the start; see world::set_faults(). Default: none.
+  sim::faults faults;
+  /// How many events world::last_events() keeps. Default: 0.
+  std::size_t keep_events = 0;
+  /// The logger, which must outlive the world. Default: null, which is stderr_logger().
+  logger* log = nullptr;
+  /// The memory resource of the runtimes of all hosts, as runtime_options::memory. Default: null.
+  std::pmr::memory_resource* memory = nullptr;
 };
+static_assert(std::is_trivially_destructible_v<world_options>, "an aggregate owns nothing: GCC 12");
 
 /// Simulates hosts, links and a clock. Programs run inside it as they do outside. The world and everything in
 /// it is for one plain thread. Two runs with the same seed and the same programs take the same steps: virtual

@@ -4,8 +4,10 @@
 #include "coracle/base/status.hpp"
 #include "coracle/security/auth_context.hpp"
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -65,6 +67,23 @@ static_assert(!std::is_aggregate_v<peer_certificate>,
 /// Called once in each handshake, also in one that resumes a session, on the loop of the connection: it
 /// must not block, and several loops may call it at the same time. It must not use the certificate after
 /// it has returned.
-using peer_verifier = std::function<status(const peer_certificate&)>;
+class peer_verifier {
+ public:
+  peer_verifier() noexcept = default;
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, peer_verifier> &&
+             std::is_invocable_r_v<status, F&, const peer_certificate&>)
+  peer_verifier(F f)  // NOLINT(google-explicit-constructor)
+      : verify_(std::make_shared<const std::function<status(const peer_certificate&)>>(std::move(f))) {}
+
+  /// Returns whether there is a function.
+  explicit operator bool() const noexcept { return verify_ && *verify_; }
+  status operator()(const peer_certificate& c) const { return (*verify_)(c); }
+  /// Returns whether both are copies of the same object.
+  friend bool operator==(const peer_verifier&, const peer_verifier&) = default;
+
+ private:
+  std::shared_ptr<const std::function<status(const peer_certificate&)>> verify_;
+};
 
 }  // namespace coracle::tls

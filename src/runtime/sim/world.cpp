@@ -20,12 +20,12 @@ constexpr std::uint64_t rounds_at_one_moment_max = 20'000'000;
 
 struct world::state final : runtime_internal::driver {
   state(std::uint64_t seed, const world_options& o)
-      : log(o.log()),
-        net(seed, {o.latency(), o.socket_buffer()}),
+      : log(o.log ? *o.log : stderr_logger()),
+        net(seed, {o.latency, o.socket_buffer}),
         order(net.random().draw()),
-        all(net, o.log(), o.memory(), *this) {
-    net.traced().keep_last(o.kept_events());
-    set_faults(o.going_wrong());
+        all(net, log, o.memory, *this) {
+    net.traced().keep_last(o.keep_events);
+    set_faults(o.faults);
   }
 
   void drive(bool (*done)(const void*) noexcept, const void* context) noexcept override {

@@ -17,7 +17,9 @@ coracle::server_credentials credentials_of(const examples::command_line& line) {
   if (line.option("use_tls").value_or("false") == "false") return coracle::insecure();
   const auto certificate = line.option("tls_cert_file"), key = line.option("tls_key_file");
   if (!certificate || !key) throw examples::usage_error("--use_tls needs --tls_cert_file and --tls_key_file");
-  return coracle::tls::server_options().certificate_files(*certificate, *key);
+  coracle::tls::server_options credentials;
+  credentials.certificates.push_back(coracle::tls::key_pair::files(*certificate, *key));
+  return credentials;
 }
 
 }  // namespace
@@ -30,7 +32,9 @@ int main(int argc, char** argv) {
     interop::load_reports loads;
     interop::test_service service(loads);
     // The description has a request of 10 MB.
-    coracle::server server(coracle::server_options().max_receive_bytes(64u << 20));
+    coracle::server_options options;
+    options.max_receive_bytes = 64u << 20;
+    coracle::server server(options);
     server.add(service);
     server.add(loads);
     const auto address = "127.0.0.1:" + std::to_string(port);

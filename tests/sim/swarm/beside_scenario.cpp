@@ -119,8 +119,10 @@ void play_beside(run& r) {
   sim::world world(r.seed(), r.world_options().latency(latency).socket_buffer(32 * 1024));
   runtime& serving = world.host("server");
   runtime& calling = world.host("healthy");
+  server_options options;
+  options.limits = server_limits{.stall_time = 1s};
   {
-    server srv(serving, server_options().limits(server_limits{.stall_time = 1s}));
+    server srv(serving, options);
     srv.add(service);
     if (const status s = srv.listen("0.0.0.0:50051", insecure()); !s.ok()) r.report_error(s.to_string());
     const std::string at = world.address_of("server") + ":50051";

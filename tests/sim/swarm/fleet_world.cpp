@@ -94,7 +94,8 @@ task<> use_channels(fleet_findings& f, runtime& rt, dice d) {
 
 task<> last_call(run& r, channel& to, bool& answered) {
   const echo::Text request;
-  const call_options options = within(1h).wait_for_ready(true);
+  call_options options = within(1h);
+  options.wait_for_ready = true;
   const auto reply = co_await stub(to).Say(request, options);
   answered = true;
   if (!reply) r.report_error("a mended world serves no calls: " + reply.status().to_string());
@@ -106,7 +107,8 @@ task<> call_the_one(run& r, channel& to, std::string host, bool& answered) {
     const bool settled = i >= 8;
     if (i == 8) co_await sleep_for(20min);  // sleeps on purpose: virtual time
     const echo::Text request;
-    const call_options options = within(10min).wait_for_ready(true);
+    call_options options = within(10min);
+    options.wait_for_ready = true;
     auto call = stub(to).Say(request, options);
     const auto reply = co_await call;
     if (!settled) continue;

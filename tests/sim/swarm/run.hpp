@@ -34,7 +34,7 @@ class run {
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   [[nodiscard]] dice dice_for(std::uint64_t whose) const noexcept { return {seed_, whose}; }
   [[nodiscard]] sim::world_options world_options() {
-    return sim::world_options().keep_events(kept_events_).log_to(log_);
+    return sim::world_options{.keep_events = kept_events_, .log = &log_};
   }
   // An invariant was violated.
   void report_error(std::string what) { errors_.push_back(std::move(what)); }

@@ -8,16 +8,23 @@ namespace {
 
 TEST(CallOptions, TakeTheFormOfMessagesFromTheDefaultsAsAWhole) {
   call_options silent;
-  silent.inherit(call_options().codec(json_codec()));
+  call_options with_codec;
+  with_codec.codec = &json_codec();
+  silent.inherit(with_codec);
   EXPECT_EQ(silent.codec(), &json_codec());
   call_options bytes;
-  bytes.inherit(call_options().content_subtype("thrift"));
+  call_options with_subtype;
+  with_subtype.content_subtype = "thrift";
+  bytes.inherit(with_subtype);
   EXPECT_EQ(bytes.content_subtype(), "thrift");
 }
 
 TEST(CallOptions, KeepAContentSubtypeOfTheirOwnBesideADefaultCodec) {
-  call_options own = call_options().content_subtype("thrift");
-  own.inherit(call_options().codec(json_codec()));
+  call_options own;
+  own.content_subtype = "thrift";
+  call_options with_codec;
+  with_codec.codec = &json_codec();
+  own.inherit(with_codec);
   EXPECT_EQ(own.codec(), nullptr);
   EXPECT_EQ(own.content_subtype(), "thrift");
 }

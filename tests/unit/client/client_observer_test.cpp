@@ -134,7 +134,7 @@ TEST_F(an_observer, AddsMetadataToEachAttempt) {
 
 TEST_F(an_observer, AddsItInPlaceOfWhatTheCallSays) {
   server_.script = [](scripted_request& r) { r.fail(status_code::not_found); };
-  say("x", call_options().metadata("x-span", "the call's").metadata("x-other", "stays"));
+  say("x", call_options().add_metadata("x-span", "the call's").add_metadata("x-other", "stays"));
   ASSERT_EQ(server_.requests.size(), 1u);
   EXPECT_EQ(server_.requests[0]->field("x-span"), "1");
   EXPECT_EQ(server_.requests[0]->field("x-other"), "stays");

@@ -219,17 +219,23 @@ TEST_F(retrying, ConfigurationsLimitsBoundRequestsAndReplies) {
   EXPECT_EQ(say(std::string(200, 'x')).outcome.code(), status_code::resource_exhausted);
   EXPECT_EQ(say("x").outcome.code(), status_code::resource_exhausted);
   // A caller may request less, but not more.
-  EXPECT_EQ(say("x", call_options().max_receive_bytes(1000)).outcome.code(), status_code::resource_exhausted);
+  call_options limited;
+  limited.max_receive_bytes = 1000;
+  EXPECT_EQ(say("x", limited).outcome.code(), status_code::resource_exhausted);
   calls_.config.max_response_bytes = 1000;
   EXPECT_EQ(say("x").outcome, status());
-  EXPECT_EQ(say("x", call_options().max_receive_bytes(100)).outcome.code(), status_code::resource_exhausted);
+  call_options limited_2;
+  limited_2.max_receive_bytes = 100;
+  EXPECT_EQ(say("x", limited_2).outcome.code(), status_code::resource_exhausted);
 }
 
 TEST_F(retrying, ConfigurationLetsCallsWaitForAConnection) {
   calls_.config.wait_for_ready = true;
   server_.reachable = false;
   EXPECT_EQ(say("x", within(3s)).outcome.code(), status_code::deadline_exceeded);
-  EXPECT_EQ(say("x", call_options().wait_for_ready(false)).outcome.code(), status_code::unavailable);
+  call_options waiting;
+  waiting.wait_for_ready = false;
+  EXPECT_EQ(say("x", waiting).outcome.code(), status_code::unavailable);
   server_.reachable = true;
   server_.script = [](scripted_request& r) { r.reply("at last"); };
   EXPECT_EQ(say("x").text, "at last");
@@ -249,7 +255,9 @@ TEST_F(retrying, CallThatCannotSendItsMessageMakesNoAttempt) {
   const channel through = calls_.with_interceptors({borrowed(front)});
   struct program {
     static task<status> talk(const channel& to) {
-      stream_call call(to, "/s/m", call_options().max_send_bytes(100));
+      call_options limited;
+      limited.max_send_bytes = 100;
+      stream_call call(to, "/s/m", limited);
       const text m = text_of(std::string(200, '.'));
       const status sent = co_await call.write(m);
       EXPECT_EQ(sent.code(), status_code::resource_exhausted);

@@ -115,7 +115,7 @@ TEST_P(AcceptWithoutDescriptors, AStopADeadlineAndCloseEndIt) { sync_wait(*rt_, 
 class AcceptOnAnExhaustedHost : public testing::Test {
  protected:
   kept_log log_;
-  sim::world world_{1, sim::world_options().log_to(log_)};
+  sim::world world_{1, sim::world_options{.log = &log_}};
   runtime& host_ = world_.host("host");
 };
 

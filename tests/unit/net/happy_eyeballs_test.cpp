@@ -53,7 +53,7 @@ class Eyeballs : public testing::Test {
   }
   static task<> listen_for(duration how_long, int backlog) {
     listener l =
-        listener::open(address::parse("0.0.0.0:1").value(), listen_options().backlog(backlog)).value();
+        listener::open(address::parse("0.0.0.0:1").value(), listen_options{.backlog = backlog}).value();
     listener v6 = listener::open(address::parse("[::1]:2").value()).value();
     try {
       co_await sleep_for(how_long);  // sleeps on purpose: virtual time
@@ -224,7 +224,7 @@ task<> accept_and_read(std::uint16_t port, std::optional<std::size_t>& got) {
 }
 
 TEST(EyeballsRace, AConnectionThatComesTooLateIsClosed) {
-  sim::world w(1, sim::world_options().latency(connection_attempt_delay / 2 + 5us));
+  sim::world w(1, sim::world_options{.latency = connection_attempt_delay / 2 + 5us});
   std::optional<std::size_t> far;
   std::optional<std::size_t> near;
   struct server {

@@ -96,7 +96,7 @@ task<> ping(std::string where, duration& took) {
 }
 
 TEST(SimNetwork, ARoundTripTakesTheLatencyTwice) {
-  sim::world w(1, sim::world_options().latency(20ms));
+  sim::world w(1, sim::world_options{.latency = 20ms});
   w.host("server").spawn(serve(1));
   duration took{};
   w.host("client").spawn(ping(w.address_of("server") + ":50051", took));
@@ -177,7 +177,7 @@ task<> take_after(duration how_long, std::size_t& got) {
 
 TEST(SimNetwork, ASocketHoldsSoMuchAndNoMore) {
   for (const std::size_t bytes : {10'000u, 10'001u}) {
-    sim::world w(1, sim::world_options().socket_buffer(10'000));
+    sim::world w(1, sim::world_options{.socket_buffer = 10'000});
     std::size_t got = 0;
     bool done = false;
     w.host("server").spawn(take_after(1h, got));

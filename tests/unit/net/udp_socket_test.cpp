@@ -159,10 +159,10 @@ task<> wrong_addresses() {
 TEST_P(Udp, AddressesThatDoNotFitAreRefused) { run(wrong_addresses()); }
 
 task<> shares_its_port() {
-  const result<udp_socket> first = udp_socket::bind(address::loopback_v4(0), udp_options().reuse_port());
+  const result<udp_socket> first = udp_socket::bind(address::loopback_v4(0), udp_options{.reuse_port = true});
   EXPECT_TRUE(first.ok());
   const address at = first->local_address();
-  const status second = udp_socket::bind(at, udp_options().reuse_port()).status();
+  const status second = udp_socket::bind(at, udp_options{.reuse_port = true}).status();
   EXPECT_TRUE(second.ok()) << second;
   co_return;
 }
@@ -268,7 +268,7 @@ task<> answer_on(std::uint16_t port) {
   co_await answer_all(s, 1);
 }
 TEST(UdpBetweenSimulatedHosts, TakesTheLinksLatency) {
-  sim::world world(1, sim::world_options().latency(10ms));
+  sim::world world(1, sim::world_options{.latency = 10ms});
   runtime& server = world.host("server");
   runtime& client = world.host("client");
   server.spawn(answer_on(53));

@@ -336,7 +336,9 @@ struct lingering final : client_interceptor {
 TEST_P(decoding, OfALateReplyEndsWhenItsReaderIsStopped) {
   for (const bool intercepted : {false, true}) {
     ends_of_calls seen;
-    channel observed(rt(), address_, insecure(), channel_options().observer(borrowed(seen)));
+    channel_options options;
+    options.observer = borrowed(seen);
+    channel observed(rt(), address_, insecure(), options);
     lingering interceptor;
     const channel outer = observed.with_interceptors({borrowed(interceptor)});
     const channel by = intercepted ? outer : observed;
@@ -349,7 +351,9 @@ TEST_P(decoding, OfALateReplyEndsWhenItsReaderIsStopped) {
 TEST_P(decoding, OfALateReplyIsOverBeforeAnObserverHearsOfTheEnd) {
   for (const std::uint32_t receive_bytes_max : {4u << 20, 1u << 20}) {
     ends_of_calls seen;
-    channel observed(rt(), address_, insecure(), channel_options().observer(borrowed(seen)));
+    channel_options options;
+    options.observer = borrowed(seen);
+    channel observed(rt(), address_, insecure(), options);
     const status outcome = run(late_reply::asked(observed, receive_bytes_max, seen));
     const bool fits = receive_bytes_max > bomb_bytes;
     EXPECT_EQ(outcome.code(), fits ? status_code::ok : status_code::resource_exhausted);
@@ -360,7 +364,9 @@ TEST_P(decoding, OfALateReplyIsOverBeforeAnObserverHearsOfTheEnd) {
 
 TEST_P(decoding, OfALateReplyThatNobodyAsksForIsHeardOfByAnObserver) {
   ends_of_calls seen;
-  channel observed(rt(), address_, insecure(), channel_options().observer(borrowed(seen)));
+  channel_options options;
+  options.observer = borrowed(seen);
+  channel observed(rt(), address_, insecure(), options);
   run(late_reply::dropped(observed, seen));
   EXPECT_EQ(seen.calls, 1);
   EXPECT_EQ(seen.last, status());

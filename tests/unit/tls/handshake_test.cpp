@@ -119,10 +119,12 @@ TEST_F(a_handshake, FailsWithAnUnknownCa) {
 
 TEST_F(a_handshake, TakesSeveralCasAndTextInPlaceOfFiles) {
   const auto& made = testing_support::certificates::made();
-  const auto both = client_options().ca_pem(made.text("other_ca.pem")).ca_pem(made.text("ca.pem"));
-  EXPECT_TRUE(
-      between(server_options().certificate_pem(made.text("server.pem"), made.text("server.key")), both)
-          .connected);
+  client_options both;
+  both.cas.push_back(pem_source::text(made.text("other_ca.pem")));
+  both.cas.push_back(pem_source::text(made.text("ca.pem")));
+  server_options credentials;
+  credentials.certificates.push_back(key_pair::pem(made.text("server.pem"), made.text("server.key")));
+  EXPECT_TRUE(between(credentials, both).connected);
   EXPECT_TRUE(between(served_as("untrusted"), both).connected);
 }
 
@@ -148,8 +150,9 @@ TEST_F(a_handshake, SaysTheMendOfTheTutorialsCertificates) {
 }
 
 TEST_F(a_handshake, WithoutVerificationBelievesAnyone) {
-  EXPECT_TRUE(
-      between(served_as("untrusted"), client_options().without_verification(), "evil.example").connected);
+  client_options credentials;
+  credentials.verify = false;
+  EXPECT_TRUE(between(served_as("untrusted"), credentials, "evil.example").connected);
 }
 
 TEST_F(a_handshake, ChoosesTheCertificateBySni) {
@@ -166,10 +169,16 @@ TEST_F(a_handshake, ReadsKeysInEveryForm) {
   const auto with = [](const char* key) {
     return key_pair::files(testing_support::certificate("server.pem"), testing_support::certificate(key));
   };
-  EXPECT_TRUE(between(server_options().certificate(with("old_form.key")), trusting("ca")).connected);
-  EXPECT_TRUE(between(server_options().certificate(with("pkcs8.key")), trusting("ca")).connected);
+  server_options credentials;
+  credentials.certificates.push_back(with("old_form.key"));
+  EXPECT_TRUE(between(credentials, trusting("ca")).connected);
+  server_options credentials_2;
+  credentials_2.certificates.push_back(with("pkcs8.key"));
+  EXPECT_TRUE(between(credentials_2, trusting("ca")).connected);
   auto opened = with("protected.key").passphrase([] { return std::string("sesame"); });
-  EXPECT_TRUE(between(server_options().certificate(opened), trusting("ca")).connected);
+  server_options credentials_3;
+  credentials_3.certificates.push_back(opened);
+  EXPECT_TRUE(between(credentials_3, trusting("ca")).connected);
 }
 
 // --- mTLS
@@ -278,7 +287,9 @@ TEST_F(a_handshake, TakesNoChainThatIsTooLong) {
   const auto& made = testing_support::certificates::made();
   std::string chain = made.text("chain.pem");
   while (chain.size() < limits::certificates_bytes * 2) chain.append(made.text("middle.pem"));
-  const outcome o = between(server_options().certificate_pem(chain, made.text("chain.key")), trusting("ca"));
+  server_options credentials;
+  credentials.certificates.push_back(key_pair::pem(chain, made.text("chain.key")));
+  const outcome o = between(credentials, trusting("ca"));
   EXPECT_FALSE(o.connected);
   EXPECT_THAT(o.client, HasSubstr("excessive message size"));
 }

@@ -28,70 +28,99 @@ TEST(TlsOptions, NeedACertificateForAServer) {
 }
 
 TEST(TlsOptions, NameTheFileThatCannotBeRead) {
-  EXPECT_EQ(refusal(server_options().certificate_files("no/such.pem", certificate("server.key"))),
-            "cannot read the certificate file no/such.pem: No such file or directory");
-  EXPECT_EQ(refusal(server_options().certificate_files(certificate("server.pem"), "no/such.key")),
-            "cannot read the key file no/such.key: No such file or directory");
-  EXPECT_EQ(refusal(client_options().ca_file("no/ca.pem")),
-            "cannot read the CA file no/ca.pem: No such file or directory");
-  EXPECT_THAT(refusal(client_options().ca_file("/")), HasSubstr("cannot read the CA file /: "));
+  server_options credentials;
+  credentials.certificates.push_back(key_pair::files("no/such.pem", certificate("server.key")));
+  EXPECT_EQ(refusal(credentials), "cannot read the certificate file no/such.pem: No such file or directory");
+  server_options credentials_2;
+  credentials_2.certificates.push_back(key_pair::files(certificate("server.pem"), "no/such.key"));
+  EXPECT_EQ(refusal(credentials_2), "cannot read the key file no/such.key: No such file or directory");
+  client_options credentials_3;
+  credentials_3.cas.push_back(pem_source::file("no/ca.pem"));
+  EXPECT_EQ(refusal(credentials_3), "cannot read the CA file no/ca.pem: No such file or directory");
+  client_options credentials_4;
+  credentials_4.cas.push_back(pem_source::file("/"));
+  EXPECT_THAT(refusal(credentials_4), HasSubstr("cannot read the CA file /: "));
 }
 
 TEST(TlsOptions, NameTheFileThatHoldsSomethingElse) {
-  EXPECT_EQ(refusal(server_options().certificate_files(certificate("server.key"), certificate("server.key"))),
-            "the certificate file " + certificate("server.key") +
-                " has no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
-  EXPECT_THAT(
-      refusal(server_options().certificate_files(certificate("server.pem"), certificate("server.pem"))),
-      HasSubstr("has no private key in PEM form"));
-  EXPECT_THAT(refusal(client_options().ca_pem("")),
-              HasSubstr("the CA that was passed as text has no certificate"));
-  EXPECT_THAT(
-      refusal(client_options().ca_pem("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")),
-      HasSubstr("the CA that was passed as text is not valid: "));
+  server_options credentials;
+  credentials.certificates.push_back(key_pair::files(certificate("server.key"), certificate("server.key")));
+  EXPECT_EQ(refusal(credentials), "the certificate file " + certificate("server.key") +
+                                      " has no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
+  server_options credentials_2;
+  credentials_2.certificates.push_back(key_pair::files(certificate("server.pem"), certificate("server.pem")));
+  EXPECT_THAT(refusal(credentials_2), HasSubstr("has no private key in PEM form"));
+  client_options credentials_3;
+  credentials_3.cas.push_back(pem_source::text(""));
+  EXPECT_THAT(refusal(credentials_3), HasSubstr("the CA that was passed as text has no certificate"));
+  client_options credentials_4;
+  credentials_4.cas.push_back(
+      pem_source::text("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"));
+  EXPECT_THAT(refusal(credentials_4), HasSubstr("the CA that was passed as text is not valid: "));
 }
 
 TEST(TlsOptions, SayThatAKeyDoesNotBelongToItsCertificate) {
-  EXPECT_EQ(refusal(server_options().certificate_files(certificate("server.pem"), certificate("client.key"))),
-            "the key file " + certificate("client.key") +
-                " does not belong to the first certificate of the certificate file " +
-                certificate("server.pem"));
+  server_options credentials;
+  credentials.certificates.push_back(key_pair::files(certificate("server.pem"), certificate("client.key")));
+  EXPECT_EQ(refusal(credentials), "the key file " + certificate("client.key") +
+                                      " does not belong to the first certificate of the certificate file " +
+                                      certificate("server.pem"));
 }
 
 TEST(TlsOptions, SayThatAKeyNeedsAPassphrase) {
   auto pair = key_pair::files(certificate("server.pem"), certificate("protected.key"));
-  EXPECT_EQ(refusal(server_options().certificate(pair)),
+  server_options credentials;
+  credentials.certificates.push_back(pair);
+  EXPECT_EQ(refusal(credentials),
             "the key file " + certificate("protected.key") +
                 " is protected by a passphrase: set key_pair::passphrase(), or remove the protection "
                 "with openssl pkey");
   pair.passphrase([] { return std::string("open up"); });
-  EXPECT_THAT(refusal(server_options().certificate(pair)),
+  server_options credentials_2;
+  credentials_2.certificates.push_back(pair);
+  EXPECT_THAT(refusal(credentials_2),
               HasSubstr("cannot be decrypted with the passphrase of key_pair::passphrase()"));
   pair.passphrase([] { return std::string("sesame"); });
-  EXPECT_TRUE(server_options().certificate(pair).build().ok());
+  server_options credentials_3;
+  credentials_3.certificates.push_back(pair);
+  EXPECT_TRUE(credentials_3.build().ok());
 }
 
 TEST(TlsOptions, TakeAnExceptionOfThePassphrasesCallbackForAnError) {
   auto pair = key_pair::files(certificate("server.pem"), certificate("protected.key"));
   const std::string name = std::string("the key file ").append(certificate("protected.key"));
   pair.passphrase([]() -> std::string { throw std::runtime_error("the vault is closed"); });
-  EXPECT_EQ(refusal(server_options().certificate(pair)),
+  server_options credentials;
+  credentials.certificates.push_back(pair);
+  EXPECT_EQ(refusal(credentials),
             name + " cannot be decrypted: key_pair::passphrase() threw \"the vault is closed\"");
   pair.passphrase([]() -> std::string { throw 7; });
-  EXPECT_EQ(refusal(server_options().certificate(pair)),
+  server_options credentials_2;
+  credentials_2.certificates.push_back(pair);
+  EXPECT_EQ(refusal(credentials_2),
             name + " cannot be decrypted: key_pair::passphrase() threw \"an exception without a message\"");
 }
 
 TEST(TlsOptions, AreEqualWhenTheySayTheSame) {
-  const auto mine = [] { return client_options().ca_file("a").certificate_files("b", "c").target_name("d"); };
+  const auto mine = [] {
+    client_options credentials;
+    credentials.cas.push_back(pem_source::file("a"));
+    credentials.certificate = key_pair::files("b", "c");
+    credentials.target_name = "d";
+    return credentials;
+  };
   EXPECT_EQ(client_options(), client_options());
   EXPECT_EQ(mine(), mine());
   EXPECT_NE(mine(), mine().ca_file("more"));
   EXPECT_NE(mine(), mine().target_name("e"));
   EXPECT_NE(mine(), mine().without_verification());
-  EXPECT_NE(client_options().ca_file("a"), client_options().ca_pem("a"));
-  const client_options protected_key =
-      client_options().certificate(key_pair::files("b", "c").passphrase([] { return std::string("x"); }));
+  client_options credentials_2;
+  credentials_2.cas.push_back(pem_source::file("a"));
+  client_options credentials_3;
+  credentials_3.cas.push_back(pem_source::text("a"));
+  EXPECT_NE(credentials_2, credentials_3);
+  client_options protected_key;
+  protected_key.certificate = key_pair::files("b", "c").passphrase([] { return std::string("x"); });
   EXPECT_NE(protected_key, client_options(protected_key)) << "nobody can compare functions";
 }
 

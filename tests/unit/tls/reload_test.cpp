@@ -71,12 +71,14 @@ task<std::string> shown(two_sides& sides) {
 
 class a_reload : public a_secured_connection {
  protected:
-  a_reload() : a_secured_connection(sim::world_options().log_to(log)) { log.set_min_level(log_level::info); }
+  a_reload() : a_secured_connection(sim::world_options{.log = &log}) { log.set_min_level(log_level::info); }
   static inline testing_support::kept_log log;
 };
 
 two_sides with(const changing_files& files) {
-  return {server_options().certificate_files(files.chain_path(), files.key_path()),
+  server_options credentials;
+  credentials.certificates.push_back(key_pair::files(files.chain_path(), files.key_path()));
+  return {credentials,
           trusting("ca").ca_file(testing_support::certificate("other_ca.pem")).target_name("localhost")};
 }
 
@@ -149,7 +151,9 @@ task<> passphrase_throws() {
   });
   fs::copy_file(certificates::made().path("protected.key"), files.key_path(),
                 fs::copy_options::overwrite_existing);
-  two_sides sides(server_options().certificate(pair), trusting("ca").target_name("localhost"));
+  server_options credentials;
+  credentials.certificates.push_back(pair);
+  two_sides sides(credentials, trusting("ca").target_name("localhost"));
   EXPECT_EQ(co_await shown(sides), "the server");
   const int at_first = *asked;
   *vault_is_open = false;

@@ -145,7 +145,7 @@ task<> choose_nothing() {
 
 class a_rude_client : public a_secured_connection {
  protected:
-  a_rude_client() : a_secured_connection(sim::world_options().log_to(log)) {
+  a_rude_client() : a_secured_connection(sim::world_options{.log = &log}) {
     log.set_min_level(log_level::info);
   }
   static inline testing_support::kept_log log;

@@ -161,7 +161,12 @@ TEST_F(a_verifier, IsNotAskedAboutAPeerThatIsNotVerified) {
 
 TEST_F(a_verifier, DecidesAloneWithoutVerification) {
   asked a;
-  const auto options = [&] { return client_options().without_verification().verifier(a.verifier()); };
+  const auto options = [&] {
+    client_options credentials;
+    credentials.verify = false;
+    credentials.verifier = a.verifier();
+    return credentials;
+  };
   EXPECT_TRUE(between(served_as("untrusted"), options(), "evil.example").connected);
   ASSERT_TRUE(a.peer);
   EXPECT_FALSE(a.peer->chain_verified());
@@ -177,7 +182,9 @@ TEST_F(a_verifier, DecidesAloneWithoutVerification) {
 TEST_F(a_verifier, IsAskedAgainWhenASessionIsResumed) {
   for (const bool verified : {true, false}) {
     asked a;
-    const client_options c = verified ? trusting("ca") : client_options().without_verification();
+    client_options credentials;
+    credentials.verify = false;
+    const client_options c = verified ? trusting("ca") : credentials;
     two_sides sides(served_as("server"), client_options(c).verifier(a.verifier()));
     EXPECT_FALSE(between(sides).resumed);
     const outcome again = between(sides);
