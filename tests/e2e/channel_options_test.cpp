@@ -131,7 +131,9 @@ TEST_F(a_channel_pool, TellsTargetsAndOptionsApart) {
   options_2.balance = balancing::round_robin();
   options_2.calls = within(1s);
   EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), options_2), second);
-  EXPECT_NE(pool.get("10.0.0.1:1", insecure(), channel_options(other).calls(within(2s))), second);
+  channel_options options_3 = channel_options(other);
+  options_3.calls = within(2s);
+  EXPECT_NE(pool.get("10.0.0.1:1", insecure(), options_3), second);
 }
 
 TEST_F(a_channel_pool, LetsGoOfAChannelThatNobodyHoldsOnceItHasRested) {
@@ -169,7 +171,9 @@ TEST_F(a_channel_pool, TakesEqualOptionsOfTlsForTheSameCredentials) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(pool.get("10.0.0.1:1", trusting("ca")), first);
   EXPECT_EQ(pool.size(), 1u);
   EXPECT_NE(pool.get("10.0.0.1:1", trusting("other_ca")), first);
-  EXPECT_NE(pool.get("10.0.0.1:1", trusting("ca").target_name("a.example")), first);
+  tls::client_options credentials = trusting("ca");
+  credentials.target_name = "a.example";
+  EXPECT_NE(pool.get("10.0.0.1:1", credentials), first);
   EXPECT_NE(pool.get("10.0.0.1:1", insecure()), first);
   EXPECT_NE(pool.get("10.0.0.2:1", trusting("ca")), first);
 }
@@ -178,7 +182,8 @@ TEST_F(a_channel_pool, TakesOptionsWithAPassphrasesCallbackForTheSameOnlyWhenThe
   channel_pool pool(client_);
   tls::key_pair pair = tls::key_pair::files(certificate("server.pem"), certificate("protected.key"));
   pair.passphrase([] { return std::string("sesame"); });
-  const tls::client_options asking = trusting("ca").certificate(pair);
+  tls::client_options asking = trusting("ca");
+  asking.certificate = pair;
   const auto first = pool.get("10.0.0.1:1", asking);
   EXPECT_NE(pool.get("10.0.0.1:1", asking), first);
   const channel_credentials built = asking;

@@ -20,8 +20,12 @@ TEST(ChannelzOfTls, ShowsTheCipherAndTheCertificateOfThePeer) {
   server s(rt);
   s.add(service);
   with_defaults(s);
-  ASSERT_EQ(s.listen("127.0.0.1:0", served_as("server").client_ca_file(certificate("ca.pem"))), status());
-  channel c(rt, "127.0.0.1:" + std::to_string(s.port()), trusting("ca").certificate(pair_of("client")));
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  ASSERT_EQ(s.listen("127.0.0.1:0", credentials), status());
+  tls::client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  channel c(rt, "127.0.0.1:" + std::to_string(s.port()), credentials_2);
   const wire::rpc::Channelz::stub ask(c);
   wire::GetServerSocketsRequest all;
   all.set_server_id(1);

@@ -426,8 +426,12 @@ class acquainted final : public echo_service {
 };
 
 TEST_P(thread_claims, CertificatesAreReadAnewByAllThreadsWhileConnectionsAreMade) {
-  const auto serving = served_as("server").client_ca_file(certificate("ca.pem")).build().value();
-  const auto calling = trusting("ca").certificate(pair_of("client")).build().value();
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  const auto serving = credentials.build().value();
+  tls::client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  const auto calling = credentials_2.build().value();
   acquainted service;
   server s(rt());
   s.add(service);

@@ -96,21 +96,29 @@ TEST_P(Tls, CarriesACall) {
 }
 
 TEST_P(Tls, TellsTheHandlerWhoCalls) {
-  serve(served_as("server").client_ca_file(certificate("ca.pem")));
-  call_by(trusting("ca").certificate(pair_of("client")));
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  serve(credentials);
+  tls::client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  call_by(credentials_2);
   EXPECT_EQ(text(), "ada.example");
 }
 
 TEST_P(Tls, SaysInTheCallsStatusWhyItDoesNotConnect) {
   serve(served_as("recipe"));
-  call_by(trusting("recipe_ca").target_name("localhost"));
+  tls::client_options credentials = trusting("recipe_ca");
+  credentials.target_name = "localhost";
+  call_by(credentials);
   const status why = answer().status();
   EXPECT_EQ(why.code(), status_code::unavailable);
   EXPECT_THAT(std::string(why.message()), HasSubstr("a subjectAltName for localhost"));
 }
 
 TEST_P(Tls, SaysThatTheServerRequiresACertificate) {
-  serve(served_as("server").client_ca_file(certificate("ca.pem")));
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  serve(credentials);
   call_by(trusting("ca"));
   EXPECT_THAT(text(), HasSubstr("the server requires a client certificate"));
 }
@@ -150,11 +158,13 @@ TEST_P(Tls, TakesUpASessionOnTheNextConnection) {
 
 TEST_P(Tls, SaysInTheCallsStatusWhyTheVerifierRejectsTheServer) {
   serve(served_as("server"));
-  call_by(trusting("ca").verifier([](const tls::peer_certificate& server) {
+  tls::client_options credentials = trusting("ca");
+  credentials.verifier = [](const tls::peer_certificate& server) {
     return server.has_identity(peer_identity::kind::uri, "spiffe://example/movies")
                ? status()
                : status::permission_denied("it is no spiffe://example/movies");
-  }));
+  };
+  call_by(credentials);
   const std::string why = text();
   EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
   EXPECT_THAT(
@@ -168,16 +178,19 @@ TEST(TlsVerifierOfAServer, WritesItsReasonIntoTheLog) {
   echo_service service;
   server s(rt);
   s.add(service);
-  ASSERT_EQ(s.listen("127.0.0.1:0", served_as("server")
-                                        .client_ca_file(certificate("ca.pem"))
-                                        .verifier([](const tls::peer_certificate& client) {
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  credentials.verifier = [](const tls::peer_certificate& client) {
                                           return client.has_identity(peer_identity::kind::dns_name,
                                                                      "bert.example")
                                                      ? status()
                                                      : status::permission_denied("it is not bert");
-                                        })),
+                                        };
+  ASSERT_EQ(s.listen("127.0.0.1:0", credentials),
             status());
-  channel c(rt, "127.0.0.1:" + std::to_string(s.port()), trusting("ca").certificate(pair_of("client")));
+  tls::client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  channel c(rt, "127.0.0.1:" + std::to_string(s.port()), credentials_2);
   EXPECT_EQ(sync_wait(echo_stub(c).Say(echo::Text(), within(20s))).status().code(), status_code::unavailable);
   EXPECT_THAT(log.text(),
               HasSubstr("the client's certificate is not accepted by the verifier: PERMISSION_DENIED: it is "
@@ -214,7 +227,9 @@ TEST_P(Tls, BringsTheCallersToken) {
 
 TEST_P(Tls, BringsWhatASourceGives) {
   serve(served_as("server"));
-  call_by(trusting("ca").target_name("movies.example"));
+  tls::client_options credentials = trusting("ca");
+  credentials.target_name = "movies.example";
+  call_by(credentials);
   const auto source = std::make_shared<fetched_token>();
   source->wait = 1ms;
   call_options with_credentials;
@@ -334,10 +349,14 @@ TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
       "UNAUTHENTICATED: the call has both credentials and metadata with the key \"authorization\": remove "
       "one";
   EXPECT_EQ(text(own), conflict);
-  EXPECT_EQ(text(call_options(own).credentials(std::make_shared<fetched_token>())), conflict);
+  call_options with_credentials = call_options(own);
+  with_credentials.credentials = std::make_shared<fetched_token>();
+  EXPECT_EQ(text(with_credentials), conflict);
   call_by(trusting("ca"));
   EXPECT_EQ(text(own), "nobody with Basic b3duOm93bg==");
-  EXPECT_EQ(text(call_options(own).token("mine")), conflict);
+  call_options with_token_2 = call_options(own);
+  with_token_2.credentials = call_credentials::bearer("mine");
+  EXPECT_EQ(text(with_token_2), conflict);
 }
 
 // --- reloads
@@ -404,8 +423,10 @@ TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
     }
   };
   reload_run r;
+  tls::client_options credentials_3 = trusting("ca");
+  credentials_3.cas.push_back(tls::pem_source::file(certificate("other_ca.pem")));
   run(both::at_once(rt(), "127.0.0.1:" + std::to_string(server_->port()),
-                    trusting("ca").ca_file(certificate("other_ca.pem")), chain, key, *security, r));
+                    credentials_3, chain, key, *security, r));
   EXPECT_EQ(r.failed, 0);
   EXPECT_GE(r.calls, 100);
 }
@@ -449,7 +470,9 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
   const std::string address = "127.0.0.1:" + std::to_string(server_->port());
   reload_run r;
   // An odd number, so that the last is the other CA's.
-  run(all::at_once(rt(), address, trusting("ca").ca_file(certificate("other_ca.pem")), chain, key,
+  tls::client_options credentials_3 = trusting("ca");
+  credentials_3.cas.push_back(tls::pem_source::file(certificate("other_ca.pem")));
+  run(all::at_once(rt(), address, credentials_3, chain, key,
                    sim_world() ? 51 : 3, r));
   EXPECT_EQ(r.failed, 0);
   call_by(trusting("other_ca"));
@@ -487,7 +510,9 @@ TEST_P(TlsOfOpenssl, IsNotLetInWithoutHttp2) {
 }
 
 TEST_P(TlsOfOpenssl, IsShownTheCertificateOfTheName) {
-  serve(served_as("server").certificate(pair_of("other_server")));
+  tls::server_options credentials = served_as("server");
+  credentials.certificates.push_back(pair_of("other_server"));
+  serve(credentials);
   EXPECT_EQ(s_client("-alpn h2 -servername other.example -verify_hostname other.example"), 0);
   EXPECT_EQ(s_client("-alpn h2 -noservername -verify_hostname localhost"), 0);
 }

@@ -41,13 +41,18 @@ tally play(std::uint64_t seed, const sim::faults& wrong) {
     world.jump_wall_clock(host, std::chrono::duration_cast<duration>(behind));
   echo_service service;
   tally ends;
-  const auto security = served_as("server").client_ca_file(certificate("ca.pem")).build().value();
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  const auto security = credentials.build().value();
   {
     server srv(serving);
     srv.add(service);
     EXPECT_EQ(srv.listen("0.0.0.0:50051", security), status());
+    tls::client_options credentials_2 = trusting("ca");
+    credentials_2.certificate = pair_of("client");
+    credentials_2.target_name = "localhost";
     channel c(asking, world.address_of("server") + ":50051",
-              trusting("ca").certificate(pair_of("client")).target_name("localhost"));
+              credentials_2);
     sync_wait(asking, call_often(echo_stub(c), *security, ends));
   }
   return ends;

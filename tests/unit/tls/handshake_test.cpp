@@ -89,8 +89,10 @@ TEST_F(a_handshake, TakesNoCommonNameForAName) {
 }
 
 TEST_F(a_handshake, OverridesTheNameForTests) {
+  client_options credentials = trusting("ca");
+  credentials.target_name = "movies.example";
   EXPECT_TRUE(
-      between(served_as("server"), trusting("ca").target_name("movies.example"), "evil.example").connected);
+      between(served_as("server"), credentials, "evil.example").connected);
 }
 
 TEST_F(a_handshake, FailsWithAnExpiredCertificate) {
@@ -156,7 +158,8 @@ TEST_F(a_handshake, WithoutVerificationBelievesAnyone) {
 }
 
 TEST_F(a_handshake, ChoosesTheCertificateBySni) {
-  const auto several = served_as("server").certificate(pair_of("other_server"));
+  server_options several = served_as("server");
+  several.certificates.push_back(pair_of("other_server"));
   EXPECT_TRUE(between(several, trusting("ca"), "movies.example").connected);
   EXPECT_TRUE(between(several, trusting("ca"), "other.example").connected);
   EXPECT_TRUE(between(several, trusting("ca"), "any.wild.example").connected);
@@ -184,12 +187,17 @@ TEST_F(a_handshake, ReadsKeysInEveryForm) {
 // --- mTLS
 
 server_options asking(client_certificates c) {
-  return served_as("server").client_ca_file(testing_support::certificate("ca.pem"), c);
+  server_options credentials = served_as("server");
+  credentials.client_cas.push_back(pem_source::file(testing_support::certificate("ca.pem")));
+  credentials.clients = c;
+  return credentials;
 }
 
 TEST_F(a_handshake, LetsInAClientWithACertificate) {
+  client_options credentials = trusting("ca");
+  credentials.certificate = pair_of("client");
   for (const auto c : {client_certificates::required, client_certificates::requested})
-    EXPECT_TRUE(between(asking(c), trusting("ca").certificate(pair_of("client"))).connected);
+    EXPECT_TRUE(between(asking(c), credentials).connected);
 }
 
 TEST_F(a_handshake, NeedsNoCertificateWhereOneIsOnlyRequested) {
@@ -205,7 +213,9 @@ TEST_F(a_handshake, FailsWithoutARequiredCertificate) {
 
 TEST_F(a_handshake, FailsWithACertificateOfAnotherCa) {
   for (const auto c : {client_certificates::required, client_certificates::requested}) {
-    const outcome o = between(asking(c), trusting("ca").certificate(pair_of("wrong_client")));
+    client_options credentials = trusting("ca");
+    credentials.certificate = pair_of("wrong_client");
+    const outcome o = between(asking(c), credentials);
     EXPECT_FALSE(o.connected);
     EXPECT_THAT(o.server,
                 HasSubstr("the client's certificate is not accepted: it is not issued by a trusted CA "
@@ -215,14 +225,18 @@ TEST_F(a_handshake, FailsWithACertificateOfAnotherCa) {
 }
 
 TEST_F(a_handshake, FailsWithAServersCertificateInAClientsHands) {
+  client_options credentials = trusting("ca");
+  credentials.certificate = pair_of("server");
   const outcome o =
-      between(asking(client_certificates::required), trusting("ca").certificate(pair_of("server")));
+      between(asking(client_certificates::required), credentials);
   EXPECT_FALSE(o.connected);
   EXPECT_THAT(o.server, HasSubstr("its extendedKeyUsage does not permit a client (clientAuth)"));
 }
 
 task<> identities() {
-  two_sides sides(asking(client_certificates::required), trusting("ca").certificate(pair_of("client")));
+  client_options credentials = trusting("ca");
+  credentials.certificate = pair_of("client");
+  two_sides sides(asking(client_certificates::required), credentials);
   for (const bool resumed : {false, true}) {
     auto e = connect(sides);
     e->client.send("hello");
@@ -270,8 +284,12 @@ TEST_F(a_handshake, ResumesNoSessionOfACertificateThatHasExpiredMeanwhile) {
     run(meet, &sides, &m);
     return m;
   };
-  two_sides brief(asking(client_certificates::required), trusting("ca").certificate(pair_of("brief_client")));
-  two_sides longer(asking(client_certificates::required), trusting("ca").certificate(pair_of("client")));
+  client_options credentials = trusting("ca");
+  credentials.certificate = pair_of("brief_client");
+  two_sides brief(asking(client_certificates::required), credentials);
+  client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  two_sides longer(asking(client_certificates::required), credentials_2);
   EXPECT_FALSE(meeting_with(brief).resumed);
   EXPECT_TRUE(meeting_with(brief).resumed);
   EXPECT_FALSE(meeting_with(longer).resumed);
@@ -297,7 +315,11 @@ TEST_F(a_handshake, TakesNoChainThatIsTooLong) {
 // --- time
 
 task<> half_open() {
-  two_sides sides(served_as("server").handshake_timeout(3s), trusting("ca").handshake_timeout(2s));
+  server_options credentials = served_as("server");
+  credentials.handshake_timeout = 3s;
+  client_options credentials_2 = trusting("ca");
+  credentials_2.handshake_timeout = 2s;
+  two_sides sides(credentials, credentials_2);
   loop& here = *loop::current();
   auto [c, s] = net::make_memory_duplex_pair(here, here);
   recorder silent(std::move(c));

@@ -125,7 +125,9 @@ TEST(TlsOptions, AreEqualWhenTheySayTheSame) {
 }
 
 TEST(TlsOptions, AskForNoClientCertificatesWithoutACa) {
-  EXPECT_THAT(refusal(testing_support::served_as("server").client_ca_file("no/ca.pem")),
+  server_options credentials = testing_support::served_as("server");
+  credentials.client_cas.push_back(pem_source::file("no/ca.pem"));
+  EXPECT_THAT(refusal(credentials),
               EndsWith("No such file or directory"));
 }
 

@@ -78,8 +78,11 @@ class a_reload : public a_secured_connection {
 two_sides with(const changing_files& files) {
   server_options credentials;
   credentials.certificates.push_back(key_pair::files(files.chain_path(), files.key_path()));
+  client_options credentials_2 = trusting("ca");
+  credentials_2.cas.push_back(pem_source::file(testing_support::certificate("other_ca.pem")));
+  credentials_2.target_name = "localhost";
   return {credentials,
-          trusting("ca").ca_file(testing_support::certificate("other_ca.pem")).target_name("localhost")};
+          credentials_2};
 }
 
 task<> files_change() {
@@ -153,7 +156,9 @@ task<> passphrase_throws() {
                 fs::copy_options::overwrite_existing);
   server_options credentials;
   credentials.certificates.push_back(pair);
-  two_sides sides(credentials, trusting("ca").target_name("localhost"));
+  client_options credentials_2 = trusting("ca");
+  credentials_2.target_name = "localhost";
+  two_sides sides(credentials, credentials_2);
   EXPECT_EQ(co_await shown(sides), "the server");
   const int at_first = *asked;
   *vault_is_open = false;
@@ -179,7 +184,11 @@ TEST_F(a_reload, WhosePassphraseThrowsKeepsTheOldOnesAndIsAskedAgain) {
 task<> ca_changes() {
   const std::string ca = certificates::made().path("changing_ca");
   fs::copy_file(certificates::made().path("ca.pem"), ca, fs::copy_options::overwrite_existing);
-  two_sides sides(served_as("server").client_ca_file(ca), trusting("ca").certificate(pair_of("client")));
+  server_options credentials = served_as("server");
+  credentials.client_cas.push_back(pem_source::file(ca));
+  client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  two_sides sides(credentials, credentials_2);
   for (const bool resumed : {false, true}) {
     auto e = connect(sides);
     e->client.send("hello");

@@ -88,7 +88,9 @@ task<> ask_for_keys(bool sending) {
 
 task<> stay() {
   loop& here = *loop::current();
-  two_sides sides(served_as("server").client_ca_file(testing_support::certificate("ca.pem")), trusting("ca"));
+  server_options credentials = served_as("server");
+  credentials.client_cas.push_back(pem_source::file(testing_support::certificate("ca.pem")));
+  two_sides sides(credentials, trusting("ca"));
   auto [c, s] = net::make_memory_duplex_pair(here, here);
   client_by_hand client(std::move(c));
   recorder server(sides.server->secure(here, std::move(s)));

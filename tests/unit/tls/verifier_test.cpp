@@ -86,14 +86,18 @@ class a_verifier : public a_secured_connection {
     return between(sides, host);
   }
   static server_options for_clients() {
-    return served_as("server").client_ca_file(testing_support::certificate("ca.pem"));
+    server_options credentials = served_as("server");
+    credentials.client_cas.push_back(pem_source::file(testing_support::certificate("ca.pem")));
+    return credentials;
   }
 };
 
 TEST_F(a_verifier, IsToldWhoTheServerIs) {
   asked a;
+  client_options credentials = trusting("ca");
+  credentials.verifier = a.verifier();
   EXPECT_TRUE(
-      between(served_as("server"), trusting("ca").verifier(a.verifier()), "movies.example").connected);
+      between(served_as("server"), credentials, "movies.example").connected);
   ASSERT_TRUE(a.peer);
   EXPECT_EQ(a.times, 1);
   EXPECT_EQ(a.peer->host(), "movies.example");
@@ -112,7 +116,11 @@ TEST_F(a_verifier, IsToldWhoTheServerIs) {
 
 TEST_F(a_verifier, IsToldWhoTheClientIs) {
   asked a;
-  EXPECT_TRUE(between(for_clients().verifier(a.verifier()), trusting("ca").certificate(pair_of("client")),
+  server_options credentials = for_clients();
+  credentials.verifier = a.verifier();
+  client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  EXPECT_TRUE(between(credentials, credentials_2,
                       "movies.example")
                   .connected);
   ASSERT_TRUE(a.peer);
@@ -125,9 +133,11 @@ TEST_F(a_verifier, IsToldWhoTheClientIs) {
 
 TEST_F(a_verifier, PinsAKey) {
   const auto pinned = [](const std::string& pin) {
-    return trusting("ca").verifier([pin](const peer_certificate& p) {
+    client_options credentials = trusting("ca");
+    credentials.verifier = [pin](const peer_certificate& p) {
       return p.spki_sha256() == pin ? status() : status::permission_denied("the key is not pinned");
-    });
+    };
+    return credentials;
   };
   EXPECT_TRUE(between(served_as("server"), pinned(pin_of("server"))).connected);
   const outcome o = between(served_as("server"), pinned(pin_of("other_server")));
@@ -141,8 +151,12 @@ TEST_F(a_verifier, PinsAKey) {
 TEST_F(a_verifier, RejectsAClient) {
   asked a;
   a.answer = status::permission_denied("not\nada");
+  server_options credentials = for_clients();
+  credentials.verifier = a.verifier();
+  client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
   const outcome o =
-      between(for_clients().verifier(a.verifier()), trusting("ca").certificate(pair_of("client")));
+      between(credentials, credentials_2);
   EXPECT_FALSE(o.connected);
   EXPECT_EQ(o.server, "the client's certificate is not accepted by the verifier: PERMISSION_DENIED: not?ada");
   EXPECT_NE(o.client, "") << "an alert tells it";
@@ -151,10 +165,18 @@ TEST_F(a_verifier, RejectsAClient) {
 
 TEST_F(a_verifier, IsNotAskedAboutAPeerThatIsNotVerified) {
   asked a;
-  EXPECT_FALSE(between(served_as("untrusted"), trusting("ca").verifier(a.verifier())).connected);
-  EXPECT_FALSE(between(served_as("server"), trusting("ca").verifier(a.verifier()), "evil.example").connected);
+  client_options credentials = trusting("ca");
+  credentials.verifier = a.verifier();
+  EXPECT_FALSE(between(served_as("untrusted"), credentials).connected);
+  client_options credentials_2 = trusting("ca");
+  credentials_2.verifier = a.verifier();
+  EXPECT_FALSE(between(served_as("server"), credentials_2, "evil.example").connected);
+  server_options credentials_3 = for_clients();
+  credentials_3.verifier = a.verifier();
+  client_options credentials_4 = trusting("ca");
+  credentials_4.certificate = pair_of("wrong_client");
   EXPECT_FALSE(
-      between(for_clients().verifier(a.verifier()), trusting("ca").certificate(pair_of("wrong_client")))
+      between(credentials_3, credentials_4)
           .connected);
   EXPECT_EQ(a.times, 0);
 }
@@ -185,7 +207,9 @@ TEST_F(a_verifier, IsAskedAgainWhenASessionIsResumed) {
     client_options credentials;
     credentials.verify = false;
     const client_options c = verified ? trusting("ca") : credentials;
-    two_sides sides(served_as("server"), client_options(c).verifier(a.verifier()));
+    client_options credentials_2 = client_options(c);
+    credentials_2.verifier = a.verifier();
+    two_sides sides(served_as("server"), credentials_2);
     EXPECT_FALSE(between(sides).resumed);
     const outcome again = between(sides);
     EXPECT_TRUE(again.connected && again.resumed);
@@ -202,7 +226,11 @@ TEST_F(a_verifier, IsAskedAgainWhenASessionIsResumed) {
 
 TEST_F(a_verifier, OfAServerIsAskedAgainWhenASessionIsResumed) {
   asked a;
-  two_sides sides(for_clients().verifier(a.verifier()), trusting("ca").certificate(pair_of("client")));
+  server_options credentials = for_clients();
+  credentials.verifier = a.verifier();
+  client_options credentials_2 = trusting("ca");
+  credentials_2.certificate = pair_of("client");
+  two_sides sides(credentials, credentials_2);
   EXPECT_TRUE(between(sides).connected);
   EXPECT_TRUE(between(sides).resumed);
   EXPECT_EQ(a.times, 2);
@@ -215,8 +243,8 @@ TEST_F(a_verifier, OfAServerIsAskedAgainWhenASessionIsResumed) {
 }
 
 TEST_F(a_verifier, ThatThrowsRejects) {
-  const auto throwing = trusting("ca").verifier(
-      [](const peer_certificate&) -> status { throw std::runtime_error("no list of keys"); });
+  client_options throwing = trusting("ca");
+  throwing.verifier = [](const peer_certificate&) -> status { throw std::runtime_error("no list of keys"); };
   EXPECT_EQ(
       between(served_as("server"), throwing).client,
       "the server's certificate is not accepted by the verifier: INTERNAL: it threw an exception: no list of "
@@ -226,26 +254,36 @@ TEST_F(a_verifier, ThatThrowsRejects) {
 TEST_F(a_verifier, IsNotAskedAboutAClientWithoutACertificate) {
   asked a;
   a.answer = status::permission_denied("never");
-  const auto requested = served_as("server").client_ca_file(testing_support::certificate("ca.pem"),
-                                                            client_certificates::requested);
-  EXPECT_TRUE(between(server_options(requested).verifier(a.verifier()), trusting("ca")).connected);
+  server_options requested = served_as("server");
+  requested.client_cas.push_back(pem_source::file(testing_support::certificate("ca.pem")));
+  requested.clients = client_certificates::requested;
+  server_options credentials = server_options(requested);
+  credentials.verifier = a.verifier();
+  EXPECT_TRUE(between(credentials, trusting("ca")).connected);
   EXPECT_EQ(a.times, 0);
 }
 
 TEST_F(a_verifier, OfAServerNeedsCertificatesOfClients) {
   asked a;
-  const status reason = served_as("server").verifier(a.verifier()).build().status();
+  server_options credentials = served_as("server");
+  credentials.verifier = a.verifier();
+  const status reason = credentials.build().status();
   EXPECT_EQ(reason.code(), status_code::failed_precondition);
   EXPECT_THAT(std::string(reason.message()), HasSubstr("server_options::client_ca()"));
 }
 
 TEST_F(a_verifier, IsEqualToItselfAlone) {
   const auto accept = [](const peer_certificate&) { return status(); };
-  const client_options one = trusting("ca").verifier(accept);
+  client_options one = trusting("ca");
+  one.verifier = accept;
   EXPECT_EQ(one, client_options(one));
-  EXPECT_FALSE(one == trusting("ca").verifier(accept));
+  client_options credentials = trusting("ca");
+  credentials.verifier = accept;
+  EXPECT_FALSE(one == credentials);
   EXPECT_FALSE(one == trusting("ca"));
-  EXPECT_EQ(client_options(one).verifier(nullptr), trusting("ca"));
+  client_options credentials_2 = client_options(one);
+  credentials_2.verifier = nullptr;
+  EXPECT_EQ(credentials_2, trusting("ca"));
 }
 
 }  // namespace
