@@ -124,10 +124,10 @@ channel_credentials endpoint::credentials() const {
     throw usage_failure("--no-verify accepts any server: remove --ca and --server-name");
   if (certificate_.empty() != key_.empty()) throw usage_failure("--cert and --key must be used together");
   tls::client_options options;
-  if (!ca_.empty()) options.ca_file(ca_);
-  if (!certificate_.empty()) options.certificate_files(certificate_, key_);
-  if (!server_name_.empty()) options.target_name(server_name_);
-  if (no_verify_) options.without_verification();
+  if (!ca_.empty()) options.cas.push_back(tls::pem_source::file(ca_));
+  if (!certificate_.empty()) options.certificate = tls::key_pair::files(certificate_, key_);
+  if (!server_name_.empty()) options.target_name = server_name_;
+  if (no_verify_) options.verify = false;
   channel_credentials made(options);
   if (!made.failure().ok()) throw failure(std::string(made.failure().message()));
   return made;
@@ -137,17 +137,19 @@ channel_options endpoint::options() const {
   call_options calls;
   metadata sent;
   for (const std::string& line : headers_) add_header(line, sent);
-  calls.metadata(sent);
-  if (!timeout_.empty()) calls.timeout(parse_duration(timeout_, "--timeout"));
+  calls.metadata.add_all(sent);
+  if (!timeout_.empty()) calls.timeout = parse_duration(timeout_, "--timeout");
   if (!compression_.empty()) {
     const auto known = encoding_named(compression_);
     if (!known || !available(*known)) throw failure("this build does not support " + compression_);
-    calls.compression(*known);
+    calls.compression = *known;
   }
-  calls.max_receive_bytes(max_message_bytes_);
+  calls.max_receive_bytes = max_message_bytes_;
   channel_options all;
-  all.user_agent(std::string("coracle-cli/") + version_text).calls(std::move(calls)).retries(false);
-  if (!authority_.empty()) all.authority(authority_);
+  all.user_agent = std::string("coracle-cli/") + version_text;
+  all.calls = std::move(calls);
+  all.retries = false;
+  if (!authority_.empty()) all.authority = authority_;
   return all;
 }
 

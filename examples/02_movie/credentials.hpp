@@ -15,8 +15,10 @@ inline coracle::server_credentials server_credentials_of(const command_line& lin
   if (!certificate && !key && !clients) return coracle::insecure();
   if (!certificate || !key) throw usage_error("TLS needs both --cert and --key");
   coracle::tls::server_options tls;
-  tls.certificate_files(*certificate, *key);
-  if (clients) tls.client_ca_file(*clients);  // only who has a certificate of this CA may call
+  tls.certificates.push_back(coracle::tls::key_pair::files(*certificate, *key));
+  if (clients)
+    tls.client_cas.push_back(
+        coracle::tls::pem_source::file(*clients));  // only who has a certificate of this CA may call
   return tls;
 }
 
@@ -25,8 +27,8 @@ inline coracle::channel_credentials channel_credentials_of(const command_line& l
   const auto ca = line.option("ca"), certificate = line.option("cert"), key = line.option("key");
   if (!ca) return coracle::insecure();
   coracle::tls::client_options tls;
-  tls.ca_file(*ca);
-  if (certificate && key) tls.certificate_files(*certificate, *key);
+  tls.cas.push_back(coracle::tls::pem_source::file(*ca));
+  if (certificate && key) tls.certificate = coracle::tls::key_pair::files(*certificate, *key);
   return tls;
 }
 

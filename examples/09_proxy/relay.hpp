@@ -22,7 +22,8 @@ class relay final : public coracle::generic_service {
                                                 coracle::reader<coracle::bytes_message> requests) override {
     const std::string path(context.method());
     coracle::call_options options;
-    options.metadata(context.metadata()).content_subtype(context.content_subtype());
+    options.metadata.add_all(context.metadata());
+    options.content_subtype = context.content_subtype();
     onward_call onward = next_.bidi(path.c_str(), options);
     coracle::scope work{context.environment()};
     work.spawn(pass_on(requests, onward));

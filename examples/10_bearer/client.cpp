@@ -17,7 +17,7 @@ class bearer_token final : public coracle::client_interceptor {
  public:
   explicit bearer_token(std::string token) : token_(std::move(token)) {}
   coracle::task<coracle::status> intercept(coracle::client_context& call, coracle::next_call next) override {
-    call.options().token(token_);  // refuses to travel in plaintext
+    call.options().credentials = coracle::call_credentials::bearer(token_);  // refuses to travel in plaintext
     co_return co_await next();
   }
 
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   return examples::run("bearer_client", [&] {
     const examples::command_line line(argc, argv, "ADDRESS --ca=FILE [--token=TOKEN]");
     coracle::tls::client_options tls;
-    tls.ca_file(line.required("ca"));
+    tls.cas.push_back(coracle::tls::pem_source::file(line.required("ca")));
     auto token = std::make_shared<bearer_token>(line.option("token").value_or(""));
     coracle::channel_options options;
     options.interceptors = {token};

@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     server.add_interceptor(bearers_of(line.required("token")));
     // A token in plaintext is anybody's: so TLS.
     coracle::tls::server_options tls;
-    tls.certificate_files(line.required("cert"), line.required("key"));
+    tls.certificates.push_back(coracle::tls::key_pair::files(line.required("cert"), line.required("key")));
     const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
     server.listen(address, tls).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});

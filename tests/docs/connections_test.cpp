@@ -179,9 +179,9 @@ TEST(GuideToOperations, LimitsAreSaidInARow) {
   // --8<-- [start:limits]
   coracle::server_options options;
   // Below the container's limit, with room for what handlers allocate.
-  options.memory(coracle::memory_quota(256u << 20));
-  options.limits({.calls = 2'000, .call_time = 30s});
-  options.max_connection_age(30min, 1min);
+  options.memory = coracle::memory_quota(256u << 20);
+  options.limits = {.calls = 2'000, .call_time = 30s};
+  options.max_connection_age = {.max = 30min, .grace = 1min};
   coracle::server server(options);
   // --8<-- [end:limits]
   guarded service;

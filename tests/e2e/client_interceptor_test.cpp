@@ -107,7 +107,7 @@ TEST_P(client_interceptors, OneThatDoesNotAskForTheNextSendsNothing) {
 
 TEST_P(client_interceptors, MayChangeMetadataAndTimeoutAndSeeTheTrailers) {
   doing keyed([](client_context& call, next_call next) -> task<status> {
-    call.options().metadata("x-key", "k");
+    call.options().add_metadata("x-key", "k");
     status s = co_await next();
     EXPECT_EQ(call.initial_metadata().find("x-key"), "k");
     EXPECT_EQ(call.trailing_metadata().find("x-trailer"), "late");
@@ -126,7 +126,7 @@ TEST_P(client_interceptors, MayChangeMetadataAndTimeoutAndSeeTheTrailers) {
   };
   run(program::call(echo_stub(front)));
   doing hurried([](client_context& call, next_call next) -> task<status> {
-    call.options().timeout(20ms);
+    call.options().timeout = 20ms;
     co_return co_await next();
   });
   const channel fast = channel_->with_interceptors({borrowed(hurried)});
@@ -142,7 +142,7 @@ TEST_P(client_interceptors, MayTryAUnaryCallAgain) {
     co_await sleep_for(1ms);
     s = co_await next();
     EXPECT_EQ(s.code(), status_code::deadline_exceeded);
-    call.options().timeout(10s);
+    call.options().timeout = 10s;
     co_return co_await next();
   });
   const channel front = channel_->with_interceptors({borrowed(stubborn)});

@@ -65,7 +65,7 @@ class held_requests : public echo_fixture {
   static task<> say(echo_stub s) {
     const echo::Text request = large("say");
     call_options options;
-    options.compression(encoding::gzip);
+    options.compression = encoding::gzip;
     const auto reply = co_await s.Say(request, options);
     EXPECT_EQ(reply.status().code(), status_code::cancelled);
   }
@@ -83,7 +83,7 @@ class held_requests : public echo_fixture {
   // call is still counted.
   static task<status> say_at_once(held_requests& t, echo::Text request) {
     call_options options;
-    options.compression(encoding::gzip);
+    options.compression = encoding::gzip;
     for (;;) {
       const auto reply = co_await t.stub().SayAtOnce(request, options);
       if (reply.status().code() != status_code::unavailable) co_return reply.status();
@@ -100,7 +100,7 @@ class held_requests : public echo_fixture {
     const int stopped = t.service_.stopped;
     scope work{co_await coro::this_environment()};
     call_options options;
-    options.compression(packed);
+    options.compression = packed;
     work.spawn(hang(t.stub(), options));
     while (t.seen_.received == before) co_await sleep_for(1ms);  // until the handler has it
     co_await sleep_for(1ms);  // the turn that brought it has ended

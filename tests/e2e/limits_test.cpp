@@ -64,7 +64,7 @@ TEST_P(limits_of_a_server, ACallTakesNoLongerThanItMay) {
 TEST_P(limits_of_a_server, MetadataBeyondTheLimitIsResourceExhausted) {
   limit({.header_list_bytes = 1000});
   call_options much;
-  much.metadata("x-much", std::string(2000, 'x'));
+  much.add_metadata("x-much", std::string(2000, 'x'));
   EXPECT_EQ(sync_wait(stub().Say(text("x"), much)).status().code(), status_code::resource_exhausted);
   EXPECT_EQ(sync_wait(stub().Say(text("x"))).status(), status());
 }

@@ -36,7 +36,7 @@ class hopping final : public echo_service {
     if (request.count() == 0) co_return request;
     const echo::Text onward = text(request.text(), request.count() - 1);
     call_options options;
-    options.detached(detached);
+    options.detached = detached;
     co_return co_await echo_stub(*next).Say(onward, options);
   }
 

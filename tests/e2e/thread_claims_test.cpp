@@ -206,7 +206,7 @@ TEST_P(thread_claims, AServerIsLookedAtStoppedAndDrainedByAllThreads) {
 TEST_P(thread_claims, AMemoryQuotaOfTwoServersIsZeroWhenTheyHaveGone) {
   const memory_quota quota(64u << 20);
   server_options limited;
-  limited.memory(quota);
+  limited.memory = quota;
   std::optional<server> other(std::in_place, rt(), limited);
   other->add(echo_);
   ASSERT_EQ(other->listen("127.0.0.1:0", insecure()), status());

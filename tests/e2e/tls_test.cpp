@@ -181,13 +181,11 @@ TEST(TlsVerifierOfAServer, WritesItsReasonIntoTheLog) {
   tls::server_options credentials = served_as("server");
   credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
   credentials.verifier = [](const tls::peer_certificate& client) {
-                                          return client.has_identity(peer_identity::kind::dns_name,
-                                                                     "bert.example")
-                                                     ? status()
-                                                     : status::permission_denied("it is not bert");
-                                        };
-  ASSERT_EQ(s.listen("127.0.0.1:0", credentials),
-            status());
+    return client.has_identity(peer_identity::kind::dns_name, "bert.example")
+               ? status()
+               : status::permission_denied("it is not bert");
+  };
+  ASSERT_EQ(s.listen("127.0.0.1:0", credentials), status());
   tls::client_options credentials_2 = trusting("ca");
   credentials_2.certificate = pair_of("client");
   channel c(rt, "127.0.0.1:" + std::to_string(s.port()), credentials_2);
@@ -425,8 +423,8 @@ TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
   reload_run r;
   tls::client_options credentials_3 = trusting("ca");
   credentials_3.cas.push_back(tls::pem_source::file(certificate("other_ca.pem")));
-  run(both::at_once(rt(), "127.0.0.1:" + std::to_string(server_->port()),
-                    credentials_3, chain, key, *security, r));
+  run(both::at_once(rt(), "127.0.0.1:" + std::to_string(server_->port()), credentials_3, chain, key,
+                    *security, r));
   EXPECT_EQ(r.failed, 0);
   EXPECT_GE(r.calls, 100);
 }
@@ -472,8 +470,7 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
   // An odd number, so that the last is the other CA's.
   tls::client_options credentials_3 = trusting("ca");
   credentials_3.cas.push_back(tls::pem_source::file(certificate("other_ca.pem")));
-  run(all::at_once(rt(), address, credentials_3, chain, key,
-                   sim_world() ? 51 : 3, r));
+  run(all::at_once(rt(), address, credentials_3, chain, key, sim_world() ? 51 : 3, r));
   EXPECT_EQ(r.failed, 0);
   call_by(trusting("other_ca"));
   EXPECT_EQ(text(), "nobody") << "the server shows the last of them";
@@ -536,7 +533,8 @@ TEST_P(Tls, KeepsTheOrderAndTheContentOfWhatWaitsToBeDecoded) {
       echo::Text request;
       request.set_text(i % 3 == 0 ? std::to_string(i) : text(i));
       call_options options;
-      options.timeout(60s).compression(compression(encoding::gzip).min_bytes(0));
+      options.timeout = 60s;
+      options.compression = compression(encoding::gzip).min_bytes(0);
       const auto reply = co_await stub.Say(request, options);
       EXPECT_EQ(reply.status(), status());
       EXPECT_TRUE(reply.ok() && reply->text() == request.text()) << i;

@@ -58,7 +58,9 @@ TEST_P(unary, CarriesMetadataBothWays) {
   const echo::Text request = text("metadata");
   const std::string binary("\x00\x01\xfe,\xff", 5);
   call_options options;
-  options.metadata("x-one", "first").metadata("x-one", "second").metadata("x-two-bin", binary);
+  options.add_metadata("x-one", "first");
+  options.add_metadata("x-one", "second");
+  options.add_metadata("x-two-bin", binary);
   auto call = stub().Misbehave(request, options);
   ASSERT_EQ(sync_wait(call).status(), status());
   EXPECT_EQ(call.initial_metadata().find_all("x-one"), (std::vector<std::string_view>{"first", "second"}));
@@ -70,7 +72,7 @@ TEST_P(unary, CarriesMetadataBothWays) {
 TEST_P(unary, RefusesMetadataThatBreaksTheRulesBeforeAnythingIsSent) {
   for (const std::string_view key : {"Upper", "grpc-mine", ":path", "", "sp ace"}) {
     call_options options;
-    options.metadata(key, "v");
+    options.add_metadata(key, "v");
     EXPECT_EQ(sync_wait(stub().Say(text(""), options)).status().code(), status_code::internal) << key;
   }
 }
@@ -83,7 +85,7 @@ TEST_P(unary, EndsALargeRequestWithResourceExhausted) {
 
 TEST_P(unary, EndsALargeReplyWithResourceExhausted) {
   call_options options;
-  options.max_receive_bytes(10);
+  options.max_receive_bytes = 10;
   const auto reply = sync_wait(stub().Say(text("more than ten bytes"), options));
   EXPECT_EQ(reply.status().code(), status_code::resource_exhausted);
 }

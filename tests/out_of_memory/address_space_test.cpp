@@ -71,7 +71,8 @@ class growing_service final : public testing_support::echo_service {
   {
     runtime rt(1);
     server_options options;
-    options.max_receive_bytes(message_bytes_max).memory(memory_quota(1u << 30));
+    options.max_receive_bytes = message_bytes_max;
+    options.memory = memory_quota(1u << 30);
     growing_service service;
     server srv(rt, options);
     srv.add(service);
@@ -101,7 +102,7 @@ class a_server_of_little_memory : public testing::Test {
     ASSERT_EQ(::read(ends[0], &port, sizeof port), static_cast<ssize_t>(sizeof port));
     ::close(ends[0]);
     call_options large;
-    large.max_receive_bytes(message_bytes_max);
+    large.max_receive_bytes = message_bytes_max;
     channel_options options;
     options.calls = large;
     channel_.emplace("127.0.0.1:" + std::to_string(port), insecure(), options);
@@ -167,7 +168,7 @@ struct program {
 TEST_F(a_server_of_little_memory, EndsTheCallWhoseCompressedRequestDoesNotFit) {
   start(32);
   call_options packed;
-  packed.compression(encoding::gzip);
+  packed.compression = encoding::gzip;
   const auto reply = sync_wait(stub().Say(text(std::string(60 * mebibyte, 'x')), packed));
   EXPECT_EQ(reply.status().code(), status_code::resource_exhausted) << reply.status();
 }

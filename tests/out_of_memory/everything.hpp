@@ -91,7 +91,8 @@ struct everything {
       if (!available(e)) continue;
       const echo::Text many = text(std::string(100'000, 'x'));
       call_options options;
-      options.compression(e).metadata("x-reply", name_of(e));
+      options.compression = e;
+      options.add_metadata("x-reply", name_of(e));
       const auto said = co_await s.Say(many, options);
       out.add("a compressed call", said.status());
     }
@@ -156,8 +157,8 @@ struct everything {
     const echo::Text one = text("one of many", i);
     call_options options;
     // CONTINUATION, and fields that are inserted into the table of either side.
-    options.metadata("x-long", std::string(1'500, static_cast<char>('a' + i)))
-        .metadata("x-longer", std::string(17'000, static_cast<char>('a' + i)));
+    options.add_metadata("x-long", std::string(1'500, static_cast<char>('a' + i)));
+    options.add_metadata("x-longer", std::string(17'000, static_cast<char>('a' + i)));
     const auto said = co_await s.Say(one, options);
     out.add("one of many calls", said.status());
   }

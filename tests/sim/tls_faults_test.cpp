@@ -51,8 +51,7 @@ tally play(std::uint64_t seed, const sim::faults& wrong) {
     tls::client_options credentials_2 = trusting("ca");
     credentials_2.certificate = pair_of("client");
     credentials_2.target_name = "localhost";
-    channel c(asking, world.address_of("server") + ":50051",
-              credentials_2);
+    channel c(asking, world.address_of("server") + ":50051", credentials_2);
     sync_wait(asking, call_often(echo_stub(c), *security, ends));
   }
   return ends;

@@ -42,7 +42,7 @@ struct health {
     channel_options options = where.options();
     call_options limited = call_options(options.calls());
     limited.max_receive_bytes = reply_bytes_max;
-    options.calls(limited);
+    options.calls = limited;
     channel server(on, where.address(), where.credentials(), options);
     const wire::rpc::Health::stub stub(server);
     wire::HealthCheckRequest request;

@@ -196,7 +196,7 @@ std::unique_ptr<connection> grpc_connector::make() {
 task<call_end> grpc_connector::reach(duration at_most, server_identity& identity) {
   const auto seen = std::make_shared<peer_observer>();
   channel_options observed = options_;
-  observed.observer(seen);
+  observed.observer = seen;
   grpc_connection one(on_, target_, credentials_, observed);
   const call_end opened = co_await one.open(at_most);
   if (!opened.ok()) co_return opened;

@@ -45,8 +45,8 @@ struct load_command {
     const origin from = origin_of(command);
     channel_options options = at.where().options();
     call_options calls = options.calls();
-    if (!calls.timeout()) calls.timeout(std::chrono::seconds(20));
-    options.calls(calls);
+    if (!calls.timeout()) calls.timeout = std::chrono::seconds(20);
+    options.calls = calls;
     scenario plan = planned.plan();
     plan.patience = *calls.timeout();
     find_rest();

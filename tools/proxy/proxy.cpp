@@ -26,7 +26,7 @@ struct proxy {
     if (!record.empty()) recording.emplace(record);
     recording_service service(at, recording ? &*recording : nullptr);
     server_options options;
-    options.max_receive_bytes(at.where().max_message_bytes());
+    options.max_receive_bytes = at.where().max_message_bytes();
     server front(at.on(), options);
     front.set_fallback(service);
     if (const status bound = front.listen(listen, insecure()); !bound.ok())

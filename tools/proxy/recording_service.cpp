@@ -46,7 +46,8 @@ replies<bytes_message> recording_service::call(server_context& context, reader<b
   if (context.deadline() != never) c.timeout = context.deadline() - coro::this_executor().now();
   co_await offload([&] { record_begin(c, context); });
   call_options options;
-  options.metadata(context.metadata()).content_subtype(context.content_subtype());
+  options.metadata.add_all(context.metadata());
+  options.content_subtype = context.content_subtype();
   onward_call onward = next_.bidi(c.path.c_str(), options);
   scope work{context.environment()};
   work.spawn(pass_on(requests, onward, c));

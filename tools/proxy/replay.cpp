@@ -96,9 +96,9 @@ struct replay {
     call_options options;
     metadata sent;  // fields that a call may not set, such as the user-agent, are skipped
     for (const auto& [name, value] : one.metadata) static_cast<void>(sent.add(name, value));
-    options.metadata(sent);
-    options.content_subtype(one.content_subtype);
-    if (one.timeout != duration::max()) options.timeout(one.timeout);
+    options.metadata.add_all(sent);
+    options.content_subtype = one.content_subtype;
+    if (one.timeout != duration::max()) options.timeout = one.timeout;
     const generic_stub stub(server);
     conversation call = stub.bidi(one.path.c_str(), options);
     scope background{co_await coro::this_environment()};

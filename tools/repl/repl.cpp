@@ -184,7 +184,7 @@ class repl {
       throw usage_failure(path_of(method) + " takes one request; there are more");
     const metadata sent = headers();
     call_options options;
-    options.metadata(sent);
+    options.metadata.add_all(sent);
 
     const generic_stub stub(at.server());
     const std::string path = path_of(method);

@@ -23,11 +23,11 @@ coracle::encoding encoding_of(pb::Compression wanted) {
 
 coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   coracle::call_options options;
-  if (request.has_timeout_ms()) options.timeout(std::chrono::milliseconds(request.timeout_ms()));
-  if (request.message_receive_limit() > 0) options.max_receive_bytes(request.message_receive_limit());
+  if (request.has_timeout_ms()) options.timeout = std::chrono::milliseconds(request.timeout_ms());
+  if (request.message_receive_limit() > 0) options.max_receive_bytes = request.message_receive_limit();
   // Small messages, too: their compression is what the case tests.
-  options.compression(coracle::compression(encoding_of(request.compression())).min_bytes(0));
-  if (request.codec() == pb::CODEC_JSON) options.codec(coracle::json_codec());
+  options.compression = coracle::compression(encoding_of(request.compression())).min_bytes(0);
+  if (request.codec() == pb::CODEC_JSON) options.codec = &coracle::json_codec();
   for_each_field(request.request_headers(),
                  [&](const std::string& name, const std::string& value) { options.metadata(name, value); });
   return options;
@@ -36,9 +36,9 @@ coracle::call_options options_for(const pb::ClientCompatRequest& request) {
 coracle::channel_credentials credentials_for(const pb::ClientCompatRequest& request) {
   if (request.server_tls_cert().empty()) return coracle::insecure();
   coracle::tls::client_options tls;
-  tls.ca_pem(request.server_tls_cert());
+  tls.cas.push_back(coracle::tls::pem_source::text(request.server_tls_cert()));
   const auto& own = request.client_tls_creds();
-  if (request.has_client_tls_creds()) tls.certificate(coracle::tls::key_pair::pem(own.cert(), own.key()));
+  if (request.has_client_tls_creds()) tls.certificate = coracle::tls::key_pair::pem(own.cert(), own.key());
   return tls;
 }
 

@@ -17,18 +17,19 @@ namespace pb = connectrpc::conformance::v1;
 
 coracle::server_options options_for(const pb::ServerCompatRequest& wanted) {
   coracle::server_options options;
-  options.codec(coracle::json_codec());
-  options.compression(coracle::compression(coracle::encoding::gzip).min_bytes(0));
-  if (wanted.message_receive_limit() > 0) options.max_receive_bytes(wanted.message_receive_limit());
+  options.codecs.push_back(&coracle::json_codec());
+  options.compression = coracle::compression(coracle::encoding::gzip).min_bytes(0);
+  if (wanted.message_receive_limit() > 0) options.max_receive_bytes = wanted.message_receive_limit();
   return options;
 }
 
 coracle::server_credentials credentials_for(const pb::ServerCompatRequest& wanted) {
   if (!wanted.use_tls()) return coracle::insecure();
   coracle::tls::server_options tls;
-  tls.certificate_pem(wanted.server_creds().cert(), wanted.server_creds().key());
+  tls.certificates.push_back(
+      coracle::tls::key_pair::pem(wanted.server_creds().cert(), wanted.server_creds().key()));
   if (!wanted.client_tls_cert().empty())
-    tls.client_ca(coracle::tls::pem_source::text(wanted.client_tls_cert()));
+    tls.client_cas.push_back(coracle::tls::pem_source::text(wanted.client_tls_cert()));
   return tls;
 }
 

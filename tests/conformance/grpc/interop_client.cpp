@@ -81,8 +81,8 @@ interop::soak_plan soak_plan_of(const examples::command_line& line) {
 coracle::channel_credentials credentials_of(const examples::command_line& line) {
   if (line.option("use_tls").value_or("false") == "false") return coracle::insecure();
   coracle::tls::client_options tls;
-  if (const auto file = line.option("ca_file")) tls.ca_file(*file);
-  if (const auto name = line.option("server_host_override")) tls.target_name(*name);
+  if (const auto file = line.option("ca_file")) tls.cas.push_back(coracle::tls::pem_source::file(*file));
+  if (const auto name = line.option("server_host_override")) tls.target_name = *name;
   return tls;
 }
 

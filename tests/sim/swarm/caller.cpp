@@ -25,9 +25,11 @@ struct attempt {
 
 call_options options_of(const call_plan& p) {
   call_options o;
-  if (p.deadline > duration::zero()) o.timeout(p.deadline);
-  o.metadata("x-call", std::to_string(p.id)).metadata("x-messages", std::to_string(p.messages));
-  o.metadata("x-bytes", std::to_string(p.bytes)).metadata("x-pause-ms", std::to_string(p.pause_ms));
+  if (p.deadline > duration::zero()) o.timeout = p.deadline;
+  o.add_metadata("x-call", std::to_string(p.id));
+  o.add_metadata("x-messages", std::to_string(p.messages));
+  o.add_metadata("x-bytes", std::to_string(p.bytes));
+  o.add_metadata("x-pause-ms", std::to_string(p.pause_ms));
   return o;
 }
 

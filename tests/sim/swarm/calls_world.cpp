@@ -51,9 +51,9 @@ calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, const dr
 // as a drain does: its PING takes longer than it waits.
 server_options calls_world::draw_server() {
   server_options o;
-  o.drain_grace(draws_.up_to(2s));
+  o.drain_grace = draws_.up_to(2s);
   if (secure_ && draws_.one_in(2)) {
-    o.max_connection_age(3s + draws_.up_to(4s));
+    o.max_connection_age = {.max = 3s + draws_.up_to(4s)};
     ledger_.expect_drains();
   }
   return o;
@@ -98,7 +98,7 @@ void calls_world::start_clients() {
           if (secure_) credentials = secure_->call();
           for (std::size_t s = 0; s < servers_.size(); ++s) {
             channel_options options;
-            if (policies_) options.service_config(policies_->config);
+            if (policies_) options.service_config = policies_->config;
             made->push_back(std::make_unique<channel>(rt, target(s), credentials, options));
             ledger_.channel_made();
             stubs.emplace_back(*made->back());

@@ -65,15 +65,15 @@ certified::~certified() { fs::remove_all(folder_); }
 
 std::shared_ptr<security::server_security> certified::serve() {
   tls::server_options o;
-  o.certificate_files(path("server.pem"), path("server.key"));
-  if (mutual_) o.client_ca_file(path("ca.pem"));
+  o.certificates.push_back(tls::key_pair::files(path("server.pem"), path("server.key")));
+  if (mutual_) o.client_cas.push_back(tls::pem_source::file(path("ca.pem")));
   return remember(run_, o.build(), servers_);
 }
 
 std::shared_ptr<security::client_security> certified::call() {
   tls::client_options o;
-  o.ca_file(path("ca.pem"));
-  if (mutual_) o.certificate_files(path("client.pem"), path("client.key"));
+  o.cas.push_back(tls::pem_source::file(path("ca.pem")));
+  if (mutual_) o.certificate = tls::key_pair::files(path("client.pem"), path("client.key"));
   return last_client_ = remember(run_, o.build(), clients_);
 }
 

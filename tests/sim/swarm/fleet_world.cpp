@@ -35,17 +35,18 @@ struct serving {
 channel_options draw_options(dice& d) {
   channel_options o;
   switch (d.below(5)) {
-    case 0: o.balance(balancing::round_robin()); break;
-    case 1: o.balance(balancing::least_request()); break;
-    case 2: o.balance(balancing::weighted()); break;
-    case 3: o.balance(balancing::pick_first(true)); break;
+    case 0: o.balance = balancing::round_robin(); break;
+    case 1: o.balance = balancing::least_request(); break;
+    case 2: o.balance = balancing::weighted(); break;
+    case 3: o.balance = balancing::pick_first(true); break;
     default: break;
   }
-  if (d.one_in(2)) o.streams_per_connection(static_cast<std::uint32_t>(d.between(1, 3)));
-  if (d.one_in(2)) o.connections_per_server(static_cast<std::uint32_t>(d.between(1, 4)));
-  if (d.one_in(2)) o.idle_timeout(10ms + d.up_to(10s));
-  if (d.one_in(2)) o.resolve_pause(d.up_to(30s));
-  if (d.one_in(3)) o.keepalive(10s + d.up_to(60s), 1s + d.up_to(20s), d.one_in(2));
+  if (d.one_in(2)) o.streams_per_connection = static_cast<std::uint32_t>(d.between(1, 3));
+  if (d.one_in(2)) o.connections_per_server = static_cast<std::uint32_t>(d.between(1, 4));
+  if (d.one_in(2)) o.idle_timeout = 10ms + d.up_to(10s);
+  if (d.one_in(2)) o.resolve_pause = d.up_to(30s);
+  if (d.one_in(3))
+    o.keepalive = {.time = 10s + d.up_to(60s), .timeout = 1s + d.up_to(20s), .without_calls = d.one_in(2)};
   return o;
 }
 
@@ -55,7 +56,7 @@ task<> call(fleet_findings& f, stub s, dice d) {
   request.set_count(static_cast<int>(d.below(1000)));
   const duration limit = d.up_to(d.one_in(2) ? 1s : 60s);
   call_options options = within(limit);
-  if (d.one_in(3)) options.wait_for_ready(true);
+  if (d.one_in(3)) options.wait_for_ready = true;
   const time_point due = deadline_after(coro::this_executor().now(), limit);
   const auto reply = co_await s.Say(request, options);
   if (coro::this_executor().now() > due) f.of.report_error("a call outlived its deadline");

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Destination, TakesASchemeOfTheUsers) {
   channel_options o;
-  o.resolver_for("list", [](const target& t) -> std::shared_ptr<resolver> {
+  o.add_resolver("list", [](const target& t) -> std::shared_ptr<resolver> {
     if (t.endpoint() != "known" || t.authority() != "there") return nullptr;
     return std::make_shared<manual_resolver>(resolution());
   });
@@ -94,7 +94,8 @@ TEST(Destination, TakesASchemeOfTheUsers) {
 
 TEST(Destination, TakesAResolverInPlaceOfTheTargetsOwnAndAnAuthority) {
   channel_options o;
-  o.resolver(std::make_shared<manual_resolver>(resolution())).authority("other.example");
+  o.resolver = std::make_shared<manual_resolver>(resolution());
+  o.authority = "other.example";
   const destination d = find_destination("127.0.0.1:1", o);
   EXPECT_TRUE(d.by);
   EXPECT_EQ(d.authority, "other.example");

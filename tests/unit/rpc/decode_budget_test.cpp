@@ -242,7 +242,7 @@ TEST_P(decoding, HoldsUpNoSmallCallWhileManyAttack) {
 TEST_P(decoding, OfRepliesLeavesAClientsLoopToOthers) {
   const auto read_all = [](decoding& t) -> task<std::vector<std::uint64_t>> {
     call_options options;
-    options.metadata("x-replies", "many");
+    options.add_metadata("x-replies", "many");
     auto call = generic_stub(*t.neighbour_).bidi("/t.T/Many", options);
     co_await call.writes_done();
     co_await sleep_for(300ms);  // all of them have come
@@ -311,7 +311,7 @@ struct late_reply {
   }
   static task<status> asked(const channel& by, std::uint32_t receive_bytes_max, const ends_of_calls& seen) {
     call_options options;
-    options.max_receive_bytes(receive_bytes_max);
+    options.max_receive_bytes = receive_bytes_max;
     auto call = generic_stub(by).client_streaming("/t.T/Last", options);
     co_await come(call, seen);
     const auto reply = co_await call.finish();
@@ -378,7 +378,7 @@ TEST_P(decoding, KeepsOrderAndContentOfAllThatWaits) {
     for (std::size_t i = 0; i < size; ++i)
       text[i] = static_cast<char>((i * 31 + static_cast<std::size_t>(seed)) >> 6);
     call_options options;
-    options.compression(compression(seed % 3 == 0 ? encoding::identity : encoding::gzip).min_bytes(0));
+    options.compression = compression(seed % 3 == 0 ? encoding::identity : encoding::gzip).min_bytes(0);
     const bytes_message request(text);
     const auto reply = co_await generic_stub(*t.neighbour_).unary("/t.T/Echo", request, options);
     EXPECT_EQ(reply.status(), status());

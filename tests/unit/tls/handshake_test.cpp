@@ -91,8 +91,7 @@ TEST_F(a_handshake, TakesNoCommonNameForAName) {
 TEST_F(a_handshake, OverridesTheNameForTests) {
   client_options credentials = trusting("ca");
   credentials.target_name = "movies.example";
-  EXPECT_TRUE(
-      between(served_as("server"), credentials, "evil.example").connected);
+  EXPECT_TRUE(between(served_as("server"), credentials, "evil.example").connected);
 }
 
 TEST_F(a_handshake, FailsWithAnExpiredCertificate) {
@@ -227,8 +226,7 @@ TEST_F(a_handshake, FailsWithACertificateOfAnotherCa) {
 TEST_F(a_handshake, FailsWithAServersCertificateInAClientsHands) {
   client_options credentials = trusting("ca");
   credentials.certificate = pair_of("server");
-  const outcome o =
-      between(asking(client_certificates::required), credentials);
+  const outcome o = between(asking(client_certificates::required), credentials);
   EXPECT_FALSE(o.connected);
   EXPECT_THAT(o.server, HasSubstr("its extendedKeyUsage does not permit a client (clientAuth)"));
 }

@@ -127,8 +127,7 @@ TEST(TlsOptions, AreEqualWhenTheySayTheSame) {
 TEST(TlsOptions, AskForNoClientCertificatesWithoutACa) {
   server_options credentials = testing_support::served_as("server");
   credentials.client_cas.push_back(pem_source::file("no/ca.pem"));
-  EXPECT_THAT(refusal(credentials),
-              EndsWith("No such file or directory"));
+  EXPECT_THAT(refusal(credentials), EndsWith("No such file or directory"));
 }
 
 TEST(TlsOptions, LoadTheTutorialsCertificates) {

@@ -81,8 +81,7 @@ two_sides with(const changing_files& files) {
   client_options credentials_2 = trusting("ca");
   credentials_2.cas.push_back(pem_source::file(testing_support::certificate("other_ca.pem")));
   credentials_2.target_name = "localhost";
-  return {credentials,
-          credentials_2};
+  return {credentials, credentials_2};
 }
 
 task<> files_change() {

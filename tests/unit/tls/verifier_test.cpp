@@ -96,8 +96,7 @@ TEST_F(a_verifier, IsToldWhoTheServerIs) {
   asked a;
   client_options credentials = trusting("ca");
   credentials.verifier = a.verifier();
-  EXPECT_TRUE(
-      between(served_as("server"), credentials, "movies.example").connected);
+  EXPECT_TRUE(between(served_as("server"), credentials, "movies.example").connected);
   ASSERT_TRUE(a.peer);
   EXPECT_EQ(a.times, 1);
   EXPECT_EQ(a.peer->host(), "movies.example");
@@ -120,9 +119,7 @@ TEST_F(a_verifier, IsToldWhoTheClientIs) {
   credentials.verifier = a.verifier();
   client_options credentials_2 = trusting("ca");
   credentials_2.certificate = pair_of("client");
-  EXPECT_TRUE(between(credentials, credentials_2,
-                      "movies.example")
-                  .connected);
+  EXPECT_TRUE(between(credentials, credentials_2, "movies.example").connected);
   ASSERT_TRUE(a.peer);
   EXPECT_EQ(a.times, 1);
   EXPECT_EQ(a.peer->host(), "movies.example") << "SNI";
@@ -155,8 +152,7 @@ TEST_F(a_verifier, RejectsAClient) {
   credentials.verifier = a.verifier();
   client_options credentials_2 = trusting("ca");
   credentials_2.certificate = pair_of("client");
-  const outcome o =
-      between(credentials, credentials_2);
+  const outcome o = between(credentials, credentials_2);
   EXPECT_FALSE(o.connected);
   EXPECT_EQ(o.server, "the client's certificate is not accepted by the verifier: PERMISSION_DENIED: not?ada");
   EXPECT_NE(o.client, "") << "an alert tells it";
@@ -175,9 +171,7 @@ TEST_F(a_verifier, IsNotAskedAboutAPeerThatIsNotVerified) {
   credentials_3.verifier = a.verifier();
   client_options credentials_4 = trusting("ca");
   credentials_4.certificate = pair_of("wrong_client");
-  EXPECT_FALSE(
-      between(credentials_3, credentials_4)
-          .connected);
+  EXPECT_FALSE(between(credentials_3, credentials_4).connected);
   EXPECT_EQ(a.times, 0);
 }
 
