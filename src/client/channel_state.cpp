@@ -76,7 +76,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       trace_(on.at(0).wall_now()) {
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
   for (const auto& i : options.interceptors)
-    CORACLE_REQUIRE(i, "channel_options::interceptors() has a null pointer");
+    CORACLE_REQUIRE(i, "channel_options::interceptors has a null pointer");
 }
 
 channel_state::~channel_state() { params.registry->remove(id_); }

@@ -18,7 +18,7 @@
 namespace coracle::client {
 
 // Everything runs on the loop. In IDLE the shard has no balancer and no connection. The first call makes it
-// leave IDLE, and channel_options::idle_timeout() without a call makes it enter IDLE again. A call that gets
+// leave IDLE, and channel_options::idle_timeout without a call makes it enter IDLE again. A call that gets
 // no stream waits in one list, in order of arrival, and is picked for again when the balancer publishes a
 // state or a stream becomes free. A call that ends meanwhile (deadline, cancel) unlinks itself.
 //

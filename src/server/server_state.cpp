@@ -202,7 +202,7 @@ memory_quota quota_for(runtime& on, const server_options& options) {
                    "the server's memory quota is " + std::to_string(bytes) + " bytes: " +
                        (tight ? "half of " + system.source + ", which is " + std::to_string(system.bytes)
                               : "the default, 1 GiB") +
-                       " (set another with server_options::memory())");
+                       " (set another with server_options::memory)");
   }
   return memory_quota(static_cast<std::size_t>(bytes));
 }

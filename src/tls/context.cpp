@@ -56,8 +56,8 @@ std::string other_names(const handshake_state& state, const X509* x) {
 }
 
 const char* verify_error_fix(const handshake_state& state) {
-  return state.server ? "use one that is issued by a CA of server_options::client_ca()"
-                      : "set its CA with client_options::ca_file()";
+  return state.server ? "use one that is issued by a CA of server_options::client_cas"
+                      : "set its CA with client_options::cas";
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ class held_requests : public echo_fixture {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
   }
   void serve(service& s, server_options options) {
-    server_.emplace(rt(), options.observer(borrowed(seen_)));
+    options.observer = borrowed(seen_);
+    server_.emplace(rt(), options);
     server_->add(s);
     link();
   }

@@ -89,7 +89,7 @@ TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
   const server s(rt, {});
   const bool said = log.text().find(
                         "the server's memory quota is 750000000 bytes: half of RLIMIT_AS, which is "
-                        "1500000000 (set another with server_options::memory())\n") != std::string::npos;
+                        "1500000000 (set another with server_options::memory)\n") != std::string::npos;
   ::_exit(said ? 0 : 1);
 }
 

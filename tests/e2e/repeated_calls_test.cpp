@@ -65,7 +65,9 @@ TEST_P(repeated_calls, SayWhatTheySay) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(say("c", with("x-a", "2")), "Say x-a=2: c");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(say("d", with("x-b", "1")), "Say x-b=1: d");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(say("e"), "Say: e");
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(say("f", with("x-a", "1").timeout(20s)), "Say x-a=1 in time: f");
+  call_options in_time = with("x-a", "1");
+  in_time.timeout = 20s;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(say("f", in_time), "Say x-a=1 in time: f");
   EXPECT_EQ(say("g", with("x-a", "1")), "Say x-a=1: g");
 }
 

@@ -126,7 +126,8 @@ TEST_F(a_channel, ComesBackWhenAHandlerSays) {
 TEST_F(a_channel, MakesNoRetriesWhenToldNotTo) {
   const service_config three = config(three_attempts);
   const auto takes_s = [&](channel_options o) {
-    channel c(client_, "10.0.0.99:1", insecure(), o.service_config(three));
+    o.service_config = three;
+    channel c(client_, "10.0.0.99:1", insecure(), o);
     const time_point began = world_.now();
     EXPECT_EQ(call(c), "UNAVAILABLE");
     return std::chrono::duration_cast<std::chrono::seconds>(world_.now() - began).count();

@@ -75,7 +75,8 @@ class Tls : public testing_support::every_backend {
   static task<result<echo::Text>> ask(channel& by, call_options options) {
     const echo_stub stub(by);
     const echo::Text request;
-    co_return co_await stub.Say(request, options.timeout(20s));
+    options.timeout = 20s;
+    co_return co_await stub.Say(request, options);
   }
   result<echo::Text> answer(const call_options& options = {}) { return run(ask(*channel_, options)); }
   std::string text(const call_options& options = {}) {

@@ -227,7 +227,7 @@ struct call_command {
     request_source requests(data, "{}");
     call_printer printer(verbose);
     channel& server = at.server();
-    printer.print_begin(at.where(), method, at.where().options().calls().metadata());
+    printer.print_begin(at.where(), method, at.where().options().calls.metadata);
     return sync_wait(at.on(), call(server, method, requests, printer));
   }
 

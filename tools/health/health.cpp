@@ -40,9 +40,7 @@ struct health {
   int run() {
     runtime on(1);
     channel_options options = where.options();
-    call_options limited = call_options(options.calls());
-    limited.max_receive_bytes = reply_bytes_max;
-    options.calls = limited;
+    options.calls.max_receive_bytes = reply_bytes_max;
     channel server(on, where.address(), where.credentials(), options);
     const wire::rpc::Health::stub stub(server);
     wire::HealthCheckRequest request;

@@ -16,7 +16,7 @@ namespace coracle::tools::load {
 // Each connection leads to one server: of the servers behind a name, the first that responds.
 class grpc_connector final : public connector {
  public:
-  // options.calls() has what all calls share: timeout, metadata, compression. `on` must outlive the
+  // options.calls has what all calls share: timeout, metadata, compression. `on` must outlive the
   // connections.
   grpc_connector(runtime& on, std::string target, channel_credentials credentials, channel_options options)
       : on_(on),

@@ -44,11 +44,10 @@ struct load_command {
   int run(const CLI::App& command) {
     const origin from = origin_of(command);
     channel_options options = at.where().options();
-    call_options calls = options.calls();
-    if (!calls.timeout()) calls.timeout = std::chrono::seconds(20);
-    options.calls = calls;
+    std::optional<duration>& timeout = options.calls.timeout;
+    if (!timeout) timeout = std::chrono::seconds(20);
     scenario plan = planned.plan();
-    plan.patience = *calls.timeout();
+    plan.patience = *timeout;
     find_rest();
     const std::vector<expectation> expectations(expected.begin(), expected.end());
     const std::vector<duration> bands = read_bands();
@@ -80,7 +79,7 @@ struct load_command {
     if (!rest_alone) to.emplace(own, at.where().address(), at.where().credentials(), options);
     const subject theirs{"REST", rest, {}};
     std::optional<rest_connector> to_rest;
-    if (!rest.empty()) to_rest.emplace(http_url(rest), *options.calls().timeout());
+    if (!rest.empty()) to_rest.emplace(http_url(rest), *options.calls.timeout);
     server_identity our_server, their_server;
     if (to) our_server = reach(own, *to, ours, plan.connect_timeout);
     if (to_rest) their_server = reach(own, *to_rest, theirs, plan.connect_timeout);

@@ -150,7 +150,7 @@ class repl {
   // The headers of -H are sent with all calls of the channel; those of this session are added to its calls.
   void header(const std::string& text) {
     if (text.empty()) {
-      print(metadata_text(at.where().options().calls().metadata(), "") + metadata_text(headers(), ""));
+      print(metadata_text(at.where().options().calls.metadata, "") + metadata_text(headers(), ""));
     } else if (text.find(':') == std::string::npos) {
       if (headers_.erase(lower(text)) == 0)
         throw usage_failure("no header " + text + " was set here; 'header " + text + ": VALUE' would");

@@ -23,7 +23,7 @@ namespace coracle {
 ///
 /// All functions may be called from any thread, and so may the resolvers and their makers. A channel without
 /// handles outside the pool stays in the pool, with its connections, until it is idle
-/// (channel_options::idle_timeout() after its last use and its last get()). A later get() or size() then
+/// (channel_options::idle_timeout after its last use and its last get()). A later get() or size() then
 /// removes it. A channel that was closed is removed at once, so that the next get() makes a new one.
 class channel_pool {
  public:

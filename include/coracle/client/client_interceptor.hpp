@@ -81,7 +81,7 @@ class next_call {
   std::size_t index_;
 };
 
-/// Runs code around calls. Derive from it, and share it with channel_options::interceptors() or
+/// Runs code around calls. Derive from it, and share it with channel_options::interceptors or
 /// channel::with_interceptors(): the channel and its calls keep it.
 ///
 ///   task<status> intercept(client_context& call, next_call next) override {

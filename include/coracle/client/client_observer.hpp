@@ -57,7 +57,7 @@ struct observed_attempt : coro::pooled {
 /// Receives the events of a channel's calls. Users derive from it.
 ///
 /// Its functions run on the loop of the call, on the call's critical path: they must be short and must never
-/// block. Share it with channel_options::observer(): the channel and its calls keep it.
+/// block. Share it with channel_options::observer: the channel and its calls keep it.
 class client_observer {
  public:
   virtual ~client_observer() = default;

@@ -22,7 +22,7 @@ class resolution_sink {
   /// s, growing by a factor of 1.6 up to 120 s.
   virtual void fail(const status& reason) = 0;
   /// Returns when the channel requests another resolution, because a connection was lost or could not be
-  /// made; not before channel_options::resolve_pause() (30 s) has passed since the last publish().
+  /// made; not before channel_options::resolve_pause (30 s) has passed since the last publish().
   virtual task<> wait_until_requested() = 0;
 
  protected:
@@ -31,7 +31,7 @@ class resolution_sink {
 
 /// Finds the servers of a target. Users derive from it.
 ///
-/// channel_options::resolver() takes a resolver for one channel, channel_options::resolver_for() a maker for
+/// channel_options::resolver takes a resolver for one channel, channel_options::add_resolver() a maker for
 /// a scheme.
 class resolver {
  public:

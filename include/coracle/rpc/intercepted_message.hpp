@@ -32,7 +32,7 @@ class message_format;  // private: src/rpc/message_format.hpp
 class intercepted_message {
  public:
   /// Returns the message in the encoding of its call (protobuf's binary format, or that of
-  /// call_options::codec()), uncompressed and without the envelope. A received message that was not changed
+  /// call_options::codec), uncompressed and without the envelope. A received message that was not changed
   /// has the bytes that arrived.
   [[nodiscard]] bytes_view bytes();
   /// Replaces the message. The bytes are in the encoding of the call. They are checked against the limits of

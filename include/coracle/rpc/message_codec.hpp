@@ -17,8 +17,8 @@ namespace coracle {
 ///
 /// The content-type of a call names the encoding of its messages: "application/grpc+NAME". "application/grpc"
 /// and "application/grpc+proto" mean protobuf's binary format, which needs no codec object (grpc/grpc
-/// doc/PROTOCOL-HTTP2.md). A client chooses the codec of each call with call_options::codec(). A server
-/// supports the codecs that were passed to server_options::codec(), and replies in the encoding of the
+/// doc/PROTOCOL-HTTP2.md). A client chooses the codec of each call with call_options::codec. A server
+/// supports the codecs that were passed to server_options::codecs, and replies in the encoding of the
 /// request.
 ///
 /// Calls on all loops use the same object concurrently. Messages of LITE_RUNTIME have no reflection and

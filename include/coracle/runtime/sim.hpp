@@ -28,7 +28,7 @@ struct world_options {
   /// that. Default: 256 KiB.
   std::size_t socket_buffer = 256 * 1024;
   /// The faults from the start; see world::set_faults(). Default: none.
-  sim::faults faults;
+  sim::faults faults{};
   /// How many events world::last_events() keeps. Default: 0.
   std::size_t keep_events = 0;
   /// The logger, which must outlive the world. Default: null, which is stderr_logger().
@@ -123,7 +123,7 @@ class world {
   [[nodiscard]] std::uint64_t trace_hash() const noexcept;
   /// Returns the number of events that the hash covers.
   [[nodiscard]] std::uint64_t trace_length() const noexcept;
-  /// Returns the last world_options::keep_events() events, one per line.
+  /// Returns the last world_options::keep_events events, one per line.
   [[nodiscard]] std::vector<std::string> last_events() const;
   /// Returns which tasks wait where, host by host, to find the cause of a hang.
   [[nodiscard]] std::string tasks() const;

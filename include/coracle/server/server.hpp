@@ -71,12 +71,12 @@ class server {
   /// that arrived after the first listen() counts, too.
   ///
   /// A drain accepts no new connections, sends GOAWAY on the open ones, and gives running calls
-  /// server_options::drain_grace() to end; a second signal cancels them at once. Returns the exit code of the
+  /// server_options::drain_grace to end; a second signal cancels them at once. Returns the exit code of the
   /// program: 0, or 1 after a line on stderr if a listen() failed or none was made.
   int run();
   /// Serves in the background on the runtime's own threads, without handling signals.
   void start();
-  /// Begins a drain with server_options::drain_grace() and returns at once.
+  /// Begins a drain with server_options::drain_grace and returns at once.
   void stop() noexcept;
   /// Drains and waits until no connection is left; calls that still run after `grace` are cancelled. For
   /// coroutines on a loop of any runtime.

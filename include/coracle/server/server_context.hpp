@@ -55,7 +55,7 @@ class server_context : public rpc::propagated_context {
   /// Whether stop_token() has stopped.
   [[nodiscard]] bool cancelled() const noexcept { return environment_->stop.stop_requested(); }
   /// Stops when the server begins to drain, on this call's loop. An endless stream then has
-  /// server_options::drain_grace() to end by itself. The call continues; a call that begins during the drain
+  /// server_options::drain_grace to end by itself. The call continues; a call that begins during the drain
   /// finds the token stopped. Pass it to stop_on() with any wait. Valid as long as the context.
   [[nodiscard]] coro::stop_token drain_token() const noexcept { return drain_; }
 
@@ -64,7 +64,7 @@ class server_context : public rpc::propagated_context {
   /// Sends the response headers now; does nothing if they were sent already.
   void send_initial_metadata();
   /// Sets how replies are compressed; call it before the first message and before send_initial_metadata(). It
-  /// has no effect if the client does not accept that encoding. Default: server_options::compression().
+  /// has no effect if the client does not accept that encoding. Default: server_options::compression.
   void compression(const coracle::compression& c) noexcept { compression_ = c; }
   /// Whether the last request that was read came compressed.
   [[nodiscard]] bool read_compressed() const noexcept;

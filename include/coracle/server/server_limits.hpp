@@ -11,7 +11,7 @@
 namespace coracle {
 
 /// Limits what clients may use of a server: `server_options().limits({.calls = 2'000})`. The defaults suit a
-/// service that is exposed to untrusted clients. The memory limit is server_options::memory().
+/// service that is exposed to untrusted clients. The memory limit is server_options::memory.
 struct server_limits {
   /// Maximum open connections. Further connections are closed when they are accepted.
   std::size_t connections = 50'000;
@@ -20,7 +20,7 @@ struct server_limits {
   std::uint32_t streams = 1'000;
   /// Maximum concurrent calls across all loops, orphaned calls whose handlers still run included. Further
   /// calls end with UNAVAILABLE before they reach a handler, so that clients may retry on another server by
-  /// their retry policy. Default: no limit but those of server_options::memory() and streams.
+  /// their retry policy. Default: no limit but those of server_options::memory and streams.
   std::size_t calls = static_cast<std::size_t>(-1);
   /// Maximum duration of a call, whatever deadline its client sets; the call then ends with
   /// DEADLINE_EXCEEDED. Default: no limit.

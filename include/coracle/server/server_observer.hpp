@@ -21,7 +21,7 @@ struct served_call {
 
 /// Gets notified of the calls of a server. One object serves all loops: its functions run on the loops of the
 /// server, concurrently if there are several, inside the call's path, so they must be short and must not
-/// block. Share it with server_options::observer(): the server and its calls keep it. Calls of unregistered
+/// block. Share it with server_options::observer: the server and its calls keep it. Calls of unregistered
 /// methods are reported, too; calls that are rejected before their method matters (malformed, over a limit)
 /// are not.
 class server_observer {

@@ -19,11 +19,11 @@ namespace coracle::tls {
 /// The certificate with which a peer has proved its identity in a handshake; immutable.
 class peer_certificate {
  public:
-  /// On a client, the name that the server has to prove: the target's host, or client_options::target_name().
+  /// On a client, the name that the server has to prove: the target's host, or client_options::target_name.
   /// On a server, the name that the client requested (SNI); empty if it requested none.
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
   /// Whether a trusted CA has issued the certificate, on a client for host(). False only on a client with
-  /// client_options::without_verification(): then only what the verifier itself compares is certain.
+  /// client_options::verify: then only what the verifier itself compares is certain.
   [[nodiscard]] bool chain_verified() const noexcept { return chain_verified_; }
   /// The names in the certificate: subjectAltNames in their order, then the CN.
   [[nodiscard]] const std::vector<peer_identity>& identities() const noexcept { return identities_; }

@@ -28,8 +28,9 @@ coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   // Small messages, too: their compression is what the case tests.
   options.compression = coracle::compression(encoding_of(request.compression())).min_bytes(0);
   if (request.codec() == pb::CODEC_JSON) options.codec = &coracle::json_codec();
-  for_each_field(request.request_headers(),
-                 [&](const std::string& name, const std::string& value) { options.metadata(name, value); });
+  for_each_field(request.request_headers(), [&](const std::string& name, const std::string& value) {
+    options.add_metadata(name, value);
+  });
   return options;
 }
 

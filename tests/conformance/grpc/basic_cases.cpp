@@ -37,7 +37,7 @@ coracle::task<> cacheable_unary(session& at) {
   pb::SimpleRequest request;
   request.mutable_payload()->set_body(std::to_string(at.runtime().at(0).now().time_since_epoch().count()));
   auto options = coracle::within(patience);
-  options.metadata("x-user-ip", "1.2.3.4");
+  options.add_metadata("x-user-ip", "1.2.3.4");
   const auto first = co_await test.CacheableUnaryCall(request, options);
   const auto second = co_await test.CacheableUnaryCall(request, options);
   require(first.value().payload().body() == second.value().payload().body(), "the replies are not the same");
@@ -184,7 +184,8 @@ coracle::task<> special_status_message(session& at) {
 coracle::task<> custom_metadata(session& at) {
   const stub test(at.channel());
   auto options = coracle::within(patience);
-  options.metadata(initial_key, initial_value).metadata(trailing_key, trailing_value);
+  options.add_metadata(initial_key, initial_value);
+  options.add_metadata(trailing_key, trailing_value);
 
   const auto request = simple_request();
   auto unary = test.UnaryCall(request, options);

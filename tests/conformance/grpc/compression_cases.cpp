@@ -11,7 +11,7 @@ namespace {
 // For a call whose messages are compressed, whatever their size.
 coracle::call_options packed() {
   auto options = coracle::within(patience);
-  options.compression(coracle::compression(coracle::encoding::gzip).min_bytes(0));
+  options.compression = coracle::compression(coracle::encoding::gzip).min_bytes(0);
   return options;
 }
 

@@ -116,7 +116,10 @@ void play_beside(run& r) {
   watched w{r, latency, attackers, never, false, {}, 0, 0};
   marking service(w);
   bool done = false;
-  sim::world world(r.seed(), r.world_options().latency(latency).socket_buffer(32 * 1024));
+  sim::world_options links = r.world_options();
+  links.latency = latency;
+  links.socket_buffer = 32 * 1024;
+  sim::world world(r.seed(), links);
   runtime& serving = world.host("server");
   runtime& calling = world.host("healthy");
   server_options options;

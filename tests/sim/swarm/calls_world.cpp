@@ -26,10 +26,11 @@ status serving::open() {
 
 sim::world_options calls_world::options(run& r, dice& draws, const mixture& m) {
   constexpr std::size_t buffers[] = {500, 4096, 65536, 256 * 1024};
-  return r.world_options()
-      .inject(m.faults)
-      .latency(50us + draws.up_to(draws.one_in(2) ? 1ms : 80ms))
-      .socket_buffer(buffers[draws.below(4)]);
+  sim::world_options o = r.world_options();
+  o.faults = m.faults;
+  o.latency = 50us + draws.up_to(draws.one_in(2) ? 1ms : 80ms);
+  o.socket_buffer = buffers[draws.below(4)];
+  return o;
 }
 
 calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, const drawn_policies* policies,

@@ -122,10 +122,15 @@ task<> call_the_one(run& r, channel& to, std::string host, bool& answered) {
 
 }  // namespace
 
+static sim::world_options options_of_world(run& r, const mixture& m, duration latency) {
+  sim::world_options o = r.world_options();
+  o.faults = m.faults;
+  o.latency = latency;
+  return o;
+}
+
 fleet_world::fleet_world(run& r, const mixture& m)
-    : run_(r),
-      draws_(r.dice_for(2)),
-      world_(r.seed(), r.world_options().inject(m.faults).latency(50us + draws_.up_to(50ms))) {
+    : run_(r), draws_(r.dice_for(2)), world_(r.seed(), options_of_world(r, m, 50us + draws_.up_to(50ms))) {
   start_servers();
   rename();
   start_clients();

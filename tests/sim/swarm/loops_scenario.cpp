@@ -125,7 +125,9 @@ void play_loops(run& r) {
   sim::faults trouble;
   if (draws.one_in(2)) trouble.crashes(10s, 5s).clock_jumps(1s, 1h);
   {
-    sim::world world(r.seed(), r.world_options().inject(trouble));
+    sim::world_options options = r.world_options();
+    options.faults = trouble;
+    sim::world world(r.seed(), options);
     world.start(
         "host",
         [&](runtime& rt) {

@@ -119,7 +119,10 @@ void play_streams(run& r) {
   dice draws = r.dice_for(1);
   const mixture mix = draw_mixture(draws);
   std::vector<std::unique_ptr<exchange>> all;
-  sim::world world(r.seed(), r.world_options().inject(mix.faults).socket_buffer(1 + draws.size(18)));
+  sim::world_options options = r.world_options();
+  options.faults = mix.faults;
+  options.socket_buffer = 1 + draws.size(18);
+  sim::world world(r.seed(), options);
   world.start("echo", [](runtime& rt) {
     rt.spawn(serve_echo());
     return nullptr;

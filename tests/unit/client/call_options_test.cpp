@@ -11,12 +11,12 @@ TEST(CallOptions, TakeTheFormOfMessagesFromTheDefaultsAsAWhole) {
   call_options with_codec;
   with_codec.codec = &json_codec();
   silent.inherit(with_codec);
-  EXPECT_EQ(silent.codec(), &json_codec());
+  EXPECT_EQ(silent.codec, &json_codec());
   call_options bytes;
   call_options with_subtype;
   with_subtype.content_subtype = "thrift";
   bytes.inherit(with_subtype);
-  EXPECT_EQ(bytes.content_subtype(), "thrift");
+  EXPECT_EQ(bytes.content_subtype, "thrift");
 }
 
 TEST(CallOptions, KeepAContentSubtypeOfTheirOwnBesideADefaultCodec) {
@@ -25,8 +25,8 @@ TEST(CallOptions, KeepAContentSubtypeOfTheirOwnBesideADefaultCodec) {
   call_options with_codec;
   with_codec.codec = &json_codec();
   own.inherit(with_codec);
-  EXPECT_EQ(own.codec(), nullptr);
-  EXPECT_EQ(own.content_subtype(), "thrift");
+  EXPECT_EQ(own.codec, nullptr);
+  EXPECT_EQ(own.content_subtype, "thrift");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 TEST(ChannelState, KeepsAThousandServersOfAnAnswerAndSaysSo) {
   auto log = std::make_shared<testing_support::kept_log>();
-  sim::world world(1, sim::world_options{.log = log});
+  sim::world world(1, sim::world_options{.log = log.get()});
   runtime& host = world.host("host", 1);
   destination to;
   to.name = "many";

@@ -57,8 +57,7 @@ task<> not_ours() {
 TEST_P(Listener, AnAddressOfAnotherMachineIsToldWithTheMend) { run(not_ours()); }
 
 task<> shared() {
-  listen_options options;
-  options.reuse_port();
+  const listen_options options{.reuse_port = true};
   listener first = listener::open(address::loopback_v4(0), options).value();
   result<listener> second = listener::open(first.local_address(), options);
   EXPECT_TRUE(second.ok()) << second.status();

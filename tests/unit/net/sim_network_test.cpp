@@ -135,8 +135,7 @@ TEST(SimNetwork, LoopbackStaysOnItsHost) {
 }
 
 task<> listen_and_never_accept(int backlog, duration how_long) {
-  listen_options options;
-  options.backlog(backlog);
+  const listen_options options{.backlog = backlog};
   listener l = listener::open(address::parse("0.0.0.0:1").value(), options).value();
   co_await sleep_for(how_long);  // sleeps on purpose: virtual time
   co_await l.close();

@@ -113,7 +113,7 @@ TEST_F(a_handshake, FailsWithAnUnknownCa) {
   const outcome o = between(served_as("untrusted"), trusting("ca"));
   EXPECT_FALSE(o.connected);
   EXPECT_THAT(o.client, HasSubstr("it is not issued by a trusted CA (CN = a server): set its CA with "
-                                  "client_options::ca_file()"));
+                                  "client_options::cas"));
   EXPECT_THAT(o.server, HasSubstr("the client does not trust the CA of the server's certificate"));
   EXPECT_FALSE(between(served_as("server"), client_options()).connected) << "the system knows no CA of tests";
 }

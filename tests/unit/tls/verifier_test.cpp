@@ -263,7 +263,7 @@ TEST_F(a_verifier, OfAServerNeedsCertificatesOfClients) {
   credentials.verifier = a.verifier();
   const status reason = credentials.build().status();
   EXPECT_EQ(reason.code(), status_code::failed_precondition);
-  EXPECT_THAT(std::string(reason.message()), HasSubstr("server_options::client_ca()"));
+  EXPECT_THAT(std::string(reason.message()), HasSubstr("server_options::client_cas"));
 }
 
 TEST_F(a_verifier, IsEqualToItselfAlone) {
@@ -276,7 +276,7 @@ TEST_F(a_verifier, IsEqualToItselfAlone) {
   EXPECT_FALSE(one == credentials);
   EXPECT_FALSE(one == trusting("ca"));
   client_options credentials_2 = client_options(one);
-  credentials_2.verifier = nullptr;
+  credentials_2.verifier = {};
   EXPECT_EQ(credentials_2, trusting("ca"));
 }
 

@@ -32,7 +32,7 @@ class connector;
 /// established: 1 s, growing by a factor of 1.6 up to 120 s, with 20 % jitter (grpc/grpc
 /// doc/connection-backoff.md). A call that begins while the channel connects waits within its deadline. A
 /// call that begins while no server can be reached fails at once with UNAVAILABLE and the reason, unless
-/// call_options::wait_for_ready(true) is set. Calls beyond a server's stream limit wait in the order in which
+/// call_options::wait_for_ready is set. Calls beyond a server's stream limit wait in the order in which
 /// they were made.
 ///
 /// Each loop that calls through the channel has its own connections, and a call resumes on the loop of its
@@ -59,7 +59,7 @@ class channel {
   /// target (grpc/grpc doc/naming.md): "example.org:50051", "dns:///example.org:50051" (port 443 if there is
   /// none), "127.0.0.1:50051", "[::1]:50051", "ipv4:10.0.0.1:50051,10.0.0.2:50051", "ipv6:[::1]:50051,...",
   /// "unix:/path", "unix-abstract:name", "passthrough:///host:port", or a scheme of
-  /// channel_options::resolver_for(). With an invalid target every call fails with the reason.
+  /// channel_options::add_resolver(). With an invalid target every call fails with the reason.
   ///
   /// credentials: insecure(), or coracle::tls::client_options().
   channel(std::string_view target, channel_credentials credentials);
@@ -91,7 +91,7 @@ class channel {
   ///   const coracle::channel guarded = channel.with_interceptors({logging, keys});  // logging is outermost
   ///   movie::rpc::MovieService::stub movies(guarded);
   ///
-  /// They run outside those that this handle already has, and those of channel_options::interceptors(). They
+  /// They run outside those that this handle already has, and those of channel_options::interceptors. They
   /// are shared: the handle and its calls keep them. Throws usage_error if one is null.
   [[nodiscard]] channel with_interceptors(std::vector<std::shared_ptr<client_interceptor>> front) const;
 

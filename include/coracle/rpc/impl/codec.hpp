@@ -31,7 +31,7 @@ struct codec {
   void (*write)(const void* message, std::uint8_t* to);
   // Clears the message, then decodes. Returns false if the bytes are not a valid message.
   bool (*read)(void* message, bytes_view from);
-  // Returns how much memory a message that read() has filled takes, for server_options::memory(). Only for
+  // Returns how much memory a message that read() has filled takes, for server_options::memory. Only for
   // codecs of kind `own`. Null: as much as the bytes that it was read from.
   std::size_t (*memory_bytes)(const void* message) = nullptr;
 };
