@@ -36,7 +36,7 @@ class relay final : public coracle::generic_service {
     }
     while (true) {
       const auto reply = co_await onward.next();
-      if (!reply || !*reply) break;
+      if (!reply.ok() || !*reply) break;
       const coracle::status written = co_await replies.write_result(**reply);
       if (!written.ok()) break;
     }

@@ -74,7 +74,7 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
   writing.spawn(ask_for(call, std::move(ids)));  // one task writes ...
   for (;;) {
     const auto next = co_await call.next();  // ... while another reads
-    if (!next || !*next) break;
+    if (!next.ok() || !*next) break;
     titles.push_back((*next)->movie().title());
   }
   co_await writing.join();  // on every path: the task refers to `call`
@@ -93,7 +93,7 @@ class library final : public movie::rpc::MovieService::service {
     coracle::scope lookups{context.environment()};
     for (;;) {
       const auto request = co_await requests.next_result();  // next() would throw past the join
-      if (!request || !*request) break;
+      if (!request.ok() || !*request) break;
       lookups.spawn(reply_to((*request)->movie_id(), replies, writing));
     }
     co_await lookups.join();

@@ -148,7 +148,7 @@ class intercepted_messages : public echo_fixture {
     auto repeating = s.Repeat(hello, options);
     while (true) {
       const auto one = co_await repeating.next();
-      if (!one || !*one) break;
+      if (!one.ok() || !*one) break;
       repeat.texts += (*one)->text();
     }
     const status repeated = co_await repeating.finish();
@@ -158,7 +158,7 @@ class intercepted_messages : public echo_fixture {
     for (int i = 0; i < 2; ++i) {
       (void)co_await chatting.write(hello);
       const auto one = co_await chatting.next();
-      if (one && *one) chat.texts += (*one)->text();
+      if (one.ok() && *one) chat.texts += (*one)->text();
     }
     const status chatted = co_await chatting.finish();
     chat.end = chatted;

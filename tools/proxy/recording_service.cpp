@@ -61,7 +61,7 @@ replies<bytes_message> recording_service::call(server_context& context, reader<b
   }
   while (true) {
     const auto one = co_await onward.next();
-    if (!one || !*one) break;
+    if (!one.ok() || !*one) break;
     const bytes_message& bytes = **one;
     co_await offload([&] { reply(c, bytes); });
     const status written = co_await writer.write_result(bytes);
