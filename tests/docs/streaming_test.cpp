@@ -91,10 +91,11 @@ class library final : public movie::rpc::MovieService::service {
     const auto replies = co_await coracle::replies<movie::WatchTogetherResponse>::writer();
     coracle::mutex writing;  // one write at a time
     coracle::scope lookups{context.environment()};
-    for (;;) {
-      const auto request = co_await requests.next_result();  // next() would throw past the join
-      if (!request.ok() || !*request) break;
-      lookups.spawn(reply_to((*request)->movie_id(), replies, writing));
+    try {
+      while (const auto request = co_await requests.next())
+        lookups.spawn(reply_to(request->movie_id(), replies, writing));
+    } catch (const coracle::call_ended&) {
+      // The call is over, which has stopped the lookups, too: they are joined all the same.
     }
     co_await lookups.join();
     co_return coracle::ok;
