@@ -663,6 +663,38 @@ TEST_P(intercepted_messages, ARequestThatHooksRefusedReachesNoInnerInterceptor) 
   EXPECT_EQ(asked, 1);
 }
 
+TEST_P(intercepted_messages, ARefusedRequestStaysRefusedForAnInnerInterceptorThatCallsNextAllTheSame) {
+  const auto unless_counted = on_requests([](intercepted_message& m) {
+    return m.as<echo::Text>().count() == 0 ? status::aborted("no") : status();
+  });
+  static int refused;
+  static int passed;
+  refused = passed = 0;
+  const auto inner = [](server_context&, next_handler next) -> task<status> {
+    try {
+      static_cast<void>(co_await next.request());
+    } catch (const status_error& e) {
+      EXPECT_EQ(e.status(), status::aborted("no"));
+      ++refused;
+    }
+    const auto pass = on_requests([](intercepted_message&) {
+      ++passed;
+      return status();
+    });
+    co_return co_await next(pass);
+  };
+  serve({std::make_shared<server_passing>(unless_counted), std::make_shared<server_doing>(inner)});
+  auto call = stub().Misbehave(text("metadata"));
+  EXPECT_EQ(sync_wait(call).status(), status::aborted("no"));
+  EXPECT_EQ(call.trailing_metadata().find("x-trailer"), std::nullopt) << "the handler ran";
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(passed, 0) << "the inner hooks saw a message that the outer ones had refused";
+  auto control = stub().Misbehave(text("metadata", 1));
+  EXPECT_EQ(sync_wait(control).status(), status());
+  EXPECT_EQ(control.trailing_metadata().find("x-trailer"), "late");
+  EXPECT_EQ(passed, 1);
+}
+
 TEST_P(intercepted_messages, AServersInterceptorWaitsForALateRequest) {
   static int waiting;
   waiting = 0;
