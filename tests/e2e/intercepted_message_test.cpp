@@ -405,6 +405,67 @@ TEST_P(intercepted_messages, AreInTheEncodingOfTheirCall) {
   }
 }
 
+TEST_P(intercepted_messages, FollowTheOptionsThatAnInterceptorChangesInCallsOfEveryKind) {
+  static std::vector<std::string> seen;
+  static std::size_t views;
+  static std::uint64_t received;
+  seen.clear();
+  views = received = 0;
+  const auto watch = [](server_context& context, next_handler next) -> task<status> {
+    const auto note = on_requests([](intercepted_message& m) {
+      seen.emplace_back(as_text(m.bytes()));
+      return status();
+    });
+    const status s = co_await next(note);
+    received = context.traffic().bytes_received;
+    co_return s;
+  };
+  const auto change = [](client_context& context, next_call next) -> task<status> {
+    context.options().codec(json_codec()).compression(encoding::gzip);
+    context.options().max_receive_bytes(50'000).max_send_bytes(50'000);
+    co_return co_await next();
+  };
+  const auto inner = [](client_context&, next_call next) -> task<status> {
+    if (next.has_request()) {
+      EXPECT_THAT(std::string(as_text(next.request().bytes())), HasSubstr("\"text\""));
+      ++views;
+    }
+    co_return co_await next();
+  };
+  serve({std::make_shared<server_doing>(watch)}, server_options().codec(json_codec()));
+  call({std::make_shared<client_doing>(change), std::make_shared<client_doing>(inner)});
+  const std::string twice = "hellohello";
+  for (const outcome& o : one_of_each()) {
+    EXPECT_EQ(o.end, status()) << o.kind;
+    EXPECT_EQ(o.texts, o.kind == "Say" ? "hello" : twice) << o.kind;
+  }
+  EXPECT_EQ(seen.size(), 6u);
+  for (const std::string& s : seen) EXPECT_THAT(s, HasSubstr("\"hello\""));
+  EXPECT_EQ(views, 2u);
+
+  struct program {
+    static task<status> chat(echo_stub s, std::size_t bytes) {
+      auto call = s.Chat();
+      const echo::Text one = text(std::string(bytes, 'x'));
+      (void)co_await call.write(one);
+      const auto back = co_await call.next();
+      EXPECT_EQ(back.ok() && *back && (*back)->text() == one.text(), back.ok());
+      co_return co_await call.finish();
+    }
+    static task<status> repeat(echo_stub s, std::size_t bytes) {
+      const echo::Text one = text(std::string(bytes, 'x'), 1);
+      auto call = s.Repeat(one);
+      co_return co_await call.finish();
+    }
+  };
+  EXPECT_EQ(run(program::chat(stub(), 40'000)), status());
+  EXPECT_LT(received, 10'000u) << "the message was not compressed";
+  EXPECT_EQ(run(program::repeat(stub(), 40'000)), status());
+  EXPECT_LT(received, 10'000u) << "the message was not compressed";
+  EXPECT_EQ(run(program::chat(stub(), 60'000)).code(), status_code::resource_exhausted);
+  EXPECT_EQ(run(program::repeat(stub(), 60'000)).code(), status_code::resource_exhausted);
+}
+
 TEST_P(intercepted_messages, AreDecompressedBeforeAndCompressedAfterTheHooks) {
   const std::string large(5000, 'x');
   for (const place p : places) {
