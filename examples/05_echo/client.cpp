@@ -18,7 +18,7 @@ task<> send_lines(net::input& from, net::stream& to) {
   net::line_reader typed(from);
   for (;;) {
     line next = co_await typed.next();
-    if (!next || !*next) break;  // stopped, or the end
+    if (!next.ok() || !*next) break;  // stopped, or the end
     const std::string text = **next + "\n";
     const coracle::status sent = co_await to.write(coracle::as_bytes(text));
     if (!sent.ok()) throw coracle::status_error(sent);

@@ -42,7 +42,7 @@ task<> listen_to(room::member& m, room& everybody) {
   net::line_reader lines(m.connection);
   for (;;) {
     const coracle::result<std::optional<std::string>> line = co_await lines.next();
-    if (!line || !*line) break;
+    if (!line.ok() || !*line) break;
     everybody.say(**line + "\n");
   }
   m.outbox.close();  // the writer still sends what was said so far

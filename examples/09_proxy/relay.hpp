@@ -29,17 +29,21 @@ class relay final : public coracle::generic_service {
     work.spawn(pass_on(requests, onward));
 
     auto replies = co_await coracle::replies<coracle::bytes_message>::writer();
-    // Nothing from here on throws: `work` is to be joined. A client may wait for this before it says anything.
+    // Nothing from here on leaves the handler as an exception: `work` is to be joined. A client may wait for this before it
+    // says anything.
     const coracle::status head = co_await onward.wait_for_initial_metadata();
     if (head.ok()) {
       context.initial_metadata().add_all(onward.initial_metadata());
       context.send_initial_metadata();
     }
-    while (true) {
-      const auto reply = co_await onward.next();
-      if (!reply || !*reply) break;
-      const coracle::status written = co_await replies.write_result(**reply);
-      if (!written.ok()) break;
+    try {
+      for (;;) {
+        const auto reply = co_await onward.next();
+        if (!reply.ok() || !*reply) break;
+        co_await replies.write(**reply);
+      }
+    } catch (const coracle::call_ended&) {
+      // The client's call is over, and the handler is stopped.
     }
     const coracle::status outcome = co_await onward.finish();
     work.request_stop();

@@ -1,5 +1,6 @@
 #include "client/channel_resolver.hpp"
 
+#include "client/channel_state.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "runtime/backend.hpp"
 

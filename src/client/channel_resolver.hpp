@@ -2,7 +2,6 @@
 #pragma once
 
 #include "client/backoff.hpp"
-#include "client/channel_state.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/resolution.hpp"

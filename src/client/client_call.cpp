@@ -35,9 +35,7 @@ client_call::client_call(call_channel& channel, const char* path, call_options&&
       on_stop_(*this) {
   if (const call_options* defaults = channel.defaults()) [[unlikely]]
     terms_.options.inherit(*defaults);
-  max_receive_bytes_ = terms_.options.receive_limit();
-  format_.use(terms_.options.codec);
-  format_.set_max_send_bytes(terms_.options.send_limit());
+  apply_options();
   timer::fire = [](coro::timer& t) noexcept {
     static_cast<client_call&>(t).end(status::deadline_exceeded("the deadline passed"), false);
   };
@@ -141,6 +139,7 @@ void client_call::begin_attempt(const coro::environment& e, const call_options& 
                                 const intercepted_message* request) noexcept {
   if (phase_ == phase::ended) return chain_->on_attempt_ended();
   terms_.options = options;
+  apply_options();
   if (request) {
     const rpc::message_to_send one = request->to_send();
     const auto write = [&] {

@@ -73,6 +73,8 @@ class client_call final : public rpc::call,
   // --- called by the stream_chain
   [[gnu::cold, gnu::noinline]] void begin_attempt(const coro::environment& e, const call_options& options,
                                                   const intercepted_message* request) noexcept;
+  // Before begin_attempt(): what interceptors see of the one request is in the codec of `options`.
+  void use_codec_of(const call_options& options) noexcept { format_.use(options.codec); }
   // Before begin_attempt(): the messages of the stream pass `hooks`. Throws std::bad_alloc.
   [[gnu::cold, gnu::noinline]] void set_hooks(rpc::hook_list hooks);
   // In place of begin_attempt().
@@ -135,6 +137,12 @@ class client_call final : public rpc::call,
   void no_more_writes() noexcept override { own_side_ = own_side::closed; }
   [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
 
+  // The codec and the limits of the messages. begin_here() sets the compression.
+  void apply_options() noexcept {
+    max_receive_bytes_ = terms_.options.receive_limit();
+    format_.use(terms_.options.codec);
+    format_.set_max_send_bytes(terms_.options.send_limit());
+  }
   [[gnu::cold, gnu::noinline]] void apply_method_config(const method_config& m, time_point now) noexcept;
   // Attaches credentials, if there are any, then begins the attempts.
   [[gnu::noinline]] void attach_credentials(const method_config* m,

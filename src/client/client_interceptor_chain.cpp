@@ -320,6 +320,12 @@ status unary_chain::deliver_answer() noexcept {
   return done ? outcome : rpc::out_of_memory();
 }
 
+// Until next(), the view of the request follows the options, which the interceptors may change.
+intercepted_message* stream_chain::first_request() noexcept {
+  if (request_ && !attempt_started() && !abandoned()) call_.use_codec_of(options_);
+  return request_.get();
+}
+
 void stream_chain::start_attempt(const coro::environment& e) noexcept {
   if (!has_hooks() || base::if_memory_allows([&] { call_.set_hooks(hooks()); }))
     return call_.begin_attempt(e, options_, current_request());

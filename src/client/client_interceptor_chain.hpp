@@ -78,6 +78,7 @@ class client_interceptor_chain : public client_context,
   // The hooks of the levels that are awaited. Throws std::bad_alloc.
   [[nodiscard]] rpc::hook_list hooks() const;
   [[nodiscard]] bool abandoned() const noexcept { return orphaned_; }
+  [[nodiscard]] bool attempt_started() const noexcept { return attempts_started_ != 0; }
 
  private:
   // rpc::interceptor_chain
@@ -162,7 +163,7 @@ class stream_chain final : public client_interceptor_chain {
 
  private:
   void start_attempt(const coro::environment& e) noexcept override;
-  intercepted_message* first_request() noexcept override { return request_.get(); }
+  intercepted_message* first_request() noexcept override;
   intercepted_message* one_reply() noexcept override { return nullptr; }
   // this is deleted
   void finish_chain(const status& outcome) noexcept override { call_.finish_chain(outcome); }

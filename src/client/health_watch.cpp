@@ -79,7 +79,7 @@ task<status> health_watch::send_request_with() {
     wire::HealthCheckResponse answer;
     while (true) {
       const result<bool> more = co_await call.read(answer);
-      if (!more) co_return more.status();
+      if (!more.ok()) co_return more.status();
       if (!*more) break;
       pause_.reset();
       set_serving_state(answer.status() == wire::HealthCheckResponse::SERVING ? verdict::serving

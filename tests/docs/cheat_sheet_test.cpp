@@ -114,7 +114,7 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
     const auto sent = co_await call.write(request);
     if (!sent.ok()) break;
     const auto reply = co_await call.next();  // result<std::optional<WatchTogetherReply>>
-    if (!reply || !*reply) break;
+    if (!reply.ok() || !*reply) break;
   }
   co_return co_await call.finish();
 }

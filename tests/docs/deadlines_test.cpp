@@ -52,7 +52,7 @@ coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
   co_await call.start();  // out here: a call has the deadline of the await that begins it
   for (;;) {
     const auto next = co_await coracle::with_timeout(5s, call.next());
-    if (!next) co_return next.status();       // too slow: `call` goes, and is cancelled with it
+    if (!next.ok()) co_return next.status();  // too slow: `call` goes, and is cancelled with it
     if (!*next) co_return coracle::ok;  // the list has ended
     ++seen;
   }
@@ -186,7 +186,7 @@ TEST(GuideToDeadlines, AHandlerEndsWithItsCall) {
       auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(150s));
       for (;;) {
         const auto next = co_await call.next();
-        if (!next) co_return next.status();
+        if (!next.ok()) co_return next.status();
         ++films;
       }
     }

@@ -42,7 +42,7 @@ class premieres final : public movie::rpc::MovieService::service {
     movie::WatchTogetherResponse response;
     for (;;) {
       const auto next = co_await coracle::stop_on(context.drain_token(), requests.next());
-      if (!next) break;  // the server drains; the client is still there
+      if (!next.ok()) break;  // the server drains; the client is still there
       if (!*next) co_return coracle::ok;  // the client has ended its stream
       co_yield response;
     }

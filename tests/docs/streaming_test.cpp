@@ -74,7 +74,7 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
   writing.spawn(ask_for(call, std::move(ids)));  // one task writes ...
   for (;;) {
     const auto next = co_await call.next();  // ... while another reads
-    if (!next || !*next) break;
+    if (!next.ok() || !*next) break;
     titles.push_back((*next)->movie().title());
   }
   co_await writing.join();  // on every path: the task refers to `call`
@@ -91,10 +91,11 @@ class library final : public movie::rpc::MovieService::service {
     const auto replies = co_await coracle::replies<movie::WatchTogetherResponse>::writer();
     coracle::mutex writing;  // one write at a time
     coracle::scope lookups{context.environment()};
-    for (;;) {
-      const auto request = co_await requests.next_result();  // next() would throw past the join
-      if (!request || !*request) break;
-      lookups.spawn(reply_to((*request)->movie_id(), replies, writing));
+    try {
+      while (const auto request = co_await requests.next())
+        lookups.spawn(reply_to(request->movie_id(), replies, writing));
+    } catch (const coracle::call_ended&) {
+      // The call is over, which has stopped the lookups, too: they are joined all the same.
     }
     co_await lookups.join();
     co_return coracle::ok;

@@ -53,7 +53,7 @@ class client_interceptors : public echo_fixture {
     int replies = 0;
     while (true) {
       const auto one = co_await repeating.next();
-      if (!one || !*one) break;
+      if (!one.ok() || !*one) break;
       ++replies;
     }
     const status repeated = co_await repeating.finish();

@@ -94,13 +94,10 @@ class slipping_service final : public echo_service {
   }
 
  private:
-  static task<> read(reader<echo::Text> from) { static_cast<void>(co_await from.next_result()); }
+  static task<> read(reader<echo::Text> from) { static_cast<void>(co_await from.next()); }
   // Until the window is used up and the write waits.
   static task<> write(writer<echo::Text> to, const echo::Text& what) {
-    for (int i = 0; i < 1000; ++i) {
-      const status how = co_await to.write_result(what);
-      if (!how.ok()) co_return;
-    }
+    for (int i = 0; i < 1000; ++i) co_await to.write(what);
   }
   static task<int> one() { co_return 1; }
 

@@ -43,7 +43,7 @@ class health : public every_backend {
   }
   static std::string next(server_streaming_call<HealthCheckResponse>& watch) {
     const auto reply = sync_wait(watch.next());
-    if (!reply) return std::string(coracle::name_of(reply.status().code()));
+    if (!reply.ok()) return std::string(coracle::name_of(reply.status().code()));
     return *reply ? HealthCheckResponse::ServingStatus_Name((*reply)->status()) : "end";
   }
 

@@ -148,7 +148,7 @@ class intercepted_messages : public echo_fixture {
     auto repeating = s.Repeat(hello, options);
     while (true) {
       const auto one = co_await repeating.next();
-      if (!one || !*one) break;
+      if (!one.ok() || !*one) break;
       repeat.texts += (*one)->text();
     }
     const status repeated = co_await repeating.finish();
@@ -158,7 +158,7 @@ class intercepted_messages : public echo_fixture {
     for (int i = 0; i < 2; ++i) {
       (void)co_await chatting.write(hello);
       const auto one = co_await chatting.next();
-      if (one && *one) chat.texts += (*one)->text();
+      if (one.ok() && *one) chat.texts += (*one)->text();
     }
     const status chatted = co_await chatting.finish();
     chat.end = chatted;
@@ -406,6 +406,67 @@ TEST_P(intercepted_messages, AreInTheEncodingOfTheirCall) {
     ASSERT_EQ(seen.size(), 2u);
     for (const std::string& s : seen) EXPECT_THAT(s, HasSubstr("\"hello\""));
   }
+}
+
+TEST_P(intercepted_messages, FollowTheOptionsThatAnInterceptorChangesInCallsOfEveryKind) {
+  static std::vector<std::string> seen;
+  static std::size_t views;
+  static std::uint64_t received;
+  seen.clear();
+  views = received = 0;
+  const auto watch = [](server_context& context, next_handler next) -> task<status> {
+    const auto note = on_requests([](intercepted_message& m) {
+      seen.emplace_back(as_text(m.bytes()));
+      return status();
+    });
+    const status s = co_await next(note);
+    received = context.traffic().bytes_received;
+    co_return s;
+  };
+  const auto change = [](client_context& context, next_call next) -> task<status> {
+    context.options().codec(json_codec()).compression(encoding::gzip);
+    context.options().max_receive_bytes(50'000).max_send_bytes(50'000);
+    co_return co_await next();
+  };
+  const auto inner = [](client_context&, next_call next) -> task<status> {
+    if (next.has_request()) {
+      EXPECT_THAT(std::string(as_text(next.request().bytes())), HasSubstr("\"text\""));
+      ++views;
+    }
+    co_return co_await next();
+  };
+  serve({std::make_shared<server_doing>(watch)}, server_options().codec(json_codec()));
+  call({std::make_shared<client_doing>(change), std::make_shared<client_doing>(inner)});
+  const std::string twice = "hellohello";
+  for (const outcome& o : one_of_each()) {
+    EXPECT_EQ(o.end, status()) << o.kind;
+    EXPECT_EQ(o.texts, o.kind == "Say" ? "hello" : twice) << o.kind;
+  }
+  EXPECT_EQ(seen.size(), 6u);
+  for (const std::string& s : seen) EXPECT_THAT(s, HasSubstr("\"hello\""));
+  EXPECT_EQ(views, 2u);
+
+  struct program {
+    static task<status> chat(echo_stub s, std::size_t bytes) {
+      auto call = s.Chat();
+      const echo::Text one = text(std::string(bytes, 'x'));
+      (void)co_await call.write(one);
+      const auto back = co_await call.next();
+      EXPECT_EQ(back.ok() && *back && (*back)->text() == one.text(), back.ok());
+      co_return co_await call.finish();
+    }
+    static task<status> repeat(echo_stub s, std::size_t bytes) {
+      const echo::Text one = text(std::string(bytes, 'x'), 1);
+      auto call = s.Repeat(one);
+      co_return co_await call.finish();
+    }
+  };
+  EXPECT_EQ(run(program::chat(stub(), 40'000)), status());
+  EXPECT_LT(received, 10'000u) << "the message was not compressed";
+  EXPECT_EQ(run(program::repeat(stub(), 40'000)), status());
+  EXPECT_LT(received, 10'000u) << "the message was not compressed";
+  EXPECT_EQ(run(program::chat(stub(), 60'000)).code(), status_code::resource_exhausted);
+  EXPECT_EQ(run(program::repeat(stub(), 60'000)).code(), status_code::resource_exhausted);
 }
 
 TEST_P(intercepted_messages, AreDecompressedBeforeAndCompressedAfterTheHooks) {
@@ -674,6 +735,38 @@ TEST_P(intercepted_messages, ARequestThatHooksRefusedReachesNoInnerInterceptor) 
   EXPECT_EQ(sync_wait(say).status(), status::aborted("no"));
   EXPECT_EQ(say.trailing_metadata().find("x-outer"), "was here");
   EXPECT_EQ(asked, 1);
+}
+
+TEST_P(intercepted_messages, ARefusedRequestStaysRefusedForAnInnerInterceptorThatCallsNextAllTheSame) {
+  const auto unless_counted = on_requests([](intercepted_message& m) {
+    return m.as<echo::Text>().count() == 0 ? status::aborted("no") : status();
+  });
+  static int refused;
+  static int passed;
+  refused = passed = 0;
+  const auto inner = [](server_context&, next_handler next) -> task<status> {
+    try {
+      static_cast<void>(co_await next.request());
+    } catch (const status_error& e) {
+      EXPECT_EQ(e.status(), status::aborted("no"));
+      ++refused;
+    }
+    const auto pass = on_requests([](intercepted_message&) {
+      ++passed;
+      return status();
+    });
+    co_return co_await next(pass);
+  };
+  serve({std::make_shared<server_passing>(unless_counted), std::make_shared<server_doing>(inner)});
+  auto call = stub().Misbehave(text("metadata"));
+  EXPECT_EQ(sync_wait(call).status(), status::aborted("no"));
+  EXPECT_EQ(call.trailing_metadata().find("x-trailer"), std::nullopt) << "the handler ran";
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(passed, 0) << "the inner hooks saw a message that the outer ones had refused";
+  auto control = stub().Misbehave(text("metadata", 1));
+  EXPECT_EQ(sync_wait(control).status(), status());
+  EXPECT_EQ(control.trailing_metadata().find("x-trailer"), "late");
+  EXPECT_EQ(passed, 1);
 }
 
 TEST_P(intercepted_messages, AServersInterceptorWaitsForALateRequest) {

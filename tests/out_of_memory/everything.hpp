@@ -117,7 +117,7 @@ struct everything {
       const status written = co_await chatting.write(one);
       if (!written.ok()) break;
       const auto heard = co_await chatting.next();
-      if (!heard || !*heard) break;
+      if (!heard.ok() || !*heard) break;
     }
     const status chatted = co_await chatting.finish();
     out.add("a stream both ways", chatted);
@@ -131,8 +131,8 @@ struct everything {
     echo::Text one;
     while (true) {
       const auto next = co_await repeating.next();
-      if (!next) out.add("a slow stream", next.status());
-      if (!next || !*next) break;
+      if (!next.ok()) out.add("a slow stream", next.status());
+      if (!next.ok() || !*next) break;
       co_await sleep_for(std::chrono::milliseconds(10));
     }
   }

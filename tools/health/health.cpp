@@ -59,7 +59,7 @@ struct health {
     auto states = stub.Watch(request);
     for (;;) {
       const auto state = sync_wait(states.next());
-      if (!state) return print_error(state.status());
+      if (!state.ok()) return print_error(state.status());
       if (!state->has_value()) return print_error(status::unknown("the server ended the call"));
       say((*state)->status());
     }

@@ -53,20 +53,23 @@ replies<bytes_message> recording_service::call(server_context& context, reader<b
   work.spawn(pass_on(requests, onward, c));
 
   auto writer = co_await replies<bytes_message>::writer();
-  // Nothing throws from here on: `work` has to be joined. A client may wait for the headers before it sends
-  // anything.
+  // No exception leaves the handler from here on: `work` has to be joined. A client may wait for the headers
+  // before it sends anything.
   const status head = co_await onward.wait_for_initial_metadata();
   if (head.ok()) {
     context.initial_metadata().add_all(onward.initial_metadata());
     context.send_initial_metadata();
   }
-  while (true) {
-    const auto one = co_await onward.next();
-    if (!one || !*one) break;
-    const bytes_message& bytes = **one;
-    co_await offload([&] { reply(c, bytes); });
-    const status written = co_await writer.write_result(bytes);
-    if (!written.ok()) break;
+  try {
+    while (true) {
+      const auto one = co_await onward.next();
+      if (!one.ok() || !*one) break;
+      const bytes_message& bytes = **one;
+      co_await offload([&] { reply(c, bytes); });
+      co_await writer.write(bytes);
+    }
+  } catch (const call_ended&) {
+    // The client's call has ended, and the handler is stopped.
   }
   const status outcome = co_await onward.finish();
   work.request_stop();

@@ -107,7 +107,7 @@ struct replay {
     bytes_message reply;
     for (;;) {
       const auto came = co_await call.next();
-      if (!came || !*came) break;
+      if (!came.ok() || !*came) break;
     }
     const status outcome = co_await call.finish();
     background.request_stop();

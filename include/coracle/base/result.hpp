@@ -5,6 +5,7 @@
 #include "coracle/base/usage_error.hpp"
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -30,6 +31,12 @@ namespace base {
 
 // Throws usage_error: the caller dereferenced a result without a value.
 [[noreturn]] void throw_failed_result(const status& reason);
+
+// Whether a T is itself true or false, so that a test of a result<T> reads as a test of the T.
+template <class T>
+inline constexpr bool has_own_truth = std::is_same_v<T, bool>;
+template <class T>
+inline constexpr bool has_own_truth<std::optional<T>> = true;
 
 }  // namespace base
 
@@ -57,7 +64,15 @@ class [[nodiscard]] result {
 
   /// Returns whether there is a value.
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
-  explicit operator bool() const noexcept { return ok(); }
+  /// Returns ok(). Does not compile for a bool or an optional: `while (co_await call.read(into))` would be
+  /// true for a stream that has ended with OK, whose result holds false.
+  explicit operator bool() const noexcept {
+    static_assert(
+        !base::has_own_truth<T>,
+        "a result of a bool or of an optional is not a condition: write .ok() to test for an error, or "
+        ".value() to test the value");
+    return ok();
+  }
 
   /// Returns the status: OK when there is a value.
   [[nodiscard]] coracle::status status() const { return ok() ? coracle::status() : std::get<1>(state_); }

@@ -25,8 +25,9 @@ class client_context {
 
   /// Returns the path of the method: "/package.Service/Method".
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
-  /// Returns the options of the next attempt. Metadata and timeout may be changed before next(). The timeout
-  /// applies to each next(), within the deadline of the whole call.
+  /// Returns the options of the next attempt, which may be changed before next(). The timeout applies to each
+  /// next(), within the deadline of the whole call. Change the codec before the bytes of the request are read
+  /// or set.
   [[nodiscard]] call_options& options() noexcept { return options_; }
   /// Returns the deadline of the whole call, including the waits of its interceptors; `never` if it has none.
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }

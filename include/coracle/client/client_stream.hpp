@@ -102,11 +102,14 @@ class [[nodiscard]] server_streaming_call : public client::client_stream {
                               rpc::codec_of<Request>::address(request)) {}
   /// Awaits the next reply and decodes it into `into`, whose memory it reuses: `result<bool>`. False means
   /// that the call ended with OK; a failed result has the status of the call. `into` must outlive the await.
+  /// A loop throws status_error, `while ((co_await call.read(reply)).value())`, or names the result and tests
+  /// `ok()` and then the value. The result itself is no condition, and does not compile as one.
   [[nodiscard]] auto read(Reply& into) {
     return client::begun<rpc::read_result_awaiter<Reply>>(*call_, into);
   }
-  /// Awaits the next reply: `result<std::optional<Reply>>`, empty if the call ended with OK:
-  /// `while (const auto reply = (co_await call.next()).value())`.
+  /// Awaits the next reply: `result<std::optional<Reply>>`, empty if the call ended with OK. Loop with
+  /// `while (const auto reply = (co_await call.next()).value())`, which throws status_error, or name the
+  /// result and test `ok()` and then the optional. The result itself does not compile as a condition.
   [[nodiscard]] auto next() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
   /// Waits for the end of the call and drops unread replies: `status`.
   [[nodiscard]] client::finish_awaiter finish() { return client::finish_awaiter(*call_); }
@@ -132,11 +135,14 @@ class [[nodiscard]] bidi_call : public client::client_stream {
   [[nodiscard]] client::writes_done_awaiter writes_done() { return client::writes_done_awaiter(*call_); }
   /// Awaits the next reply and decodes it into `into`, whose memory it reuses: `result<bool>`. False means
   /// that the call ended with OK; a failed result has the status of the call. `into` must outlive the await.
+  /// A loop throws status_error, `while ((co_await call.read(reply)).value())`, or names the result and tests
+  /// `ok()` and then the value. The result itself is no condition, and does not compile as one.
   [[nodiscard]] auto read(Reply& into) {
     return client::begun<rpc::read_result_awaiter<Reply>>(*call_, into);
   }
-  /// Awaits the next reply: `result<std::optional<Reply>>`, empty if the call ended with OK:
-  /// `while (const auto reply = (co_await call.next()).value())`.
+  /// Awaits the next reply: `result<std::optional<Reply>>`, empty if the call ended with OK. Loop with
+  /// `while (const auto reply = (co_await call.next()).value())`, which throws status_error, or name the
+  /// result and test `ok()` and then the optional. The result itself does not compile as a condition.
   [[nodiscard]] auto next() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
   /// Ends the requests, unless writes_done() has, and waits for the end of the call: `status`.
   [[nodiscard]] client::finish_awaiter finish() { return client::finish_awaiter(*call_); }

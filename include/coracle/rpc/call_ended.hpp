@@ -11,8 +11,8 @@ namespace coracle {
 /// Thrown in a handler by a read or a write whose call has ended (reset by the client, deadline exceeded,
 /// malformed message, drain).
 ///
-/// A handler should let it propagate, since no reply can reach the client. The `_result` form of an operation
-/// returns a value instead of throwing. The operations of a client's call return results and never throw it.
+/// A handler should let it propagate, since no reply can reach the client. One that must do something first,
+/// such as join a scope, catches it. The operations of a client's call return results and never throw it.
 class call_ended : public coro::cancelled {
  public:
   explicit call_ended(coracle::status reason) : status_(std::move(reason)), text_(status_.to_string()) {}

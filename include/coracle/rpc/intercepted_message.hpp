@@ -36,7 +36,8 @@ class intercepted_message {
   /// has the bytes that arrived.
   [[nodiscard]] bytes_view bytes();
   /// Replaces the message. The bytes are in the encoding of the call. They are checked against the limits of
-  /// the call, and decoded if the receiver is in this process, after the interceptors.
+  /// the call, and decoded if the receiver is in this process, after the interceptors. So max_receive_bytes
+  /// also limits what an interceptor decrypts or decompresses on its own.
   void set_bytes(std::string bytes);
   void set_bytes(bytes_view bytes) { set_bytes(std::string(as_text(bytes))); }
 
@@ -51,7 +52,9 @@ class intercepted_message {
   [[nodiscard]] const M& as() {
     return *rpc::message_at<M>(const_cast<void*>(typed(rpc::message_type_of<M>)));
   }
-  /// Returns the message to be changed in place. Throws usage_error if it is not an M.
+  /// Returns the message to be changed in place. Throws usage_error if it is not an M. A message that is sent
+  /// must still fit max_send_bytes. A received one is not measured again: max_receive_bytes protects from the
+  /// peer, whose bytes were checked when they arrived.
   template <class M>
   [[nodiscard]] M& edit() {
     return *rpc::message_at<M>(writable(rpc::message_type_of<M>));

@@ -90,8 +90,8 @@ class read_awaiter : public read_result_awaiter<T> {
 /// Use it on the handler's loop, from one task at a time (another task may write meanwhile).
 ///
 /// A false or empty result always means that the client ended its stream properly. After any other end
-/// (reset, deadline, drain, a message that does not parse) the operation throws call_ended, and next_result()
-/// returns the status, so that a truncated upload is never mistaken for a complete one.
+/// (reset, deadline, drain, a message that does not parse) the operation throws call_ended, which has the
+/// status, so that a truncated upload is never mistaken for a complete one.
 template <class T>
 class reader {
  public:
@@ -101,10 +101,6 @@ class reader {
   /// Awaits the next message: `std::optional<T>`, empty at the end of the stream. Throws call_ended if the
   /// call has failed.
   [[nodiscard]] rpc::next_awaiter<T> next() noexcept { return rpc::next_awaiter<T>(call_); }
-  /// Awaits the next message, without throwing: `result<std::optional<T>>`.
-  [[nodiscard]] rpc::next_result_awaiter<T> next_result() noexcept {
-    return rpc::next_result_awaiter<T>(call_);
-  }
   /// Awaits the next message and decodes it into `into`, which must outlive the await: `bool`, false at the
   /// end of the stream. Throws call_ended if the call has failed.
   [[nodiscard]] rpc::read_awaiter<T> read(T& into) noexcept { return rpc::read_awaiter<T>(call_, into); }

@@ -54,11 +54,6 @@ class writer {
   [[nodiscard]] rpc::write_awaiter<T> write(const T& message, const write_options& options = {}) noexcept {
     return {call_, message, options};
   }
-  /// Like write(), but returns a status instead of throwing.
-  [[nodiscard]] rpc::write_result_awaiter<T> write_result(const T& message,
-                                                          const write_options& options = {}) noexcept {
-    return {call_, message, options};
-  }
 
  private:
   rpc::call* call_ = nullptr;

@@ -63,7 +63,7 @@ template <class Call>
 task<> read_all(Call& call, const call_plan& p, call_ledger& ledger, attempt& a) {
   for (std::uint64_t count = 0;; ++count) {
     const auto next = co_await call.next();
-    if (!next || !*next) {
+    if (!next.ok() || !*next) {
       a.outcome = next.status();
       a.whole = count == p.messages;
       co_return;

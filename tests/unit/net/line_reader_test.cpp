@@ -27,7 +27,7 @@ task<> put(output& into, std::string text) {
 template <class Source>
 task<std::string> line_of(line_reader<Source>& lines) {
   const result<std::optional<std::string>> next = co_await lines.next();
-  if (!next) co_return next.status().to_string();
+  if (!next.ok()) co_return next.status().to_string();
   co_return next->value_or("(end)");
 }
 

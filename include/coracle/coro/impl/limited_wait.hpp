@@ -81,7 +81,7 @@ class [[nodiscard]] limited_wait {
   static bool is_cancelled(const status& s) noexcept { return s.code() == status_code::cancelled; }
   template <class U>
   static bool is_cancelled(const result<U>& r) {
-    return !r && is_cancelled(r.status());
+    return !r.ok() && is_cancelled(r.status());
   }
 
   Bound bound_;
