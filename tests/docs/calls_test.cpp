@@ -1,13 +1,14 @@
 // The code of docs/guides/errors.md, interceptors.md, messages.md and retries.md.
-#include "movie.coracle.fake.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
 #include "coracle/client.hpp"
-#include "coracle/client/client_interceptor.hpp"
+#include "coracle/server.hpp"
+// --8<-- [end:includes]
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/rpc/message_codec.hpp"
-#include "coracle/rpc/status_details.hpp"
-#include "coracle/server.hpp"
 #include "coracle/testing/service_fixture.hpp"
+#include "movie.coracle.fake.hpp"
 
 #include <google/protobuf/arena.h>
 #include <gtest/gtest.h>
@@ -21,8 +22,10 @@
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
+// --8<-- [end:names]
 using faked = coracle::testing::service_fixture<movie::rpc::MovieServiceFake>;
 
 movie::Movie named(std::string title) {

@@ -1,7 +1,11 @@
 // The code of docs/guides/channels.md, operations.md and security.md.
-#include "movie.coracle.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
 #include "coracle/client.hpp"
+
+#include <chrono>
+// --8<-- [end:includes]
 #include "coracle/client/connector.hpp"
 #include "coracle/net/connect.hpp"
 #include "coracle/net/listener.hpp"
@@ -12,7 +16,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,8 +24,10 @@
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
+// --8<-- [end:names]
 
 // Nothing listens, and no file is there: options are looked at, not what they lead to.
 

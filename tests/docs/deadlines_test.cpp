@@ -1,22 +1,28 @@
 // The code of docs/guides/deadlines.md.
-#include "movie.coracle.fake.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
 #include "coracle/client.hpp"
+
+#include <chrono>
+// --8<-- [end:includes]
 #include "coracle/coro/yield.hpp"
 #include "coracle/server.hpp"
 #include "coracle/testing/simulated_fixture.hpp"
+#include "movie.coracle.fake.hpp"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
+// --8<-- [end:names]
 using simulated_fake = coracle::testing::simulated_fixture<movie::rpc::MovieServiceFake>;
 
 movie::Movie named(std::string title) {

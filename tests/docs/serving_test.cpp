@@ -1,22 +1,27 @@
 // The code of docs/guides/tuning.md and docs/guides/deployment.md.
-#include "movie.coracle.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
+#include "coracle/server.hpp"
+
+#include <chrono>
+#include <string>
+// --8<-- [end:includes]
 #include "coracle/client.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "coracle/server.hpp"
 #include "coracle/server/call_statistics.hpp"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <memory>
-#include <string>
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 
-class movies final : public movie::rpc::MovieService::service {};
+class movies final : public movie::rpc::MovieService::service {};  // its handlers are not shown
+// --8<-- [end:names]
 
 // --8<-- [start:serve]
 int serve(const std::string& where) {
