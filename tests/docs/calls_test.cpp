@@ -111,9 +111,9 @@ class agency final : public movie::rpc::MovieService::service {
   // --8<-- [start:carried]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie& movie) override {
-    context.baggage().set("tenant", "acme");            // and everybody further down the line reads it
-    const auto reply = co_await next_.AddMovie(movie);  // carries the trace and the baggage on
-    // Inherits nothing of all that.
+    context.baggage().set("tenant", "acme");            // all servers further down can read it
+    const auto reply = co_await next_.AddMovie(movie);  // sends the trace and the baggage
+    // Sends neither, and inherits no deadline.
     const auto noted = co_await audit_.AddMovie(movie, coracle::call_options().detached());
     if (!noted) co_return noted.status();
     co_return reply;
