@@ -83,7 +83,7 @@ class limiter final : public coracle::server_interceptor {
     if (!let_in) co_return coracle::status::resource_exhausted("slow down");
     const coracle::status outcome = co_await next();  // the rest of the chain, and the handler
     context.trailing_metadata().add("x-served-by", "here");
-    co_return outcome;  // sent now; it may be another one
+    co_return outcome;  // or another status
   }
 
  private:

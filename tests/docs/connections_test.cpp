@@ -93,7 +93,7 @@ coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
 // --8<-- [end:token_of_a_call]
 
 // --8<-- [start:connector]
-// Tells a load balancer that nothing is known of the client (HAProxy's PROXY protocol), before HTTP/2 begins.
+// Sends the first line of HAProxy's PROXY protocol before HTTP/2 begins.
 class behind_a_proxy final : public coracle::connector {
  public:
   explicit behind_a_proxy(std::uint16_t port) : port_(port) {}
@@ -106,7 +106,7 @@ class behind_a_proxy final : public coracle::connector {
     if (!sent.ok()) co_return sent;
     co_return coracle::net::to_byte_stream(*std::move(made));
   }
-  std::string authority() const override { return "movies.example:443"; }  // and the name that TLS verifies
+  std::string authority() const override { return "movies.example:443"; }  // also the name that TLS verifies
 
  private:
   const std::uint16_t port_;

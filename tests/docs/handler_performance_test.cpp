@@ -73,13 +73,16 @@ class minutes final : public movie::rpc::MovieService::service {
   static int minutes_of(const movie::Movie& movie) { return movie.duration_minutes(); }
 };
 
+// --8<-- [start:statistics]
+void log_statistics(coracle::server& server) {
+  server.add_interceptor(std::make_shared<coracle::call_statistics>(server.owner().log()));
+}
+// --8<-- [end:statistics]
+
 TEST(GuideToHandlers, TheyReplyInPlaceAndOffTheLoop) {
   coracle::testing::service_fixture<movies> fixture;
   fixture.service().add("Stalker", "7");
-  // --8<-- [start:statistics]
-  coracle::server& server = fixture.server();
-  server.add_interceptor(std::make_shared<coracle::call_statistics>(server.owner().log()));
-  // --8<-- [end:statistics]
+  log_statistics(fixture.server());
   const movies_stub stub(fixture.channel());
   movie::Movie stalker;
   stalker.set_title("Stalker");

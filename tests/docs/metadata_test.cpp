@@ -22,8 +22,8 @@ namespace {
 using movies_stub = movie::rpc::MovieService::stub;
 // --8<-- [end:names]
 
-// --8<-- [start:server]
 class movies final : public movie::rpc::MovieService::service {
+  // --8<-- [start:server]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie&) override {
     const std::optional<std::string_view> user = context.metadata().find("x-user");
@@ -32,6 +32,7 @@ class movies final : public movie::rpc::MovieService::service {
     context.trailing_metadata().add("x-cost", "12");  // sent with the status
     co_return movie::AddMovieResponse();
   }
+  // --8<-- [end:server]
 
   // --8<-- [start:early]
   coracle::replies<movie::Movie> ListMovies(coracle::server_context& context,
@@ -45,7 +46,6 @@ class movies final : public movie::rpc::MovieService::service {
   }
   // --8<-- [end:early]
 };
-// --8<-- [end:server]
 
 // --8<-- [start:client]
 coracle::task<std::string> cost_of_adding(movies_stub movies, movie::Movie movie) {

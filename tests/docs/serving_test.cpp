@@ -26,7 +26,7 @@ class movies final : public movie::rpc::MovieService::service {};  // its handle
 // --8<-- [start:serve]
 int serve(const std::string& where) {
   movies service;
-  coracle::runtime runtime({.loops = 0});  // one for each core that we may use
+  coracle::runtime runtime({.loops = 0});  // one loop for each core that the process may use
   coracle::server server(runtime, coracle::server_options()
                                       .drain_grace(20s)  // less than the orchestrator waits
                                       .max_connection_age(5min, 20s)  // clients come back, and find new pods
@@ -35,7 +35,7 @@ int serve(const std::string& where) {
   server.add(service);
   coracle::with_defaults(server);  // health, reflection, channelz
   (void)server.listen(where, coracle::insecure());  // "0.0.0.0:50051", or "systemd:"; run() reports a failure
-  return server.run();  // SIGTERM: NOT_SERVING, GOAWAY, and the calls that run get the grace
+  return server.run();  // on SIGTERM: NOT_SERVING, GOAWAY, and drain_grace for the running calls
 }
 // --8<-- [end:serve]
 
