@@ -15,7 +15,7 @@ inline coracle::server_credentials server_credentials_of(const command_line& lin
   if (!certificate && !key && !clients) return coracle::insecure();
   if (!certificate || !key) throw usage_error("TLS needs both --cert and --key");
   coracle::tls::server_options tls;
-  tls.certificates.push_back(coracle::tls::key_pair::files(*certificate, *key));
+  tls.certificates = {coracle::tls::key_pair::files(*certificate, *key)};
   if (clients)
     tls.client_cas.push_back(
         coracle::tls::pem_source::file(*clients));  // only who has a certificate of this CA may call
@@ -27,7 +27,7 @@ inline coracle::channel_credentials channel_credentials_of(const command_line& l
   const auto ca = line.option("ca"), certificate = line.option("cert"), key = line.option("key");
   if (!ca) return coracle::insecure();
   coracle::tls::client_options tls;
-  tls.cas.push_back(coracle::tls::pem_source::file(*ca));
+  tls.cas = {coracle::tls::pem_source::file(*ca)};
   if (certificate && key) tls.certificate = coracle::tls::key_pair::files(*certificate, *key);
   return tls;
 }

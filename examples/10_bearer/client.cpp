@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   return examples::run("bearer_client", [&] {
     const examples::command_line line(argc, argv, "ADDRESS --ca=FILE [--token=TOKEN]");
     coracle::tls::client_options tls;
-    tls.cas.push_back(coracle::tls::pem_source::file(line.required("ca")));
+    tls.cas = {coracle::tls::pem_source::file(line.required("ca"))};
     auto token = std::make_shared<bearer_token>(line.option("token").value_or(""));
     coracle::channel_options options;
     options.interceptors = {token};

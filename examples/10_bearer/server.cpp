@@ -1,4 +1,4 @@
-// bearer_server: an interceptor lets through only calls that bear the right token; the handler knows nothing of it.
+// bearer_server: an interceptor admits only calls with the right token, so that the handler need not check it.
 #include "../command_line.hpp"
 #include "bearer.coracle.hpp"
 
@@ -19,7 +19,7 @@ class vault final : public bearer::rpc::Vault::service {
   }
 };
 
-// Takes as long for a token that is nearly right as for one that is not.
+// Takes the same time for all wrong tokens of the right length.
 bool same(std::string_view a, std::string_view b) {
   unsigned char differ = a.size() != b.size();
   for (std::size_t i = 0; i < b.size(); ++i)
@@ -28,7 +28,7 @@ bool same(std::string_view a, std::string_view b) {
 }
 
 // --8<-- [start:check]
-// Runs when a call's head has arrived, before its messages, around every method.
+// Runs for every method when the request headers have arrived, before the messages.
 std::shared_ptr<coracle::server_interceptor> bearers_of(std::string token) {
   return coracle::authorize([expected = "Bearer " + token](const coracle::server_context& context) {
     const auto authorization = context.metadata().find("authorization");
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     server.add_interceptor(bearers_of(line.required("token")));
     // A token in plaintext is anybody's: so TLS.
     coracle::tls::server_options tls;
-    tls.certificates.push_back(coracle::tls::key_pair::files(line.required("cert"), line.required("key")));
+    tls.certificates = {coracle::tls::key_pair::files(line.required("cert"), line.required("key"))};
     const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
     server.listen(address, tls).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});

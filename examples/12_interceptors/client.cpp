@@ -17,8 +17,7 @@
 namespace {
 
 // --8<-- [start:cache]
-// Keeps the replies of some unary methods, and answers the same request with them. What to keep, and for how long, is for a
-// program to decide: this one keeps the first thousand.
+// Caches the first thousand replies of some unary methods. A real program would also limit their age.
 class caching final : public coracle::client_interceptor {
  public:
   explicit caching(std::set<std::string, std::less<>> methods) : methods_(std::move(methods)) {}

@@ -43,7 +43,7 @@ class rules final : public coracle::message_hooks {
   }
 };
 
-// Lets each request of each method pass the rules, also those of streams.
+// Checks every request of every method against the rules, including those of streams.
 class validating final : public coracle::server_interceptor {
  public:
   coracle::task<coracle::status> intercept(coracle::server_context&, coracle::next_handler next) override {
@@ -51,7 +51,7 @@ class validating final : public coracle::server_interceptor {
   }
 
  private:
-  const std::shared_ptr<coracle::message_hooks> rules_ = std::make_shared<rules>();  // they keep no state
+  const std::shared_ptr<coracle::message_hooks> rules_ = std::make_shared<rules>();  // has no state
 };
 // --8<-- [end:validate]
 

@@ -1,13 +1,14 @@
 // The code of docs/guides/errors.md, interceptors.md, messages.md and retries.md.
-#include "movie.coracle.fake.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
 #include "coracle/client.hpp"
-#include "coracle/client/client_interceptor.hpp"
+#include "coracle/server.hpp"
+// --8<-- [end:includes]
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/rpc/message_codec.hpp"
-#include "coracle/rpc/status_details.hpp"
-#include "coracle/server.hpp"
 #include "coracle/testing/service_fixture.hpp"
+#include "movie.coracle.fake.hpp"
 
 #include <google/protobuf/arena.h>
 #include <gtest/gtest.h>
@@ -21,8 +22,10 @@
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
+// --8<-- [end:names]
 using faked = coracle::testing::service_fixture<movie::rpc::MovieServiceFake>;
 
 movie::Movie named(std::string title) {
@@ -80,7 +83,7 @@ class limiter final : public coracle::server_interceptor {
     if (!let_in) co_return coracle::status::resource_exhausted("slow down");
     const coracle::status outcome = co_await next();  // the rest of the chain, and the handler
     context.trailing_metadata().add("x-served-by", "here");
-    co_return outcome;  // sent now; it may be another one
+    co_return outcome;  // or another status
   }
 
  private:
@@ -108,9 +111,9 @@ class agency final : public movie::rpc::MovieService::service {
   // --8<-- [start:carried]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie& movie) override {
-    context.baggage().set("tenant", "acme");            // and everybody further down the line reads it
-    const auto reply = co_await next_.AddMovie(movie);  // carries the trace and the baggage on
-    // Inherits nothing of all that.
+    context.baggage().set("tenant", "acme");            // all servers further down can read it
+    const auto reply = co_await next_.AddMovie(movie);  // sends the trace and the baggage
+    // Sends neither, and inherits no deadline.
     coracle::call_options detached;
     detached.detached = true;
     const auto noted = co_await audit_.AddMovie(movie, detached);

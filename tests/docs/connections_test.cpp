@@ -1,7 +1,11 @@
 // The code of docs/guides/channels.md, operations.md and security.md.
-#include "movie.coracle.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
 #include "coracle/client.hpp"
+
+#include <chrono>
+// --8<-- [end:includes]
 #include "coracle/client/connector.hpp"
 #include "coracle/net/connect.hpp"
 #include "coracle/net/listener.hpp"
@@ -12,7 +16,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,8 +24,10 @@
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
+// --8<-- [end:names]
 
 // Nothing listens, and no file is there: options are looked at, not what they lead to.
 
@@ -32,7 +37,7 @@ coracle::status listen_securely(coracle::server& server) {
   credentials.certificates.push_back(coracle::tls::key_pair::files("server.pem", "server.key"));
   credentials.certificates.push_back(
       coracle::tls::key_pair::files("other.pem", "other.key"));  // chosen by SNI
-  credentials.client_cas.push_back(coracle::tls::pem_source::file("clients.pem"));
+  credentials.client_cas = {coracle::tls::pem_source::file("clients.pem")};
   return server.listen("127.0.0.1:0", credentials);  // mTLS: clients must have one
 }
 // --8<-- [end:tls_server]
@@ -40,7 +45,7 @@ coracle::status listen_securely(coracle::server& server) {
 // --8<-- [start:tls_reload]
 coracle::status listen_and_reload(coracle::server& server) {
   coracle::tls::server_options credentials;
-  credentials.certificates.push_back(coracle::tls::key_pair::files("server.pem", "server.key"));
+  credentials.certificates = {coracle::tls::key_pair::files("server.pem", "server.key")};
   const auto security = credentials.build();
   if (!security) return security.status();
   const auto bound = server.listen("127.0.0.1:0", *security);
@@ -77,8 +82,8 @@ coracle::tls::client_options pinned(std::vector<std::string> pins) {
 // --8<-- [start:spiffe]
 coracle::tls::server_options only_for(std::string spiffe_id) {
   coracle::tls::server_options credentials;
-  credentials.certificates.push_back(coracle::tls::key_pair::files("server.pem", "server.key"));
-  credentials.client_cas.push_back(coracle::tls::pem_source::file("clients.pem"));
+  credentials.certificates = {coracle::tls::key_pair::files("server.pem", "server.key")};
+  credentials.client_cas = {coracle::tls::pem_source::file("clients.pem")};
   credentials.verifier = [spiffe_id](const coracle::tls::peer_certificate& client) -> coracle::status {
     if (client.has_identity(coracle::peer_identity::kind::uri, spiffe_id)) return coracle::ok;
     return coracle::status::permission_denied("it is not " + spiffe_id);
@@ -97,7 +102,7 @@ coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
 // --8<-- [end:token_of_a_call]
 
 // --8<-- [start:connector]
-// Tells a load balancer that nothing is known of the client (HAProxy's PROXY protocol), before HTTP/2 begins.
+// Sends the first line of HAProxy's PROXY protocol before HTTP/2 begins.
 class behind_a_proxy final : public coracle::connector {
  public:
   explicit behind_a_proxy(std::uint16_t port) : port_(port) {}
@@ -110,7 +115,7 @@ class behind_a_proxy final : public coracle::connector {
     if (!sent.ok()) co_return sent;
     co_return coracle::net::to_byte_stream(*std::move(made));
   }
-  std::string authority() const override { return "movies.example:443"; }  // and the name that TLS verifies
+  std::string authority() const override { return "movies.example:443"; }  // also the name that TLS verifies
 
  private:
   const std::uint16_t port_;
@@ -225,7 +230,7 @@ TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {
   // --8<-- [start:tls_client]
   coracle::channel system_cas(runtime, "movies.example:443", coracle::tls::client_options());
   coracle::tls::client_options credentials;
-  credentials.cas.push_back(coracle::tls::pem_source::file("ca.pem"));  // in place of the system's
+  credentials.cas = {coracle::tls::pem_source::file("ca.pem")};  // in place of the system's
   credentials.certificate = coracle::tls::key_pair::files("client.pem", "client.key");
   coracle::channel own_ca(runtime, "localhost:50051",
                           credentials);  // mTLS

@@ -1,22 +1,28 @@
 // The code of docs/guides/deadlines.md.
-#include "movie.coracle.fake.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
 #include "coracle/client.hpp"
+
+#include <chrono>
+// --8<-- [end:includes]
 #include "coracle/coro/yield.hpp"
 #include "coracle/server.hpp"
 #include "coracle/testing/simulated_fixture.hpp"
+#include "movie.coracle.fake.hpp"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
+// --8<-- [end:names]
 using simulated_fake = coracle::testing::simulated_fixture<movie::rpc::MovieServiceFake>;
 
 movie::Movie named(std::string title) {
@@ -28,14 +34,14 @@ movie::Movie named(std::string title) {
 // --8<-- [start:call]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   const auto reply = co_await movies.AddMovie(movie, coracle::within(1s));
-  co_return reply.status();  // DEADLINE_EXCEEDED when the second is over, whatever the server does
+  co_return reply.status();  // DEADLINE_EXCEEDED after one second, even if the server does not respond
 }
 // --8<-- [end:call]
 
 // --8<-- [start:several]
 coracle::task<coracle::status> add_all(movies_stub movies, std::vector<movie::Movie> shelf) {
   for (const auto& movie : shelf) {
-    const auto reply = co_await movies.AddMovie(movie);  // has what is left of the two seconds
+    const auto reply = co_await movies.AddMovie(movie);  // gets what is left of the two seconds
     if (!reply) co_return reply.status();
   }
   co_return coracle::ok;
@@ -49,10 +55,10 @@ coracle::task<coracle::status> add_all_in_time(movies_stub movies, std::vector<m
 // --8<-- [start:step]
 coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
   auto call = movies.ListMovies(movie::ListMoviesRequest());
-  co_await call.start();  // out here: a call has the deadline of the await that begins it
+  co_await call.start();  // required: a call inherits the deadline of the await that begins it
   for (;;) {
     const auto next = co_await coracle::with_timeout(5s, call.next());
-    if (!next.ok()) co_return next.status();  // too slow: `call` goes, and is cancelled with it
+    if (!next.ok()) co_return next.status();  // the destructor of `call` cancels it
     if (!*next) co_return coracle::ok;  // the list has ended
     ++seen;
   }
@@ -64,13 +70,13 @@ coracle::task<coracle::status> change_ones_mind(movies_stub movies) {
   auto call = movies.WatchTogether();
   const movie::WatchTogetherRequest request;
   (co_await call.write(request)).throw_if_error();
-  call.cancel();                    // what waits on the call resumes, and its handler is stopped
+  call.cancel();                    // tasks that wait on the call resume, and the handler is stopped
   co_return co_await call.finish();  // CANCELLED
 }
 // --8<-- [end:cancel]
 
 // --8<-- [start:handler]
-// Counts those who are inside, however they leave.
+// Counts the viewers. The destructor runs however the handler ends.
 class visit {
  public:
   explicit visit(int& inside) : inside_(inside) { ++inside_; }
@@ -90,12 +96,12 @@ class projector final : public movie::rpc::MovieService::service {
   coracle::replies<movie::Movie> ListMovies(coracle::server_context& context,
                                             const movie::ListMoviesRequest&) override {
     if (context.deadline() - coracle::coro::this_executor().now() < 1s)
-      co_return coracle::status::deadline_exceeded("the film takes longer");  // before it has cost anything
+      co_return coracle::status::deadline_exceeded("the film takes longer");  // before any work is done
     const visit here(audience_);
     const movie::Movie reel;
     for (;;) {
-      co_await coracle::sleep_for(1min);  // throws when the client has gone, or its time is over
-      co_yield reel;  // so does this; `here` is destroyed either way
+      co_await coracle::sleep_for(1min);  // throws when the client disconnects or the deadline expires
+      co_yield reel;  // throws in the same cases; `here` is destroyed in all of them
     }
   }
   int audience_ = 0;
@@ -125,7 +131,7 @@ class audited final : public movie::rpc::MovieService::service {
  private:
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&,
                                                    const movie::Movie& movie) override {
-    // Written down although the caller may not wait for it any more.
+    // Continues even if the caller has given up.
     coracle::call_options detached;
     detached.detached = true;
     detached.timeout = 5s;

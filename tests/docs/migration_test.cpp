@@ -1,11 +1,12 @@
 // What the code of docs/guides/from_grpcpp.md and docs/guides/from_asio_grpc.md becomes.
-#include "greeter.coracle.hpp"
+// --8<-- [start:includes]
+#include "greeter.coracle.hpp"  // generated from greeter.proto
 #include "movie.coracle.hpp"
 
 #include "coracle/client.hpp"
-#include "coracle/client/generic_stub.hpp"
 #include "coracle/coro/when_any.hpp"
 #include "coracle/server.hpp"
+// --8<-- [end:includes]
 #include "coracle/testing/service_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -94,7 +95,7 @@ coracle::task<int> list(movie::rpc::MovieService::stub stub) {
 // --8<-- [end:streams]
 
 // --8<-- [start:two_things]
-// Instead of a Waiter and a select: the loser is stopped, and has taken nothing.
+// The wait that loses is stopped; a read that was stopped has consumed no message.
 coracle::task<bool> heard_within(movie::rpc::MovieService::stub stub, coracle::duration limit) {
   auto call = stub.ListMovies(movie::ListMoviesRequest());
   auto first = co_await coracle::when_any_settled(call.next(), coracle::sleep_for(limit));

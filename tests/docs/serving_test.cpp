@@ -1,27 +1,32 @@
 // The code of docs/guides/tuning.md and docs/guides/deployment.md.
-#include "movie.coracle.hpp"
+// --8<-- [start:includes]
+#include "movie.coracle.hpp"  // generated from movie.proto
 
+#include "coracle/server.hpp"
+
+#include <chrono>
+#include <string>
+// --8<-- [end:includes]
 #include "coracle/client.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "coracle/server.hpp"
 #include "coracle/server/call_statistics.hpp"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <memory>
-#include <string>
 
 namespace {
 
+// --8<-- [start:names]
 using namespace std::chrono_literals;
 
-class movies final : public movie::rpc::MovieService::service {};
+class movies final : public movie::rpc::MovieService::service {};  // its handlers are not shown
+// --8<-- [end:names]
 
 // --8<-- [start:serve]
 int serve(const std::string& where) {
   movies service;
-  coracle::runtime runtime({.loops = 0});  // one for each core that we may use
+  coracle::runtime runtime({.loops = 0});  // one loop for each core that the process may use
   coracle::server_options options;
   options.drain_grace = 20s;  // less than the orchestrator waits
   options.max_connection_age = {.max = 5min, .grace = 20s};  // clients come back, and find new pods
@@ -31,7 +36,7 @@ int serve(const std::string& where) {
   server.add(service);
   coracle::with_defaults(server);  // health, reflection, channelz
   (void)server.listen(where, coracle::insecure());  // "0.0.0.0:50051", or "systemd:"; run() reports a failure
-  return server.run();  // SIGTERM: NOT_SERVING, GOAWAY, and the calls that run get the grace
+  return server.run();  // on SIGTERM: NOT_SERVING, GOAWAY, and drain_grace for the running calls
 }
 // --8<-- [end:serve]
 

@@ -424,8 +424,10 @@ TEST_P(intercepted_messages, FollowTheOptionsThatAnInterceptorChangesInCallsOfEv
     co_return s;
   };
   const auto change = [](client_context& context, next_call next) -> task<status> {
-    context.options().codec(json_codec()).compression(encoding::gzip);
-    context.options().max_receive_bytes(50'000).max_send_bytes(50'000);
+    context.options().codec = &json_codec();
+    context.options().compression = encoding::gzip;
+    context.options().max_receive_bytes = 50'000;
+    context.options().max_send_bytes = 50'000;
     co_return co_await next();
   };
   const auto inner = [](client_context&, next_call next) -> task<status> {
@@ -435,7 +437,9 @@ TEST_P(intercepted_messages, FollowTheOptionsThatAnInterceptorChangesInCallsOfEv
     }
     co_return co_await next();
   };
-  serve({std::make_shared<server_doing>(watch)}, server_options().codec(json_codec()));
+  serve(server_options options;
+    options.codecs.push_back(&json_codec());
+    {std::make_shared<server_doing>(watch)}, options);
   call({std::make_shared<client_doing>(change), std::make_shared<client_doing>(inner)});
   const std::string twice = "hellohello";
   for (const outcome& o : one_of_each()) {

@@ -29,7 +29,7 @@ void serve(const std::string& address) {
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  server->Wait();  // for a Shutdown() on another thread, which a signal has to cause somehow
+  server->Wait();  // until another thread calls Shutdown()
 }
 // --8<-- [end:server]
 
