@@ -11,8 +11,8 @@ namespace coracle::coro {
 
 namespace {
 
-// GCC names the body of a coroutine "void f(f(int)::_Z1fi.Frame*)", and "void {anonymous}::f(f(int)::..." in an
-// unnamed namespace: returns "f(int)" and "{anonymous}::f(int)" for them.
+// GCC names the body of a coroutine "void f(f(int)::_Z1fi.Frame*)", and in an unnamed namespace
+// "void {anonymous}::f(f(int)::...": returns "f(int)" and "{anonymous}::f(int)" for them.
 std::string body_name(std::string_view name) {
   constexpr std::string_view result = "void ";
   const std::size_t mangled = name.rfind(")::_Z");

@@ -54,6 +54,10 @@ def test_a_process_shows_the_tree_of_its_tasks(hanging):
     assert TREE % lines_of_awaits() in gdb("coracle tasks", of=["-p", str(hanging)])
 
 
+def test_the_guide_shows_that_tree():
+    assert TREE % lines_of_awaits() in (ROOT / "docs/guides/debugging.md").read_text()
+
+
 def test_a_core_file_shows_the_same_tree(core):
     assert TREE % lines_of_awaits() in gdb("coracle tasks", of=[core])
 
