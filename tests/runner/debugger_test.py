@@ -83,6 +83,7 @@ def test_options_add_paths_and_the_tasks_of_the_library(core):
     ("failed", "result that failed: NOT_FOUND: no such movie"),
     ("pairs", 'metadata of 2 pairs = {x-user = "ada", x-team-bin = 01 02}'),
     ("message", '5 bytes: "hello"'),
+    ("output", '5 bytes pending, capacity 256: "world"'),
     ("lazy", "task, before its first co_await"),
 ))
 def test_values_are_printed_as_they_are_meant(core, variable, shown):

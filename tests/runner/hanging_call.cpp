@@ -1,5 +1,6 @@
 // Calls that hang, for tests/runner/debugger_test.py: their handler waits for an event that is never set.
 // Prints a line once they hang, and sleeps until it is ended.
+#include "base/output_buffer.hpp"
 #include "greeter.coracle.hpp"
 
 #include "coracle/client.hpp"
@@ -26,7 +27,7 @@ coracle::task<> wait_for_stock() { co_await stock_counted; }
 class greeter final : public helloworld::rpc::Greeter::service {
   coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
                                                   const helloworld::HelloRequest&) override {
-    handlers.count_down();
+    handlers.count_down();  // one more handler has begun
     co_await wait_for_stock();
     co_return helloworld::HelloReply();
   }
@@ -55,6 +56,8 @@ coracle::task<> do_nothing() { co_return; }
   (void)pairs.add("x-team-bin", "\x01\x02");
   const coracle::bytes_message message("hello");
   const coracle::bytes_view view = coracle::as_bytes("world");
+  coracle::base::output_buffer output;
+  output.append(view);
   const coracle::task<> lazy = do_nothing();
   std::puts("the calls hang");
   std::fflush(stdout);
