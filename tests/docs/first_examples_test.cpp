@@ -1,5 +1,6 @@
-// The first examples of docs/guides/logging.md, operations.md, streaming.md and tuning.md, and the includes of
-// the first examples of other guides. A namespace surrounds each, so all headers are included here first.
+// The first examples of docs/guides/logging.md, operations.md, streaming.md, tuning.md and
+// debugging.md, and the includes of the first examples of other guides. A
+// namespace surrounds each example, so all headers are included here first.
 #include "echo.coracle.fake.hpp"
 #include "movie.coracle.fake.hpp"
 
