@@ -18,7 +18,7 @@ consteval debugger_data debugger_data::empty() noexcept {
 }
 #pragma GCC diagnostic pop
 
-[[gnu::visibility("default"), gnu::used]] constinit debugger_data debugger_tasks = debugger_data::empty();
+[[gnu::used]] constinit debugger_data debugger_tasks = debugger_data::empty();
 
 namespace {
 constinit std::mutex records_mutex;

@@ -30,7 +30,8 @@ struct debugger_data {
 
   static consteval debugger_data empty() noexcept;
 };
-extern debugger_data debugger_tasks;
+// Its symbol must survive, whatever visibility and optimisation at link time do to others.
+[[gnu::visibility("default")]] extern debugger_data debugger_tasks;
 
 // Lists an executor in debugger_tasks for the lifetime of the entry. Any thread may make and destroy one.
 class debugger_entry {
