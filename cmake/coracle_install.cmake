@@ -23,6 +23,15 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/coracle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT coracle_dev
   FILES_MATCHING PATTERN "*.hpp")
 
+# For gdb, which loads the second copy by itself together with the shared library, if the prefix is /usr.
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/gdb/coracle-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/coracle/gdb
+  COMPONENT coracle_dev)
+if(BUILD_SHARED_LIBS)
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/gdb/coracle-gdb.py
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}
+    RENAME libcoracle.so.${PROJECT_VERSION}-gdb.py COMPONENT coracle_dev)
+endif()
+
 # What is written into coracleConfig.cmake: a line for each library that a user of the static library links.
 set(coracle_modules)
 foreach(library IN LISTS coracle_linked)

@@ -11,15 +11,23 @@ namespace coracle::coro {
 
 namespace {
 
-// GCC names the body of a coroutine "void f(f(int)::_Z1fi.Frame*)": returns "f(int)" for it.
-std::string_view body_name(std::string_view name) {
+// GCC names the body of a coroutine "void f(f(int)::_Z1fi.Frame*)", and in an unnamed namespace
+// "void {anonymous}::f(f(int)::...": returns "f(int)" and "{anonymous}::f(int)" for them.
+std::string body_name(std::string_view name) {
   constexpr std::string_view result = "void ";
   const std::size_t mangled = name.rfind(")::_Z");
-  if (!name.ends_with(".Frame*)") || !name.starts_with(result) || mangled == name.npos) return name;
+  if (!name.ends_with(".Frame*)") || !name.starts_with(result) || mangled == name.npos)
+    return std::string(name);
   name = name.substr(result.size(), mangled + 1 - result.size());
-  for (std::size_t i = name.find('('); i != name.npos; i = name.find('(', i + 1))
-    if (name.substr(i + 1).starts_with(name.substr(0, i))) return name.substr(i + 1);
-  return name;
+  for (std::size_t i = name.find('('); i != name.npos; i = name.find('(', i + 1)) {
+    const std::string_view before = name.substr(0, i);
+    const std::string_view after = name.substr(i + 1);
+    if (after.starts_with(before)) return std::string(after);
+    const std::string_view plain = after.substr(0, after.find('('));
+    if (!plain.empty() && before.ends_with("::" + std::string(plain)))
+      return std::string(before).append(after.substr(plain.size()));
+  }
+  return std::string(name);
 }
 
 std::string indented(std::string_view text) {
@@ -77,7 +85,7 @@ class drawing {
 std::string describe(const std::source_location& where) {
   std::string_view file = where.file_name();
   file.remove_prefix(std::min(file.size(), file.rfind('/') + 1));
-  return std::string(body_name(where.function_name()))
+  return body_name(where.function_name())
       .append(" at ")
       .append(file)
       .append(":")

@@ -71,7 +71,10 @@ constexpr int rounds_per_turn = 4;
 }  // namespace
 
 driven_loop::driven_loop(runtime& owner, std::size_t index, logger& log, std::unique_ptr<backend> over)
-    : loop(owner, index, log, *over), backend_(std::move(over)), now_(backend_->now()) {}
+    : loop(owner, index, log, *over),
+      backend_(std::move(over)),
+      now_(backend_->now()),
+      visible_(*this, &owner, index) {}
 
 driven_loop::~driven_loop() = default;
 

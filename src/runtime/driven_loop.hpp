@@ -8,6 +8,7 @@
 
 #include "base/intrusive_queue.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coro/debugger_entry.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -82,6 +83,7 @@ class driven_loop final : public loop {
   bool roots_stopped_ = false;
   std::uint64_t resumes_ = 0;
   std::uint64_t remote_posts_ = 0;
+  coro::debugger_entry visible_;
   // Written by other threads, and therefore on a separate cache line.
   alignas(64) mailbox mail_;
   std::atomic<bool> sleeping_{false};

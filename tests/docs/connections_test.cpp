@@ -34,11 +34,11 @@ using movies_stub = movie::rpc::MovieService::stub;
 // --8<-- [start:tls_server]
 coracle::status listen_securely(coracle::server& server) {
   coracle::tls::server_options credentials;
-  credentials.certificates.push_back(coracle::tls::key_pair::files("server.pem", "server.key"));
-  credentials.certificates.push_back(
-      coracle::tls::key_pair::files("other.pem", "other.key"));  // chosen by SNI
-  credentials.client_cas = {coracle::tls::pem_source::file("clients.pem")};
-  return server.listen("127.0.0.1:0", credentials);  // mTLS: clients must have one
+  using coracle::tls::key_pair;
+  credentials.certificates = {key_pair::files("server.pem", "server.key"),
+                              key_pair::files("other.pem", "other.key")};  // chosen by SNI
+  credentials.client_cas = {coracle::tls::pem_source::file("clients.pem")};  // mTLS
+  return server.listen("127.0.0.1:0", credentials);
 }
 // --8<-- [end:tls_server]
 

@@ -204,7 +204,7 @@ PROMPT = re.compile(r"(.*?@127\.0\.0\.1:\d+>|[\w.]+ \([\w. ]+\)(?: =|, fill it\?
 
 def test_the_guide_shows_what_happens(tmp_path):
     """Each line of the guide's transcript is typed where it has a prompt, and else waited for."""
-    port, lines = TRANSCRIPT.search((programs.ROOT / "docs/guides/coracle.md").read_text()).groups()
+    port, lines = TRANSCRIPT.search((programs.ROOT / "docs/cli/repl.md").read_text()).groups()
     with Server(own("movie_server"), "--port=0") as server:
         terminal = Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": tmp_path})
         try:

@@ -45,6 +45,16 @@ TEST(task_tree, AWaitingTaskStandsBelowItsAwaiter) {
   EXPECT_EQ(loop.tasks().describe(), "");
 }
 
+// GCC names the body of a coroutine twice.
+TEST(task_tree, NamesAFunctionOfAnUnnamedNamespaceOnce) {
+  manual_executor loop;
+  event<> e;
+  started t(leaf(e));
+  EXPECT_THAT(loop.tasks().describe(), testing::Not(ContainsRegex("leaf.*leaf")));
+  e.set();
+  loop.run();
+}
+
 // A child's frame is destroyed when its await ends: nothing may read it then.
 TEST(task_tree, ATaskMayLookAtTheTreeBetweenItsAwaits) {
   manual_executor loop;

@@ -61,6 +61,7 @@ class tree_node : public base::list_hook {
 
  private:
   friend class task_tree;
+  friend struct debugger_data;  // private: src/coro/debugger_entry.hpp
   std::source_location where_;
   const tree_node* awaits_ = nullptr;
   const tree_node* parent_;  // set for branches only
