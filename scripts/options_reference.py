@@ -18,8 +18,11 @@ CLASSES = (
     ("write_options", "rpc/write_options.hpp"),
     ("compression", "compress/compression.hpp"),
     ("channel_options", "client/channel_options.hpp"),
+    ("keepalive_options", "rpc/keepalive_options.hpp"),
     ("balancing", "client/balancing.hpp"),
     ("server_options", "server/server_options.hpp"),
+    ("client_ping_limits", "server/server_options.hpp"),
+    ("connection_age", "server/server_options.hpp"),
     ("server_limits", "server/server_limits.hpp"),
     ("runtime_options", "runtime/runtime_options.hpp"),
     ("tls::client_options", "tls/client_options.hpp"),
@@ -29,9 +32,8 @@ CLASSES = (
 HEAD = f"""# Options
 
 Every option with its default, as the headers have it: this page is made of their comments by `scripts/options_reference.py`, and a test
-compares. Aggregates are written with designated initialisers, `coracle::runtime runtime({{.loops = 4}})`, the others in builder style,
-`coracle::within(1s).metadata("x-user", "ada")`; what is not said has its default.
-Durations are `std::chrono`'s.
+compares. Options that own nothing are aggregates: `coracle::runtime runtime({{.loops = 4}})`. The others are classes whose members a program
+sets: `coracle::channel_options options; options.retries = false;`. Durations are `std::chrono` durations.
 """
 
 
@@ -105,9 +107,9 @@ def enum_of(lines, declaration):
 
 
 def declarations(lines, start, end, name):
-    """(line index, declaration) of each member of an aggregate, or each function of the class that sets something."""
+    """(line index, declaration) of each data member, and each function that sets something."""
     setter = re.compile(rf"^  (?:\[\[nodiscard\]\] )?(?:static )?(?:constexpr )?{name}&? (\w+)\(|^  {name}\(pem_source"
-                        r"|^  [\w:]+(?:<.*>)?\*? \w+(?: = .*|\{\});$")
+                        r"|^  void add_\w+\(|^  (?:const )?[\w:]+(?:<.*>)?\*? \w+(?: = .*|\{.*\})?;$")
     index = start
     while index < end:
         if setter.match(lines[index]):

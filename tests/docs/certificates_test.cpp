@@ -7,7 +7,8 @@
 coracle::status listen_with_tls(coracle::server& server, std::string_view address) {
   coracle::tls::server_options options;
   options.certificates = {coracle::tls::key_pair::files("certs/server.pem", "certs/server.key")};
-  options.client_cas = {coracle::tls::pem_source::file("certs/ca.pem")};  // mTLS: clients must present a certificate
+  options.client_cas = {
+      coracle::tls::pem_source::file("certs/ca.pem")};  // mTLS: clients must present a certificate
   return server.listen(address, options);
 }
 

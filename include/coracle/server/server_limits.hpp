@@ -10,7 +10,7 @@
 
 namespace coracle {
 
-/// Limits what clients may use of a server: `server_options().limits({.calls = 2'000})`. The defaults suit a
+/// Limits what clients may use of a server: `options.limits = {.calls = 2'000}`. The defaults suit a
 /// service that is exposed to untrusted clients. The memory limit is server_options::memory.
 struct server_limits {
   /// Maximum open connections. Further connections are closed when they are accepted.
