@@ -28,6 +28,7 @@ BEGIN, END = r"^ *// --8<-- \[start:{0}\]\n", r"^ *// --8<-- \[end:{0}\]$"
 ANY_MARK = re.compile(r"^ *// --8<-- \[(?:start|end):\w+\]\n", re.M)
 # A page, and why some of its code is not compiled.
 NOT_COMPILED = {
+    "docs/reference/options.md": "made of the comments of headers by scripts/options_reference.py",
     "docs/guides/hazards.md": "it shows what is not to be written",
     "docs/guides/from_asio_grpc.md": "what people come from needs asio-grpc",
 }
