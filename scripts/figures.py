@@ -20,9 +20,12 @@ class Fault(Exception):
     pass
 
 
-def text(x, y, words, anchor="middle", size=13, weight="normal", fill=INK):
+def text(x, y, words, anchor="middle", size=13, weight="normal", fill=INK, over=""):
     return (f'<text x="{x}" y="{y}" font-family="sans-serif" font-size="{size}" font-weight="{weight}" fill="{fill}" '
-            f'text-anchor="{anchor}">{html.escape(words)}</text>')
+            f'text-anchor="{anchor}"{over}>{html.escape(words)}</text>')
+
+
+OVER_LINES = ' paint-order="stroke" stroke="white" stroke-width="4"'  # a text that crosses a line stays legible
 
 
 def box(x, y, width, height, dashed=False):
@@ -72,7 +75,7 @@ def sequence(figure):
     for step in figure["step"]:
         if "divider" in step:
             drawn.append(f'<line x1="{at[0] - 90}" x2="{at[-1] + 90}" y1="{y}" y2="{y}" stroke="{SOFT}" stroke-dasharray="2 4"/>')
-            drawn.append(text(at[0] - 90, y - 6, step["divider"], anchor="start", fill=SOFT, size=12))
+            drawn.append(text(at[0] - 90, y - 6, step["divider"], anchor="start", fill=SOFT, size=12, over=OVER_LINES))
             y += 44
         elif "at" in step:
             tall = 16 + LINE * len(step["text"])
@@ -82,7 +85,7 @@ def sequence(figure):
             y += tall + 26
         else:
             begin, end = at[step["from"]], at[step["to"]]
-            drawn.append(text((begin + end) / 2, y - 7, step["text"], size=12))
+            drawn.append(text((begin + end) / 2, y - 7, step["text"], size=12, over=OVER_LINES))
             drawn.append(arrow([(begin, y), (end, y)]))
             y += 36
     for x, lane in zip(at, lanes):
@@ -93,7 +96,56 @@ def sequence(figure):
     yield at[-1] + 120, y - 6
 
 
-KINDS = {"turn": turn, "sequence": sequence}
+def meeting(one, other):
+    """Where an arrow between two boxes begins and ends: on the sides that face each other."""
+    (x1, y1, w1, h1), (x2, y2, w2, h2) = one, other
+    left, right = max(x1, x2), min(x1 + w1, x2 + w2)
+    top, bottom = max(y1, y2), min(y1 + h1, y2 + h2)
+    if left < right:  # one below the other
+        x = (left + right) / 2
+        return [(x, y1 + h1), (x, y2)] if y1 < y2 else [(x, y1), (x, y2 + h2)]
+    if top < bottom:
+        y = (top + bottom) / 2
+        return [(x1 + w1, y), (x2, y)] if x1 < x2 else [(x1, y), (x2 + w2, y)]
+    # A corner between them: down or up from one box, then into the side of the other.
+    x, y = x1 + w1 / 2, y2 + h2 / 2
+    return [(x, y1 + h1 if y1 < y2 else y1), (x, y), (x2 if x1 < x2 else x2 + w2, y)]
+
+
+def map_of_boxes(figure):
+    """Boxes at places of their own, [x, y, width, height], and arrows between them. A group is drawn dashed, its name at the top."""
+    places, wide, tall = {}, 0, 0
+    for one in figure["box"]:
+        x, y, width, height = places[one.get("id", one["name"])] = one["place"]
+        x, y = x, y + 40  # below the title
+        wide, tall = max(wide, x + width), max(tall, y + height)
+        group, lines = one.get("group", False), one.get("text", [])
+        yield (f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="8" fill="none" stroke="{SOFT}" stroke-dasharray="5 4"/>'
+               if group else box(x, y, width, height))
+        at = y + 21 if group else y + height / 2 + 5 - LINE * len(lines) / 2
+        if group:
+            yield text(x + 12, at, one["name"], anchor="start", weight="bold", fill=SOFT)
+            for i, line in enumerate(lines):
+                yield text(x + 12, y + height - 10 - LINE * (len(lines) - 1 - i), line, anchor="start", fill=SOFT, size=12)
+            continue
+        yield text(x + width / 2, at, one["name"], weight="bold")
+        for i, line in enumerate(lines):
+            yield text(x + width / 2, at + LINE * (i + 1), line, fill=SOFT, size=12)
+    for one in figure.get("arrow", []):
+        points = [(x, y + 40) for x, y in meeting(places[one["from"]], places[one["to"]])]
+        yield arrow(points)
+        if one.get("both"):
+            yield arrow(points[::-1])
+        (x1, y1), (x2, y2) = points[:2]
+        upright = x1 == x2
+        for i, line in enumerate(one.get("text", [])):
+            # Beside an upright arrow, above a level one.
+            x, y = (x1 + 8, (y1 + y2) / 2 + 4 + 15 * (i - (len(one["text"]) - 1) / 2)) if upright else ((x1 + x2) / 2, y1 - 7)
+            yield text(x, y, line, anchor="start" if upright else "middle", size=12)
+    yield wide + 14, tall + 14
+
+
+KINDS = {"turn": turn, "sequence": sequence, "map": map_of_boxes}
 
 
 def svg(source):

@@ -1,7 +1,7 @@
 """A hook of mkdocs. The pages link to files outside of docs/ as a code host shows them; in the site these files lie below
 source/: pages as pages, folders as their README or a list of what they hold, everything else as text.
 
-README.md is the site's first page.
+Tables of raw data and what lies below source/ are kept out of the search, whose results they would fill.
 """
 
 import pathlib
@@ -13,6 +13,8 @@ from mkdocs.structure.files import File
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 # Pages that the nav names, whether or not something links to them.
 ALWAYS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+# Pages that the search does not know: thousands of numbers, and files of the project that are not its documentation.
+UNSEARCHED = re.compile(r"reference/contest\.md|source/(?!CONTRIBUTING|SECURITY|CHANGELOG).*")
 
 
 class Places:
@@ -20,7 +22,7 @@ class Places:
 
     def __init__(self, root):
         self.root = root
-        self.of = {"README.md": "index.md"}  # by its path in the project
+        self.of = {}  # by its path in the project
 
     def path_of(self, page, target):
         """The path in the project of what a page links to; None for what is no file of it."""
@@ -58,9 +60,7 @@ def targets(page):
 def on_files(files, config):
     global places
     places = Places(pathlib.Path(config.config_file_path).parent)
-    files.append(File.generated(config, "index.md", content=(places.root / "README.md").read_text()))
-    pages = ["README.md", *ALWAYS, *(f"docs/{file.src_uri}" for file in files.documentation_pages()
-                                     if file.src_uri != "index.md")]
+    pages = [*ALWAYS, *(f"docs/{file.src_uri}" for file in files.documentation_pages())]
     wanted = [*pages]
     while pages:
         wanted += targets(pages.pop())
@@ -75,6 +75,8 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
+    if UNSEARCHED.fullmatch(page.file.src_uri):
+        page.meta["search"] = {"exclude": True}
     origin = next((path for path, place in places.of.items() if place == page.file.src_uri), None)
     if origin is None:
         return markdown

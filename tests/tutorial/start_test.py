@@ -1,8 +1,14 @@
-"""docs/start.md, gone through as a reader would: every file written, every command run, every output compared.
+"""The pages of docs/start, gone through as a reader would: every file written, every command run, every output compared.
 
-A comment before a block of code says what it is: `<!-- file: NAME -->` is written, `<!-- run -->` goes to the shell that all blocks share,
-`<!-- prints -->` is what the last one printed (`<!-- prints, numbers aside -->`: with any numbers), `<!-- install -->` has been done by then, from the build
-that is tested, `<!-- serve: PORT -->` runs until the end; of ports the kernel chooses others.
+A comment before a block of code says what it is:
+
+    <!-- file: NAME -->                           the block is written
+    <!-- add to: NAME, after: LINE -->            the block is added after that line of the file; before: LINE, or at the end
+    <!-- replace in: NAME, the line with: TEXT -->  the block replaces the line that has the text
+    <!-- shows: NAME -->                          the file holds the block
+    <!-- run -->                                  the block goes to the shell that all blocks of a walk share
+    <!-- prints -->                               what the last one printed; <!-- prints, numbers aside -->: with any numbers
+    <!-- serve: PORT -->                          it runs until the end, or until the port is served anew; the kernel chooses the ports
 """
 
 import os
@@ -15,8 +21,14 @@ import pytest
 
 from programs import BUILD, ROOT
 
-PAGE = ROOT / "docs/start.md"
-BLOCK = re.compile(r"^<!-- (run|install|prints(?P<aside>, numbers aside)?|file: (?P<file>\S+)|serve: (?P<port>\d+)) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
+# A walk is a project of its own. The pages of a walk are read in this order.
+WALKS = {
+    "quickstart": ("quickstart",),
+    "tutorial": ("tutorial_project", "tutorial_method", "tutorial_streams", "tutorial_client", "tutorial_tls", "tutorial_load"),
+}
+PAGES = ROOT / "docs/start"
+NOT_WALKED = ("install",)  # it installs packages: tests/docs/install_page_test.py
+BLOCK = re.compile(r"^<!-- (?P<what>[^\n]+) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
 NUMBER = re.compile(r"\d[\d,.]*( (us|ms|s|B|kB|MB)\b)?")  # with its unit, which depends on its size
 LIMIT_S, START_S = 240, 15
 
@@ -28,15 +40,12 @@ def free_port():
 
 
 class Reader:
-    def __init__(self, folder):
-        prefix = folder / "prefix"
-        done = subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], capture_output=True, text=True)
-        assert done.returncode == 0, f"cmake --install ended with {done.returncode}: {done.stderr[-300:]}"
+    def __init__(self, folder, prefix):
         self.env = {**os.environ, "PATH": f"{prefix}/bin:{os.environ['PATH']}", "CMAKE_PREFIX_PATH": str(prefix),
                     "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count()), "CMAKE_GENERATOR": "Ninja"}
         self.folder = folder / "home"
         self.folder.mkdir()
-        self.ports, self.servers, self.printed = {}, [], ""
+        self.ports, self.servers, self.printed = {}, {}, ""
 
     def with_ports(self, text):
         for said, other in self.ports.items():
@@ -54,61 +63,120 @@ class Reader:
         where = self.folder / ".where"
         return where.read_text().strip() if where.exists() else self.folder
 
-    def write(self, name, text):
-        pathlib.Path(self.here(), name).write_text(text)
+    def file(self, name):
+        return pathlib.Path(self.here(), name)
 
-    def prints(self, text, numbers_aside):
+    def write(self, text, name):
+        self.file(name).write_text(text)
+
+    def lines_with(self, name, wanted):
+        lines = self.file(name).read_text().splitlines(keepends=True)
+        found = [i for i, line in enumerate(lines) if wanted(line.strip())]
+        assert len(found) == 1, f"{name} has {len(found)} such lines, not one"
+        return lines, found[0]
+
+    def add(self, text, name, where, line):
+        if where == "at the end":
+            lines, at = [self.file(name).read_text()], 1
+        else:
+            lines, at = self.lines_with(name, lambda one: one == line)
+            at += where.startswith("after")
+        lines.insert(at, text)
+        self.write("".join(lines), name)
+
+    def replace(self, text, name, part):
+        lines, at = self.lines_with(name, lambda one: part in one)
+        lines[at] = text
+        self.write("".join(lines), name)
+
+    def shows(self, text, name):
+        assert text in self.file(name).read_text(), f"{name} does not hold this"
+
+    def prints(self, text, aside):
         printed = self.printed
-        if numbers_aside:
+        if aside:
             printed, text = NUMBER.sub("0", printed), NUMBER.sub("0", text)
         assert printed == text
 
-    def serve(self, port, text):
+    def serve(self, text, port):
+        before = self.servers.pop(port, None)
+        if before:
+            before.terminate()
+            before.wait(START_S)
         self.ports[port] = str(free_port())
         server = subprocess.Popen(["bash", "-c", f"exec {self.with_ports(text)}"], cwd=self.here(), env=self.env,
                                   stdout=subprocess.PIPE, text=True)
-        self.servers.append(server)
+        self.servers[port] = server
         assert "listening" in server.stdout.readline(), f"{text.strip()} does not serve"
 
     def close(self):
-        for server in self.servers:
+        for server in self.servers.values():
             server.terminate()
-        for server in self.servers:
+        for server in self.servers.values():
             server.wait(START_S)
+
+
+KINDS = (
+    (r"file: (\S+)", Reader.write),
+    (r"add to: (\S+), (at the end|(?:after|before): (.+))", Reader.add),
+    (r"replace in: (\S+), the line with: (.+)", Reader.replace),
+    (r"shows: (\S+)", Reader.shows),
+    (r"run", lambda reader, text: reader.run(text)),
+    (r"prints(, numbers aside)?", Reader.prints),
+    (r"serve: (\d+)", Reader.serve),
+)
+
+
+def step_of(block):
+    """What a reader does with a block; None if its comment is of no kind."""
+    for pattern, act in KINDS:
+        found = re.fullmatch(pattern, block["what"])
+        if found:
+            return lambda reader: act(reader, block["text"], *found.groups())
+    return None
 
 
 def line_of(text, at):
     return text.count("\n", 0, at) + 1
 
 
-TEXT = PAGE.read_text()
-BLOCKS = {f"line{line_of(TEXT, block.start())}": block for block in BLOCK.finditer(TEXT)}
-broken = []  # where a reader had to give up: what follows stands on it
+TEXTS = {page: (PAGES / f"{page}.md").read_text() for pages in WALKS.values() for page in pages}
+STEPS = {f"{page}:{line_of(TEXTS[page], block.start())}": (walk, step_of(block))
+         for walk, pages in WALKS.items() for page in pages for block in BLOCK.finditer(TEXTS[page])}
+broken = {}  # the step at which a walk had to end: what follows stands on it
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory):
-    one = Reader(tmp_path_factory.mktemp("tutorial"))
-    yield one
-    one.close()
+def prefix(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prefix")
+    done = subprocess.run(["cmake", "--install", BUILD, "--prefix", folder], capture_output=True, text=True)
+    assert done.returncode == 0, f"cmake --install ended with {done.returncode}: {done.stderr[-300:]}"
+    return folder
 
 
-def test_each_block_says_what_it_is():
-    assert len(BLOCKS) == TEXT.count("\n```") / 2, "a block of code has no comment before it"
+@pytest.fixture(scope="module")
+def readers(prefix, tmp_path_factory):
+    each = {walk: Reader(tmp_path_factory.mktemp(walk), prefix) for walk in WALKS}
+    yield each
+    for one in each.values():
+        one.close()
+
+
+def test_each_page_is_walked():
+    assert {page.stem for page in PAGES.glob("*.md")} == {*TEXTS, *NOT_WALKED}
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_each_block_says_what_it_is(page):
+    blocks = [block for block in BLOCK.finditer(TEXTS[page]) if step_of(block)]
+    assert len(blocks) == TEXTS[page].count("\n```") / 2, "a block of code has no comment before it, or one of no kind"
 
 
 @pytest.mark.timeout(LIMIT_S + START_S)
-@pytest.mark.parametrize("name", [name for name, block in BLOCKS.items() if block[1] != "install"])
-def test_a_reader_comes_through(name, reader):
-    assert not broken, f"{broken[0]} has failed, and this stands on it"
-    block = BLOCKS[name]
-    broken.append(name)
-    if block["file"]:
-        reader.write(block["file"], block["text"])
-    elif block["port"]:
-        reader.serve(block["port"], block["text"])
-    elif block[1].startswith("prints"):
-        reader.prints(block["text"], block["aside"])
-    else:
-        reader.run(block["text"])
-    broken.clear()
+@pytest.mark.parametrize("name", STEPS)
+def test_a_reader_comes_through(name, readers):
+    walk, step = STEPS[name]
+    assert walk not in broken, f"{broken[walk]} has failed, and this stands on it"
+    broken[walk] = name
+    step(readers[walk])
+    del broken[walk]

@@ -1,0 +1,43 @@
+"""docs/start/install.md names the packages, options and files that there are."""
+
+import re
+
+import pytest
+
+from programs import ROOT
+
+PAGE = (ROOT / "docs/start/install.md").read_text()
+# Of scripts/packages.txt's group build: what ./dev and the examples need beyond a build of the library and the program.
+NOT_NEEDED = {"ccache", "git", "ca-certificates", "python3", "libsqlite3-dev"}
+
+
+def needed(release):
+    """The packages of the group build, for this release."""
+    lines = (ROOT / "scripts/packages.txt").read_text().splitlines()
+    groups = [line.partition(":") for line in lines if re.match(r"build(@|:)", line)]
+    return {package.split("/")[0] for name, _, packages in groups if name.partition("@")[2] in ("", release.removeprefix("debian"))
+            for package in packages.split()} - NOT_NEEDED
+
+
+LINES = dict(re.findall(r"<!-- packages: (\w+) -->\n *```sh\n *sudo apt-get install (.*)\n", PAGE))
+
+
+def test_each_release_has_a_line():
+    assert set(LINES) == {"debian12", "debian13"}
+
+
+@pytest.mark.parametrize("release", LINES)
+def test_the_line_names_what_the_build_needs(release):
+    assert set(LINES[release].split()) == needed(release)
+
+
+def test_the_packages_have_these_names():
+    made = (ROOT / "cmake/coracle_package.cmake").read_text()
+    named = re.findall(r"\./([\w-]+)_\*\.deb", PAGE)
+    assert named and [name for name in named if not re.search(rf"_PACKAGE_NAME {name}\)", made)] == []
+
+
+def test_the_options_of_the_build_exist():
+    text = (ROOT / "CMakeLists.txt").read_text()
+    options = re.findall(r"-D(CORACLE_\w+)=", PAGE)
+    assert options and [name for name in options if f"option({name} " not in text] == []
