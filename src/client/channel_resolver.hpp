@@ -5,7 +5,6 @@
 #include "client/channel_state.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/balancing.hpp"
-#include "coracle/client/resolution.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/service_config.hpp"
 #include "coracle/coro/event.hpp"

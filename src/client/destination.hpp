@@ -5,9 +5,7 @@
 #include "client/tunnel.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/channel_options.hpp"
-#include "coracle/client/resolution.hpp"
 #include "coracle/client/resolver.hpp"
-#include "coracle/client/target.hpp"
 
 #include <memory>
 #include <optional>

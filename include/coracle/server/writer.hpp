@@ -3,42 +3,11 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/call_ended.hpp"
-#include "coracle/rpc/impl/operations.hpp"
+#include "coracle/rpc/impl/message_awaiters.hpp"
 
 #include <coroutine>
 
 namespace coracle {
-
-namespace rpc {
-
-template <class T>
-class write_result_awaiter : protected rpc::write_operation {
- public:
-  write_result_awaiter(call* c, const T& message, const write_options& options = {},
-                       bool last = false) noexcept
-      : rpc::write_operation(rpc::codec_of<T>::get(), rpc::codec_of<T>::address(message), options, last),
-        to_(c) {}
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    return start(to_, h, coro::environment_of(h).stop);
-  }
-  status await_resume() const { return outcome(); }
-
- protected:
-  call* to_;
-};
-
-template <class T>
-class write_awaiter : public write_result_awaiter<T> {
- public:
-  using write_result_awaiter<T>::write_result_awaiter;
-  void await_resume() const {
-    if (!this->outcome().ok()) throw call_ended(this->outcome());
-  }
-};
-
-}  // namespace rpc
 
 /// Writes the messages of a stream, for handlers that write from several places or while they read.
 ///
