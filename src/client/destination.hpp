@@ -7,12 +7,16 @@
 #include "coracle/client/channel_options.hpp"
 #include "coracle/client/resolver.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace coracle::client {
+
+// Resolves when it starts, and again whenever the channel requests it. For one loop.
+std::shared_ptr<resolver> make_dns_resolver(std::string host, std::uint16_t port);
 
 struct destination {
   status bad;  // not OK: the target is invalid, and every call fails with this
