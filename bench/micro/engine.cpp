@@ -16,7 +16,7 @@
 
 #include <coracle/client.hpp>
 #include <coracle/server.hpp>
-#include <coracle/transport/connector.hpp>
+#include <coracle/transport/impl/connector.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -4,7 +4,6 @@
 #include "client/backoff.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/balancing.hpp"
-#include "coracle/client/resolution.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/service_config.hpp"
 #include "coracle/coro/event.hpp"

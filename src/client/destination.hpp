@@ -5,16 +5,18 @@
 #include "client/tunnel.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/channel_options.hpp"
-#include "coracle/client/resolution.hpp"
 #include "coracle/client/resolver.hpp"
-#include "coracle/client/target.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace coracle::client {
+
+// Resolves when it starts, and again whenever the channel requests it. For one loop.
+std::shared_ptr<resolver> make_dns_resolver(std::string host, std::uint16_t port);
 
 struct destination {
   status bad;  // not OK: the target is invalid, and every call fails with this

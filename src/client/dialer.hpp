@@ -3,9 +3,9 @@
 
 #include "client/tunnel.hpp"
 #include "coracle/base/result.hpp"
-#include "coracle/client/resolution.hpp"
+#include "coracle/client/resolver.hpp"
 #include "coracle/coro/task.hpp"
-#include "coracle/transport/connector.hpp"
+#include "coracle/transport/impl/connector.hpp"
 #include "net/duplex.hpp"
 
 #include <memory>

@@ -7,8 +7,8 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
-#include "coracle/rpc/message_size.hpp"
-#include "rpc/request_record.hpp"
+#include "coracle/rpc/call_traffic.hpp"
+#include "rpc/call.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "coracle/compress/encoding.hpp"
 
 #include "compress/coder.hpp"
-#include "coracle/compress/encoding_set.hpp"
+#include "coracle/compress/encoding.hpp"
 
 #include <array>
 

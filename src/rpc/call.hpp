@@ -5,13 +5,11 @@
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/impl/operations.hpp"
-#include "coracle/rpc/message_size.hpp"
 #include "protocol/grpc/deframer.hpp"
 #include "rpc/decompression.hpp"
 #include "rpc/message_footprint.hpp"
 #include "rpc/message_format.hpp"
 #include "rpc/message_path.hpp"
-#include "rpc/request_record.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>
@@ -21,6 +19,22 @@
 #include <optional>
 
 namespace coracle::rpc {
+
+// Where the messages of a call go while it has no exchange of its own. The record outlives the sending of the
+// call: a call that gets an exchange stops using its record first.
+class request_record {
+ public:
+  // Records a message with its prefix, or, with no bytes, only the end of the stream. Throws std::bad_alloc.
+  virtual void record(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, message_size m,
+                      bool end_stream) = 0;
+  // Returns how many recorded bytes have not been sent on any connection.
+  [[nodiscard]] virtual std::size_t unsent() const noexcept = 0;
+  // Requests one call of the call's on_writable() when unsent() has fallen to `low_bytes`.
+  virtual void want_room(std::size_t low_bytes) noexcept = 0;
+
+ protected:
+  ~request_record() = default;
+};
 
 // Receives the message events of a call for an observer. A call without one has a null pointer, which costs
 // one branch.

@@ -4,7 +4,7 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/impl/codec.hpp"
-#include "coracle/rpc/message_hooks.hpp"
+#include "coracle/rpc/intercepted_message.hpp"
 
 #include <memory>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/tls/key_pair.hpp"
-#include "coracle/tls/pem_source.hpp"
 #include "tls/openssl_ptr.hpp"
 
 #include <string>

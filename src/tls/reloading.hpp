@@ -3,8 +3,8 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/limits.hpp"
-#include "coracle/tls/pem_source.hpp"
 
 #include <cstdint>
 #include <functional>

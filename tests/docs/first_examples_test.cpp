@@ -35,7 +35,7 @@ coracle::task<coracle::result<int>> count_movies(movie::rpc::MovieService::stub 
   int count = 0;
   for (;;) {
     const auto next = co_await call.next();
-    if (!next) co_return next.status();  // the stream failed
+    if (!next.ok()) co_return next.status();  // the stream failed
     if (!*next) co_return count;  // the stream ended with OK
     ++count;
   }

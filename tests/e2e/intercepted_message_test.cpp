@@ -437,8 +437,9 @@ TEST_P(intercepted_messages, FollowTheOptionsThatAnInterceptorChangesInCallsOfEv
     }
     co_return co_await next();
   };
-  serve(server_options options; options.codecs.push_back(&json_codec());
-        {std::make_shared<server_doing>(watch)}, options);
+  server_options options;
+  options.codecs = {&json_codec()};
+  serve({std::make_shared<server_doing>(watch)}, options);
   call({std::make_shared<client_doing>(change), std::make_shared<client_doing>(inner)});
   const std::string twice = "hellohello";
   for (const outcome& o : one_of_each()) {

@@ -2,7 +2,7 @@
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
-#include "coracle/runtime/loop_counters.hpp"
+#include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/on.hpp"
 
 #include <gtest/gtest.h>

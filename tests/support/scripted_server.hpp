@@ -3,7 +3,7 @@
 
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "coracle/transport/connector.hpp"
+#include "coracle/transport/impl/connector.hpp"
 #include "net/memory_duplex.hpp"
 #include "transport/exchange.hpp"
 #include "transport/header_block.hpp"

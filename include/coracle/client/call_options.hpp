@@ -4,7 +4,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/client/call_credentials.hpp"
 #include "coracle/compress/compression.hpp"
-#include "coracle/compress/encoding_set.hpp"
+#include "coracle/compress/encoding.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 

@@ -5,4 +5,4 @@
 #include "coracle/client/impl/channel_handle.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/security/credentials.hpp"
-#include "coracle/transport/connector.hpp"
+#include "coracle/transport/impl/connector.hpp"

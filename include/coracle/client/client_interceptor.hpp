@@ -7,7 +7,6 @@
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/impl/interceptor_chain.hpp"
 #include "coracle/rpc/intercepted_message.hpp"
-#include "coracle/rpc/message_hooks.hpp"
 #include "coracle/rpc/metadata.hpp"
 
 #include <cstddef>

@@ -6,7 +6,6 @@
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/rpc/call_traffic.hpp"
-#include "coracle/rpc/message_size.hpp"
 #include "coracle/rpc/metadata.hpp"
 
 #include <cstdint>

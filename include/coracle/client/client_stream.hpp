@@ -6,8 +6,7 @@
 #include "coracle/client/impl/channel_handle.hpp"
 #include "coracle/client/impl/client_awaiters.hpp"
 #include "coracle/coro/environment.hpp"
-#include "coracle/rpc/reader.hpp"
-#include "coracle/rpc/writer.hpp"
+#include "coracle/rpc/impl/message_awaiters.hpp"
 
 #include <coroutine>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/byte_stream.hpp"
-#include "coracle/transport/connector.hpp"
+#include "coracle/transport/impl/connector.hpp"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // pick_policy: chooses the server of each call among the connected ones.
 #pragma once
 
-#include "coracle/client/resolution.hpp"
+#include "coracle/client/resolver.hpp"
 
 #include <cstddef>
 #include <cstdint>

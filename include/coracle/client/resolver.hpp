@@ -1,16 +1,82 @@
 // resolver: finds the servers of a target for a channel, and updates them as long as the channel lives.
 #pragma once
 
-#include "coracle/client/resolution.hpp"
-#include "coracle/client/target.hpp"
+#include "coracle/base/result.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/coro/watch.hpp"
+#include "coracle/net/address.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace coracle::client {
+
+/// A target "scheme:[//authority/]endpoint", parsed as RFC 3986 specifies. A value type.
+class target {
+ public:
+  /// Parses `text`. If its scheme is not in `known`, the whole text, such as "example.org:50051", is the
+  /// endpoint of a dns target. Decodes percent-escapes of the endpoint. Returns INVALID_ARGUMENT, with a
+  /// suggested fix, if the text is empty, or names a scheme or an authority without an endpoint, or uses an
+  /// unknown scheme with "//".
+  static result<target> parse(std::string_view text, const std::vector<std::string_view>& known);
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }  ///< as passed to parse()
+  [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }  ///< lower case
+  [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
+  /// Returns the part after the scheme, or after the '/' that ends the authority: "example.org:50051",
+  /// "/run/x.sock".
+  [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
+
+ private:
+  target() = default;
+  std::string text_;
+  std::string scheme_;
+  std::string authority_;
+  std::string endpoint_;
+};
+
+/// One server. A value type.
+class endpoint {
+ public:
+  /// weight: the share of calls that the server gets under a policy that uses weights; 0 means none.
+  explicit endpoint(net::address at, std::uint32_t weight = 1) : address_(std::move(at)), weight_(weight) {}
+
+  [[nodiscard]] const net::address& address() const noexcept { return address_; }
+  [[nodiscard]] std::uint32_t weight() const noexcept { return weight_; }
+
+  friend bool operator==(const endpoint&, const endpoint&) = default;
+
+ private:
+  net::address address_;
+  std::uint32_t weight_;
+};
+
+/// The result of a resolver. A value type, in builder style.
+class resolution {
+ public:
+  /// The maximum number of endpoints of one result. The channel drops the rest, and logs a warning.
+  static constexpr std::size_t endpoints_max = 1000;
+
+  resolution() noexcept {}
+  resolution& add(endpoint e) { return endpoints_.push_back(std::move(e)), *this; }
+  resolution& add(net::address at, std::uint32_t weight = 1) { return add(endpoint(std::move(at), weight)); }
+  /// Sets a service config in JSON (grpc/grpc doc/service_config.md) that the resolver found.
+  resolution& service_config(std::string json) { return service_config_ = std::move(json), *this; }
+
+  [[nodiscard]] const std::vector<endpoint>& endpoints() const noexcept { return endpoints_; }
+  [[nodiscard]] const std::string& service_config() const noexcept { return service_config_; }
+
+ private:
+  std::vector<endpoint> endpoints_;
+  std::string service_config_;
+};
+static_assert(!std::is_aggregate_v<resolution>);
 
 /// Receives the results of a resolver for one channel. On the loop on which resolver::run() runs.
 class resolution_sink {

@@ -3,8 +3,8 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/coro/impl/promise.hpp"
-#include "coracle/rpc/writer.hpp"
 #include "coracle/server/reply.hpp"
+#include "coracle/server/writer.hpp"
 
 #include <concepts>
 #include <coroutine>

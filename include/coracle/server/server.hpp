@@ -11,7 +11,7 @@
 #include "coracle/server/server_options.hpp"
 #include "coracle/server/server_snapshot.hpp"
 #include "coracle/server/service.hpp"
-#include "coracle/transport/connector.hpp"
+#include "coracle/transport/impl/connector.hpp"
 
 #include <cstdint>
 #include <memory>

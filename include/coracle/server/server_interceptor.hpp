@@ -8,7 +8,6 @@
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/impl/interceptor_chain.hpp"
 #include "coracle/rpc/intercepted_message.hpp"
-#include "coracle/rpc/message_hooks.hpp"
 #include "coracle/server/server_context.hpp"
 
 #include <coroutine>

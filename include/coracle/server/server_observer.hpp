@@ -3,7 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
-#include "coracle/rpc/message_size.hpp"
+#include "coracle/rpc/call_traffic.hpp"
 #include "coracle/server/server_context.hpp"
 
 namespace coracle {

@@ -3,7 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/compression.hpp"
-#include "coracle/compress/encoding_set.hpp"
+#include "coracle/compress/encoding.hpp"
 #include "coracle/rpc/keepalive_options.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/server/memory_quota.hpp"

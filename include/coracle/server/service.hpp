@@ -2,8 +2,8 @@
 #pragma once
 
 #include "coracle/base/version.hpp"
-#include "coracle/rpc/reader.hpp"
 #include "coracle/server/impl/method.hpp"
+#include "coracle/server/reader.hpp"
 #include "coracle/server/replies.hpp"
 #include "coracle/server/reply.hpp"
 #include "coracle/server/server_context.hpp"

@@ -5,7 +5,7 @@
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "net/dns/dns_settings.hpp"
+#include "net/dns/dns_channel.hpp"
 
 #include <cstddef>
 #include <cstdint>

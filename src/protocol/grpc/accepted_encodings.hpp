@@ -1,7 +1,7 @@
 // accepted_encodings: the encodings that a peer accepts, as listed in grpc-accept-encoding.
 #pragma once
 
-#include "coracle/compress/encoding_set.hpp"
+#include "coracle/compress/encoding.hpp"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,6 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/encoding.hpp"
-#include "coracle/compress/encoding_set.hpp"
 #include "http/field_slot.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "protocol/grpc/content_type.hpp"

@@ -1,7 +1,7 @@
 #include "runtime/sim/name_table.hpp"
 
 #include "coracle/base/impl/assert.hpp"
-#include "coracle/runtime/name_record.hpp"
+#include "coracle/runtime/sim.hpp"
 
 #include <arpa/inet.h>
 #include <algorithm>

@@ -1,7 +1,7 @@
 // name_table: the name service of a simulated world.
 #pragma once
 
-#include "coracle/runtime/name_record.hpp"
+#include "coracle/runtime/sim.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/sim/endpoint.hpp"
 

@@ -1,4 +1,4 @@
-#include "coracle/coro/when_all_settled.hpp"
+#include "coracle/coro/when_all.hpp"
 
 #include "coracle/coro/sleep.hpp"
 #include "support/manual_executor.hpp"

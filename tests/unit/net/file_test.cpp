@@ -3,7 +3,7 @@
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
-#include "coracle/net/whole_file.hpp"
+#include "coracle/net/file.hpp"
 #include "support/every_backend.hpp"
 #include "support/misuse.hpp"
 #include "unit/net/scratch_folder.hpp"

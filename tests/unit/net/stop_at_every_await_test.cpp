@@ -8,7 +8,7 @@
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/shared_mutex.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/when_all_settled.hpp"
+#include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/net/listener.hpp"

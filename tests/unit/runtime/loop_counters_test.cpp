@@ -1,4 +1,4 @@
-#include "coracle/runtime/loop_counters.hpp"
+#include "coracle/runtime/loop.hpp"
 
 #include "coracle/coro/sleep.hpp"
 #include "support/every_backend.hpp"

@@ -5,7 +5,7 @@
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/coro/task.hpp"
-#include "coracle/rpc/message_hooks.hpp"
+#include "coracle/rpc/intercepted_message.hpp"
 
 #include <coroutine>
 #include <cstddef>

@@ -1,7 +1,8 @@
-// reader<T>: reads the messages of a client's stream in a handler.
+// message_awaiters: what a coroutine awaits to read or write one message of a call, on either side.
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/base/status.hpp"
 #include "coracle/rpc/call_ended.hpp"
 #include "coracle/rpc/impl/operations.hpp"
 
@@ -9,9 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace coracle {
-
-namespace rpc {
+namespace coracle::rpc {
 
 // Awaits one message of a call. Handlers unwind when the call ends: their operations throw call_ended. Those
 // of a client return a result.
@@ -83,30 +82,31 @@ class read_awaiter : public read_result_awaiter<T> {
   }
 };
 
-}  // namespace rpc
-
-/// Reads the messages that the client sends. A handle, cheap to copy; valid until the handler has ended.
-///
-/// Use it on the handler's loop, from one task at a time (another task may write meanwhile).
-///
-/// A false or empty result always means that the client ended its stream properly. After any other end
-/// (reset, deadline, drain, a message that does not parse) the operation throws call_ended, which has the
-/// status, so that a truncated upload is never mistaken for a complete one.
 template <class T>
-class reader {
+class write_result_awaiter : protected write_operation {
  public:
-  reader() noexcept = default;
-  explicit reader(rpc::call* c) noexcept : call_(c) {}
+  write_result_awaiter(call* c, const T& message, const write_options& options = {},
+                       bool last = false) noexcept
+      : rpc::write_operation(rpc::codec_of<T>::get(), rpc::codec_of<T>::address(message), options, last),
+        to_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(to_, h, coro::environment_of(h).stop);
+  }
+  status await_resume() const { return outcome(); }
 
-  /// Awaits the next message: `std::optional<T>`, empty at the end of the stream. Throws call_ended if the
-  /// call has failed.
-  [[nodiscard]] rpc::next_awaiter<T> next() noexcept { return rpc::next_awaiter<T>(call_); }
-  /// Awaits the next message and decodes it into `into`, which must outlive the await: `bool`, false at the
-  /// end of the stream. Throws call_ended if the call has failed.
-  [[nodiscard]] rpc::read_awaiter<T> read(T& into) noexcept { return rpc::read_awaiter<T>(call_, into); }
-
- private:
-  rpc::call* call_ = nullptr;
+ protected:
+  call* to_;
 };
 
-}  // namespace coracle
+template <class T>
+class write_awaiter : public write_result_awaiter<T> {
+ public:
+  using write_result_awaiter<T>::write_result_awaiter;
+  void await_resume() const {
+    if (!this->outcome().ok()) throw call_ended(this->outcome());
+  }
+};
+
+}  // namespace coracle::rpc
