@@ -1,4 +1,5 @@
-// expect: a result of a bool or of an optional is not a condition: write .ok() to test for an error, or .value()
+// expect: a result of a bool or of an optional is not a condition: write .ok() to test for an error, or
+// .value()
 #include "kinds.coracle.hpp"
 
 coracle::task<> use(misuse::rpc::Kinds::stub kinds) {

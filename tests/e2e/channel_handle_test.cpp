@@ -689,7 +689,8 @@ TEST_P(channel_handles, WithoutARuntimeShareOne) {
 
 class exits : public channel_handles {
  protected:
-  // In the child of a death test: a server of its own on a runtime that goes, too, and a call that never ends.
+  // In the child of a death test: a server of its own on a runtime that goes, too, and a call that never
+  // ends.
   [[noreturn]] void exit_with_calls() {
     static outcome all;
     static std::unique_ptr<echo_stub> stub;

@@ -30,7 +30,8 @@ class call_options {
   call_options() noexcept {}
 
   /// How long the whole call may take, from the first await, including queueing and connecting. Zero or less
-  /// fails the call at once. An earlier deadline of the caller's environment still applies. Default: no limit.
+  /// fails the call at once. An earlier deadline of the caller's environment still applies. Default: no
+  /// limit.
   std::optional<duration> timeout;
   /// The metadata that the call sends. Default: none.
   coracle::metadata metadata;
@@ -41,28 +42,28 @@ class call_options {
   /// RESOURCE_EXHAUSTED. Default: no limit, as in other gRPC implementations.
   std::optional<std::uint32_t> max_send_bytes;
   /// Encodes the messages of the call instead of protobuf's binary format. The server must support the codec.
-  /// It must outlive the call: make it an object with static lifetime, as json_codec() is. Default: null, which
-  /// is protobuf's binary format.
+  /// It must outlive the call: make it an object with static lifetime, as json_codec() is. Default: null,
+  /// which is protobuf's binary format.
   const message_codec* codec = nullptr;
 
   /// How sent messages are compressed. If the server does not support the encoding, the call ends with
   /// UNIMPLEMENTED. The server chooses the compression of its replies among `accepted_encodings`. Default: no
   /// compression.
   std::optional<coracle::compression> compression;
-  /// The encodings that replies may use (grpc-accept-encoding). A reply in another encoding ends the call with
-  /// INTERNAL. Encodings that are not available() are ignored. Default: all available encodings.
+  /// The encodings that replies may use (grpc-accept-encoding). A reply in another encoding ends the call
+  /// with INTERNAL. Encodings that are not available() are ignored. Default: all available encodings.
   std::optional<encoding_set> accepted_encodings;
 
   /// Whether the call waits for a connection, until its deadline if it has one, while the channel cannot
-  /// connect, instead of failing at once with UNAVAILABLE. Default: the setting in the method's service config,
-  /// or else false (grpc/grpc doc/wait-for-ready.md).
+  /// connect, instead of failing at once with UNAVAILABLE. Default: the setting in the method's service
+  /// config, or else false (grpc/grpc doc/wait-for-ready.md).
   std::optional<bool> wait_for_ready;
 
   /// The credentials of the call, such as call_credentials::bearer("token"). They are not sent in plaintext
   /// (see call_credentials), and replace those of channel_options::calls. Default: none.
   call_credentials credentials;
-  /// Names the encoding of the bytes in bytes_message, if it is not protobuf's binary format: the content-type
-  /// becomes "application/grpc+NAME". A codec sets the name itself. Default: empty.
+  /// Names the encoding of the bytes in bytes_message, if it is not protobuf's binary format: the
+  /// content-type becomes "application/grpc+NAME". A codec sets the name itself. Default: empty.
   std::string content_subtype;
   /// Makes the call inherit nothing from the task or handler that makes it: no deadline, no stop (its wait
   /// cannot be stopped), no trace, no baggage. For work that must finish even if no task waits for it any

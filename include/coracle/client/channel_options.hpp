@@ -41,10 +41,11 @@ class channel_options {
 
   // --- calls
   /// The defaults of all calls: timeout, credentials, compression, message size limits, wait_for_ready and so
-  /// on. The options of a call take precedence. Metadata is merged by key: a key that a call sets replaces all
-  /// values under that key here.
+  /// on. The options of a call take precedence. Metadata is merged by key: a key that a call sets replaces
+  /// all values under that key here.
   call_options calls;
-  /// A prefix such as "my-program/1.2" of the user-agent header, before the library's own name. Default: none.
+  /// A prefix such as "my-program/1.2" of the user-agent header, before the library's own name. Default:
+  /// none.
   std::string user_agent;
 
   // --- finding the servers
@@ -78,8 +79,8 @@ class channel_options {
   std::vector<std::shared_ptr<client_interceptor>> interceptors;
 
   // --- connections
-  /// The time without a call after which a loop closes its connections, until the next call. It may take up to
-  /// twice as long; duration::max() disables it. Default: 30 min.
+  /// The time without a call after which a loop closes its connections, until the next call. It may take up
+  /// to twice as long; duration::max() disables it. Default: 30 min.
   duration idle_timeout = std::chrono::minutes(30);
   /// The maximum number of concurrent calls on one connection, if the server allows more. Further calls wait
   /// within their deadlines. Default: no limit.
@@ -111,9 +112,9 @@ class channel_options {
   std::optional<std::string> health_check;
   /// Connects through the HTTP proxy "http://[user:password@]host:port" with CONNECT (gRFC A1).
   ///
-  /// The proxy applies to targets that are a host with a port (dns, passthrough). An empty URL means no proxy.
-  /// Default: the environment variables grpc_proxy or https_proxy, and no_grpc_proxy or no_proxy, read when the
-  /// channel is made (not in simulations).
+  /// The proxy applies to targets that are a host with a port (dns, passthrough). An empty URL means no
+  /// proxy. Default: the environment variables grpc_proxy or https_proxy, and no_grpc_proxy or no_proxy, read
+  /// when the channel is made (not in simulations).
   std::optional<std::string> proxy;
   /// The names, addresses and networks that a channel with a `proxy` connects to directly:
   /// "example.org,10.0.0.0/8", or "*". localhost is always direct. Default: empty.

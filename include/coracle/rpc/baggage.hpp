@@ -36,7 +36,8 @@ class baggage {
   [[nodiscard]] std::optional<std::string> find(std::string_view key) const;
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
   [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
-  /// Returns the header value, for call_options::add_metadata("baggage", ...) in a call that no handler makes.
+  /// Returns the header value, for call_options::add_metadata("baggage", ...) in a call that no handler
+  /// makes.
   [[nodiscard]] std::string header() const;
 
  private:

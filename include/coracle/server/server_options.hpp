@@ -61,16 +61,16 @@ class server_options {
   /// available() are ignored. Default: all that are available.
   encoding_set accepted_encodings = encoding_set::all();
   /// Codecs beside protobuf's binary format, such as &coracle::json_codec(). The server also accepts requests
-  /// with the content-type application/grpc+NAME, where NAME is a codec's name, and replies in the same format.
-  /// Requests with an unknown codec get HTTP status 415. The codecs must outlive the server: make them objects
-  /// with static lifetime, as json_codec() is. Default: none.
+  /// with the content-type application/grpc+NAME, where NAME is a codec's name, and replies in the same
+  /// format. Requests with an unknown codec get HTTP status 415. The codecs must outlive the server: make
+  /// them objects with static lifetime, as json_codec() is. Default: none.
   std::vector<const message_codec*> codecs;
   /// How long a drain waits for running calls before it cancels them. Default: 30 s, which is the time that
   /// Kubernetes gives a container to terminate.
   duration drain_grace = std::chrono::seconds(30);
 
-  /// An observer that is notified of every call (coracle/server/server_observer.hpp). The server and its calls
-  /// keep it. Default: none.
+  /// An observer that is notified of every call (coracle/server/server_observer.hpp). The server and its
+  /// calls keep it. Default: none.
   std::shared_ptr<server_observer> observer;
   /// What clients may use of the server concurrently: see server_limits.
   server_limits limits;
@@ -83,11 +83,11 @@ class server_options {
   std::optional<memory_quota> memory;
 
   // --- connections (gRFC A8, A9; the defaults are theirs)
-  /// Sends a PING to a client that was silent for `time`, with or without open calls. Default: 2 h, and 20 s for
-  /// the answer.
+  /// Sends a PING to a client that was silent for `time`, with or without open calls. Default: 2 h, and 20 s
+  /// for the answer.
   keepalive_options keepalive{.time = std::chrono::hours(2)};
-  /// Keepalive enforcement: how often a client may send PINGs. Sending data resets the count of PINGs that came
-  /// too early; the third one closes the connection: GOAWAY, ENHANCE_YOUR_CALM, "too_many_pings".
+  /// Keepalive enforcement: how often a client may send PINGs. Sending data resets the count of PINGs that
+  /// came too early; the third one closes the connection: GOAWAY, ENHANCE_YOUR_CALM, "too_many_pings".
   client_ping_limits client_pings;
   /// The time after which the server sends GOAWAY on a connection that has no calls. Default: never.
   duration max_connection_idle = duration::max();

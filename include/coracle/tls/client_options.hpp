@@ -17,8 +17,8 @@
 
 namespace coracle::tls {
 
-/// The TLS configuration of a client: `channel(runtime, "movies.example:443", tls::client_options())`, or with
-/// a CA of one's own:
+/// The TLS configuration of a client: `channel(runtime, "movies.example:443", tls::client_options())`, or
+/// with a CA of one's own:
 ///
 ///   coracle::tls::client_options tls;
 ///   tls.cas = {coracle::tls::pem_source::file("ca.pem")};
