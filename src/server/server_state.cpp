@@ -85,6 +85,9 @@ void server_state::close() noexcept {
   for (const auto& shard_handle : shard_handles_) shard_handle->request_shutdown();
   for (const auto& shard_handle : shard_handles_)
     if (!shard_handle->ended.is_set()) owner.core().wait(shard_handle->ended);
+  // No call is left. A channel in this process may keep the state itself for longer.
+  interceptors.clear();
+  options.observer.reset();
 }
 
 namespace {

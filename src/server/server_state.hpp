@@ -95,7 +95,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
                         security::server_security* security) noexcept;
 
   runtime& owner;
-  const server_options options;
+  server_options options;  // does not change before close()
   const transport::connection_options rules;
   memory_quota memory;
   // Held by each function that sets the server up. Loops read the members below without it: their first

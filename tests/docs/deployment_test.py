@@ -22,7 +22,7 @@ def manifests():
 
 
 def drain_grace_s():
-    return int(re.search(r"drain_grace\((\d+)s\)", PROGRAM.read_text())[1])
+    return int(re.search(r"drain_grace = (\d+)s;", PROGRAM.read_text())[1])
 
 
 def test_the_manifests_fit_together():

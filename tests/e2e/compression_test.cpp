@@ -224,7 +224,7 @@ TEST_P(packing, AServerCompressesOnlyAsItsClientAccepts) {
   accepting.accepted_encodings = {encoding::zstd};
   EXPECT_FALSE(run(say(stub(), long_text, accepting)).compressed);
   channel_options options_2;
-  options_2.calls.accepted_encodings = {};
+  options_2.calls.accepted_encodings = encoding_set();
   channel_.emplace(rt(), address_, insecure(), options_2);
   EXPECT_FALSE(run(say(stub(), long_text, {})).compressed);
   call_options accepting_2;

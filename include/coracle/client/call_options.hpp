@@ -50,8 +50,9 @@ class call_options {
   /// UNIMPLEMENTED. The server chooses the compression of its replies among `accepted_encodings`. Default: no
   /// compression.
   std::optional<coracle::compression> compression;
-  /// The encodings that replies may use (grpc-accept-encoding). A reply in another encoding ends the call
-  /// with INTERNAL. Encodings that are not available() are ignored. Default: all available encodings.
+  /// The encodings that replies may use (grpc-accept-encoding); encoding_set() accepts none. A reply in
+  /// another encoding ends the call with INTERNAL. Encodings that are not available() are ignored. Default:
+  /// all available encodings.
   std::optional<encoding_set> accepted_encodings;
 
   /// Whether the call waits for a connection, until its deadline if it has one, while the channel cannot
