@@ -41,3 +41,13 @@ def test_the_search_works_from_the_disk(complaints, tmp_path):
     results = re.findall(r'<a href="[^"]*/site/([\w/]+\.html)[^"]*" class="md-search-result__link"', done.stdout)
     assert "guides/deadlines.html" in results, f"the search found {results or 'nothing'}"
     assert "reference/contest.html" not in results, "a table of raw data is in the search"
+
+
+def test_the_links_into_the_api_reference_lead_to_its_pages(complaints):
+    linked = {(page, link) for page in SITE.glob("reference/*.html") for link in re.findall(r'href="(\.\./api/[^"#]+)', page.read_text())}
+    assert len(linked) > 10, "the pages link to almost nothing of the API reference"
+    missing = sorted(f"{page.name}: {link}" for page, link in linked if not (page.parent / link).is_file())
+    assert not missing
+    channel = (SITE / "api/classcoracle_1_1channel.html").read_text()
+    assert "Dropping a handle" in channel, "the comment of the class is not there"
+    assert 'class="fragment"' in channel, "its example is not shown as code"

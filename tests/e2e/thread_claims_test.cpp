@@ -2,7 +2,7 @@
 // threads make each such call at once while calls run on two loops; no call may be lost, and what is counted
 // is right in the end. ThreadSanitizer runs these tests, too.
 //
-//   client/channel.hpp            its making, calls by sync_wait(), state(), connect(), its end
+//   client/channel_handle.hpp     its making, calls by sync_wait(), state(), connect(), its end
 //   client/channel_pool.hpp       everything
 //   client/resolver.hpp           manual_resolver::set()
 //   client/service_config.hpp     copies share what was parsed

@@ -3,6 +3,6 @@
 
 #include "coracle/base/version.hpp"
 #include "coracle/client/call_options.hpp"
+#include "coracle/client/channel_handle.hpp"
 #include "coracle/client/client_stream.hpp"
-#include "coracle/client/impl/channel_handle.hpp"
 #include "coracle/client/unary_call.hpp"

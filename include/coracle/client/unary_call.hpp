@@ -3,7 +3,7 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
-#include "coracle/client/impl/channel_handle.hpp"
+#include "coracle/client/channel_handle.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 

@@ -73,7 +73,7 @@ when_all_range_awaiter<T> when_all(std::vector<task<T>> tasks) {
   return when_all_range_awaiter<T>(std::move(tasks));
 }
 
-/// co_await when_all_settled(std::move(a), std::move(b)) returns std::tuple<outcome<A>, outcome<B>>.
+/// `co_await when_all_settled(std::move(a), std::move(b))` returns `std::tuple<outcome<A>, outcome<B>>`.
 ///
 /// The tasks start in argument order on the caller's stack, inherit the awaiter's environment and run
 /// concurrently on its executor. The awaiter resumes when the last task has ended, on that task's stack. No
