@@ -12,9 +12,9 @@ from mkdocs.structure.files import File
 
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 # Pages that the nav names, whether or not something links to them.
-ALWAYS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+ALWAYS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md")
 # Pages that the search does not know: thousands of numbers, and files of the project that are not its documentation.
-UNSEARCHED = re.compile(r"reference/contest\.md|source/(?!CONTRIBUTING|SECURITY|CHANGELOG).*")
+UNSEARCHED = re.compile(r"reference/contest\.md|source/(?!CONTRIBUTING|SECURITY|CHANGELOG|CODE_OF_CONDUCT).*")
 
 
 class Places:
