@@ -72,7 +72,7 @@ function(coracle_generate)
   endif()
 
   target_sources(${receiver} PRIVATE ${written})
-  # As SYSTEM: protoc's headers do not pass everybody's warnings, and nobody can mend them.
+  # As SYSTEM: protoc's headers do not pass everybody's warnings, and no project can fix them.
   target_include_directories(${receiver} SYSTEM ${scope} $<BUILD_INTERFACE:${arg_OUT_DIR}>)
   target_link_libraries(${receiver} ${scope} coracle::coracle)
   # coracle::coracle brings it along, but not into every directory by name.
@@ -304,7 +304,7 @@ function(_coracle_generate_one proto)
     DEPFILE ${stem}.d
     COMMENT "Generating C++ from ${name}"
     VERBATIM)
-  # protoc's sources are compiled as they are: nobody can mend their warnings, and a precompiled header or
+  # protoc's sources are compiled as they are: no project can fix their warnings, and a precompiled header or
   # another file in the same unit could change what they mean.
   set_source_files_properties(${sources} PROPERTIES
     COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)

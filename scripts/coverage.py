@@ -42,7 +42,7 @@ def exported():
     merged = PROFILES / "all.profdata"
     raw = sorted(PROFILES.glob("*.profraw"))
     if not raw:
-        sys.exit("no test ran, so there is no coverage; mend: ./dev build coverage")
+        sys.exit("no test ran, so there is no coverage; fix: ./dev build coverage")
     subprocess.run(["llvm-profdata-19", "merge", "-sparse", "-o", merged, *raw], check=True)
     programs = [str(BUILD / "bin" / name) for name in sorted({name for name, _ in RUNS}) if (BUILD / "bin" / name).exists()]
     objects = [word for program in programs[1:] for word in ("-object", program)]

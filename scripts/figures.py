@@ -174,7 +174,7 @@ def main(arguments):
             drawn.write_text(wanted)
         same = drawn.exists() and drawn.read_text() == wanted
         failed |= not same
-        print(f"PASS {case}" if same else f"FAIL {case}: {source.name} says something else; mend: scripts/figures.py --write")
+        print(f"PASS {case}" if same else f"FAIL {case}: {source.name} says something else; fix: scripts/figures.py --write")
     if not sources:
         print("FAIL TheFigureIsUpToDate: docs/figures holds no figure")
     return 1 if failed or not sources else 0

@@ -182,7 +182,7 @@ def main(arguments):
     if "--write" in arguments:
         path.write_text(wanted)
     if not path.exists() or path.read_text() != wanted:
-        print(f"FAIL {case}: the headers say something else; mend: scripts/options_reference.py --write")
+        print(f"FAIL {case}: the headers say something else; fix: scripts/options_reference.py --write")
         return 1
     print(f"PASS {case}")
     return 0

@@ -40,7 +40,7 @@ as_root=()
 if [[ $(id -u) != 0 ]]; then
   if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
     echo "dev: these packages are missing, and installing them needs root: ${lacking[*]}" >&2
-    echo "dev: mend: apt-get install ${lacking[*]}" >&2
+    echo "dev: fix: apt-get install ${lacking[*]}" >&2
     exit 1
   fi
   as_root=(sudo)

@@ -29,7 +29,7 @@ def main(words):
             if code != 0:
                 failed = True
                 print(text)
-    print(f"clang-tidy: {len(sources)} files, {'see above' if failed else 'nothing to mend'}")
+    print(f"clang-tidy: {len(sources)} files, {'see above' if failed else 'nothing to fix'}")
     return 1 if failed else 0
 
 

@@ -93,7 +93,7 @@ def run(chosen):
     names = scenarios(chosen)
     for program in ("h2load", "taskset"):
         if not shutil.which(program):
-            raise machine.Failure(f"there is no {program}; mend: apt-get install nghttp2-client util-linux")
+            raise machine.Failure(f"there is no {program}; fix: apt-get install nghttp2-client util-linux")
     kinds = {name: peers.chosen_among(SCENARIOS[name].servers_needed(chosen), chosen) for name in names}
     needed = [one for name in names for one in (*kinds[name], *getattr(SCENARIOS[name], "ALSO_NEEDED", ()))]
     peers.build(needed, chosen.build)

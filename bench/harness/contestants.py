@@ -65,7 +65,7 @@ def order():
         done = subprocess.run(["protoc", f"-I{peers.PROTOS}", "--encode=orders.Order", "orders.proto"], input=text,
                               capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise machine.Failure(f"protoc does not encode order.txtpb: {error}; mend: apt-get install "
+        raise machine.Failure(f"protoc does not encode order.txtpb: {error}; fix: apt-get install "
                               "protobuf-compiler") from None
     return done.stdout
 
@@ -99,7 +99,7 @@ def check(server, one, build, certificate=None):
 def make_certificate(folder):
     """For 127.0.0.1, of its own making: (certificate, key)."""
     if not shutil.which("openssl"):
-        raise machine.Failure("there is no openssl; mend: apt-get install openssl")
+        raise machine.Failure("there is no openssl; fix: apt-get install openssl")
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     peers.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key,

@@ -14,16 +14,16 @@ SECONDS = 0.5
 CALLS_AT_LEAST = 200  # on each connection, so that connecting is little even where it varies
 ATTACH_S = 0.1
 EVENT = "raw_syscalls:sys_enter"
-MEND = "mend: apt-get install linux-perf and run as root, or leave them out by --without perf"
+FIX = "fix: apt-get install linux-perf and run as root, or leave them out by --without perf"
 
 
 def require_perf():
     """One line that says what is wrong with it, before an hour is spent."""
     if not shutil.which("perf"):
-        raise machine.Failure(f"there is no perf, which counts system calls; {MEND}")
+        raise machine.Failure(f"there is no perf, which counts system calls; {FIX}")
     done = subprocess.run(["perf", "stat", "-x,", "-e", EVENT, "true"], capture_output=True, text=True)
     if done.returncode != 0 or not re.search(r"^\d+,", done.stderr, re.MULTILINE):
-        raise machine.Failure(f"perf may not count system calls here: {done.stderr.strip()[:200]}; {MEND}")
+        raise machine.Failure(f"perf may not count system calls here: {done.stderr.strip()[:200]}; {FIX}")
 
 
 def read_count(file):

@@ -36,7 +36,7 @@ def count(program, per_batch, style, out):
 def prepare(build):
     """Where callgrind writes to."""
     if not shutil.which("valgrind"):
-        raise machine.Failure("there is no valgrind; mend: apt-get install valgrind")
+        raise machine.Failure("there is no valgrind; fix: apt-get install valgrind")
     folder = build / "callgrind"
     folder.mkdir(parents=True, exist_ok=True)
     return folder

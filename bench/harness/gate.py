@@ -29,7 +29,7 @@ def run(chosen):
     kept = json.loads(FIGURES.read_text())
     if kept["made_with"] != result["made_with"]:
         raise machine.Failure(f"the gate's figures are of {kept['made_with']}, this is {result['made_with']}; "
-                              "mend: ./dev bench gate --renew REASON, and keep that file to yourself")
+                              "fix: ./dev bench gate --renew REASON, and keep that file to yourself")
     return {**result, "kept": kept["instructions_per_call"]}
 
 
@@ -45,5 +45,5 @@ def report(result):
 def verdict(result):
     """None, or what is wrong."""
     dear = [name for name, now in result["instructions_per_call"].items() if now > MOST * result["kept"][name]]
-    return f"costs more than {MOST - 1:.0%} above what is kept: {'; '.join(dear)}; mend, or ./dev bench gate --renew REASON" \
+    return f"costs more than {MOST - 1:.0%} above what is kept: {'; '.join(dear)}; fix it, or ./dev bench gate --renew REASON" \
         if dear else None

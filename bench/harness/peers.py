@@ -83,7 +83,7 @@ def build(kinds, folder):
             make(folder / "peers", sorted(names))
     missing = [f"{kind.name} ({kind.program})" for kind in kinds if not (folder / kind.program).exists()]
     if missing:
-        raise machine.Failure(f"not built: {', '.join(missing)}; mend: install what CMake said is missing, or leave "
+        raise machine.Failure(f"not built: {', '.join(missing)}; fix: install what CMake said is missing, or leave "
                               "peers out by --without NAME,NAME")
 
 

@@ -72,7 +72,7 @@ def measure(kind, name, scenario, tools):
 def run(chosen):
     for program in ("taskset", "unshare", "ip"):
         if not shutil.which(program):
-            raise machine.Failure(f"there is no {program}; mend: apt-get install util-linux iproute2")
+            raise machine.Failure(f"there is no {program}; fix: apt-get install util-linux iproute2")
     allow_descriptors()
     kinds = [kind for kind in rest_servers.KINDS if chosen.only in kind.name]
     return compare(kinds, wanted(chosen.scenarios), chosen.rounds, rest_servers.Tools(chosen.build / "bin", chosen.build / "rest"))

@@ -33,7 +33,7 @@ class Tools:
         self.programs = programs
         for name in ("coracle", "movie_server"):
             if not (programs / name).exists():
-                raise machine.Failure(f"there is no {programs / name}; mend: ./dev build bench")
+                raise machine.Failure(f"there is no {programs / name}; fix: ./dev build bench")
         self.python = python or install(folder)
         self.stubs = generate(self.python, folder)
 

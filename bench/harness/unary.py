@@ -107,7 +107,7 @@ def available(chosen):
 def run(chosen):
     for program in ("h2load", "taskset"):
         if not shutil.which(program):
-            raise machine.Failure(f"there is no {program}; mend: apt-get install nghttp2-client util-linux")
+            raise machine.Failure(f"there is no {program}; fix: apt-get install nghttp2-client util-linux")
     kinds, notes = available(chosen)
     columns = chosen.columns.split(",")
     runs = []

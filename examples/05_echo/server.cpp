@@ -26,7 +26,7 @@ task<> echo(net::stream peer) {
 task<> accept_all(net::listener& listener, coracle::scope& connections) {
   for (;;) {
     coracle::result<net::stream> next = co_await listener.accept();
-    if (!next) break;  // stopped: accept() itself passes over what may mend itself
+    if (!next) break;  // stopped: accept() itself retries after transient errors
     connections.spawn(echo(*std::move(next)));
   }
 }

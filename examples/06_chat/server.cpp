@@ -73,7 +73,7 @@ task<> attend(net::stream connection, room& everybody, const coracle::coro::envi
 task<> accept_all(net::listener& listener, room& everybody, coracle::scope& guests) {
   for (;;) {
     coracle::result<net::stream> next = co_await listener.accept();
-    if (!next) break;  // stopped: accept() itself passes over what may mend itself
+    if (!next) break;  // stopped: accept() itself retries after transient errors
     guests.spawn(attend(*std::move(next), everybody, guests.environment()));
   }
 }

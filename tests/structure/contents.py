@@ -81,6 +81,22 @@ REGISTRY = re.compile(r"(?:proxy\.gol" r"ang|pypi|files\.python" r"hosted|regist
                       r"repo1?\.ma" r"ven(?:\.apache)?|deb\.deb" r"ian)\.(?:org|io|com)\b")
 
 
+FENCED = re.compile(r"^```.*?^```", re.M | re.S)
+
+
+def pages(tree):
+    """The pages for readers have none of the words that are never right, outside of code."""
+    words = list(never_right(tree))
+    for name in tree.files:
+        if not name.endswith(".md"):
+            continue
+        text = FENCED.sub(lambda block: "\n" * block[0].count("\n"), tree.text(name))
+        for number, line in enumerate(QUOTED.sub("", text).split("\n"), 1):
+            for word, instead in words:
+                if found := word.search(line):
+                    yield f'{name}:{number}: "{found[0]}"; write {instead}'
+
+
 def no_machine_paths(tree):
     """Nothing depends on where somebody's checkout or registry happens to be."""
     for name in tree.files:

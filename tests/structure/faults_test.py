@@ -58,6 +58,7 @@ FAULTS = (
     ("CommentsAreInPlainWords", "src/rpc/call.cpp", 'auto text = "nobody calls it";\n'),
     ("CommentsAreInPlainWords", "tests/unit/rpc/call_test.cpp", "int x;  // nobody calls it\n"),
     ("CommentsAreInPlainWords", "bench/e2e/load.cpp", "// " + "word " * 30 + "\n"),
+    ("PagesAreInPlainWords", "docs/start.md", "# Start\n\nNobody reads this.\n"),
     ("HeaderNamesStandInProtocol", "src/server/reply.cpp", 'to.add("grpc-status", "0");\n'),
     ("EachRoomHasAShortReadme", "src/coro/task.cpp", "int x;\n"),
     ("EachRoomHasAShortReadme", "src/rpc/README.md", "a line\n" * 61),

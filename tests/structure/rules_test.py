@@ -20,6 +20,7 @@ RULES = {
     "EachRoomHasAShortReadme": sizes.room_readmes,
     "NamesSayWhatIsInside": contents.names,
     "CommentsAreInPlainWords": contents.comments,
+    "PagesAreInPlainWords": contents.pages,
     "HeadersHavePragmaOnce": contents.pragma_once,
     "NoPathOfOneMachineIsCommitted": contents.no_machine_paths,
     "TimeAndChanceComeFromTheLoop": contents.time_and_chance_come_from_the_loop,

@@ -58,4 +58,4 @@ def test_mistakes_are_told(server):
     with Server(own("greeter_server"), "127.0.0.1:0") as other:
         done = bench(other, "smol", code=65)
         assert "test.TestService" in done.stderr and done.stdout == "", f"it says {done.stderr!r} and prints {done.stdout!r}"
-    assert "1,auto" in bench(server, "--loops", "many", code=64).stderr, "the mend is not named"
+    assert "1,auto" in bench(server, "--loops", "many", code=64).stderr, "the fix is not named"

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct bad_case {
   std::string text;
-  std::string mend;
+  std::string fix;
 };
 void PrintTo(const bad_case& c, std::ostream* out) { *out << c.text; }
 
@@ -63,7 +63,7 @@ TEST_P(BadAddressText, IsRefusedWithTheMend) {
   const auto found = parse_addresses(GetParam().text);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.status().code(), status_code::invalid_argument);
-  EXPECT_THAT(std::string(found.status().message()), HasSubstr(GetParam().mend));
+  EXPECT_THAT(std::string(found.status().message()), HasSubstr(GetParam().fix));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -49,7 +49,7 @@ TEST_P(Resolver, LocalhostIsThisMachineInEverySpelling) {
 
 struct bad_name {
   std::string text;
-  std::string mend;
+  std::string fix;
 };
 TEST_P(Resolver, WhatIsNoNameIsToldWithTheMend) {
   const std::vector<bad_name> all{
@@ -76,7 +76,7 @@ TEST_P(Resolver, WhatIsNoNameIsToldWithTheMend) {
   for (const bad_name& bad : all) {
     const answer a = run(ask(bad.text));
     EXPECT_EQ(a.status().code(), status_code::invalid_argument) << bad.text;
-    EXPECT_THAT(std::string(a.status().message()), HasSubstr(bad.mend));
+    EXPECT_THAT(std::string(a.status().message()), HasSubstr(bad.fix));
   }
 }
 
