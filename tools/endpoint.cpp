@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string_view>
 
 namespace coracle::tools {
@@ -29,6 +30,21 @@ bool has_scheme(std::string_view address, std::string_view scheme) {
          });
 }
 
+std::string with_variables(const std::string& text) {
+  std::string expanded;
+  std::size_t at = 0;
+  for (std::size_t open; (open = text.find("${", at)) != text.npos;) {
+    const std::size_t close = text.find('}', open);
+    const std::string name = text.substr(open + 2, close == text.npos ? close : close - open - 2);
+    const char* const value = close == text.npos ? nullptr : std::getenv(name.c_str());
+    if (!value)
+      throw usage_failure("a header names the environment variable '" + name + "', which is not set");
+    expanded.append(text, at, open - at).append(value);
+    at = close + 1;
+  }
+  return expanded.append(text, at);
+}
+
 }  // namespace
 
 void endpoint::add_to(CLI::App& command, address_use use) {
@@ -38,24 +54,32 @@ void endpoint::add_to(CLI::App& command, address_use use) {
                   "https://host:port with it")
       ->required(use == address_use::required);
   command.add_flag("-p,--plaintext", plaintext_, "no TLS")->group(group);
-  command.add_option("--ca", ca_, "PEM file of the CAs that are trusted, in place of the system's")
-      ->group(group);
-  command.add_option("--cert", certificate_, "PEM file of our own certificate (mTLS)")->group(group);
+  command.add_option("--ca", ca_, "PEM file of the CAs to trust instead of the system's")->group(group);
+  command.add_option("--cert", certificate_, "PEM file of the client's certificate (mTLS)")->group(group);
   command.add_option("--key", key_, "PEM file of its key")->group(group);
-  command.add_option("--server-name", server_name_, "who the server has to prove to be")->group(group);
-  command.add_flag("--no-verify", no_verify_, "believe whoever answers")->group(group);
+  command.add_option("--server-name", server_name_, "the name that the server's certificate must contain")
+      ->group(group);
+  command.add_flag("--no-verify", no_verify_, "accepts any certificate; for tests")->group(group);
   command.add_option("--authority", authority_, "the :authority of calls")->group(group);
-  command.add_option("-H,--header", headers_, "'name: value' with each call; of names in -bin, base64")
+  command
+      .add_option("-H,--header", headers_,
+                  "'name: value' with each call; ${NAME} is an environment variable; base64 for names that "
+                  "end in -bin")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
   command.add_option("--timeout", timeout_, "the deadline of a call: 5s, 200ms")->group(group);
+  command.add_option("--user-agent", user_agent_, "the beginning of the user-agent header")->group(group);
+  command
+      .add_option("--keepalive", keepalive_,
+                  "sends a PING if the server is silent for this long during a call: 30s; at least 10s")
+      ->group(group);
   command.add_option("--compress", compression_, "how requests are compressed")
       ->check(CLI::IsMember({"gzip", "deflate", "zstd", "br", "snappy", "lz4"}))
       ->group(group);
   command
       .add_option("--max-message-bytes", max_message_bytes_,
-                  "the largest message that is taken from the server, unpacked: 8000000, 64MiB")
+                  "the largest message to accept from the server, after decompression: 8000000, 64MiB")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0x7fffffff}))  // protobuf's own limit
       ->capture_default_str()
@@ -70,7 +94,7 @@ void endpoint::add_header(const std::string& line, metadata& to) {
   for (char& c : key)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   const std::size_t begin = line.find_first_not_of(' ', colon + 1);
-  std::string value = begin == std::string::npos ? std::string() : line.substr(begin);
+  std::string value = begin == std::string::npos ? std::string() : with_variables(line.substr(begin));
   if (std::string bytes; key.ends_with("-bin")) {
     if (!base::base64_decode(value, bytes))
       throw usage_failure("the header '" + line + "' is invalid: the value of a -bin name must be base64");
@@ -146,7 +170,8 @@ channel_options endpoint::options() const {
   }
   calls.max_receive_bytes = max_message_bytes_;
   channel_options all;
-  all.user_agent = std::string("coracle-cli/") + version_text;
+  all.user_agent = user_agent_.empty() ? std::string("coracle-cli/") + version_text : user_agent_;
+  if (!keepalive_.empty()) all.keepalive = {.time = parse_duration(keepalive_, "--keepalive")};
   all.calls = std::move(calls);
   all.retries = false;
   if (!authority_.empty()) all.authority = authority_;

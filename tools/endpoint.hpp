@@ -39,7 +39,8 @@ class endpoint {
   // The value of --timeout, or `usual` if it is not set.
   [[nodiscard]] duration timeout_or(duration usual) const;
 
-  // Adds a header in the form "name: value" of --header. Throws usage_failure.
+  // Adds a header in the form "name: value" of --header; ${NAME} in the value stands for an environment
+  // variable. Throws usage_failure.
   static void add_header(const std::string& line, metadata& to);
 
   // What the user may try after a call failed with this status; empty if there is no hint.
@@ -50,7 +51,8 @@ class endpoint {
   bool plaintext_ = false;
   bool no_verify_ = false;
   std::uint32_t max_message_bytes_ = message_bytes_max;
-  std::string ca_, certificate_, key_, server_name_, authority_, timeout_, compression_;
+  std::string ca_, certificate_, key_, server_name_, authority_, timeout_, compression_, user_agent_,
+      keepalive_;
   std::vector<std::string> headers_;
 };
 

@@ -146,7 +146,7 @@ def test_a_deadline_expires(server):
 
 def test_verbose_tells_the_course_on_stderr(server):
     done = call(server, "AddMovie", "-d", '{"title": "M"}', "-v", "-H", "X-Who: ada", "-H", "x-raw-bin: AAE=")
-    for text in (f"> /{SERVICE}/AddMovie on {server.address}, plaintext", "> x-who: ada", "> x-raw-bin: 00 01", "< the head", "< OK"):
+    for text in (f"> /{SERVICE}/AddMovie on {server.address}, plaintext", "> x-who: ada", "> x-raw-bin: 00 01", "< headers", "< OK"):
         assert text in done.stderr, f"{text!r} is not in {done.stderr!r}"
     json.loads(done.stdout)
 
@@ -253,3 +253,38 @@ def test_tls_and_certificates_of_clients(tmp_path):
         stranger = coracle("ls", server.address, *proof[2:], code=UNAVAILABLE).stderr
         assert "--ca FILE" in stranger and "::" not in stranger and "()" not in stranger, f"it says {stranger!r}"
         assert "--plaintext" in coracle("ls", server.address, "-p", code=UNAVAILABLE).stderr, "there is no hint"
+
+
+def test_a_failed_call_is_json_on_request(server):
+    done = call(server, "AddMovie", "--format", "json", code=3)
+    failed = json.loads(done.stderr)
+    assert (failed["code"], failed["status"]) == (3, "INVALID_ARGUMENT"), f"it says {failed}"
+    assert failed["message"] and failed["details"] == [], f"it says {failed}"
+    unreachable = coracle("call", "127.0.0.1:1", "-p", "AddMovie", "--protoset", "/dev/null", "--format", "json", code=FAILURE)
+    assert "coracle:" in unreachable.stderr, "an error before the call is for people"
+
+
+def test_a_reply_in_json_is_one_line(server):
+    done = call(server, "AddMovie", "-d", '{"title": "Stalker"}', "--format", "json")
+    assert list(objects(done.stdout)[0]) == ["movieId"] and done.stdout.count("\n") == 1, f"it prints {done.stdout!r}"
+
+
+def test_fields_without_a_value_are_printed_on_request(server):
+    call(server, "AddMovie", "-d", '{"title": "Solaris"}')
+    usual = objects(call(server, "ListMovies").stdout)[-1]
+    whole = objects(call(server, "ListMovies", "--emit-defaults").stdout)[-1]
+    assert set(usual) < set(whole), f"{usual} and {whole}"
+
+
+def test_headers_may_name_environment_variables(server, monkeypatch):
+    monkeypatch.setenv("CORACLE_TEST_TOKEN", "secret")
+    sent = call(server, "ListMovies", "-v", "-H", "authorization: Bearer ${CORACLE_TEST_TOKEN}!").stderr
+    assert "> authorization: Bearer secret!" in sent, f"it sends {sent!r}"
+    missing = call(server, "ListMovies", "-H", "x-a: ${CORACLE_TEST_NONE}", code=USAGE)
+    assert "'CORACLE_TEST_NONE', which is not set" in missing.stderr, f"it says {missing.stderr!r}"
+    call(server, "ListMovies", "-H", "x-a: ${OPEN", code=USAGE)
+
+
+def test_the_connection_options_reach_the_channel(server):
+    call(server, "ListMovies", "--user-agent", "tests/1", "--keepalive", "30s")
+    call(server, "ListMovies", "--keepalive", "often", code=USAGE)

@@ -39,11 +39,12 @@ using conversation = bidi_call<bytes_message, bytes_message>;
 // message is shown, or sent, at once.
 class exchange {
  public:
-  exchange(const channel& server, const pb::MethodDescriptor& method, schema& types, request_source& requests,
-           call_printer& printer)
+  exchange(const channel& server, const pb::MethodDescriptor& method, messages& typed,
+           request_source& requests, call_printer& printer, bool indented)
       : method_(method),
         path_(path_of(method)),
-        typed_(types, method),
+        indented_(indented),
+        typed_(typed),
         requests_(requests),
         printer_(printer),
         call_(generic_stub(server).bidi(path_.c_str())) {}
@@ -134,7 +135,7 @@ class exchange {
   void show_only() {
     std::size_t at = 0;
     try {
-      print(typed_.replies.text(*waiting_.next(at), true) + "\n");
+      print(typed_.replies.text(*waiting_.next(at), indented_) + "\n");
     } catch (const output_failure&) {
       throw;
     } catch (const failure& error) {
@@ -203,7 +204,8 @@ class exchange {
 
   const pb::MethodDescriptor& method_;
   std::string path_;
-  messages typed_;
+  const bool indented_;  // a single reply, over several lines
+  messages& typed_;
   request_source& requests_;
   call_printer& printer_;
   conversation call_;
@@ -219,21 +221,27 @@ struct call_command {
   session at;
   std::string name;
   std::vector<std::string> data;
+  std::string format = "human";
+  bool emit_defaults = false;
   bool verbose = false;
 
   int run() {
     const pb::MethodDescriptor& method = at.types().method(name);
     if (data.empty() && method.client_streaming()) data = {"-"};
     request_source requests(data, "{}");
-    call_printer printer(verbose);
+    call_printer printer(verbose, as_json() ? call_printer::format::json : call_printer::format::human);
     channel& server = at.server();
     printer.print_begin(at.where(), method, at.where().options().calls.metadata);
     return sync_wait(at.on(), call(server, method, requests, printer));
   }
 
+  [[nodiscard]] bool as_json() const { return format == "json"; }
+
   task<int> call(channel& server, const pb::MethodDescriptor& method, request_source& requests,
                  call_printer& printer) {
-    exchange one(server, method, at.types(), requests, printer);
+    using absent = message_json::absent_fields;
+    messages typed(at.types(), method, emit_defaults ? absent::written : absent::omitted);
+    exchange one(server, method, typed, requests, printer, !as_json());
     const status outcome = co_await one.run();
     co_await offload([&] { printer.print_end(outcome, one.trailers(), at.types(), at.where()); });
     if (outcome.ok() && one.has_unreadable_replies()) co_return exit_failure;
@@ -252,10 +260,16 @@ void add_call(CLI::App& app, action& chosen) {
   command
       ->add_option(
           "-d,--data", it->data,
-          "a request as JSON, @FILE, or - for the standard input, where one comes behind the other; default: "
-          "an empty one, or the standard input where requests are streamed")
+          "a request as JSON, @FILE, or - for the standard input, which may have several; default: an empty "
+          "one, or the standard input if the method streams requests")
       ->take_all()
       ->allow_extra_args(false);
+  command
+      ->add_option("--format", it->format,
+                   "human, or json: each reply, and the status of a failed call, as one line of JSON")
+      ->check(CLI::IsMember({"human", "json"}))
+      ->capture_default_str();
+  command->add_flag("--emit-defaults", it->emit_defaults, "prints fields without a value, too");
   command->add_flag("-v,--verbose", it->verbose, "headers, trailers, sizes and times, on stderr");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }

@@ -5,8 +5,12 @@
 #include "tools/option_names.hpp"
 #include "tools/terminal_text.hpp"
 
+#include <coracle/base/impl/base64.hpp>
+
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
 
@@ -15,13 +19,20 @@ namespace coracle::tools {
 namespace {
 
 namespace pb = google::protobuf;
+using ordered_json = nlohmann::ordered_json;
+
+std::string type_name(const pb::Any& detail) {
+  return detail.type_url().substr(detail.type_url().find_last_of('/') + 1);
+}
+
+const pb::Descriptor* type_of(const pb::Any& detail, schema& types) {
+  const pb::Descriptor* const type = types.find_message(type_name(detail));
+  return type ? type : pb::DescriptorPool::generated_pool()->FindMessageTypeByName(type_name(detail));
+}
 
 std::string detail_text(const pb::Any& detail, schema& types) {
-  const std::string& url = detail.type_url();
-  const std::string name = url.substr(url.find_last_of('/') + 1);
-  const pb::Descriptor* type = types.find_message(name);
-  if (!type) type = pb::DescriptorPool::generated_pool()->FindMessageTypeByName(name);
-  if (type) try {
+  const std::string name = type_name(detail);
+  if (const pb::Descriptor* type = type_of(detail, types)) try {
       return name + " " + message_json(types, *type).text(detail.value(), false);
     } catch (const failure&) {
       // The detail is shown only by its size.
@@ -29,13 +40,42 @@ std::string detail_text(const pb::Any& detail, schema& types) {
   return name + ", " + std::to_string(detail.value().size()) + " bytes";
 }
 
-std::string details_of(const status& outcome, schema& types) {
+google::rpc::Status details_of(const status& outcome) {
   static_cast<void>(google::rpc::ErrorInfo::descriptor());  // a static program links only what is referenced
   google::rpc::Status all;
-  if (outcome.details().empty() || !all.ParseFromString(std::string(outcome.details()))) return {};
+  if (!all.ParseFromString(std::string(outcome.details()))) all.Clear();
+  return all;
+}
+
+std::string details_text(const status& outcome, schema& types) {
   std::string text;
+  const google::rpc::Status all = details_of(outcome);
   for (const pb::Any& one : all.details()) text += "\n  " + detail_text(one, types);
   return text;
+}
+
+// A detail whose type is not known has its bytes, as in message_json.
+ordered_json detail_json(const pb::Any& detail, schema& types) {
+  ordered_json fields{{"@type", detail.type_url()}};
+  if (const pb::Descriptor* type = type_of(detail, types)) try {
+      fields.update(ordered_json::parse(message_json(types, *type).text(detail.value(), false)));
+      return fields;
+    } catch (const failure&) {
+      // The detail is shown by its bytes.
+    }
+  fields["@value"] = base::padded_base64(detail.value());
+  return fields;
+}
+
+// As google.rpc.Status is in JSON, with the name of the code.
+std::string status_json(const status& outcome, schema& types) {
+  ordered_json text{{"code", static_cast<int>(outcome.code())},
+                    {"status", name_of(outcome.code())},
+                    {"message", outcome.message()},
+                    {"details", ordered_json::array()}};
+  const google::rpc::Status all = details_of(outcome);
+  for (const pb::Any& one : all.details()) text["details"].push_back(detail_json(one, types));
+  return text.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -74,8 +114,7 @@ void call_printer::print_sent(std::size_t bytes) {
 }
 
 void call_printer::print_headers(const metadata& headers) {
-  if (verbose_)
-    std::fprintf(stderr, "< the head, at %.1f ms\n%s", ms(), metadata_text(headers, "< ").c_str());
+  if (verbose_) std::fprintf(stderr, "< headers, at %.1f ms\n%s", ms(), metadata_text(headers, "< ").c_str());
 }
 
 void call_printer::print_received(std::size_t bytes) {
@@ -88,9 +127,13 @@ void call_printer::print_end(const status& outcome, const metadata& trailers, sc
     std::fprintf(stderr, "%s< %s, at %.1f ms\n", metadata_text(trailers, "< ").c_str(),
                  std::string(name_of(outcome.code())).c_str(), ms());
   if (outcome.ok()) return;
+  if (format_ == format::json) {
+    std::fprintf(stderr, "%s\n", status_json(outcome, types).c_str());
+    return;
+  }
   const std::string hint = where.hint(outcome);
   std::fprintf(stderr, "coracle: %s%s%s\n", terminal_text(with_option_names(outcome.to_string())).c_str(),
-               details_of(outcome, types).c_str(), hint.empty() ? "" : ("\n  " + hint).c_str());
+               details_text(outcome, types).c_str(), hint.empty() ? "" : ("\n  " + hint).c_str());
 }
 
 }  // namespace coracle::tools

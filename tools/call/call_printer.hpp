@@ -18,7 +18,9 @@ namespace coracle::tools {
 
 class call_printer {
  public:
-  explicit call_printer(bool verbose) noexcept : verbose_(verbose) {}
+  // How the end of a call that failed is printed: for people, or as one line of JSON.
+  enum class format : bool { human, json };
+  explicit call_printer(bool verbose, format f = format::human) noexcept : verbose_(verbose), format_(f) {}
 
   void print_begin(const endpoint& where, const google::protobuf::MethodDescriptor& method,
                    const metadata& sent);
@@ -31,6 +33,7 @@ class call_printer {
  private:
   [[nodiscard]] double ms() const;
   bool verbose_;
+  format format_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

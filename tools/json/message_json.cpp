@@ -57,6 +57,12 @@ std::string indented_by_two(const std::string& text) {
   return all;
 }
 
+json::JsonPrintOptions print_options(message_json::absent_fields absent) {
+  json::JsonPrintOptions options;
+  options.always_print_primitive_fields = absent == message_json::absent_fields::written;
+  return options;
+}
+
 // Replaces the commas between the values of an array, given without its brackets, by line ends; returns the
 // number of values.
 std::size_t split_into_lines(char* begin, const char* end) {
@@ -147,8 +153,11 @@ class message_json::known_types final : public json::TypeResolver {
   any_errors unknown_;
 };
 
-message_json::message_json(schema& types, const pb::Descriptor& type)
-    : types_(types), type_(type), known_(std::make_unique<known_types>(*type.file()->pool(), type)) {}
+message_json::message_json(schema& types, const pb::Descriptor& type, absent_fields absent)
+    : types_(types),
+      type_(type),
+      absent_(absent),
+      known_(std::make_unique<known_types>(*type.file()->pool(), type)) {}
 message_json::~message_json() = default;
 
 std::unique_ptr<pb::Message> message_json::make() const {
@@ -166,7 +175,7 @@ std::string message_json::as_parsed(std::string_view bytes) const {
 
 std::string message_json::text(std::string_view bytes, bool indented) {
   const std::string parsed = as_parsed(bytes);
-  json::JsonPrintOptions options;
+  json::JsonPrintOptions options = print_options(absent_);
   options.add_whitespace = indented;
   std::string text;
   auto result = json::BinaryToJsonString(known_.get(), known_->url(), parsed, &text, options);
@@ -199,7 +208,8 @@ bool message_json::add_lines_at_once(const message_batch& all, std::string& to) 
     while (const auto one = all.next(at)) parsed.add(as_parsed(*one));
   std::string text;
   const message_batch& from = usual ? all : parsed;
-  if (!json::BinaryToJsonString(known_.get(), batch_url, from.bytes(), &text).ok()) return false;
+  if (!json::BinaryToJsonString(known_.get(), batch_url, from.bytes(), &text, print_options(absent_)).ok())
+    return false;
   if (!text.starts_with(batch_begin) || !text.ends_with(batch_end)) return false;
   char* const begin = text.data() + batch_begin.size();
   char* const end = text.data() + text.size() - batch_end.size();

@@ -22,8 +22,11 @@ class schema;
 // is printed as {"@type": URL, "@error": reason, "@value": its bytes in base64}.
 class message_json {
  public:
-  // Both arguments must outlive this object.
-  message_json(schema& types, const google::protobuf::Descriptor& type);
+  // Whether fields without a value are written, with the default of their type.
+  enum class absent_fields : bool { omitted, written };
+  // `types` and `type` must outlive this object.
+  message_json(schema& types, const google::protobuf::Descriptor& type,
+               absent_fields absent = absent_fields::omitted);
   ~message_json();
 
   // Returns the JSON text, on one line or indented over several. Throws failure for bytes that are not such a
@@ -47,6 +50,7 @@ class message_json {
 
   schema& types_;
   const google::protobuf::Descriptor& type_;
+  const absent_fields absent_;
   std::unique_ptr<known_types> known_;
 };
 
