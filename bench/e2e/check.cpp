@@ -91,10 +91,12 @@ int main(int argc, char** argv) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
   coracle::channel_credentials credentials = coracle::insecure();
-  coracle::tls::client_options credentials_2;
-  credentials_2.cas.push_back(coracle::tls::pem_source::file(std::string(word.substr(3))));
-  for (const std::string_view word : words)
-    if (word.starts_with("ca=")) credentials = credentials_2;
+  for (const std::string_view word : words) {
+    if (!word.starts_with("ca=")) continue;
+    coracle::tls::client_options tls;
+    tls.cas = {coracle::tls::pem_source::file(std::string(word.substr(3)))};
+    credentials = tls;
+  }
   try {
     coracle::runtime runtime;
     coracle::channel channel(runtime, argv[1], credentials);

@@ -23,9 +23,11 @@ inline int serve(const char* program, int argc, char** argv,
     return 2;
   }
   coracle::server_credentials credentials = coracle::insecure();
-  coracle::tls::server_options credentials_2;
-  credentials_2.certificates.push_back(coracle::tls::key_pair::files(argv[2], argv[3]));
-  if (argc == 4) credentials = credentials_2;
+  if (argc == 4) {
+    coracle::tls::server_options tls;
+    tls.certificates = {coracle::tls::key_pair::files(argv[2], argv[3])};
+    credentials = tls;
+  }
   const char* const loops = std::getenv("BENCH_LOOPS");
   coracle::runtime runtime(static_cast<std::size_t>(loops ? std::max(std::atoi(loops), 1) : 1));
   coracle::server server(runtime);

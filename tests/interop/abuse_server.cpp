@@ -43,12 +43,14 @@ int main(int count, char** words) {
   options.limits = {.handshake_time = 2s, .stall_time = 1s};
   coracle::server server(options);
   server.add(service);
-  coracle::status outcome;
-  coracle::tls::server_options credentials;
-  credentials.certificates.push_back(coracle::tls::key_pair::files(words[1], words[2]));
-  credentials.handshake_timeout = 2s;
-  if (count == 3) outcome = server.listen("127.0.0.1:0", credentials);
-  else outcome = server.listen("127.0.0.1:0", coracle::insecure());
+  coracle::server_credentials credentials = coracle::insecure();
+  if (count == 3) {
+    coracle::tls::server_options tls;
+    tls.certificates = {coracle::tls::key_pair::files(words[1], words[2])};
+    tls.handshake_timeout = 2s;
+    credentials = tls;
+  }
+  const coracle::status outcome = server.listen("127.0.0.1:0", credentials);
   if (outcome.ok()) std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
   std::fflush(stdout);
   return server.run();
