@@ -89,7 +89,9 @@ void add_first_fields(transport::exchange& to, const request_fields& f) {
 }  // namespace
 
 const std::string& library_user_agent() {
-  static const std::string text = std::string("grpc-c++20-coracle/") + version_text;
+  // Never destroyed, as the other objects with static lifetime that calls use: the background runtime may still
+  // run them when the program exits.
+  static const auto& text = *new std::string(std::string("grpc-c++20-coracle/") + version_text);
   return text;
 }
 

@@ -7,7 +7,9 @@
 namespace coracle {
 
 service_config::service_config() noexcept {
-  static const auto nothing = std::make_shared<const client::service_config_data>();
+  using shared_data = std::shared_ptr<const client::service_config_data>;
+  // Never destroyed: channels may be made while the program exits.
+  static const auto& nothing = *new shared_data(std::make_shared<const client::service_config_data>());
   data_ = nothing;
 }
 

@@ -39,7 +39,7 @@ class json_mapping final : public message_codec {
 }  // namespace
 
 const message_codec& json_codec() noexcept {
-  static const json_mapping mapping;
+  static const auto& mapping = *new json_mapping;  // never destroyed: calls may run while the program exits
   return mapping;
 }
 

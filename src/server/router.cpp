@@ -60,7 +60,7 @@ class unknown final : public generic_service {
 }  // namespace
 
 const router::row& unknown_methods() {
-  static unknown service;
+  static auto& service = *new unknown;  // never destroyed: calls may run while the program exits
   static const router::row row{&service.methods().front(), &service};
   return row;
 }

@@ -322,12 +322,14 @@ TEST_P(dropped_handles, GoAtOnceWithoutCalls) {
 TEST_P(dropped_handles, LeaveRunningCallsToTheirRuntime) {
   outcome all;
   runtime other(2);
-  channel c(other, address(), insecure());
+  channel_options options;
+  options.observer = std::make_shared<counting_observer>(begun_, failed_);
+  channel c(other, address(), insecure(), options);
   auto stub = std::make_unique<echo_stub>(c);
   c = channel();
   other.spawn(say(stub, all, &outcome::unary));
   other.start();
-  until([&] { return service_.at_gate == 1; });
+  until([&] { return begun_ == 1 && service_.at_gate == 1; });
   stub.reset();  // the destructor of the runtime ends the call
 }
 
