@@ -89,8 +89,8 @@ void add_first_fields(transport::exchange& to, const request_fields& f) {
 }  // namespace
 
 const std::string& library_user_agent() {
-  // Never destroyed, as the other objects with static lifetime that calls use: the background runtime may still
-  // run them when the program exits.
+  // Never destroyed, as the other objects with static lifetime that calls use: the background runtime may
+  // still run them when the program exits.
   static const auto& text = *new std::string(std::string("grpc-c++20-coracle/") + version_text);
   return text;
 }

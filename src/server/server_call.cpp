@@ -385,7 +385,7 @@ void server_call::become_orphan() noexcept {
     if (exchange_) orphan->of_connection = exchange_.share_orphaned_calls();
   });
   if (!kept) {  // the handler finds no peer address, and nothing counts the call
-    static const auto& unknown = *new net::address;  // never destroyed
+    static const net::address unknown;
     peer_ = &unknown;
     auth_ = nullptr;
     return;
@@ -472,11 +472,11 @@ using protocol::envelope_prefix_bytes;
 
 const transport::header_block& ok_trailers() {
   // Never destroyed: calls may run while the program exits.
-  static const transport::header_block& block = []() -> transport::header_block& {
-    auto& b = *new transport::header_block;
+  static const auto& block = *new transport::header_block([] {
+    transport::header_block b;
     protocol::grpc::add_status(b, status());
     return b;
-  }();
+  }());
   return block;
 }
 

@@ -18,11 +18,11 @@ encoding_set parse_accepted_encodings(std::string_view list) noexcept {
 }
 
 const std::string& accepted_encodings_text(encoding_set s) {
-  // All combinations are created in advance, because a call must not allocate for them. They are never destroyed,
-  // because calls may run while the program exits.
+  // All combinations are created in advance, because a call must not allocate for them. They are never
+  // destroyed, because calls may run while the program exits.
   using all_texts = std::array<std::string, 1u << encoding_count>;
-  static const all_texts& texts = []() -> all_texts& {
-    auto& all = *new all_texts;
+  static const all_texts& texts = *new all_texts([] {
+    all_texts all;
     for (std::uint32_t bits = 0; bits < all.size(); ++bits) {
       for (std::size_t i = 0; i < encoding_count; ++i) {
         const auto e = static_cast<encoding>(i);
@@ -31,7 +31,7 @@ const std::string& accepted_encodings_text(encoding_set s) {
       }
     }
     return all;
-  }();
+  }());
   return texts[s.bits()];
 }
 
