@@ -133,7 +133,7 @@ def honest_tests(tree):
             if SLEEP.search(line.split("//")[0]) and "sleeps on purpose:" not in line + before:
                 yield f'{name}:{number}: wait for the event itself, or say "sleeps on purpose: why" above'
             if re.search(r"\bDISABLED_", line):
-                yield f"{name}:{number}: mend the test or delete it; a switched-off test proves nothing"
+                yield f"{name}:{number}: fix the test or delete it; a disabled test proves nothing"
             before = line
 
 
