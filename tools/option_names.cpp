@@ -12,9 +12,9 @@ struct advice {
 
 constexpr advice all[] = {
     {"set its CA with client_options::cas", "set its CA with --ca FILE"},
-    {"set one with client_options::certificates", "set one with --cert FILE and --key FILE"},
+    {"set one with client_options::certificate", "set one with --cert FILE and --key FILE"},
     {"set key_pair::passphrase(), or ", "the program does not support passphrases: "},
-    {", or register a resolver for it (channel_options::resolver_for)", ", unix:/path or host:port"},
+    {", or register a resolver for it (channel_options::add_resolver())", ", unix:/path or host:port"},
     {"coracle::tls::client_options() instead of insecure()", "TLS, without --plaintext"},
 };
 

@@ -27,7 +27,7 @@ std::uint64_t pack(mark m) {
   return static_cast<std::uint64_t>(m.what) << 62 | std::uint64_t{m.buffer} << 32 |
          static_cast<std::uint32_t>(m.connection);
 }
-mark decompress(std::uint64_t data) {
+mark unpack(std::uint64_t data) {
   return {static_cast<step>(data >> 62), static_cast<int>(static_cast<std::uint32_t>(data)),
           static_cast<unsigned>(data >> 32 & 0x3fffffff)};
 }
@@ -111,7 +111,7 @@ class echo_server {
   }
 
   void take(const io_uring_cqe& c) {
-    const mark m = decompress(c.user_data);
+    const mark m = unpack(c.user_data);
     switch (m.what) {
       case step::accept:
         if (c.res >= 0) receive_from(c.res);

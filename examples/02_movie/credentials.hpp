@@ -16,9 +16,8 @@ inline coracle::server_credentials server_credentials_of(const command_line& lin
   if (!certificate || !key) throw usage_error("TLS needs both --cert and --key");
   coracle::tls::server_options tls;
   tls.certificates = {coracle::tls::key_pair::files(*certificate, *key)};
-  if (clients)
-    tls.client_cas.push_back(
-        coracle::tls::pem_source::file(*clients));  // only who has a certificate of this CA may call
+  // Only clients with a certificate of this CA may call.
+  if (clients) tls.client_cas = {coracle::tls::pem_source::file(*clients)};
   return tls;
 }
 

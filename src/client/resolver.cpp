@@ -46,7 +46,7 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
     if (text.find("//") != std::string_view::npos)
       return invalid_target(text,
                             "has an unknown scheme: write dns:///host:port, or register a resolver for it "
-                            "(channel_options::resolver_for)");
+                            "(channel_options::add_resolver())");
     return found;
   }
   found.scheme_ = std::move(scheme);

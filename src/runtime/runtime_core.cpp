@@ -252,7 +252,7 @@ void runtime_core::release_loop() noexcept {
   if (driver_) return;
   const std::lock_guard lock(mutex_);
   CORACLE_ASSERT(holder_ == std::this_thread::get_id(),
-                 "leave() from a thread that does not drive loop 0 by poll() or pollable()");
+                 "release_loop() from a thread that does not drive loop 0 by poll() or pollable()");
   loops_[0]->release_thread();
   driven_[0] = false;
   holder_ = {};
@@ -267,8 +267,9 @@ driven_loop& runtime_core::keep_first_loop() {
   guard_.check();
   const std::lock_guard lock(mutex_);
   start_from(1);
-  CORACLE_ASSERT(try_acquire_first_loop(),
-                 "another thread drives loop 0: call poll() there, or let that thread call leave() first");
+  CORACLE_ASSERT(
+      try_acquire_first_loop(),
+      "another thread drives loop 0: call poll() there, or let that thread call release_loop() first");
   keeps_first_loop_ = true;
   return *loops_[0];
 }
@@ -398,7 +399,7 @@ void runtime_core::wait_until_empty() noexcept {
   }
   const bool first = try_acquire_first_loop();
   CORACLE_ASSERT(first || !keeps_first_loop_,
-                 "another thread drives loop 0 by poll(): let it call leave() first");
+                 "another thread drives loop 0 by poll(): let it call release_loop() first");
   if (first || (!empty() && std::find(driven_.begin(), driven_.end(), false) != driven_.end())) {
     lock.unlock();
     drive_remaining(first);

@@ -1,6 +1,7 @@
 #include "server/server_state.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coro/post_function.hpp"
 #include "net/duplex.hpp"
@@ -28,7 +29,10 @@ server_state::server_state(runtime& on, const server_options& o)
       memory(quota_for(on, o)),
       loads_(on.size()),
       memory_requested_(on.size()) {
-  for (const message_codec* c : options.codecs) routes.subtypes.add(*c);
+  for (const message_codec* c : options.codecs) {
+    CORACLE_REQUIRE(c, "server_options::codecs has a null pointer");
+    routes.subtypes.add(*c);
+  }
   routes.encodings = options.accepted_encodings.common(encoding_set::all());
   if (options.observer) routes.keep_unknown_paths();
 }

@@ -108,7 +108,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   bool listening = false;
   // The last id that was assigned to a connection or a listener.
   std::atomic<std::uint64_t> last_id{0};
-  std::atomic<std::size_t> calls{0};  // of all loops; counted only if server_limits::calls() is set
+  std::atomic<std::size_t> calls{0};  // of all loops; counted only if server_limits::calls is set
   std::atomic<bool> draining{false};
   std::atomic<std::uint16_t> port{0};
 

@@ -95,7 +95,7 @@ engine::step engine::handshake() {
   return SSL_get_error(ssl_.get(), outcome) == SSL_ERROR_WANT_READ ? step::more : failed(true);
 }
 
-// OpenSSL verifies no certificate when a session is resumed, nor with client_options::verify.
+// OpenSSL verifies no certificate when a session is resumed, nor when client_options::verify is false.
 bool engine::verified() noexcept {
   X509* const own = SSL_get0_peer_certificate(ssl_.get());
   if (!own) return true;

@@ -36,7 +36,7 @@ const char* known(int reason, bool server) noexcept {
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
       return "the client sent no certificate, and the server requires one";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-      return "the server requires a client certificate: set one with client_options::certificates";
+      return "the server requires a client certificate: set one with client_options::certificate";
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:

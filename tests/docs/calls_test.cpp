@@ -219,8 +219,8 @@ coracle::channel_options patient() {
     "retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1}
   })");
   coracle::channel_options options;
-  options.service_config = config.value();
-  return options;  // value() throws what is wrong with it
+  options.service_config = config.value();  // value() throws what is wrong with it
+  return options;
 }
 // --8<-- [end:policy]
 

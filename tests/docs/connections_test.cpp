@@ -231,9 +231,8 @@ TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {
   coracle::channel system_cas(runtime, "movies.example:443", coracle::tls::client_options());
   coracle::tls::client_options credentials;
   credentials.cas = {coracle::tls::pem_source::file("ca.pem")};  // in place of the system's
-  credentials.certificate = coracle::tls::key_pair::files("client.pem", "client.key");
-  coracle::channel own_ca(runtime, "localhost:50051",
-                          credentials);  // mTLS
+  credentials.certificate = coracle::tls::key_pair::files("client.pem", "client.key");  // mTLS
+  coracle::channel own_ca(runtime, "localhost:50051", credentials);
   // --8<-- [end:tls_client]
   // --8<-- [start:token_of_a_channel]
   coracle::channel_options options;

@@ -63,9 +63,8 @@ coracle::channel_options all_pods() {
   options.balance = coracle::balancing::round_robin();  // a connection to each, calls in turn
   options.health_check = "movie.MovieService";  // none to a pod that drains
   options.keepalive = {.time = 5min};  // as often as servers allow
-  coracle::call_options waiting = coracle::within(2s);
-  waiting.wait_for_ready = true;
-  options.calls = waiting;
+  options.calls.timeout = 2s;
+  options.calls.wait_for_ready = true;
   return options;
 }
 // --8<-- [end:headless]

@@ -103,12 +103,12 @@ class library final : public movie::rpc::MovieService::service {
 
   static coracle::task<> reply_to(std::string id, coracle::writer<movie::WatchTogetherResponse> replies,
                                   coracle::mutex& writing) {
-    const auto found = co_await coracle::offload(&library::resolve_name, id);
+    const auto found = co_await coracle::offload(&library::look_up, id);
     const auto mine = co_await writing.lock();
     co_await replies.write(found);
   }
 
-  static movie::WatchTogetherResponse resolve_name(const std::string& id) {
+  static movie::WatchTogetherResponse look_up(const std::string& id) {
     movie::WatchTogetherResponse found;
     found.mutable_movie()->set_title("Number " + id);
     return found;

@@ -1,5 +1,6 @@
 // Calls whose messages are not in protobuf's binary format, and the limits of sent messages.
 #include "support/echo_fixture.hpp"
+#include "support/misuse.hpp"
 
 #include "coracle/rpc/message_codec.hpp"
 
@@ -115,6 +116,13 @@ TEST_P(codecs, AServerThatDoesNotKnowTheCodecAnswersWithHttpStatus415) {
   const auto reply = run(say(stub(), "json", with_codec));
   EXPECT_EQ(reply.status().code(), status_code::unknown);
   EXPECT_NE(reply.status().message().find("415"), std::string_view::npos) << reply.status();
+}
+
+TEST(CodecsOfAServer, MustNotBeNull) {
+  runtime rt(1);
+  server_options options;
+  options.codecs = {&json_codec(), nullptr};
+  test::expect_misuse([&] { server(rt, options); }, "server_options::codecs has a null pointer");
 }
 
 TEST_P(codecs, AMessageThatACodecCannotWriteEndsTheCallWithItsStatus) {

@@ -147,7 +147,7 @@ TEST_P(foreign_coroutines, PassOnNoDeadlineButThatOfTheirCallOptions) {
   EXPECT_LE(left_ms, 600'000);
 }
 
-lazy<echo::Text> resolve_name(echo::Text request) {
+lazy<echo::Text> look_up(echo::Text request) {
   co_await sleep_for(1ms);
   if (request.text() == "secret") throw status_error(status::permission_denied("not this one"));
   co_return request;
@@ -155,7 +155,7 @@ lazy<echo::Text> resolve_name(echo::Text request) {
 
 class looking_up final : public echo_service {
   reply<echo::Text> Say(server_context&, const echo::Text& request) override {
-    co_return co_await resolve_name(request);
+    co_return co_await look_up(request);
   }
 };
 

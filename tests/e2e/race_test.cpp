@@ -159,13 +159,13 @@ TEST_P(races, AStopEndsAWriteThatHasNotBegunAndItsMessageIsNeverSent) {
 struct written {
   static constexpr int losses_wanted = 3;
   static constexpr int messages_max = 10'000;
-  std::vector<int> attempts_in_flight;
+  std::vector<int> messages_in_flight;
   int lost = 0;
 
   [[nodiscard]] bool enough() const { return lost == losses_wanted; }
   void note(std::size_t winner, const status& how, int number) {
     if (winner == 1) ++lost;
-    if (how.ok()) return attempts_in_flight.push_back(number);
+    if (how.ok()) return messages_in_flight.push_back(number);
     EXPECT_EQ(how.code(), status_code::cancelled) << how;
   }
 };
@@ -205,7 +205,7 @@ TEST_P(races, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrivesOnce) {
   std::vector<int> back;
   EXPECT_EQ(run(program::talk(stub(), w, back)), status());
   EXPECT_EQ(w.lost, written::losses_wanted);
-  EXPECT_EQ(back, w.attempts_in_flight);
+  EXPECT_EQ(back, w.messages_in_flight);
 }
 
 // A handler's write throws the status that a client's write returns.
@@ -256,7 +256,7 @@ TEST_P(races_of_handlers, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrives
   std::vector<int> numbers;
   EXPECT_EQ(run(program::talk(stub(), racing_, numbers)), status());
   EXPECT_EQ(racing_.w.lost, written::losses_wanted);
-  EXPECT_EQ(numbers, racing_.w.attempts_in_flight);
+  EXPECT_EQ(numbers, racing_.w.messages_in_flight);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class telling_service final : public echo_service {
 
 class repeated_calls : public echo_fixture {
  protected:
-  [[nodiscard]] service& served() noexcept override { return report_scheduled_; }
+  [[nodiscard]] service& served() noexcept override { return telling_; }
   std::string say(const std::string& what, const call_options& options = {}) {
     return run(ask([](echo_stub s, const echo::Text& t, const call_options& o) { return s.Say(t, o); }, what,
                    options));
@@ -50,7 +50,7 @@ class repeated_calls : public echo_fixture {
     const auto reply = co_await method(stub(), request, options);
     co_return reply ? reply->text() : std::string(reply.status().message());
   }
-  telling_service report_scheduled_;
+  telling_service telling_;
 };
 
 TEST_P(repeated_calls, SayWhatTheySay) {

@@ -137,7 +137,7 @@ TEST_P(thread_claims, AServerListensForAllThreads) {
   server_.emplace(rt());
   server_->add(echo_);
   std::mutex mutex;
-  std::vector<std::shared_ptr<transport::connector>> shard_handles;
+  std::vector<std::shared_ptr<transport::connector>> connectors;
   at_once(threads, [&](int) {
     for (int i = 0; i < 4; ++i) {
       EXPECT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
@@ -145,9 +145,9 @@ TEST_P(thread_claims, AServerListensForAllThreads) {
       EXPECT_FALSE(server_->listen("nowhere", insecure()).ok());
       EXPECT_EQ(&server_->owner(), &rt());
       server_->start();
-      auto door = server_->in_process();
+      auto made = server_->in_process();
       const std::lock_guard lock(mutex);
-      shard_handles.push_back(std::move(door));
+      connectors.push_back(std::move(made));
     }
   });
   const server_snapshot now = sync_wait(rt(), server_->snapshot());
@@ -160,8 +160,8 @@ TEST_P(thread_claims, AServerListensForAllThreads) {
     channel to(rt(), "127.0.0.1:" + std::to_string(port), insecure());
     EXPECT_EQ(say(to, "a"), "a");
   }
-  for (const auto& door : shard_handles) {
-    channel to(rt(), door);
+  for (const auto& to_server : connectors) {
+    channel to(rt(), to_server);
     EXPECT_EQ(say(to, "b"), "b");
   }
 }

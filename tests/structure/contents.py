@@ -171,3 +171,25 @@ def pages_in_the_nav(tree):
             yield f"{name}: {NAV} does not name it; give it a line in the nav"
         elif f"({name.removeprefix(DECISIONS)})" not in listed:
             yield f"{name}: {DECISIONS}README.md does not list it"
+
+OPTIONS = re.compile(r"\b(\w+_(?:options|limits))::(\w+)(\(\))?")
+
+
+def options_exist(tree):
+    """What a message, a comment or a page calls an option is a member of that class, and has () only as a function."""
+    bodies = {}
+    for name in tree.under("include/", "src/", ends=(".hpp",)):
+        for kind, body in re.findall(r"^(?:class|struct) (\w+_(?:options|limits)) [^;{]*\{(.*?)^\};", tree.text(name), re.M | re.S):
+            bodies[kind] = bodies.get(kind, "") + body
+    for name in tree.files:
+        if not name.endswith((*SOURCES, ".md")) or name == "CHANGELOG.md":
+            continue
+        for number, line in enumerate(tree.lines(name), 1):
+            for kind, member, call in OPTIONS.findall(line):
+                body = bodies.get(kind)
+                if body is None or member == kind:
+                    continue
+                if not re.search(rf"\b{member}\b", body):
+                    yield f"{name}:{number}: {kind} has no member {member}"
+                elif call and not re.search(rf"\b{member}\(", body):
+                    yield f"{name}:{number}: {kind}::{member} is no function; leave out the ()"

@@ -28,6 +28,7 @@ RULES = {
     "ScriptsAreExecutable": contents.scripts_run,
     "LinksLeadSomewhere": contents.links,
     "PagesAreInTheNav": contents.pages_in_the_nav,
+    "NamedOptionsExist": contents.options_exist,
     "NamedTestsExist": named_tests.named_tests_exist,
     "ClaimsAboutThreadsAreTested": thread_claims.claims_are_tested,
 }

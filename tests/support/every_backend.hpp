@@ -29,7 +29,7 @@ inline void PrintTo(world_kind k, std::ostream* out) { *out << name_of(k); }
 // A runtime of one of the three kinds. Null, with the reason, if the machine has no such backend.
 class any_world {
  public:
-  // `memory`, if given, is the runtime's: see runtime_options::memory().
+  // `memory`, if given, is the runtime's: see runtime_options::memory.
   explicit any_world(world_kind kind, std::size_t loops = 1, std::pmr::memory_resource* memory = nullptr) {
     if (kind == world_kind::sim) {
       sim_.emplace(1, memory ? sim::world_options{.memory = memory} : sim::world_options());

@@ -55,10 +55,10 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
 
  private:
   static constexpr std::string_view instead = "; define its services with --proto FILE or --protoset FILE";
-  static constexpr duration close_notify_time = std::chrono::seconds(1);
+  static constexpr duration close_time = std::chrono::seconds(1);
   static task<> close_call(conversation& call) {
     co_await call.writes_done();
-    co_await with_timeout(close_notify_time, call.finish());
+    co_await with_timeout(close_time, call.finish());
   }
 
   // pb::DescriptorDatabase

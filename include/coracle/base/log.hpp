@@ -11,7 +11,7 @@ namespace coracle {
 enum class log_level : unsigned char { debug, info, warning, error };
 
 /// Receives log lines. To define where they go, derive from this class, override record(), and pass the
-/// object to runtime_options::log_to() or sim::world_options::log; it must outlive the runtime or the
+/// object to runtime_options::log or sim::world_options::log; it must outlive the runtime or the
 /// world. A line below the minimum level costs one relaxed load.
 ///
 /// The library logs events in the life of the process and of connections. Of calls, it logs only defects: a

@@ -42,7 +42,7 @@ class channel_options {
   // --- calls
   /// The defaults of all calls: timeout, credentials, compression, message size limits, wait_for_ready and so
   /// on. The options of a call take precedence. Metadata is merged by key: a key that a call sets replaces
-  /// all values under that key here.
+  /// all values under that key here. Default: the defaults of call_options.
   call_options calls;
   /// A prefix such as "my-program/1.2" of the user-agent header, before the library's own name. Default:
   /// none.

@@ -41,7 +41,7 @@ class channel_pool {
   /// While a channel with equal security options is in the pool, all channels with those options, for all
   /// targets, share the security object built from them, which reloads its files when they change. Options
   /// with a key_pair::passphrase() are not equal to any others, not even to themselves: call build() once,
-  /// and pass the result each time. Options with a verifier() are equal only to copies of themselves.
+  /// and pass the result each time. Options with a verifier are equal only to copies of themselves.
   template <security::builder_of<security::client_security> Options>
     requires std::equality_comparable<Options>
   [[nodiscard]] channel get(std::string_view target, const Options& security,

@@ -58,7 +58,7 @@ class blocking_job : public runnable, timer, stop_callback {
 
 /// co_await offload(fn, args...) calls fn(args...) on a thread of the runtime's blocking pool and resumes on
 /// the loop that awaited it, with the value or the exception. Arguments are moved or copied into the awaiter,
-/// as std::thread does. At most runtime_options::blocking_threads() calls run at once. Further awaiters wait,
+/// as std::thread does. At most runtime_options::blocking_threads calls run at once. Further awaiters wait,
 /// first come, first served, and use no memory beyond their own frames.
 ///
 /// If the awaiter's environment is stopped, a call that has not begun is removed from the queue and the await

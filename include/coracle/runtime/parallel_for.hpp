@@ -82,7 +82,7 @@ concept safe_in_co_await = std::is_lvalue_reference_v<Fn> || std::is_trivially_d
 
 /// co_await parallel_for(range, fn) calls fn(element) for each element of a random-access range, and
 /// parallel_for(n, fn) calls fn(i) for 0 <= i < n. The calls run on several threads at a time: as many as the
-/// process has cores, but not more than runtime_options::blocking_threads(). The threads are those of
+/// process has cores, but not more than runtime_options::blocking_threads. The threads are those of
 /// offload(), so the loops stay free for I/O. Resumes on the loop that awaited it, when every call has ended.
 ///
 /// The range is divided into at most 256 chunks, depending only on its size. After an exception of fn no

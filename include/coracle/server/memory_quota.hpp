@@ -28,7 +28,7 @@ class shard;
 /// the server closes the connections that hold most (GOAWAY, ENHANCE_YOUR_CALM) until the rest fits; it
 /// closes no connection that holds its fair share or less. The last eighth is for memory that is not counted.
 ///
-/// The server also closes a connection that keeps up the pressure for server_limits::stall_time() although it
+/// The server also closes a connection that keeps up the pressure for server_limits::stall_time although it
 /// gets no credit, for example with a half-sent message or a reply that it does not read.
 ///
 /// A value whose copies share the count: servers that get copies of one quota share its limit, and the

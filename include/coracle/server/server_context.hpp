@@ -44,13 +44,13 @@ class server_context : public rpc::propagated_context {
   /// as long as the context.
   [[nodiscard]] const auth_context* auth() const noexcept { return auth_; }
 
-  /// When the call ends at the latest: the client's deadline, or the end of server_limits::call_time() if
+  /// When the call ends at the latest: the client's deadline, or the end of server_limits::call_time if
   /// that is sooner; `never` if there is neither. Calls that the handler makes inherit it, as they do the
   /// stop token.
   [[nodiscard]] time_point deadline() const noexcept { return environment_->deadline; }
   /// Stops when the call ends before its handler: the client resets it or disconnects, the deadline passes,
   /// the grace of a drain expires, or a message is malformed, exceeds its size limit, or arrives too slowly
-  /// (server_limits::stall_time()).
+  /// (server_limits::stall_time).
   [[nodiscard]] coro::stop_token stop_token() const noexcept { return environment_->stop; }
   /// Whether stop_token() has stopped.
   [[nodiscard]] bool cancelled() const noexcept { return environment_->stop.stop_requested(); }

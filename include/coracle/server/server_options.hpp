@@ -26,7 +26,7 @@ class server_observer;
 struct client_ping_limits {
   /// The minimum interval between PINGs while calls are open; 0 permits any number. Default: 5 min.
   duration min_interval = std::chrono::minutes(5);
-  /// Whether that interval also holds without open calls; else the minimum is then two hours.
+  /// Whether that interval also holds without open calls; else the minimum is then two hours. Default: false.
   bool without_calls = false;
 };
 
@@ -72,7 +72,7 @@ class server_options {
   /// An observer that is notified of every call (coracle/server/server_observer.hpp). The server and its
   /// calls keep it. Default: none.
   std::shared_ptr<server_observer> observer;
-  /// What clients may use of the server concurrently: see server_limits.
+  /// What clients may use of the server concurrently. Default: the defaults of server_limits.
   server_limits limits;
   /// The memory that all connections together may hold because of their peers.
   ///
@@ -88,6 +88,7 @@ class server_options {
   keepalive_options keepalive{.time = std::chrono::hours(2)};
   /// Keepalive enforcement: how often a client may send PINGs. Sending data resets the count of PINGs that
   /// came too early; the third one closes the connection: GOAWAY, ENHANCE_YOUR_CALM, "too_many_pings".
+  /// Default: 5 min.
   client_ping_limits client_pings;
   /// The time after which the server sends GOAWAY on a connection that has no calls. Default: never.
   duration max_connection_idle = duration::max();

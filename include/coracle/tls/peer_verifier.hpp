@@ -22,8 +22,8 @@ class peer_certificate {
   /// On a client, the name that the server has to prove: the target's host, or client_options::target_name.
   /// On a server, the name that the client requested (SNI); empty if it requested none.
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
-  /// Whether a trusted CA has issued the certificate, on a client for host(). False only on a client with
-  /// client_options::verify: then only what the verifier itself compares is certain.
+  /// Whether a trusted CA has issued the certificate, on a client for host(). False only on a client whose
+  /// client_options::verify is false: then only what the verifier itself compares is certain.
   [[nodiscard]] bool chain_verified() const noexcept { return chain_verified_; }
   /// The names in the certificate: subjectAltNames in their order, then the CN.
   [[nodiscard]] const std::vector<peer_identity>& identities() const noexcept { return identities_; }

@@ -71,7 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(bad_row{"", "write host:port"}, bad_row{"dns:", "has no name after its scheme"},
                     bad_row{"dns://example.org", "has no slash after its authority"},
                     bad_row{"dns://8.8.8.8/example.org", "DNS server"},
-                    bad_row{"http://example.org:1", "dns:///host:port"},
+                    bad_row{
+                        "http://example.org:1",
+                        "dns:///host:port, or register a resolver for it (channel_options::add_resolver())"},
                     bad_row{"example.org:port", "host:port"}, bad_row{"example.org:70000", "host:port"},
                     bad_row{"no address at all", "not a valid address or host name"},
                     bad_row{"passthrough:///example.org", "no port"}, bad_row{"ipv4:[::1]:1", "IPv4"},

@@ -30,34 +30,34 @@ field_error verdict(header_kind kind, const list& fields, edge_whitespace edges 
   return full.error();
 }
 
-const list request_info = {
+const list request_headers = {
     {":method", "POST"}, {":scheme", "http"}, {":path", "/a/b"}, {":authority", "host"}};
-const list response_head = {{":status", "200"}};
+const list response_headers = {{":status", "200"}};
 
 list with(list fields, std::string_view name, std::string_view value) {
   fields.emplace_back(name, value);
   return fields;
 }
 field_error of_request(std::string_view name, std::string_view value) {
-  return verdict(request, with(request_info, name, value));
+  return verdict(request, with(request_headers, name, value));
 }
 list request_with(std::string_view name, std::string_view value) {
-  list fields = request_info;
+  list fields = request_headers;
   for (auto& field : fields)
     if (field.first == name) field.second = value;
   return fields;
 }
 list request_without(std::string_view name) {
-  list fields = request_info;
+  list fields = request_headers;
   std::erase_if(fields, [name](const auto& field) { return field.first == name; });
   return fields;
 }
 
 TEST(HeaderValidator, UsualMessagesAreFine) {
-  list grpc = request_info;
+  list grpc = request_headers;
   grpc.insert(grpc.end(), {{"te", "trailers"}, {"content-type", "application/grpc"}, {"grpc-timeout", "1S"}});
   EXPECT_EQ(verdict(request, grpc), field_error::none);
-  EXPECT_EQ(verdict(response, with(response_head, "content-type", "application/grpc")), field_error::none);
+  EXPECT_EQ(verdict(response, with(response_headers, "content-type", "application/grpc")), field_error::none);
   EXPECT_EQ(verdict(trailers, {{"grpc-status", "0"}, {"grpc-message", ""}}), field_error::none);
   EXPECT_EQ(verdict(trailers, {}), field_error::none);
   EXPECT_EQ(verdict(request, request_without(":authority")), field_error::none);
@@ -88,7 +88,7 @@ TEST(HeaderValidator, WhiteSpaceAtTheEdgesIsRefusedUnlessAllowed) {
 TEST(HeaderValidator, ConnectionSpecificFieldsAreRefusedInEveryMessage) {
   for (const char* name : {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}) {
     EXPECT_EQ(of_request(name, "close"), field_error::connection_specific) << name;
-    EXPECT_EQ(verdict(response, with(response_head, name, "x")), field_error::connection_specific) << name;
+    EXPECT_EQ(verdict(response, with(response_headers, name, "x")), field_error::connection_specific) << name;
     EXPECT_EQ(verdict(trailers, {{name, "x"}}), field_error::connection_specific) << name;
   }
   for (const char* name :
@@ -101,7 +101,7 @@ TEST(HeaderValidator, TeSaysTrailersAndInRequestsOnly) {
   EXPECT_EQ(of_request("te", "Trailers"), field_error::none);
   for (const char* value : {"", "gzip", "trailers, gzip", "trailer"})
     EXPECT_EQ(of_request("te", value), field_error::te_not_trailers) << value;
-  EXPECT_EQ(verdict(response, with(response_head, "te", "trailers")), field_error::connection_specific);
+  EXPECT_EQ(verdict(response, with(response_headers, "te", "trailers")), field_error::connection_specific);
   EXPECT_EQ(verdict(trailers, {{"te", "trailers"}}), field_error::connection_specific);
 }
 
@@ -120,9 +120,9 @@ TEST(HeaderValidator, PseudoHeadersComeBeforeRegularFields) {
 }
 
 TEST(HeaderValidator, NoPseudoHeaderOccursTwice) {
-  for (const auto& [name, value] : request_info)
+  for (const auto& [name, value] : request_headers)
     EXPECT_EQ(of_request(name, value), field_error::pseudo_duplicate);
-  EXPECT_EQ(verdict(response, with(response_head, ":status", "200")), field_error::pseudo_duplicate);
+  EXPECT_EQ(verdict(response, with(response_headers, ":status", "200")), field_error::pseudo_duplicate);
 }
 
 TEST(HeaderValidator, UnknownPseudoHeadersAreRefused) {
@@ -135,7 +135,7 @@ TEST(HeaderValidator, UnknownPseudoHeadersAreRefused) {
 
 TEST(HeaderValidator, PseudoHeadersBelongToTheirMessage) {
   EXPECT_EQ(of_request(":status", "200"), field_error::pseudo_in_wrong_message);
-  for (const auto& [name, value] : request_info) {
+  for (const auto& [name, value] : request_headers) {
     EXPECT_EQ(verdict(response, {{name, value}}), field_error::pseudo_in_wrong_message);
     EXPECT_EQ(verdict(trailers, {{name, value}}), field_error::pseudo_in_wrong_message);
   }
@@ -176,7 +176,7 @@ TEST(HeaderValidator, PathAndAuthorityConsistOfPrintableAsciiCharacters) {
     const std::string host = std::string("h") + c;
     const field_error expected = printable ? field_error::none : field_error::authority_character;
     EXPECT_EQ(verdict(request, request_with(":authority", host), edge_whitespace::allow), expected);
-    EXPECT_EQ(verdict(request, with(request_info, "host", host), edge_whitespace::allow), expected);
+    EXPECT_EQ(verdict(request, with(request_headers, "host", host), edge_whitespace::allow), expected);
     const bool in_scheme = std::isalnum(i) != 0 || c == '+' || c == '-' || c == '.';
     EXPECT_EQ(verdict(request, request_with(":scheme", host), edge_whitespace::allow),
               in_scheme ? field_error::none : field_error::scheme_value);

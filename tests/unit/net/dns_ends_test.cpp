@@ -99,7 +99,7 @@ TEST_P(DnsEnds, AStopReachesThoseInLine) {
 TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
   const name_server server({{"silent.example", zone_entry().silence()}});
   runtime& on = rt();
-  struct scope_creator {
+  struct program {
     static task<> ask(dns_settings how, std::optional<status>& outcome) {
       dns_source names(*loop::current(), std::move(how));
       co_await into(names, "silent.example", outcome);
@@ -110,8 +110,8 @@ TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
     }
   };
   std::optional<status> outcome;
-  on.spawn(scope_creator::ask(asking(server), outcome));
-  on.spawn(scope_creator::stop(on));
+  on.spawn(program::ask(asking(server), outcome));
+  on.spawn(program::stop(on));
   on.run();
   EXPECT_EQ(outcome->code(), status_code::cancelled);
 }

@@ -56,8 +56,8 @@ task<std::string> missing(address at) {
 TEST_P(Stream, EchoesOverIpv4) { run(echo_over(address::loopback_v4(0))); }
 
 TEST_P(Stream, EchoesOverIpv6) {
-  const std::string uring_failure = run(missing(address::loopback_v6(0)));
-  if (!uring_failure.empty()) GTEST_SKIP() << "no IPv6 here: " << uring_failure;
+  const std::string ipv6_failure = run(missing(address::loopback_v6(0)));
+  if (!ipv6_failure.empty()) GTEST_SKIP() << "no IPv6 here: " << ipv6_failure;
   run(echo_over(address::loopback_v6(0)));
 }
 

@@ -64,8 +64,8 @@ TEST_P(Udp, GoesThereAndBackOverIpv4) { run(there_and_back(address::loopback_v4(
 
 task<status> bind_to(address at) { co_return udp_socket::bind(at).status(); }
 TEST_P(Udp, GoesThereAndBackOverIpv6) {
-  const status uring_failure = run(bind_to(address::loopback_v6(0)));
-  if (!uring_failure.ok()) GTEST_SKIP() << "no IPv6 here: " << uring_failure;
+  const status ipv6_failure = run(bind_to(address::loopback_v6(0)));
+  if (!ipv6_failure.ok()) GTEST_SKIP() << "no IPv6 here: " << ipv6_failure;
   run(there_and_back(address::loopback_v6(0)));
 }
 

@@ -257,7 +257,7 @@ TEST(DrivingDeathTest, DestroyingItWhileAnotherThreadKeepsLoop0Aborts) {
         std::thread([&] { rt->poll(); }).join();
         delete rt;
       },
-      "let it call leave\\(\\) first");
+      "let it call release_loop\\(\\) first");
 }
 
 // Of two tasks that have awaited in turn, the report names the one that made the mistake.

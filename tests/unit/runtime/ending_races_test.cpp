@@ -19,7 +19,7 @@ namespace {
 class ending_races : public cancellation_races {};
 INSTANTIATE_TEST_SUITE_P(On, ending_races, all_cancellation_races, ending_races::case_name);
 
-struct shard_handles {
+struct event_races {
   static task<int> pass(event<int>& e) { co_return co_await e; }
   static task<> open(event<int>& e, int n, duration after) {
     co_await nap(after);
@@ -47,7 +47,7 @@ struct shard_handles {
 
 TEST_P(ending_races, AnEventStaysOpenForWhoGaveUp) {
   score s;
-  rt().spawn_on(here(), shard_handles::run(there(), s));
+  rt().spawn_on(here(), event_races::run(there(), s));
   rt().run();
   expect_both_happened(s);
 }
