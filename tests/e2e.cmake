@@ -8,9 +8,9 @@ if(thread_sanitizer)
   # for what the other's loop does. These have more loops or threads, or stand for a kind of call or connection.
   # Signals are not among them: ThreadSanitizer delivers them later, and one that is raised again in a handler never.
   set(sources)
-  foreach(name IN ITEMS activation channel_handle channelz channelz_tls connection drain_token foreign_coroutine foreign_loop hand_over
-      handler_defects health life lifetime limits loops_apart memory race reflection restart server
-      stream test_kit thread_claims tls unary)
+  foreach(name IN ITEMS activation channel_handle channelz channelz_tls connection drain_token foreign_coroutine foreign_loop socket_handover
+      handler_defects health server_lifetime lifetime limits loops_apart memory race reflection restart server
+      stream service_fixture thread_claims tls unary)
     list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}_test.cpp)
   endforeach()
 endif()
@@ -35,11 +35,11 @@ if(sources)
     include(docs.cmake)
   endif()
   # Real programs that it starts.
-  add_executable(life_server e2e/life_server.cpp)
-  target_include_directories(life_server PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(life_server PRIVATE coracle::coracle coracle_build Threads::Threads)
-  coracle_generate(TARGET life_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
-  add_dependencies(e2e_tests life_server)
+  add_executable(lifetime_server e2e/lifetime_server.cpp)
+  target_include_directories(lifetime_server PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(lifetime_server PRIVATE coracle::coracle coracle_build Threads::Threads)
+  coracle_generate(TARGET lifetime_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+  add_dependencies(e2e_tests lifetime_server)
   add_dependencies(test_programs e2e_tests)
 endif()
 

@@ -30,8 +30,8 @@ namespace {
 using clock_type = std::chrono::steady_clock;
 constexpr std::chrono::seconds patience(5);  // for the last replies
 
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "bench_echo_load: %s: %s\n", what, errno ? std::strerror(errno) : "wrong");
+[[noreturn]] void fail(const char* text) {
+  std::fprintf(stderr, "bench_echo_load: %s: %s\n", text, errno ? std::strerror(errno) : "wrong");
   std::exit(1);
 }
 

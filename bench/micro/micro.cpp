@@ -17,16 +17,16 @@ constexpr int repetitions = 101;
 constexpr double repetition_s = 0.0005;
 
 // The loop's own time: a runtime's thread waits for what another one asks of it.
-coracle::task<double> seconds_of(const bench::micro_benchmark& what, std::uint64_t times) {
+coracle::task<double> seconds_of(const bench::micro_benchmark& measured, std::uint64_t times) {
   const auto start = std::chrono::steady_clock::now();
-  co_await what.repeat(times);
+  co_await measured.repeat(times);
   co_return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void measure(benchmark::State& state, coracle::runtime& rt, const bench::micro_benchmark& what) {
+void measure(benchmark::State& state, coracle::runtime& rt, const bench::micro_benchmark& measured) {
   while (state.KeepRunningBatch(state.max_iterations)) {
     const auto times = static_cast<std::uint64_t>(state.max_iterations);
-    state.SetIterationTime(coracle::sync_wait(rt, rt.at(0), seconds_of(what, times)));
+    state.SetIterationTime(coracle::sync_wait(rt, rt.at(0), seconds_of(measured, times)));
   }
 }
 

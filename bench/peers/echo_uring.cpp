@@ -19,12 +19,12 @@ enum class step : std::uint64_t { accept, receive, send };
 
 // The data of a request: the step, the connection, and the buffer that is being sent with its size.
 struct mark {
-  step what;
+  step kind;
   int connection;
   unsigned buffer;
 };
 std::uint64_t pack(mark m) {
-  return static_cast<std::uint64_t>(m.what) << 62 | std::uint64_t{m.buffer} << 32 |
+  return static_cast<std::uint64_t>(m.kind) << 62 | std::uint64_t{m.buffer} << 32 |
          static_cast<std::uint32_t>(m.connection);
 }
 mark unpack(std::uint64_t data) {
@@ -59,8 +59,8 @@ class echo_server {
   }
 
  private:
-  [[noreturn]] static void fail(const char* what, int error) {
-    std::fprintf(stderr, "bench_echo_uring: %s: error %d\n", what, -error);
+  [[noreturn]] static void fail(const char* text, int error) {
+    std::fprintf(stderr, "bench_echo_uring: %s: error %d\n", text, -error);
     std::exit(1);
   }
 
@@ -112,7 +112,7 @@ class echo_server {
 
   void take(const io_uring_cqe& c) {
     const mark m = unpack(c.user_data);
-    switch (m.what) {
+    switch (m.kind) {
       case step::accept:
         if (c.res >= 0) receive_from(c.res);
         if (!(c.flags & IORING_CQE_F_MORE)) accept_more();

@@ -22,8 +22,8 @@ constexpr int small_messages = 1000;  // a round of all workloads but `big`
 constexpr int big_messages = 100;
 constexpr int big_numbers = 32 * 224 * 224 / 8;
 
-[[noreturn]] void fail(const std::string& why) {
-  std::fprintf(stderr, "bench_grpcpp_workload: %s\n", why.c_str());
+[[noreturn]] void fail(const std::string& reason) {
+  std::fprintf(stderr, "bench_grpcpp_workload: %s\n", reason.c_str());
   std::exit(1);
 }
 

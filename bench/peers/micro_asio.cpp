@@ -64,17 +64,17 @@ constexpr std::array all{benchmark{"child", await_child}, benchmark{"spawn_join"
                          benchmark{"channel_one_task", channel_one_task},
                          benchmark{"channel_two_tasks", channel_two_tasks}};
 
-asio::awaitable<void> measure(benchmark what) {
+asio::awaitable<void> measure(benchmark measured) {
   bench::samples taken;
   std::uint64_t times = 16;
   while (!taken.full()) {
     const clock_type::time_point start = clock_type::now();
-    co_await what.repeat(times);
+    co_await measured.repeat(times);
     const clock_type::duration all_of_it = clock_type::now() - start;
     if (all_of_it < bench::samples::at_least) times *= 2;
     else taken.add(all_of_it, times);
   }
-  taken.print(what.name);
+  taken.print(measured.name);
 }
 
 bool wanted(std::string_view name, int argc, char** argv) {

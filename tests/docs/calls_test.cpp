@@ -53,8 +53,8 @@ class strict final : public movie::rpc::MovieService::service {
 // --8<-- [start:find_detail]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   const auto reply = co_await movies.AddMovie(movie);
-  const auto why = coracle::find_detail<coracle::error_info>(reply.status());
-  if (why && why->reason() == "NO_TITLE") movie.set_title("Untitled");
+  const auto failure = coracle::find_detail<coracle::error_info>(reply.status());
+  if (failure && failure->reason() == "NO_TITLE") movie.set_title("Untitled");
   if (const auto wait = coracle::find_detail<coracle::retry_info>(reply.status()))
     co_await coracle::sleep_for(wait->delay());
   const auto again = co_await movies.AddMovie(movie);

@@ -55,7 +55,7 @@ class activated : public every_backend {
   }
   static std::vector<std::string> command(std::vector<std::string> arguments,
                                           const char* script = own_number) {
-    std::vector<std::string> words{"/bin/sh", "-c", script, program_path("life_server")};
+    std::vector<std::string> words{"/bin/sh", "-c", script, program_path("lifetime_server")};
     for (std::string& a : arguments) words.push_back(std::move(a));
     return words;
   }
@@ -71,9 +71,9 @@ class activated : public every_backend {
                       const std::string& address = "systemd:", const char* script = own_number) {
     child_program server(command({"run", "1", address}, script),
                          variables({"LISTEN_FDS=" + std::to_string(descriptors.size())}), descriptors);
-    std::string said = server.line();
+    std::string output = server.line();
     EXPECT_EQ(server.end(), 1);
-    return said;
+    return output;
   }
 };
 INSTANTIATE_TEST_SUITE_P(On, activated, kernel_kinds, activated::case_name);
@@ -152,11 +152,11 @@ TEST_P(activated, BySystemdsOwnTool) {
   const net::scratch_folder folder;
   const std::string path = folder / "socket";
   child_program server({tool, "--setenv=CORACLE_BACKEND", "--fdname=grpc", "--listen=" + path,
-                        program_path("life_server"), "run", "1", "systemd:grpc"},
+                        program_path("lifetime_server"), "run", "1", "systemd:grpc"},
                        variables({}));
   server.say("go");
-  std::string said = server.line();
-  while (!said.empty() && said.find("istening on") == std::string::npos) said = server.line();
+  std::string output = server.line();
+  while (!output.empty() && output.find("istening on") == std::string::npos) output = server.line();
   EXPECT_EQ(call("unix:" + path), status());
   server.signal(SIGTERM);
   EXPECT_EQ(server.end(), 0);

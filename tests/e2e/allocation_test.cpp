@@ -28,8 +28,8 @@ class steady_call : public echo_fixture {
     echo_fixture::SetUp();
   }
   // Client and server are on one loop, whose thread counts the allocations of both.
-  static task<std::size_t> takes(echo_stub s, std::string what, call_options options, bool compressed) {
-    const echo::Text request = text(std::move(what));
+  static task<std::size_t> takes(echo_stub s, std::string content, call_options options, bool compressed) {
+    const echo::Text request = text(std::move(content));
     std::size_t before = 0;
     for (int i = 0; i < 2 * calls_made; ++i) {
       if (i == calls_made) before = test::malloc_count;
@@ -41,8 +41,8 @@ class steady_call : public echo_fixture {
     co_return test::malloc_count - before;
   }
   // Average over calls_made calls, after the same number to become steady.
-  std::size_t taken(const std::string& what = {}, const call_options& options = {}, bool compressed = false) {
-    return run(takes(stub(), what, options, compressed));
+  std::size_t taken(const std::string& text = {}, const call_options& options = {}, bool compressed = false) {
+    return run(takes(stub(), text, options, compressed));
   }
   void connect(const channel_options& options) { channel_.emplace(rt(), address_, insecure(), options); }
 };

@@ -34,9 +34,9 @@ using test::expect_misuse;
 const status closed = status::unavailable("the channel was closed");
 const status runtime_ended = status::unavailable("the runtime of the channel has ended");
 
-echo::Text text(std::string what) {
+echo::Text text(std::string text) {
   echo::Text t;
-  t.set_text(std::move(what));
+  t.set_text(std::move(text));
   return t;
 }
 
@@ -70,8 +70,8 @@ class counting_observer final : public client_observer {
   explicit counting_observer(std::atomic<int>& begun, std::atomic<int>& failed)
       : begun_(begun), failed_(failed) {}
   void call_started(observed_call&) noexcept override { ++begun_; }
-  void attempt_ended(observed_attempt&, const status& how, time_point) noexcept override {
-    if (!how.ok()) ++failed_;
+  void attempt_ended(observed_attempt&, const status& outcome, time_point) noexcept override {
+    if (!outcome.ok()) ++failed_;
   }
 
  private:
@@ -83,9 +83,9 @@ class passing final : public client_interceptor {
  public:
   explicit passing(std::atomic<int>& ended) : ended_(ended) {}
   task<status> intercept(client_context&, next_call next) override {
-    const status how = co_await next();
+    const status outcome = co_await next();
     ++ended_;
-    co_return how;
+    co_return outcome;
   }
 
  private:
@@ -139,10 +139,10 @@ class channel_handles : public every_backend {
     status retried = status::unknown("not ended");
     std::atomic<int> ended{0};
   };
-  static task<> say(const std::unique_ptr<echo_stub>& by, outcome& all, status outcome::* how) {
+  static task<> say(const std::unique_ptr<echo_stub>& by, outcome& all, status outcome::* member) {
     const echo::Text request = text("x");
     const auto reply = co_await by->Say(request);
-    all.*how = reply.status();
+    all.*member = reply.status();
     ++all.ended;
   }
   static task<> retry(const std::unique_ptr<echo_stub>& by, outcome& all) {
@@ -231,8 +231,8 @@ TEST_P(channel_handles, AStubMadeOfATemporaryChannelWorks) {
       EXPECT_EQ(sent, status());
       const auto back = co_await chat.next();
       EXPECT_TRUE(back.ok() && *back);
-      const status how = co_await chat.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await chat.finish();
+      EXPECT_EQ(outcome, status());
     }
   };
   run_on(0, program::all(address()));
@@ -502,8 +502,8 @@ TEST_P(channel_handles, KeepTheirInterceptorsAndObservers) {
       EXPECT_EQ(sent, status());
       begun = true;
       co_await on;
-      const status how = co_await call.finish();
-      EXPECT_EQ(how, status());
+      const status outcome = co_await call.finish();
+      EXPECT_EQ(outcome, status());
     }
   };
   const auto made = [&] {
@@ -576,9 +576,9 @@ TEST_P(channel_handles, LetAServerKeepItsInterceptorsAndObserver) {
   struct noting final : server_interceptor, server_observer {
     explicit noting(std::atomic<int>& n) : ended(n) {}
     task<status> intercept(server_context&, next_handler next) override {
-      const status how = co_await next();
+      const status outcome = co_await next();
       ++ended;
-      co_return how;
+      co_return outcome;
     }
     void call_ended(served_call&, const status&, time_point) noexcept override { ++ended; }
     std::atomic<int>& ended;
@@ -661,8 +661,8 @@ struct last_words {
   last_words& operator=(const last_words&) = delete;
   ~last_words() {
     if (!c) return;
-    const status how = sync_wait(echo_stub(*c).Misbehave(text("x"))).status();
-    if (how != status::unavailable("the runtime of the channel has ended")) std::_Exit(3);
+    const status outcome = sync_wait(echo_stub(*c).Misbehave(text("x"))).status();
+    if (outcome != status::unavailable("the runtime of the channel has ended")) std::_Exit(3);
     if (c->state() != connectivity::shutdown) std::_Exit(4);
     c->connect();
     c->close();

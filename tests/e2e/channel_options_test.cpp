@@ -33,7 +33,7 @@ class channel_option : public testing::Test {
     EXPECT_EQ(server_.listen("127.0.0.1:50051", insecure()), status());
   }
   result<echo::Text> call(const channel_options& o, const call_options& mine = {},
-                          const std::string& what = {}) {
+                          const std::string& text_sent = {}) {
     channel c(rt_, "127.0.0.1:50051", insecure(), o);
     struct program {
       static task<result<echo::Text>> ask(channel& to, call_options options, std::string text) {
@@ -42,7 +42,7 @@ class channel_option : public testing::Test {
         co_return co_await echo_stub(to).Say(request, options);
       }
     };
-    return sync_wait(rt_, rt_.at(0), program::ask(c, mine, what));
+    return sync_wait(rt_, rt_.at(0), program::ask(c, mine, text_sent));
   }
   sim::world world_{1};
   runtime& rt_ = world_.host("host");

@@ -24,7 +24,7 @@ class channelz : public echo_fixture {
     link();
   }
   [[nodiscard]] channelz_stub ask() { return channelz_stub(*channel_); }
-  void say(const std::string& what) { (void)sync_wait(stub().Misbehave(text(what))); }
+  void say(const std::string& content) { (void)sync_wait(stub().Misbehave(text(content))); }
   wire::Server server_now() {
     wire::GetServerRequest request;
     request.set_server_id(1);

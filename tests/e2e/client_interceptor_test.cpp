@@ -31,7 +31,7 @@ class noting final : public client_interceptor {
 using body = task<status> (*)(client_context&, next_call);
 class doing final : public client_interceptor {
  public:
-  explicit doing(body what) : what_(what) {}
+  explicit doing(body program) : what_(program) {}
   task<status> intercept(client_context& call, next_call next) override { return what_(call, next); }
 
  private:
@@ -43,8 +43,8 @@ class client_interceptors : public echo_fixture {
   static task<std::vector<status>> one_of_each(echo_stub s) {
     std::vector<status> ends;
     const echo::Text hello = text("hello", 2);
-    const auto said = co_await s.Say(hello);
-    ends.push_back(said.status());
+    const auto reply = co_await s.Say(hello);
+    ends.push_back(reply.status());
     auto collecting = s.Collect();
     (void)co_await collecting.write(hello);
     const auto collected = co_await collecting.finish();
@@ -155,9 +155,9 @@ TEST_P(client_interceptors, MayTryAUnaryCallAgain) {
   });
   const channel again = channel_->with_interceptors({borrowed(failing)});
   EXPECT_EQ(sync_wait(echo_stub(again).Misbehave(text("status"))).status().code(), status_code::not_found);
-  const auto said = sync_wait(echo_stub(again).Say(text("hi")));
-  ASSERT_EQ(said.status(), status());
-  EXPECT_EQ(said->text(), "hi");
+  const auto second = sync_wait(echo_stub(again).Say(text("hi")));
+  ASSERT_EQ(second.status(), status());
+  EXPECT_EQ(second->text(), "hi");
 }
 
 TEST_P(client_interceptors, MayChangeTheStatus) {

@@ -35,16 +35,16 @@ class bracket_codec final : public message_codec {
 
 class codecs : public echo_fixture {
  protected:
-  static task<result<echo::Text>> say(echo_stub s, std::string what, call_options options) {
-    const echo::Text request = text(std::move(what), 7);
+  static task<result<echo::Text>> say(echo_stub s, std::string content, call_options options) {
+    const echo::Text request = text(std::move(content), 7);
     co_return co_await s.Say(request, options);
   }
-  static task<int> repeat(echo_stub s, std::string what, call_options options) {
-    const echo::Text request = text(what, 3);
+  static task<int> repeat(echo_stub s, std::string content, call_options options) {
+    const echo::Text request = text(content, 3);
     auto call = s.Repeat(request, options);
     int seen = 0;
     while (const auto one = (co_await call.next()).value()) {
-      EXPECT_EQ(one->text(), what);
+      EXPECT_EQ(one->text(), content);
       EXPECT_EQ(one->count(), seen++);
     }
     co_return seen;
@@ -65,9 +65,9 @@ class codecs : public echo_fixture {
     EXPECT_EQ(outcome, status());
     co_return seen;
   }
-  static task<status> write_to_chat(echo_stub s, std::string what, call_options options) {
+  static task<status> write_to_chat(echo_stub s, std::string content, call_options options) {
     auto call = s.Chat(options);
-    const echo::Text message = text(std::move(what));
+    const echo::Text message = text(std::move(content));
     const status written = co_await call.write(message);
     const status outcome = co_await call.finish();
     EXPECT_EQ(written, outcome);

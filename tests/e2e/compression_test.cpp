@@ -46,7 +46,7 @@ std::vector<encoding> encodings_here() {
 }
 
 struct answer {
-  status how;
+  status outcome;
   echo::Text reply;
   bool compressed = false;
 };
@@ -67,12 +67,12 @@ class packing : public echo_fixture {
     server_->add(packing_);
     link();
   }
-  static task<answer> say(echo_stub s, std::string what, call_options options) {
-    const echo::Text request = text(std::move(what));
+  static task<answer> say(echo_stub s, std::string content, call_options options) {
+    const echo::Text request = text(std::move(content));
     auto call = s.Say(request, options);
     auto reply = co_await call;
     answer a;
-    a.how = reply.status();
+    a.outcome = reply.status();
     a.compressed = call.read_compressed();
     if (reply) a.reply = *std::move(reply);
     co_return a;
@@ -89,7 +89,7 @@ TEST_P(packing, EveryEncodingIsUnderstoodBothWays) {
     compressed.compression = e;
     compressed.add_metadata("x-reply", name_of(e));
     const answer a = run(say(stub(), long_text, compressed));
-    ASSERT_EQ(a.how, status()) << name_of(e);
+    ASSERT_EQ(a.outcome, status()) << name_of(e);
     EXPECT_EQ(a.reply.text(), long_text);
     EXPECT_TRUE(a.reply.count()) << "the request, as " << name_of(e);
     EXPECT_TRUE(a.compressed) << "the reply, as " << name_of(e);
@@ -132,9 +132,9 @@ TEST_P(packing, AChannelsChoiceHoldsUnlessACallSaysOtherwise) {
 }
 
 TEST_P(packing, SmallMessagesGoAsTheyAre) {
-  const auto sent = [&](std::size_t n, compression how) {
+  const auto sent = [&](std::size_t n, compression encoding_used) {
     call_options compressed;
-    compressed.compression = how;
+    compressed.compression = encoding_used;
     return run(say(stub(), std::string(n, 'x'), compressed)).reply.count() != 0;
   };
   EXPECT_FALSE(sent(1000, encoding::gzip));
@@ -184,7 +184,7 @@ TEST_P(packing, ABombStopsAtTheLimitOfWhoeverReceivesIt) {
   serve(options);
   call_options compressed;
   compressed.compression = encoding::gzip;
-  EXPECT_EQ(run(say(stub(), bomb, compressed)).how.code(), status_code::resource_exhausted);
+  EXPECT_EQ(run(say(stub(), bomb, compressed)).outcome.code(), status_code::resource_exhausted);
   server_options options_2;
   options_2.max_receive_bytes = 16 << 20;
   serve(options_2);
@@ -192,7 +192,7 @@ TEST_P(packing, ABombStopsAtTheLimitOfWhoeverReceivesIt) {
   small.compression = encoding::gzip;
   small.add_metadata("x-reply", "gzip");
   small.max_receive_bytes = 100'000;
-  EXPECT_EQ(run(say(stub(), bomb, small)).how.code(), status_code::resource_exhausted);
+  EXPECT_EQ(run(say(stub(), bomb, small)).outcome.code(), status_code::resource_exhausted);
 }
 
 TEST_P(packing, AServerRefusesAnEncodingThatItDoesNotAccept) {
@@ -201,18 +201,18 @@ TEST_P(packing, AServerRefusesAnEncodingThatItDoesNotAccept) {
   serve(options);
   call_options compressed;
   compressed.compression = encoding::gzip;
-  EXPECT_EQ(run(say(stub(), long_text, compressed)).how, status());
+  EXPECT_EQ(run(say(stub(), long_text, compressed)).outcome, status());
   call_options compressed_2;
   compressed_2.compression = encoding::zstd;
   const answer refused = run(say(stub(), long_text, compressed_2));
-  EXPECT_EQ(refused.how.code(), status_code::unimplemented);
+  EXPECT_EQ(refused.outcome.code(), status_code::unimplemented);
   server_options options_2;
   options_2.accepted_encodings = {};
   serve(options_2);
   call_options compressed_3;
   compressed_3.compression = encoding::gzip;
-  EXPECT_EQ(run(say(stub(), long_text, compressed_3)).how.code(), status_code::unimplemented);
-  EXPECT_EQ(run(say(stub(), long_text, {})).how, status()) << "plain messages are always accepted";
+  EXPECT_EQ(run(say(stub(), long_text, compressed_3)).outcome.code(), status_code::unimplemented);
+  EXPECT_EQ(run(say(stub(), long_text, {})).outcome, status()) << "plain messages are always accepted";
 }
 
 TEST_P(packing, AServerCompressesOnlyAsItsClientAccepts) {
@@ -241,7 +241,7 @@ TEST_P(packing, OtherCodecsAreCompressedToo) {
   with_codec.codec = &json_codec();
   with_codec.compression = encoding::gzip;
   const answer a = run(say(stub(), long_text, with_codec));
-  ASSERT_EQ(a.how, status());
+  ASSERT_EQ(a.outcome, status());
   EXPECT_TRUE(a.reply.count());
   EXPECT_TRUE(a.compressed);
 }

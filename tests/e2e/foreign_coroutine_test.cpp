@@ -70,16 +70,16 @@ struct detached {
   };
 };
 
-echo::Text said(const char* what, int count = 0) {
+echo::Text message_of(const char* text, int count = 0) {
   echo::Text m;
-  m.set_text(what);
+  m.set_text(text);
   m.set_count(count);
   return m;
 }
 
 lazy<int> all_kinds_of_call(echo_stub s) {
   int good = 0;
-  const echo::Text hello = said("hello", 3);
+  const echo::Text hello = message_of("hello", 3);
   const auto reply = co_await s.Say(hello);
   good += reply && reply->text() == "hello" ? 1 : 0;
 
@@ -125,7 +125,7 @@ TEST_P(foreign_coroutines, AwaitAllKindsOfCall) {
 }
 
 lazy<int> deadline_ms_at_the_server(echo_stub s, call_options options) {
-  const echo::Text question = said("deadline");
+  const echo::Text question = message_of("deadline");
   const auto reply = co_await s.Misbehave(question, options);
   co_return reply ? reply->count() : -2;
 }
@@ -169,10 +169,10 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, foreign_coroutines_of_handlers, every_world
 
 TEST_P(foreign_coroutines_of_handlers, GiveTheirValueOrTheirExceptionToTheHandler) {
   struct program {
-    static task<status> say(echo_stub s, const char* what) {
-      const echo::Text request = said(what);
+    static task<status> say(echo_stub s, const char* text) {
+      const echo::Text request = message_of(text);
       const auto reply = co_await s.Say(request);
-      EXPECT_TRUE(!reply || reply->text() == what);
+      EXPECT_TRUE(!reply || reply->text() == text);
       co_return reply.status();
     }
   };

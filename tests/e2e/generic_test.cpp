@@ -35,8 +35,8 @@ class generic : public echo_fixture {
     behind_.reset();
     echo_fixture::TearDown();
   }
-  static task<result<echo::Text>> misbehave(echo_stub s, std::string what, call_options options) {
-    const echo::Text request = text(std::move(what));
+  static task<result<echo::Text>> misbehave(echo_stub s, std::string content, call_options options) {
+    const echo::Text request = text(std::move(content));
     co_return co_await s.Misbehave(request, options);
   }
   [[nodiscard]] generic_stub raw() noexcept { return generic_stub(*behind_); }
@@ -82,9 +82,9 @@ struct raw_calls {
     EXPECT_EQ((co_await both.next()).value(), request);
     EXPECT_EQ(co_await both.finish(), status());
   }
-  static echo::Text echo_fixture_text(std::string what, int count = 0) {
+  static echo::Text echo_fixture_text(std::string text, int count = 0) {
     echo::Text t;
-    t.set_text(std::move(what));
+    t.set_text(std::move(text));
     t.set_count(count);
     return t;
   }

@@ -23,9 +23,9 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-echo::Text text(const std::string& what) {
+echo::Text text(const std::string& text) {
   echo::Text t;
-  t.set_text(what);
+  t.set_text(text);
   return t;
 }
 
@@ -62,10 +62,10 @@ class slipping_service final : public echo_service {
   const channel* own = nullptr;
 
   reply<echo::Text> Misbehave(server_context& context, const echo::Text& request) override {
-    const std::string& what = request.text();
-    if (what == "end") return reach_the_end(request);
-    if (what == "end after a wait") return reach_the_end_after_a_wait(request);
-    if (what == "throw before") throw std::runtime_error("before the coroutine");
+    const std::string& content = request.text();
+    if (content == "end") return reach_the_end(request);
+    if (content == "end after a wait") return reach_the_end_after_a_wait(request);
+    if (content == "throw before") throw std::runtime_error("before the coroutine");
     return slip(context, request);
   }
   reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
@@ -96,53 +96,53 @@ class slipping_service final : public echo_service {
  private:
   static task<> read(reader<echo::Text> from) { static_cast<void>(co_await from.next()); }
   // Until the window is used up and the write waits.
-  static task<> write(writer<echo::Text> to, const echo::Text& what) {
-    for (int i = 0; i < 1000; ++i) co_await to.write(what);
+  static task<> write(writer<echo::Text> to, const echo::Text& request) {
+    for (int i = 0; i < 1000; ++i) co_await to.write(request);
   }
   static task<int> one() { co_return 1; }
 
   reply<echo::Text> slip(server_context& context, const echo::Text& request) {
-    const std::string what = request.text();
-    if (what == "ok") co_return status();
-    if (what == "null") co_return static_cast<const echo::Text*>(nullptr);
-    if (what == "throw") throw std::runtime_error("the table \"movies\" is\ngone");
-    if (what == "throw status") throw status_error(status::aborted("thrown"));
-    if (what == "throw a number") throw 42;
-    if (what == "throw late") {
+    const std::string content = request.text();
+    if (content == "ok") co_return status();
+    if (content == "null") co_return static_cast<const echo::Text*>(nullptr);
+    if (content == "throw") throw std::runtime_error("the table \"movies\" is\ngone");
+    if (content == "throw status") throw status_error(status::aborted("thrown"));
+    if (content == "throw a number") throw 42;
+    if (content == "throw late") {
       const thrown_by_a_destructor closes;
       co_return request;
     }
-    if (what == "failed result") {
+    if (content == "failed result") {
       const result<echo::Text> none(status::unavailable("the store is away"));
       co_return *none;
     }
-    if (what == "result without a status") co_return result<echo::Text>(status());
-    if (what == "details") co_return with_details(status(), retry_info(std::chrono::seconds(1)));
-    if (what == "await twice") {
+    if (content == "result without a status") co_return result<echo::Text>(status());
+    if (content == "details") co_return with_details(status(), retry_info(std::chrono::seconds(1)));
+    if (content == "await twice") {
       task<int> once = one();
       const int a = co_await std::move(once);
       const int b = co_await std::move(once);
       co_return text(std::to_string(a + b));
     }
-    if (what == "task") {
+    if (content == "task") {
       const std::string got = co_await reach_the_end_of_a_task(request);
       co_return text(got);
     }
-    if (what == "block") {
+    if (content == "block") {
       const echo_stub onward(*own);
       co_return sync_wait(onward.Say(request));
     }
-    if (what == "another runtime") {
+    if (content == "another runtime") {
       const echo_stub onward(*strange);
       co_return co_await onward.Say(request);
     }
-    if (what == "unlock twice") {
+    if (content == "unlock twice") {
       mutex m;
       auto held = co_await m.lock();
       held.unlock();
       held.unlock();
     }
-    if (what == "wait") {
+    if (content == "wait") {
       co_await sleep_for(std::chrono::hours(1));
     }
     static_cast<void>(context);
@@ -176,8 +176,8 @@ class handler_defects : public testing::TestWithParam<world_kind> {
     server_.reset();
     rt_.reset();
   }
-  status misbehave(const std::string& how) {
-    return sync_wait(echo_stub(*channel_).Misbehave(text(how))).status();
+  status misbehave(const std::string& description) {
+    return sync_wait(echo_stub(*channel_).Misbehave(text(description))).status();
   }
   void expect_service() { EXPECT_EQ(misbehave("nothing"), status()); }
 
@@ -209,9 +209,9 @@ TEST_P(handler_defects, ANullPointerForAReplyIsInternal) {
 }
 
 TEST_P(handler_defects, OkWithoutAReplyFromAFunctionIsInternal) {
-  for (const char* how : {"ok", "null"}) {
-    const auto none = sync_wait(echo_stub(*channel_).SayAtOnce(text(how)));
-    EXPECT_EQ(none.status(), status::internal("the handler returned no reply")) << how;
+  for (const char* description : {"ok", "null"}) {
+    const auto none = sync_wait(echo_stub(*channel_).SayAtOnce(text(description)));
+    EXPECT_EQ(none.status(), status::internal("the handler returned no reply")) << description;
   }
   EXPECT_THAT(log_.text(),
               HasSubstr("the handler of /echo.Echo/SayAtOnce returned neither a reply nor an error"));
@@ -295,7 +295,7 @@ TEST_P(handler_defects, MisuseOfTheLibraryFailsTheCallAlone) {
   channel strange(other, "127.0.0.1:" + std::to_string(server_->port()), insecure());
   service_.strange = &strange;
   const struct {
-    const char* how;
+    const char* misuse;
     const char* logged;
   } slips[] = {
       {"failed result", "its status is UNAVAILABLE: the store is away"},
@@ -308,9 +308,9 @@ TEST_P(handler_defects, MisuseOfTheLibraryFailsTheCallAlone) {
   };
   for (const auto& slip : slips) {
     serve(nullptr);  // each with a log line of its own
-    EXPECT_EQ(misbehave(slip.how), status::unknown("the handler failed")) << slip.how;
-    EXPECT_THAT(log_.text(), HasSubstr(slip.logged)) << slip.how;
-    EXPECT_THAT(log_.text(), HasSubstr("threw coracle::usage_error")) << slip.how;
+    EXPECT_EQ(misbehave(slip.misuse), status::unknown("the handler failed")) << slip.misuse;
+    EXPECT_THAT(log_.text(), HasSubstr(slip.logged)) << slip.misuse;
+    EXPECT_THAT(log_.text(), HasSubstr("threw coracle::usage_error")) << slip.misuse;
     expect_service();
   }
   EXPECT_EQ(misbehave("another runtime").code(), status_code::internal);
@@ -319,19 +319,19 @@ TEST_P(handler_defects, MisuseOfTheLibraryFailsTheCallAlone) {
 
 TEST_P(handler_defects, TwoReadsOrTwoWritesOfOneCallFailIt) {
   struct program {
-    static task<status> chat(echo_stub s, std::string how) {
+    static task<status> chat(echo_stub s, std::string description) {
       auto c = s.Chat();
       co_await c.start();
-      echo::Text first = text(how);
-      if (how != "read twice") first.set_text(std::string(64u << 10, 'x'));
+      echo::Text first = text(description);
+      if (description != "read twice") first.set_text(std::string(64u << 10, 'x'));
       (void)co_await c.write(first);
       co_return co_await c.finish();
     }
   };
-  for (const char* how : {"read twice", "write twice"}) {
-    EXPECT_EQ(sync_wait(*rt_, rt_->at(0), program::chat(echo_stub(*channel_), how)),
+  for (const char* description : {"read twice", "write twice"}) {
+    EXPECT_EQ(sync_wait(*rt_, rt_->at(0), program::chat(echo_stub(*channel_), description)),
               status::internal("the handler misused its stream"))
-        << how;
+        << description;
   }
   EXPECT_THAT(log_.text(),
               HasSubstr("the handler of /echo.Echo/Chat has two concurrent reads: let one task read"));
@@ -352,9 +352,9 @@ class around final : public server_interceptor {
 
 TEST_P(handler_defects, AnInterceptorThatThrowsIsLogged) {
   serve(std::make_unique<around>([](server_context&, next_handler next) -> task<status> {
-    const status how = co_await next();
-    if (how.ok()) throw std::out_of_range("no such tenant");
-    co_return how;
+    const status outcome = co_await next();
+    if (outcome.ok()) throw std::out_of_range("no such tenant");
+    co_return outcome;
   }));
   EXPECT_EQ(misbehave("nothing"), status::unknown("the handler failed"));
   EXPECT_THAT(
@@ -372,8 +372,8 @@ TEST_P(handler_defects, AnInterceptorThatReachesItsEndFailsTheCall) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wreturn-type"
   serve(std::make_unique<around>([](server_context& context, next_handler next) -> task<status> {
-    const status how = co_await next();
-    if (context.method().empty()) co_return how;
+    const status outcome = co_await next();
+    if (context.method().empty()) co_return outcome;
   }));
 #pragma GCC diagnostic pop
   EXPECT_EQ(misbehave("nothing"), status::unknown("the handler failed"));
@@ -382,9 +382,9 @@ TEST_P(handler_defects, AnInterceptorThatReachesItsEndFailsTheCall) {
 
 TEST_P(handler_defects, AnInterceptorSeesTheStatusOfAHandlerWithoutAReply) {
   serve(std::make_unique<around>([](server_context& context, next_handler next) -> task<status> {
-    const status how = co_await next();
-    context.trailing_metadata().add("x-seen", how.to_string());
-    co_return how;
+    const status outcome = co_await next();
+    context.trailing_metadata().add("x-seen", outcome.to_string());
+    co_return outcome;
   }));
   EXPECT_EQ(misbehave("ok"), status::internal("the handler returned no reply"));
   EXPECT_EQ(log_.text(), no_reply_line);

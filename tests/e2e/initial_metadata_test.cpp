@@ -35,8 +35,8 @@ class initial_metadata : public echo_fixture {
 
   static task<> before_the_first_reply(const channel& by) {
     auto c = echo_stub(by).Chat(asking());
-    const status came = co_await c.wait_for_initial_metadata();
-    EXPECT_EQ(came, status());
+    const status received = co_await c.wait_for_initial_metadata();
+    EXPECT_EQ(received, status());
     EXPECT_EQ(c.initial_metadata().find("x-early"), "1");
     const status again = co_await c.wait_for_initial_metadata();  // there is nothing to wait for
     EXPECT_EQ(again, status());
@@ -73,8 +73,8 @@ TEST_P(initial_metadata, IsWaitedForBesideAReaderAndAWriter) {
       scope work{co_await coro::this_environment()};
       work.spawn(read(c));
       work.spawn(write(c));
-      const status came = co_await c.wait_for_initial_metadata();  // comes with the reply
-      EXPECT_EQ(came, status());
+      const status received = co_await c.wait_for_initial_metadata();  // comes with the reply
+      EXPECT_EQ(received, status());
       co_await work.join();
       const status outcome = co_await c.finish();
       EXPECT_EQ(outcome, status());

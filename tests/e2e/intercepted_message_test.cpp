@@ -58,7 +58,7 @@ class server_passing final : public server_interceptor {
 using client_body = task<status> (*)(client_context&, next_call);
 class client_doing final : public client_interceptor {
  public:
-  explicit client_doing(client_body what) : what_(what) {}
+  explicit client_doing(client_body program) : what_(program) {}
   task<status> intercept(client_context& call, next_call next) override { return what_(call, next); }
 
  private:
@@ -67,7 +67,7 @@ class client_doing final : public client_interceptor {
 using server_body = task<status> (*)(server_context&, next_handler);
 class server_doing final : public server_interceptor {
  public:
-  explicit server_doing(server_body what) : what_(what) {}
+  explicit server_doing(server_body program) : what_(program) {}
   task<status> intercept(server_context& context, next_handler next) override { return what_(context, next); }
 
  private:
@@ -104,7 +104,7 @@ class intercepted_messages : public echo_fixture {
     link();
   }
   void serve() { serve(std::vector<std::shared_ptr<server_interceptor>>()); }
-  void serve(server_body what) { serve({std::make_shared<server_doing>(what)}); }
+  void serve(server_body program) { serve({std::make_shared<server_doing>(program)}); }
   void serve_passing(std::shared_ptr<message_hooks> h, const server_options& options = {}) {
     serve({std::make_shared<server_passing>(std::move(h))}, options);
   }
@@ -112,7 +112,7 @@ class intercepted_messages : public echo_fixture {
   void call(std::vector<std::shared_ptr<client_interceptor>> around) {
     front_ = channel_->with_interceptors(std::move(around));
   }
-  void call(client_body what) { call({std::make_shared<client_doing>(what)}); }
+  void call(client_body program) { call({std::make_shared<client_doing>(program)}); }
   void call_passing(std::shared_ptr<message_hooks> h) {
     call({std::make_shared<client_passing>(std::move(h))});
   }
@@ -134,9 +134,9 @@ class intercepted_messages : public echo_fixture {
     const echo::Text hello = text("hello", 2);
     std::vector<outcome> all;
     outcome& say = all.emplace_back("Say");
-    const auto said = co_await s.Say(hello, options);
-    say.end = said.status();
-    if (said) say.texts = said->text();
+    const auto reply = co_await s.Say(hello, options);
+    say.end = reply.status();
+    if (reply) say.texts = reply->text();
     outcome& collect = all.emplace_back("Collect");
     auto collecting = s.Collect(options);
     (void)co_await collecting.write(hello);
@@ -168,8 +168,8 @@ class intercepted_messages : public echo_fixture {
   std::vector<outcome> one_of_each(const call_options& options = {}) {
     return run(one_of_each(stub(), options));
   }
-  result<echo::Text> say(const std::string& what = "hello", const call_options& options = {}) {
-    return sync_wait(stub().Say(text(what), options));
+  result<echo::Text> say(const std::string& content = "hello", const call_options& options = {}) {
+    return sync_wait(stub().Say(text(content), options));
   }
 
   // Echoes every message of methods that the server has not.
@@ -319,32 +319,32 @@ TEST_P(intercepted_messages, EndTheCallThatAHookThrowsOutOf) {
 
 TEST_P(intercepted_messages, AnotherTypeIsAUsageErrorThatNamesBoth) {
   for (const place p : places) {
-    std::string said;
-    stand_at(p, [&said](intercepted_message& m) {
+    std::string output;
+    stand_at(p, [&output](intercepted_message& m) {
       try {
         static_cast<void>(m.as<catalog::Part>());
       } catch (const usage_error& e) {
-        said = e.what();
+        output = e.what();
       }
       EXPECT_THROW(static_cast<void>(m.edit<bytes_message>()), usage_error);
       return status();
     });
     EXPECT_EQ(say().status(), status());
-    EXPECT_THAT(said, HasSubstr("catalog::Part"));
-    EXPECT_THAT(said, HasSubstr("echo::Text"));
+    EXPECT_THAT(output, HasSubstr("catalog::Part"));
+    EXPECT_THAT(output, HasSubstr("echo::Text"));
   }
 }
 
 TEST_P(intercepted_messages, OfGenericCallsAreBytes) {
   for (const place p : places) {
-    std::string said;
-    stand_at(p, [&said](intercepted_message& m) {
+    std::string output;
+    stand_at(p, [&output](intercepted_message& m) {
       EXPECT_TRUE(m.is<bytes_message>());
       EXPECT_FALSE(m.is<google::protobuf::Message>());
       try {
         static_cast<void>(m.as<echo::Text>());
       } catch (const usage_error& e) {
-        said = e.what();
+        output = e.what();
       }
       EXPECT_EQ(as_text(m.bytes()), m.as<bytes_message>().bytes());
       bytes_message& edited = m.edit<bytes_message>();
@@ -357,7 +357,7 @@ TEST_P(intercepted_messages, OfGenericCallsAreBytes) {
     ASSERT_EQ(reply.status(), status());
     EXPECT_EQ(reply->bytes(), "hello!?");
     EXPECT_EQ(hello.bytes(), "hello");
-    EXPECT_THAT(said, HasSubstr("coracle::bytes_message"));
+    EXPECT_THAT(output, HasSubstr("coracle::bytes_message"));
     const auto streamed = run([](generic_stub s) -> task<std::string> {
       const bytes_message request(std::string("hello"));
       auto stream = s.server_streaming("/echo.Unknown/Repeat", request);
@@ -390,8 +390,8 @@ TEST_P(intercepted_messages, AreInTheEncodingOfTheirCall) {
     }
     call_options with_codec;
     with_codec.codec = &json_codec();
-    for (const call_options& how : {with_codec}) {
-      const auto reply = say("hello", how);
+    for (const call_options& chosen : {with_codec}) {
+      const auto reply = say("hello", chosen);
       ASSERT_EQ(reply.status(), status());
       EXPECT_EQ(reply->text(), "json");
       const auto chatted = run([](echo_stub s, call_options o) -> task<std::string> {
@@ -400,7 +400,7 @@ TEST_P(intercepted_messages, AreInTheEncodingOfTheirCall) {
         (co_await chat.write(hello)).throw_if_error();
         const auto one = (co_await chat.next()).value();
         co_return one->text();
-      }(stub(), how));
+      }(stub(), chosen));
       EXPECT_EQ(chatted, "json");
     }
     ASSERT_EQ(seen.size(), 2u);
@@ -841,13 +841,13 @@ TEST_P(intercepted_messages, TheWaitForARequestEndsWithItsTaskAndWithItsCall) {
 }
 
 TEST_P(intercepted_messages, RequestAndReplyAreForCallsThatHaveOne) {
-  static std::vector<std::string> said;
-  said.clear();
+  static std::vector<std::string> reported;
+  reported.clear();
   const auto ask = [](const auto& f) {
     try {
       f();
     } catch (const usage_error& e) {
-      said.emplace_back(e.what());
+      reported.emplace_back(e.what());
     }
   };
   static const auto asking = ask;
@@ -857,7 +857,7 @@ TEST_P(intercepted_messages, RequestAndReplyAreForCallsThatHaveOne) {
     try {
       static_cast<void>(co_await next.request());
     } catch (const usage_error& e) {
-      said.emplace_back(e.what());
+      reported.emplace_back(e.what());
     }
     asking([&] { static_cast<void>(next.reply()); });
     co_return co_await next();
@@ -874,8 +874,8 @@ TEST_P(intercepted_messages, RequestAndReplyAreForCallsThatHaveOne) {
     co_return co_await chat.finish();
   }(stub()));
   EXPECT_EQ(chatted, status());
-  ASSERT_EQ(said.size(), 4u);
-  for (const std::string& s : said) EXPECT_THAT(s, HasSubstr("pass message_hooks to next()"));
+  ASSERT_EQ(reported.size(), 4u);
+  for (const std::string& s : reported) EXPECT_THAT(s, HasSubstr("pass message_hooks to next()"));
 }
 
 TEST_P(intercepted_messages, AClientsHooksSeeWhatIsReadAfterTheInterceptorsHaveEnded) {

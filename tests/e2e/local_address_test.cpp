@@ -19,9 +19,9 @@ using testing::StartsWith;
 // Answers with the address of its client.
 class peer_service final : public echo::rpc::Echo::service {
   reply<echo::Text> Say(server_context& context, const echo::Text&) override {
-    echo::Text said;
-    said.set_text(context.peer().to_string());
-    co_return said;
+    echo::Text reply;
+    reply.set_text(context.peer().to_string());
+    co_return reply;
   }
 };
 
@@ -70,15 +70,15 @@ TEST_P(a_local_address, MayHaveAPort) {
 }
 
 TEST_P(a_local_address, OfAnotherKindThanTheServersIsTheReasonOfTheFailure) {
-  const std::string why = answer("[::1]:0");
-  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
-  EXPECT_THAT(why, HasSubstr("the local address [::1]:0 is of another family than " + address_));
+  const std::string reason = answer("[::1]:0");
+  EXPECT_THAT(reason, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(reason, HasSubstr("the local address [::1]:0 is of another family than " + address_));
 }
 
 TEST_P(a_local_address, ThatTheMachineDoesNotHaveIsTheReasonOfTheFailure) {
-  const std::string why = answer("192.0.2.1:0");
-  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
-  EXPECT_THAT(why,
+  const std::string reason = answer("192.0.2.1:0");
+  EXPECT_THAT(reason, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(reason,
               HasSubstr("cannot bind a connection to the local address 192.0.2.1:0: this machine has no such "
                         "address"));
 }

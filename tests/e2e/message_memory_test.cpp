@@ -27,8 +27,8 @@ class message_memory : public echo_fixture {
     make_server(options);
   }
   [[nodiscard]] service& served() noexcept override { return *served_; }
-  static task<std::string> say(echo_stub s, std::string what) {
-    const echo::Text request = text(std::move(what));
+  static task<std::string> say(echo_stub s, std::string content) {
+    const echo::Text request = text(std::move(content));
     const auto reply = co_await s.Say(request);
     if (!reply) co_return reply.status().to_string();
     co_return reply->text();
@@ -71,9 +71,9 @@ TEST_P(message_memory, LetsAHandlerTakeItsRequest) {
   serve(service);
   const std::string long_text(500, 'x');
   for (int i = 0; i < 50; ++i) {
-    const std::string what = std::to_string(i) + long_text;
-    EXPECT_EQ(run(say(stub(), what)), what);
-    EXPECT_EQ(service.taken.back().text(), what);
+    const std::string text = std::to_string(i) + long_text;
+    EXPECT_EQ(run(say(stub(), text)), text);
+    EXPECT_EQ(service.taken.back().text(), text);
   }
   EXPECT_EQ(service.taken.front().text(), "0" + long_text) << "what was taken is the handler's";
   struct program {
@@ -90,8 +90,8 @@ TEST_P(message_memory, LetsAHandlerTakeItsRequest) {
 TEST_P(message_memory, LetsAHandlerTakeNoOtherMessage) {
   taking service;
   serve(service);
-  const std::string why = run(say(stub(), "copy"));
-  EXPECT_EQ(why.find("UNKNOWN"), 0u) << why;
+  const std::string reason = run(say(stub(), "copy"));
+  EXPECT_EQ(reason.find("UNKNOWN"), 0u) << reason;
   struct program {
     static task<status> collect(echo_stub s) {
       auto call = s.Collect();
@@ -119,7 +119,7 @@ class growing final : public echo_service {
 TEST_P(message_memory, KeepsNoRequestThatItsHandlerHasMadeLarge) {
   growing service;
   serve(service);
-  for (const char* what : {"small", "grows", "small"}) run(say(stub(), what));
+  for (const char* text : {"small", "grows", "small"}) run(say(stub(), text));
   EXPECT_LT(service.seen, 1'000'000u);
 }
 

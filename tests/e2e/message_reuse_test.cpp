@@ -123,13 +123,13 @@ class message_reuse : public every_backend {
       }
     }
   }
-  static echo::Text text(std::string what) {
+  static echo::Text text(std::string text) {
     echo::Text t;
-    t.set_text(std::move(what));
+    t.set_text(std::move(text));
     return t;
   }
-  static task<std::string> say(echo_stub s, std::string what) {
-    const echo::Text request = text(std::move(what));
+  static task<std::string> say(echo_stub s, std::string content) {
+    const echo::Text request = text(std::move(content));
     const auto reply = co_await s.Say(request);
     if (!reply) co_return reply.status().to_string();
     co_return reply->text();
@@ -236,9 +236,9 @@ TEST_P(message_reuse, KeepsNoReplyThatWasNotSent) {
   server_options options;
   options.max_send_bytes = 1000;
   serve(service, options);
-  for (const char* what : {"fails", "too large", "another"}) {
+  for (const char* text : {"fails", "too large", "another"}) {
     run(say(stub(), "sent"));
-    run(say(stub(), what));
+    run(say(stub(), text));
   }
   run(say(stub(), "sent"));
   EXPECT_LT(service.seen, 1'000'000u);
@@ -264,9 +264,9 @@ class meddling final : public server_interceptor {
   }
 
  private:
-  static task<std::string> say(echo_stub s, std::string what) {
+  static task<std::string> say(echo_stub s, std::string content) {
     echo::Text request;
-    request.set_text(std::move(what));
+    request.set_text(std::move(content));
     const auto reply = co_await s.Say(request);
     if (!reply) co_return reply.status().to_string();
     co_return reply->text();

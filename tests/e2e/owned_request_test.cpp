@@ -64,14 +64,14 @@ constexpr std::size_t large = 65u << 10;
 class patient_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context&, const echo::Text& request) override {
-    ++came;
+    ++received;
     if (failures-- > 0) co_return status::unavailable("once more");
     while (!looked) co_await sleep_for(1ms);
     echo::Text reply;
     reply.set_count(static_cast<int>(request.text().size()));
     co_return reply;
   }
-  std::atomic<int> came{0};
+  std::atomic<int> received{0};
   std::atomic<bool> looked{false};
   std::atomic<int> failures{0};
 };
@@ -104,7 +104,7 @@ class owned_request : public echo_fixture {
     co_return c;
   }
   task<> look(course& c) {
-    while (patient_.came == 0 && !ended_) co_await sleep_for(1ms);
+    while (patient_.received == 0 && !ended_) co_await sleep_for(1ms);
     c.living = living_;
     patient_.looked = true;
   }
@@ -136,7 +136,7 @@ TEST_P(owned_request, IsSentAgainByARetryPolicyThoughItIsGone) {
   const course c = call(large);
   ASSERT_EQ(c.reply.status(), status());
   EXPECT_EQ(c.reply->count(), static_cast<int>(large));
-  EXPECT_EQ(patient_.came, 3);
+  EXPECT_EQ(patient_.received, 3);
 }
 
 TEST_P(owned_request, StaysForInterceptorsThatCallTwice) {
@@ -152,7 +152,7 @@ TEST_P(owned_request, StaysForInterceptorsThatCallTwice) {
   ASSERT_EQ(c.reply.status(), status());
   EXPECT_EQ(c.reply->count(), static_cast<int>(large));
   EXPECT_EQ(c.living, 1);
-  EXPECT_EQ(patient_.came, 2);
+  EXPECT_EQ(patient_.received, 2);
 }
 
 TEST_P(owned_request, MayBeGoneBeforeTheCallIsAwaited) {

@@ -13,14 +13,14 @@ constexpr const char* parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba9
 // Reports what each hop has received, and continues as often as the request's count says.
 class hopping final : public echo_service {
  public:
-  struct heard {
+  struct hop {
     std::string parent;
     std::string state;
     std::string binary;
     std::string baggage;
     duration left{};
   };
-  std::vector<heard> hops;
+  std::vector<hop> hops;
   bool detached = false;
   bool traces = false;
   std::string tenant;
@@ -41,9 +41,9 @@ class hopping final : public echo_service {
   }
 
  private:
-  static echo::Text text(const std::string& what, int count) {
+  static echo::Text text(const std::string& text, int count) {
     echo::Text t;
-    t.set_text(what);
+    t.set_text(text);
     t.set_count(count);
     return t;
   }

@@ -7,17 +7,17 @@ namespace {
 
 class through_a_proxy : public echo_fixture {
  protected:
-  struct said {
+  struct exchange {
     status outcome;
     std::vector<std::string> questions;
   };
   // A call to movies.example:1, whose server is that of the fixture.
-  static task<said> call(net::address server, std::string user, std::string answer, std::string target) {
+  static task<exchange> call(net::address server, std::string user, std::string answer, std::string target) {
     connect_proxy proxy;
     proxy.routes.emplace_back("movies.example:1", server);
     if (!answer.empty()) proxy.answer = answer;
     proxy.start();
-    said out;
+    exchange out;
     channel_options options;
     options.proxy = proxy.url(user);
     {
@@ -32,28 +32,28 @@ class through_a_proxy : public echo_fixture {
     out.questions = proxy.questions;
     co_return out;
   }
-  said call(std::string user = {}, std::string answer = {}, std::string target = "movies.example:1") {
+  exchange call(std::string user = {}, std::string answer = {}, std::string target = "movies.example:1") {
     return run(call(*net::address::parse(address_), user, answer, target));
   }
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, through_a_proxy, every_world_over_tcp, echo_fixture::case_name);
 
 TEST_P(through_a_proxy, AChannelAsksForItsTargetByName) {
-  const said s = call();
+  const exchange s = call();
   EXPECT_EQ(s.outcome, status());
   ASSERT_EQ(s.questions.size(), 1u);
   EXPECT_EQ(s.questions[0], "CONNECT movies.example:1 HTTP/1.1\r\nHost: movies.example:1\r\n\r\n");
 }
 
 TEST_P(through_a_proxy, AChannelSaysWhoItIs) {
-  const said s = call("user:pass@");
+  const exchange s = call("user:pass@");
   EXPECT_EQ(s.outcome, status());
   ASSERT_EQ(s.questions.size(), 1u);
   EXPECT_NE(s.questions[0].find("\r\nProxy-Authorization: Basic dXNlcjpwYXNz\r\n"), std::string::npos);
 }
 
 TEST_P(through_a_proxy, ARefusalIsTheReasonOfTheCallsEnd) {
-  const said s = call({}, {}, "elsewhere.example:1");
+  const exchange s = call({}, {}, "elsewhere.example:1");
   EXPECT_EQ(s.outcome.code(), status_code::unavailable);
   EXPECT_NE(s.outcome.message().find("403 not there"), std::string_view::npos) << s.outcome;
 }

@@ -163,10 +163,10 @@ struct written {
   int lost = 0;
 
   [[nodiscard]] bool enough() const { return lost == losses_wanted; }
-  void note(std::size_t winner, const status& how, int number) {
+  void note(std::size_t winner, const status& outcome, int number) {
     if (winner == 1) ++lost;
-    if (how.ok()) return messages_in_flight.push_back(number);
-    EXPECT_EQ(how.code(), status_code::cancelled) << how;
+    if (outcome.ok()) return messages_in_flight.push_back(number);
+    EXPECT_EQ(outcome.code(), status_code::cancelled) << outcome;
   }
 };
 

@@ -13,14 +13,14 @@ using namespace std::chrono_literals;
 class telling_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
-    return told("Say", context, request);
+    return reply_to("Say", context, request);
   }
   reply<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
-    return told("SayAtOnce", context, request);
+    return reply_to("SayAtOnce", context, request);
   }
 
  private:
-  static echo::Text told(const char* method, server_context& context, const echo::Text& request) {
+  static echo::Text reply_to(const char* method, server_context& context, const echo::Text& request) {
     std::string all = method;
     for (const auto field : context.metadata())
       if (field.name.starts_with("x-")) all.append(" ").append(field.name).append("=").append(field.value);
@@ -34,19 +34,19 @@ class telling_service final : public echo_service {
 class repeated_calls : public echo_fixture {
  protected:
   [[nodiscard]] service& served() noexcept override { return telling_; }
-  std::string say(const std::string& what, const call_options& options = {}) {
-    return run(ask([](echo_stub s, const echo::Text& t, const call_options& o) { return s.Say(t, o); }, what,
+  std::string say(const std::string& text, const call_options& options = {}) {
+    return run(ask([](echo_stub s, const echo::Text& t, const call_options& o) { return s.Say(t, o); }, text,
                    options));
   }
-  std::string say_at_once(const std::string& what, const call_options& options = {}) {
+  std::string say_at_once(const std::string& text, const call_options& options = {}) {
     return run(ask([](echo_stub s, const echo::Text& t, const call_options& o) { return s.SayAtOnce(t, o); },
-                   what, options));
+                   text, options));
   }
 
  private:
   template <class Method>
-  task<std::string> ask(Method method, std::string what, call_options options) {
-    const echo::Text request = text(std::move(what));
+  task<std::string> ask(Method method, std::string content, call_options options) {
+    const echo::Text request = text(std::move(content));
     const auto reply = co_await method(stub(), request, options);
     co_return reply ? reply->text() : std::string(reply.status().message());
   }

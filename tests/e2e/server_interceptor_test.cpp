@@ -42,7 +42,7 @@ class noting final : public server_interceptor {
 using body = task<status> (*)(server_context&, next_handler);
 class doing final : public server_interceptor {
  public:
-  explicit doing(body what) : what_(what) {}
+  explicit doing(body program) : what_(program) {}
   task<status> intercept(server_context& context, next_handler next) override { return what_(context, next); }
 
  private:
@@ -58,14 +58,14 @@ class server_interceptors : public echo_fixture {
     for (auto& i : around) server_->add_interceptor(std::move(i));
     link();
   }
-  void serve(body what) { serve({std::make_shared<doing>(what)}); }
+  void serve(body program) { serve({std::make_shared<doing>(program)}); }
 
   // One call of each kind; returns their statuses.
   static task<std::vector<status>> one_of_each(echo_stub s) {
     std::vector<status> ends;
     const echo::Text hello = text("hello", 2);
-    const auto said = co_await s.Say(hello);
-    ends.push_back(said.status());
+    const auto reply = co_await s.Say(hello);
+    ends.push_back(reply.status());
     const auto at_once = co_await s.SayAtOnce(hello);
     ends.push_back(at_once.status());
     auto collecting = s.Collect();
@@ -273,16 +273,16 @@ TEST_P(server_interceptors, TheAccessLogHasALineForEachCall) {
   run(one_of_each(stub()));
   EXPECT_FALSE(sync_wait(stub().Misbehave(text("status"))).ok());
   server_.reset();
-  const std::string said = lines.text();
+  const std::string output = lines.text();
   const std::string size = std::to_string(text("hello", 2).ByteSizeLong());
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 6) << said;
-  EXPECT_THAT(said, testing::HasSubstr("call=/echo.Echo/Say peer="));
-  EXPECT_THAT(said,
+  EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 6) << output;
+  EXPECT_THAT(output, testing::HasSubstr("call=/echo.Echo/Say peer="));
+  EXPECT_THAT(output,
               testing::ContainsRegex("call=/echo.Echo/Collect [^\n]* status=OK duration_us=[0-9]+ received=1 "
                                      "received_bytes=" +
                                      size + " sent=1 sent_bytes="));
-  EXPECT_THAT(said, testing::ContainsRegex("call=/echo.Echo/Repeat [^\n]* sent=2 "));
-  EXPECT_THAT(said,
+  EXPECT_THAT(output, testing::ContainsRegex("call=/echo.Echo/Repeat [^\n]* sent=2 "));
+  EXPECT_THAT(output,
               testing::ContainsRegex("call=/echo.Echo/Misbehave [^\n]* status=NOT_FOUND [^\n]* sent=0 "));
 }
 
@@ -310,16 +310,16 @@ TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
     channel_.reset();
     server_.reset();
   }
-  const std::string said = lines.text();
+  const std::string output = lines.text();
   std::uint64_t calls = 0;
   std::uint64_t errors = 0;
-  for (std::size_t at = 0; (at = said.find("calls=", at)) != std::string::npos; ++at) {
-    calls += std::stoull(said.substr(at + 6));
-    errors += std::stoull(said.substr(said.find("errors=", at) + 7));
+  for (std::size_t at = 0; (at = output.find("calls=", at)) != std::string::npos; ++at) {
+    calls += std::stoull(output.substr(at + 6));
+    errors += std::stoull(output.substr(output.find("errors=", at) + 7));
   }
-  EXPECT_EQ(calls, 3u) << said;
-  EXPECT_EQ(errors, 1u) << said;
-  EXPECT_THAT(said,
+  EXPECT_EQ(calls, 3u) << output;
+  EXPECT_EQ(errors, 1u) << output;
+  EXPECT_THAT(output,
               testing::ContainsRegex("calls=[0-9]+ mean_us=[0-9]+ max_us=[0-9]+ min_us=[0-9]+ errors="));
 }
 

@@ -268,20 +268,20 @@ TEST_F(a_channel, MayBeClosedWhileItsCallsWaitForAConfig) {
   options.resolver = std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0);
   channel c(client_, "any", insecure(), options);
   struct program {
-    static task<> one(channel to, std::string& said) { said = co_await ask(to, {}, {}); }
+    static task<> one(channel to, std::string& content) { content = co_await ask(to, {}, {}); }
     static task<> cancelled(channel to) { (void)co_await ask(to, {}, {}); }
     static task<std::string> go(channel to) {
-      std::string said;
+      std::string output;
       scope work;
       scope stopped;
-      work.spawn(one(to, said));
+      work.spawn(one(to, output));
       stopped.spawn(cancelled(to));
       co_await sleep_for(5ms);
       stopped.request_stop();
       co_await stopped.join();
       to.close();
       co_await work.join();
-      co_return said;
+      co_return output;
     }
   };
   EXPECT_EQ(run(program::go(c)), "UNAVAILABLE");

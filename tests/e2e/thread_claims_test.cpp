@@ -15,7 +15,7 @@
 //   server/memory_quota.hpp       everything
 //   server/server.hpp             every member; snapshot() and drain() on any runtime's loop
 //   services/health_service.hpp   set_status()
-//   testing/fake_method.hpp       everything: in test_kit_test.cpp
+//   testing/fake_method.hpp       everything: in service_fixture_test.cpp
 //
 // tests/unit/runtime/thread_claims_test.cpp has what is below these rooms.
 #include "grpc/health/v1/health.coracle.hpp"
@@ -60,13 +60,13 @@ using health_stub = grpc::health::v1::rpc::Health::stub;
 constexpr int threads = 4;
 constexpr int rounds = 25;  // of each thread
 
-echo::Text text(const std::string& what) {
+echo::Text text(const std::string& text) {
   echo::Text t;
-  t.set_text(what);
+  t.set_text(text);
   return t;
 }
-std::string say(const channel& by, const std::string& what) {
-  const auto reply = sync_wait(echo_stub(by).Say(text(what)));
+std::string say(const channel& by, const std::string& content) {
+  const auto reply = sync_wait(echo_stub(by).Say(text(content)));
   return reply ? reply->text() : reply.status().to_string();
 }
 
@@ -86,8 +86,9 @@ class thread_claims : public every_backend {
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
   // So many calls by each thread, and no other.
   static void call_at_once(const channel& by) {
-    at_once(threads, [&](int who) {
-      for (int i = 0; i < rounds; ++i) EXPECT_EQ(say(by, std::to_string(who)), std::to_string(who));
+    at_once(threads, [&](int thread_index) {
+      for (int i = 0; i < rounds; ++i)
+        EXPECT_EQ(say(by, std::to_string(thread_index)), std::to_string(thread_index));
     });
   }
 
@@ -121,10 +122,10 @@ TEST_P(thread_claims, AServerIsSetUpByAllThreads) {
     for (auto& one : around) one = std::make_shared<counting>();
     health_service health;
     server s(rt());
-    at_once(threads, [&](int who) {
-      if (who == 0) s.add(echo_);
-      if (who == 1) s.add(health);
-      s.add_interceptor(around[who]);
+    at_once(threads, [&](int thread_index) {
+      if (thread_index == 0) s.add(echo_);
+      if (thread_index == 1) s.add(health);
+      s.add_interceptor(around[thread_index]);
       s.add_interceptor(std::make_shared<counting>());
     });
     channel to(rt(), s.in_process());
@@ -186,18 +187,18 @@ TEST_P(thread_claims, AServerIsLookedAtStoppedAndDrainedByAllThreads) {
     s.add(told);
     ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
     s.start();
-    at_once(threads, [&](int who) {
+    at_once(threads, [&](int thread_index) {
       channel own(others, "127.0.0.1:" + std::to_string(s.port()), insecure());
       for (int i = 0; i < rounds; ++i) {
         EXPECT_EQ(say(own, "c"), "c");
-        EXPECT_GT(sync_wait(who % 2 == 0 ? rt() : others, s.snapshot()).calls_started, 0u);
+        EXPECT_GT(sync_wait(thread_index % 2 == 0 ? rt() : others, s.snapshot()).calls_started, 0u);
         EXPECT_EQ(told.beside(), 1u);
       }
     });
     EXPECT_EQ(sync_wait(others, s.snapshot()).calls_started, std::uint64_t{threads * rounds});
-    at_once(threads, [&](int who) {
-      if (who == 0) s.stop();
-      sync_wait(who % 2 == 0 ? rt() : others, s.drain(20s));
+    at_once(threads, [&](int thread_index) {
+      if (thread_index == 0) s.stop();
+      sync_wait(thread_index % 2 == 0 ? rt() : others, s.drain(20s));
     });
     EXPECT_EQ(told.drains, 1);
   }
@@ -211,9 +212,9 @@ TEST_P(thread_claims, AMemoryQuotaOfTwoServersIsZeroWhenTheyHaveGone) {
   other->add(echo_);
   ASSERT_EQ(other->listen("127.0.0.1:0", insecure()), status());
   serve(limited);
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     const memory_quota mine = quota;
-    const std::uint16_t port = who % 2 == 0 ? server_->port() : other->port();
+    const std::uint16_t port = thread_index % 2 == 0 ? server_->port() : other->port();
     channel to(rt(), "127.0.0.1:" + std::to_string(port), insecure());
     const std::string large(100'000, 'x');
     for (int i = 0; i < rounds; ++i) {
@@ -260,24 +261,24 @@ TEST_P(thread_claims, HealthIsSetByAllThreadsWhileOthersAskAndWatch) {
   ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
   channel to(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());
   const health_stub stub(to);
-  const auto named = [](int who) {
+  const auto named = [](int thread_index) {
     HealthCheckRequest r;
-    r.set_service("service" + std::to_string(who));
+    r.set_service("service" + std::to_string(thread_index));
     return r;
   };
-  at_once(2 * threads, [&](int who) {
-    if (who < threads) {
-      const std::string mine = named(who).service();
+  at_once(2 * threads, [&](int thread_index) {
+    if (thread_index < threads) {
+      const std::string mine = named(thread_index).service();
       for (int i = 0; i < rounds; ++i) {
         health.set_status(mine, i % 2 == 0 ? health_status::serving : health_status::not_serving);
         health.set_status("", i % 3 == 0 ? health_status::not_serving : health_status::serving);
       }
       health.set_status(mine, health_status::unknown);
-      const auto reply = sync_wait(stub.Check(named(who)));
+      const auto reply = sync_wait(stub.Check(named(thread_index)));
       EXPECT_TRUE(reply && reply->status() == HealthCheckResponse::UNKNOWN);
       return;
     }
-    const HealthCheckRequest request = named(who - threads);
+    const HealthCheckRequest request = named(thread_index - threads);
     auto watch = stub.Watch(request);
     for (auto state = HealthCheckResponse::SERVING; state != HealthCheckResponse::UNKNOWN;) {
       const auto next = sync_wait(watch.next()).value();
@@ -289,12 +290,12 @@ TEST_P(thread_claims, HealthIsSetByAllThreadsWhileOthersAskAndWatch) {
 
 TEST_P(thread_claims, AChannelIsMadeUsedAndEndedByAnyThread) {
   serve();
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
       channel own(rt(), address(), insecure());
       own.connect();
       if (i % 2 == 0) {
-        EXPECT_EQ(say(own, std::to_string(who)), std::to_string(who));
+        EXPECT_EQ(say(own, std::to_string(thread_index)), std::to_string(thread_index));
       }
     }
     channel apart(address(), insecure());  // on a runtime of its own
@@ -305,11 +306,11 @@ TEST_P(thread_claims, AChannelIsMadeUsedAndEndedByAnyThread) {
 TEST_P(thread_claims, OneChannelServesAllThreadsUntilOneOfThemEndsIt) {
   serve();
   std::optional<channel> shared(std::in_place, rt(), address(), insecure());
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
       shared->connect();
       EXPECT_NE(shared->state(), connectivity::shutdown);
-      EXPECT_EQ(say(*shared, std::to_string(who)), std::to_string(who));
+      EXPECT_EQ(say(*shared, std::to_string(thread_index)), std::to_string(thread_index));
       auto chat = echo_stub(*shared).Chat();
       for (int n = 0; n < 3; ++n) {
         sync_wait(chat.write(text(std::to_string(n)))).throw_if_error();
@@ -323,10 +324,11 @@ TEST_P(thread_claims, OneChannelServesAllThreadsUntilOneOfThemEndsIt) {
   });
   // Waits that begin on all loops and end with the channel.
   std::vector<task<bool>> waits;
-  for (int who = 0; who < threads; ++who) waits.push_back(shared->wait_for_state_change(shared->state()));
-  at_once(threads + 1, [&](int who) {
-    if (who == threads) return shared->close();
-    const auto at = static_cast<std::size_t>(who);
+  for (int thread_index = 0; thread_index < threads; ++thread_index)
+    waits.push_back(shared->wait_for_state_change(shared->state()));
+  at_once(threads + 1, [&](int thread_index) {
+    if (thread_index == threads) return shared->close();
+    const auto at = static_cast<std::size_t>(thread_index);
     EXPECT_TRUE(sync_wait(rt(), rt().at(at % 2), std::move(waits[at])));
   });
 }
@@ -336,8 +338,8 @@ TEST_P(thread_claims, APoolGivesAllThreadsOneChannel) {
   for (int round = 0; round < rounds; ++round) {
     channel_pool pool(rt());
     std::vector<channel> got(threads);
-    at_once(threads, [&](int who) {
-      auto& mine = got[static_cast<std::size_t>(who)];
+    at_once(threads, [&](int thread_index) {
+      auto& mine = got[static_cast<std::size_t>(thread_index)];
       mine = pool.get(address(), insecure());
       EXPECT_EQ(mine, pool.get(address(), insecure()));
       EXPECT_NE(mine, pool.get("127.0.0.1:1", insecure()));
@@ -373,9 +375,9 @@ TEST_P(thread_claims, AResolverIsToldByAllThreads) {
   channel_options options;
   options.resolver = names;
   channel to(rt(), "wherever", insecure(), options);
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
-      names->set(at((who + i) % 2 == 0 ? of_a : of_b));
+      names->set(at((thread_index + i) % 2 == 0 ? of_a : of_b));
       const std::string by = say(to, "");
       EXPECT_TRUE(by == "a" || by == "b") << by;
     }
@@ -436,9 +438,9 @@ TEST_P(thread_claims, CertificatesAreReadAnewByAllThreadsWhileConnectionsAreMade
   server s(rt());
   s.add(service);
   ASSERT_EQ(s.listen("127.0.0.1:0", serving), status());
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds / 5; ++i) {
-      EXPECT_EQ(who % 2 == 0 ? serving->reload() : calling->reload(), status());
+      EXPECT_EQ(thread_index % 2 == 0 ? serving->reload() : calling->reload(), status());
       channel to(rt(), "127.0.0.1:" + std::to_string(s.port()), calling);
       EXPECT_EQ(say(to, "g"), "g");
       const auto who_called = service.known();

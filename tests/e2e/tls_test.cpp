@@ -32,16 +32,16 @@ using testing_support::trusting;
 // Says who calls.
 class identity_service final : public echo::rpc::Echo::service {
   reply<echo::Text> Say(server_context& context, const echo::Text&) override {
-    echo::Text said;
-    const auth_context* who = context.auth();
+    echo::Text reply;
+    const auth_context* peer_identity = context.auth();
     const auto token = context.metadata().find("authorization");
-    if (!who && !token) co_return status::failed_precondition("plaintext");
-    const bool named = who && !who->identities().empty();
-    if (named) said.set_text(who->identities().front().value());
-    else said.set_text("nobody");
-    if (who && who->resumed()) said.set_count(1);
-    if (token) said.set_text(said.text() + " with " + std::string(*token));
-    co_return said;
+    if (!peer_identity && !token) co_return status::failed_precondition("plaintext");
+    const bool named = peer_identity && !peer_identity->identities().empty();
+    if (named) reply.set_text(peer_identity->identities().front().value());
+    else reply.set_text("nobody");
+    if (peer_identity && peer_identity->resumed()) reply.set_count(1);
+    if (token) reply.set_text(reply.text() + " with " + std::string(*token));
+    co_return reply;
   }
 };
 
@@ -111,9 +111,9 @@ TEST_P(Tls, SaysInTheCallsStatusWhyItDoesNotConnect) {
   tls::client_options credentials = trusting("recipe_ca");
   credentials.target_name = "localhost";
   call_by(credentials);
-  const status why = answer().status();
-  EXPECT_EQ(why.code(), status_code::unavailable);
-  EXPECT_THAT(std::string(why.message()), HasSubstr("a subjectAltName for localhost"));
+  const status failure = answer().status();
+  EXPECT_EQ(failure.code(), status_code::unavailable);
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("a subjectAltName for localhost"));
 }
 
 TEST_P(Tls, SaysThatTheServerRequiresACertificate) {
@@ -127,9 +127,9 @@ TEST_P(Tls, SaysThatTheServerRequiresACertificate) {
 TEST_P(Tls, SaysThatTheOtherSideIsPlaintext) {
   serve(insecure());
   call_by(trusting("ca"));
-  const std::string why = text();
-  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
-  EXPECT_THAT(why, HasSubstr("the TLS handshake failed"));
+  const std::string reason = text();
+  EXPECT_THAT(reason, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(reason, HasSubstr("the TLS handshake failed"));
   serve(served_as("server"));
   call_by(insecure());
   EXPECT_THAT(text(), StartsWith("UNAVAILABLE"));
@@ -166,11 +166,12 @@ TEST_P(Tls, SaysInTheCallsStatusWhyTheVerifierRejectsTheServer) {
                : status::permission_denied("it is no spiffe://example/movies");
   };
   call_by(credentials);
-  const std::string why = text();
-  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
+  const std::string reason = text();
+  EXPECT_THAT(reason, StartsWith("UNAVAILABLE"));
   EXPECT_THAT(
-      why, HasSubstr("the server's certificate is not accepted by the verifier: PERMISSION_DENIED: it is no "
-                     "spiffe://example/movies"));
+      reason,
+      HasSubstr("the server's certificate is not accepted by the verifier: PERMISSION_DENIED: it is no "
+                "spiffe://example/movies"));
 }
 
 TEST(TlsVerifierOfAServer, WritesItsReasonIntoTheLog) {

@@ -44,16 +44,16 @@ class unknown_method : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, unknown_method, every_world_and_link, echo_fixture::case_name);
 
 TEST_P(unknown_method, IsToldToTheObserver) {
-  counting heard;
+  counting received;
   server_options options;
-  options.observer = borrowed(heard);
+  options.observer = borrowed(received);
   serve(options, {});
   const status outcome = call();
   EXPECT_EQ(outcome, status::unimplemented("the server has no such method"));
-  EXPECT_EQ(heard.started, 1);
-  EXPECT_EQ(heard.unimplemented, 1);
+  EXPECT_EQ(received.started, 1);
+  EXPECT_EQ(received.unimplemented, 1);
   EXPECT_EQ(sync_wait(stub().Say(text("known"))).status(), status());
-  EXPECT_EQ(heard.started, 1);
+  EXPECT_EQ(received.started, 1);
   server_.reset();
 }
 

@@ -16,20 +16,20 @@ namespace {
 void decompress_in_steps(compress::coder& one, bytes_view input, std::size_t limit, std::size_t step_bytes,
                          compress::decompress_result expected, const base::output_buffer& whole) {
   base::output_buffer out;
-  compress::decompress_result how = compress::decompress_result::more;
+  compress::decompress_result outcome = compress::decompress_result::more;
   if (!one.begin_decompress()) std::abort();
-  while (how == compress::decompress_result::more) {
+  while (outcome == compress::decompress_result::more) {
     const std::size_t unread_before = input.size(), made_before = out.size();
-    how = one.decompress_step(input, limit - made_before, step_bytes, out);
+    outcome = one.decompress_step(input, limit - made_before, step_bytes, out);
     const std::size_t used = unread_before - input.size() + out.size() - made_before;
     // A step without progress would never end; one that does too much blocks the loop. 128 KiB: a chunk of
     // snappy, which is not split, compressed and decompressed.
-    if (how == compress::decompress_result::more && used == 0) std::abort();
+    if (outcome == compress::decompress_result::more && used == 0) std::abort();
     if (used > step_bytes + (128u << 10)) std::abort();
-    if (how == compress::decompress_result::more && out.size() > limit) std::abort();
+    if (outcome == compress::decompress_result::more && out.size() > limit) std::abort();
   }
-  if (how != expected) std::abort();
-  if (how == compress::decompress_result::done && !std::ranges::equal(out.pending(), whole.pending()))
+  if (outcome != expected) std::abort();
+  if (outcome == compress::decompress_result::done && !std::ranges::equal(out.pending(), whole.pending()))
     std::abort();
 }
 
@@ -46,10 +46,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bytes_view input(data + 3, size - 3);
 
   base::output_buffer out;
-  const compress::decompress_result how = one->decompress(input, limit, out);
-  if (out.size() > limit + (how == compress::decompress_result::done ? 0 : compress::piece_bytes))
+  const compress::decompress_result outcome = one->decompress(input, limit, out);
+  if (out.size() > limit + (outcome == compress::decompress_result::done ? 0 : compress::piece_bytes))
     std::abort();
-  decompress_in_steps(*one, input, limit, step_bytes, how, out);
+  decompress_in_steps(*one, input, limit, step_bytes, outcome, out);
 
   base::output_buffer packed;
   base::output_buffer back;

@@ -58,12 +58,12 @@ class connection {
     reference_.set_table_limit(bytes);
     begin();
   }
-  void field(const std::string& name, const std::string& value, std::uint8_t how) {
+  void field(const std::string& name, const std::string& value, std::uint8_t choice) {
     std::vector<std::uint8_t> room(hpack::encoder::bound(name.size(), value.size()));
-    const bool never = how == static_cast<std::uint8_t>(hpack::indexing::never_index);
+    const bool never = choice == static_cast<std::uint8_t>(hpack::indexing::never_index);
     const std::uint8_t* end =
-        how == 4 ? hpack::stateless_encoder::encode(room.data(), name, value)
-                 : encoder_.encode(room.data(), name, value, static_cast<hpack::indexing>(how));
+        choice == 4 ? hpack::stateless_encoder::encode(room.data(), name, value)
+                    : encoder_.encode(room.data(), name, value, static_cast<hpack::indexing>(choice));
     take(name, value, never, room, end);
   }
   void next_block() {

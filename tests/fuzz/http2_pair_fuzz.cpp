@@ -13,15 +13,15 @@ namespace {
 
 bool broken(const fuzz::user& u) { return u.engine.failed(); }
 
-void travel(fuzz::user& from, fuzz::user& to, std::vector<std::uint8_t>& pipe, std::uint8_t how) {
-  if (how & 1) from.engine.produce(how * 64u);
+void travel(fuzz::user& from, fuzz::user& to, std::vector<std::uint8_t>& pipe, std::uint8_t choice) {
+  if (choice & 1) from.engine.produce(choice * 64u);
   const bytes_view out = from.engine.output().pending();
   pipe.insert(pipe.end(), out.begin(), out.end());
   from.send(out.size());
-  const std::size_t n = std::min<std::size_t>(pipe.size(), how & 2 ? pipe.size() : how / 4u);
+  const std::size_t n = std::min<std::size_t>(pipe.size(), choice & 2 ? pipe.size() : choice / 4u);
   const std::vector<std::uint8_t> piece(pipe.begin(), pipe.begin() + static_cast<std::ptrdiff_t>(n));
   pipe.erase(pipe.begin(), pipe.begin() + static_cast<std::ptrdiff_t>(n));
-  to.feed(piece, static_cast<std::uint8_t>(how * 37));
+  to.feed(piece, static_cast<std::uint8_t>(choice * 37));
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint8_t of_client = input.octet(), client_operand = input.octet(), of_server = input.octet(),
                        server_operand = input.octet(), how = input.octet();
     // The output is transferred below, and deliberate failures are not tested here.
-    const auto act = [](fuzz::user& u, std::uint8_t what, std::uint8_t operand) {
-      if ((what & 31) != 15 && (what & 31) != 21) u.act(what, operand);
+    const auto act = [](fuzz::user& u, std::uint8_t value, std::uint8_t operand) {
+      if ((value & 31) != 15 && (value & 31) != 21) u.act(value, operand);
     };
     act(client, of_client, client_operand);
     act(server, of_server, server_operand);

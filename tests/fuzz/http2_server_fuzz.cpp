@@ -10,11 +10,11 @@ using namespace coracle::http2;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::dice input({data, size});
-  const std::uint8_t how = input.octet();
+  const std::uint8_t mode = input.octet();
   limits l = fuzz::small_limits();
-  l.keepalive.without_calls = l.pings.without_calls = how & 2;
+  l.keepalive.without_calls = l.pings.without_calls = mode & 2;
   fuzz::user user(role::server, l);
-  if (how & 1) {
+  if (mode & 1) {
     user.feed(as_bytes(client_preface), 0);
     constexpr std::uint8_t settings_and_ack[] = {0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0};
     user.feed(settings_and_ack, 0);
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                        operand = input.octet();
     user.feed(input.take(length), choice);
     if (act) user.act(act, operand);
-    if (how & 4) user.send(user.engine.output().size());
+    if (mode & 4) user.send(user.engine.output().size());
   }
   return 0;
 }

@@ -177,38 +177,38 @@ class user {
 
   // An operation of the user itself: bits 0 to 4 of `what` choose it, the others the stream; `how` is its
   // operand.
-  void act(std::uint8_t what, std::uint8_t how) {
+  void act(std::uint8_t value, std::uint8_t choice) {
     const std::size_t before = engine.output().size();
-    const stream_ref s = some_stream(what >> 5);
-    switch (what & 31) {
-      case 0: open(how & 1); break;
+    const stream_ref s = some_stream(value >> 5);
+    switch (value & 31) {
+      case 0: open(choice & 1); break;
       case 1: engine.reset(s, error_code::cancel); break;
       case 2: drop(s); break;
-      case 3: queue(s, how * 40u, how & 1); break;
-      case 4: engine.consume(s, how * 10u); break;
-      case 5: engine.withhold_credit(how & 1); break;
+      case 3: queue(s, choice * 40u, choice & 1); break;
+      case 4: engine.consume(s, choice * 10u); break;
+      case 5: engine.withhold_credit(choice & 1); break;
       case 6: engine.drain(); break;
       case 7: engine.drain_now(); break;
-      case 9: engine.want_writable(s, how * 4u); break;
-      case 10: now += std::chrono::milliseconds(how * 20); break;
+      case 9: engine.want_writable(s, choice * 4u); break;
+      case 10: now += std::chrono::milliseconds(choice * 20); break;
       case 11: time_out(); break;
       case 12: trail(s); break;
-      case 13: head(s, how); break;
-      case 14: engine.produce(how * 64u); break;
+      case 13: head(s, choice); break;
+      case 14: engine.produce(choice * 64u); break;
       case 15:
-        if (how == 255) engine.fail(error_code::internal_error, "at will");
+        if (choice == 255) engine.fail(error_code::internal_error, "at will");
         break;
-      case 16: reply(s, how * 64u); break;
-      case 17: write(s, how * 64u, how & 1, how & 2); break;
+      case 16: reply(s, choice * 64u); break;
+      case 17: write(s, choice * 64u, choice & 1, choice & 2); break;
       case 18: release_idle(); break;
-      case 19: keep(s, how * 1000u); break;
-      case 20: engine.refuse_streams(how & 1); break;
-      case 21: send(how * 64u); break;
+      case 19: keep(s, choice * 1000u); break;
+      case 20: engine.refuse_streams(choice & 1); break;
+      case 21: send(choice * 64u); break;
       case 22:
         if (engine.next_timeout() != never) now = std::max(now, engine.next_timeout());
         time_out();
         break;
-      case 23: long_head(s, how * 100u); break;
+      case 23: long_head(s, choice * 100u); break;
       default: break;
     }
     drain();
@@ -316,11 +316,11 @@ class user {
     kept_of_released_ += streams_[s].kept_bytes;
     streams_.erase(s);
   }
-  void head(stream_ref s, std::uint8_t how) {
+  void head(stream_ref s, std::uint8_t choice) {
     if (!streams_.contains(s) || !engine.begin_headers(s)) return;
-    engine.add_field(":status", how & 4 ? "103" : "200");
+    engine.add_field(":status", choice & 4 ? "103" : "200");
     engine.add_field("x-a", "b", static_cast<connection::indexing>(choice_ % 3));
-    engine.end_headers(how & 1);
+    engine.end_headers(choice & 1);
   }
   void long_head(stream_ref s, std::size_t n) {
     if (side != role::server || !streams_.contains(s) || !engine.begin_headers(s)) return;

@@ -38,14 +38,14 @@ class reader {
   // first event, with bit 7 it recognises repeated headers.
   void read_in_pieces(bytes_view input, fuzz::dice lengths) {
     while (!input.empty()) {
-      const std::uint8_t how = lengths.empty() ? 63 : lengths.octet();
-      const std::size_t n = std::min<std::size_t>(input.size(), how & 63);
+      const std::uint8_t choice = lengths.empty() ? 63 : lengths.octet();
+      const std::size_t n = std::min<std::size_t>(input.size(), choice & 63);
       auto piece = std::make_unique<pieces>(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(n));
       input = input.subspan(n);
       feed(*piece);
       for (event e = next(); e.type != event::kind::none; e = next()) {
-        on(e, how & 128);
-        if (!(how & 64)) continue;
+        on(e, choice & 128);
+        if (!(choice & 64)) continue;
         const bytes_view rest = engine_.take_unread();
         piece = std::make_unique<pieces>(rest.begin(), rest.end());
         feed(*piece);
@@ -108,11 +108,11 @@ class reader {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::dice input({data, size});
-  const std::uint8_t how = input.octet();
-  const role side = how & 1 ? role::client : role::server;
+  const std::uint8_t choice = input.octet();
+  const role side = choice & 1 ? role::client : role::server;
   const bytes_view lengths = input.take(input.octet());
   pieces bytes;
-  if (how & 2) {
+  if (choice & 2) {
     const bytes_view preface = as_bytes(client_preface);
     if (side == role::server) bytes.assign(preface.begin(), preface.end());
     bytes.insert(bytes.end(), {0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0});

@@ -30,9 +30,9 @@ using testing_support::echo_stub;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::uint32_t message_bytes_max = 256u << 20;
 
-echo::Text text(std::string what, int count = 0) {
+echo::Text text(std::string text, int count = 0) {
   echo::Text t;
-  t.set_text(std::move(what));
+  t.set_text(std::move(text));
   t.set_count(count);
   return t;
 }

@@ -25,9 +25,9 @@ namespace coracle::test {
 using testing_support::echo_service;
 using testing_support::echo_stub;
 
-inline echo::Text text(std::string what, int count = 0) {
+inline echo::Text text(std::string text, int count = 0) {
   echo::Text t;
-  t.set_text(std::move(what));
+  t.set_text(std::move(text));
   t.set_count(count);
   return t;
 }
@@ -72,8 +72,8 @@ struct everything {
   static task<> unary(echo_stub s, outcomes& out) {
     const echo::Text small = text("small");
     for (int i = 0; i < 3; ++i) {
-      const auto said = co_await s.Say(small);
-      out.add("a small call", said.status());
+      const auto reply = co_await s.Say(small);
+      out.add("a small call", reply.status());
     }
     const auto at_once = co_await s.SayAtOnce(small);
     out.add("a call of a handler that is no coroutine", at_once.status());
@@ -93,8 +93,8 @@ struct everything {
       call_options options;
       options.compression = e;
       options.add_metadata("x-reply", name_of(e));
-      const auto said = co_await s.Say(many, options);
-      out.add("a compressed call", said.status());
+      const auto reply = co_await s.Say(many, options);
+      out.add("a compressed call", reply.status());
     }
   }
 
@@ -116,8 +116,8 @@ struct everything {
     for (int i = 0; i < 10; ++i) {
       const status written = co_await chatting.write(one);
       if (!written.ok()) break;
-      const auto heard = co_await chatting.next();
-      if (!heard.ok() || !*heard) break;
+      const auto received = co_await chatting.next();
+      if (!received.ok() || !*received) break;
     }
     const status chatted = co_await chatting.finish();
     out.add("a stream both ways", chatted);
@@ -159,8 +159,8 @@ struct everything {
     // CONTINUATION, and fields that are inserted into the table of either side.
     options.add_metadata("x-long", std::string(1'500, static_cast<char>('a' + i)));
     options.add_metadata("x-longer", std::string(17'000, static_cast<char>('a' + i)));
-    const auto said = co_await s.Say(one, options);
-    out.add("one of many calls", said.status());
+    const auto reply = co_await s.Say(one, options);
+    out.add("one of many calls", reply.status());
   }
 
   static task<> many(echo_stub s, outcomes& out) {
@@ -179,17 +179,17 @@ struct everything {
                               raw::literal(":path", "/echo.Echo/Say") + raw::literal(":authority", "h") +
                               raw::literal("te", "trailers") +
                               raw::literal("content-type", "application/grpc");
-    std::string said = raw::greeting() + raw::frame(raw::headers, 0, 1, block.substr(0, 20)) +
-                       raw::frame(raw::continuation, 0, 1, block.substr(20, 20)) +
-                       raw::frame(raw::continuation, raw::end_headers, 1, block.substr(40)) +
-                       raw::part_of_message(1, 100'000, 40'000) + raw::head("/echo.Echo/Collect", 3) +
-                       raw::part_of_message(3, 50'000, 10'000) +
-                       raw::frame(raw::rst_stream, 0, 3, std::string(4, '\0')) +
-                       raw::frame(raw::headers, raw::end_headers | raw::end_stream, 5,
-                                  raw::literal(":method", "GET") + raw::literal(":scheme", "http") +
-                                      raw::literal(":path", "/") + raw::literal(":authority", "h")) +
-                       raw::frame(raw::ping, 0, 0, std::string(8, 'p'));
-    static_cast<void>(co_await connected->write(as_bytes(said)));
+    std::string content = raw::greeting() + raw::frame(raw::headers, 0, 1, block.substr(0, 20)) +
+                          raw::frame(raw::continuation, 0, 1, block.substr(20, 20)) +
+                          raw::frame(raw::continuation, raw::end_headers, 1, block.substr(40)) +
+                          raw::part_of_message(1, 100'000, 40'000) + raw::head("/echo.Echo/Collect", 3) +
+                          raw::part_of_message(3, 50'000, 10'000) +
+                          raw::frame(raw::rst_stream, 0, 3, std::string(4, '\0')) +
+                          raw::frame(raw::headers, raw::end_headers | raw::end_stream, 5,
+                                     raw::literal(":method", "GET") + raw::literal(":scheme", "http") +
+                                         raw::literal(":path", "/") + raw::literal(":authority", "h")) +
+                          raw::frame(raw::ping, 0, 0, std::string(8, 'p'));
+    static_cast<void>(co_await connected->write(as_bytes(content)));
     std::uint8_t room[4096];
     static_cast<void>(co_await connected->read(room));
     co_await sleep_for(std::chrono::milliseconds(5));
@@ -213,8 +213,8 @@ struct everything {
 
   static task<> one_call(echo_stub s, outcomes& out) {
     const echo::Text small = text("still there");
-    const auto said = co_await s.Say(small);
-    out.must_be_ok("a call after all this, on a new connection,", said.status());
+    const auto reply = co_await s.Say(small);
+    out.must_be_ok("a call after all this, on a new connection,", reply.status());
   }
 };
 

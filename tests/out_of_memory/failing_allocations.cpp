@@ -44,7 +44,7 @@ struct stack_trace {
 // The result of a child, in memory that it shares with its parent.
 struct last_words {
   enum class end : int { none, returned, signal, terminate, wrong, hung };
-  end how;
+  end outcome;
   int number;
   char text[256];
   stack_trace allocation;
@@ -90,7 +90,7 @@ class function_names {
   // Neither allocates.
   [[nodiscard]] kind kind_at(const void* pc) const noexcept {
     const function* const f = find(pc);
-    return f ? f->what : kind::other;
+    return f ? f->operation : kind::other;
   }
   [[nodiscard]] std::string at(const void* pc) const {
     const function* const f = find(pc);
@@ -106,7 +106,7 @@ class function_names {
   struct function {
     std::uintptr_t at;
     std::size_t size;
-    kind what;
+    kind operation;
     const char* name;
   };
   // By its mangled name: the namespace of the simulation, or a function of the library itself that is not a
@@ -190,14 +190,14 @@ void collect(int slot, int ended) {
   for (const std::string& name : now->options->exceptions)
     if (stack.find(name) != stack.npos) return;
   using end = last_words::end;
-  std::string how = "it ended without a word, with status " + std::to_string(ended);
-  if (words.how == end::signal) how = std::string("signal ") + ::strsignal(words.number);
-  else if (words.how == end::terminate) how = std::string("std::terminate ") + words.text;
-  else if (words.how == end::hung) how = "it did not end in time";
-  else if (words.how == end::wrong) how = std::string("the scenario: ") + words.text;
+  std::string description = "it ended without a word, with status " + std::to_string(ended);
+  if (words.outcome == end::signal) description = std::string("signal ") + ::strsignal(words.number);
+  else if (words.outcome == end::terminate) description = std::string("std::terminate ") + words.text;
+  else if (words.outcome == end::hung) description = "it did not end in time";
+  else if (words.outcome == end::wrong) description = std::string("the scenario: ") + words.text;
   const auto [at, added] = now->kinds.try_emplace(
-      {how, text_of(words.allocation, 6), text_of(words.at_end, 5)}, now->result->broken.size());
-  if (added) now->result->broken.push_back({how, std::get<1>(at->first), std::get<2>(at->first), {}});
+      {description, text_of(words.allocation, 6), text_of(words.at_end, 5)}, now->result->broken.size());
+  if (added) now->result->broken.push_back({description, std::get<1>(at->first), std::get<2>(at->first), {}});
   now->result->broken[at->second].numbers.push_back(number);
 }
 
@@ -208,14 +208,14 @@ void wait_for_one() {
     if (now->children[i].pid == pid) return collect(i, ended);
 }
 
-[[noreturn]] void leave(last_words::end how, int number, const char* text) noexcept {
+[[noreturn]] void leave(last_words::end outcome, int number, const char* text) noexcept {
   counting = false;
   inside = true;
-  now->mine->how = how;
+  now->mine->outcome = outcome;
   now->mine->number = number;
   std::snprintf(now->mine->text, sizeof now->mine->text, "%s", text);
   now->mine->at_end.take();
-  ::_exit(how == last_words::end::returned ? 0 : 1);
+  ::_exit(outcome == last_words::end::returned ? 0 : 1);
 }
 
 void on_signal(int number) noexcept {
@@ -223,9 +223,9 @@ void on_signal(int number) noexcept {
 }
 
 void on_terminate() noexcept {
-  const char* what = "without an exception";
-  if (const std::type_info* t = abi::__cxa_current_exception_type()) what = t->name();
-  leave(last_words::end::terminate, 0, what);
+  const char* text = "without an exception";
+  if (const std::type_info* t = abi::__cxa_current_exception_type()) text = t->name();
+  leave(last_words::end::terminate, 0, text);
 }
 
 void become_child(int slot, std::uint64_t number) noexcept {

@@ -70,8 +70,8 @@ TEST_F(thread_refused, OffloadThrowsUntilAThreadStarts) {
   try {
     sync_wait(rt, seven_by_a_thread());
     FAIL() << "it must not run without a thread";
-  } catch (const status_error& why) {
-    EXPECT_EQ(why.status().code(), status_code::resource_exhausted) << why.what();
+  } catch (const status_error& failure) {
+    EXPECT_EQ(failure.status().code(), status_code::resource_exhausted) << failure.what();
   }
   threads_left = 1;
   EXPECT_EQ(sync_wait(rt, seven_by_a_thread()), 7);

@@ -41,24 +41,24 @@ class generous_service final : public echo_service {
 
 // A client that grants no window, and requests `n` replies of a megabyte.
 std::string pinning(const std::string& path, int n) {
-  std::string said = raw_frames::greeting("\0\4\0\0\0\0"s);
+  std::string content = raw_frames::greeting("\0\4\0\0\0\0"s);
   echo::Text request;
   request.set_count(megabyte);
   const std::string body = request.SerializeAsString();
   for (int i = 0; i < n; ++i) {
-    said += raw_frames::head(path, 2 * i + 1);
-    said += raw_frames::frame(raw_frames::data, raw_frames::end_stream, 2 * i + 1,
-                              "\0\0\0\0"s + static_cast<char>(body.size()) + body);
+    content += raw_frames::head(path, 2 * i + 1);
+    content += raw_frames::frame(raw_frames::data, raw_frames::end_stream, 2 * i + 1,
+                                 "\0\0\0\0"s + static_cast<char>(body.size()) + body);
   }
-  return said;
+  return content;
 }
 
 struct program {
-  static task<> attack(std::string at, std::string said) {
+  static task<> attack(std::string at, std::string content) {
     auto connected = co_await net::stream::connect(net::address::parse(at).value());
     EXPECT_TRUE(connected.ok());
     if (!connected) co_return;
-    static_cast<void>(co_await connected->write(as_bytes(said)));
+    static_cast<void>(co_await connected->write(as_bytes(content)));
     std::uint8_t bytes[4096];
     for (;;) {  // until the server closes the connection
       const auto got = co_await connected->read(bytes);

@@ -66,11 +66,11 @@ struct byte_programs {
     }
   }
   // Connects, writes, ends its side, and reads from the other side until its end.
-  static task<> send_to(std::string to, std::string what, status& out) {
+  static task<> send_to(std::string to, std::string text, status& out) {
     result<net::stream> s = co_await net::stream::connect(net::address::parse(to).value());
     out = s.status();
     if (!s) co_return;
-    out = co_await s->write(as_bytes(what));
+    out = co_await s->write(as_bytes(text));
     if (!out.ok()) co_return;
     s->shutdown_send();
     received answer;

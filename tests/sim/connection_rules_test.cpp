@@ -20,11 +20,11 @@ class connection_options_of : public testing::Test {
     ASSERT_EQ(server_->listen("0.0.0.0:50051", insecure()), status());
     at_ = world_.address_of("server") + ":50051";
   }
-  heard talk(std::string then = {}, duration pause = {}, int times = 0, int acks = 0) {
+  peer_record talk(std::string then = {}, duration pause = {}, int times = 0, int acks = 0) {
     return sync_wait(client_host_,
                      written_client::talk(at_, raw_frames::greeting(), std::move(then), pause, times, acks));
   }
-  heard ping(duration pause, int times, int acks = 0) {
+  peer_record ping(duration pause, int times, int acks = 0) {
     return talk(raw_frames::frame(raw_frames::ping, 0, 0, "12345678"), pause, times, acks);
   }
 
@@ -39,7 +39,7 @@ TEST_F(connection_options_of, AClientThatIsSilentIsAskedAndThenGivenUp) {
   server_options options;
   options.keepalive = {.time = 60s, .timeout = 10s};
   serve(options);
-  const heard h = talk();
+  const peer_record h = talk();
   EXPECT_TRUE(h.ended);
   EXPECT_EQ(h.count(raw_frames::ping), 1);
   EXPECT_GE(h.took, 70s);
@@ -48,7 +48,7 @@ TEST_F(connection_options_of, AClientThatIsSilentIsAskedAndThenGivenUp) {
 
 TEST_F(connection_options_of, UnlessToldOtherwiseASilentClientIsAskedAfterTwoHours) {
   serve({});
-  const heard h = talk();
+  const peer_record h = talk();
   EXPECT_TRUE(h.ended);
   EXPECT_GE(h.took, 2h + 20s);
   EXPECT_LT(h.took, 2h + 30s);
@@ -58,7 +58,7 @@ TEST_F(connection_options_of, AConnectionWithoutCallsIsAskedToGo) {
   server_options options;
   options.max_connection_idle = 30s;
   serve(options);
-  const heard h = talk();
+  const peer_record h = talk();
   EXPECT_TRUE(h.ended);
   EXPECT_GE(h.count(raw_frames::goaway), 1);
   EXPECT_GE(h.took, 30s);
@@ -69,7 +69,7 @@ TEST_F(connection_options_of, AnOldConnectionIsAskedToGo) {
   server_options options;
   options.max_connection_age = {.max = 100s};
   serve(options);
-  const heard h = talk();
+  const peer_record h = talk();
   EXPECT_TRUE(h.ended);
   EXPECT_GE(h.count(raw_frames::goaway), 1);
   EXPECT_GE(h.took, 90s);
@@ -93,7 +93,7 @@ TEST_F(connection_options_of, AClientThatPingsTooOftenIsSentAway) {
   server_options options;
   options.client_pings = {.min_interval = 10s, .without_calls = true};
   serve(options);
-  const heard h = ping(1s, 20);
+  const peer_record h = ping(1s, 20);
   EXPECT_TRUE(h.ended);
   EXPECT_TRUE(h.has("too_many_pings"));
 }
@@ -102,7 +102,7 @@ TEST_F(connection_options_of, PingsWithoutCallsAreAFavour) {
   server_options options;
   options.client_pings = {.min_interval = 500ms};
   serve(options);
-  const heard h = ping(1s, 20);
+  const peer_record h = ping(1s, 20);
   EXPECT_TRUE(h.ended);
   EXPECT_TRUE(h.has("too_many_pings"));
 }
@@ -111,7 +111,7 @@ TEST_F(connection_options_of, AsManyPingsAsAreAllowedAreAnswered) {
   server_options options;
   options.client_pings = {.min_interval = 500ms, .without_calls = true};
   serve(options);
-  const heard h = ping(1s, 20, 20);
+  const peer_record h = ping(1s, 20, 20);
   EXPECT_FALSE(h.ended);
   EXPECT_EQ(h.count(raw_frames::ping, raw_frames::ack), 20);
   EXPECT_EQ(h.count(raw_frames::goaway), 0);
@@ -124,7 +124,7 @@ TEST_F(connection_options_of, ThePageAtTheRootNamesNoMethod) {
   serve(options);
   const std::string get = raw_frames::literal(":method", "GET") + raw_frames::literal(":scheme", "http") +
                           raw_frames::literal(":path", "/") + raw_frames::literal(":authority", "h");
-  const heard h =
+  const peer_record h =
       talk(raw_frames::frame(raw_frames::headers, raw_frames::end_headers | raw_frames::end_stream, 1, get),
            1ms, 1);
   EXPECT_TRUE(h.has("A gRPC server.")) << h.bytes;

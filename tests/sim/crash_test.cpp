@@ -87,31 +87,31 @@ TEST(SimCrash, EndsEveryTaskAndDestroysWhatTheProgramOwned) {
 
 TEST(SimCrash, PeersHearNothingThenAResetAfterTheRestart) {
   struct caller {
-    static task<> talk(std::string to, std::vector<std::string>& heard) {
+    static task<> talk(std::string to, std::vector<std::string>& received) {
       result<net::stream> s = co_await net::stream::connect(net::address::parse(to).value());
       status out;
       for (int i = 0; i < 100 && out.ok(); ++i) {
         out = co_await s->write(as_bytes("tick"));
         co_await sleep_for(1s);  // sleeps on purpose: virtual time
       }
-      heard.push_back(out.to_string());
+      received.push_back(out.to_string());
     }
   };
   diary d;
-  std::vector<std::string> heard;
+  std::vector<std::string> received;
   sim::world w(1);
   w.start("server", program::server(d));
-  w.host("client").spawn(caller::talk(w.address_of("server") + ":7", heard));
+  w.host("client").spawn(caller::talk(w.address_of("server") + ":7", received));
   w.run_for(3500ms);
   EXPECT_EQ(d.got[0].bytes.size(), 16u);
   w.crash("server");
   w.run_for(20s);
-  EXPECT_TRUE(heard.empty());
+  EXPECT_TRUE(received.empty());
   w.restart("server");
   EXPECT_TRUE(w.is_up("server"));
   w.run_for(3s);
-  ASSERT_EQ(heard.size(), 1u);
-  EXPECT_NE(heard[0].find("reset"), std::string::npos) << heard[0];
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_NE(received[0].find("reset"), std::string::npos) << received[0];
 }
 
 TEST(SimCrash, WhatWasNotOnTheWireIsLost) {

@@ -19,9 +19,9 @@ class faulty_world {
       : got(connections), sent(connections), world(seed, sim::world_options{.faults = f, .keep_events = 50}) {
     world.host("server").spawn(byte_programs::receive_on(7, got));
   }
-  void send(std::size_t which, std::string what) {
+  void send(std::size_t which, std::string text) {
     world.host("client" + std::to_string(which))
-        .spawn(byte_programs::send_to(there(), std::move(what), sent[which]));
+        .spawn(byte_programs::send_to(there(), std::move(text), sent[which]));
   }
   [[nodiscard]] std::string there() const { return world.address_of("server") + ":7"; }
 
@@ -31,13 +31,13 @@ class faulty_world {
 };
 
 TEST(SimFaults, ShortReadsAndWritesCutEverywhereAndLoseNothing) {
-  const std::string what = pattern(20'000);
+  const std::string text = pattern(20'000);
   std::set<std::size_t> sizes;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     faulty_world w(seed, sim::faults().short_reads(0.7).short_writes(0.7));
-    w.send(0, what);
+    w.send(0, text);
     w.world.run();
-    EXPECT_EQ(w.got[0].bytes, what) << seed;
+    EXPECT_EQ(w.got[0].bytes, text) << seed;
     EXPECT_EQ(w.got[0].end, status()) << seed;
     sizes.insert(w.got[0].reads.begin(), w.got[0].reads.end());
   }
@@ -70,12 +70,12 @@ TEST(SimFaults, JitterLetsConnectionsOvertakeEachOther) {
 }
 
 TEST(SimFaults, LostPacketsComeLateAndInOrder) {
-  const std::string what = pattern(200'000);
+  const std::string text = pattern(200'000);
   faulty_world w(3, sim::faults().packet_loss(0.3).short_writes(0.9));
-  w.send(0, what);
+  w.send(0, text);
   const time_point start = w.world.now();
   w.world.run();
-  EXPECT_EQ(w.got[0].bytes, what);
+  EXPECT_EQ(w.got[0].bytes, text);
   EXPECT_GT(w.world.now() - start, 200ms);
 }
 
@@ -131,18 +131,18 @@ TEST(SimFaults, ASlowAcceptKeepsBytesWaiting) {
 }
 
 TEST(SimFaults, APartitionHoldsBytesBackUntilItHeals) {
-  const std::string what = pattern(600'000);  // more than the sockets hold
+  const std::string text = pattern(600'000);  // more than the sockets hold
   faulty_world w(1, {});
-  w.send(0, what);
+  w.send(0, text);
   const time_point start = w.world.now();
   w.world.run_for(120us);  // connected, and writing
   w.world.partition("client0", "server");
   w.world.run_for(60s);
-  EXPECT_LT(w.got[0].bytes.size(), what.size());
+  EXPECT_LT(w.got[0].bytes.size(), text.size());
   EXPECT_FALSE(w.got[0].has_ended);
   w.world.heal("client0", "server");
   w.world.run();
-  EXPECT_EQ(w.got[0].bytes, what);
+  EXPECT_EQ(w.got[0].bytes, text);
   EXPECT_EQ(w.got[0].end, status());
   EXPECT_GE(w.got[0].ended - start, 60s);
 }
@@ -177,10 +177,10 @@ TEST(SimFaults, TheLastEventsAreTold) {
   faulty_world w(1, sim::faults().resets(1));
   w.send(0, "x");
   w.world.run();
-  const std::vector<std::string> told = w.world.last_events();
-  ASSERT_FALSE(told.empty());
-  EXPECT_LE(told.size(), 50u);
-  EXPECT_TRUE(std::any_of(told.begin(), told.end(),
+  const std::vector<std::string> observed = w.world.last_events();
+  ASSERT_FALSE(observed.empty());
+  EXPECT_LE(observed.size(), 50u);
+  EXPECT_TRUE(std::any_of(observed.begin(), observed.end(),
                           [](const std::string& l) { return l.find("reset") != std::string::npos; }));
 }
 

@@ -36,9 +36,9 @@ struct program {
     auto connected = co_await net::stream::connect(net::address::parse(at).value());
     EXPECT_TRUE(connected.ok());
     if (!connected) co_return;
-    const std::string said = two_halves();
+    const std::string output = two_halves();
     static_cast<void>(
-        co_await connected->write({reinterpret_cast<const std::uint8_t*>(said.data()), said.size()}));
+        co_await connected->write({reinterpret_cast<const std::uint8_t*>(output.data()), output.size()}));
     std::uint8_t bytes[4096];
     for (;;) {  // until the server closes the connection
       const auto got = co_await connected->read(bytes);

@@ -18,20 +18,21 @@ using namespace std::chrono_literals;
 enum class manner { reads_nothing, calls_and_stays, answers_and_stays, answers_and_goes };
 
 struct program {
-  static task<> write(net::stream& to, const std::string& said) {
-    static_cast<void>(co_await to.write({reinterpret_cast<const std::uint8_t*>(said.data()), said.size()}));
+  static task<> write(net::stream& to, const std::string& content) {
+    static_cast<void>(
+        co_await to.write({reinterpret_cast<const std::uint8_t*>(content.data()), content.size()}));
   }
-  static task<> stay(std::string at, manner how, bool& connected) {
+  static task<> stay(std::string at, manner chosen, bool& connected) {
     auto stream = co_await net::stream::connect(net::address::parse(at).value());
     std::string hello = raw_frames::greeting();
-    if (how == manner::calls_and_stays) {  // a call that ends within the drain
+    if (chosen == manner::calls_and_stays) {  // a call that ends within the drain
       hello += raw_frames::head("/echo.Echo/Say", 1);
       hello += raw_frames::frame(raw_frames::data, raw_frames::end_stream, 1, std::string(5, '\0'));
     }
     co_await write(*stream, hello);
     std::string got;
     connected = true;
-    while (how != manner::reads_nothing) {
+    while (chosen != manner::reads_nothing) {
       std::uint8_t bytes[4096];
       const auto n = co_await stream->read(bytes);
       if (!n || *n == 0) break;
@@ -45,7 +46,7 @@ struct program {
         co_await write(*stream, answer);
       }
     }
-    if (how != manner::answers_and_goes) co_await sleep_for(1h);
+    if (chosen != manner::answers_and_goes) co_await sleep_for(1h);
   }
   static task<> until(bool& there) {
     while (!there) co_await sleep_for(1ms);
@@ -60,7 +61,7 @@ class slow_service final : public echo_service {
   }
 };
 
-duration end_of_a_drain(manner how) {
+duration end_of_a_drain(manner chosen) {
   sim::world world(3);
   runtime& serving = world.host("server");
   runtime& staying = world.host("client");
@@ -69,7 +70,7 @@ duration end_of_a_drain(manner how) {
   srv.add(service);
   EXPECT_EQ(srv.listen("0.0.0.0:50051", insecure()), status());
   bool connected = false;
-  staying.spawn(program::stay(world.address_of("server") + ":50051", how, connected));
+  staying.spawn(program::stay(world.address_of("server") + ":50051", chosen, connected));
   sync_wait(serving, program::until(connected));
   const time_point began = world.now();
   sync_wait(serving, srv.drain(30s));

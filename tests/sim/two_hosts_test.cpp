@@ -15,9 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-echo::Text text(std::string what, int count = 0) {
+echo::Text text(std::string text, int count = 0) {
   echo::Text t;
-  t.set_text(std::move(what));
+  t.set_text(std::move(text));
   t.set_count(count);
   return t;
 }

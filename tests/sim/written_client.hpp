@@ -16,7 +16,7 @@
 namespace coracle::testing_support {
 
 // What a written client received until the server closed, or until its condition was met.
-struct heard {
+struct peer_record {
   std::string bytes;
   duration took{};
   bool ended = false;  // by the server
@@ -31,22 +31,22 @@ struct heard {
     }
     return n;
   }
-  [[nodiscard]] bool has(std::string_view what) const { return bytes.find(what) != std::string::npos; }
+  [[nodiscard]] bool has(std::string_view text) const { return bytes.find(text) != std::string::npos; }
 };
 
 struct written_client {
   // Sends `first`, and `then` `times` times, each after `pause`; reads until the server closes or until
   // `acks` of its PINGs are acknowledged. It acknowledges nothing itself.
-  static task<heard> talk(std::string at, std::string first, std::string then = {}, duration pause = {},
-                          int times = 0, int acks = 0) {
-    heard h;
+  static task<peer_record> talk(std::string at, std::string first, std::string then = {}, duration pause = {},
+                                int times = 0, int acks = 0) {
+    peer_record h;
     const time_point began = loop::current()->now();
     auto connected = co_await net::stream::connect(net::address::parse(at).value());
     if (!connected) co_return h;
-    auto said = co_await connected->write(as_bytes(first));
-    for (int i = 0; i < times && said.ok(); ++i) {
+    auto reply = co_await connected->write(as_bytes(first));
+    for (int i = 0; i < times && reply.ok(); ++i) {
       co_await sleep_for(pause);
-      said = co_await connected->write(as_bytes(then));
+      reply = co_await connected->write(as_bytes(then));
     }
     std::uint8_t room[4096];
     while (acks == 0 || h.count(raw_frames::ping, raw_frames::ack) < acks) {

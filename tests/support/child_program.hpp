@@ -93,9 +93,9 @@ class child_program {
   void signal(int number) { ::kill(id_, number); }
   // Waits for its end; returns the exit code, or minus the signal that ended it.
   int end() {
-    int how = 0;
-    ::waitpid(std::exchange(id_, 0), &how, 0);
-    return WIFSIGNALED(how) ? -WTERMSIG(how) : WEXITSTATUS(how);
+    int choice = 0;
+    ::waitpid(std::exchange(id_, 0), &choice, 0);
+    return WIFSIGNALED(choice) ? -WTERMSIG(choice) : WEXITSTATUS(choice);
   }
 
  private:

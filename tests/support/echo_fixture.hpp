@@ -72,9 +72,9 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
   T run(task<T> t) {
     return sync_wait(rt(), rt().at(0), std::move(t));
   }
-  static echo::Text text(std::string what, int count = 0) {
+  static echo::Text text(std::string text, int count = 0) {
     echo::Text t;
-    t.set_text(std::move(what));
+    t.set_text(std::move(text));
     t.set_count(count);
     return t;
   }

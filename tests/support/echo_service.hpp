@@ -53,18 +53,18 @@ class echo_service : public echo::rpc::Echo::service {
   }
 
   reply<echo::Text> Misbehave(server_context& context, const echo::Text& request) override {
-    const std::string& what = request.text();
-    if (what == "throw") throw std::runtime_error("secret");
-    if (what == "throw status") throw status_error(status::aborted("thrown"));
-    if (what == "status") co_return status(status_code::not_found, "nobody \xc3\xbc 100%", "details");
-    if (what == "metadata") {
+    const std::string& text = request.text();
+    if (text == "throw") throw std::runtime_error("secret");
+    if (text == "throw status") throw status_error(status::aborted("thrown"));
+    if (text == "status") co_return status(status_code::not_found, "nobody \xc3\xbc 100%", "details");
+    if (text == "metadata") {
       for (const auto field : context.metadata())
         if (field.name.substr(0, 2) == "x-") context.initial_metadata().add(field.name, field.value);
       context.trailing_metadata().add("x-trailer", "late");
       context.trailing_metadata().add("x-trailer-bin", std::string("\0\xff", 2));
       co_return request;
     }
-    if (what == "deadline") {
+    if (text == "deadline") {
       echo::Text reply;
       reply.set_count(context.deadline() == never
                           ? -1
@@ -72,13 +72,13 @@ class echo_service : public echo::rpc::Echo::service {
                                              std::chrono::milliseconds(1)));
       co_return reply;
     }
-    if (what == "relay" || what == "relay deadline") {
+    if (text == "relay" || text == "relay deadline") {
       const echo_stub onward(*next);
       echo::Text question;
-      question.set_text(what == "relay" ? "hang" : "deadline");
+      question.set_text(text == "relay" ? "hang" : "deadline");
       co_return co_await onward.Misbehave(question);
     }
-    if (what == "hang") {
+    if (text == "hang") {
       try {
         co_await sleep_for(std::chrono::hours(1));
       } catch (const coro::cancelled&) {

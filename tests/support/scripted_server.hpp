@@ -26,7 +26,7 @@ class scripted_request final : public transport::exchange_handler {
   explicit scripted_request(transport::exchange x) noexcept : exchange_(x) { exchange_.set_handler(this); }
 
   std::map<std::string, std::string, std::less<>> head;
-  time_point came{};
+  time_point received_at{};
   std::string body;      // what has arrived
   int pieces = 0;        // in which it did
   bool complete = false;
@@ -173,7 +173,7 @@ class scripted_server final : private transport::connection_owner, private trans
       if (!is_new) at->second.append(",").append(f.value);
     }
     r.head["x-number"] = std::to_string(requests.size());
-    r.came = loop_.now();
+    r.received_at = loop_.now();
     if (script) script(r);
   }
   void on_closed(transport::connection& c) noexcept override {

@@ -72,10 +72,10 @@ class server_fleet : public testing::Test {
     return sync_wait(client_, client_.at(0), std::move(t));
   }
   // Returns which server replied, or the name of the status.
-  static task<std::string> ask(const channel& c, call_options o = {}, std::string what = {},
+  static task<std::string> ask(const channel& c, call_options o = {}, std::string text = {},
                                int pause_ms = 0) {
     echo::Text request;
-    request.set_text(std::move(what));
+    request.set_text(std::move(text));
     request.set_count(pause_ms);
     const auto reply = co_await echo_stub(c).Say(request, o);
     co_return reply ? reply->text() : std::string(name_of(reply.status().code()));

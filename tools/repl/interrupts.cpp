@@ -28,8 +28,8 @@ task<> interrupts::close() {
 
 task<> interrupts::follow() {
   for (;;) {
-    const result<process_signal> came = co_await watch_->next();
-    if (!came) co_return;
+    const result<process_signal> signal = co_await watch_->next();
+    if (!signal) co_return;
     if (running_) running_->cancel();
   }
 }

@@ -51,19 +51,19 @@ coracle::task<> finish_unary(Call& call, result& into) {
 template <class Call>
 coracle::task<result> await_unary(Call& call, const pb::ClientCompatRequest& request) {
   const auto plan = cancel_plan_for(request);
-  result told;
+  result observed;
   if (!plan.after_close) {
-    co_await finish_unary(call, told);
-    co_return told;
+    co_await finish_unary(call, observed);
+    co_return observed;
   }
   const auto& here = co_await coracle::coro::this_environment();
   coracle::scope cancelled(here), timer(here);
-  cancelled.spawn(finish_unary(call, told));
+  cancelled.spawn(finish_unary(call, observed));
   timer.spawn(stop_later(cancelled, *plan.after_close));
   co_await cancelled.join();
   timer.request_stop();
   co_await timer.join();
-  co_return told;
+  co_return observed;
 }
 
 // Sends all requests, or as many as the call accepts.
@@ -111,44 +111,44 @@ coracle::task<> read_the_rest(Call& call, const cancel_plan& plan, result& into)
 }
 
 coracle::task<result> server_stream(const stub& service, const pb::ClientCompatRequest& request) {
-  result told;
+  result observed;
   const auto message = single_request<pb::ServerStreamRequest>(request);
   auto call = service.ServerStream(message, options_for(request));
   const auto plan = cancel_plan_for(request);
-  co_await read_the_rest(call, plan, told);
-  co_return told;
+  co_await read_the_rest(call, plan, observed);
+  co_return observed;
 }
 
 coracle::task<result> client_stream(const stub& service, const pb::ClientCompatRequest& request) {
-  result told;
+  result observed;
   auto call = service.ClientStream(options_for(request));
   const auto plan = cancel_plan_for(request);
-  co_await send_all<pb::ClientStreamRequest>(call, request, told);
+  co_await send_all<pb::ClientStreamRequest>(call, request, observed);
   if (plan.before_close) call.cancel();
   coracle::scope timer(co_await coracle::coro::this_environment());
   if (plan.after_close) timer.spawn(cancel_later(call, *plan.after_close));
   const auto reply = co_await call.finish();
   timer.request_stop();
   co_await timer.join();
-  if (reply) tell_reply(*reply, told);
-  tell_end(call, reply.status(), told);
-  co_return told;
+  if (reply) tell_reply(*reply, observed);
+  tell_end(call, reply.status(), observed);
+  co_return observed;
 }
 
 coracle::task<result> half_duplex(const stub& service, const pb::ClientCompatRequest& request) {
-  result told;
+  result observed;
   auto call = service.BidiStream(options_for(request));
   const auto plan = cancel_plan_for(request);
-  co_await send_all<pb::BidiStreamRequest>(call, request, told);
+  co_await send_all<pb::BidiStreamRequest>(call, request, observed);
   if (plan.before_close) call.cancel();
   co_await call.writes_done();
-  co_await read_the_rest(call, plan, told);
-  co_return told;
+  co_await read_the_rest(call, plan, observed);
+  co_return observed;
 }
 
 // A reply is read after each request, while the call accepts any.
 coracle::task<result> full_duplex(const stub& service, const pb::ClientCompatRequest& request) {
-  result told;
+  result observed;
   auto call = service.BidiStream(options_for(request));
   const auto plan = cancel_plan_for(request);
   for (int i = 0; i < request.request_messages_size(); ++i) {
@@ -158,19 +158,19 @@ coracle::task<result> full_duplex(const stub& service, const pb::ClientCompatReq
       co_await coracle::sleep_for(std::chrono::milliseconds(request.request_delay_ms()));
     const auto sent = co_await call.write(message);
     if (!sent.ok()) {
-      told.set_num_unsent_requests(request.request_messages_size() - i);
+      observed.set_num_unsent_requests(request.request_messages_size() - i);
       break;
     }
     coracle::status status;
-    const bool more = co_await read_one(call, plan, status, told);
+    const bool more = co_await read_one(call, plan, status, observed);
     if (more) continue;
-    tell_end(call, status, told);
-    co_return told;
+    tell_end(call, status, observed);
+    co_return observed;
   }
   if (plan.before_close) call.cancel();
   co_await call.writes_done();
-  co_await read_the_rest(call, plan, told);
-  co_return told;
+  co_await read_the_rest(call, plan, observed);
+  co_return observed;
 }
 
 coracle::task<result> dispatch(const stub& service, const pb::ClientCompatRequest& request) {

@@ -10,6 +10,6 @@ namespace conformance {
 // With the error's details as those of the status. An error without a code is invalid here: UNKNOWN.
 coracle::status status_of(const connectrpc::conformance::v1::Error& error);
 // `why` is not ok.
-connectrpc::conformance::v1::Error error_of(const coracle::status& why);
+connectrpc::conformance::v1::Error error_of(const coracle::status& failure);
 
 }  // namespace conformance

@@ -4,8 +4,8 @@
 
 namespace interop {
 
-void require(bool truth, const std::string& what) {
-  if (!truth) throw std::runtime_error(what);
+void require(bool truth, const std::string& text) {
+  if (!truth) throw std::runtime_error(text);
 }
 
 void require_status(const coracle::status& found, coracle::status_code code, std::string_view message) {

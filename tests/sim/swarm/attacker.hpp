@@ -14,6 +14,6 @@ namespace coracle::swarm {
 enum class attack : std::uint8_t { rapid_reset, pings, continuations, pinned_replies };
 
 // A root task on the attacker's host.
-task<> attack_until(const bool& over, run& r, attack how, std::string server);
+task<> attack_until(const bool& over, run& r, attack chosen, std::string server);
 
 }  // namespace coracle::swarm

@@ -30,15 +30,15 @@ owned<EVP_PKEY> key_of(std::uint32_t number) {
   return owned<EVP_PKEY>(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, bytes, sizeof bytes));
 }
 
-void call(X509_NAME* name, const std::string& how) {
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(how.c_str()),
-                             -1, -1, 0);
+void call(X509_NAME* name, const std::string& description) {
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
+                             reinterpret_cast<const unsigned char*>(description.c_str()), -1, -1, 0);
 }
 
-void extend(X509* c, int what, const std::string& value) {
+void extend(X509* c, int number, const std::string& value) {
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
-  const owned<X509_EXTENSION> e(X509V3_EXT_conf_nid(nullptr, &context, what, value.c_str()));
+  const owned<X509_EXTENSION> e(X509V3_EXT_conf_nid(nullptr, &context, number, value.c_str()));
   CORACLE_ASSERT(e && X509_add_ext(c, e.get(), -1) == 1, "a certificate's extension does not parse");
 }
 

@@ -84,7 +84,8 @@ void call_ledger::check_end(const call_plan& p, const status& outcome, const ent
       break;
     default: break;
   }
-  report_error(p.id, "nothing explains its end: " + outcome.to_string() + " (" + told(p, e, now) + ")");
+  report_error(p.id,
+               "nothing explains its end: " + outcome.to_string() + " (" + progress_text(p, e, now) + ")");
 }
 
 // By its handler, as often as it was called: then no attempt or no token was left.
@@ -105,7 +106,7 @@ void call_ledger::check_throttle() {
 }
 
 // For readers of the report: what the call was to do.
-std::string call_ledger::told(const call_plan& p, const entry& e, time_point now) {
+std::string call_ledger::progress_text(const call_plan& p, const entry& e, time_point now) {
   constexpr const char* kinds[] = {"unary", "client streaming", "server streaming", "bidi"};
   std::string text = kinds[static_cast<int>(p.kind)];
   const auto add = [&text](const char* name, std::int64_t value) {
@@ -123,8 +124,8 @@ std::string call_ledger::told(const call_plan& p, const entry& e, time_point now
   return text;
 }
 
-void call_ledger::report_error(std::uint64_t id, const std::string& what) {
-  run_.report_error("call " + std::to_string(id) + ": " + what);
+void call_ledger::report_error(std::uint64_t id, const std::string& text) {
+  run_.report_error("call " + std::to_string(id) + ": " + text);
 }
 
 void call_ledger::check_all_ended() {

@@ -43,7 +43,7 @@ class call_ledger {
   bool handler_began(std::uint64_t id);
   void handler_ended(std::uint64_t id, bool stopped) noexcept;
   // `whole`: everything that an OK promises has arrived. `asked`: the caller itself has requested the end.
-  void ended(const call_plan& p, const status& how, time_point now, bool whole, bool asked);
+  void ended(const call_plan& p, const status& outcome, time_point now, bool whole, bool asked);
   // Its host has crashed: the call has ended, with an unknown status.
   void cut_off(const call_plan& p);
   // From now on servers drain and stop as well.
@@ -52,7 +52,7 @@ class call_ledger {
   // One more channel, each with a throttle of its own.
   void channel_made() noexcept { ++channels_; }
 
-  void report_error(std::uint64_t id, const std::string& what);
+  void report_error(std::uint64_t id, const std::string& text);
   // After the end of the world.
   void check_all_ended();
 
@@ -66,10 +66,10 @@ class call_ledger {
   };
   // Only the policy and the handlers' statuses decide how often a call is made.
   [[nodiscard]] bool calm() const noexcept { return !mixture_.breaks && !drains_; }
-  void check_end(const call_plan& p, const status& how, const entry& e, time_point now, bool asked);
+  void check_end(const call_plan& p, const status& outcome, const entry& e, time_point now, bool asked);
   void check_refused(const call_plan& p, const entry& e);
   void check_throttle();
-  static std::string told(const call_plan& p, const entry& e, time_point now);
+  static std::string progress_text(const call_plan& p, const entry& e, time_point now);
   run& run_;
   const mixture& mixture_;
   std::map<std::uint64_t, entry> calls_;

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 struct attempt {
   status outcome = status::internal("it never ended");
   bool whole = false;
-  bool told = false;  // it was asked to end
+  bool stopping = false;  // it was asked to end
   time_point ended{};
 };
 
@@ -48,7 +48,7 @@ task<> call_collect(echo_stub server, const call_plan& p, attempt& a) {
     const status sent = co_await call.write(one);
     if (!sent.ok()) break;
     if (i + 1 == p.drop_after) {
-      a.told = true;
+      a.stopping = true;
       a.outcome = status::cancelled("dropped");
       co_return;
     }
@@ -71,7 +71,7 @@ task<> read_all(Call& call, const call_plan& p, call_ledger& ledger, attempt& a)
     if (!is_numbered(**next, p.id, count))
       ledger.report_error(p.id, "a reply is lost, doubled, harmed or out of order");
     if (count + 1 == p.drop_after) {
-      a.told = true;
+      a.stopping = true;
       a.outcome = status::cancelled("dropped");
       co_return;
     }
@@ -99,7 +99,7 @@ task<> call_chat(echo_stub server, const call_plan& p, call_ledger& ledger, atte
   scope writing{co_await coro::this_environment()};
   writing.spawn(write_all(call, p));
   co_await read_all(call, p, ledger, a);
-  if (a.told) call.cancel();  // ends pending writes
+  if (a.stopping) call.cancel();  // ends pending writes
   co_await writing.join();
 }
 
@@ -145,32 +145,32 @@ call_plan caller::plan_next() {
   return p;
 }
 
-task<> make_calls(caller& who, std::vector<echo_stub> servers) {
+task<> make_calls(caller& from, std::vector<echo_stub> servers) {
   const coro::environment& here = co_await coro::this_environment();
-  while (who.next < who.total) {
-    const call_plan p = who.plan_next();
-    const echo_stub& server = servers[who.draws.below(servers.size())];
+  while (from.next < from.total) {
+    const call_plan p = from.plan_next();
+    const echo_stub& server = servers[from.draws.below(servers.size())];
     attempt a;
     scope work{here};
-    who.ledger.begun(p, coro::this_executor().now());
-    work.spawn(make_one(server, p, who.ledger, a));
+    from.ledger.begun(p, coro::this_executor().now());
+    work.spawn(make_one(server, p, from.ledger, a));
     if (p.cancel_after > duration::zero()) {
       const bool rested = co_await rest(p.cancel_after);
-      if (rested && work.running() > 0) a.told = true;
+      if (rested && work.running() > 0) a.stopping = true;
       work.request_stop();
     }
     co_await work.join();
     if (here.stop.stop_requested()) {
-      who.ledger.cut_off(p);
+      from.ledger.cut_off(p);
       co_return;
     }
-    who.ledger.ended(p, a.outcome, a.ended, a.whole, a.told);
-    if (who.draws.one_in(2)) {
-      const bool rested = co_await rest(who.draws.up_to(3s));
+    from.ledger.ended(p, a.outcome, a.ended, a.whole, a.stopping);
+    if (from.draws.one_in(2)) {
+      const bool rested = co_await rest(from.draws.up_to(3s));
       if (!rested) co_return;
     }
   }
-  who.done = true;
+  from.done = true;
 }
 
 task<> make_last_call(echo_stub server, bool& succeeded, int& left) {

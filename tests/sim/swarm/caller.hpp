@@ -32,7 +32,7 @@ struct caller {
 };
 
 // A root task on the caller's host, over channels to each server.
-task<> make_calls(caller& who, std::vector<echo_stub> servers);
+task<> make_calls(caller& from, std::vector<echo_stub> servers);
 // Tries until one unary call succeeds; the servers work again.
 task<> make_last_call(echo_stub server, bool& succeeded, int& left);
 

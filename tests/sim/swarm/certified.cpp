@@ -37,9 +37,9 @@ std::shared_ptr<Security> remember(run& r, const result<std::shared_ptr<Security
 }
 
 // 0: not one of our certificates.
-std::uint32_t number_of_client(const auth_context& who) {
+std::uint32_t number_of_client(const auth_context& client) {
   constexpr std::string_view head = "client-";
-  for (const peer_identity& i : who.identities())
+  for (const peer_identity& i : client.identities())
     if (i.type() == peer_identity::kind::dns_name && i.value().starts_with(head))
       return static_cast<std::uint32_t>(std::strtoul(i.value().c_str() + head.size(), nullptr, 10));
   return 0;
@@ -104,12 +104,12 @@ void certified::replace_all() {
 }
 
 void certified::look_at(const server_context& context, bool newest) {
-  const auth_context* const who = context.auth();
-  if (!who || who->type() != "tls") return run_.report_error("a call came in plaintext");
-  if (who->resumed()) run_.tally("resumed");
+  const auth_context* const peer_identity = context.auth();
+  if (!peer_identity || peer_identity->type() != "tls") return run_.report_error("a call came in plaintext");
+  if (peer_identity->resumed()) run_.tally("resumed");
   if (!mutual_) return;
-  const std::uint32_t number = number_of_client(*who);
-  if (!who->peer_verified() || number == 0 || number > number_)
+  const std::uint32_t number = number_of_client(*peer_identity);
+  if (!peer_identity->peer_verified() || number == 0 || number > number_)
     run_.report_error("a call is of a client that nobody knows");
   if (newest && number != number_) run_.report_error("a client proves itself with what is in force no more");
 }

@@ -37,12 +37,12 @@ class run {
     return sim::world_options{.keep_events = kept_events_, .log = &log_};
   }
   // An invariant was violated.
-  void report_error(std::string what) { errors_.push_back(std::move(what)); }
+  void report_error(std::string text) { errors_.push_back(std::move(text)); }
   // An expected event occurred: a swarm that never sees an end of some kind proves nothing about it.
-  void tally(std::string_view what) {
-    const auto found = tallies_.find(what);
+  void tally(std::string_view text) {
+    const auto found = tallies_.find(text);
     if (found != tallies_.end()) ++found->second;
-    else tallies_.emplace(what, 1);
+    else tallies_.emplace(text, 1);
   }
   // To be called at the end, before the end of the world.
   void note(const sim::world& w) {

@@ -125,22 +125,23 @@ void print(const scenario& s, const tallies& counted) {
     std::printf("TALLY %s %llu %s\n", s.name, static_cast<unsigned long long>(n), what.c_str());
 }
 
-int play_all(const command_line& what) {
+int play_all(const command_line& arguments) {
   bool known = false;
   bool good = true;
   for (const scenario& s : scenarios) {
-    if (!what.scenario.empty() && what.scenario != s.name) continue;
+    if (!arguments.scenario.empty() && arguments.scenario != s.name) continue;
     known = true;
     bool held = true;
     tallies counted;
     for (const std::string_view one : s.expected)
       if (!one.empty()) counted.emplace(one, 0);
-    for (std::uint64_t i = 0; i < what.seeds; ++i)
-      held = play_twice(s, what.first + i, what.trace, counted) && held;
+    for (std::uint64_t i = 0; i < arguments.seeds; ++i)
+      held = play_twice(s, arguments.first + i, arguments.trace, counted) && held;
     print(s, counted);
     if (held)
-      std::printf("PASS %s from seed %llu, %llu seeds\n", s.name, static_cast<unsigned long long>(what.first),
-                  static_cast<unsigned long long>(what.seeds));
+      std::printf("PASS %s from seed %llu, %llu seeds\n", s.name,
+                  static_cast<unsigned long long>(arguments.first),
+                  static_cast<unsigned long long>(arguments.seeds));
     std::fflush(stdout);
     good = good && held;
   }
@@ -154,9 +155,9 @@ int play_all(const command_line& what) {
 
 int main(int count, char** arguments) {
   using namespace coracle::swarm;
-  command_line what;
-  if (!parse(count, arguments, what)) return usage();
+  command_line parsed;
+  if (!parse(count, arguments, parsed)) return usage();
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said before a crash is not lost
   for (const int s : {SIGABRT, SIGSEGV, SIGBUS, SIGALRM}) ::signal(s, last_words);
-  return play_all(what);
+  return play_all(parsed);
 }

@@ -16,11 +16,11 @@ namespace coracle::http2::test {
 // with received updates; neither the connection's window nor a stream's may be exceeded.
 class flow_auditor {
  public:
-  void told(bytes_view bytes) {
+  void on_received(bytes_view bytes) {
     in_.append(as_text(bytes));
     each_frame(in_, [this](const frame_header& f, std::string_view payload) { on_told(f, payload); });
   }
-  void said(bytes_view bytes) {
+  void on_sent(bytes_view bytes) {
     out_.append(as_text(bytes));
     each_frame(out_, [this](const frame_header& f, std::string_view) {
       if (f.type != frame_type::data || f.length == 0) return;  // an empty frame needs no window

@@ -108,8 +108,8 @@ class attempts_fixture : public testing::Test {
     std::string trailer;  // likewise
     time_point ended{};
   };
-  static task<answer> say_through(const channel& to, std::string what, call_options options) {
-    const text request = text_of(std::move(what));
+  static task<answer> say_through(const channel& to, std::string content, call_options options) {
+    const text request = text_of(std::move(content));
     unary_call<text> call(to, "/scripted.Service/Method", request, options);
     auto reply = co_await call;
     answer a;
@@ -120,8 +120,8 @@ class attempts_fixture : public testing::Test {
     a.ended = loop::current()->now();
     co_return a;
   }
-  answer say(std::string what, const call_options& options = {}) {
-    return run(say_through(calls_, std::move(what), options));
+  answer say(std::string content, const call_options& options = {}) {
+    return run(say_through(calls_, std::move(content), options));
   }
   using stream_call = bidi_call<text, text>;
 

@@ -24,7 +24,7 @@ class held_call final : public client::call_attempt {
   explicit held_call(const char* path = "/s/m") : call_attempt(terms_of_this_) { terms_of_this_.path = path; }
   ~held_call() { end(); }
   void attach(transport::exchange x, const client::call_target&) noexcept override { x_ = x; }
-  void fail(const status& why, client::refusal) noexcept override { failed = why; }
+  void fail(const status& failure, client::refusal) noexcept override { failed = failure; }
   void on_headers(transport::header_source& f, transport::block_kind, bool) noexcept override {
     for (transport::field unused; f.next(unused);) {
     }
@@ -60,12 +60,12 @@ class recording_host final : public balancer_host, subchannel_owner {
   }
   ~recording_host() { EXPECT_TRUE(alive.empty()); }
 
-  struct said {
+  struct published {
     time_point when;
-    connectivity what;
-    std::string why;
+    connectivity state;
+    std::string reason;
   };
-  std::vector<said> record;
+  std::vector<published> record;
   int questions = 0;  // to the resolver
   connect_params params;
   std::uint32_t connections_max = 1;
@@ -75,9 +75,9 @@ class recording_host final : public balancer_host, subchannel_owner {
   std::vector<std::unique_ptr<subchannel>> alive;
 
   [[nodiscard]] connectivity state() const {
-    return record.empty() ? connectivity::idle : record.back().what;
+    return record.empty() ? connectivity::idle : record.back().state;
   }
-  [[nodiscard]] const std::string& why() const { return record.back().why; }
+  [[nodiscard]] const std::string& reason() const { return record.back().reason; }
   // A call; null means that the call must wait.
   subchannel* call(held_call& c) {
     const pick p = policy->choose(pick_info(c));
@@ -105,8 +105,8 @@ class recording_host final : public balancer_host, subchannel_owner {
     return *alive.back();
   }
   void drop_subchannel(subchannel& s) noexcept override { s.drain(); }
-  void publish(connectivity c, const status& why) noexcept override {
-    record.push_back({loop_.now(), c, std::string(why.message())});
+  void publish(connectivity c, const status& failure) noexcept override {
+    record.push_back({loop_.now(), c, std::string(failure.message())});
   }
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override { return health; }
   void resolve_again() noexcept override { ++questions; }

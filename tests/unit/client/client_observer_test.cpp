@@ -45,8 +45,8 @@ class notes final : public client_observer {
   }
 
  private:
-  void note(std::string_view what, std::string_view more = {}) {
-    lines.append(what).append(more).append("\n");
+  void note(std::string_view text, std::string_view more = {}) {
+    lines.append(text).append(more).append("\n");
   }
 };
 

@@ -6,8 +6,8 @@ namespace {
 
 class hedging : public attempts_fixture {
  protected:
-  [[nodiscard]] std::int64_t came_ms(std::size_t i) const { return ms(server_.requests[i]->came); }
-  [[nodiscard]] std::int64_t distance_ms(std::size_t i) const { return came_ms(i) - came_ms(i - 1); }
+  [[nodiscard]] std::int64_t received_ms(std::size_t i) const { return ms(server_.requests[i]->received_at); }
+  [[nodiscard]] std::int64_t distance_ms(std::size_t i) const { return received_ms(i) - received_ms(i - 1); }
   // Lets the cancellations arrive.
   void settle() { world_.run_for(1s); }
 };

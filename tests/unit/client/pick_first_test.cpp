@@ -102,8 +102,8 @@ TEST_F(pick_first_policy, FailsWhenEveryServerHasFailedAndAsksForNewNames) {
     EXPECT_EQ(h.net->log.size(), 2u);  // a server that is named twice is tried once
     EXPECT_EQ(h.state(), connectivity::transient_failure);
     EXPECT_EQ(h.questions, 1);
-    EXPECT_NE(h.why().find("none of 2 servers"), std::string::npos) << h.why();
-    EXPECT_NE(h.why().find("refused by 10.0.0.2:1"), std::string::npos) << h.why();
+    EXPECT_NE(h.reason().find("none of 2 servers"), std::string::npos) << h.reason();
+    EXPECT_NE(h.reason().find("refused by 10.0.0.2:1"), std::string::npos) << h.reason();
   });
 }
 
@@ -116,8 +116,8 @@ TEST_F(pick_first_policy, TriesEachServerAgainByItselfAfterItsPauseAndStaysFaile
     EXPECT_GT(h.net->dials(2), 3u);
     bool failed = false;
     for (const auto& s : h.record) {
-      failed |= s.what == connectivity::transient_failure;
-      EXPECT_TRUE(!failed || s.what == connectivity::transient_failure);
+      failed |= s.state == connectivity::transient_failure;
+      EXPECT_TRUE(!failed || s.state == connectivity::transient_failure);
     }
     h.net->serve(2);
     co_await sleep_for(3min);
@@ -236,7 +236,7 @@ TEST_F(pick_first_policy, GivesUpAServerThatTakesAConnectionAndNeverSpeaks) {
     EXPECT_EQ(h.state(), connectivity::connecting);
     co_await sleep_for(2s);
     EXPECT_EQ(h.state(), connectivity::transient_failure);
-    EXPECT_NE(h.why().find("sent no HTTP/2 SETTINGS"), std::string::npos) << h.why();
+    EXPECT_NE(h.reason().find("sent no HTTP/2 SETTINGS"), std::string::npos) << h.reason();
   });
 }
 

@@ -28,7 +28,8 @@ TEST_F(retrying, CallPausesLongerEachTimeWithinAFifthOfJitter) {
   ASSERT_EQ(server_.requests.size(), 5u);
   const double pauses[] = {100, 200, 400, 800};
   for (int i = 0; i < 4; ++i) {
-    const auto pause = static_cast<double>(ms(server_.requests[i + 1]->came) - ms(server_.requests[i]->came));
+    const auto pause =
+        static_cast<double>(ms(server_.requests[i + 1]->received_at) - ms(server_.requests[i]->received_at));
     EXPECT_GE(pause, 0.8 * pauses[i] - 1);
     EXPECT_LE(pause, 1.2 * pauses[i] + 1);
   }
@@ -73,7 +74,9 @@ TEST_F(retrying, CallWaitsAsLongAsTheServerSays) {
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable, "7000"); };
   say("x");
   ASSERT_EQ(server_.requests.size(), 2u);
-  EXPECT_NEAR(static_cast<double>(ms(server_.requests[1]->came) - ms(server_.requests[0]->came)), 7000, 1);
+  EXPECT_NEAR(
+      static_cast<double>(ms(server_.requests[1]->received_at) - ms(server_.requests[0]->received_at)), 7000,
+      1);
 }
 
 TEST_F(retrying, CallIsNotMadeAgainWhenTheServerSaysSo) {

@@ -166,14 +166,14 @@ TEST(ServiceConfig, ReadsDurationsToTheNanosecond) {
 // An invalid config, and the message of its status.
 struct broken {
   const char* json;
-  const char* why;
+  const char* reason;
 };
 class BrokenServiceConfig : public testing::TestWithParam<broken> {};
 
 TEST_P(BrokenServiceConfig, IsRefusedWithTheFieldsName) {
   const auto c = service_config::parse(GetParam().json);
   EXPECT_EQ(c.status().code(), status_code::invalid_argument);
-  EXPECT_EQ(c.status().message(), "service config: " + std::string(GetParam().why));
+  EXPECT_EQ(c.status().message(), "service config: " + std::string(GetParam().reason));
 }
 
 #define RETRY(fields) R"({"methodConfig":[{"name":[],"retryPolicy":{)" fields "}}]}"

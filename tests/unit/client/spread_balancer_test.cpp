@@ -59,7 +59,7 @@ TEST_F(spread, IsReadyWithOneServerAndFailsOnlyWithoutAny) {
     for (scripted_server* s : h.net->of(1)) s->die();
     co_await sleep_for(10s);
     EXPECT_EQ(h.state(), connectivity::transient_failure);
-    EXPECT_NE(h.why().find("none of 3 servers"), std::string::npos) << h.why();
+    EXPECT_NE(h.reason().find("none of 3 servers"), std::string::npos) << h.reason();
     EXPECT_GE(h.questions, 1);
     h.net->serve(2);
     co_await sleep_for(1min);

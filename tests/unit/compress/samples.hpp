@@ -44,9 +44,9 @@ class each_encoding : public testing::TestWithParam<encoding> {
   }
   decompress_result decompress(std::string_view from, std::size_t max_bytes, std::string& to) {
     base::output_buffer out;
-    const decompress_result how = one().decompress(as_bytes(from), max_bytes, out);
+    const decompress_result outcome = one().decompress(as_bytes(from), max_bytes, out);
     to = as_text(out.pending());
-    return how;
+    return outcome;
   }
   coders coders_;
 };

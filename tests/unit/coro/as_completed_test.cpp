@@ -28,9 +28,9 @@ task<int> after(duration d, int n) {
   co_await sleep_for(d);
   co_return n;
 }
-task<int> fail_after(duration d, const char* why) {
+task<int> fail_after(duration d, const char* reason) {
   co_await sleep_for(d);
-  throw std::runtime_error(why);
+  throw std::runtime_error(reason);
 }
 task<> pause(duration d) { co_await sleep_for(d); }
 std::vector<task<int>> falling(int n) {

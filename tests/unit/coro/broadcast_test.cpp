@@ -20,20 +20,20 @@ using test::started;
 using test::turned_executor;
 
 struct listened {
-  std::vector<std::string> heard;
+  std::vector<std::string> received;
   std::uint64_t lost = 0;
   bool closed = false;
 };
 
 task<> listen(broadcast<std::string>::subscriber& to, listened& l, int times) {
   for (; times != 0; --times) {
-    auto heard = co_await to.next();
-    if (!heard) {
+    auto received = co_await to.next();
+    if (!received) {
       l.closed = true;
       co_return;
     }
-    l.heard.push_back(heard->message());
-    l.lost += heard->lost();
+    l.received.push_back(received->message());
+    l.lost += received->lost();
   }
 }
 
@@ -48,8 +48,8 @@ TEST(Broadcast, EverySubscriberHearsEachMessageFromItsSubscriptionOn) {
   listened one, two;
   started x(listen(first, one, 9));
   started y(listen(second, two, 9));
-  EXPECT_EQ(one.heard, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(two.heard, (std::vector<std::string>{"b"}));
+  EXPECT_EQ(one.received, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(two.received, (std::vector<std::string>{"b"}));
   EXPECT_TRUE(one.closed && two.closed);
   EXPECT_EQ(one.lost + two.lost, 0U);
 }
@@ -63,10 +63,10 @@ TEST(Broadcast, WakesAllThatWaitThroughTheExecutor) {
   started y(listen(second, two, 1));
   b.send("a");
   b.send("b");
-  EXPECT_TRUE(one.heard.empty()) << "not on the sender's stack";
+  EXPECT_TRUE(one.received.empty()) << "not on the sender's stack";
   on.run();
-  EXPECT_EQ(one.heard, (std::vector<std::string>{"a"})) << "what it was given was not pushed out";
-  EXPECT_EQ(two.heard, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(one.received, (std::vector<std::string>{"a"})) << "what it was given was not pushed out";
+  EXPECT_EQ(two.received, (std::vector<std::string>{"a"}));
 }
 
 TEST(Broadcast, TellsASlowSubscriberHowManyItLost) {
@@ -76,10 +76,10 @@ TEST(Broadcast, TellsASlowSubscriberHowManyItLost) {
   for (const char* m : {"a", "b", "c", "d", "e"}) b.send(m);
   listened l;
   started x(listen(slow, l, 1));
-  EXPECT_EQ(l.heard, (std::vector<std::string>{"d"}));
+  EXPECT_EQ(l.received, (std::vector<std::string>{"d"}));
   EXPECT_EQ(l.lost, 3U);
   started y(listen(slow, l, 1));
-  EXPECT_EQ(l.heard, (std::vector<std::string>{"d", "e"}));
+  EXPECT_EQ(l.received, (std::vector<std::string>{"d", "e"}));
   EXPECT_EQ(l.lost, 3U) << "said once";
 }
 
@@ -92,7 +92,7 @@ TEST(Broadcast, ACopyOfASubscriberStandsWhereItStands) {
   listened one, two;
   started x(listen(first, one, 1));
   started y(listen(second, two, 1));
-  EXPECT_EQ(one.heard, two.heard);
+  EXPECT_EQ(one.received, two.received);
 }
 
 TEST(Broadcast, AStoppedNextHasHeardNothing) {
@@ -108,7 +108,7 @@ TEST(Broadcast, AStoppedNextHasHeardNothing) {
   on.run();
   EXPECT_TRUE(x.threw<coro::cancelled>());
   started y(listen(s, l, 1));
-  EXPECT_EQ(l.heard, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(l.received, (std::vector<std::string>{"a"}));
 }
 
 TEST(Broadcast, CloseEndsThoseWhoWaitAndDropsWhatComesAfter) {
@@ -122,7 +122,7 @@ TEST(Broadcast, CloseEndsThoseWhoWaitAndDropsWhatComesAfter) {
   b.send("late");
   on.run();
   EXPECT_TRUE(l.closed);
-  EXPECT_TRUE(l.heard.empty());
+  EXPECT_TRUE(l.received.empty());
 }
 
 TEST(Broadcast, SubscribersAndSendersOfOtherExecutorsReachItsHome) {
@@ -144,7 +144,7 @@ TEST(Broadcast, SubscribersAndSendersOfOtherExecutorsReachItsHome) {
   }
   EXPECT_TRUE(x->ended());
   EXPECT_TRUE(l.closed);
-  EXPECT_EQ(l.heard, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(l.received, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(BroadcastDeathTest, DestroyingOneThatIsWaitedForAborts) {

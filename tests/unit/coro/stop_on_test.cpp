@@ -126,15 +126,15 @@ TEST(StopOn, AWaitWithoutAValueGivesAStatus) {
   manual_executor on;
   coro::stop_source source;
   event<> never_set;
-  std::optional<status> how;
+  std::optional<status> outcome;
   auto wait = [](event<>& e) -> task<> { co_await e; };
   auto body = [](coro::stop_token token, task<> t, std::optional<status>& to) -> task<> {
     to = co_await stop_on(token, std::move(t));
   };
-  started s(body(source.token(), wait(never_set), how));
+  started s(body(source.token(), wait(never_set), outcome));
   source.request_stop();
   on.run();
-  EXPECT_EQ(how, status::cancelled("the stop token requested a stop"));
+  EXPECT_EQ(outcome, status::cancelled("the stop token requested a stop"));
 }
 
 }  // namespace

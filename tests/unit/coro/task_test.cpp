@@ -41,14 +41,14 @@ TEST(Task, DoesNotStartBeforeItIsAwaited) {
 TEST(Task, GivesItsValueToItsAwaiter) {
   manual_executor on;
   int got = 0;
-  std::string said;
+  std::string output;
   auto body = [](int& n, std::string& t) -> task<> {
     n = co_await number(42);
     t = co_await text();
   };
-  started s(body(got, said));
+  started s(body(got, output));
   EXPECT_EQ(got, 42);
-  EXPECT_EQ(said.substr(0, 6), "a text");
+  EXPECT_EQ(output.substr(0, 6), "a text");
 }
 
 TEST(Task, GivesAMoveOnlyValue) {

@@ -45,7 +45,7 @@ class waiter_test : public testing::Test {
     owner_loop.enter([&] { held.unlock(); });
   }
   void start() {
-    away.enter([&] { task_.emplace(lock_once(m, said), stopping_); });
+    away.enter([&] { task_.emplace(lock_once(m, observed), stopping_); });
   }
   void stop_task() {
     away.enter([&] { stop_.request_stop(); });
@@ -53,7 +53,7 @@ class waiter_test : public testing::Test {
   void expect_locked_once() {
     EXPECT_TRUE(task_->ended());
     EXPECT_FALSE(task_->error());
-    EXPECT_TRUE(said.got);
+    EXPECT_TRUE(observed.got);
     expect_calm();
   }
   void expect_cancelled() {
@@ -61,7 +61,7 @@ class waiter_test : public testing::Test {
     expect_calm();
   }
   void expect_calm() {
-    EXPECT_EQ(said.resumed_on, &away);
+    EXPECT_EQ(observed.resumed_on, &away);
     if (held) unlock_at_home();
     owner_loop.turn();
     EXPECT_FALSE(m.is_locked());
@@ -70,7 +70,7 @@ class waiter_test : public testing::Test {
   turned_executor owner_loop, away;
   mutex m{owner_loop};
   mutex::guard held;
-  report said;
+  report observed;
   std::optional<started> task_;
 
  private:
@@ -209,14 +209,14 @@ using waiter_death_test = waiter_test;
 
 TEST_F(waiter_death_test, DestroyingATaskThatWaitsElsewhereAborts) {
   lock_at_home();
-  auto frame = lock_once(m, said).release();
+  auto frame = lock_once(m, observed).release();
   away.enter([&] { frame.resume(); });
   owner_loop.turn();
   EXPECT_DEATH(frame.destroy(), "stop it and wait for its end");
   unlock_at_home();
   away.turn();
   owner_loop.turn();
-  EXPECT_TRUE(said.got);
+  EXPECT_TRUE(observed.got);
   frame.destroy();
 }
 

@@ -27,16 +27,16 @@ task<int> after(duration d, int n) {
   co_return n;
 }
 task<> nothing() { co_return; }
-task<> fail_at_once(const char* why) {
-  throw std::runtime_error(why);
+task<> fail_at_once(const char* reason) {
+  throw std::runtime_error(reason);
   co_return;
 }
-task<std::string> fail_after(duration d, const char* why) {
+task<std::string> fail_after(duration d, const char* reason) {
   co_await sleep_for(d);
-  throw std::runtime_error(why);
+  throw std::runtime_error(reason);
 }
 template <class T>
-std::string why(const outcome<T>& o) {
+std::string failure_text(const outcome<T>& o) {
   try {
     o.value();
   } catch (const std::exception& e) {
@@ -61,8 +61,8 @@ TEST(WhenAllSettled, KeepsEveryValueAndEveryError) {
   ASSERT_TRUE(s.ended());
   ASSERT_TRUE(got);
   EXPECT_EQ(std::get<0>(*got).value(), 7);
-  EXPECT_EQ(why(std::get<1>(*got)), "one");
-  EXPECT_EQ(why(std::get<2>(*got)), "two");
+  EXPECT_EQ(failure_text(std::get<1>(*got)), "one");
+  EXPECT_EQ(failure_text(std::get<2>(*got)), "two");
 }
 
 TEST(WhenAllSettled, DoesNotSuspendWhenEverythingEndsAtOnce) {
@@ -125,7 +125,7 @@ TEST(WhenAllSettled, AStopReachesTheTasksAndKeepsWhatHasEndedWell) {
   ASSERT_TRUE(got);
   EXPECT_TRUE(std::get<0>(*got).cancelled());
   EXPECT_FALSE(std::get<1>(*got).cancelled());
-  EXPECT_EQ(why(std::get<1>(*got)), "one");
+  EXPECT_EQ(failure_text(std::get<1>(*got)), "one");
   EXPECT_TRUE(on.idle());
 }
 

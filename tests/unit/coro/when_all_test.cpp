@@ -28,9 +28,9 @@ task<int> after(duration d, int n) {
 }
 task<std::string> at_once() { co_return "now"; }
 task<> nothing() { co_return; }
-task<int> fail_after(duration d, const char* why) {
+task<int> fail_after(duration d, const char* reason) {
   co_await sleep_for(d);
-  throw std::runtime_error(why);
+  throw std::runtime_error(reason);
 }
 
 TEST(WhenAll, GivesTheValuesInTheOrderOfItsArguments) {

@@ -40,9 +40,9 @@ task<std::string> text_after(duration d) {
 }
 task<> pause(duration d) { co_await sleep_for(d); }
 task<> at_once() { co_return; }
-task<int> fail_after(duration d, const char* why) {
+task<int> fail_after(duration d, const char* reason) {
   co_await sleep_for(d);
-  throw std::runtime_error(why);
+  throw std::runtime_error(reason);
 }
 task<int> ends_well_though_stopped(gate& g) {
   co_await g;

@@ -13,9 +13,9 @@ namespace {
 using test::manual_executor;
 using test::started;
 
-task<> say(std::string& to, char what) {
+task<> say(std::string& to, char text) {
   for (int i = 0; i < 3; ++i) {
-    to += what;
+    to += text;
     co_await yield();
   }
 }

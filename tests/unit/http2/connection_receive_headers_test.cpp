@@ -157,7 +157,7 @@ TEST(Http2ReceiveHeaders, AThirdTableSizeUpdateIsAConnectionError) {
 // --- malformed messages, RFC 9113 8.1.1
 
 struct malformed_case {
-  const char* what;
+  const char* description;
   std::initializer_list<hpack::field> fields;
 };
 
@@ -182,7 +182,7 @@ TEST(Http2ReceiveHeaders, MalformedRequestsAreReset) {
       {"no fields", {}},
   };
   for (const malformed_case& c : cases) {
-    SCOPED_TRACE(c.what);
+    SCOPED_TRACE(c.description);
     const story s = serve(headers(1, block(c.fields), end_both) + request(3, end_both));
     EXPECT_EQ(s.frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
     EXPECT_NE(s.events.find("bad end\nreset 1 PROTOCOL_ERROR library\nheaders 3 ["), std::string::npos)
@@ -257,14 +257,14 @@ TEST(Http2ReceiveHeaders, TheTableFollowsBlocksThatNobodyWants) {
                                                      "b",
                                                      5);
   const std::string using_it = request_block() + "\xbe";
-  const std::string told = "headers 3 [:method=POST :scheme=http :path=/a.B/C :authority=h a=b] end\n";
+  const std::string observed = "headers 3 [:method=POST :scheme=http :path=/a.B/C :authority=h a=b] end\n";
   EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + entering, end_both | flag::priority) +
                   headers(3, using_it, end_both))
                 .events,
-            told);
+            observed);
   EXPECT_EQ(
       serve(request(1, end_both) + headers(1, entering, end_both) + headers(3, using_it, end_both)).events,
-      head1 + " end\nreset 1 STREAM_CLOSED library\n" + told);
+      head1 + " end\nreset 1 STREAM_CLOSED library\n" + observed);
 }
 
 TEST(Http2ReceiveHeaders, SlotsAreFoundAgain) {

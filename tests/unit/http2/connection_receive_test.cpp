@@ -24,8 +24,8 @@ story answer(const std::string& input, const limits& l = {}) {
                .first = [](session& s) { s.open_and_request(true); },
                .bounds = l});
 }
-std::string died(const std::string& code, const std::string& why, const std::string& last = "1") {
-  return "GOAWAY " + last + " " + code + " '" + why + "'\n";
+std::string died(const std::string& code, const std::string& reason, const std::string& last = "1") {
+  return "GOAWAY " + last + " " + code + " '" + reason + "'\n";
 }
 
 // --- prefaces

@@ -26,8 +26,8 @@ task<> into(dns_source& names, std::string name, std::optional<status>& outcome)
   outcome = a.status();
 }
 
-task<status> late(dns_settings how, duration limit) {
-  dns_source names(*loop::current(), std::move(how));
+task<status> late(dns_settings settings, duration limit) {
+  dns_source names(*loop::current(), std::move(settings));
   task<answer> asking = names.resolve_name("silent.example", 80);
   const answer a = co_await with_timeout(limit, std::move(asking));
   co_return a.status();
@@ -40,8 +40,8 @@ TEST_P(DnsEnds, TheDeadlineEndsTheWait) {
 }
 
 // Two lookups wait, one of them forever: stopping that one does not affect the other.
-task<> one_of_two_stopped(dns_settings how, name_server& server) {
-  dns_source names(*loop::current(), std::move(how));
+task<> one_of_two_stopped(dns_settings settings, name_server& server) {
+  dns_source names(*loop::current(), std::move(settings));
   scope first;
   scope second;
   std::optional<status> stopped;
@@ -67,8 +67,8 @@ TEST_P(DnsEnds, AStopEndsOneQuestionAndNoOther) {
 }
 
 // Stopped before it begins, while it is queued, and while it runs; the next lookup opens a new channel.
-task<> stopped_everywhere(dns_settings how, int count) {
-  dns_source names(*loop::current(), std::move(how));
+task<> stopped_everywhere(dns_settings settings, int count) {
+  dns_source names(*loop::current(), std::move(settings));
   std::vector<std::optional<status>> outcomes(static_cast<std::size_t>(count));
   for (int round = 0; round < 3; ++round) {
     scope work;
@@ -89,9 +89,9 @@ TEST_P(DnsEnds, AStopReachesThoseInLine) {
   {
     const name_server server(
         {{"silent.example", zone_entry().silence()}, {"good.example", zone_entry().a("127.0.0.1")}});
-    dns_settings how = asking(server);
-    how.timeout_ms = 100;  // the questions before may have filled the server's socket
-    run(stopped_everywhere(how, static_cast<int>(dns_channel::concurrent_max) + 20));
+    dns_settings settings = asking(server);
+    settings.timeout_ms = 100;  // the questions before may have filled the server's socket
+    run(stopped_everywhere(settings, static_cast<int>(dns_channel::concurrent_max) + 20));
   }
   EXPECT_EQ(open_descriptors(), before);
 }
@@ -100,8 +100,8 @@ TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
   const name_server server({{"silent.example", zone_entry().silence()}});
   runtime& on = rt();
   struct program {
-    static task<> ask(dns_settings how, std::optional<status>& outcome) {
-      dns_source names(*loop::current(), std::move(how));
+    static task<> ask(dns_settings settings, std::optional<status>& outcome) {
+      dns_source names(*loop::current(), std::move(settings));
       co_await into(names, "silent.example", outcome);
     }
     static task<> stop(runtime& which) {
@@ -117,9 +117,9 @@ TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
 }
 
 // The longest path: both families, each truncated and then fetched over TCP.
-task<> stopped_at_turn(dns_settings how, int turns, int& answered) {
+task<> stopped_at_turn(dns_settings settings, int turns, int& answered) {
   const std::uint64_t in_flight = loop::current()->io().stats().in_flight;
-  dns_source names(*loop::current(), std::move(how));
+  dns_source names(*loop::current(), std::move(settings));
   scope work;
   std::optional<status> outcome;
   work.spawn(into(names, "large.example", outcome));
@@ -146,10 +146,10 @@ TEST_P(DnsEnds, AStopAtAnyTurnLeavesNothingOpen) {
 TEST_P(DnsEnds, AResolverThatIsAskedMayNotBeDestroyed) {
   struct program {
     static task<> run() {
-      dns_settings how;
-      how.servers = "127.0.0.1:1";
-      how.timeout_ms = 60'000;
-      auto* names = new dns_source(*loop::current(), how);
+      dns_settings settings;
+      settings.servers = "127.0.0.1:1";
+      settings.timeout_ms = 60'000;
+      auto* names = new dns_source(*loop::current(), settings);
       scope work;
       std::optional<status> outcome;
       work.spawn(into(*names, "any.example", outcome));
@@ -169,14 +169,14 @@ TEST_P(DnsEnds, WithoutDescriptorsTheQuestionFailsAndNothingElse) {
   if (testing_support::sanitizer_takes_descriptors())
     GTEST_SKIP() << "the sanitizer itself cannot do without";
   const name_server server({{"good.example", zone_entry().a("127.0.0.1")}});
-  dns_settings how = asking(server);
-  how.timeout_ms = 20;
-  how.tries = 2;
+  dns_settings settings = asking(server);
+  settings.timeout_ms = 20;
+  settings.tries = 2;
   for (const int more : {0, 1}) {  // none for c-ares' socket, then none for the loop's duplicate of it
     std::optional<answer> got;
     {
       const testing_support::descriptor_limit scarce(more);
-      got.emplace(ask(how, "good.example"));
+      got.emplace(ask(settings, "good.example"));
     }
     EXPECT_EQ(got->status().code(), status_code::unavailable) << got->status();
     EXPECT_TRUE(ask(asking(server), "good.example").ok());

@@ -33,19 +33,21 @@ class dns_fixture : public testing_support::every_backend {
     return s;
   }
   struct programs {
-    static task<answer> one(dns_settings how, std::string name) {
-      dns_source names(*loop::current(), std::move(how));
+    static task<answer> one(dns_settings settings, std::string name) {
+      dns_source names(*loop::current(), std::move(settings));
       co_return co_await names.resolve_name(std::move(name), 80);
     }
-    static task<std::vector<answer>> many(dns_settings how, std::string before, int count) {
-      dns_source names(*loop::current(), std::move(how));
+    static task<std::vector<answer>> many(dns_settings settings, std::string before, int count) {
+      dns_source names(*loop::current(), std::move(settings));
       std::vector<task<answer>> all;
       for (int i = 0; i < count; ++i)
         all.push_back(names.resolve_name(before + std::to_string(i) + ".example", 80));
       co_return co_await when_all(std::move(all));
     }
   };
-  answer ask(const dns_settings& how, std::string name) { return run(programs::one(how, std::move(name))); }
+  answer ask(const dns_settings& settings, std::string name) {
+    return run(programs::one(settings, std::move(name)));
+  }
 };
 
 }  // namespace coracle::net

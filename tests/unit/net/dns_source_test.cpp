@@ -51,31 +51,32 @@ TEST_P(Dns, ANameThatDoesNotExistIsNotFound) {
 TEST_P(Dns, ServersThatFailMakeItUnavailable) {
   const name_server server(
       {{"servfail.example", zone_entry().code(2)}, {"refused.example", zone_entry().code(5)}});
-  dns_settings how = asking(server);
-  how.tries = 1;
+  dns_settings settings = asking(server);
+  settings.tries = 1;
   for (const char* name : {"servfail.example", "refused.example"}) {
-    EXPECT_EQ(ask(how, name).status(), status::unavailable(std::string(name) + ": no name server responded"));
+    EXPECT_EQ(ask(settings, name).status(),
+              status::unavailable(std::string(name) + ": no name server responded"));
   }
 }
 
 TEST_P(Dns, SilenceMakesItUnavailableAfterSomeTries) {
   const name_server server({{"silent.example", zone_entry().silence()}});
-  dns_settings how = asking(server);
-  how.timeout_ms = 20;
-  how.tries = 2;
-  EXPECT_EQ(ask(how, "silent.example").status().code(), status_code::unavailable);
+  dns_settings settings = asking(server);
+  settings.timeout_ms = 20;
+  settings.tries = 2;
+  EXPECT_EQ(ask(settings, "silent.example").status().code(), status_code::unavailable);
   EXPECT_EQ(server.datagrams(), 4);
 }
 
 TEST_P(Dns, AServerThatNobodyIsAtMakesItUnavailable) {
-  dns_settings how;
+  dns_settings settings;
   {
     const name_server gone({});
-    how.servers = gone.where();
+    settings.servers = gone.where();
   }
-  how.timeout_ms = 20;
-  how.tries = 2;
-  EXPECT_EQ(ask(how, "any.example").status().code(), status_code::unavailable);
+  settings.timeout_ms = 20;
+  settings.tries = 2;
+  EXPECT_EQ(ask(settings, "any.example").status().code(), status_code::unavailable);
 }
 
 TEST_P(Dns, ATruncatedAnswerIsFetchedOverTcp) {
@@ -102,11 +103,11 @@ TEST_P(Dns, NonsenseIsUnavailableAndHarmless) {
                             {"two.example", zone_entry().nonsense(self)},
                             {"three.example", zone_entry().nonsense(short_data)},
                             {"four.example", zone_entry().nonsense(odd_size)}});
-  dns_settings how = asking(server);
-  how.timeout_ms = 20;
-  how.tries = 1;
+  dns_settings settings = asking(server);
+  settings.timeout_ms = 20;
+  settings.tries = 1;
   for (const char* name : {"one.example", "two.example", "three.example", "four.example"}) {
-    const answer a = ask(how, name);
+    const answer a = ask(settings, name);
     EXPECT_FALSE(a.ok()) << name;
     EXPECT_THAT(a.status().code(), testing::AnyOf(status_code::unavailable, status_code::not_found))
         << a.status();
@@ -121,9 +122,9 @@ TEST_P(Dns, ManyNamesAtATimeShareOneChannel) {
   }
   const std::size_t before = open_descriptors();
   const name_server server(std::move(zone));
-  dns_settings how = asking(server);
-  how.timeout_ms = 1000;  // a datagram may be lost where memory for sockets is scarce
-  const std::vector<answer> all = run(programs::many(how, "n", 500));
+  dns_settings settings = asking(server);
+  settings.timeout_ms = 1000;  // a datagram may be lost where memory for sockets is scarce
+  const std::vector<answer> all = run(programs::many(settings, "n", 500));
   for (int i = 0; i < 500; ++i) {
     ASSERT_TRUE(all[static_cast<std::size_t>(i)].ok()) << all[static_cast<std::size_t>(i)].status();
     EXPECT_EQ(all[static_cast<std::size_t>(i)]->front().ip_bytes()[3], i % 250 + 1);
@@ -133,19 +134,19 @@ TEST_P(Dns, ManyNamesAtATimeShareOneChannel) {
 
 // A lookup over a channel of its own, made after all others: once it is answered, the server has received
 // everything that they sent.
-task<answer> release_after_all(dns_settings how, name_server& server, int& seen) {
-  dns_source names(*loop::current(), std::move(how));
+task<answer> release_after_all(dns_settings settings, name_server& server, int& seen) {
+  dns_source names(*loop::current(), std::move(settings));
   answer last = co_await names.resolve_name("last.example", 80);
   seen = server.datagrams();
   server.release();
   co_return last;
 }
 
-task<std::vector<answer>> many_and_a_last(dns_settings how, int count, name_server& server, int& seen) {
-  dns_source names(*loop::current(), how);
+task<std::vector<answer>> many_and_a_last(dns_settings settings, int count, name_server& server, int& seen) {
+  dns_source names(*loop::current(), settings);
   std::vector<task<answer>> all;
   for (int i = 0; i < count; ++i) all.push_back(names.resolve_name("h" + std::to_string(i) + ".example", 80));
-  all.push_back(release_after_all(how, server, seen));
+  all.push_back(release_after_all(settings, server, seen));
   co_return co_await when_all(std::move(all));
 }
 
@@ -182,11 +183,11 @@ TEST_P(Dns, TheHostsFileGoesBeforeTheServers) {
   const scratch_file hosts("127.0.0.7 box.example box\n::1 box.example\n127.0.0.7 box.example\n");
   const name_server server(
       {{"box.example", zone_entry().a("127.0.0.9")}, {"other.example", zone_entry().a("127.0.0.9")}});
-  dns_settings how = asking(server);
-  how.hosts_from_environment = true;
+  dns_settings settings = asking(server);
+  settings.hosts_from_environment = true;
   ::setenv("CARES_HOSTS", hosts.path().c_str(), 1);
-  const answer box = ask(how, "box.example");
-  const answer other = ask(how, "other.example");
+  const answer box = ask(settings, "box.example");
+  const answer other = ask(settings, "other.example");
   ::unsetenv("CARES_HOSTS");
   EXPECT_THAT(box.value(), UnorderedElementsAre(at("127.0.0.7:80"), at("[::1]:80")));
   EXPECT_THAT(other.value(), ElementsAre(at("127.0.0.9:80")));
@@ -196,10 +197,10 @@ TEST_P(Dns, TheHostsFileGoesBeforeTheServers) {
 TEST_P(Dns, TheSearchListOfTheConfigurationIsTried) {
   const scratch_file configuration("search one.example two.example\noptions ndots:1\n");
   const name_server server({{"short.two.example", zone_entry().a("127.0.0.2")}});
-  dns_settings how = asking(server);
-  how.resolv_conf = configuration.path();
-  EXPECT_THAT(ask(how, "short").value(), ElementsAre(at("127.0.0.2:80")));
-  EXPECT_EQ(ask(how, "short.").status().code(), status_code::not_found) << "a final dot means: as it is";
+  dns_settings settings = asking(server);
+  settings.resolv_conf = configuration.path();
+  EXPECT_THAT(ask(settings, "short").value(), ElementsAre(at("127.0.0.2:80")));
+  EXPECT_EQ(ask(settings, "short.").status().code(), status_code::not_found) << "a final dot means: as it is";
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ std::string on_disk(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-task<file> opened(std::string path, file_options how) {
-  result<file> f = co_await file::open(path, how);
+task<file> opened(std::string path, file_options options) {
+  result<file> f = co_await file::open(path, options);
   co_return std::move(f).value();
 }
 
@@ -139,8 +139,8 @@ TEST_P(File, AppendsWhateverTheOffset) {
   EXPECT_EQ(on_disk(folder_ / "f"), "zeroonetwo");
 }
 
-task<status> try_open(std::string path, file_options how) {
-  const result<file> f = co_await file::open(path, how);
+task<status> try_open(std::string path, file_options options) {
+  const result<file> f = co_await file::open(path, options);
   co_return f.status();
 }
 TEST_P(File, WhatCannotBeOpenedSaysWhyAndWhich) {

@@ -27,18 +27,18 @@ INSTANTIATE_TEST_SUITE_P(On, Udp, all_kinds, Udp::case_name);
 udp_socket bound(address at = address::loopback_v4(0)) { return udp_socket::bind(at).value(); }
 
 // The text and its sender; or the message of the status.
-class heard {
+class datagram {
  public:
-  explicit heard(std::string t, address a = {}) : text(std::move(t)), from(std::move(a)) {}
+  explicit datagram(std::string t, address a = {}) : text(std::move(t)), from(std::move(a)) {}
   std::string text;
   address from;
 };
 
-task<heard> hear(udp_socket& s, std::size_t room = 2000) {
+task<datagram> receive(udp_socket& s, std::size_t room = 2000) {
   std::vector<std::uint8_t> buffer(room);
   const result<received_datagram> got = co_await s.receive_from(buffer);
-  if (!got) co_return heard(got.status().to_string());
-  co_return heard(std::string(as_text(bytes_view(buffer).first(got->size()))), got->sender());
+  if (!got) co_return datagram(got.status().to_string());
+  co_return datagram(std::string(as_text(bytes_view(buffer).first(got->size()))), got->sender());
 }
 
 task<status> say(udp_socket& s, std::string text, address to) {
@@ -51,12 +51,12 @@ task<> there_and_back(address at) {
   EXPECT_NE(a.local_address().port(), 0);
   const status sent = co_await say(a, "ping", b.local_address());
   EXPECT_TRUE(sent.ok()) << sent;
-  const heard ping = co_await hear(b);
+  const datagram ping = co_await receive(b);
   EXPECT_EQ(ping.text, "ping");
   EXPECT_EQ(ping.from, a.local_address());
   const status answered = co_await say(b, "pong", ping.from);
   EXPECT_TRUE(answered.ok()) << answered;
-  const heard pong = co_await hear(a);
+  const datagram pong = co_await receive(a);
   EXPECT_EQ(pong.text, "pong");
   EXPECT_EQ(pong.from, b.local_address());
 }
@@ -77,7 +77,7 @@ task<> keeps_datagrams_apart() {
     EXPECT_TRUE(sent.ok()) << sent;
   }
   for (const char* text : {"one", "", "three"}) {
-    const heard next = co_await hear(b);
+    const datagram next = co_await receive(b);
     EXPECT_EQ(next.text, text);
     EXPECT_EQ(next.from, a.local_address());
   }
@@ -89,10 +89,10 @@ task<> larger_than_the_buffer() {
   udp_socket b = bound();
   (void)co_await say(a, std::string(1000, 'x'), b.local_address());
   (void)co_await say(a, std::string(100, 'y'), b.local_address());
-  const heard cut = co_await hear(b, 100);
+  const datagram cut = co_await receive(b, 100);
   EXPECT_THAT(cut.text, HasSubstr("RESOURCE_EXHAUSTED: a datagram of 1000 bytes from " +
                                   a.local_address().to_string() + " was dropped"));
-  const heard fits = co_await hear(b, 100);
+  const datagram fits = co_await receive(b, 100);
   EXPECT_EQ(fits.text, std::string(100, 'y'));
 }
 TEST_P(Udp, ADatagramLargerThanTheBufferIsToldOf) { run(larger_than_the_buffer()); }
@@ -102,7 +102,7 @@ task<> too_large_to_send() {
   udp_socket b = bound();
   const status largest = co_await say(a, std::string(65'507, 'x'), b.local_address());
   EXPECT_TRUE(largest.ok()) << largest;
-  const heard got = co_await hear(b, 70'000);
+  const datagram got = co_await receive(b, 70'000);
   EXPECT_EQ(got.text.size(), 65'507u);
   const status refused = co_await say(a, std::string(65'508, 'x'), b.local_address());
   EXPECT_EQ(refused.code(), status_code::invalid_argument) << refused;
@@ -119,11 +119,11 @@ task<> fixed_peer() {
   EXPECT_TRUE(fixed.ok()) << fixed;
   (void)co_await say(stranger, "psst", a.local_address());
   (void)co_await say(b, "hello", a.local_address());
-  const heard first = co_await hear(a);
+  const datagram first = co_await receive(a);
   EXPECT_EQ(first.text, "hello") << "a stranger's datagram is passed over";
   const status sent = co_await a.send(as_bytes("you too"));
   EXPECT_TRUE(sent.ok()) << sent;
-  const heard answer = co_await hear(b);
+  const datagram answer = co_await receive(b);
   EXPECT_EQ(answer.text, "you too");
 }
 TEST_P(Udp, AFixedPeerIsTheOnlyOne) { run(fixed_peer()); }
@@ -140,7 +140,7 @@ task<> nobody_there() {
   EXPECT_TRUE(fixed.ok());
   const status sent = co_await a.send(as_bytes("anybody?"));
   EXPECT_TRUE(sent.ok());
-  const heard refused = co_await hear(a);
+  const datagram refused = co_await receive(a);
   EXPECT_THAT(refused.text, HasSubstr("UNAVAILABLE")) << refused.text;
 }
 TEST_P(Udp, AFixedPeerThatIsNotThereIsToldOf) { run(nobody_there()); }
@@ -168,7 +168,7 @@ task<> shares_its_port() {
 }
 TEST_P(Udp, SocketsShareAPortWhenBothSaySo) { run(shares_its_port()); }
 
-task<> note(udp_socket& s, std::string& outcome) { outcome = (co_await hear(s)).text; }
+task<> note(udp_socket& s, std::string& outcome) { outcome = (co_await receive(s)).text; }
 
 task<> stop_a_receive() {
   udp_socket a = bound();
@@ -188,7 +188,7 @@ task<> stop_a_receive() {
   EXPECT_THAT(outcome, HasSubstr("CANCELLED"));
 
   (void)co_await say(a, "still here", b.local_address());
-  const heard next = co_await hear(b);
+  const datagram next = co_await receive(b);
   EXPECT_EQ(next.text, "still here");
 }
 TEST_P(Udp, AStopEndsAReceiveAndTakesNothing) { run(stop_a_receive()); }
@@ -215,7 +215,7 @@ task<> race_a_stop() {
     co_await receiving.join();
     if (outcome != std::to_string(i)) {
       EXPECT_THAT(outcome, HasSubstr("CANCELLED"));
-      const heard next = co_await hear(b);
+      const datagram next = co_await receive(b);
       EXPECT_EQ(next.text, std::to_string(i));
     }
   }
@@ -224,7 +224,7 @@ TEST_P(Udp, AStopThatRacesWithADatagramLosesNone) { run(race_a_stop()); }
 
 task<> answer_all(udp_socket& s, int count) {
   for (int i = 0; i < count; ++i) {
-    const heard question = co_await hear(s);
+    const datagram question = co_await receive(s);
     const status sent = co_await say(s, question.text, question.from);
     EXPECT_TRUE(sent.ok());
   }
@@ -234,7 +234,7 @@ task<> ask_all(udp_socket& s, address where, int count) {
     const std::string text = std::to_string(i);
     const status sent = co_await say(s, text, where);
     EXPECT_TRUE(sent.ok());
-    const heard answer = co_await hear(s);
+    const datagram answer = co_await receive(s);
     EXPECT_EQ(answer.text, text);
   }
 }
@@ -249,7 +249,7 @@ TEST_P(Udp, OneSocketAnswersManyClients) { run(many_clients()); }
 
 task<> two_receives() {
   udp_socket s = bound();
-  co_await when_any(hear(s), hear(s));
+  co_await when_any(receive(s), receive(s));
 }
 TEST(UdpDefect, TwoReceivesAtATimeThrow) {
   runtime rt(runtime_options{.backend = backend_choice::epoll});
@@ -260,7 +260,7 @@ TEST(UdpDefect, TwoReceivesAtATimeThrow) {
 task<> ask_other_host(address server, std::string& answer, time_point& answered) {
   udp_socket s = udp_socket::bind(address::ipv4({0, 0, 0, 0}, 0)).value();
   (void)co_await say(s, "over the wire", server);
-  answer = (co_await hear(s)).text;
+  answer = (co_await receive(s)).text;
   answered = coro::this_executor().now();
 }
 task<> answer_on(std::uint16_t port) {

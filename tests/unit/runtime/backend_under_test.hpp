@@ -48,17 +48,17 @@ inline void PrintTo(shape s, std::ostream* out) {
   *out << names[static_cast<int>(s)];
 }
 
-inline std::unique_ptr<runtime_internal::backend> make_epoll(logger& log, std::string& why) {
+inline std::unique_ptr<runtime_internal::backend> make_epoll(logger& log, std::string& reason) {
   int error = 0;
   auto made = runtime_internal::make_epoll_backend(log, error);
-  if (!made) why = "epoll: errno " + std::to_string(error);
+  if (!made) reason = "epoll: errno " + std::to_string(error);
   return made;
 }
 
-inline std::unique_ptr<runtime_internal::backend> make_shape(shape s, logger& log, std::string& why) {
+inline std::unique_ptr<runtime_internal::backend> make_shape(shape s, logger& log, std::string& reason) {
   runtime_internal::uring_faults faults = runtime_internal::injected_faults();
   switch (s) {
-    case shape::epoll: return make_epoll(log, why);
+    case shape::epoll: return make_epoll(log, reason);
     case shape::io_uring: break;
     case shape::not_deferred: faults.no_deferred_work = true; break;
     case shape::tiny_queue: faults.submission_entries = 2; break;
@@ -66,7 +66,7 @@ inline std::unique_ptr<runtime_internal::backend> make_shape(shape s, logger& lo
     case shape::without_multishot: faults.no_multishot_receive = faults.no_multishot_accept = true; break;
     case shape::short_sends: faults.short_sends = true; break;
   }
-  return runtime_internal::make_uring_backend(log, why, faults);
+  return runtime_internal::make_uring_backend(log, reason, faults);
 }
 
 // Turns `b` until `done`; fails the test after ten seconds.

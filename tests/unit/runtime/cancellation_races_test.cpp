@@ -223,8 +223,8 @@ TEST_P(cancellation_races, ASemaphoreLosesNoPermitAndMakesNone) {
 }
 
 struct listening {
-  using heard = broadcast<int>::received_message;
-  static task<std::optional<heard>> next(broadcast<int>::subscriber& by) { co_return co_await by.next(); }
+  using message = broadcast<int>::received_message;
+  static task<std::optional<message>> next(broadcast<int>::subscriber& by) { co_return co_await by.next(); }
   static task<> run(broadcast<int>::subscriber by, score& mine) {
     lengths drawn(13);
     int expected = 0;
@@ -235,7 +235,7 @@ struct listening {
         ++mine.lost;
         continue;
       }
-      std::optional<heard> one = std::move(first).get<0>();
+      std::optional<message> one = std::move(first).get<0>();
       if (!one) co_return;
       ++mine.won;
       expected += static_cast<int>(one->lost());

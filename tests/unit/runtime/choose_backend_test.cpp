@@ -80,9 +80,9 @@ TEST(ChooseBackend, SaysItsChoiceOnceForAllLoops) {
 // Each probe, with an injected failure.
 std::string uring_failure(const uring_faults& faults) {
   test::quiet_logger log;
-  std::string why;
-  EXPECT_EQ(make_uring_backend(log, why, faults), nullptr);
-  return why;
+  std::string reason;
+  EXPECT_EQ(make_uring_backend(log, reason, faults), nullptr);
+  return reason;
 }
 
 TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
@@ -105,8 +105,8 @@ TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
 
 TEST(ChooseBackend, UringSaysWhichKernelItWants) {
   test::quiet_logger log;
-  std::string why;
-  if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
+  std::string reason;
+  if (!make_uring_backend(log, reason)) GTEST_SKIP() << reason;
   uring_faults faults;
   faults.no_wait_timeout = true;
   EXPECT_EQ(uring_failure(faults), "the kernel's io_uring is older than that of Linux 5.11");
@@ -117,29 +117,29 @@ TEST(ChooseBackend, UringSaysWhichKernelItWants) {
 
 TEST(ChooseBackend, UringTriesSmallerRingsWhenMemoryIsShort) {
   test::quiet_logger log;
-  std::string why;
-  if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
+  std::string reason;
+  if (!make_uring_backend(log, reason)) GTEST_SKIP() << reason;
   uring_faults faults;
   faults.setup_error = ENOMEM;
   for (faults.setups_failing = 1; faults.setups_failing <= 5; ++faults.setups_failing) {
-    const auto made = make_uring_backend(log, why, faults);
-    ASSERT_NE(made, nullptr) << faults.setups_failing << why;
+    const auto made = make_uring_backend(log, reason, faults);
+    ASSERT_NE(made, nullptr) << faults.setups_failing << reason;
     made->wake();
     made->turn(made->now() + std::chrono::hours(1));
     made->release_thread();
   }
   faults.setups_failing = 6;
-  EXPECT_EQ(make_uring_backend(log, why, faults), nullptr);
+  EXPECT_EQ(make_uring_backend(log, reason, faults), nullptr);
 }
 
 TEST(ChooseBackend, UringDoesWithoutDeferredWorkOnOlderKernels) {
   test::quiet_logger log;
-  std::string why;
-  if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
+  std::string reason;
+  if (!make_uring_backend(log, reason)) GTEST_SKIP() << reason;
   uring_faults faults;
   faults.setup_error = EINVAL;
   faults.setups_failing = 1;
-  EXPECT_NE(make_uring_backend(log, why, faults), nullptr);
+  EXPECT_NE(make_uring_backend(log, reason, faults), nullptr);
 }
 
 }  // namespace

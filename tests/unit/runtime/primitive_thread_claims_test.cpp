@@ -73,8 +73,8 @@ class primitives : public every_backend {
   // Runs f() on that loop, after the calls that this thread has made so far.
   template <class F>
   void look(loop& where, F f) {
-    sync_wait(rt(), where, [](F& what) -> task<> {
-      what();
+    sync_wait(rt(), where, [](F& run_here) -> task<> {
+      run_here();
       co_return;
     }(f));
   }
@@ -133,8 +133,8 @@ TEST_P(primitives, ABarrierLosesThePartiesThatThreadsDrop) {
 TEST_P(primitives, AnEventIsSetByAllThreads) {
   for (int i = 0; i < rounds; ++i) {
     auto e = std::make_unique<event<>>(first());
-    at_once(2, [&](int who) {
-      if (who == 0) e->set();
+    at_once(2, [&](int thread_index) {
+      if (thread_index == 0) e->set();
       else wait_for(*e);
     });
     at_once(threads, [&](int) { e->set(); });
@@ -157,10 +157,10 @@ TEST_P(primitives, AnEventTakesOneValueOfAllThatThreadsOffer) {
     }(e, seen));
     enough = true;
   });
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     while (!enough) {
       try {
-        e.set(std::vector<int>(8, who));
+        e.set(std::vector<int>(8, thread_index));
         ++taken;
       } catch (const usage_error&) {  // another value is there
         std::this_thread::yield();
@@ -198,7 +198,7 @@ TEST_P(primitives, LocksKeepPlainThreadsApart) {
   int by_mutex = 0;
   int by_semaphore = 0;
   int by_writers = 0;
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     int before = 0;
     for (int i = 0; i < rounds; ++i) {
       {
@@ -209,7 +209,7 @@ TEST_P(primitives, LocksKeepPlainThreadsApart) {
         const semaphore::guard held = coro::block_on(s.acquire_guard());
         ++by_semaphore;
       }
-      if (i % threads == who) {
+      if (i % threads == thread_index) {
         const shared_mutex::guard held = coro::block_on(rw.lock());
         ++by_writers;
       } else {
@@ -234,11 +234,11 @@ TEST_P(primitives, GuardsThatLoopsTookEndOnPlainThreads) {
       permits.push_back(coro::block_on(s.acquire_guard()));
       shares.push_back(coro::block_on(rw.lock_shared()));
     }
-    at_once(threads, [&](int who) {
+    at_once(threads, [&](int thread_index) {
       {
-        const semaphore::guard ends = std::move(permits[static_cast<std::size_t>(who)]);
+        const semaphore::guard ends = std::move(permits[static_cast<std::size_t>(thread_index)]);
       }
-      shares[static_cast<std::size_t>(who)].unlock();
+      shares[static_cast<std::size_t>(thread_index)].unlock();
     });
     coro::block_on(s.acquire(threads));
     shared_mutex::guard all = coro::block_on(rw.lock());
@@ -294,8 +294,8 @@ TEST_P(primitives, EachOneshotGetsItsValueOrItsEnd) {
                 }
               }(all, sum, without));
   });
-  at_once(threads, [&](int who) {
-    for (std::size_t i = static_cast<std::size_t>(who); i < many; i += threads) {
+  at_once(threads, [&](int thread_index) {
+    for (std::size_t i = static_cast<std::size_t>(thread_index); i < many; i += threads) {
       if (i % 5 == 0) all[i].close();
       else all[i].send(std::make_unique<int>(1));
     }
@@ -329,15 +329,15 @@ TEST_P(primitives, AChannelLosesNothingOfWhatAllThreadsPost) {
       while (const auto one = co_await from.receive()) to.saw(*one);
     }(c, there));
   });
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
       if (i % 4 == 0) {
-        EXPECT_TRUE(coro::block_on(c.send(numbered(who, i))));
+        EXPECT_TRUE(coro::block_on(c.send(numbered(thread_index, i))));
       } else {
-        c.post({who, i});
+        c.post({thread_index, i});
       }
     }
-    EXPECT_TRUE(coro::block_on(c.send(numbered(who, rounds))));  // behind those that were posted
+    EXPECT_TRUE(coro::block_on(c.send(numbered(thread_index, rounds))));  // behind those that were posted
   });
   at_once(threads, [&](int) { c.close(); });
   receives.join();
@@ -367,8 +367,8 @@ TEST_P(primitives, AWatchShowsTheLastValueThatAThreadSet) {
           << "the last value of one of the threads";
     });
   }
-  at_once(threads, [&](int who) {
-    for (int i = 0; i < rounds; ++i) w.set({who, i});
+  at_once(threads, [&](int thread_index) {
+    for (int i = 0; i < rounds; ++i) w.set({thread_index, i});
   });
   at_once(threads, [&](int) { w.close(); });
 }
@@ -381,10 +381,10 @@ TEST_P(primitives, SubscribersHearOrKnowOfEachMessageOfAllThreads) {
     hear.emplace_back([&, i] {
       broadcast<numbered>::subscriber mine(b);
       subscribed.count_down();
-      order heard;
+      order received;
       std::uint64_t lost = 0;
-      const auto next = [&heard, &lost](broadcast<numbered>::received_message& one) {
-        heard.saw(one.message());
+      const auto next = [&received, &lost](broadcast<numbered>::received_message& one) {
+        received.saw(one.message());
         lost += one.lost();
       };
       if (i % 2 == 0) {
@@ -394,14 +394,14 @@ TEST_P(primitives, SubscribersHearOrKnowOfEachMessageOfAllThreads) {
           while (auto one = co_await by.next()) to(*one);
         }(mine, next));
       }
-      EXPECT_EQ(static_cast<std::uint64_t>(heard.count()) + lost, std::uint64_t{threads * rounds});
+      EXPECT_EQ(static_cast<std::uint64_t>(received.count()) + lost, std::uint64_t{threads * rounds});
     });
   }
   subscribed.wait();
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     std::uint64_t before = 0;
     for (int i = 0; i < rounds; ++i) {
-      b.send({who, i});
+      b.send({thread_index, i});
       const std::uint64_t sent = b.sent();
       EXPECT_GE(sent, before);
       before = sent;
@@ -417,13 +417,13 @@ TEST_P(primitives, WithoutAHomeKeepTheCallsOfAllThreadsUntilThereIsOne) {
   for (int i = 0; i < rounds; ++i) {
     latch l(threads);
     queue<int> c(threads);
-    at_once(threads + 2, [&](int who) {
-      if (who < threads) {
-        c.post(who);
+    at_once(threads + 2, [&](int thread_index) {
+      if (thread_index < threads) {
+        c.post(thread_index);
         l.count_down();
         return;
       }
-      sync_wait(rt(), rt().at(static_cast<std::size_t>(who - threads)),
+      sync_wait(rt(), rt().at(static_cast<std::size_t>(thread_index - threads)),
                 [](latch& all) -> task<> { co_await all; }(l));
     });
     EXPECT_NE(l.owner_loop(), nullptr);
@@ -446,8 +446,8 @@ TEST_P(primitives, GoWhileCallsAreOnTheirWay) {
       l->count_down();
       b->send(message);
     });
-    at_once(2, [&](int who) {
-      if (who == 0) l.reset();
+    at_once(2, [&](int thread_index) {
+      if (thread_index == 0) l.reset();
       else b.reset();
     });
     for (loop* where : {&first(), &second()}) look(*where, [] {});  // the calls have arrived

@@ -41,9 +41,9 @@ task<> spawn_many(runtime& rt, std::atomic<int>& n, int times) {
   for (int i = 0; i < times; ++i) rt.spawn(count(n));
   co_return;
 }
-task<> fail(const char* why) {
+task<> fail(const char* reason) {
   co_await yield();
-  throw std::runtime_error(why);
+  throw std::runtime_error(reason);
 }
 task<> until_stopped() { co_await sleep_for(24h); }
 task<> leak_a_cancel() {

@@ -68,9 +68,9 @@ task<> spawn_tree(runtime& rt, std::atomic<int>& n, int depth) {
   rt.spawn(spawn_tree(rt, n, depth - 1));
   rt.spawn(spawn_tree(rt, n, depth - 1));
 }
-task<> fail(const char* why) {
+task<> fail(const char* reason) {
   co_await sleep_for(1ms);
-  throw std::runtime_error(why);
+  throw std::runtime_error(reason);
 }
 task<> stop_from_inside(runtime& rt) {
   co_await sleep_for(1ms);
@@ -84,9 +84,9 @@ task<std::chrono::system_clock::time_point> wall_here() { co_return loop::curren
 TEST_P(runtime_test, LoopsTellTheTimeOfDay) {
   const auto before = std::chrono::system_clock::now();
   for (std::size_t i = 0; i < rt().size(); ++i) {
-    const auto told = sync_wait(rt(), rt().at(i), wall_here());
-    EXPECT_GT(told, before - 1h);
-    EXPECT_LT(told, before + 1h);
+    const auto observed = sync_wait(rt(), rt().at(i), wall_here());
+    EXPECT_GT(observed, before - 1h);
+    EXPECT_LT(observed, before + 1h);
   }
 }
 
@@ -123,8 +123,8 @@ TEST_P(runtime_test, RootsMaySpawnRootsWithoutBound) {
 
 TEST_P(runtime_test, SpawnTakesAFunctionAndItsArguments) {
   std::atomic<int> n{0};
-  auto add = [](std::atomic<int>& to, int what) -> task<> {
-    to += what;
+  auto add = [](std::atomic<int>& to, int value) -> task<> {
+    to += value;
     co_return;
   };
   rt().spawn(add, std::ref(n), 5);

@@ -150,19 +150,19 @@ struct market {
   static task<> bring(market& at, int& all) {
     lengths drawn(32);
     constexpr int looks_max = 100'000;
-    for (bool heard = true; heard && !at.impatient.done;) {
+    for (bool received = true; received && !at.impatient.done;) {
       {
         const mutex::guard held = co_await at.m.lock();
         ++at.stock;
         at.brought.notify_one();
       }
       ++all;
-      heard = false;
-      for (int looks = 0; !heard && looks < looks_max; ++looks) {
+      received = false;
+      for (int looks = 0; !received && looks < looks_max; ++looks) {
         co_await nap(drawn.draw());
-        heard = co_await is_taken(at, all);
+        received = co_await is_taken(at, all);
       }
-      EXPECT_TRUE(heard) << "the notification of piece " << all << " was lost";
+      EXPECT_TRUE(received) << "the notification of piece " << all << " was lost";
     }
     const mutex::guard held = co_await at.m.lock();
     at.closed = true;

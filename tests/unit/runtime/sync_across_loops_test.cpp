@@ -126,9 +126,9 @@ TEST_P(across_loops, AChannelPassesEachMessageOnceAndThoseOfOneSenderInOrder) {
     queue<std::pair<int, int>> c(capacity, second());
     std::vector<std::pair<int, int>> got[2];
     wait_group senders(first());
-    const auto send = [](queue<std::pair<int, int>>& to, int who, wait_group& all) -> task<> {
+    const auto send = [](queue<std::pair<int, int>>& to, int thread_index, wait_group& all) -> task<> {
       for (int i = 0; i != rounds; ++i) {
-        const std::pair<int, int> message(who, i);
+        const std::pair<int, int> message(thread_index, i);
         const bool sent = co_await to.send(message);
         EXPECT_TRUE(sent);
       }
@@ -409,12 +409,12 @@ TEST_P(plain_threads, SendAndReceiveThroughAChannel) {
       EXPECT_EQ(sums[static_cast<std::size_t>(*n / 1000)]++, *n % 1000) << "each sender's in order";
     EXPECT_EQ(sums, (std::vector<int>{100, 100, 100}));
   });
-  on_threads(3, [&](int who) {
+  on_threads(3, [&](int thread_index) {
     for (int i = 0; i != 100; ++i) {
       if (i % 2) {
-        EXPECT_TRUE(coro::block_on(in.send(who * 1000 + i)));
+        EXPECT_TRUE(coro::block_on(in.send(thread_index * 1000 + i)));
       } else {
-        in.post(who * 1000 + i);
+        in.post(thread_index * 1000 + i);
       }
     }
   });

@@ -101,19 +101,19 @@ TEST_P(claims_about_threads, ALoopRunsTheWorksOfEachThreadInOrder) {
   std::vector<int> posted[2][threads];  // by loop
   std::vector<int> called[2][threads];
   std::deque<numbered_work> works[threads];
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
       const auto at = static_cast<std::size_t>(i % 2);
       loop& to = rt().at(at);
-      numbered_work& w = works[who].emplace_back();
-      w.into = &posted[at][who];
+      numbered_work& w = works[thread_index].emplace_back();
+      w.into = &posted[at][thread_index];
       w.number = i;
       w.run = [](coro::runnable& self) noexcept {
         auto& mine = static_cast<numbered_work&>(self);
         mine.into->push_back(mine.number);
       };
       to.post(w);
-      coro::post_function(to, [&all = called[at][who], i] { all.push_back(i); });
+      coro::post_function(to, [&all = called[at][thread_index], i] { all.push_back(i); });
       EXPECT_EQ(&to.owner(), &rt());
       EXPECT_EQ(to.index(), at);
       EXPECT_EQ(&to.log(), &log_);
@@ -122,11 +122,11 @@ TEST_P(claims_about_threads, ALoopRunsTheWorksOfEachThreadInOrder) {
   });
   for (std::size_t at = 0; at < 2; ++at) {
     sync_wait(rt(), rt().at(at), give(0));  // behind all of that
-    for (int who = 0; who < threads; ++who) {
+    for (int thread_index = 0; thread_index < threads; ++thread_index) {
       std::vector<int> expected;
       for (int i = static_cast<int>(at); i < rounds; i += 2) expected.push_back(i);
-      EXPECT_EQ(posted[at][who], expected);
-      EXPECT_EQ(called[at][who], expected);
+      EXPECT_EQ(posted[at][thread_index], expected);
+      EXPECT_EQ(called[at][thread_index], expected);
     }
   }
 }
@@ -140,7 +140,7 @@ task<> fail(std::atomic<int>& n) {
 TEST_P(claims_about_threads, EveryRootThatAThreadSpawnsRunsOnce) {
   std::atomic<int> ran{0};
   std::atomic<int> failed{0};
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     const time_point began = rt().now();
     runtime::work_guard keep_going = rt().keep_running();
     rt().start();
@@ -150,7 +150,7 @@ TEST_P(claims_about_threads, EveryRootThatAThreadSpawnsRunsOnce) {
       rt().spawn([](std::atomic<int>& n) { return count(n); }, ran);
       rt().spawn(fail(ran), [&failed](const std::exception_ptr&) { ++failed; });
       if (i % 10 == 0) rt().dump_tasks();
-      EXPECT_EQ(sync_wait(rt(), give(who)), who);
+      EXPECT_EQ(sync_wait(rt(), give(thread_index)), thread_index);
       EXPECT_EQ(rt().size(), 2u);
       EXPECT_EQ(&rt().log(), &log_);
       EXPECT_FALSE(rt().stopping());
@@ -164,11 +164,11 @@ TEST_P(claims_about_threads, EveryRootThatAThreadSpawnsRunsOnce) {
 
 TEST_P(claims_about_threads, AThreadThatFindsLoop0DrivenWaitsUntilNothingIsLeft) {
   std::atomic<int> ran{0};
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
       for (int n = 0; n < 3; ++n) rt().spawn(count(ran));
-      if (who == 0) rt().run_for(std::chrono::microseconds(i));
-      else if (who == 1) rt().run_until(rt().now());
+      if (thread_index == 0) rt().run_for(std::chrono::microseconds(i));
+      else if (thread_index == 1) rt().run_until(rt().now());
       else rt().run();
     }
   });
@@ -222,10 +222,10 @@ TEST_P(claims_about_threads, AFrameIsFreedByAnyThread) {
     for (int i = 0; i < n; ++i) made.push_back(give(i));
     co_return made;
   };
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
       std::vector<task<int>> made =
-          sync_wait(rt(), rt().at(static_cast<std::size_t>(who % 2)), make_some(10));
+          sync_wait(rt(), rt().at(static_cast<std::size_t>(thread_index % 2)), make_some(10));
       EXPECT_EQ(sync_wait(rt(), std::move(made.back())), 9);
     }
   });
@@ -265,9 +265,9 @@ TEST_P(claims_about_threads, ChunksAreTakenOnceAndTheFirstErrorIsKept) {
 TEST(ClaimsAboutThreads, ALoggerTakesLinesAndLevelsFromAllThreads) {
   counting_log log;
   logger& kept = stderr_logger();
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
-      log.set_min_level((who + i) % 2 == 0 ? log_level::info : log_level::error);
+      log.set_min_level((thread_index + i) % 2 == 0 ? log_level::info : log_level::error);
       log.write(log_level::error, "always");
       log.write(log_level::warning, "at times");
       log.write(log_level::debug, "never");
@@ -287,8 +287,8 @@ TEST(ClaimsAboutThreads, CopiesOfAStatusShareTheirTextBetweenThreads) {
                                "details");
     std::vector<status> copies(threads, *made);
     made.reset();
-    at_once(threads, [&](int who) {
-      status& mine = copies[static_cast<std::size_t>(who)];
+    at_once(threads, [&](int thread_index) {
+      status& mine = copies[static_cast<std::size_t>(thread_index)];
       for (int i = 0; i < 10; ++i) {
         const status another = mine;
         EXPECT_EQ(another.message(), "a text of some length, on the heap");
@@ -301,10 +301,10 @@ TEST(ClaimsAboutThreads, CopiesOfAStatusShareTheirTextBetweenThreads) {
 
 TEST(ClaimsAboutThreads, EachThreadUsesAnAddressOfItsOwn) {
   const auto all = *net::address::parse("[2001:db8::1]:50051");
-  at_once(threads, [&](int who) {
+  at_once(threads, [&](int thread_index) {
     for (int i = 0; i < rounds; ++i) {
-      const net::address mine = all.with_port(static_cast<std::uint16_t>(1000 + who));
-      EXPECT_EQ(mine.to_string(), "[2001:db8::1]:" + std::to_string(1000 + who));
+      const net::address mine = all.with_port(static_cast<std::uint16_t>(1000 + thread_index));
+      EXPECT_EQ(mine.to_string(), "[2001:db8::1]:" + std::to_string(1000 + thread_index));
       EXPECT_EQ(*net::address::parse(mine.to_string()), mine);
     }
   });

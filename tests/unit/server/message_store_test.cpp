@@ -127,14 +127,14 @@ TEST_F(message_stores, MeasureAgainWhenSoMuchHasComeIntoTheMessage) {
   auto* const o = new counted_object;
   kept.give_back(*o, 100);
   EXPECT_EQ(measured, 1);
-  std::size_t came = 0;
+  std::size_t received = 0;
   while (measured == 1) {
     ASSERT_EQ(take(), o);
     kept.give_back(*o, 100);
-    came += 100;
+    received += 100;
   }
-  EXPECT_GE(came, store::measuring_interval_bytes);
-  EXPECT_LT(came, store::measuring_interval_bytes + 100);
+  EXPECT_GE(received, store::measuring_interval_bytes);
+  EXPECT_LT(received, store::measuring_interval_bytes + 100);
 }
 
 TEST_F(message_stores, FindThatAMessageHasGrown) {

@@ -222,7 +222,7 @@ TEST_F(a_secured_connection, ThatWasNeverStartedIsDestroyed) { run(never_started
 // Records its notifications, and is never started.
 class noting_duplex final : public net::duplex {
  public:
-  explicit noting_duplex(duration& told) noexcept : told_(told) {}
+  explicit noting_duplex(duration& observed) noexcept : told_(observed) {}
   void set_unacknowledged_timeout(duration after) noexcept override { told_ = after; }
   void start(net::duplex_sink&) override {}
   void pause_receive() noexcept override {}
@@ -241,11 +241,11 @@ class noting_duplex final : public net::duplex {
 
 task<> user_timeout() {
   two_sides sides(served_as("server"), trusting("ca"));
-  duration told{};
+  duration observed{};
   const auto line =
-      sides.client->secure(*loop::current(), std::make_unique<noting_duplex>(told), "localhost");
+      sides.client->secure(*loop::current(), std::make_unique<noting_duplex>(observed), "localhost");
   line->set_unacknowledged_timeout(7s);
-  EXPECT_EQ(told, 7s);
+  EXPECT_EQ(observed, 7s);
   co_return;
 }
 TEST_F(a_secured_connection, PassesItsUserTimeoutOnToTheSocket) { run(user_timeout); }

@@ -24,11 +24,11 @@ struct keeper final : connection_owner, request_acceptor {
   std::unique_ptr<connection> kept;
   int went_away = 0;
   bool too_many_pings = false;
-  std::string why;
+  std::string end_reason;
   void on_going_away(connection& c) noexcept override {
     ++went_away;
     too_many_pings = c.sent_too_many_pings();
-    why = c.end_reason();
+    end_reason = c.end_reason();
   }
   void on_closed(connection&) noexcept override { kept.reset(); }
   void on_request(exchange x, header_source&, bool) noexcept override { x.release(); }
@@ -187,8 +187,9 @@ TEST_F(a_connection, WhosePeerAnswersNoKeepaliveIsClosed) {
 }
 
 TEST_F(a_connection, WhosePeerSaysNothingOrHalfAPrefaceIsClosedInTime) {
-  for (const std::string& said : {std::string("P"), client_hello.substr(0, 20), client_hello.substr(0, 30)}) {
-    const duration took = sync_wait(host_, host_.at(0), served::life({}, said));
+  for (const std::string& content :
+       {std::string("P"), client_hello.substr(0, 20), client_hello.substr(0, 30)}) {
+    const duration took = sync_wait(host_, host_.at(0), served::life({}, content));
     EXPECT_GE(took, 20s);
     EXPECT_LT(took, 21s);
   }
@@ -196,7 +197,7 @@ TEST_F(a_connection, WhosePeerSaysNothingOrHalfAPrefaceIsClosedInTime) {
 
 TEST_F(a_connection, WhosePeerHasSaidNothingIsDrainedInTimeAndRefusesHttp1InItsOwnTermsUntilThen) {
   struct program {
-    static task<> drain(std::string said) {
+    static task<> drain(std::string content) {
       loop& here = *loop::current();
       auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
       keeper k;
@@ -205,12 +206,12 @@ TEST_F(a_connection, WhosePeerHasSaidNothingIsDrainedInTimeAndRefusesHttp1InItsO
       raw_peer peer(std::move(theirs));
       k.kept->drain();
       co_await sleep_for(1s);
-      EXPECT_EQ(peer.heard, "") << "before its preface a client is told nothing";
+      EXPECT_EQ(peer.bytes_received, "") << "before its preface a client is told nothing";
       EXPECT_FALSE(peer.ended);
-      if (!said.empty()) peer.send(said);
+      if (!content.empty()) peer.send(content);
       co_await sleep_for(5s);
       EXPECT_TRUE(peer.ended);
-      EXPECT_EQ(peer.heard.starts_with("HTTP/1.1 505 "), !said.empty()) << peer.heard;
+      EXPECT_EQ(peer.bytes_received.starts_with("HTTP/1.1 505 "), !content.empty()) << peer.bytes_received;
       peer.close();
       co_await sleep_for(1ms);
       EXPECT_FALSE(k.kept);
@@ -259,9 +260,9 @@ TEST_F(a_connection, SaysWhyItsPeerWentAwayInOneShortLine) {
                 "\7\0\0\0\0\0\0\0\0\0\0\0\0\x0b"s + debug);
       co_await sleep_for(1ms);
       EXPECT_EQ(k.went_away, 1);
-      const std::string said(k.why);
-      EXPECT_NE(said.find("ENHANCE_YOUR_CALM no??ERROR: forgedxxx"), std::string::npos) << said;
-      EXPECT_LT(said.size(), 300u);
+      const std::string reason(k.end_reason);
+      EXPECT_NE(reason.find("ENHANCE_YOUR_CALM no??ERROR: forgedxxx"), std::string::npos) << reason;
+      EXPECT_LT(reason.size(), 300u);
       peer.close();
       co_await sleep_for(1ms);
     }

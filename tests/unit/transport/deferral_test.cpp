@@ -59,11 +59,11 @@ struct slow_server final : connection_owner, request_acceptor {
   std::vector<std::unique_ptr<plain_call>> calls;
   std::function<void(plain_call&)> on_call = [](plain_call&) {};
   int went_away = 0;
-  std::string why;
+  std::string end_reason;
 
   void on_going_away(connection& c) noexcept override {
     ++went_away;
-    why = c.end_reason();
+    end_reason = c.end_reason();
   }
   void on_closed(connection&) noexcept override { kept.reset(); }
   void on_request(exchange x, header_source& fields, bool) override {
@@ -139,7 +139,7 @@ class deferred_input : public testing::Test {
     };
   }
   void expect_well() {
-    EXPECT_EQ(server_.went_away, 0) << server_.why;
+    EXPECT_EQ(server_.went_away, 0) << server_.end_reason;
     EXPECT_TRUE(server_.kept);
   }
 
@@ -215,13 +215,13 @@ TEST_F(deferred_input, MayHoldTheWindowsThatUnreadRepliesWaitFor) {
   defer_next();
   say(frames::request(3));
   say(frames::window_update(1, reply_bytes));
-  const std::size_t heard = peer_->heard.size();
+  const std::size_t received = peer_->bytes_received.size();
   pass(100s);
   expect_well();
   slow_.may_end = true;
   pass(1s);
   expect_well();
-  EXPECT_GE(peer_->heard.size(), heard + reply_bytes);
+  EXPECT_GE(peer_->bytes_received.size(), received + reply_bytes);
   pass(100s);
   expect_well();
 }
@@ -241,7 +241,7 @@ TEST_F(deferred_input, DoesNotSaveAPeerThatTakesNothing) {
   });
   pass(45s);
   EXPECT_EQ(server_.went_away, 1);
-  EXPECT_TRUE(server_.why.starts_with("ENHANCE_YOUR_CALM")) << server_.why;
+  EXPECT_TRUE(server_.end_reason.starts_with("ENHANCE_YOUR_CALM")) << server_.end_reason;
   EXPECT_FALSE(server_.kept);
 }
 
@@ -294,7 +294,7 @@ TEST_F(deferred_input, IsAnsweredToItsEndWhenTheServerDrains) {
   ASSERT_EQ(server_.calls.size(), 1u);
   in_loop([&] { server_.kept->drain(); });
   turns();
-  EXPECT_NE(peer_->heard.find("coracle!"), std::string::npos) << "the PING of a drain";
+  EXPECT_NE(peer_->bytes_received.find("coracle!"), std::string::npos) << "the PING of a drain";
   say(frames::request(5) + frames::ping("coracle!", true));
   pass(30s);
   EXPECT_EQ(answered, 0);
@@ -302,7 +302,7 @@ TEST_F(deferred_input, IsAnsweredToItsEndWhenTheServerDrains) {
   slow_.may_end = true;
   turns();
   EXPECT_EQ(answered, 3);
-  EXPECT_NE(peer_->heard.find(frames::goaway(5, error_code::no_error)), std::string::npos)
+  EXPECT_NE(peer_->bytes_received.find(frames::goaway(5, error_code::no_error)), std::string::npos)
       << "the final GOAWAY names the last that was read";
 }
 

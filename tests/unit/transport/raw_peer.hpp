@@ -26,10 +26,10 @@ class raw_peer final : net::duplex_sink {
   void resume() { stream_->resume_receive(); }
   std::int64_t last_sent = 1;  // 1: nothing yet
   bool ended = false;
-  std::string heard;
+  std::string bytes_received;
 
  private:
-  void received(bytes_view bytes) noexcept override { heard.append(as_text(bytes)); }
+  void received(bytes_view bytes) noexcept override { bytes_received.append(as_text(bytes)); }
   void receive_ended(std::int64_t) noexcept override { ended = true; }
   void sent(std::int64_t result) noexcept override { last_sent = result; }
   void closed() noexcept override {}

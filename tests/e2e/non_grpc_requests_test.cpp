@@ -68,10 +68,10 @@ class plain_requests : public echo_fixture {
  protected:
   using predicate = std::function<bool(const std::string&)>;
   // Sends `said` and reads until `enough`, or to the end of the connection.
-  static task<std::string> exchange(std::string address, std::string said, predicate enough) {
+  static task<std::string> exchange(std::string address, std::string content, predicate enough) {
     auto connected = co_await net::stream::connect(net::address::parse(address).value());
     net::stream s = std::move(connected).value();
-    const status written = co_await s.write(as_bytes(said));
+    const status written = co_await s.write(as_bytes(content));
     EXPECT_EQ(written, status());
     std::string all;
     std::uint8_t bytes[4096];
@@ -84,10 +84,10 @@ class plain_requests : public echo_fixture {
     co_return all;
   }
   // Returns the frames of the streams that answer `said`, up to the acknowledgement of a PING after it.
-  std::string answer(const std::string& said) {
+  std::string answer(const std::string& content) {
     const std::string ping = raw_frames::frame(raw_frames::ping, 0, 0, "12345678");
     return kinds_of(
-        frames_of(run(exchange(address_, raw_frames::greeting() + said + ping, [](const std::string& all) {
+        frames_of(run(exchange(address_, raw_frames::greeting() + content + ping, [](const std::string& all) {
           const auto frames = frames_of(all);
           const bool answered = std::any_of(frames.begin(), frames.end(), [](const seen_frame& f) {
             return f.kind == raw_frames::ping && f.flags == raw_frames::ack;
@@ -99,8 +99,8 @@ class plain_requests : public echo_fixture {
         }))));
   }
   // Returns the bytes up to the end of the connection.
-  std::string answer_to_bytes(const std::string& said) {
-    return run(exchange(address_, said, [](const std::string&) { return false; }));
+  std::string answer_to_bytes(const std::string& content) {
+    return run(exchange(address_, content, [](const std::string&) { return false; }));
   }
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, plain_requests, every_world_over_tcp, echo_fixture::case_name);
@@ -167,12 +167,12 @@ TEST_P(plain_requests, AnHttp1HeadRequestGetsNoContent) {
 }
 
 TEST_P(plain_requests, AnotherBadPrefaceGetsSettingsAndTheEnd) {
-  for (const char* said :
+  for (const char* content :
        {"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "INVALID CONNECTION PREFACE\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
         "get / HTTP/1.1\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02"}) {
-    const auto frames = frames_of(answer_to_bytes(said));
-    ASSERT_FALSE(frames.empty()) << said;
-    EXPECT_EQ(frames.front().kind, raw_frames::settings) << said;
+    const auto frames = frames_of(answer_to_bytes(content));
+    ASSERT_FALSE(frames.empty()) << content;
+    EXPECT_EQ(frames.front().kind, raw_frames::settings) << content;
   }
 }
 

@@ -230,14 +230,14 @@ void conversation::send_back(stream_ref s, echo& x) {
 void conversation::fly(connection& from, connection& to, std::string& pipe, test::flow_auditor& of_from,
                        test::flow_auditor& of_to, bool to_server) {
   if (dice(3) == 0) from.produce(dice(2) ? 256u << 10 : 1 + dice(5000));
-  of_from.said(from.output().pending());
+  of_from.on_sent(from.output().pending());
   pipe.append(as_text(from.output().pending()));
   from.output().clear();
   const std::size_t n = dice(4) ? pipe.size() : std::min(pipe.size(), 1 + dice(40));
   const std::unique_ptr<std::uint8_t[]> piece(new std::uint8_t[n]);
   std::memcpy(piece.get(), pipe.data(), n);
   pipe.erase(0, n);
-  of_to.told({piece.get(), n});
+  of_to.on_received({piece.get(), n});
   to.feed({piece.get(), n}, now_);
   for (event e = to.next(); e.type != kind::none; e = to.next()) to_server ? on_server(e) : on_client(e);
 }

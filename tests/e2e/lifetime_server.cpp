@@ -1,4 +1,4 @@
-// life_server run|start LOOPS ADDRESS...: the echo service at all addresses, for the tests that start it.
+// lifetime_server run|start LOOPS ADDRESS...: the echo service at all addresses, for the tests that start it.
 // Continues after a line on stdin.
 #include "support/echo_service.hpp"
 

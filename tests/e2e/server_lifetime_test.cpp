@@ -8,10 +8,10 @@ namespace {
 class life : public every_backend {
  protected:
   // Has called listen(), and waits for a line.
-  std::unique_ptr<child_program> listening(const std::string& how) {
-    auto made =
-        std::make_unique<child_program>(std::vector<std::string>{"life_server", how, "2", "127.0.0.1:0"},
-                                        std::vector<std::string>{"CORACLE_BACKEND=" + name_of(GetParam())});
+  std::unique_ptr<child_program> listening(const std::string& description) {
+    auto made = std::make_unique<child_program>(
+        std::vector<std::string>{"lifetime_server", description, "2", "127.0.0.1:0"},
+        std::vector<std::string>{"CORACLE_BACKEND=" + name_of(GetParam())});
     EXPECT_TRUE(made->line().starts_with("listening"));
     return made;
   }

@@ -273,7 +273,8 @@ TEST(DrivingMisuse, TheTaskThatRunsIsNamedAndNotTheOneThatAwaitedLast) {
   };
   runtime rt;
   rt.spawn(does_well());
-  test::expect_misuse([&] { sync_wait(rt, wrongs(rt)); }, "driving_test.cpp:" + std::to_string(guilty));
+  test::expect_misuse([&] { sync_wait(rt, wrongs(rt)); },
+                      "runtime_driving_test.cpp:" + std::to_string(guilty));
 }
 
 TEST(DrivingMisuse, PollOnALoopThrowsAndNamesTheTask) {
@@ -282,7 +283,7 @@ TEST(DrivingMisuse, PollOnALoopThrowsAndNamesTheTask) {
     rt.poll();
   };
   runtime rt;
-  test::expect_misuse([&] { sync_wait(rt, outer(rt)); }, "driving_test.cpp");
+  test::expect_misuse([&] { sync_wait(rt, outer(rt)); }, "runtime_driving_test.cpp");
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ class held_requests : public echo_fixture {
     link();
   }
   // "hang" of Misbehave, with a megabyte in an unknown field.
-  static echo::Text large(std::string what) {
-    echo::Text t = text(std::move(what));
+  static echo::Text large(std::string content) {
+    echo::Text t = text(std::move(content));
     t.GetReflection()->MutableUnknownFields(&t)->AddLengthDelimited(15)->assign(megabyte, 'x');
     return t;
   }
@@ -136,8 +136,8 @@ class held_requests : public echo_fixture {
     return raw_frames::head("/echo.Echo/SayAtOnce", stream) +
            raw_frames::frame(raw_frames::data, raw_frames::end_stream, stream, prefix + body);
   }
-  static task<> write(net::stream& to, const std::string& said) {
-    EXPECT_TRUE((co_await to.write(as_bytes(said))).ok());
+  static task<> write(net::stream& to, const std::string& content) {
+    EXPECT_TRUE((co_await to.write(as_bytes(content))).ok());
   }
   // What arrives before the acknowledgement of a PING: everything sent before it was processed by then.
   static task<> read_pong(net::stream& from) {

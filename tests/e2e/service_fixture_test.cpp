@@ -20,9 +20,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-echo::Text text(std::string what) {
+echo::Text text(std::string text) {
   echo::Text t;
-  t.set_text(std::move(what));
+  t.set_text(std::move(text));
   return t;
 }
 
@@ -201,16 +201,16 @@ TEST(AFake, IsToldAndAskedByAllThreads) {
   server.add(fake);
   auto& say = fake.on.Say;
   say.returns(text("0"));
-  coracle::testing_support::at_once(threads, [&](int who) {
-    const std::string me = std::to_string(who);
+  coracle::testing_support::at_once(threads, [&](int thread_index) {
+    const std::string me = std::to_string(thread_index);
     coracle::channel to(two_loops, server.in_process());
     for (int i = 0; i < rounds; ++i) {
       if (i % 3 == 0) say.returns(text(me));
       else if (i % 3 == 1) say.fails(coracle::status::unavailable(me));
       else say = [me](coracle::server_context&, const echo::Text&) { return text(me); };
       const auto reply = coracle::sync_wait(echo::rpc::Echo::stub(to).Say(text(me)));
-      const std::string told(reply ? reply->text() : reply.status().message());
-      EXPECT_TRUE(told.size() == 1 && told >= "0" && told < std::to_string(threads)) << told;
+      const std::string answer(reply ? reply->text() : reply.status().message());
+      EXPECT_TRUE(answer.size() == 1 && answer >= "0" && answer < std::to_string(threads)) << answer;
       EXPECT_GT(say.calls().size(), static_cast<std::size_t>(i));
     }
   });

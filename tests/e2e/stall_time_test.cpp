@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 // How the first call ended, and when.
 class first_end final : public server_observer {
  public:
-  std::optional<status> how;
+  std::optional<status> outcome;
   time_point began{};
   time_point at{};
   void call_started(served_call& c) noexcept override { began = c.began; }
   void call_ended(served_call&, const status& s, time_point now) noexcept override {
-    if (how) return;
-    how = s;
+    if (outcome) return;
+    outcome = s;
     at = now;
   }
 };
@@ -37,29 +37,30 @@ class slow_message : public echo_fixture {
     options.limits = server_limits{.stall_time = stall_time};
     make_server(options);
   }
-  static task<> write(net::stream& to, const std::string& said) {
-    static_cast<void>(co_await to.write({reinterpret_cast<const std::uint8_t*>(said.data()), said.size()}));
+  static task<> write(net::stream& to, const std::string& content) {
+    static_cast<void>(
+        co_await to.write({reinterpret_cast<const std::uint8_t*>(content.data()), content.size()}));
   }
   // A message in the given number of pieces of the given size, until the call has ended or everything was
   // sent.
   static task<> dribble(std::string address, std::string path, int pieces, std::size_t piece_bytes,
                         duration pause, const first_end& end) {
     auto stream = co_await net::stream::connect(net::address::parse(address).value());
-    std::string said = raw_frames::greeting() + raw_frames::head(path, 1);
+    std::string content = raw_frames::greeting() + raw_frames::head(path, 1);
     const std::size_t whole = static_cast<std::size_t>(pieces) * piece_bytes + 3;
     // A Text with an unknown field, which is skipped: its key, its length in two octets.
-    said += raw_frames::part_of_message(1, whole, 0);
-    said += raw_frames::frame(
+    content += raw_frames::part_of_message(1, whole, 0);
+    content += raw_frames::frame(
         raw_frames::data, 0, 1,
         {'\x7a', static_cast<char>((whole - 3) % 128 + 128), static_cast<char>((whole - 3) / 128)});
-    co_await write(*stream, said);
-    for (int i = 1; i <= pieces && !end.how; ++i) {
+    co_await write(*stream, content);
+    for (int i = 1; i <= pieces && !end.outcome; ++i) {
       co_await sleep_for(pause);  // sleeps on purpose: slowness is what is tested
       const std::string piece = raw_frames::frame(
           raw_frames::data, i == pieces ? raw_frames::end_stream : '\0', 1, std::string(piece_bytes, 'x'));
       co_await write(*stream, piece);
     }
-    while (!end.how)
+    while (!end.outcome)
       co_await sleep_for(1ms);  // sleeps on purpose: until the call ends, however long it takes
   }
   first_end end_;
@@ -68,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, slow_message, every_world_over_tcp, echo_fi
 
 TEST_P(slow_message, OfAUnaryCallEndsIt) {
   run(dribble(address_, "/echo.Echo/Say", 1000, 1, 50ms, end_));
-  EXPECT_EQ(*end_.how,
+  EXPECT_EQ(*end_.outcome,
             status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
   EXPECT_GE(end_.at - end_.began, stall_time);
   if (sim_world()) {
@@ -78,7 +79,7 @@ TEST_P(slow_message, OfAUnaryCallEndsIt) {
 
 TEST_P(slow_message, OfAStreamThatIsReadEndsIt) {
   run(dribble(address_, "/echo.Echo/Collect", 1000, 1, 50ms, end_));
-  EXPECT_EQ(*end_.how,
+  EXPECT_EQ(*end_.outcome,
             status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
 }
 
@@ -90,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, timed_message,
 
 TEST_P(timed_message, ThatGoesOnFastEnoughIsServed) {
   run(dribble(address_, "/echo.Echo/Say", 20, 100, 50ms, end_));  // a second, 2,000 bytes
-  EXPECT_EQ(*end_.how, status());
+  EXPECT_EQ(*end_.outcome, status());
 }
 
 TEST_P(timed_message, IsNoneBetweenTwoMessages) {

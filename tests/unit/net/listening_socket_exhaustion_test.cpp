@@ -25,11 +25,11 @@ using testing::HasSubstr;
 using testing_support::kept_log;
 
 void expect_said_once(const kept_log& log) {
-  const std::string said = log.text();
-  constexpr std::string_view what = "cannot accept connections on ";
-  EXPECT_THAT(said, HasSubstr(what));
-  EXPECT_THAT(said, HasSubstr("retrying every 50 ms: Too many open files"));
-  EXPECT_EQ(said.find(what), said.rfind(what)) << said;
+  const std::string output = log.text();
+  constexpr std::string_view text = "cannot accept connections on ";
+  EXPECT_THAT(output, HasSubstr(text));
+  EXPECT_THAT(output, HasSubstr("retrying every 50 ms: Too many open files"));
+  EXPECT_EQ(output.find(text), output.rfind(text)) << output;
 }
 
 task<> accept_into(listener& l, std::optional<status>& outcome) {

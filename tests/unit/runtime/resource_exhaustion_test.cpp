@@ -40,8 +40,8 @@ class ExhaustionDeath : public testing::Test {
   std::fflush(stderr);
   std::_Exit(0);  // the exit of the sanitizers needs resources that this process no longer has
 }
-void expect(bool what, const std::string& text) {
-  if (what) return;
+void expect(bool condition, const std::string& text) {
+  if (condition) return;
   std::fprintf(stderr, "%s\n", text.c_str());
   std::_Exit(1);
 }

@@ -9,8 +9,8 @@ class early_head : public attempts_fixture {
   // The number of the attempt.
   static task<std::string> wait(configured_channel& to) {
     stream_call call(to, "/s/m", within(60s));
-    const status came = co_await call.wait_for_initial_metadata();
-    EXPECT_EQ(came, status());
+    const status received = co_await call.wait_for_initial_metadata();
+    EXPECT_EQ(received, status());
     co_return std::string(call.initial_metadata().find("x-attempt").value_or("none"));
   }
 };
