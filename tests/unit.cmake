@@ -16,7 +16,7 @@ endforeach()
 # What the program coracle computes: of its sources those that need no other library.
 if(NOT CORACLE_TEST_ROOMS)
   file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tools/*_test.cpp)
-  list(APPEND found ${PROJECT_SOURCE_DIR}/tools/units.cpp ${PROJECT_SOURCE_DIR}/tools/json/json_splitter.cpp)
+  list(APPEND found ${PROJECT_SOURCE_DIR}/tools/units.cpp ${PROJECT_SOURCE_DIR}/tools/format/json_splitter.cpp)
   foreach(name IN ITEMS arrivals expectation fixed_requests http_url latency_histogram method_mix quantities
       results scenario load_stats)
     list(APPEND found ${PROJECT_SOURCE_DIR}/tools/load/${name}.cpp)

@@ -1,6 +1,7 @@
 #include "tools/endpoint.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/targets.hpp"
 #include "tools/units.hpp"
 
 #include <coracle/base/impl/base64.hpp>
@@ -48,19 +49,24 @@ std::string with_variables(const std::string& text) {
 }  // namespace
 
 void endpoint::add_to(CLI::App& command, address_use use) {
-  command
-      .add_option("ADDRESS", address_,
-                  "host:port, [::1]:port, unix:/path, dns:///name:port; http://host:port is without TLS, "
-                  "https://host:port with it")
-      ->required(use == address_use::required);
-  command.add_flag("-p,--plaintext", plaintext_, "no TLS")->group(group);
-  command.add_option("--ca", ca_, "PEM file of the CAs to trust instead of the system's")->group(group);
-  command.add_option("--cert", certificate_, "PEM file of the client's certificate (mTLS)")->group(group);
-  command.add_option("--key", key_, "PEM file of its key")->group(group);
+  if (use != address_use::none) {
+    command
+        .add_option("ADDRESS", address_,
+                    "host:port, [::1]:port, unix:/path, dns:///name:port; http://host:port is without TLS, "
+                    "https://host:port with it; @NAME is a target of the configuration file")
+        ->required(use == address_use::required);
+    command.parse_complete_callback([this, &command] { use_target(command); });
+  }
+  command.add_flag("-p,--plaintext", plaintext_, "connects without TLS")->group(group);
+  command.add_option("--ca", ca_, "trusts the CAs in this PEM file instead of those of the system")
+      ->group(group);
+  command.add_option("--cert", certificate_, "the PEM file of the client certificate, for mTLS")
+      ->group(group);
+  command.add_option("--key", key_, "the PEM file of the client certificate's key")->group(group);
   command.add_option("--server-name", server_name_, "the name that the server's certificate must contain")
       ->group(group);
-  command.add_flag("--no-verify", no_verify_, "accepts any certificate; for tests")->group(group);
-  command.add_option("--authority", authority_, "the :authority of calls")->group(group);
+  command.add_flag("--no-verify", no_verify_, "accepts any certificate; only for tests")->group(group);
+  command.add_option("--authority", authority_, "the :authority header of calls")->group(group);
   command
       .add_option("-H,--header", headers_,
                   "'name: value' with each call; ${NAME} is an environment variable; base64 for names that "
@@ -68,22 +74,54 @@ void endpoint::add_to(CLI::App& command, address_use use) {
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--timeout", timeout_, "the deadline of a call: 5s, 200ms")->group(group);
+  command.add_option("--timeout", timeout_, "the deadline of a call, such as 5s or 200ms; default: none")
+      ->group(group);
   command.add_option("--user-agent", user_agent_, "the beginning of the user-agent header")->group(group);
   command
-      .add_option("--keepalive", keepalive_,
-                  "sends a PING if the server is silent for this long during a call: 30s; at least 10s")
+      .add_option(
+          "--keepalive", keepalive_,
+          "sends a PING if the server is silent for this long during a call, at least 10s; default: none")
       ->group(group);
-  command.add_option("--compress", compression_, "how requests are compressed")
+  command.add_option("--compress", compression_, "compresses requests")
       ->check(CLI::IsMember({"gzip", "deflate", "zstd", "br", "snappy", "lz4"}))
       ->group(group);
   command
       .add_option("--max-message-bytes", max_message_bytes_,
-                  "the largest message to accept from the server, after decompression: 8000000, 64MiB")
+                  "the largest message to accept from the server, after decompression, such as 64MiB")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0x7fffffff}))  // protobuf's own limit
       ->capture_default_str()
       ->group(group);
+}
+
+void endpoint::use_target(CLI::App& command) {
+  if (!address_.starts_with('@')) return;
+  const target found = target_named(address_.substr(1));
+  address_ = found.address;
+  const auto name_of = [](const std::string& line) {
+    std::string name = line.substr(0, line.find(':', 1));
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return name;
+  };
+  std::vector<std::string> headers;
+  for (const auto& [name, value] : found.headers) {
+    const bool replaced = std::any_of(headers_.begin(), headers_.end(), [&](const std::string& line) {
+      return name_of(line) == name_of(name);
+    });
+    if (!replaced) headers.push_back(name + ": " + value);
+  }
+  headers_.insert(headers_.begin(), headers.begin(), headers.end());
+  std::vector<CLI::Option*> used;
+  for (const auto& [name, value] : found.options) {
+    CLI::Option* const option = command.get_option_no_throw(name);
+    if (!option) continue;  // an option that this command does not need
+    const bool mine = std::find(used.begin(), used.end(), option) != used.end();
+    if (option->count() > 0 && !mine) continue;
+    if (!mine) used.push_back(option);
+    option->add_result(value);
+  }
+  for (CLI::Option* const option : used) option->run_callback();
 }
 
 void endpoint::add_header(const std::string& line, metadata& to) {
@@ -104,6 +142,12 @@ void endpoint::add_header(const std::string& line, metadata& to) {
     throw usage_failure("the header '" + line +
                         "' is not valid: names have letters, digits, '-', '_' and '.', "
                         "none is reserved by the protocol, and values are printable ASCII");
+}
+
+endpoint endpoint::at(std::string address) const {
+  endpoint other = *this;
+  other.address_ = std::move(address);
+  return other;
 }
 
 bool endpoint::plaintext() const noexcept { return plaintext_ || has_scheme(address_, plaintext_scheme); }

@@ -13,16 +13,22 @@ class App;
 
 namespace coracle::tools {
 
-// The address and the connection options of a command line. Use it after the parsing.
+// The address and the connection options of a command line, or of a target in the configuration file. Use it
+// after the parsing.
 class endpoint {
  public:
   // The maximum size of a message from the server, unless --max-message-bytes sets another; other gRPC
   // clients have the same limit. A larger message ends the call with RESOURCE_EXHAUSTED.
   static constexpr std::uint32_t message_bytes_max = 4u << 20;
 
-  enum class address_use { required, optional };
-  // Adds ADDRESS and the options to a subcommand; this object must outlive the parsing.
+  enum class address_use { required, optional, none };
+  // Adds ADDRESS and the options to a subcommand; this object must outlive the parsing. If the address is
+  // @NAME, the options of that target (targets.hpp) are used where the command line has none, also those that
+  // the command adds itself.
   void add_to(CLI::App& command, address_use use = address_use::required);
+
+  // The same options with another address, for a command with several servers.
+  [[nodiscard]] endpoint at(std::string address) const;
 
   // Throws usage_failure for options that contradict each other or the scheme of the address.
   [[nodiscard]] channel_credentials credentials() const;
@@ -47,6 +53,8 @@ class endpoint {
   [[nodiscard]] std::string hint(const status& outcome) const;
 
  private:
+  void use_target(CLI::App& command);
+
   std::string address_;
   bool plaintext_ = false;
   bool no_verify_ = false;

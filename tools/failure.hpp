@@ -1,16 +1,14 @@
 // failure: exceptions that end a command; their text says what was wrong and what to do.
 #pragma once
 
+#include "tools/exit_codes.hpp"
+
 #include <coracle/base/status.hpp>
 
 #include <stdexcept>
 #include <string>
 
 namespace coracle::tools {
-
-// The exit codes 1 to 16 are the status codes of calls.
-inline constexpr int exit_usage = 64;
-inline constexpr int exit_failure = 65;
 
 class failure : public std::runtime_error {
  public:

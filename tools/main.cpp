@@ -50,13 +50,13 @@ int main(int argc, char** argv) {
   open_standard_files();
   end_when_memory_runs_out();
   silence_protobuf();
-  CLI::App app("coracle: calls gRPC servers, and looks into them.", "coracle");
+  CLI::App app("coracle calls and inspects gRPC servers.", "coracle");
   app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
   app.require_subcommand(1);
   action chosen;
   for (const auto add :
        {add_ls, add_describe, add_call, add_repl, add_load, add_health, add_proxy, add_replay, add_bench,
-        add_certs, add_new, add_completion, add_man, add_help, add_version})
+        add_diff, add_certs, add_new, add_completion, add_complete, add_man, add_help, add_version})
     add(app, chosen);
   try {
     return run(app, argc, argv, chosen);

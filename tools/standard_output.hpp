@@ -7,9 +7,6 @@
 
 namespace coracle::tools {
 
-// The exit code that a shell reports for SIGPIPE: 128 plus the signal's number.
-inline constexpr int exit_reader_closed = 141;
-
 // Output could not be written, for example because the disk is full.
 class output_failure : public failure {
  public:

@@ -1,9 +1,13 @@
-"""coracle completion and man: bash completes by it, the manual has every command and option."""
+"""coracle man, help and version: the manual has every command and option, and its examples work."""
 
+import functools
+import os
 import re
 import subprocess
 
-from programs import own, run
+import pytest
+
+from programs import BUILD, MOVIE_PROTO, ROOT, own, run
 
 
 def coracle(*words):
@@ -12,40 +16,87 @@ def coracle(*words):
     return done.stdout
 
 
+@functools.cache
 def commands():
     listed = coracle("--help").split("Subcommands:")[1]
     return re.findall(r"^  ([a-z]+) ", listed, re.M)
 
 
-def bash_completes(*words):
-    script = coracle("completion", "bash")
-    quoted = " ".join(f"'{word}'" for word in ("coracle", *words))
-    ask = f"{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _coracle; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=20)
-    assert done.stderr == "", "what bash complains of"
-    return done.stdout.split()
+def page(*command):
+    return coracle("man", *command).replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
 
 
-def test_bash_completes_commands_and_options():
-    assert sorted(bash_completes("")) == sorted(commands()), "the commands"
-    assert bash_completes("des") == ["describe"], "what des becomes"
-    assert {"--plaintext", "--proto", "--data"} <= set(bash_completes("call", "--")), "options of call are missing"
-    assert bash_completes("call", "--prot") == ["--proto", "--protoset"], "what --prot becomes"
-    assert bash_completes("call", "some") == [], "what a word becomes, which may be a file"
-
-
-def test_other_shells_get_theirs():
-    assert "bashcompinit" in coracle("completion", "zsh"), "it is not for zsh"
-    assert "__fish_use_subcommand" in coracle("completion", "fish"), "it is not for fish"
-
-
-def test_the_manual_has_all_commands_and_options():
-    manual = coracle("man").replace("\\-", "-")
-    for command in commands():
-        assert f".SS coracle {command}\n" in manual, f"{command} is missing"
-        for option in re.findall(r"--[a-z][a-z-]+", coracle(command, "--help")):
-            assert option in manual or option == "--help", f"{command} {option} is missing"
+def test_the_manual_lists_all_commands():
+    manual = page()
     assert manual.startswith(".TH CORACLE 1"), "it does not begin as a manual page"
+    for command in commands():
+        assert f".B coracle {command}\n" in manual and f".BR coracle-{command} (1)" in manual, f"{command} is missing"
+
+
+@pytest.mark.parametrize("command", commands())
+def test_each_command_has_a_manual_page(command):
+    manual = page(command)
+    assert manual.startswith(f".TH CORACLE-{command.upper()} 1"), "it does not begin as a manual page"
+    options = re.findall(r"--[a-z][a-z-]+", coracle(command, "--help"))
+    assert [one for one in options if one not in manual] == [], "options that are missing"
+    sections = re.findall(r"^\.SH (.*)", manual, re.M)
+    assert sections[0] == "NAME" and sections[-1] == "SEE ALSO" and "EXIT STATUS" in sections
+    assert (built := BUILD / f"tools/coracle-{command}.1").read_text() == coracle("man", command), f"{built} is old"
+
+
+@pytest.mark.parametrize("command", ["", *commands()])
+def test_manual_pages_are_valid(command, tmp_path):
+    path = tmp_path / "coracle.1"
+    path.write_text(coracle("man", *command.split()))
+    shown = run("man", "--warnings", "-l", path, env={"MANPAGER": "cat", "LC_ALL": "C.UTF-8"})
+    assert (shown.returncode, shown.stderr) == (0, ""), "what man complains of"
+    done = run("mandoc", "-T", "lint", "-W", "warning", path)
+    assert [line for line in done.stdout.splitlines() if "missing date" not in line] == [], "what mandoc complains of"
+
+
+def test_options_have_their_arguments_and_defaults():
+    manual = page("call")
+    for text in (".B --ca TEXT", ".B --format {human,json,text}", "; default: human", ".B -p, --plaintext\n", ".B coracle call\n[\\fIOPTION\\fR...] \\fIADDRESS\\fR \\fIMETHOD\\fR"):
+        assert text in manual, f"{text!r} is missing"
+
+
+def examples(command):
+    return re.findall(r"^\.EX\n(.*)\n\.EE", page(*command.split()), re.M)
+
+
+# Examples that wait for people or clients, and those that other tests run: tests/tutorial runs `new`.
+NOT_RUN = {"proxy", "replay", "new"}
+
+
+@pytest.mark.parametrize("command", ["", *(one for one in commands() if one not in NOT_RUN)])
+def test_examples_work(command, movie_server, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/coracle").symlink_to(own("coracle"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    (tmp_path / "request.json").write_text('{"title": "x"}')
+    for folder in (".", "old", "new"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "movie.proto").write_text(MOVIE_PROTO.read_text())
+    coracle("describe", movie_server.address, "-p", "--protoset-out", tmp_path / "movie.protoset")
+    for line in examples(command):
+        line = line.replace("localhost:50051", movie_server.address)
+        quick = line.replace("coracle load", "coracle load --duration 200ms") if "--duration" not in line and "-n " not in line else line
+        done = subprocess.run(["bash", "-c", quick], cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, f"{line} ends with {done.returncode}: {done.stderr}"
+
+
+@pytest.mark.parametrize("command", [one for one in commands() if one not in ("man", "help", "version", "bench")])
+def test_each_command_has_examples(command):
+    assert examples(command)
+
+
+def test_exit_codes_are_in_one_table():
+    table = coracle("help", "exit-codes")
+    text = (ROOT / "docs/cli/exit_codes.md").read_text()
+    for code, meaning in re.findall(r"^\| ([0-9 to]+) \| (.*) \|$", text, re.M):
+        assert re.search(rf"^  {code} +\S", table, re.M), f"{code} is missing"
+        assert re.sub(r"[`\s]+", " ", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", meaning)) in re.sub(r"\s+", " ", table), f"the meaning of {code}"
+    assert len(re.findall(r"^  [0-9]", table, re.M)) == len(re.findall(r"^\| [0-9]", text, re.M)), "the number of codes"
 
 
 def test_help_and_version_are_commands():

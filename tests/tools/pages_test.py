@@ -9,7 +9,7 @@ from programs import ROOT, own, run
 PAGES = ROOT / "docs/cli"
 # Commands that share a page; other pages have a command's name.
 PAGE_OF = dict.fromkeys(("completion", "man", "help", "version"), "completion")
-WITH_PAGES = sorted({path.stem for path in PAGES.glob("*.md")} - {"connection", "completion"})
+WITH_PAGES = sorted({path.stem for path in PAGES.glob("*.md")} - {"connection", "completion", "configuration", "exit_codes"})
 OPTION = re.compile(r"--[a-z][a-z-]+")
 OF_ALL = {"--help"}
 

@@ -206,7 +206,7 @@ def test_the_guide_shows_what_happens(tmp_path):
     """Each line of the guide's transcript is typed where it has a prompt, and else waited for."""
     port, lines = TRANSCRIPT.search((programs.ROOT / "docs/cli/repl.md").read_text()).groups()
     with Server(own("movie_server"), "--port=0") as server:
-        terminal = Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": tmp_path})
+        terminal = Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": tmp_path, "NO_COLOR": "1"})
         try:
             for line in lines.replace(f":{port}>", f":{server.port}>").splitlines():
                 prompt = PROMPT.fullmatch(line)

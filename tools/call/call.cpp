@@ -2,11 +2,13 @@
 #include "tools/call/call_printer.hpp"
 #include "tools/call/messages.hpp"
 #include "tools/call/request_source.hpp"
+#include "tools/colors.hpp"
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/schema/session.hpp"
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
+#include "tools/units.hpp"
 
 #include <coracle/client/generic_stub.hpp>
 #include <coracle/coro/event.hpp>
@@ -16,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
@@ -39,11 +42,17 @@ using conversation = bidi_call<bytes_message, bytes_message>;
 // message is shown, or sent, at once.
 class exchange {
  public:
+  // How replies are printed.
+  struct style {
+    bool indented = false;  // a single reply, over several lines
+    bool colored = false;  // only for JSON
+  };
+
   exchange(const channel& server, const pb::MethodDescriptor& method, messages& typed,
-           request_source& requests, call_printer& printer, bool indented)
+           request_source& requests, call_printer& printer, style replies)
       : method_(method),
         path_(path_of(method)),
-        indented_(indented),
+        style_(replies),
         typed_(typed),
         requests_(requests),
         printer_(printer),
@@ -118,8 +127,8 @@ class exchange {
 
   void show(const message_batch& batch) {
     std::string lines, errors;
-    typed_.replies.add_lines(batch, lines, errors);
-    print(lines);
+    typed_.replies->add_lines(batch, lines, errors);
+    print(style_.colored ? colored_json(lines) : lines);
     say(errors);
   }
 
@@ -135,7 +144,8 @@ class exchange {
   void show_only() {
     std::size_t at = 0;
     try {
-      print(typed_.replies.text(*waiting_.next(at), indented_) + "\n");
+      const std::string text = typed_.replies->text(*waiting_.next(at), style_.indented);
+      print((style_.colored ? colored_json(text) : text) + "\n");
     } catch (const output_failure&) {
       throw;
     } catch (const failure& error) {
@@ -189,7 +199,7 @@ class exchange {
 
   void convert(const std::vector<std::string_view>& texts, message_batch& to, std::exception_ptr& invalid) {
     try {
-      typed_.requests.add_messages(texts, to);
+      typed_.requests->add_messages(texts, to);
     } catch (const failure&) {
       invalid = std::current_exception();
     }
@@ -204,7 +214,7 @@ class exchange {
 
   const pb::MethodDescriptor& method_;
   std::string path_;
-  const bool indented_;  // a single reply, over several lines
+  const style style_;
   messages& typed_;
   request_source& requests_;
   call_printer& printer_;
@@ -222,13 +232,15 @@ struct call_command {
   std::string name;
   std::vector<std::string> data;
   std::string format = "human";
-  bool emit_defaults = false;
+  std::string connect_timeout;
+  message_json::options json;
   bool verbose = false;
+  color_option colors;
 
   int run() {
     const pb::MethodDescriptor& method = at.types().method(name);
     if (data.empty() && method.client_streaming()) data = {"-"};
-    request_source requests(data, "{}");
+    request_source requests(data, syntax());
     call_printer printer(verbose, as_json() ? call_printer::format::json : call_printer::format::human);
     channel& server = at.server();
     printer.print_begin(at.where(), method, at.where().options().calls.metadata);
@@ -236,41 +248,71 @@ struct call_command {
   }
 
   [[nodiscard]] bool as_json() const { return format == "json"; }
+  [[nodiscard]] message_syntax syntax() const {
+    return format == "text" ? message_syntax::text : message_syntax::json;
+  }
 
   task<int> call(channel& server, const pb::MethodDescriptor& method, request_source& requests,
                  call_printer& printer) {
-    using absent = message_json::absent_fields;
-    messages typed(at.types(), method, emit_defaults ? absent::written : absent::omitted);
-    exchange one(server, method, typed, requests, printer, !as_json());
+    if (!connect_timeout.empty()) co_await connect(server);
+    messages typed(at.types(), method, syntax(), json);
+    exchange::style replies;
+    replies.indented = !as_json();
+    replies.colored = format == "human" && colors.use_for(stdout);
+    exchange one(server, method, typed, requests, printer, replies);
     const status outcome = co_await one.run();
     co_await offload([&] { printer.print_end(outcome, one.trailers(), at.types(), at.where()); });
     if (outcome.ok() && one.has_unreadable_replies()) co_return exit_failure;
     co_return static_cast<int>(outcome.code());
+  }
+
+  // Waits until the channel is connected, or has failed to connect: the call then says why.
+  task<> connect(channel& server) {
+    const time_point until =
+        deadline_after(server.owner().now(), parse_duration(connect_timeout, "--connect-timeout"));
+    server.connect();
+    for (;;) {
+      const connectivity now = server.state();
+      if (now == connectivity::ready || now == connectivity::transient_failure) co_return;
+      const duration left = until - server.owner().now();
+      if (left <= duration::zero() || !co_await server.wait_for_state_change(now, left))
+        throw call_failure(status_code::unavailable, "connecting to " + at.where().address() +
+                                                         " took longer than " + connect_timeout +
+                                                         " (--connect-timeout)");
+    }
   }
 };
 
 }  // namespace
 
 void add_call(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("call", "calls a method; ends with the call's status code");
+  CLI::App* const command = app.add_subcommand(
+      "call", "calls a method and prints its replies; the exit code is the status code of the call");
   const auto it = std::make_shared<call_command>();
   it->at.add_to(*command);
-  command->add_option("METHOD", it->name, "package.Service/Method, or as much of its end as only one has")
-      ->required();
+  command->add_option("METHOD", it->name, "package.Service/Method, or a unique end of it")->required();
   command
       ->add_option(
           "-d,--data", it->data,
-          "a request as JSON, @FILE, or - for the standard input, which may have several; default: an empty "
-          "one, or the standard input if the method streams requests")
+          "a request, @FILE for a file, or - for the standard input, which may contain several; default: an "
+          "empty request, or the standard input if the method streams requests")
       ->take_all()
       ->allow_extra_args(false);
   command
-      ->add_option("--format", it->format,
-                   "human, or json: each reply, and the status of a failed call, as one line of JSON")
-      ->check(CLI::IsMember({"human", "json"}))
+      ->add_option(
+          "--format", it->format,
+          "human; json: prints each reply, and the status of a failed call, as one line of JSON; text: "
+          "reads and prints messages in protobuf's text format")
+      ->check(CLI::IsMember({"human", "json", "text"}))
       ->capture_default_str();
-  command->add_flag("--emit-defaults", it->emit_defaults, "prints fields without a value, too");
-  command->add_flag("-v,--verbose", it->verbose, "headers, trailers, sizes and times, on stderr");
+  command->add_flag("--emit-defaults", it->json.write_absent_fields,
+                    "prints fields without a value, with the default of their type");
+  command->add_flag("--allow-unknown-fields", it->json.ignore_unknown_fields,
+                    "ignores fields of a JSON request that the message does not have");
+  command->add_option("--connect-timeout", it->connect_timeout,
+                      "how long connecting may take: 5s; default: as long as the call may");
+  it->colors.add_to(*command);
+  command->add_flag("-v,--verbose", it->verbose, "prints headers, trailers, sizes and times to stderr");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -1,7 +1,7 @@
 #include "tools/call/call_printer.hpp"
 
 #include "tools/failure.hpp"
-#include "tools/json/message_json.hpp"
+#include "tools/format/message_json.hpp"
 #include "tools/option_names.hpp"
 #include "tools/terminal_text.hpp"
 

@@ -2,6 +2,8 @@
 
 #include "tools/failure.hpp"
 #include "tools/files/file_content.hpp"
+#include "tools/format/json_splitter.hpp"
+#include "tools/format/text_splitter.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -9,11 +11,19 @@
 namespace coracle::tools {
 
 namespace {
+
 constexpr std::size_t taken_bytes_max = 64u << 10;
+
+std::unique_ptr<value_splitter> splitter_for(message_syntax syntax) {
+  if (syntax == message_syntax::text) return std::make_unique<text_splitter>();
+  return std::make_unique<json_splitter>();
 }
 
-request_source::request_source(const std::vector<std::string>& values, std::string alone) {
-  if (values.empty()) values_.add(alone);
+}  // namespace
+
+request_source::request_source(const std::vector<std::string>& values, message_syntax syntax)
+    : syntax_(syntax), values_(splitter_for(syntax)) {
+  if (values.empty()) add_text(syntax == message_syntax::text ? "" : "{}");
   for (const std::string& one : values) {
     if (one == "-") {
       from_input_ = true;
@@ -22,9 +32,17 @@ request_source::request_source(const std::vector<std::string>& values, std::stri
     if (from_input_) throw usage_failure("requests after '-d -' would never be sent");
     if (one == "@" || one == "@-")
       throw usage_failure("'-d " + one + "' names no file; for the standard input use '-d -'");
-    values_.add(one.starts_with('@') ? file_content(one.substr(1)) : one);
-    values_.add("\n");
+    add_text(one.starts_with('@') ? file_content(one.substr(1)) : one);
   }
+}
+
+// Adds the text with the end of its last message, which users may leave out.
+void request_source::add_text(const std::string& text) {
+  values_->add(text);
+  if (syntax_ == message_syntax::json) return values_->add("\n");
+  const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;
+  const bool ended = std::string_view(text).substr(0, end).ends_with("\n---");
+  values_->add(ended ? "\n" : "\n---\n");
 }
 
 task<bool> request_source::read_more() {
@@ -42,15 +60,15 @@ task<bool> request_source::read_more() {
     ended_ = true;
     input_.close();
   }
-  values_.add({room_.data(), *n});
+  values_->add({room_.data(), *n});
   co_return true;
 }
 
 bool request_source::take(std::vector<std::string_view>& values) {
   std::size_t bytes = 0;
   while (bytes < taken_bytes_max) {
-    auto value = values_.next();
-    if (!value && (ended_ || !from_input_)) value = values_.rest();
+    auto value = values_->next();
+    if (!value && (ended_ || !from_input_)) value = values_->rest();
     if (!value) return false;
     values.push_back(*value);
     bytes += value->size();

@@ -1,13 +1,15 @@
-// request_source: the requests of a call as JSON texts, from the command line, a file or the standard input.
+// request_source: the requests of a call as texts, from the command line, a file or the standard input.
 #pragma once
 
-#include "tools/json/json_splitter.hpp"
+#include "tools/call/messages.hpp"
+#include "tools/format/value_splitter.hpp"
 
 #include <coracle/coro/task.hpp>
 #include <coracle/net/input.hpp>
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,9 @@ namespace coracle::tools {
 
 class request_source {
  public:
-  // Each text is JSON (one or several values), "@FILE", or "-" for the standard input. Throws failure for a
-  // file that cannot be read. Without texts, `alone` is used, for a method with one request.
-  request_source(const std::vector<std::string>& values, std::string alone);
+  // Each value is text (one or several messages), "@FILE", or "-" for the standard input. Throws failure for
+  // a file that cannot be read. Without values there is one empty message.
+  request_source(const std::vector<std::string>& values, message_syntax syntax);
 
   // Waits for more text if the standard input is read; returns false once all of it was read. Throws failure,
   // and coro::cancelled if it is stopped. Runs on a loop.
@@ -29,7 +31,10 @@ class request_source {
   [[nodiscard]] bool take(std::vector<std::string_view>& values);
 
  private:
-  json_splitter values_;
+  void add_text(const std::string& text);
+
+  const message_syntax syntax_;
+  const std::unique_ptr<value_splitter> values_;
   bool from_input_ = false;
   bool ended_ = false;
   net::input input_;

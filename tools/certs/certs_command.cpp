@@ -181,20 +181,22 @@ int make(const cert_request& w) {
 
 void add_certs(CLI::App& app, action& chosen) {
   const auto w = std::make_shared<cert_request>();
-  CLI::App* command = app.add_subcommand("certs", "makes a CA, and certificates for a server and a client");
+  CLI::App* command = app.add_subcommand("certs", "creates a CA, and certificates for a server and a client");
   command->add_option("HOST", w->hosts, "DNS names and IP addresses of the server: localhost 127.0.0.1 ::1")
       ->required()
       ->type_name("");
   command
       ->add_option("--out", w->folder,
-                   "the folder to write to; a ca.pem and ca.key in it sign again (default: certs)")
+                   "the folder for the files; a ca.pem and ca.key in it are used again; default: certs")
       ->type_name("DIR");
-  command->add_option("--name", w->server, "the server's files are NAME.pem and NAME.key (default: server)")
+  command->add_option("--name", w->server, "names the server's files NAME.pem and NAME.key; default: server")
       ->type_name("NAME");
   const CLI::Option* client =
-      command->add_option("--client", w->client, "the client's common name (default: client)")
+      command->add_option("--client", w->client, "the client's common name; default: client")
           ->type_name("NAME");
-  command->add_option("--days", w->days, "how long both are valid (default: 825; the CA: ten years)")
+  command
+      ->add_option("--days", w->days,
+                   "the days for which both are valid; default: 825; the CA is valid for ten years")
       ->type_name("N")
       ->check(CLI::Range(1, 3650));
   command->footer(

@@ -1,7 +1,7 @@
 #include "tools/load/json_requests.hpp"
 
 #include "tools/failure.hpp"
-#include "tools/json/message_json.hpp"
+#include "tools/format/message_json.hpp"
 
 #include <google/protobuf/message.h>
 

@@ -30,8 +30,6 @@ namespace {
 
 using namespace load;
 
-constexpr int exit_not_met = 66;
-
 struct load_command {
   session at;
   plan_options planned;
@@ -123,7 +121,7 @@ struct load_command {
       for (const expectation::verdict& v : r.verdicts)
         if (!v.met) {
           std::fprintf(stderr, "coracle: expected %s: it is %s\n", v.expected.c_str(), v.found.c_str());
-          code = exit_not_met;
+          code = exit_check_failed;
         }
       if (r.ok() == 0 && code == 0) {
         std::fputs("coracle: no call succeeded\n", stderr);
@@ -146,34 +144,39 @@ struct load_command {
 
 void add_results(CLI::App& command, load_command& to) {
   constexpr const char* group = "Results";
-  command.add_option("--json", to.json, "all results, into a file or - for the standard output")
+  command.add_option("--json", to.json, "writes all results as JSON into a file; - is the standard output")
       ->group(group);
-  command.add_option("--csv", to.csv, "a row for each second, likewise")->group(group);
-  command.add_option("--report", to.report, "a page with charts, into an HTML file")->group(group);
+  command.add_option("--csv", to.csv, "writes a row for each second into a file; - is the standard output")
+      ->group(group);
+  command.add_option("--report", to.report, "writes an HTML page with charts into a file")->group(group);
   command
       .add_option("--bands", to.band_texts,
-                  "latencies that part good calls from others; default 800ms,1200ms")
+                  "counts the calls below, between and above these latencies; default: 800ms,1200ms")
       ->group(group)
       ->delimiter(',')
       ->allow_extra_args(false);
   command
       .add_option("--expect", to.expected,
-                  "p99<20ms, mean<5ms, errors<0.1%, rate>1000: the exit code is 66 when it does not hold")
+                  "a threshold, such as p99<20ms, mean<5ms, errors<0.1% or rate>1000; the exit code is 66 if "
+                  "it is not met")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
   command
       .add_option("--rest", to.rest,
-                  "http://host:port/path: the same once more, as JSON by POST over HTTP/1.1, for comparison")
+                  "repeats the load as JSON by POST over HTTP/1.1 to http://host:port/path, for comparison")
       ->group(group);
-  command.add_flag("--progress", to.lines, "a line a second on stderr, also where that is no terminal")
+  command
+      .add_flag("--progress", to.lines,
+                "prints a line to stderr each second, also if stderr is not a terminal")
       ->group(group);
 }
 
 }  // namespace
 
 void add_load(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("load", "makes many calls by a plan, and tells how they went");
+  CLI::App* const command =
+      app.add_subcommand("load", "makes many calls, and measures their rate, latencies and errors");
   const auto it = std::make_shared<load_command>();
   it->band_texts = {"800ms", "1200ms"};
   it->at.add_to(*command);

@@ -53,36 +53,47 @@ void plan_options::add_to(CLI::App& command) {
 }
 
 void plan_options::add_closed(CLI::App& command) {
-  constexpr const char* group = "Closed loop: workers, each of which calls again when its call has ended";
-  command.add_option("-c,--concurrency", concurrency_, "workers, over all connections; default 50")
+  constexpr const char* group = "Closed loop: each worker makes a call when its last one has ended";
+  command
+      .add_option("-c,--concurrency", concurrency_,
+                  "the number of workers, on all connections together; default: 50")
       ->group(group)
       ->check(whole_number_to(workers_max));
-  command.add_option("-n,--count", count_, "calls in all")->group(group)->check(whole_number_to(calls_max));
-  command.add_option("--duration", duration_, "no call begins later; default 10s, without a count")
+  command.add_option("-n,--count", count_, "the total number of calls")
+      ->group(group)
+      ->check(whole_number_to(calls_max));
+  command
+      .add_option("--duration", duration_,
+                  "starts no call after this time; default: 10s if there is no --count")
       ->group(group);
 }
 
 void plan_options::add_open(CLI::App& command) {
-  constexpr const char* group = "Open loop: calls begin by a plan, and latencies count from there";
-  command.add_option("--rate", rate_, "calls a second, for --duration or until --count")
+  constexpr const char* group =
+      "Open loop: calls start on schedule, and latencies count from the scheduled time";
+  command.add_option("--rate", rate_, "calls per second, for --duration or until --count")
       ->group(group)
       ->type_name("NUMBER");
   command
-      .add_option("--stage,--ramp", stages_,
-                  "RATE:TIME, or FROM:TO:TIME for a rate that changes evenly; one after the other")
+      .add_option(
+          "--stage,--ramp", stages_,
+          "a stage with a constant rate, RATE:TIME, or an evenly changing one, FROM:TO:TIME; may be repeated")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
 }
 
 void plan_options::add_users(CLI::App& command) {
-  constexpr const char* group = "Users: each opens a connection of its own, calls, and goes";
-  auto* const users =
-      command.add_option("--users", users_, "how many come")->group(group)->check(whole_number_to(calls_max));
-  command.add_option("--ramp-up", ramp_up_, "within which time they come; default at once")
+  constexpr const char* group = "Users: each opens its own connection, makes its calls, and leaves";
+  auto* const users = command.add_option("--users", users_, "the number of users")
+                          ->group(group)
+                          ->check(whole_number_to(calls_max));
+  command.add_option("--ramp-up", ramp_up_, "the time over which the users arrive; default: all at once")
       ->group(group)
       ->needs(users);
-  command.add_option("--calls-per-user", calls_per_user_, "default 1, or as many as --duration has room for")
+  command
+      .add_option("--calls-per-user", calls_per_user_,
+                  "the calls of each user; default: 1, or as many as fit into --duration")
       ->group(group)
       ->check(whole_number_to(calls_max))
       ->needs(users);
@@ -90,16 +101,16 @@ void plan_options::add_users(CLI::App& command) {
 
 void plan_options::add_run(CLI::App& command) {
   constexpr const char* group = "Run";
-  command.add_option("--connections", connections_, "kept for the whole run; default one for each loop")
+  command
+      .add_option("--connections", connections_,
+                  "the number of connections, which are kept for the whole run; default: one for each loop")
       ->group(group)
       ->check(whole_number_to(workers_max));
-  command.add_option("--loops", loops_, "threads that make the calls; default 1")
+  command.add_option("--loops", loops_, "the number of threads that make calls; default: 1")
       ->group(group)
       ->check(CLI::Range(1, 256));
-  command.add_option("--warm-up", warm_up_, "how long calls are made before any is counted")->group(group);
-  command
-      .add_option("--connect-timeout", connect_timeout_,
-                  "how long a connection may take to be made; default 10s")
+  command.add_option("--warm-up", warm_up_, "makes calls for this long before it counts any")->group(group);
+  command.add_option("--connect-timeout", connect_timeout_, "how long connecting may take; default: 10s")
       ->group(group);
 }
 

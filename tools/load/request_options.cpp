@@ -2,7 +2,7 @@
 
 #include "tools/failure.hpp"
 #include "tools/files/file_content.hpp"
-#include "tools/json/json_splitter.hpp"
+#include "tools/format/json_splitter.hpp"
 #include "tools/load/fixed_requests.hpp"
 #include "tools/load/json_requests.hpp"
 
@@ -46,26 +46,26 @@ std::pair<std::string, std::uint32_t> weighted(const std::string& text) {
 
 void request_options::add_to(CLI::App& command) {
   constexpr const char* group = "Requests";
-  command.add_option("METHOD", names_, "package.Service/Method, with =WEIGHT where several share the calls")
+  command
+      .add_option("METHOD", names_,
+                  "package.Service/Method; several share the calls by their weights: METHOD=WEIGHT")
       ->required();
   command
       .add_option("-d,--data", data_,
-                  "the request as JSON, or @FILE; once for each METHOD. {{call}}, {{user}}, {{message}} and "
-                  "{{random}} "
-                  "stand for numbers. A client's stream sends one value after the other")
+                  "the request as JSON, or @FILE, once for each METHOD; {{call}}, {{user}}, {{message}} and "
+                  "{{random}} stand for numbers; a client stream sends all values in turn")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
-  command
-      .add_option("--raw", raw_,
-                  "in place of it: a file with the bytes of a message, as they are on the wire")
+  command.add_option("--raw", raw_, "a file with the serialized bytes of a message, in place of --data")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--kind", kind_, "with --raw: unary, client-streaming, server-streaming or bidi")
+  command.add_option("--kind", kind_, "the kind of the method, for --raw")
       ->group(group)
       ->check(CLI::IsMember(kinds));
-  command.add_option("--messages", messages_, "how many a client's stream sends")->group(group);
+  command.add_option("--messages", messages_, "the number of messages that a client stream sends")
+      ->group(group);
 }
 
 method_mix request_options::mix(session& at, bool rest) const {

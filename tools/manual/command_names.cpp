@@ -6,7 +6,8 @@ namespace coracle::tools {
 
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> all;
-  for (const CLI::App* one : app.get_subcommands({})) all.push_back(one->get_name());
+  for (const CLI::App* one : app.get_subcommands({}))
+    if (!one->get_group().empty()) all.push_back(one->get_name());
   return all;
 }
 

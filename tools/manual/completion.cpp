@@ -1,78 +1,89 @@
-// completion: coracle completion prints shell completions, generated from the command line's definition.
+// completion: coracle completion prints what a shell needs to complete command lines. The scripts are thin:
+// they call the hidden command `coracle complete`.
 #include "tools/commands.hpp"
-#include "tools/manual/command_names.hpp"
+#include "tools/standard_output.hpp"
 
 #include <CLI/CLI.hpp>
-
-#include <cstdio>
-#include <string>
-#include <vector>
 
 namespace coracle::tools {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
+// bash splits words at ':' and '=', so it passes the whole line, and replaces only what follows the last of
+// these characters.
+constexpr const char* bash = R"(_coracle() {
+  local line=${COMP_LINE:0:COMP_POINT} candidate files= IFS=$'\n'
+  local word=${COMP_WORDS[COMP_CWORD]} typed=${line##*[[:space:]]}
+  [[ $word == [:=] ]] && word=
+  local before=${typed%"$word"}
+  COMPREPLY=()
+  for candidate in $(coracle complete --line "$line" 2>/dev/null); do
+    candidate=${candidate%%$'\t'*}
+    if [[ $candidate == :files ]]; then
+      files=1
+    elif [[ $typed == *[:=]* ]]; then
+      COMPREPLY+=("${candidate#"$before"}")
+    else
+      COMPREPLY+=("$candidate")
+    fi
+  done
+  [[ -n $files ]] && compopt -o default 2>/dev/null
+  return 0
 }
+complete -F _coracle coracle
+)";
 
-// Completes options and subcommands; everything else is completed as a file name.
-void print_bash(const CLI::App& app) {
-  std::printf(
-      "_coracle() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} words\n"
-      "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
-      "    words='%s'\n"
-      "  else\n"
-      "    case ${COMP_WORDS[1]} in\n",
-      joined(commands_of(app)).c_str());
-  for (const CLI::App* one : app.get_subcommands({}))
-    std::printf("      %s) words='%s' ;;\n", one->get_name().c_str(), joined(flags_of(*one)).c_str());
-  std::printf(
-      "    esac\n"
-      "    [[ $word == -* ]] || words=\n"
-      "  fi\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-      "}\n"
-      "complete -o default -F _coracle coracle\n");
+constexpr const char* zsh = R"(#compdef coracle
+_coracle() {
+  local -a values
+  local line
+  for line in "${(@f)$(coracle complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+    if [[ $line == :files ]]; then
+      _files
+    elif [[ $line == *$'\t'* ]]; then
+      values+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    elif [[ -n $line ]]; then
+      values+=("${line//:/\\:}")
+    fi
+  done
+  (( $#values )) && _describe -t values coracle values
 }
+if [[ $funcstack[1] == _coracle ]]; then
+  _coracle "$@"
+else
+  compdef _coracle coracle
+fi
+)";
 
-void print_fish(const CLI::App& app) {
-  std::printf("complete -c coracle -n __fish_use_subcommand -f -a '%s'\n", joined(commands_of(app)).c_str());
-  for (const CLI::App* one : app.get_subcommands({}))
-    for (const CLI::Option* o : one->get_options())
-      for (const std::string& name : o->get_lnames())
-        std::printf("complete -c coracle -n '__fish_seen_subcommand_from %s' -l %s\n",
-                    one->get_name().c_str(), name.c_str());
-}
-
-// zsh can run bash completions.
-void print_zsh(const CLI::App& app) {
-  std::printf("autoload -U +X bashcompinit && bashcompinit\n");
-  print_bash(app);
-}
+constexpr const char* fish = R"(function __coracle_complete
+  set -l words (commandline -opc)
+  for line in (coracle complete -- $words[2..-1] (commandline -ct) 2>/dev/null)
+    if test "$line" = ":files"
+      __fish_complete_path (commandline -ct)
+    else
+      printf '%s\n' $line
+    end
+  end
+end
+complete -c coracle -f -a '(__coracle_complete)'
+)";
 
 }  // namespace
 
 void add_completion(CLI::App& app, action& chosen) {
-  CLI::App* const command =
-      app.add_subcommand("completion", "prints what a shell reads to complete our command line");
+  CLI::App* const command = app.add_subcommand("completion", "prints the completion script of a shell");
   struct shell {
     const char* name;
-    const char* text;
-    void (*print)(const CLI::App&);
+    const char* use;
+    const char* script;
   };
   command->require_subcommand(1);
-  for (const shell& one : {shell{"bash", "source <(coracle completion bash)", print_bash},
-                           shell{"zsh", "source <(coracle completion zsh)", print_zsh},
-                           shell{"fish", "coracle completion fish | source", print_fish}})
-    command->add_subcommand(one.name, one.text)->callback([&app, &chosen, print = one.print] {
-      chosen = [&app, print] {
-        print(app);
-        return 0;
-      };
+  for (const shell& one :
+       {shell{"bash", "for ~/.bashrc: source <(coracle completion bash)", bash},
+        shell{"zsh", "for ~/.zshrc, after compinit: source <(coracle completion zsh)", zsh},
+        shell{"fish", "for config.fish: coracle completion fish | source", fish}})
+    command->add_subcommand(one.name, one.use)->callback([&chosen, script = one.script] {
+      chosen = [script] { return print(script), 0; };
     });
 }
 

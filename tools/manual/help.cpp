@@ -1,5 +1,6 @@
 // help: coracle help and coracle version print what --help and --version print.
 #include "tools/commands.hpp"
+#include "tools/exit_codes.hpp"
 #include "tools/failure.hpp"
 #include "tools/manual/unknown_word.hpp"
 #include "tools/standard_output.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 // "help certs server" prints what "certs server --help" prints.
 void print_help(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.size() == 1 && words.front() == "exit-codes") return print(exit_code_table());
   const CLI::App* command = &app;
   std::string path = app.get_name();
   for (const std::string& word : words) {
@@ -32,10 +34,9 @@ void print_help(const CLI::App& app, const std::vector<std::string>& words) {
 }  // namespace
 
 void add_help(CLI::App& app, action& chosen) {
-  CLI::App* const command =
-      app.add_subcommand("help", "prints what the commands are, or how COMMAND is used");
+  CLI::App* const command = app.add_subcommand("help", "prints the commands, or the usage of a command");
   const auto words = std::make_shared<std::vector<std::string>>();
-  command->add_option("COMMAND", *words, "call, load ...");
+  command->add_option("COMMAND", *words, "a command, or exit-codes");
   command->callback([&app, &chosen, words] {
     chosen = [&app, words] {
       print_help(app, *words);
@@ -45,7 +46,7 @@ void add_help(CLI::App& app, action& chosen) {
 }
 
 void add_version(CLI::App& app, action& chosen) {
-  app.add_subcommand("version", "prints the program's version")->callback([&app, &chosen] {
+  app.add_subcommand("version", "prints the version of the program")->callback([&app, &chosen] {
     chosen = [&app] {
       print(app.version() + "\n");
       return 0;

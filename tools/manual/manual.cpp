@@ -1,11 +1,19 @@
-// manual: coracle man prints the manual page, generated from the command line's definition.
+// manual: coracle man prints manual pages in roff: one of the program, and one of each command. They are made
+// from the command line's definition.
 #include "tools/commands.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/failure.hpp"
+#include "tools/manual/command_names.hpp"
+#include "tools/manual/examples.hpp"
+#include "tools/manual/unknown_word.hpp"
+#include "tools/standard_output.hpp"
 
 #include <coracle/base/version.hpp>
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
+#include <memory>
+#include <span>
 #include <string>
 
 namespace coracle::tools {
@@ -18,56 +26,161 @@ std::string escaped(const std::string& text) {
   for (const char c : text) {
     if (c == '\\') out += "\\e";
     else if (c == '-') out += "\\-";
-    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += std::string("\\&") + c;
+    else if (c == '\'') out += "\\(aq";
+    else if (c == '.' && (out.empty() || out.back() == '\n')) out += "\\&.";
     else out += c;
   }
   return out;
 }
 
-void print_options(const CLI::App& command) {
-  for (const CLI::Option* o : command.get_options()) {
-    if (o->get_name() == "--help") continue;
-    std::printf(".TP\n.B %s\n%s\n", escaped(o->get_name(o->get_positional(), true)).c_str(),
-                escaped(o->get_description()).c_str());
+class page {
+ public:
+  explicit page(const std::string& title) {
+    add(".TH " + title + " 1 \"\" \"coracle " + version_text + "\" \"User Commands\"\n");
   }
+
+  void section(const std::string& name) { add(".SH " + name + "\n"); }
+  void text(const std::string& content) { add(escaped(content) + "\n"); }
+  void item(const std::string& term, const std::string& content) {
+    add(".TP\n.B " + escaped(term) + "\n" + escaped(content) + "\n");
+  }
+  void add(const std::string& roff) { all_ += roff; }
+
+  void name(const std::string& command, const std::string& summary) {
+    section("NAME");
+    add(escaped(command) + " \\- " + escaped(summary) + "\n");
+  }
+
+  void exit_status(std::span<const exit_code> codes) {
+    section("EXIT STATUS");
+    for (const exit_code& one : codes) item(one.code, one.meaning);
+  }
+
+  void examples(std::span<const example> examples) {
+    if (examples.empty()) return;
+    section("EXAMPLES");
+    for (const example& one : examples)
+      add((&one == examples.data() ? "" : ".PP\n") + escaped(one.purpose) + "\n.PP\n.RS 4\n.EX\n" +
+          escaped(one.line) + "\n.EE\n.RE\n");
+  }
+
+  [[nodiscard]] const std::string& roff() const noexcept { return all_; }
+
+ private:
+  std::string all_;
+};
+
+bool is_hidden(const CLI::App& command) { return command.get_group().empty(); }
+
+// "--ca TEXT", or the name of a positional; without the type of a flag.
+std::string term_of(const CLI::Option& o) {
+  if (o.get_positional()) return o.get_name(true, true);
+  std::string term = o.get_name(false, true);
+  for (std::size_t at = 0; (at = term.find(',', at)) != term.npos; at += 2) term.insert(at + 1, " ");
+  if (o.get_expected_max() == 0) return term;
+  std::string type = o.get_type_name();
+  if (const std::size_t choices = type.find('{'); choices != type.npos) type = type.substr(choices);
+  else type = type.substr(0, type.find_first_of(": "));
+  return term + " " + type;
 }
 
-void print_manual(const CLI::App& app) {
-  std::printf(".TH CORACLE 1 \"\" \"coracle %s\" \"User Commands\"\n", version_text);
-  std::printf(".SH NAME\ncoracle \\- %s\n", "calls gRPC servers, and looks into them");
-  std::printf(".SH SYNOPSIS\n.B coracle\n.I COMMAND\n[\\fIARGUMENT\\fR...]\n.SH COMMANDS\n");
-  for (const CLI::App* one : app.get_subcommands({})) {
-    std::printf(".SS coracle %s\n%s\n", escaped(one->get_name()).c_str(),
-                escaped(one->get_description()).c_str());
-    print_options(*one);
-    for (const CLI::App* inner : one->get_subcommands({}))
-      std::printf(".TP\n.B %s\n%s\n", escaped(inner->get_name()).c_str(),
-                  escaped(inner->get_description()).c_str());
+std::string content_of(const CLI::Option& o) {
+  const std::string usual = o.get_default_str();
+  return o.get_description() + (usual.empty() || usual == "\"\"" ? "" : "; default: " + usual);
+}
+
+void add_options(page& to, const CLI::App& command, const std::string& group) {
+  for (const CLI::Option* o : command.get_options())
+    if (!o->get_positional() && o->get_group() == group && o->get_name() != "--help")
+      to.item(term_of(*o), content_of(*o));
+}
+
+std::string command_page(const CLI::App& command) {
+  const std::string name = "coracle " + command.get_name();
+  std::string title = "CORACLE-" + command.get_name();
+  for (char& c : title) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  page p(title);
+  p.name("coracle-" + command.get_name(), command.get_description());
+  p.section("SYNOPSIS");
+  std::string synopsis = ".B " + name + "\n[\\fIOPTION\\fR...]";
+  for (const CLI::Option* o : command.get_options())
+    if (o->get_positional())
+      synopsis += std::string(o->get_required() ? " \\fI" : " [\\fI") + escaped(o->get_name(true)) +
+                  (o->get_expected_max() > 1 ? "\\fR..." : "\\fR") + (o->get_required() ? "" : "]");
+  if (!commands_of(command).empty()) synopsis += " \\fICOMMAND\\fR";
+  p.add(synopsis + "\n");
+  if (!commands_of(command).empty()) p.section("COMMANDS");
+  for (const CLI::App* inner : command.get_subcommands({})) {
+    p.item(inner->get_name(), inner->get_description());
+    for (const CLI::Option* o : inner->get_options())
+      if (o->get_name() != "--help") p.add(".RS\n"), p.item(term_of(*o), content_of(*o)), p.add(".RE\n");
   }
-  std::printf(
-      ".SH EXIT STATUS\n0, the status code of a failed call (1 to 16; 14 where no server can be reached, 4 "
-      "where a deadline "
-      "expires), 64 for an invalid command line, 65 for "
-      "any other failure, memory that has run out among them, 66 where an expectation of\n.B load\ndoes not "
-      "hold.\n.B health\n"
-      "ends with 0 when the server serves, 1 when it does not, and 2 without an answer.\n");
-  std::printf(
-      ".SH ENVIRONMENT\n.TP\n.B CORACLE_LOG\ndebug, info, warning or error: what is logged to stderr, and "
-      "what is worse; warning unless told.\n.TP\n.B CORACLE_BACKEND\nauto, io_uring or epoll.\n.TP\n.B "
-      "grpc_proxy, https_proxy, no_grpc_proxy, no_proxy\nproxies to go by, as in other gRPC clients.\n");
-  std::printf(
-      ".SH EXAMPLES\n.EX\ncoracle ls localhost:50051 \\-p\ncoracle call localhost:50051 \\-p AddMovie "
-      "\\-d \\(aq{\"title\": \"Alien\"}\\(aq\ncoracle load localhost:50051 \\-p AddMovie \\-d "
-      "\\(aq{\"title\": \"x\"}\\(aq \\-\\-rate 500 \\-\\-report load.html\n.EE\n");
+  p.section("ARGUMENTS AND OPTIONS");
+  for (const CLI::Option* o : command.get_options())
+    if (o->get_positional()) p.item(o->get_name(true), content_of(*o));
+  for (const std::string& group : command.get_groups()) {
+    if (group != "Options" && !group.empty()) p.add(".SS " + escaped(group) + "\n");
+    add_options(p, command, group);
+  }
+  p.item("-h, --help", "prints the usage");
+  p.exit_status(command.get_name() == "health" ? std::span<const exit_code>(health_exit_codes) : exit_codes);
+  p.examples(examples_of(command.get_name()));
+  p.section("SEE ALSO");
+  p.add(".BR coracle (1)\n");
+  return p.roff();
+}
+
+std::string overview_page(const CLI::App& app) {
+  page p("CORACLE");
+  p.name("coracle", "calls and inspects gRPC servers");
+  p.section("SYNOPSIS");
+  p.add(".B coracle\n.I COMMAND\n[\\fIARGUMENT\\fR...]\n");
+  p.section("DESCRIPTION");
+  p.text(
+      "coracle lists the services of a server, calls their methods, measures them under load, and records "
+      "and "
+      "repeats calls. It works with any gRPC server. It reads the definitions of messages by reflection, "
+      "from "
+      ".proto files or from descriptor sets.");
+  p.section("COMMANDS");
+  for (const CLI::App* one : app.get_subcommands({})) {
+    if (is_hidden(*one)) continue;
+    p.item("coracle " + one->get_name(), one->get_description());
+  }
+  p.exit_status(exit_codes);
+  p.section("ENVIRONMENT");
+  p.item("CORACLE_LOG",
+         "the least severe messages that are logged to stderr: debug, info, warning (the "
+         "default) or error");
+  p.item("CORACLE_BACKEND", "auto (the default), io_uring or epoll");
+  p.item("CORACLE_CONFIG",
+         "the configuration file with named targets, in place of coracle/config.json in "
+         "XDG_CONFIG_HOME (normally ~/.config)");
+  p.item("NO_COLOR, CLICOLOR_FORCE", "if set, output has no colours, or has them also in files and pipes");
+  p.item("grpc_proxy, https_proxy, no_grpc_proxy, no_proxy", "HTTP proxies, as in other gRPC clients");
+  p.examples(examples_of(""));
+  p.section("SEE ALSO");
+  std::string others;
+  for (const CLI::App* one : app.get_subcommands({}))
+    if (!is_hidden(*one))
+      others += (others.empty() ? "" : ",\n") + (".BR coracle\\-" + one->get_name()) + " (1)";
+  p.add(others + "\n");
+  return p.roff();
 }
 
 }  // namespace
 
 void add_man(CLI::App& app, action& chosen) {
-  app.add_subcommand("man", "prints the manual page: coracle man | man -l -")->callback([&app, &chosen] {
-    chosen = [&app] {
-      print_manual(app);
-      return 0;
+  CLI::App* const command = app.add_subcommand("man", "prints a manual page: coracle man call | man -l -");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("COMMAND", *name, "the command; default: the whole program");
+  command->callback([&app, &chosen, name] {
+    chosen = [&app, name] {
+      if (name->empty()) return print(overview_page(app)), 0;
+      const auto found = app.get_subcommands(
+          [&](const CLI::App* one) { return one->get_name() == *name && !is_hidden(*one); });
+      if (found.empty()) throw usage_failure(unknown_command(app, *name));
+      return print(command_page(*found.front())), 0;
     };
   });
 }

@@ -66,9 +66,9 @@ int make(const fs::path& folder) {
 
 void add_new(CLI::App& app, action& chosen) {
   const auto folder = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("new", "makes a project: .proto, server, client, test and CMakeLists.txt");
-  command->add_option("FOLDER", *folder, "a new folder, whose name is the project's: movie-shop")
+  CLI::App* command = app.add_subcommand(
+      "new", "creates a project with a .proto file, a server, a client, a test and CMakeLists.txt");
+  command->add_option("FOLDER", *folder, "a new folder, whose name becomes the name of the project")
       ->required()
       ->type_name("");
   command->callback([folder, &chosen] { chosen = [folder] { return make(*folder); }; });

@@ -43,13 +43,13 @@ struct proxy {
 }  // namespace
 
 void add_proxy(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand(
-      "proxy", "stands between clients (in plaintext) and a server, and prints the calls that go by");
+  CLI::App* const command = app.add_subcommand("proxy", "forwards calls to a server, and prints them");
   const auto it = std::make_shared<proxy>();
   it->at.add_to(*command);
-  command->add_option("--listen", it->listen, "where clients come to: host:port, unix:/path")
+  command->add_option("--listen", it->listen, "the address for clients, without TLS: host:port or unix:/path")
       ->capture_default_str();
-  command->add_option("--record", it->record, "a new file for `coracle replay`, metadata included");
+  command->add_option("--record", it->record,
+                      "writes the calls, with their metadata, into a new file for `coracle replay`");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -148,7 +148,7 @@ void recording_service::request(const call_record& c, const bytes_message& m) {
   record([&](recorder& to) { to.request(c.number, at, m.bytes()); });
   std::string text = std::to_string(m.bytes().size()) + " bytes";
   if (c.method) try {
-      text = messages(at_.types(), *c.method).requests.text(m.bytes(), false);
+      text = messages(at_.types(), *c.method).requests->text(m.bytes(), false);
     } catch (const failure& error) {
       text += ": " + std::string(error.what());
     }
@@ -163,7 +163,7 @@ void recording_service::reply(const call_record& c, const bytes_message& m) {
   if (const auto definitions = definitions_in(c.path, m)) {
     text = *definitions;
   } else if (c.method) try {
-      text = messages(at_.types(), *c.method).replies.text(m.bytes(), false);
+      text = messages(at_.types(), *c.method).replies->text(m.bytes(), false);
     } catch (const failure& error) {
       text += ": " + std::string(error.what());
     }

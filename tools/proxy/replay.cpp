@@ -146,12 +146,14 @@ struct replay {
 }  // namespace
 
 void add_replay(CLI::App& app, action& chosen) {
-  CLI::App* const command =
-      app.add_subcommand("replay", "makes the calls again that `coracle proxy --record` kept");
+  CLI::App* const command = app.add_subcommand(
+      "replay", "repeats the calls that `coracle proxy --record` wrote, and compares the results");
   const auto it = std::make_shared<replay>();
   it->where.add_to(*command);
   command->add_option("FILE", it->file, "the recording")->required();
-  command->add_option("--speed", it->speed, "2: twice as fast; 0: without any pause")
+  command
+      ->add_option("--speed", it->speed,
+                   "the factor of the speed: 2 is twice as fast, 0 is without any pause")
       ->check([](const std::string& text) {
         double given = 0;
         const bool good = CLI::detail::lexical_cast(text, given) && given >= 0 && std::isfinite(given);

@@ -1,10 +1,14 @@
 #include "tools/repl/field_prompts.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/format/message_json.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <vector>
 
 namespace coracle::tools {
@@ -35,9 +39,16 @@ Number number(const std::string& text, const field_type& f) {
   return value;
 }
 
+bool is_yes(const std::string& text) {
+  return text == "true" || text == "t" || text == "yes" || text == "y" || text == "1";
+}
+bool is_no(const std::string& text) {
+  return text == "false" || text == "f" || text == "no" || text == "n" || text == "0";
+}
+
 bool parse_bool(const std::string& text, const field_type& f) {
-  if (text == "true" || text == "t" || text == "yes" || text == "y" || text == "1") return true;
-  if (text == "false" || text == "f" || text == "no" || text == "n" || text == "0") return false;
+  if (is_yes(text)) return true;
+  if (is_no(text)) return false;
   throw failure(std::string(f.name()) + " is true or false, not '" + text + "'");
 }
 
@@ -59,6 +70,46 @@ std::vector<std::string> choices(const field_type& f) {
     names.push_back(std::string(f.enum_type()->value(i)->name()));
   if (f.cpp_type() == field_type::CPPTYPE_BOOL) names = {"true", "false"};
   return names;
+}
+
+// How people write protobuf's own types in one line; empty for other messages.
+std::string written_as(const pb::Descriptor& type) {
+  const std::string name(type.full_name());
+  if (name == "google.protobuf.Timestamp") return "a time such as 2026-01-31T12:00:00Z";
+  if (name == "google.protobuf.Duration") return "a duration such as 1.5s";
+  if (name == "google.protobuf.FieldMask") return "fields such as title,year";
+  if (name == "google.protobuf.Struct") return "a JSON object";
+  if (name == "google.protobuf.Value") return "any JSON value";
+  if (name == "google.protobuf.ListValue") return "a JSON array";
+  const bool wrapper = name.starts_with("google.protobuf.") && name.ends_with("Value") &&
+                       type.field_count() == 1 && type.field(0)->name() == "value";
+  return wrapper ? type.field(0)->type_name() : std::string();
+}
+
+// Whether the JSON form of such a type is a string, which people write without quotes.
+bool is_string_in_json(const pb::Descriptor& type) {
+  if (type.field_count() == 1 && type.field(0)->name() == "value") {
+    const auto of_value = type.field(0)->cpp_type();
+    return of_value == field_type::CPPTYPE_STRING;
+  }
+  const std::string name(type.full_name());
+  return name.ends_with(".Timestamp") || name.ends_with(".Duration") || name.ends_with(".FieldMask");
+}
+
+// Sets a field of such a type, or appends to a repeated one.
+void put_written(pb::Message& m, const field_type& f, const std::string& text) {
+  const bool quoted = is_string_in_json(*f.message_type());
+  const std::string value =
+      quoted ? nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) : text;
+  const std::unique_ptr<pb::Message> one(m.New());
+  try {
+    from_json(
+        "{\"" + std::string(f.json_name()) + "\":" + (f.is_repeated() ? "[" + value + "]" : value) + "}",
+        *one);
+  } catch (const failure&) {
+    throw failure(std::string(f.name()) + " is " + written_as(*f.message_type()) + ", not '" + text + "'");
+  }
+  m.MergeFrom(*one);
 }
 
 // Sets a field, or appends to a repeated one.
@@ -180,10 +231,16 @@ bool field_prompts::fill_value(pb::Message& message, const field_type& f, const 
     lines_.set_replacement(nullptr);
     return answered;
   }
+  if (const std::string form = written_as(*f.message_type()); !form.empty() && !f.is_map())
+    return ask(name + " (" + (f.is_repeated() ? "repeated, " : "") + form + ") = ",
+               [&](const std::string& text) { put_written(message, f, text); });
   if (depth == depth_max) return false;
   bool wanted = false;
-  const bool answered = ask(name + " (" + type_name(f) + "), fill it? [y/N] ",
-                            [&](const std::string& text) { wanted = parse_bool(text, f); });
+  const bool answered = ask(name + " (" + type_name(f) + "), fill it? [y/N] ", [&](const std::string& text) {
+    if (!is_yes(text) && !is_no(text))
+      throw failure("answer y to be asked for the fields of " + name + ", or n to leave it out");
+    wanted = is_yes(text);
+  });
   if (!answered || !wanted) return false;
   pb::Message* const part = f.is_repeated() ? message.GetReflection()->AddMessage(&message, &f)
                                             : message.GetReflection()->MutableMessage(&message, &f);

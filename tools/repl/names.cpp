@@ -33,8 +33,13 @@ std::vector<std::string> beginning_with(const std::vector<std::string>& all, std
 
 std::vector<std::string> names::services() const { return at_.types().services(); }
 
-std::vector<std::string> names::methods() const {
+std::vector<std::string> names::methods(std::string_view word) const {
   std::vector<std::string> all;
+  if (!service_.empty() && word.find_first_of("./") == word.npos) {
+    const auto& s = at_.types().service(service_);
+    for (int i = 0; i < s.method_count(); ++i) all.push_back(std::string(s.method(i)->name()));
+    return all;
+  }
   std::map<std::string, int> having;  // services by method name
   for (const std::string& name : services()) {
     const auto& s = at_.types().service(name);
@@ -42,7 +47,6 @@ std::vector<std::string> names::methods() const {
       all.push_back(path_of(*s.method(i)).substr(1));
       const std::string alone(s.method(i)->name());
       ++having[alone];
-      if (name == service_) all.push_back(alone);
     }
   }
   for (const auto& [name, services] : having)
@@ -83,7 +87,7 @@ std::vector<std::string> names::fitting(std::string_view before, std::string_vie
   if (words[0] == "call" && words.size() > 1) return beginning_with(fields(words[1], word), word);
   if (words.size() > 1) return {};
   std::vector<std::string> all;
-  if (words[0] == "call" || words[0] == "describe") all = methods();
+  if (words[0] == "call" || words[0] == "describe") all = methods(word);
   if (words[0] == "ls" || words[0] == "service" || words[0] == "describe")
     for (auto& one : services()) all.push_back(std::move(one));
   if (words[0] == "describe")

@@ -20,8 +20,9 @@ class names {
 
  private:
   [[nodiscard]] std::vector<std::string> services() const;
-  // The full names of all methods, and the short name of a method if it is unique or its service is selected.
-  [[nodiscard]] std::vector<std::string> methods() const;
+  // With a selected service its methods by their short names, and the full names of all if `word` has a dot
+  // or a slash; otherwise the full names of all, and the short names that are unique.
+  [[nodiscard]] std::vector<std::string> methods(std::string_view word) const;
   [[nodiscard]] std::vector<std::string> messages() const;
   [[nodiscard]] std::vector<std::string> fields(const std::string& method, std::string_view word) const;
   session& at_;

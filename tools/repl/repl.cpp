@@ -1,9 +1,10 @@
 // repl: coracle repl inspects and calls a server, line by line.
 #include "tools/call/call_printer.hpp"
 #include "tools/call/messages.hpp"
+#include "tools/colors.hpp"
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
-#include "tools/json/json_splitter.hpp"
+#include "tools/format/json_splitter.hpp"
 #include "tools/option_names.hpp"
 #include "tools/repl/field_prompts.hpp"
 #include "tools/repl/interrupts.hpp"
@@ -68,6 +69,7 @@ class repl {
  public:
   session at;
   bool verbose = false;
+  color_option colors;
 
   // Returns the code of the last line that failed, or 0, for scripts.
   int run() {
@@ -139,7 +141,8 @@ class repl {
   void describe(const std::string& name) {
     if (name.empty()) throw usage_failure("describe requires the name of a service, method, message or enum");
     const auto* const method = own_method(name);
-    print(method ? definition_text(*method) : definition_text(at.types(), name));
+    const std::string text = method ? definition_text(*method) : definition_text(at.types(), name);
+    print(colors.use_for(stdout) ? colored_definitions(text) : text);
   }
 
   const pb::MethodDescriptor* own_method(const std::string& name) {
@@ -194,7 +197,7 @@ class repl {
     sync_wait(at.on(), begin(c));
     messages typed(at.types(), method);
     std::exception_ptr unread;
-    std::thread replies([&] { read_all(c, typed, printer, unread); });
+    std::thread replies([&] { read_all(c, method.server_streaming(), typed, printer, unread); });
     std::exception_ptr slip;
     try {
       send_all(c, method, typed, json, lines, printer);
@@ -226,7 +229,10 @@ class repl {
     co_return;
   }
 
-  void read_all(conversation& c, messages& typed, call_printer& printer, std::exception_ptr& unread) {
+  void show(const std::string& json) { print((colors.use_for(stdout) ? colored_json(json) : json) + "\n"); }
+
+  void read_all(conversation& c, bool streaming, messages& typed, call_printer& printer,
+                std::exception_ptr& unread) {
     bool headed = false;
     std::optional<bytes_message> only;  // for a method with one reply, shown if no second one arrives
     try {
@@ -236,12 +242,12 @@ class repl {
         if (!reply.ok()) return;
         if (!reply->has_value()) break;
         printer.print_received((*reply)->view().size());
-        if (typed.reply_is_indented && only)
+        if (!streaming && only)
           throw call_failure(status_code::unimplemented, "the server sent more than one reply");
-        if (typed.reply_is_indented) only = **reply;
-        else print(typed.replies.text((*reply)->bytes(), false) + "\n");
+        if (!streaming) only = **reply;
+        else show(typed.replies->text((*reply)->bytes(), false));
       }
-      if (only) print(typed.replies.text(only->bytes(), true) + "\n");
+      if (only) show(typed.replies->text(only->bytes(), true));
     } catch (const failure&) {
       unread = std::current_exception();
       sync_wait(at.on(), stop(c));
@@ -256,7 +262,7 @@ class repl {
       return sent.ok();
     };
     for (const std::string& value : json)
-      if (!send(bytes_message(typed.requests.bytes(value)))) return;
+      if (!send(bytes_message(typed.requests->bytes(value)))) return;
     field_prompts prompts(lines);
     for (bool more = json.empty(); more; more = method.client_streaming()) {
       const auto message = at.types().make(*method.input_type());
@@ -277,10 +283,12 @@ class repl {
 }  // namespace
 
 void add_repl(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("repl", "looks around on a server and calls it, line by line");
+  CLI::App* const command =
+      app.add_subcommand("repl", "explores a server and calls its methods, line by line");
   const auto it = std::make_shared<repl>();
   it->at.add_to(*command);
-  command->add_flag("-v,--verbose", it->verbose, "headers, trailers, sizes and times of calls");
+  command->add_flag("-v,--verbose", it->verbose, "prints headers, trailers, sizes and times of calls");
+  it->colors.add_to(*command);
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -54,6 +54,12 @@ std::string definition_text(schema& types, const std::string& name) {
   if (const auto* choice = types.find_enum(name)) return text(*choice);
   if (const auto* service = types.find_service(name)) return text(*service);
   if (const auto* method = types.find_method(name)) return definition_text(*method);
+  if (const auto* type = types.find_message_ending(name)) {
+    std::string all;
+    std::set<std::string> added;
+    add_with_parts(all, *type, added);
+    return all;
+  }
   throw failure("there is no service, method, message or enum " + name + "; `coracle ls -m` lists methods");
 }
 

@@ -33,13 +33,12 @@ struct ls {
 }  // namespace
 
 void add_ls(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand(
-      "ls",
-      "the services of a server, or the methods of one; with --proto or --protoset no ADDRESS is needed");
+  CLI::App* const command =
+      app.add_subcommand("ls", "lists services and methods; with --proto or --protoset it needs no ADDRESS");
   const auto it = std::make_shared<ls>();
   it->at.add_to(*command, endpoint::address_use::optional);
-  command->add_option("SERVICE", it->services, "its methods")->expected(0, 1);
-  command->add_flag("-m,--methods", it->methods, "the methods of all services");
+  command->add_option("SERVICE", it->services, "lists the methods of this service")->expected(0, 1);
+  command->add_flag("-m,--methods", it->methods, "lists the methods of all services");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -32,7 +32,8 @@ using conversation = bidi_call<wire::ServerReflectionRequest, wire::ServerReflec
 
 class reflected_definitions final : public definitions, private pb::DescriptorDatabase {
  public:
-  reflected_definitions(const channel& server, const endpoint& where) : stub_(server), where_(where) {}
+  reflected_definitions(const channel& server, const endpoint& where, metadata headers)
+      : stub_(server), where_(where), headers_(std::move(headers)) {}
   reflected_definitions(const reflected_definitions&) = delete;
   reflected_definitions& operator=(const reflected_definitions&) = delete;
   // Ends the call properly: the server and a proxy would count and record a dropped call as CANCELLED.
@@ -124,6 +125,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       // A call that is idle between two requests for longer than its timeout is replaced below.
       call_options compressed = within(where_.timeout_or(reflection_time));
       compressed.compression = encoding::identity;
+      compressed.metadata.add_all(headers_);
       if (!call_)
         call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
             paths[version_], compressed));
@@ -154,6 +156,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
 
   generic_stub stub_;
   const endpoint& where_;
+  const metadata headers_;
   std::mutex mutex_;
   std::optional<conversation> call_;
   std::size_t version_ = 0;
@@ -165,8 +168,8 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
 
 }  // namespace
 
-std::unique_ptr<definitions> reflected(const channel& server, const endpoint& where) {
-  return std::make_unique<reflected_definitions>(server, where);
+std::unique_ptr<definitions> reflected(const channel& server, const endpoint& where, metadata headers) {
+  return std::make_unique<reflected_definitions>(server, where, std::move(headers));
 }
 
 }  // namespace coracle::tools

@@ -5,6 +5,7 @@
 #include "tools/schema/schema.hpp"
 
 #include <coracle/base/clock.hpp>
+#include <coracle/rpc/metadata.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -18,7 +19,8 @@ constexpr std::size_t reflected_bytes_max = 64u << 20;
 // The timeout of each answer, unless --timeout sets another.
 constexpr duration reflection_time = std::chrono::seconds(20);
 
-// The channel and the endpoint must outlive the result.
-[[nodiscard]] std::unique_ptr<definitions> reflected(const channel& server, const endpoint& where);
+// The channel and the endpoint must outlive the result. `headers` are sent with the calls of reflection.
+[[nodiscard]] std::unique_ptr<definitions> reflected(const channel& server, const endpoint& where,
+                                                     metadata headers = {});
 
 }  // namespace coracle::tools

@@ -1,6 +1,7 @@
 #include "tools/schema/schema.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/schema/definition_files.hpp"
 #include "tools/terminal_text.hpp"
 
 #include <algorithm>
@@ -106,6 +107,33 @@ const pb::MethodDescriptor& schema::method(std::string_view name) {
 const pb::Descriptor* schema::find_message(const std::string& name) {
   return pool_.FindMessageTypeByName(std::string(without_dot(name)));
 }
+std::vector<const pb::FileDescriptor*> schema::files() {
+  std::vector<const pb::FileDescriptor*> all;
+  const std::vector<std::string> first = from_->first();
+  for (const std::string& name : first) all.push_back(pool_.FindFileByName(name));
+  if (first.empty())
+    for (const std::string& name : services()) all.push_back(service(name).file());
+  return with_imports(all);
+}
+
+namespace {
+
+void find_ending(const pb::Descriptor& type, std::string_view parts,
+                 std::vector<const pb::Descriptor*>& found) {
+  if (ends_in_parts(type.full_name(), parts)) found.push_back(&type);
+  for (int i = 0; i < type.nested_type_count(); ++i) find_ending(*type.nested_type(i), parts, found);
+}
+
+}  // namespace
+
+const pb::Descriptor* schema::find_message_ending(std::string_view parts) {
+  std::vector<const pb::Descriptor*> found;
+  for (const pb::FileDescriptor* const file : files())
+    for (int i = 0; i < file->message_type_count(); ++i)
+      find_ending(*file->message_type(i), without_dot(parts), found);
+  return found.size() == 1 ? found.front() : nullptr;
+}
+
 const pb::EnumDescriptor* schema::find_enum(const std::string& name) {
   return pool_.FindEnumTypeByName(std::string(without_dot(name)));
 }

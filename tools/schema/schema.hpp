@@ -37,6 +37,11 @@ class schema {
   // all names may begin with a dot. Throws failure, which lists the available names.
   [[nodiscard]] const google::protobuf::MethodDescriptor& method(std::string_view name);
   [[nodiscard]] const google::protobuf::ServiceDescriptor& service(std::string_view name);
+  // The files of the definitions with their imports, imports first; those of the services, if a server has
+  // the definitions.
+  [[nodiscard]] std::vector<const google::protobuf::FileDescriptor*> files();
+  // Finds a message among files() by the last parts of its name. Null if there is none, or more than one.
+  [[nodiscard]] const google::protobuf::Descriptor* find_message_ending(std::string_view parts);
   // These return null if there is nothing with that name.
   [[nodiscard]] const google::protobuf::ServiceDescriptor* find_service(std::string_view name);
   [[nodiscard]] const google::protobuf::MethodDescriptor* find_method(std::string_view name);

@@ -14,9 +14,10 @@ void session::add_to(CLI::App& command, endpoint::address_use use) {
   const auto add = [&](const char* names, std::vector<std::string>& to, const char* text) {
     command.add_option(names, to, text)->group(group)->take_all()->allow_extra_args(false);
   };
-  add("--proto", protos_, "a .proto file");
-  add("-I,--import", import_dirs_, "where .proto files and what they import are looked for");
-  add("--protoset", protosets_, "a descriptor set with all that it imports");
+  add("--proto", protos_, "reads definitions from this .proto file");
+  add("-I,--import", import_dirs_, "looks for .proto files and their imports in this folder");
+  add("--protoset", protosets_, "reads definitions from this descriptor set");
+  add("--reflect-header", reflection_headers_, "'name: value' with the calls of reflection only");
 }
 
 void session::take_name_for_address(std::vector<std::string>& names) {
@@ -42,8 +43,13 @@ channel& session::server() {
 
 schema& session::types() {
   if (types_) return *types_;
-  types_ = std::make_unique<schema>(has_files() ? from_files(protos_, import_dirs_, protosets_)
-                                                : reflected(server(), where_));
+  if (has_files()) {
+    types_ = std::make_unique<schema>(from_files(protos_, import_dirs_, protosets_));
+    return *types_;
+  }
+  metadata headers;
+  for (const std::string& line : reflection_headers_) endpoint::add_header(line, headers);
+  types_ = std::make_unique<schema>(reflected(server(), where_, std::move(headers)));
   return *types_;
 }
 

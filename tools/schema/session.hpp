@@ -35,7 +35,7 @@ class session {
 
  private:
   endpoint where_;
-  std::vector<std::string> protos_, import_dirs_, protosets_;
+  std::vector<std::string> protos_, import_dirs_, protosets_, reflection_headers_;
   std::optional<runtime> runtime_;
   std::optional<channel> channel_;
   std::unique_ptr<schema> types_;

@@ -153,16 +153,16 @@ struct bench {
 
 void add_bench(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
-      "bench", "gRPCClient.jl's five workloads against a server of test.TestService, as its table");
+      "bench", "runs the five workloads of gRPCClient.jl against a server of test.TestService");
   const auto it = std::make_shared<bench>();
   it->where.add_to(*command);
-  command->add_option("WORKLOAD", it->names, "smol, big, req, resp, bidi; default: all");
-  command->add_option("--loops", it->loops, "a table for each: 1,auto")
+  command->add_option("WORKLOAD", it->names, "smol, big, req, resp or bidi; default: all");
+  command->add_option("--loops", it->loops, "the numbers of threads, each of which gets a table")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--seconds", it->seconds, "how long each workload runs: 2s")->capture_default_str();
-  command->add_flag("--stress", it->stress, "over and over, until it is stopped or something is wrong");
+  command->add_option("--seconds", it->seconds, "how long each workload runs")->capture_default_str();
+  command->add_flag("--stress", it->stress, "repeats the workloads until it is stopped or a reply is wrong");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

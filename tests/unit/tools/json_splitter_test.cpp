@@ -1,4 +1,4 @@
-#include "tools/json/json_splitter.hpp"
+#include "tools/format/json_splitter.hpp"
 
 #include <gtest/gtest.h>
 

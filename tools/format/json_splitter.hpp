@@ -1,23 +1,22 @@
 // json_splitter: splits text that arrives in pieces into the consecutive JSON values in it.
 #pragma once
 
+#include "tools/format/value_splitter.hpp"
+
 #include <cstddef>
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace coracle::tools {
 
 // Tracks only brackets and strings; whether a value is valid JSON is left to its parser. Each byte is read
 // once and moved a bounded number of times, however many values there are: a file may contain millions of
 // them.
-class json_splitter {
+class json_splitter final : public value_splitter {
  public:
-  void add(std::string_view text);
-  // The next complete value, borrowed until add(); empty while it has not arrived.
-  [[nodiscard]] std::optional<std::string_view> next();
-  // The rest at the end of the text: a value that needs no closing bracket, or one that was cut off.
-  [[nodiscard]] std::optional<std::string_view> rest();
+  void add(std::string_view text) override;
+  [[nodiscard]] std::optional<std::string_view> next() override;
+  // A number or a keyword, which needs no closing bracket, or a value that was cut off.
+  [[nodiscard]] std::optional<std::string_view> rest() override;
 
  private:
   void skip_space();

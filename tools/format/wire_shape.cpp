@@ -1,4 +1,4 @@
-#include "tools/json/wire_shape.hpp"
+#include "tools/format/wire_shape.hpp"
 
 #include "tools/utf8.hpp"
 

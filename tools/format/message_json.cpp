@@ -1,9 +1,9 @@
 // message_json: the only file that uses protobuf's JSON mapping, whose headers differ between versions.
-#include "tools/json/message_json.hpp"
+#include "tools/format/message_json.hpp"
 
 #include "tools/failure.hpp"
-#include "tools/json/unknown_anys.hpp"
-#include "tools/json/wire_shape.hpp"
+#include "tools/format/unknown_anys.hpp"
+#include "tools/format/wire_shape.hpp"
 #include "tools/schema/schema.hpp"
 
 #include <google/protobuf/message.h>
@@ -57,9 +57,15 @@ std::string indented_by_two(const std::string& text) {
   return all;
 }
 
-json::JsonPrintOptions print_options(message_json::absent_fields absent) {
+json::JsonPrintOptions print_options(const message_json::options& chosen) {
   json::JsonPrintOptions options;
-  options.always_print_primitive_fields = absent == message_json::absent_fields::written;
+  options.always_print_primitive_fields = chosen.write_absent_fields;
+  return options;
+}
+
+json::JsonParseOptions parse_options(const message_json::options& chosen) {
+  json::JsonParseOptions options;
+  options.ignore_unknown_fields = chosen.ignore_unknown_fields;
   return options;
 }
 
@@ -153,10 +159,10 @@ class message_json::known_types final : public json::TypeResolver {
   any_errors unknown_;
 };
 
-message_json::message_json(schema& types, const pb::Descriptor& type, absent_fields absent)
+message_json::message_json(schema& types, const pb::Descriptor& type, options o)
     : types_(types),
       type_(type),
-      absent_(absent),
+      options_(o),
       known_(std::make_unique<known_types>(*type.file()->pool(), type)) {}
 message_json::~message_json() = default;
 
@@ -175,10 +181,10 @@ std::string message_json::as_parsed(std::string_view bytes) const {
 
 std::string message_json::text(std::string_view bytes, bool indented) {
   const std::string parsed = as_parsed(bytes);
-  json::JsonPrintOptions options = print_options(absent_);
-  options.add_whitespace = indented;
+  json::JsonPrintOptions printed_as = print_options(options_);
+  printed_as.add_whitespace = indented;
   std::string text;
-  auto result = json::BinaryToJsonString(known_.get(), known_->url(), parsed, &text, options);
+  auto result = json::BinaryToJsonString(known_.get(), known_->url(), parsed, &text, printed_as);
   if (!result.ok()) {
     const auto message = make();
     if (message->ParseFromString(parsed)) {
@@ -186,8 +192,8 @@ std::string message_json::text(std::string_view bytes, bool indented) {
       replace_unknown_anys(*message, types_, errors);
       known_->set_unknown(errors);
       text.clear();
-      result =
-          json::BinaryToJsonString(known_.get(), known_->url(), message->SerializeAsString(), &text, options);
+      result = json::BinaryToJsonString(known_.get(), known_->url(), message->SerializeAsString(), &text,
+                                        printed_as);
       known_->set_unknown({});
     }
   }
@@ -208,7 +214,7 @@ bool message_json::add_lines_at_once(const message_batch& all, std::string& to) 
     while (const auto one = all.next(at)) parsed.add(as_parsed(*one));
   std::string text;
   const message_batch& from = usual ? all : parsed;
-  if (!json::BinaryToJsonString(known_.get(), batch_url, from.bytes(), &text, print_options(absent_)).ok())
+  if (!json::BinaryToJsonString(known_.get(), batch_url, from.bytes(), &text, print_options(options_)).ok())
     return false;
   if (!text.starts_with(batch_begin) || !text.ends_with(batch_end)) return false;
   char* const begin = text.data() + batch_begin.size();
@@ -232,7 +238,8 @@ void message_json::add_lines(const message_batch& all, std::string& to, std::str
 
 std::string message_json::bytes(std::string_view json) {
   std::string bytes;
-  const auto result = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes);
+  const auto result = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes,
+                                               parse_options(options_));
   if (result.ok()) return bytes;
   throw failure("this is not a valid " + std::string(type_.full_name()) + ": " + std::string(json) + "\n  " +
                 reason(result) + "\n  `coracle describe` shows its fields");
@@ -247,7 +254,7 @@ void message_json::add_messages(std::span<const std::string_view> texts, message
     all.back() = batch_end.front();
     all.append(batch_end.substr(1));
     std::string bytes;
-    if (json::JsonToBinaryString(known_.get(), batch_url, all, &bytes).ok() &&
+    if (json::JsonToBinaryString(known_.get(), batch_url, all, &bytes, parse_options(options_)).ok() &&
         to.assign(std::move(bytes), texts.size()))
       return;
   }

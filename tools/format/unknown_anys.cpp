@@ -1,4 +1,4 @@
-#include "tools/json/unknown_anys.hpp"
+#include "tools/format/unknown_anys.hpp"
 
 #include "tools/failure.hpp"
 #include "tools/schema/schema.hpp"

@@ -1,4 +1,4 @@
-#include "tools/json/message_batch.hpp"
+#include "tools/format/message_batch.hpp"
 
 #include <cstdint>
 

@@ -1,0 +1,101 @@
+#include "tools/manual/examples.hpp"
+
+#include <utility>
+
+namespace coracle::tools {
+
+namespace {
+
+constexpr example overview[] = {
+    {"List the services of a server without TLS.", "coracle ls localhost:50051 -p"},
+    {"Call a method.", "coracle call localhost:50051 -p AddMovie -d '{\"title\": \"Alien\"}'"},
+    {"Call it for ten seconds, and write a report.",
+     "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' --report load.html"},
+};
+constexpr example ls[] = {
+    {"List the services of a server.", "coracle ls localhost:50051 -p"},
+    {"List the methods of a service.", "coracle ls localhost:50051 -p movie.MovieService"},
+    {"List the methods in a .proto file, without a server.", "coracle ls --proto movie.proto -m"},
+};
+constexpr example describe[] = {
+    {"Show a method with its messages.", "coracle describe localhost:50051 -p AddMovie"},
+    {"Write a request, edit it, and send it.",
+     "coracle describe localhost:50051 -p AddMovie --template > request.json"},
+    {"Keep the definitions of a server in a descriptor set.",
+     "coracle describe localhost:50051 -p --protoset-out movie.protoset"},
+};
+constexpr example call[] = {
+    {"Call a method with a request.", "coracle call localhost:50051 -p AddMovie -d '{\"title\": \"Alien\"}'"},
+    {"Read the request from a file.", "coracle call localhost:50051 -p AddMovie -d @request.json"},
+    {"Stream requests from the standard input.",
+     "printf '{\"title\": \"A\"} {\"title\": \"B\"}' | coracle call localhost:50051 -p AddMultipleMovies -d "
+     "-"},
+    {"Get replies and errors as lines of JSON.", "coracle call localhost:50051 -p ListMovies --format json"},
+};
+constexpr example repl[] = {
+    {"Explore a server line by line.", "coracle repl localhost:50051 -p"},
+    {"Run lines of a script.", "printf 'ls\\n' | coracle repl localhost:50051 -p"},
+};
+constexpr example load[] = {
+    {"Call a method from 20 workers for ten seconds.",
+     "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' -c 20"},
+    {"Begin 500 calls a second, and fail if they are slow.",
+     "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' --rate 500 --duration 5s --expect "
+     "'p99<200ms'"},
+    {"Write a page with charts.",
+     "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' -n 1000 --report load.html"},
+};
+constexpr example health[] = {
+    {"Ask whether a server serves, as a probe of a container does.", "coracle health localhost:50051 -p"},
+    {"Ask about one service.", "coracle health localhost:50051 -p movie.MovieService"},
+};
+constexpr example proxy[] = {
+    {"Print the calls between a client and a server.",
+     "coracle proxy localhost:50051 -p --listen localhost:50052"},
+    {"Record them.", "coracle proxy localhost:50051 -p --listen localhost:50052 --record calls.jsonl"},
+};
+constexpr example replay[] = {
+    {"Make recorded calls again, and compare their results.",
+     "coracle replay localhost:50051 -p calls.jsonl"},
+};
+constexpr example diff[] = {
+    {"Find what a change of a .proto file breaks.", "coracle diff old/movie.proto new/movie.proto"},
+    {"Compare a descriptor set with a running server, only what breaks on the wire.",
+     "coracle diff movie.protoset localhost:50051 -p --against wire"},
+};
+constexpr example certs[] = {
+    {"Make a CA, and certificates of a server and a client.", "coracle certs all certs"},
+};
+constexpr example make_project[] = {
+    {"Make a project, build it and run its test.",
+     "coracle new movies && cd movies && cmake -B build && cmake --build build && ctest --test-dir build"},
+};
+constexpr example completion[] = {
+    {"Complete commands, options and methods in bash.", "source <(coracle completion bash)"},
+};
+
+constexpr std::pair<std::string_view, std::span<const example>> all[] = {
+    {"", overview},
+    {"ls", ls},
+    {"describe", describe},
+    {"call", call},
+    {"repl", repl},
+    {"load", load},
+    {"health", health},
+    {"proxy", proxy},
+    {"replay", replay},
+    {"diff", diff},
+    {"certs", certs},
+    {"new", make_project},
+    {"completion", completion},
+};
+
+}  // namespace
+
+std::span<const example> examples_of(std::string_view command) {
+  for (const auto& [name, examples] : all)
+    if (name == command) return examples;
+  return {};
+}
+
+}  // namespace coracle::tools
