@@ -27,6 +27,9 @@ class endpoint {
   // the command adds itself.
   void add_to(CLI::App& command, address_use use = address_use::required);
 
+  // Uses the target that the address names, if it is @NAME; add_to() has this done after the parsing.
+  void use_target(CLI::App& command);
+
   // The same options with another address, for a command with several servers.
   [[nodiscard]] endpoint at(std::string address) const;
 
@@ -53,8 +56,6 @@ class endpoint {
   [[nodiscard]] std::string hint(const status& outcome) const;
 
  private:
-  void use_target(CLI::App& command);
-
   std::string address_;
   bool plaintext_ = false;
   bool no_verify_ = false;

@@ -128,7 +128,7 @@ def test_the_report_is_one_page_with_data_for_each_chart(server, tmp_path):
     page = file.read_text()
     assert not re.search(r"<(?:link|img|iframe)\b|<script[^>]+src=|@import|url\(", page.split("<script>")[0]), \
         "the page needs other files"
-    assert re.findall(r"<canvas id=\"([a-z-]+)\"", page) == [f"{name}-chart" for name in ("rate", "latency", "bands", "histogram", "percentiles", "status")], \
+    assert re.findall(r"<canvas id=\"([a-z-]+)\"", page) == [f"{name}-chart" for name in ("rate", "latency", "bands", "histogram", "percentiles", "status", "failures", "methods", "methods-latency")], \
         "the charts"
     data = json.loads(re.search(r"<script>window\.report = (.*?);</script>", page, re.S)[1])
     adds_up(data["runs"][0], 200)

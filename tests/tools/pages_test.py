@@ -26,8 +26,12 @@ def page_of(command):
     return (PAGES / f"{PAGE_OF.get(command, command)}.md").read_text()
 
 
-def options_of(command):
-    return set(OPTION.findall(" ".join(re.findall(r"^  (-\S+)", help_of(command), re.M)))) - OF_ALL
+def options_of(*command):
+    """Those of its subcommands, too."""
+    text = help_of(*command)
+    inner = re.findall(r"^  ([a-z]+) ", text.partition("Subcommands:")[2], re.M)
+    own_options = set(OPTION.findall(" ".join(re.findall(r"^  (-\S+)", text, re.M)))) - OF_ALL
+    return own_options.union(*(options_of(*command, one) for one in inner))
 
 
 def shared():

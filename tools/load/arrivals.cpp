@@ -32,6 +32,16 @@ duration arrivals::length() const noexcept {
   return std::chrono::duration_cast<duration>(std::chrono::duration<double>(last.begins_s + last.length_s));
 }
 
+std::uint64_t arrivals::before(duration t) const noexcept {
+  std::uint64_t low = 0, high = planned_;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (at(middle) < t) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 duration arrivals::at(std::uint64_t n) const noexcept {
   const auto call_number = static_cast<double>(n);
   // Finds the last piece that begins after no more than n calls and has calls of its own.

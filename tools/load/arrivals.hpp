@@ -25,6 +25,8 @@ class arrivals {
   // The total number of calls.
   [[nodiscard]] std::uint64_t planned() const noexcept { return planned_; }
   [[nodiscard]] duration length() const noexcept;
+  // How many calls begin before `t`, relative to the plan's start.
+  [[nodiscard]] std::uint64_t before(duration t) const noexcept;
   // When the n-th call begins, relative to the plan's start; n counts from 0, n < planned().
   [[nodiscard]] duration at(std::uint64_t n) const noexcept;
 

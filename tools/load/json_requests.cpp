@@ -2,6 +2,7 @@
 
 #include "tools/failure.hpp"
 #include "tools/format/message_json.hpp"
+#include "tools/load/mixed.hpp"
 
 #include <google/protobuf/message.h>
 
@@ -18,16 +19,15 @@ call_kind kind_of(const google::protobuf::MethodDescriptor& m) {
   return m.server_streaming() ? call_kind::server_streaming : call_kind::unary;
 }
 
-// The finalizer of Steele, Lea, Flood: "Fast splittable pseudorandom number generators".
-std::uint64_t mixed(std::uint64_t n) noexcept {
-  n += 0x9e3779b97f4a7c15;
-  n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9;
-  n = (n ^ (n >> 27)) * 0x94d049bb133111eb;
-  return n ^ (n >> 31);
+std::string known_placeholders(const data_file* data) {
+  std::string all = "{{call}}, {{user}}, {{message}}, {{random}}";
+  if (data)
+    for (const std::string& column : data->columns()) all += ", {{" + column + "}}";
+  return all;
 }
 
-// Replaces the placeholders in the text by numbers; throws failure for an unknown placeholder.
-std::string filled(std::string_view text, const request_place& at) {
+// Replaces the placeholders in the text by numbers and values; throws failure for an unknown placeholder.
+std::string filled(std::string_view text, const request_place& at, const data_file* data) {
   std::string made;
   for (;;) {
     const std::size_t begin = text.find("{{");
@@ -39,18 +39,22 @@ std::string filled(std::string_view text, const request_place& at) {
     else if (name == "user") made += std::to_string(at.user);
     else if (name == "message") made += std::to_string(at.message);
     else if (name == "random") made += std::to_string(mixed(at.call * 0x10001 + at.message) >> 33);
+    else if (const auto value = data ? data->value(name, at.call) : std::nullopt) made += *value;
     else
-      throw failure("{{" + std::string(name) +
-                    "}} is not a known placeholder; use {{call}}, {{user}}, {{message}} or {{random}}");
+      throw failure("{{" + std::string(name) + "}} is not a known placeholder; there are " +
+                    known_placeholders(data));
     text.remove_prefix(end + 2);
   }
 }
+
+constexpr std::string_view name_characters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
 // Whether the text has placeholders. "{{" and "}}" may be part of the JSON, as in {"a":{"b":{}}}, but never
 // with a bare word between them.
 bool varies(std::string_view text) {
   for (std::size_t at = text.find("{{"); at != text.npos; at = text.find("{{", at + 1)) {
-    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 2);
+    const std::size_t end = text.find_first_not_of(name_characters, at + 2);
     if (end != text.npos && end > at + 2 && text.substr(end).starts_with("}}")) return true;
   }
   return false;
@@ -59,8 +63,9 @@ bool varies(std::string_view text) {
 }  // namespace
 
 json_requests::json_requests(schema& types, const google::protobuf::MethodDescriptor& method,
-                             std::vector<std::string> texts, std::optional<std::uint32_t> messages)
-    : types_(types), method_(method), path_(path_of(method)), kind_(kind_of(method)) {
+                             std::vector<std::string> texts, std::optional<std::uint32_t> messages,
+                             const data_file* data)
+    : types_(types), method_(method), data_(data), path_(path_of(method)), kind_(kind_of(method)) {
   if (!method.client_streaming()) {
     if (texts.size() > 1) throw usage_failure(path_ + " takes one request; there are more");
     if (texts.empty()) texts.emplace_back("{}");
@@ -72,7 +77,7 @@ json_requests::json_requests(schema& types, const google::protobuf::MethodDescri
     // Converts the texts here, too, so that errors are reported before the run, and all types are resolved by
     // then.
     const bool changes = varies(text);
-    bytes_message bytes = read(changes ? filled(text, request_place()) : text);
+    bytes_message bytes = read(changes ? filled(text, request_place(), data_) : text);
     forms_.push_back({std::move(text), std::move(bytes), changes});
   }
 }
@@ -86,13 +91,13 @@ bytes_message json_requests::read(const std::string& text) const {
 const bytes_message& json_requests::message(const request_place& at, bytes_message& scratch) const {
   const form& one = forms_[at.message % forms_.size()];
   if (!one.varies) return one.bytes;
-  scratch = read(filled(one.text, at));
+  scratch = read(filled(one.text, at, data_));
   return scratch;
 }
 
 std::optional<std::string> json_requests::json(const request_place& at) const {
   const form& one = forms_[at.message % forms_.size()];
-  return one.varies ? filled(one.text, at) : one.text;
+  return one.varies ? filled(one.text, at, data_) : one.text;
 }
 
 }  // namespace coracle::tools::load

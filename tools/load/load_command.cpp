@@ -1,7 +1,10 @@
 // load_command: coracle load makes calls by a plan and reports the results.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
+#include "tools/load/compare_command.hpp"
 #include "tools/load/grpc_connection.hpp"
+#include "tools/load/live_export.hpp"
+#include "tools/load/load_configuration.hpp"
 #include "tools/load/origin.hpp"
 #include "tools/load/output_file.hpp"
 #include "tools/load/outputs.hpp"
@@ -30,17 +33,23 @@ namespace {
 
 using namespace load;
 
-struct load_command {
+// One load: a server, the methods, the load model and the thresholds.
+struct load_scenario {
+  std::string name;
   session at;
   plan_options planned;
   request_options requests;
   std::vector<std::string> expected;
-  std::vector<std::string> band_texts;
-  std::string json, csv, report, rest;
-  bool lines = false, rest_alone = false;
+  std::vector<std::string> band_texts{"800ms", "1200ms"};
+  std::string rest;
+  bool rest_alone = false;
 
-  int run(const CLI::App& command) {
-    const origin from = origin_of(command);
+  void add_to(CLI::App& command);
+
+  // Returns the results of gRPC, of REST, or of both.
+  std::vector<results> run(live_export& exported, bool lines) {
+    if (at.where().typed_address().empty())
+      throw usage_failure("ADDRESS is required: a server's host:port, or \"address\" in a --config file");
     channel_options options = at.where().options();
     std::optional<duration>& timeout = options.calls.timeout;
     if (!timeout) timeout = std::chrono::seconds(20);
@@ -49,33 +58,15 @@ struct load_command {
     find_rest();
     const std::vector<expectation> expectations(expected.begin(), expected.end());
     const std::vector<duration> bands = read_bands();
-    expect_apart({json, csv, report});
-    output_file json_file(json), csv_file(csv), report_file(report);
 
-    const std::vector<results> runs = make_runs(plan, options, bands, expectations);
-
-    if (json_file.requested())
-      json_file.write(
-          json_of(runs, from).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-    if (csv_file.requested()) csv_file.write(csv_of(runs));
-    if (report_file.requested()) report_file.write(report_of(runs, from));
-    if (!json_file.to_stdout() && !csv_file.to_stdout() && !report_file.to_stdout())
-      for (const results& r : runs) std::fputs(summary_of(r).c_str(), stdout);
-    return judge(runs);
-  }
-
-  std::vector<results> make_runs(const scenario& plan, const channel_options& options,
-                                 const std::vector<duration>& bands,
-                                 const std::vector<expectation>& expectations) {
     runtime own(plan.loops);
     const method_mix methods = requests.mix(at, !rest.empty());
-    progress progress_printer(lines);
-
-    const subject ours{"gRPC", rest_alone ? std::string() : at.where().address(),
+    progress progress_printer(lines, exported);
+    const subject ours{named("gRPC"), rest_alone ? std::string() : at.where().address(),
                        at.where().hint(status::unavailable())};
     std::optional<grpc_connector> to;
     if (!rest_alone) to.emplace(own, at.where().address(), at.where().credentials(), options);
-    const subject theirs{"REST", rest, {}};
+    const subject theirs{named("REST"), rest, {}};
     std::optional<rest_connector> to_rest;
     if (!rest.empty()) to_rest.emplace(http_url(rest), *options.calls.timeout);
     server_identity our_server, their_server;
@@ -95,13 +86,9 @@ struct load_command {
     return runs;
   }
 
-  // Two results in the same file would overwrite each other.
-  static void expect_apart(std::vector<std::string> files) {
-    std::sort(files.begin(), files.end());
-    for (std::size_t i = 1; i < files.size(); ++i)
-      if (!files[i].empty() && files[i] == files[i - 1])
-        throw usage_failure("--json, --csv and --report go to different files: '" + files[i] +
-                            "' is used twice");
+ private:
+  [[nodiscard]] std::string named(const char* protocol) const {
+    return name.empty() ? protocol : rest.empty() ? name : name + " (" + protocol + ")";
   }
 
   // An ADDRESS that is a URL selects REST only.
@@ -113,6 +100,89 @@ struct load_command {
       throw usage_failure("a URL has no reflection: define the request with --proto or --protoset");
     rest = at.where().typed_address();
     rest_alone = true;
+  }
+
+  std::vector<duration> read_bands() const {
+    std::vector<duration> all;
+    for (const std::string& text : band_texts) {
+      all.push_back(parse_duration(text, "--bands"));
+      if (all.size() > 1 && all[all.size() - 2] >= all.back())
+        throw usage_failure("--bands must increase, as in 800ms,1200ms");
+    }
+    return all;
+  }
+};
+
+struct load_command {
+  load_scenario typed;  // from the command line
+  std::string config, json, csv, report, live, metrics;
+  bool lines = false;
+
+  int run(CLI::App& command) {
+    std::vector<std::unique_ptr<load_scenario>> others;
+    std::vector<load_scenario*> all{&typed};
+    if (!config.empty()) all = configured(command, others);
+    const origin from = origin_of(command);
+    expect_apart({json, csv, report, live, metrics});
+    output_file json_file(json), csv_file(csv), report_file(report);
+    live_export exported(live, metrics);
+
+    std::vector<results> runs;
+    for (load_scenario* const one : all) {
+      if (!runs.empty() && runs.back().interrupted) break;
+      for (results& r : one->run(exported, lines)) runs.push_back(std::move(r));
+    }
+
+    if (json_file.requested())
+      json_file.write(
+          json_of(runs, from).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    if (csv_file.requested()) csv_file.write(csv_of(runs));
+    if (report_file.requested()) report_file.write(report_of(runs, from));
+    if (!json_file.to_stdout() && !csv_file.to_stdout() && !report_file.to_stdout() && live != "-")
+      for (const results& r : runs) std::fputs(summary_of(r).c_str(), stdout);
+    return judge(runs);
+  }
+
+  // Returns the scenarios of the file, with the options of the command line in place of theirs.
+  std::vector<load_scenario*> configured(CLI::App& command,
+                                         std::vector<std::unique_ptr<load_scenario>>& scenarios) {
+    const load_configuration file(config);
+    std::vector<load_scenario*> all;
+    for (const load_configuration::scenario_entry& one : file.scenarios()) {
+      scenarios.push_back(std::make_unique<load_scenario>());
+      load_scenario& made = *scenarios.back();
+      made.name = one.name;
+      CLI::App options;
+      made.add_to(options);
+      for (const CLI::Option* const typed_option : command.get_options()) {
+        CLI::Option* const same = options.get_option_no_throw(typed_option->get_name(false, false));
+        if (!same || typed_option->count() == 0) continue;
+        for (const std::string& text : typed_option->results()) same->add_result(text);
+        same->run_callback();
+      }
+      file.apply(one.options, options, command);
+      file.apply(file.common(), options, command);
+      made.at.where().use_target(options);
+      all.push_back(&made);
+    }
+    file.apply(only_outputs(file.common()), command, command);
+    return all;
+  }
+
+  static nlohmann::ordered_json only_outputs(const nlohmann::ordered_json& common) {
+    nlohmann::ordered_json some = nlohmann::ordered_json::object();
+    for (const char* const key : {"json", "csv", "report", "live", "prometheus", "progress"})
+      if (common.contains(key)) some[key] = common[key];
+    return some;
+  }
+
+  // Two results in the same file would overwrite each other.
+  static void expect_apart(std::vector<std::string> files) {
+    std::sort(files.begin(), files.end());
+    for (std::size_t i = 1; i < files.size(); ++i)
+      if (!files[i].empty() && files[i] == files[i - 1])
+        throw usage_failure("--json, --csv and --report go to different files: '" + files[i] +
+                            "' is used twice");
   }
 
   static int judge(const std::vector<results>& runs) {
@@ -130,46 +200,49 @@ struct load_command {
     }
     return code;
   }
-
-  std::vector<duration> read_bands() const {
-    std::vector<duration> all;
-    for (const std::string& text : band_texts) {
-      all.push_back(parse_duration(text, "--bands"));
-      if (all.size() > 1 && all[all.size() - 2] >= all.back())
-        throw usage_failure("--bands must increase, as in 800ms,1200ms");
-    }
-    return all;
-  }
 };
 
-void add_results(CLI::App& command, load_command& to) {
-  constexpr const char* group = "Results";
-  command.add_option("--json", to.json, "writes all results as JSON into a file; - is the standard output")
-      ->group(group);
-  command.add_option("--csv", to.csv, "writes a row for each second into a file; - is the standard output")
-      ->group(group);
-  command.add_option("--report", to.report, "writes an HTML page with charts into a file")->group(group);
+constexpr const char* result_group = "Results";
+
+void load_scenario::add_to(CLI::App& command) {
+  at.add_to(command, endpoint::address_use::optional);
+  requests.add_to(command);
+  planned.add_to(command);
   command
-      .add_option("--bands", to.band_texts,
+      .add_option("--bands", band_texts,
                   "counts the calls below, between and above these latencies; default: 800ms,1200ms")
-      ->group(group)
+      ->group(result_group)
       ->delimiter(',')
       ->allow_extra_args(false);
   command
-      .add_option("--expect", to.expected,
+      .add_option("--expect", expected,
                   "a threshold, such as p99<20ms, mean<5ms, errors<0.1% or rate>1000; the exit code is 66 if "
                   "it is not met")
-      ->group(group)
+      ->group(result_group)
       ->take_all()
       ->allow_extra_args(false);
   command
-      .add_option("--rest", to.rest,
+      .add_option("--rest", rest,
                   "repeats the load as JSON by POST over HTTP/1.1 to http://host:port/path, for comparison")
-      ->group(group);
+      ->group(result_group);
+}
+
+void add_outputs(CLI::App& command, load_command& to) {
+  const auto add = [&](const char* name, std::string& value, const char* text) {
+    command.add_option(name, value, text)->group(result_group);
+  };
+  add("--json", to.json, "writes all results as JSON into a file; - is the standard output");
+  add("--csv", to.csv, "writes a row for each second into a file; - is the standard output");
+  add("--report", to.report, "writes an HTML page with charts into a file");
+  add("--live", to.live, "writes a line of JSON each second into a file; - is the standard output");
+  add("--prometheus", to.metrics,
+      "replaces a file with metrics in the text format of Prometheus each second");
   command
       .add_flag("--progress", to.lines,
                 "prints a line to stderr each second, also if stderr is not a terminal")
-      ->group(group);
+      ->group(result_group);
+  command.add_option("--config", to.config,
+                     "reads options and scenarios from a JSON file; the command line overrides it");
 }
 
 }  // namespace
@@ -178,12 +251,12 @@ void add_load(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("load", "makes many calls, and measures their rate, latencies and errors");
   const auto it = std::make_shared<load_command>();
-  it->band_texts = {"800ms", "1200ms"};
-  it->at.add_to(*command);
-  it->requests.add_to(*command);
-  it->planned.add_to(*command);
-  add_results(*command, *it);
-  command->callback([it, command, &chosen] { chosen = [it, command] { return it->run(*command); }; });
+  it->typed.add_to(*command);
+  add_outputs(*command, *it);
+  add_compare(*command, chosen);
+  command->callback([it, command, &chosen] {
+    if (command->get_subcommands().empty()) chosen = [it, command] { return it->run(*command); };
+  });
 }
 
 }  // namespace coracle::tools

@@ -13,6 +13,12 @@ void second_of_load::add_all(const second_of_load& other) {
   bytes_received += other.bytes_received;
   active += other.active;
   latency.add_all(other.latency);
+  for (const auto& [status, calls_failed] : other.failed_by_status) failed_by_status[status] += calls_failed;
+  if (methods.size() < other.methods.size()) methods.resize(other.methods.size());
+  for (std::size_t i = 0; i < other.methods.size(); ++i) {
+    methods[i].failed += other.methods[i].failed;
+    methods[i].latency.add_all(other.methods[i].latency);
+  }
 }
 
 second_of_load& load_stats::second_at(time_point now) {
@@ -20,6 +26,7 @@ second_of_load& load_stats::second_at(time_point now) {
   const auto second = static_cast<std::size_t>(std::max<std::int64_t>(passed, 0));
   while (seconds_.size() <= second) {
     seconds_.emplace_back();
+    if (methods_.size() > 1) seconds_.back().methods.resize(methods_.size());
     seconds_.back().active = active_;  // still active from before
   }
   return seconds_[second];
@@ -34,7 +41,10 @@ void load_stats::change_active(time_point now, int by) {
 }
 
 void load_stats::failed(std::size_t method, std::uint64_t calls, time_point now, const call_end& outcome) {
-  second_at(now).failed += calls;
+  second_of_load& second = second_at(now);
+  second.failed += calls;
+  second.failed_by_status[outcome.status()] += calls;
+  if (!second.methods.empty()) second.methods[method].failed += calls;
   failures& of_status = methods_[method].failed[outcome.status()];
   if (of_status.count == 0) of_status.first = terminal_text(outcome.message());
   of_status.count += calls;
@@ -51,6 +61,7 @@ void load_stats::ended(std::size_t method, time_point began, time_point now, con
     const duration took = now - began;
     second.latency.add(took);
     methods_[method].latency.add(took);
+    if (!second.methods.empty()) second.methods[method].latency.add(took);
     const auto band = std::upper_bound(bands_.begin(), bands_.end(), took);
     ++in_band_[static_cast<std::size_t>(band - bands_.begin())];
   } else {

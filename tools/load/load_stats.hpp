@@ -22,6 +22,12 @@ struct second_of_load {
   std::uint64_t bytes_received = 0;
   std::uint64_t active = 0;  // the maximum at a time
   latency_histogram latency;  // of the calls that ended with OK
+  std::map<std::string, std::uint64_t> failed_by_status;
+  struct of_method {
+    std::uint64_t failed = 0;
+    latency_histogram latency;
+  };
+  std::vector<of_method> methods;  // empty if there is only one
 
   [[nodiscard]] std::uint64_t calls() const noexcept { return latency.count() + failed; }
   void add_all(const second_of_load& other);

@@ -30,10 +30,12 @@ void print_line(std::size_t second, const second_of_load& s) {
 
 }  // namespace
 
-progress::progress(bool lines) : lines_(lines), live_(!lines && ::isatty(STDERR_FILENO) == 1) {}
+progress::progress(bool lines, live_export& exported)
+    : lines_(lines), live_(!lines && ::isatty(STDERR_FILENO) == 1), exported_(exported) {}
 
-void progress::begins(const std::string& scenario, std::optional<duration> length,
+void progress::begins(const std::string& run, const std::string& scenario, std::optional<duration> length,
                       std::optional<std::uint64_t> planned) {
+  exported_.begins(run);
   length_ = length;
   planned_ = planned;
   calls_ = failed_ = 0;
@@ -57,6 +59,7 @@ void progress::warms_up(duration left) {
 }
 
 void progress::second_passed(std::size_t second, const second_of_load& s) {
+  exported_.second_passed(second, s);
   if (lines_) print_line(second, s);
   if (!live_) return;
   calls_ += s.calls();

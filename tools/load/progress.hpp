@@ -1,6 +1,7 @@
-// progress: prints the progress of a run to stderr.
+// progress: shows the progress of a run, on stderr and in files.
 #pragma once
 
+#include "tools/load/live_export.hpp"
 #include "tools/load/load_stats.hpp"
 
 #include <coracle/base/clock.hpp>
@@ -19,9 +20,10 @@ namespace coracle::tools::load {
 class progress {
  public:
   // `lines`: print lines even if stderr is not a terminal, and instead of the updated line if it is.
-  explicit progress(bool lines);
+  // `exported` gets each second, too, and must outlive this object.
+  progress(bool lines, live_export& exported);
 
-  void begins(const std::string& scenario, std::optional<duration> length,
+  void begins(const std::string& run, const std::string& scenario, std::optional<duration> length,
               std::optional<std::uint64_t> planned);
   // `left` is the remaining time of the warm-up.
   void warms_up(duration left);
@@ -32,6 +34,7 @@ class progress {
   [[nodiscard]] std::string part_done(std::size_t second) const;
   const bool lines_;
   const bool live_;
+  live_export& exported_;
   std::optional<duration> length_;
   std::optional<std::uint64_t> planned_;
   std::uint64_t calls_ = 0;

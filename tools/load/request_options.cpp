@@ -46,10 +46,8 @@ std::pair<std::string, std::uint32_t> weighted(const std::string& text) {
 
 void request_options::add_to(CLI::App& command) {
   constexpr const char* group = "Requests";
-  command
-      .add_option("METHOD", names_,
-                  "package.Service/Method; several share the calls by their weights: METHOD=WEIGHT")
-      ->required();
+  command.add_option("METHOD", names_,
+                     "package.Service/Method; several share the calls by their weights: METHOD=WEIGHT");
   command
       .add_option("-d,--data", data_,
                   "the request as JSON, or @FILE, once for each METHOD; {{call}}, {{user}}, {{message}} and "
@@ -57,6 +55,15 @@ void request_options::add_to(CLI::App& command) {
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
+  command
+      .add_option(
+          "--data-file", data_file_,
+          "rows of values for {{column}} in --data, from a .csv file or a .jsonl file; each call gets a row")
+      ->group(group);
+  command.add_option("--data-order", data_order_, "the order of the rows: sequential or random")
+      ->group(group)
+      ->check(CLI::IsMember({"sequential", "random"}))
+      ->capture_default_str();
   command.add_option("--raw", raw_, "a file with the serialized bytes of a message, in place of --data")
       ->group(group)
       ->take_all()
@@ -68,8 +75,15 @@ void request_options::add_to(CLI::App& command) {
       ->group(group);
 }
 
-method_mix request_options::mix(session& at, bool rest) const {
+method_mix request_options::mix(session& at, bool rest) {
   method_mix all;
+  if (names_.empty())
+    throw usage_failure("METHOD is required: package.Service/Method, or a unique end of it");
+  if (!data_file_.empty() && data_.empty())
+    throw usage_failure("--data-file requires --data with {{column}} in the place of values");
+  if (!data_file_.empty())
+    rows_.emplace(data_file_,
+                  data_order_ == "random" ? data_file::order::random : data_file::order::sequential);
   if (!data_.empty() && !raw_.empty()) throw usage_failure("give either --data or --raw");
   if (!kind_.empty() && raw_.empty())
     throw usage_failure("--kind requires --raw: otherwise the definition has the kind of the method");
@@ -107,7 +121,8 @@ std::unique_ptr<request_source> request_options::from_json_text(session& at, con
   while (auto one = values.next()) texts.emplace_back(*one);
   if (auto last = values.rest()) texts.emplace_back(*last);
   schema& types = at.types();
-  return std::make_unique<json_requests>(types, types.method(name), std::move(texts), messages_);
+  return std::make_unique<json_requests>(types, types.method(name), std::move(texts), messages_,
+                                         rows_ ? &*rows_ : nullptr);
 }
 
 }  // namespace coracle::tools::load

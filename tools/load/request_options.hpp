@@ -1,6 +1,7 @@
 // request_options: the command line options for the methods and their requests.
 #pragma once
 
+#include "tools/load/data_file.hpp"
 #include "tools/load/method_mix.hpp"
 #include "tools/schema/session.hpp"
 
@@ -20,9 +21,9 @@ class request_options {
  public:
   // This object must outlive the parsing.
   void add_to(CLI::App& command);
-  // Call it after the parsing. `rest`: the requests are also sent as HTTP bodies. `at` must outlive the
-  // result. Throws failure.
-  [[nodiscard]] method_mix mix(session& at, bool rest) const;
+  // Call it after the parsing. `rest`: the requests are also sent as HTTP bodies. `at` and this object must
+  // outlive the result. Throws failure.
+  [[nodiscard]] method_mix mix(session& at, bool rest);
 
  private:
   [[nodiscard]] std::unique_ptr<request_source> from_bytes(const std::string& name, std::string bytes) const;
@@ -30,6 +31,9 @@ class request_options {
                                                                const std::string& text) const;
 
   std::vector<std::string> names_, data_, raw_;
+  std::string data_file_;
+  std::string data_order_ = "sequential";
+  std::optional<class data_file> rows_;
   std::string kind_;  // default: unary
   std::optional<std::uint32_t> messages_;
 };

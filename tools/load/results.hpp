@@ -30,6 +30,7 @@ struct results {
   std::chrono::system_clock::time_point started;
   duration took{};  // until the last call ended, without the warm-up
   std::optional<std::uint64_t> planned;
+  std::vector<std::uint64_t> planned_by_second;  // of an open loop: the calls that were to begin
   bool interrupted = false;
 
   latency_histogram latency;  // of the calls that ended with OK

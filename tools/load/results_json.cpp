@@ -109,6 +109,15 @@ json seconds_json(const results& r) {
                    {"bytes_sent", s.bytes_sent},
                    {"bytes_received", s.bytes_received},
                    {"latency_ms", latency_json(s.latency)}});
+    json& second = all.back();
+    if (!r.planned_by_second.empty())
+      second["planned"] = i < r.planned_by_second.size() ? r.planned_by_second[i] : 0;
+    if (s.failed > 0) second["statuses"] = s.failed_by_status;
+    for (std::size_t m = 0; m < s.methods.size(); ++m)
+      second["methods"].push_back({{"method", r.methods[m].name},
+                                   {"ok", s.methods[m].latency.count()},
+                                   {"failed", s.methods[m].failed},
+                                   {"latency_ms", latency_json(s.methods[m].latency)}});
   }
   return all;
 }

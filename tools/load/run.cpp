@@ -144,13 +144,21 @@ results run(runtime& on, const scenario& plan, const method_mix& methods, connec
   all.scenario = describe(plan);
   all.started = std::chrono::system_clock::now();
   all.planned = planned_calls(plan);
+  if (plan.kind == shape::open) {
+    const arrivals planned(plan.stages);
+    for (duration until{}; until < planned.length();) {
+      const std::uint64_t before = planned.before(until);
+      until += std::chrono::seconds(1);
+      all.planned_by_second.push_back(planned.before(until) - before);
+    }
+  }
   all.bands = bands;
   for (std::size_t i = 0; i < methods.size(); ++i)
     all.methods.push_back({methods.at(i).path(), methods.weight(i), 0, {}});
 
   performance p(on, plan, methods, to, bands, progress_printer);
   expect_connected(sync_wait(on, on.at(0), p.connect()), about);
-  progress_printer.begins(all.scenario, planned_time(plan), all.planned);
+  progress_printer.begins(all.name, all.scenario, planned_time(plan), all.planned);
   sync_wait(on, on.at(0), p.perform());
   progress_printer.ends();
   p.add_to(all);

@@ -1,9 +1,13 @@
 #include "tools/load/outputs.hpp"
 #include "tools/load/quantities.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace coracle::tools::load {
@@ -52,6 +56,46 @@ std::string bands_of(const results& r) {
   return text + ", failed: " + format_count(r.failed_count);
 }
 
+bool terminal_has_blocks() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (const char* const value = std::getenv(name); value && *value)
+      return std::string_view(value).find("UTF-8") != std::string_view::npos;
+  return false;
+}
+
+// Rows of equal factors between the fastest and the slowest call, at most `rows_max`.
+std::string histogram_of(const latency_histogram& l) {
+  constexpr int rows_max = 10;
+  constexpr std::size_t width = 40;
+  const auto places = l.places();
+  const double low = std::log(static_cast<double>(std::max<std::int64_t>(l.min().count(), 1)));
+  const double high = std::log(static_cast<double>(std::max<std::int64_t>(l.max().count(), 2)));
+  const double step = (high - low) / rows_max;
+  if (places.size() < 3 || step <= 0) return {};
+  std::array<std::uint64_t, rows_max> calls{};
+  for (const auto& one : places) {
+    const double at = std::log(static_cast<double>(std::max<std::int64_t>(one.upto.count(), 1)));
+    const int row = std::clamp(static_cast<int>((at - low) / step), 0, rows_max - 1);
+    calls[static_cast<std::size_t>(row)] += one.count;
+  }
+  const std::uint64_t most = *std::max_element(calls.begin(), calls.end());
+  const std::string mark = terminal_has_blocks() ? "\u2588" : "#";
+  std::string text;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const duration upto(static_cast<std::int64_t>(std::exp(low + step * static_cast<double>(i + 1))));
+    std::array<char, 48> head{};
+    std::snprintf(head.data(), head.size(), "to %-9s %12s  ", format_duration(upto).c_str(),
+                  format_count(calls[i]).c_str());
+    std::string bar;
+    const std::size_t length = (calls[i] * width + most - 1) / most;
+    for (std::size_t k = 0; k < length; ++k) bar += mark;
+    std::string row = line(i == 0 ? "histogram" : "", head.data() + bar);
+    row.erase(row.find_last_not_of(" \n") + 1);
+    text += row + "\n";
+  }
+  return text;
+}
+
 std::string traffic_of(const traffic_stats& t) {
   return format_count(t.messages_sent) + " sent (" + format_bytes(t.bytes_sent) + "), " +
          format_count(t.messages_received) + " received (" + format_bytes(t.bytes_received) + ")";
@@ -73,7 +117,7 @@ std::string summary_of(const results& r) {
   std::string text = r.name + " on " + r.target + ": " + r.scenario + "\n";
   if (r.interrupted) text += "  interrupted: these are the calls until then\n";
   text += line("calls", format_count(r.calls()) + " in " + format_duration(r.took) +
-                            "; well: " + format_count(r.ok()) + ", " + rate(r.rate_per_s()));
+                            "; OK: " + format_count(r.ok()) + ", " + rate(r.rate_per_s()));
   text += line("failed", format_count(r.failed_count) + " (" + share(r.failed_count, r.calls()) + ")");
   for (const auto& [status, failure_counts] : r.failed)
     text += line("", format_count(failure_counts.count) + " " + status +
@@ -84,13 +128,14 @@ std::string summary_of(const results& r) {
                             format_duration(r.latency.mean()) + "  max " + format_duration(r.latency.max()));
     text += line("", percentiles(r.latency));
     text += line("bands", bands_of(r));
+    text += histogram_of(r.latency);
   }
   if (r.methods.size() > 1)
     for (const method_results& m : r.methods)
       text +=
-          line("of them", m.name + ": " + format_count(m.latency.count() + m.failed) + ", failed " +
-                              format_count(m.failed) + ", p50 " + format_duration(m.latency.quantile(0.5)) +
-                              ", p99 " + format_duration(m.latency.quantile(0.99)));
+          line("method", m.name + ": " + format_count(m.latency.count() + m.failed) + ", failed " +
+                             format_count(m.failed) + ", p50 " + format_duration(m.latency.quantile(0.5)) +
+                             ", p99 " + format_duration(m.latency.quantile(0.99)));
   text += line("messages", traffic_of(r.traffic));
   text += line("connects", connects_of(r));
   for (const expectation::verdict& v : r.verdicts)

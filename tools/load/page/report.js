@@ -50,19 +50,19 @@
       ["scenario", (r) => r.scenario], ["target", (r) => r.target], ["server", serverOf], ["began", (r) => r.started],
       ["took", (r) => ms(1000 * r.seconds)], ["calls", (r) => count(r.calls)],
       ["planned", (r) => (r.planned === null ? "–" : count(r.planned))],
-      ["ended well", (r) => count(r.ok)], ["failed", (r) => `${count(r.failed)} (${percent(r.failed, r.calls)})`],
-      ["rate, calls that ended well", (r) => `${count(r.rate_per_s)}/s`],
+      ["OK", (r) => count(r.ok)], ["failed", (r) => `${count(r.failed)} (${percent(r.failed, r.calls)})`],
+      ["rate of successful calls", (r) => `${count(r.rate_per_s)}/s`],
       ...["min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"].map((name) => [name, (r) => ms(at(r, name))]),
       ["messages sent", (r) => `${count(r.messages_sent)} (${bytes(r.bytes_sent)})`],
       ["messages received", (r) => `${count(r.messages_received)} (${bytes(r.bytes_received)})`],
-      ["message bytes a call, out and in", (r) => (r.calls ? `${count(r.bytes_sent / r.calls)} / ${count(r.bytes_received / r.calls)}` : "–")],
+      ["message bytes per call, sent / received", (r) => (r.calls ? `${count(r.bytes_sent / r.calls)} / ${count(r.bytes_received / r.calls)}` : "–")],
       ["connections made", (r) => count(r.connects.made)], ["connections failed", (r) => count(r.connects.failed)],
       ["reconnects", (r) => count(r.connects.reconnects)],
       ["connecting, p50", (r) => ms(r.connects.latency_ms && r.connects.latency_ms.p50)],
       ["connecting, p99", (r) => ms(r.connects.latency_ms && r.connects.latency_ms.p99)],
     ];
     table("overview-table", ["", ...runs.map((run) => run.name)], lines.map(([name, of]) => [name, ...runs.map(of)]));
-    table("rate-table", head("second", "well", "failed", "active", "out", "in"), each("per_second", (run, s) =>
+    table("rate-table", head("second", "OK", "failed", "active", "sent", "received"), each("per_second", (run, s) =>
       [s.second, count(s.ok), count(s.failed), count(s.active), bytes(s.bytes_sent), bytes(s.bytes_received)]));
     table("latency-table", head("second", "p50", "p90", "p95", "p99", "max"), each("per_second", (run, s) =>
       [s.second, ...["p50", "p90", "p95", "p99", "max"].map((name) => ms(at(s, name)))]));
@@ -71,7 +71,7 @@
     table("histogram-table", head("from", "to", "calls", "share"), each("histogram", (run, bar) =>
       [ms(bar.from_ms), ms(bar.to_ms), count(bar.calls), percent(bar.calls, run.ok)]));
     table("percentiles-table", head("percentile", "latency"), each("percentiles", (run, p) => [p.percentile, ms(p.latency_ms)]));
-    table("status-table", head("status", "calls", "share", "the first said"), each("statuses", (run, s) =>
+    table("status-table", head("status", "calls", "share", "first message"), each("statuses", (run, s) =>
       [s.status, count(s.calls), percent(s.calls, run.calls), s.first || ""]), single ? 3 : 4);
     if (runs.some((run) => run.methods.length > 1)) {
       element("methods").hidden = false;
@@ -97,7 +97,7 @@
     const all = runs.flatMap((run) => run.expectations.map((one) => ({ run, ...one })));
     if (all.length === 0) return;
     element("verdicts").hidden = false;
-    child(element("verdicts"), "h2", "Expectations");
+    child(element("verdicts"), "h2", all.every((one) => one.met) ? "Thresholds: all met" : "Thresholds: not all met");
     const list = child(element("verdicts"), "ul");
     for (const one of all)
       child(list, "li", `${named(one.run, one.expected)} – ${one.met ? "met" : "not met"}: it is ${one.found}`, one.met ? "met" : "missed");
@@ -131,10 +131,32 @@
     const whole = (run) => run.per_second.filter((s) => s.length_s > 0.5 || run.per_second.length === 1);
 
     chart("rate-chart", "line", { datasets: runs.flatMap((run, i) => [
-      line(named(run, "ended well, calls/s"), whole(run).map((s) => ({ x: s.second, y: s.ok / (s.length_s || 1) })), ink(i)),
+      line(named(run, "OK, calls/s"), whole(run).map((s) => ({ x: s.second, y: s.ok / (s.length_s || 1) })), ink(i)),
       line(named(run, "failed, calls/s"), whole(run).map((s) => ({ x: s.second, y: s.failed / (s.length_s || 1) })), colour("bad"), { borderDash: i ? [2, 3] : [] }),
+      ...(whole(run).some((s) => s.planned !== undefined)
+        ? [line(named(run, "planned, calls/s"), whole(run).map((s) => ({ x: s.second, y: s.planned / (s.length_s || 1) })), colour("faint"), { borderDash: [2, 4], pointRadius: 0 })] : []),
       line(named(run, "active"), whole(run).map((s) => ({ x: s.second, y: s.active })), faded(ink(i), 0.55), { yAxisID: "active", borderDash: [6, 4], stepped: true }),
-    ]) }, { scales: { x: time, y: axis("calls/s"), active: axis("active", { position: "right", grid: { drawOnChartArea: false } }) } });
+    ]) }, { scales: { x: time, y: axis("calls/s"), active: axis("active", { ticks: { precision: 0 }, position: "right", grid: { drawOnChartArea: false } }) } });
+
+    // A series for each name that any second has.
+    const series = (run, names, value, shades) => names.map((name, k) => line(named(run, name),
+      whole(run).map((s) => ({ x: s.second, y: value(s, name) })), shades[k % shades.length], k < shades.length ? {} : { borderDash: [6, 4] }));
+    const palette = ["run-0", "run-1", "fair", "poor", "bad", "good", "faint"].map(colour);
+    if (runs.some((run) => run.failed > 0)) {
+      element("failures").hidden = false;
+      chart("failures-chart", "line", { datasets: runs.flatMap((run) => series(run,
+        [...new Set(run.per_second.flatMap((s) => Object.keys(s.statuses || {})))],
+        (s, status) => ((s.statuses || {})[status] || 0) / (s.length_s || 1), ["bad", "poor", "fair", "faint"].map(colour))) },
+        { scales: { x: time, y: axis("calls/s") } });
+    }
+    if (runs.some((run) => run.methods.length > 1)) {
+      const names = (run) => run.methods.map((m) => m.method);
+      const of = (s, name) => (s.methods || []).find((m) => m.method === name) || { ok: 0, failed: 0, latency_ms: null };
+      chart("methods-chart", "line", { datasets: runs.flatMap((run) => series(run, names(run), (s, name) => of(s, name).ok / (s.length_s || 1), palette)) },
+        { scales: { x: time, y: axis("OK, calls/s") } });
+      chart("methods-latency-chart", "line", { datasets: runs.flatMap((run) => series(run, names(run), (s, name) => at(of(s, name), "p99"), palette)) },
+        { scales: { x: time, y: axis("p99, ms") }, plugins: { tooltip: inTime } });
+    }
 
     const curves = single ? [["p50", "good"], ["p90", "fair"], ["p95", "poor"], ["p99", "bad"], ["max", "faint"]] : [["p50"], ["p99"]];
     chart("latency-chart", "line", { datasets: runs.flatMap((run, i) => curves.map(([name, shade], n) =>
@@ -175,10 +197,16 @@
   element("command").textContent = window.report.command;
   element("made-by").textContent =
     `Made by ${window.report.program} ${window.report.version} on ${host.name} (${host.system}, CPUs: ${host.cpus}).`;
-  tiles();
   verdicts();
+  tiles();
   tables();
   draw();
+  const text = JSON.stringify(window.report, null, 2);
+  element("download-json").href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  element("copy-json").addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    element("copy-json").textContent = "Copied";
+  });
   // An area that scrolls is reached by Tab; one that does not is no stop on the way.
   const areas = [...document.querySelectorAll(".scroll")];
   for (const area of areas) {
