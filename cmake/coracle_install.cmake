@@ -80,3 +80,5 @@ foreach(name IN ITEMS coracle coracle-tls)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT coracle_dev)
 endforeach()
+
+include(coracle_sbom)

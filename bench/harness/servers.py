@@ -17,6 +17,8 @@ SETTLE_LOOK_S, SETTLE_AT_MOST_S, IDLE_SHARE = 0.1, 10, 0.01
 class Kind:
     """A server to measure: a program below the build, its arguments, and what its environment says."""
 
+    listen = "0"  # the first argument: any free port
+
     def __init__(self, name, program, *arguments, **environment):
         self.name, self.program, self.arguments, self.environment = name, program, arguments, environment
 
@@ -64,7 +66,7 @@ class Server:
 def running(kind, build, more=(), environment=None, cores=1):
     """more: further arguments; environment: what is said beside the kind's own; cores: how many it may run on."""
     command = ["taskset", "-c", ",".join(str(core) for core in machine.cores()[:cores]), "env", *(f"{name}={value}" for name, value in (environment or {}).items()),
-               build / kind.program, "0", *kind.arguments, *more]
+               build / kind.program, kind.listen, *kind.arguments, *more]
     process = subprocess.Popen(command, env={**os.environ, **kind.environment}, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     try:

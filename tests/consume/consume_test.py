@@ -10,7 +10,7 @@ pytestmark = pytest.mark.timeout(LIMIT_S)
 WITHOUT_OPENSSL = "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON"
 OPTIONAL = """cmake_minimum_required(VERSION 3.25)
 project(optional CXX)
-find_package(coracle 0.1 REQUIRED)
+find_package(coracle 0.2 REQUIRED)
 if(NOT TARGET coracle::coracle OR TARGET coracle::tls)
   message(FATAL_ERROR "not the library without TLS")
 endif()
@@ -38,7 +38,7 @@ def installed(user, prefix):
 def subproject(user):
     """The library as a part of a project, shared, whose programs and headers go to folders of other names."""
     return user.build(CONSUME / "subproject", user.scratch / "subproject", *CHEAP, "-DCMAKE_INSTALL_BINDIR=libexec/coracle",
-                      "-DCMAKE_INSTALL_INCLUDEDIR=include/coracle-0.1")
+                      "-DCMAKE_INSTALL_INCLUDEDIR=include/coracle-0.2")
 
 
 @pytest.fixture(scope="module")

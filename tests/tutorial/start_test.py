@@ -29,6 +29,8 @@ WALKS = {
 PAGES = ROOT / "docs/start"
 NOT_WALKED = ("install",)  # it installs packages: tests/docs/install_page_test.py
 BLOCK = re.compile(r"^<!-- (?P<what>[^\n]+) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
+BAR = re.compile(r" +[#\u2588]+$", re.M)  # of a histogram
+SPACES = re.compile(r"(?<=\S)  +")  # between columns
 NUMBER = re.compile(r"\d[\d,.]*( (us|ms|s|B|kB|MB)\b)?")  # with its unit, which depends on its size
 LIMIT_S, START_S = 240, 15
 
@@ -95,7 +97,7 @@ class Reader:
     def prints(self, text, aside):
         printed = self.printed
         if aside:
-            printed, text = NUMBER.sub("0", printed), NUMBER.sub("0", text)
+            printed, text = (NUMBER.sub("0", SPACES.sub("  ", BAR.sub("", one))) for one in (printed, text))
         assert printed == text
 
     def serve(self, text, port):

@@ -13,6 +13,6 @@ namespace coracle {
 inline constexpr int codegen_contract = 3;
 
 /// The version of the library as text.
-inline constexpr const char* version_text = "0.1.0";
+inline constexpr const char* version_text = "0.2.0";
 
 }  // namespace coracle

@@ -31,7 +31,7 @@ def depends(user, packages, name):
 
 
 def test_the_package_of_the_libraries_needs_what_they_link(user, packages):
-    found = depends(user, packages, "libcoracle0.1")
+    found = depends(user, packages, "libcoracle0.2")
     for name in ("liburing2", "libc-ares2", "libssl3", "libprotobuf"):
         assert name in found
     assert "-dev" not in found
@@ -39,7 +39,7 @@ def test_the_package_of_the_libraries_needs_what_they_link(user, packages):
 
 def test_the_headers_package_needs_that_of_the_libraries_and_not_what_they_link(user, packages):
     found = depends(user, packages, "libcoracle-dev")
-    for name in ("libcoracle0.1 (= 0.1", "libprotobuf-dev", "protobuf-compiler"):
+    for name in ("libcoracle0.2 (= 0.2", "libprotobuf-dev", "protobuf-compiler"):
         assert name in found
     assert "liburing" not in found and "libssl" not in found
 
