@@ -2,19 +2,35 @@
 
 import json
 import os
+import re
 import shutil
 
 import pytest
+import yaml
 
 from programs import BUILD, Server, own, run
 
 BUILD_LIMIT_S = 240
-FILES = {".gitignore", "CMakeLists.txt", "README.md", "client.cpp", "greeter.hpp", "greeter_test.cpp", "movie_shop.proto",
-         "server.cpp"}
+FILES = {".clang-tidy", ".dockerignore", ".github/workflows/ci.yml", ".gitignore", ".gitlab-ci.yml", ".vscode/launch.json",
+         ".vscode/tasks.json", "CMakeLists.txt", "CMakePresets.json", "Dockerfile", "README.md", "client.cpp", "greeter.hpp",
+         "greeter_test.cpp", "movie_shop.proto", "scripts/check_coroutines", "server.cpp"}
+CONFIGURE = ("-DCMAKE_CXX_COMPILER=g++", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER_LAUNCHER={shutil.which('ccache') or ''}",
+             "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wshadow -Werror")
+# What the client of a variant prints for Ada.
+VARIANTS = {
+    "--empty": None,
+    "--unary": ["Hello, Ada"],
+    "--streaming": ["Hello, Ada (1 of 2)", "Hello, Ada (2 of 2)", "Hello, Ada and Ada", "Hello, Ada", "Hello, Ada"],
+    "--tls": ["Hello, Ada"] + [f"Hello, Ada ({n} of 3)" for n in (1, 2, 3)],
+}
 
 
-def new(folder):
-    return run(own("coracle"), "new", folder)
+def new(folder, *variant):
+    return run(own("coracle"), "new", folder, *variant)
+
+
+def files_in(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def succeed(*command, limit_s=BUILD_LIMIT_S):
@@ -40,26 +56,30 @@ def project(tmp_path_factory):
     return tmp_path_factory.mktemp("new") / "movie-shop"
 
 
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Where the library is installed."""
+    folder = tmp_path_factory.mktemp("prefix")
+    succeed("cmake", "--install", BUILD, "--prefix", folder)
+    return folder
+
+
 def test_the_files_bear_the_projects_name(project):
     done = new(project)
     assert done.returncode == 0, f"the exit code ({done.stderr.strip()})"
     assert done.stdout == "", "what is on stdout"
     assert f"cd {project}\n" in done.stderr and "ctest" in done.stderr, f"it says {done.stderr!r}"
-    assert {path.name for path in project.iterdir()} == FILES, "what is made"
-    for path in project.iterdir():
-        text = path.read_text()
-        assert "project_name" not in text and "project-name" not in text, f"a placeholder is left in {path.name}"
+    assert files_in(project) == FILES, "what is made"
+    for name in FILES:
+        text = (project / name).read_text()
+        assert not any(part in text for part in ("project_name", "project-name", "CORACLE_LIBRARY")), f"a placeholder is left in {name}"
     assert "package movie_shop;" in (project / "movie_shop.proto").read_text(), "the package has another name"
     assert (project / "README.md").read_text().startswith("# movie-shop\n"), "README.md has another title"
 
 
 @pytest.mark.timeout(BUILD_LIMIT_S)
-def test_it_builds_and_passes_its_test(project):
-    prefix = project.parent / "prefix"
-    succeed("cmake", "--install", BUILD, "--prefix", prefix)
-    succeed("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_COMPILER=g++",
-            "-G", "Ninja", f"-DCMAKE_CXX_COMPILER_LAUNCHER={shutil.which('ccache') or ''}",
-            "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wshadow -Werror")
+def test_it_builds_and_passes_its_test(project, prefix):
+    succeed("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}", *CONFIGURE)
     succeed("cmake", "--build", project / "build")
     assert "100% tests passed, 0 tests failed out of 1" in succeed("ctest", "--test-dir", project / "build"), "not one test ran"
 
@@ -88,6 +108,64 @@ def test_its_test_can_fail(project):
     assert done.returncode != 0 and "FAILED: it greets by name" in done.stdout, f"ctest says {done.stdout!r}"
 
 
+@pytest.mark.timeout(BUILD_LIMIT_S)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_builds_passes_its_test_and_runs(tmp_path, prefix, variant):
+    folder = tmp_path / "movie-shop"
+    assert new(folder, variant).returncode == 0
+    assert files_in(folder) == FILES, "what is made"
+    build = folder / "build"
+    succeed("cmake", "--preset", "release", "-S", folder, f"-DCMAKE_PREFIX_PATH={prefix}", *CONFIGURE)
+    succeed("cmake", "--build", build)
+    assert "100% tests passed, 0 tests failed out of 1" in succeed("ctest", "--test-dir", build), "not one test ran"
+    certs, ca = (), ()
+    if variant == "--tls":
+        succeed(own("coracle"), "certs", "localhost", "127.0.0.1", "--out", folder / "certs")
+        certs, ca = (folder / "certs",), (folder / "certs/ca.pem",)
+    with Server(build / "movie_shop_server", "127.0.0.1:0", *certs) as server:
+        done = run(build / "movie_shop_client", server.address, "Ada", *ca)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == (VARIANTS[variant] or [f"connected to {server.address}"])
+
+
+def test_only_one_variant_is_chosen(tmp_path):
+    assert new(tmp_path / "shop", "--tls", "--empty").returncode == 64
+    assert not (tmp_path / "shop").exists()
+
+
+@pytest.mark.timeout(BUILD_LIMIT_S)
+def test_the_check_of_coroutines_finds_what_the_compiler_breaks(project):
+    """After the tests above, which have built the project."""
+    client = project / "client.cpp"
+    text = client.read_text()
+    hazard = """struct words { std::string first; };
+coracle::task<> take(words) { co_return; }
+coracle::task<> give() { co_await take({.first = "x"}); }
+}  // namespace
+"""
+    check = ("sh", project / "scripts/check_coroutines", project / "build", client)
+    done = run(*check, limit_s=BUILD_LIMIT_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    client.write_text(text.replace("}  // namespace\n", hazard, 1))
+    done = run(*check, limit_s=BUILD_LIMIT_S)
+    client.write_text(text)
+    assert done.returncode == 1 and "client.cpp:" in done.stdout and "name these temporaries" in done.stderr, done.stdout + done.stderr
+    client.write_text(text.replace("}  // namespace\n", hazard.replace("co_await take({.first = \"x\"})", "words w{.first = \"x\"}; co_await take(w)"), 1))
+    done = run(*check, limit_s=BUILD_LIMIT_S)
+    client.write_text(text)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_other_programs_read_is_valid(project):
+    for name in ("CMakePresets.json", ".vscode/launch.json", ".vscode/tasks.json"):
+        json.loads((project / name).read_text())
+    for name in (".github/workflows/ci.yml", ".gitlab-ci.yml", ".clang-tidy"):
+        yaml.safe_load((project / name).read_text())
+    assert run("sh", "-n", project / "scripts/check_coroutines").returncode == 0
+    for line in (project / "Dockerfile").read_text().replace("\\\n", "").splitlines():
+        assert re.match(r"(#.*|FROM .*|RUN .*|COPY .*|EXPOSE \d+|ENTRYPOINT \[.*\]|)$", line), line
+
+
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     taken = tmp_path / "taken"
     taken.mkdir()
@@ -102,7 +180,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
 def test_an_empty_folder_is_filled(tmp_path):
     (tmp_path / "empty-one").mkdir()
     assert new(tmp_path / "empty-one").returncode == 0, "the exit code"
-    assert len(os.listdir(tmp_path / "empty-one")) == len(FILES), "the number of files"
+    assert len(files_in(tmp_path / "empty-one")) == len(FILES), "the number of files"
 
 
 def test_folders_above_are_made(tmp_path):

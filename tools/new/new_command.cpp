@@ -9,9 +9,13 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace coracle::tools {
 
@@ -30,29 +34,68 @@ void refuse_existing(const fs::path& folder) {
     throw failure(folder.string() + " exists and is not empty; choose another name, or move it away");
 }
 
-std::string file_name(const template_file& file, const project_name& name) {
-  if (file.name == "gitignore") return ".gitignore";
-  return name.put_into(file.name);
+// The folders of the template that a project consists of; a file in a later one replaces one in an earlier
+// one.
+struct variant {
+  const char* flag;
+  const char* text;
+  std::vector<std::string_view> folders;
+  const char* library;
+};
+
+const std::vector<variant>& variants() {
+  static const std::vector<variant> all{
+      {"", "", {"project", "plain", "greet"}, "coracle::coracle"},
+      {"--empty", "a service without methods", {"project", "plain", "empty"}, "coracle::coracle"},
+      {"--unary", "one unary method", {"project", "plain", "unary"}, "coracle::coracle"},
+      {"--streaming",
+       "methods with streams of requests, of replies, and of both",
+       {"project", "plain", "streaming"},
+       "coracle::coracle"},
+      {"--tls", "the default methods, with TLS", {"project", "greet", "tls"}, "coracle::tls"},
+  };
+  return all;
+}
+
+// "project/dot_github/workflows/ci.yml" becomes ".github/workflows/ci.yml".
+std::string file_name(std::string_view name, const project_name& project) {
+  name.remove_prefix(name.find('/') + 1);
+  constexpr std::string_view hidden = "dot_";
+  if (name.starts_with(hidden)) return "." + project.put_into(name.substr(hidden.size()));
+  return project.put_into(name);
+}
+
+std::map<std::string, std::string> files_of(const variant& chosen, const project_name& project) {
+  std::map<std::string, std::string> all;
+  for (const std::string_view folder : chosen.folders)
+    for (const template_file& file : template_files()) {
+      if (file.name.substr(0, file.name.find('/')) != folder) continue;
+      std::string text = project.put_into(file.text);
+      constexpr std::string_view placeholder = "CORACLE_LIBRARY";
+      for (std::size_t at = 0; (at = text.find(placeholder, at)) != text.npos;)
+        text.replace(at, placeholder.size(), chosen.library);
+      all[file_name(file.name, project)] = std::move(text);
+    }
+  return all;
 }
 
 constexpr const char* next_steps =
     "Next:\n"
     "  cd PROJECT_FOLDER\n"
-    "  cmake -S . -B build     # where coracle is installed in a place of its own: -DCMAKE_PREFIX_PATH=that "
-    "place\n"
+    "  cmake --preset release     # if coracle is installed in a folder of its own: -DCMAKE_PREFIX_PATH=DIR\n"
     "  cmake --build build\n"
-    "  ctest --test-dir build\n"
-    "  build/project_name_server                          # and in another terminal:\n"
-    "  build/project_name_client 127.0.0.1:50051 Ada\n"
-    "README.md says what is where, and how to go on.\n";
+    "  ctest --preset release\n"
+    "README.md describes the files and the next steps.\n";
 
-int make(const fs::path& folder) {
+int make(const fs::path& folder, const variant& chosen) {
   const project_name name(folder);
   refuse_existing(folder);
   new_files files;
   files.folder(folder);
-  for (const auto& file : template_files())
-    files.write(folder / file_name(file, name), name.put_into(file.text));
+  for (const auto& [path, text] : files_of(chosen, name)) {
+    files.folder((folder / path).parent_path());
+    files.write(folder / path, text);
+  }
   files.keep();
 
   std::string steps = name.put_into(next_steps);
@@ -65,13 +108,23 @@ int make(const fs::path& folder) {
 }  // namespace
 
 void add_new(CLI::App& app, action& chosen) {
-  const auto folder = std::make_shared<std::string>();
+  struct choice {
+    std::string folder;
+    const variant* content = &variants().front();
+  };
+  const auto it = std::make_shared<choice>();
   CLI::App* command = app.add_subcommand(
       "new", "creates a project with a .proto file, a server, a client, a test and CMakeLists.txt");
-  command->add_option("FOLDER", *folder, "a new folder, whose name becomes the name of the project")
+  command->add_option("FOLDER", it->folder, "a new folder, whose name becomes the name of the project")
       ->required()
       ->type_name("");
-  command->callback([folder, &chosen] { chosen = [folder] { return make(*folder); }; });
+  std::vector<CLI::Option*> flags;
+  for (const variant& one : variants()) {
+    if (*one.flag == '\0') continue;
+    flags.push_back(command->add_flag_callback(one.flag, [it, &one] { it->content = &one; }, one.text));
+    for (std::size_t i = 0; i + 1 < flags.size(); ++i) flags.back()->excludes(flags[i]);
+  }
+  command->callback([it, &chosen] { chosen = [it] { return make(it->folder, *it->content); }; });
 }
 
 }  // namespace coracle::tools

@@ -3,7 +3,7 @@
 function(coracle_embed_template target)
   set(from ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/template)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/new)
-  file(GLOB names CONFIGURE_DEPENDS RELATIVE ${from} ${from}/*)
+  file(GLOB_RECURSE names CONFIGURE_DEPENDS RELATIVE ${from} ${from}/*)
   set(number 0)
   set(arrays)
   set(rows)

@@ -1,4 +1,5 @@
-// template_files: the files of tools/new/template/, embedded in the program.
+// template_files: the files of tools/new/template/, embedded in the program. A project consists of those of
+// several folders.
 #pragma once
 
 #include <span>
@@ -7,7 +8,7 @@
 namespace coracle::tools {
 
 struct template_file {
-  std::string_view name;  // "project_name.proto"; "gitignore" has no dot, so that git does not apply it here
+  std::string_view name;  // "greet/project_name.proto"; "project/dot_gitignore" becomes .gitignore
   std::string_view text;
 };
 

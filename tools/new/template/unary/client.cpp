@@ -1,0 +1,40 @@
+// project_name_client [ADDRESS [NAME]]: greets once.
+#include "project_name.coracle.hpp"
+
+#include <coracle/client.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Every call should have a deadline: without one it could wait indefinitely.
+constexpr auto patience = 10s;
+
+coracle::task<> greet(const project_name::rpc::Greeter::stub& greeter, std::string name) {
+  project_name::GreetRequest once;
+  once.set_name(name);
+  const auto reply = co_await greeter.Greet(once, coracle::within(patience));
+  std::printf("%s\n", reply.value().text().c_str());  // value() throws the status if there is no reply
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const std::string address = argc > 1 ? argv[1] : "127.0.0.1:50051";
+    const std::string name = argc > 2 ? argv[2] : "world";
+    coracle::runtime runtime;
+    coracle::channel channel(runtime, address, coracle::insecure());
+    const project_name::rpc::Greeter::stub greeter(channel);
+    coracle::sync_wait(runtime, greet(greeter, name));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "project_name_client: %s\n", error.what());
+    return 1;
+  }
+}
