@@ -37,6 +37,8 @@ if(sources)
   target_compile_options(unit_tests PRIVATE ${test_optimisation})
   target_precompile_headers(unit_tests PRIVATE support/precompiled.hpp)
   target_include_directories(unit_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/base/version_test.cpp PROPERTIES
+    COMPILE_DEFINITIONS CORACLE_PROJECT_VERSION="${PROJECT_VERSION}")
   # Of this file alone: a path among all flags would keep ccache from knowing a test of another checkout again.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/hpack/rfc_examples_test.cpp PROPERTIES
     COMPILE_DEFINITIONS CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")

@@ -10,7 +10,7 @@ struct advice {
   std::string_view to_programs, to_users;
 };
 
-constexpr advice all[] = {
+constexpr advice advices[] = {
     {"set its CA with client_options::cas", "set its CA with --ca FILE"},
     {"set one with client_options::certificate", "set one with --cert FILE and --key FILE"},
     {"set key_pair::passphrase(), or ", "the program does not support passphrases: "},
@@ -22,7 +22,7 @@ constexpr advice all[] = {
 
 std::string with_option_names(std::string_view message) {
   std::string text(message);
-  for (const advice& one : all)
+  for (const advice& one : advices)
     for (std::size_t at = text.find(one.to_programs); at != text.npos; at = text.find(one.to_programs, at))
       text.replace(at, one.to_programs.size(), one.to_users);
   return text;

@@ -25,8 +25,8 @@ std::string take_reason() {
 
 }  // namespace
 
-void throw_openssl_error(std::string_view action, std::string_view fix) {
-  auto text = std::string("cannot ").append(action).append(": ").append(take_reason());
+void throw_openssl_error(std::string_view attempt, std::string_view fix) {
+  auto text = std::string("cannot ").append(attempt).append(": ").append(take_reason());
   if (!fix.empty()) text.append("; ").append(fix);
   throw failure(text);
 }

@@ -16,7 +16,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 // The text as it stands between the quotes of a JSON string.
-std::string escaped(const std::string& text) {
+std::string json_escaped(const std::string& text) {
   const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
   return quoted.substr(1, quoted.size() - 2);
 }
@@ -114,7 +114,7 @@ void data_file::read_csv(const std::string& path, std::string_view text) {
       fail(path, reader.line(),
            "the row has " + std::to_string(row.size()) + " fields, and the header " +
                std::to_string(columns_.size()));
-    for (std::string& field : row) field = escaped(field);
+    for (std::string& field : row) field = json_escaped(field);
     rows_.push_back(std::move(row));
   }
 }
@@ -135,7 +135,7 @@ void data_file::read_json_lines(const std::string& path, std::string_view text) 
     for (const std::string& column : columns_) {
       if (!object.contains(column)) fail(path, line, "the object has no key '" + column + "'");
       const json& value = object[column];
-      row.push_back(value.is_string() ? escaped(value.get<std::string>()) : value.dump());
+      row.push_back(value.is_string() ? json_escaped(value.get<std::string>()) : value.dump());
     }
     if (object.size() != columns_.size()) fail(path, line, "the object has keys that the first one lacks");
     rows_.push_back(std::move(row));

@@ -19,7 +19,7 @@ constexpr std::pair<const char*, double> quantiles[] = {
     {"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}};
 
 // For the value of a label.
-std::string escaped(const std::string& text) {
+std::string label_escaped(const std::string& text) {
   std::string all;
   for (const char c : text) {
     if (c == '\\' || c == '"') all += '\\';
@@ -68,7 +68,7 @@ void live_export::second_passed(std::size_t second, const second_of_load& s) {
 
 // A reader sees the whole file or the one before.
 void live_export::write_metrics(const second_of_load& s) const {
-  const std::string labels = "{run=\"" + escaped(run_) + "\"";
+  const std::string labels = "{run=\"" + label_escaped(run_) + "\"";
   std::ofstream out(metrics_ + ".new", std::ios::trunc);
   out << "# HELP coracle_load_calls_total Calls that have ended.\n# TYPE coracle_load_calls_total counter\n"
       << "coracle_load_calls_total" << labels << ",result=\"ok\"} " << ok_ << "\n"

@@ -11,10 +11,11 @@ namespace coracle::tools::load {
 
 namespace {
 
-constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=@%+";
+constexpr std::string_view unquoted =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=@%+";
 
 std::string quoted(const std::string& word) {
-  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+  if (!word.empty() && word.find_first_not_of(unquoted) == word.npos) return word;
   std::string text = "'";
   for (const char c : word)
     if (c == '\'') text += "'\\''";

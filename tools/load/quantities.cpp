@@ -11,7 +11,7 @@ namespace coracle::tools::load {
 namespace {
 
 // Formats three significant digits.
-std::string digits(double value) {
+std::string three_digits(double value) {
   std::array<char, 32> text{};
   const int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   std::snprintf(text.data(), text.size(), "%.*f", places, value);
@@ -36,10 +36,10 @@ std::optional<double> read_number(std::string_view text) {
 
 std::string format_duration(duration d) {
   const auto ns = static_cast<double>(d.count());
-  if (ns < 999.5) return digits(ns) + " ns";
-  if (ns < 999.5e3) return digits(ns / 1e3) + " us";
-  if (ns < 999.5e6) return digits(ns / 1e6) + " ms";
-  return digits(ns / 1e9) + " s";
+  if (ns < 999.5) return three_digits(ns) + " ns";
+  if (ns < 999.5e3) return three_digits(ns / 1e3) + " us";
+  if (ns < 999.5e6) return three_digits(ns / 1e6) + " ms";
+  return three_digits(ns / 1e9) + " s";
 }
 
 std::string format_count(std::uint64_t n) {
@@ -56,7 +56,7 @@ std::string format_bytes(std::uint64_t n) {
     value /= 1000;
     ++unit;
   }
-  return digits(value) + units[unit];
+  return three_digits(value) + units[unit];
 }
 
 }  // namespace coracle::tools::load

@@ -18,7 +18,7 @@ namespace coracle::tools::load {
 namespace {
 
 // A call that a timeout has stopped reports CANCELLED.
-call_end end_of(const status& outcome) {
+call_end http_end_of(const status& outcome) {
   if (outcome.code() == status_code::cancelled || outcome.code() == status_code::deadline_exceeded)
     return call_end::failed("DEADLINE_EXCEEDED", "it took longer than the time limit");
   return call_end::failed(std::string(name_of(outcome.code())), std::string(outcome.message()));
@@ -30,7 +30,7 @@ class rest_connection final : public connection {
 
   task<call_end> open(duration at_most) override {
     result<net::stream> made = co_await coracle::with_timeout(at_most, dial());
-    if (!made.ok()) co_return end_of(made.status());
+    if (!made.ok()) co_return http_end_of(made.status());
     peer_ = made->peer_address().to_string();
     idle_.push_back(std::move(*made));
     co_return call_end();
@@ -42,7 +42,7 @@ class rest_connection final : public connection {
     const std::string body = source.json(which).value_or(std::string());
     call_end end;
     result<http1::response_reader> reply = co_await coracle::with_timeout(timeout_, ask(body));
-    if (!reply.ok()) end = end_of(reply.status());
+    if (!reply.ok()) end = http_end_of(reply.status());
     else if (reply->code() < 200 || reply->code() > 299)
       end = call_end::failed("HTTP " + std::to_string(reply->code()), reply->reason());
     end.messages_sent = 1;

@@ -20,7 +20,7 @@ namespace coracle::tools {
 
 namespace {
 
-using words = std::vector<std::string>;
+using word_list = std::vector<std::string>;
 
 class candidates {
  public:
@@ -50,10 +50,10 @@ const CLI::Option* option_named(const CLI::App& command, const std::string& word
 bool takes_value(const CLI::Option& o) { return o.get_expected_max() > 0; }
 
 // The values of an option that has a fixed set, which its check describes as {a,b}.
-words choices_of(const CLI::Option& o) {
+word_list choices_of(const CLI::Option& o) {
   const std::string type = o.get_type_name();
   const std::size_t begin = type.find('{');
-  words all;
+  word_list all;
   for (std::size_t at = begin; at != type.npos && type[at] != '}';) {
     const std::size_t end = type.find_first_of(",}", at + 1);
     if (end == type.npos) break;
@@ -64,7 +64,7 @@ words choices_of(const CLI::Option& o) {
 }
 
 void add_values(candidates& to, const CLI::Option& o, const std::string& before = {}) {
-  const words all = choices_of(o);
+  const word_list all = choices_of(o);
   for (const std::string& one : all) to.add(before + one);
   if (all.empty() && before.empty()) to.add_files();
 }
@@ -78,7 +78,7 @@ void add_options(candidates& to, const CLI::App& command) {
 }
 
 // How many positional arguments are among the words.
-std::size_t positionals(const CLI::App& command, const words& typed) {
+std::size_t positionals(const CLI::App& command, const word_list& typed) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < typed.size(); ++i) {
     const CLI::Option* const o = option_named(command, typed[i]);
@@ -88,7 +88,8 @@ std::size_t positionals(const CLI::App& command, const words& typed) {
   return count;
 }
 
-void add_arguments(candidates& to, const CLI::App& command, const words& typed, const std::string& begun) {
+void add_arguments(candidates& to, const CLI::App& command, const word_list& typed,
+                   const std::string& begun) {
   const std::string name = command.get_name();
   const std::size_t at = positionals(command, typed);
   const bool has_address = command.get_option_no_throw("ADDRESS") != nullptr;
@@ -101,7 +102,7 @@ void add_arguments(candidates& to, const CLI::App& command, const words& typed, 
 }
 
 // `typed` are the words behind "coracle" before the one that is being completed.
-std::string complete(const CLI::App& app, words typed, const std::string& begun) {
+std::string complete(const CLI::App& app, word_list typed, const std::string& begun) {
   candidates found(begun);
   const CLI::App* command = &app;
   while (!typed.empty()) {
@@ -135,13 +136,13 @@ std::string complete(const CLI::App& app, words typed, const std::string& begun)
 void add_complete(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand("complete", "prints completions for the scripts of shells");
   command->group("");
-  const auto typed = std::make_shared<words>();
+  const auto typed = std::make_shared<word_list>();
   const auto line = std::make_shared<std::string>();
   command->add_option("WORD", *typed, "the words behind coracle; the last one is being completed");
   command->add_option("--line", *line, "the whole line up to the cursor, in place of the words");
   command->callback([&app, &chosen, typed, line] {
     chosen = [&app, typed, line] {
-      words all = *typed;
+      word_list all = *typed;
       if (!line->empty()) {
         all = shell_words(*line);
         if (!all.empty()) all.erase(all.begin());

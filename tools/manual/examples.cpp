@@ -74,7 +74,7 @@ constexpr example completion[] = {
     {"Complete commands, options and methods in bash.", "source <(coracle completion bash)"},
 };
 
-constexpr std::pair<std::string_view, std::span<const example>> all[] = {
+constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"", overview},
     {"ls", ls},
     {"describe", describe},
@@ -93,7 +93,7 @@ constexpr std::pair<std::string_view, std::span<const example>> all[] = {
 }  // namespace
 
 std::span<const example> examples_of(std::string_view command) {
-  for (const auto& [name, examples] : all)
+  for (const auto& [name, examples] : by_command)
     if (name == command) return examples;
   return {};
 }

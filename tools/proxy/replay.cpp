@@ -33,7 +33,7 @@ using conversation = bidi_call<bytes_message, bytes_message>;
 struct running_call {
   explicit running_call(const recorded_call& c) : recorded(c) {}
   const recorded_call& recorded;
-  event<> end;
+  coracle::event<> end;
 };
 
 struct replay {

@@ -2,7 +2,7 @@
 #pragma once
 
 #define CORACLE_VERSION_MAJOR 0
-#define CORACLE_VERSION_MINOR 1
+#define CORACLE_VERSION_MINOR 2
 #define CORACLE_VERSION_PATCH 0
 
 namespace coracle {
