@@ -35,8 +35,8 @@ void response_reader::end_of_stream() {
   else static_cast<void>(fail(begun_ ? "the connection ended in it" : "the connection ended before it"));
 }
 
-bool response_reader::fail(const char* why) {
-  broken_ = why;
+bool response_reader::fail(const char* reason) {
+  broken_ = reason;
   return false;
 }
 

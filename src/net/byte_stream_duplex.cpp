@@ -60,17 +60,17 @@ constexpr std::size_t share_bytes = 64 * 1024;
 
 // Call it in a catch block.
 status thrown_failure() noexcept {
-  status how(status_code::unavailable);
+  status failure(status_code::unavailable);
   base::if_memory_allows([&] {
     try {
       throw;
     } catch (const std::exception& e) {
-      how = status::unavailable(std::string("the byte stream threw an exception: ") + e.what());
+      failure = status::unavailable(std::string("the byte stream threw an exception: ") + e.what());
     } catch (...) {
-      how = status::unavailable("the byte stream threw an exception");
+      failure = status::unavailable("the byte stream threw an exception");
     }
   });
-  return how;
+  return failure;
 }
 
 // The functions of the stream are called from the queue of the loop and from their own completions only, so
@@ -194,21 +194,21 @@ class byte_stream_duplex final : public duplex, coro::runnable {
   }
 
   task<> transmit() {
-    status how = write_failure_;
+    status outcome = write_failure_;
     try {
       if (!sending_) {
         end_sent_ = true;
         task<status> ending = stream_->shutdown_send();
-        how = co_await std::move(ending);
+        outcome = co_await std::move(ending);
       }
-      while (how.ok() && !left_.empty() && !closing_) {
+      while (outcome.ok() && !left_.empty() && !closing_) {
         task<status> writing = stream_->write(gather());
-        how = co_await std::move(writing);
+        outcome = co_await std::move(writing);
       }
     } catch (...) {
-      how = thrown_failure();
+      outcome = thrown_failure();
     }
-    written(how);
+    written(outcome);
   }
 
   // Takes the next bytes out of left_, at least one piece. Copies small pieces together, so that the
@@ -231,13 +231,13 @@ class byte_stream_duplex final : public duplex, coro::runnable {
     return gathered_;
   }
 
-  void written(const status& how) noexcept {
+  void written(const status& outcome) noexcept {
     writing_ = false;
     if (closing_) return wake();
-    if (!how.ok()) write_failure_ = how;
+    if (!outcome.ok()) write_failure_ = outcome;
     if (std::exchange(sending_, false)) {
       left_ = {};
-      sink_->sent(how.ok() ? total_bytes_ : failed(how));
+      sink_->sent(outcome.ok() ? total_bytes_ : failed(outcome));
     }
     if (end_is_due()) wake();
   }
@@ -248,9 +248,10 @@ class byte_stream_duplex final : public duplex, coro::runnable {
   }
 
   // Returns the error number of a failure, and keeps its text.
-  std::int64_t failed(const status& how) noexcept {
-    if (end_reason_.empty()) base::if_memory_allows([&] { end_reason_ = base::printable(how.message()); });
-    switch (how.code()) {
+  std::int64_t failed(const status& outcome) noexcept {
+    if (end_reason_.empty())
+      base::if_memory_allows([&] { end_reason_ = base::printable(outcome.message()); });
+    switch (outcome.code()) {
       case status_code::cancelled: return -ECANCELED;
       case status_code::deadline_exceeded: return -ETIMEDOUT;
       case status_code::resource_exhausted: return -ENOMEM;

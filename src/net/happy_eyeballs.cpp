@@ -53,8 +53,8 @@ task<> happy_eyeballs::attempt(address to, std::size_t number) {
 task<bool> happy_eyeballs::wait_before_next() {
   try {
     task<> news = latest_attempt_done();
-    const status heard = co_await with_timeout(connection_attempt_delay, std::move(news));
-    static_cast<void>(heard);  // in either case the next attempt starts
+    const status notified = co_await with_timeout(connection_attempt_delay, std::move(news));
+    static_cast<void>(notified);  // in either case the next attempt starts
   } catch (const coro::cancelled&) {
     co_return false;
   }

@@ -99,9 +99,9 @@ status check_host_name(std::string_view host) {
 
 namespace {
 
-std::string about(std::string_view host, std::string_view what) {
+std::string about(std::string_view host, std::string_view detail) {
   std::string text(host);
-  return text.append(": ").append(what);
+  return text.append(": ").append(detail);
 }
 
 }  // namespace

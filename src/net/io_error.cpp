@@ -126,12 +126,12 @@ status connect_error(std::int64_t error, const address& to) {
 }
 
 status bind_error(std::int64_t error, const address& local) {
-  const std::string what = "cannot bind a connection to the local address " + local.to_string() + ": ";
+  const std::string text = "cannot bind a connection to the local address " + local.to_string() + ": ";
   switch (-error) {
     case EADDRNOTAVAIL:
-      return status::unavailable(what + "this machine has no such address; use one of its own");
-    case EADDRINUSE: return status::unavailable(what + "the port is in use; use port 0 for any free one");
-    default: return {code_of(error), what + system_text(error)};
+      return status::unavailable(text + "this machine has no such address; use one of its own");
+    case EADDRINUSE: return status::unavailable(text + "the port is in use; use port 0 for any free one");
+    default: return {code_of(error), text + system_text(error)};
   }
 }
 

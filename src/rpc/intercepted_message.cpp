@@ -164,13 +164,13 @@ void intercepted_message::destroy_own() noexcept {
 }
 
 status intercepted_message::decode() {
-  status why;
-  if (receiver_) receiver_->decode_message(*codec_, writable_, bytes_, why);
-  else if (!format_->reads_as_is(*codec_)) why = format_->read(*codec_, writable_, bytes_);
+  status failure;
+  if (receiver_) receiver_->decode_message(*codec_, writable_, bytes_, failure);
+  else if (!format_->reads_as_is(*codec_)) failure = format_->read(*codec_, writable_, bytes_);
   else if (!codec_->read(writable_, bytes_))
-    why = status::internal("a message cannot be parsed as its protobuf type");
-  object_current_ = why.ok();
-  return why;
+    failure = status::internal("a message cannot be parsed as its protobuf type");
+  object_current_ = failure.ok();
+  return failure;
 }
 
 status intercepted_message::deliver(std::uint32_t receive_limit) {

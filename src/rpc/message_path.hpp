@@ -33,12 +33,12 @@ using hook_list = std::vector<std::shared_ptr<message_hooks>>;
 // Passes a message through all hooks. They throw what the hooks throw.
 inline status pass_request(const hook_list& hooks, intercepted_message& m) {
   for (const auto& h : hooks)
-    if (status why = h->on_request(m); !why.ok()) return why;
+    if (status failure = h->on_request(m); !failure.ok()) return failure;
   return {};
 }
 inline status pass_reply(const hook_list& hooks, intercepted_message& m) {
   for (auto h = hooks.rbegin(); h != hooks.rend(); ++h)
-    if (status why = (*h)->on_reply(m); !why.ok()) return why;
+    if (status failure = (*h)->on_reply(m); !failure.ok()) return failure;
   return {};
 }
 

@@ -427,8 +427,8 @@ bool server_call::permits_take(const void* request) {
 
 void server_call::give_back_messages() noexcept {
   const bool large = rpc::call::read_compressed() || held_bytes_ > message_store::object_bytes_max;
-  const std::size_t came = request_taken_ ? message_store::not_known : traffic_.bytes_received;
-  body_.release()->end(set_.messages, large ? message_store::not_kept : came);
+  const std::size_t received = request_taken_ ? message_store::not_known : traffic_.bytes_received;
+  body_.release()->end(set_.messages, large ? message_store::not_kept : received);
   if (made_replies_) give_back_replies();
 }
 

@@ -67,9 +67,9 @@ void server_state::defer_sigterm() {
 
 bool server_state::take_deferred_sigterm() noexcept {
   const std::lock_guard held(deferred_sigterm_mutex_);
-  const bool came = deferred_sigterm_ && deferred_sigterm_->take();
+  const bool arrived = deferred_sigterm_ && deferred_sigterm_->take();
   deferred_sigterm_.reset();
-  return came;
+  return arrived;
 }
 
 void server_state::restore_sigterm() noexcept {

@@ -57,11 +57,11 @@ bool accepted_by_verifier(SSL& connection, X509& leaf, bool chain_verified) noex
                                 identities_of(&leaf),
                                 sha256_base64(der_of(X509_get_X509_PUBKEY(&leaf), &i2d_X509_PUBKEY)),
                                 der_of(&leaf, &i2d_X509), to_pem(leaf));
-    const status how = decision(state.verifier, peer);
-    if (how.ok()) return true;
+    const status outcome = decision(state.verifier, peer);
+    if (outcome.ok()) return true;
     state.verify_error = state.server ? "the client's certificate is not accepted by the verifier: "
                                       : "the server's certificate is not accepted by the verifier: ";
-    state.verify_error.append(base::printable(how.to_string()));
+    state.verify_error.append(base::printable(outcome.to_string()));
   } catch (const std::bad_alloc&) {
   }
   return false;

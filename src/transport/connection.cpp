@@ -467,8 +467,8 @@ void connection::check_stall() noexcept {
   if (!acceptor_) return;
   const time_point sending_since = stream_->sending() ? last_send_ : never;
   // A window update of the peer may be in the input that waits for the decode budget.
-  const bool heard = !is_deferred() && !just_resumed_;
-  if (stall_.on_time(loop_.now(), congested_, engine_.data_sent(), sending_since, heard))
+  const bool peer_is_active = !is_deferred() && !just_resumed_;
+  if (stall_.on_time(loop_.now(), congested_, engine_.data_sent(), sending_since, peer_is_active))
     engine_.fail(error_code::enhance_your_calm, "the peer does not read the replies within the stall time");
 }
 

@@ -34,13 +34,13 @@ class stall_watch {
   }
   // Returns true if the connection must be closed. congested: above backpressure_limits::unread_bytes;
   // bytes_sent: all response bytes sent so far; sending_since: of the pending send, `never` if there is none;
-  // heard: input from the peer is being read, so that its window updates can make progress.
+  // peer_is_active: input from the peer is being read, so that its window updates can make progress.
   [[nodiscard]] bool on_time(time_point now, bool congested, std::uint64_t bytes_sent,
-                             time_point sending_since, bool heard) noexcept {
+                             time_point sending_since, bool peer_is_active) noexcept {
     if (now < check_at_) return false;
     const bool stuck = sending_since != never && now >= deadline_after(sending_since, time_);
-    if (stuck || (congested && heard && was_congested_ && bytes_sent == bytes_sent_)) return true;
-    was_congested_ = congested && heard;
+    if (stuck || (congested && peer_is_active && was_congested_ && bytes_sent == bytes_sent_)) return true;
+    was_congested_ = congested && peer_is_active;
     bytes_sent_ = bytes_sent;
     check_at_ = congested || sending_since != never ? deadline_after(now, time_) : never;
     return false;

@@ -209,9 +209,9 @@ class comparison {
   }
 
   void compare(const field& a, const field& b) {
-    const auto changed = [&](breakage kind, const char* rule, const std::string& what,
+    const auto changed = [&](breakage kind, const char* rule, const std::string& property,
                              const std::string& from, const std::string& to) {
-      add(kind, rule, b, *b.file(), field_text(b) + ": " + what + " changed from " + from + " to " + to);
+      add(kind, rule, b, *b.file(), field_text(b) + ": " + property + " changed from " + from + " to " + to);
     };
     if (a.name() != b.name())
       changed(a.json_name() != b.json_name() ? breakage::json : breakage::source, "field-renamed", "the name",
@@ -301,11 +301,11 @@ class comparison {
   }
 
   void compare(const pb::MethodDescriptor& a, const pb::MethodDescriptor& b) {
-    const auto changed = [&](const char* rule, const std::string& what, const std::string& from,
+    const auto changed = [&](const char* rule, const std::string& property, const std::string& from,
                              const std::string& to) {
       if (from != to)
         add(breakage::wire, rule, b, *b.file(),
-            "method " + std::string(b.full_name()) + ": " + what + " changed from " + from + " to " + to);
+            "method " + std::string(b.full_name()) + ": " + property + " changed from " + from + " to " + to);
     };
     const auto text = [](bool streaming) { return streaming ? "a stream" : "one message"; };
     changed("request-changed", "the type of the request", std::string(a.input_type()->full_name()),

@@ -96,8 +96,8 @@ class performance {
   task<> stop_on_signals(scope& work) {
     result<net::signal_watch> watch = net::signal_watch::open();
     if (!watch.ok()) co_return;  // a signal then has its default effect
-    const result<process_signal> came = co_await watch->next();
-    if (!came.ok()) co_return;
+    const result<process_signal> signal = co_await watch->next();
+    if (!signal.ok()) co_return;
     interrupted_ = true;
     work.request_stop();
   }

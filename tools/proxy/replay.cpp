@@ -106,8 +106,8 @@ struct replay {
     if (was_cancelled(one)) background.spawn(cancel(call, one, began));
     bytes_message reply;
     for (;;) {
-      const auto came = co_await call.next();
-      if (!came.ok() || !*came) break;
+      const auto received = co_await call.next();
+      if (!received.ok() || !*received) break;
     }
     const status outcome = co_await call.finish();
     background.request_stop();

@@ -717,8 +717,8 @@ void network::arrive(const datagram& d) {
     const socket* from = find(d.from_socket);
     if (!from || from->peer.kind == endpoint::family::none) return;
     // ICMP reports the error, and only a socket with a peer set receives it.
-    const time_point heard = deadline_after(now_, latency_to(*from, d.at));
-    return schedule(heard, kind::unreachable, d.from_socket, ECONNREFUSED);
+    const time_point received = deadline_after(now_, latency_to(*from, d.at));
+    return schedule(received, kind::unreachable, d.from_socket, ECONNREFUSED);
   }
   const bool strange = to->peer.kind != endpoint::family::none && to->peer != d.from;
   // Like the kernel: drops datagrams when the receive buffer is full.

@@ -48,7 +48,7 @@ class response_reader {
   [[nodiscard]] bool skip_body();
   [[nodiscard]] bool read_chunk_size();
   [[nodiscard]] bool skip_trailers();
-  [[nodiscard]] bool fail(const char* why);
+  [[nodiscard]] bool fail(const char* reason);
 
   std::string held_;
   std::string reason_;
