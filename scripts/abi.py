@@ -27,7 +27,7 @@ def libraries(build):
 
 
 def described(library, to):
-    """Only the types of public headers count: a change behind them is nobody's concern."""
+    """Only the types in public headers count: programs do not see the others."""
     subprocess.run(["abidw", "--no-show-locs", "--no-comp-dir-path", "--no-corpus-path", "--headers-dir", ROOT / "include",
                     "--out-file", to, library], check=True)
     return to

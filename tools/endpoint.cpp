@@ -121,7 +121,11 @@ void endpoint::use_target(CLI::App& command) {
     if (!mine) used.push_back(option);
     option->add_result(value);
   }
-  for (CLI::Option* const option : used) option->run_callback();
+  for (CLI::Option* const option : used) try {
+      option->run_callback();
+    } catch (const CLI::Error& error) {
+      throw usage_failure(configuration_path() + ": " + error.what());
+    }
 }
 
 void endpoint::add_header(const std::string& line, metadata& to) {

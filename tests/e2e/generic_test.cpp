@@ -120,7 +120,7 @@ TEST_P(generic, AProxyPassesMetadataAndTrailersOn) {
 
 TEST_P(generic, AProxyPassesAStatusOnWithItsDetails) {
   const auto reply = run(misbehave(stub(), "status", {}));
-  EXPECT_EQ(reply.status(), status(status_code::not_found, "nobody \xc3\xbc 100%", "details"));
+  EXPECT_EQ(reply.status(), status(status_code::not_found, "no such name \xc3\xbc 100%", "details"));
   EXPECT_EQ(run(misbehave(stub(), "throw", {})).status().code(), status_code::unknown);
 }
 

@@ -38,7 +38,7 @@ class identity_service final : public echo::rpc::Echo::service {
     if (!peer_identity && !token) co_return status::failed_precondition("plaintext");
     const bool named = peer_identity && !peer_identity->identities().empty();
     if (named) reply.set_text(peer_identity->identities().front().value());
-    else reply.set_text("nobody");
+    else reply.set_text("no certificate");
     if (peer_identity && peer_identity->resumed()) reply.set_count(1);
     if (token) reply.set_text(reply.text() + " with " + std::string(*token));
     co_return reply;
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Over, Tls, testing_support::all_kinds, Tls::case_name);
 TEST_P(Tls, CarriesACall) {
   serve(served_as("server"));
   call_by(trusting("ca"));
-  EXPECT_EQ(text(), "nobody");
+  EXPECT_EQ(text(), "no certificate");
 }
 
 TEST_P(Tls, TellsTheHandlerWhoCalls) {
@@ -219,10 +219,10 @@ TEST_P(Tls, BringsTheCallersToken) {
   call_options with_token;
   with_token.credentials = call_credentials::bearer("of the channel");
   call_by(trusting("ca"), of_all_calls(with_token));
-  EXPECT_EQ(text(), "nobody with Bearer of the channel");
+  EXPECT_EQ(text(), "no certificate with Bearer of the channel");
   call_options with_token_2;
   with_token_2.credentials = call_credentials::bearer("of the call");
-  EXPECT_EQ(text(with_token_2), "nobody with Bearer of the call");
+  EXPECT_EQ(text(with_token_2), "no certificate with Bearer of the call");
 }
 
 TEST_P(Tls, BringsWhatASourceGives) {
@@ -234,7 +234,7 @@ TEST_P(Tls, BringsWhatASourceGives) {
   source->wait = 1ms;
   call_options with_credentials;
   with_credentials.credentials = source;
-  EXPECT_EQ(text(with_credentials), "nobody with Fetched token");
+  EXPECT_EQ(text(with_credentials), "no certificate with Fetched token");
   EXPECT_EQ(source->asked_for, "https://movies.example/echo.Echo /echo.Echo/Say");
 }
 
@@ -333,10 +333,10 @@ TEST_P(Tls, LetsCredentialsTravelWithinTheProcess) {
   channel_.emplace(rt(), server_->in_process());
   call_options with_token;
   with_token.credentials = call_credentials::bearer("mine");
-  EXPECT_EQ(text(with_token), "nobody with Bearer mine");
+  EXPECT_EQ(text(with_token), "no certificate with Bearer mine");
   call_options with_credentials;
   with_credentials.credentials = std::make_shared<fetched_token>();
-  EXPECT_EQ(text(with_credentials), "nobody with Fetched token");
+  EXPECT_EQ(text(with_credentials), "no certificate with Fetched token");
 }
 
 TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
@@ -353,7 +353,7 @@ TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
   with_credentials.credentials = std::make_shared<fetched_token>();
   EXPECT_EQ(text(with_credentials), conflict);
   call_by(trusting("ca"));
-  EXPECT_EQ(text(own), "nobody with Basic b3duOm93bg==");
+  EXPECT_EQ(text(own), "no certificate with Basic b3duOm93bg==");
   call_options with_token_2 = call_options(own);
   with_token_2.credentials = call_credentials::bearer("mine");
   EXPECT_EQ(text(with_token_2), conflict);
@@ -475,7 +475,7 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
   run(all::at_once(rt(), address, credentials_3, chain, key, sim_world() ? 51 : 3, r));
   EXPECT_EQ(r.failed, 0);
   call_by(trusting("other_ca"));
-  EXPECT_EQ(text(), "nobody") << "the server shows the last of them";
+  EXPECT_EQ(text(), "no certificate") << "the server shows the last of them";
 }
 
 // --- other people's TLS

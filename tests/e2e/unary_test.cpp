@@ -31,7 +31,7 @@ TEST_P(unary, CarriesMessagesOfEverySize) {
 
 TEST_P(unary, CarriesAStatusWithItsTextAndDetails) {
   const auto reply = sync_wait(stub().Misbehave(text("status")));
-  EXPECT_EQ(reply.status(), status(status_code::not_found, "nobody \xc3\xbc 100%", "details"));
+  EXPECT_EQ(reply.status(), status(status_code::not_found, "no such name \xc3\xbc 100%", "details"));
 }
 
 TEST_P(unary, HidesWhatAHandlerThrows) {

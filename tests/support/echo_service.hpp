@@ -56,7 +56,7 @@ class echo_service : public echo::rpc::Echo::service {
     const std::string& text = request.text();
     if (text == "throw") throw std::runtime_error("secret");
     if (text == "throw status") throw status_error(status::aborted("thrown"));
-    if (text == "status") co_return status(status_code::not_found, "nobody \xc3\xbc 100%", "details");
+    if (text == "status") co_return status(status_code::not_found, "no such name \xc3\xbc 100%", "details");
     if (text == "metadata") {
       for (const auto field : context.metadata())
         if (field.name.substr(0, 2) == "x-") context.initial_metadata().add(field.name, field.value);

@@ -129,6 +129,10 @@ def test_a_server_that_does_not_answer_is_not_waited_for(home):
         assert completed("bash", f"coracle call 127.0.0.1:{silent.getsockname()[1]} -p ", home) == []
         assert time.monotonic() - began < 5, "seconds"
     assert completed("bash", "coracle call localhost:1 -p ", home) == []
+    (home / "config.json").write_text('{"targets": {"slow": {"address": "localhost:1", "headers": {"x": {"command": "sleep 20"}}}}}')
+    began = time.monotonic()
+    assert completed("bash", "coracle call @slow Li", home) == []
+    assert time.monotonic() - began < 5, "seconds until the command of a target is given up"
 
 
 def test_quotes_in_the_line_do_not_confuse_it(home, movie_server):

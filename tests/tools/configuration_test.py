@@ -72,6 +72,8 @@ def test_tls_of_a_target(configured, tmp_path):
     ({"address": "a:1", "tls": {"cas": "x"}}, "targets.movies.tls has an unknown key 'cas'"),
     ({"address": "a:1", "proto": "x"}, "targets.movies.proto must be an array of paths"),
     ({"address": "a:1", "headers": {"x": 1}}, "targets.movies.headers.x must be a string"),
+    ({"address": "a:1", "compress": "zip"}, "--compress: zip not in"),
+    ({"address": "a:1", "max_message_bytes": 0}, "--max-message-bytes"),
     ({"address": "a:1", "headers": {"x": {"command": "exit 3"}}}, "the command 'exit 3' failed"),
     ({"address": "a:1", "headers": {"x": {"command": "yes"}}}, "printed more than 64 KiB"),
 ])

@@ -47,6 +47,10 @@ BREAKING = [
     ("enum value renumbered", "enum E { A = 0; B = 1; }", "enum E { A = 0; B = 2; }", "wire", "enum-value-renumbered"),
     ("reserved number given up", "message M { reserved 5; }", "message M {}", "wire", "reserved-removed"),
     ("reserved number used", "message M { reserved 5 to 7; }", "message M { reserved 5, 7; int32 a = 6; }", "wire", "reserved-used"),
+    ("reserved number far inside a range used", "message M { reserved 5 to max; }", "message M { reserved 5 to 99999, 100001 to max; int32 a = 100000; }", "wire", "reserved-used"),
+    ("end of a reserved range given up", "message M { reserved 5 to 200000; }", "message M { reserved 5 to 100000, 100002 to 150000; int32 a = 100001; }", "wire", "reserved-removed"),
+    ("reserved number of an enum given up", "enum E { A = 0; reserved 5 to max; }", "enum E { A = 0; reserved 5 to 100; }", "wire", "reserved-removed"),
+    ("reserved number of an enum used", "enum E { A = 0; reserved 5 to max; }", "enum E { A = 0; B = 70; reserved 5 to 69, 71 to max; }", "wire", "reserved-used"),
     ("reserved name given up", 'message M { reserved "a"; }', "message M {}", "json", "reserved-removed"),
     ("service removed", "message M {} service S { rpc A(M) returns (M); }", "message M {}", "wire", "service-removed"),
     ("method removed", "message M {} service S { rpc A(M) returns (M); }", "message M {} service S {}", "wire", "method-removed"),
@@ -63,6 +67,7 @@ HARMLESS = [
     ("enum value added", "enum E { A = 0; }", "enum E { A = 0; B = 1; }"),
     ("method and service added", "message M {} service S {}", "message M {} service S { rpc A(M) returns (M); } service T {}"),
     ("order and comments", "message M { string a = 1; int32 b = 2; }", "// About it.\nmessage M { int32 b = 2; /* then */ string a = 1; }"),
+    ("reserved ranges split and joined", "message M { reserved 5 to 9, 10 to 20; }", "message M { reserved 5, 6 to 30; }"),
     ("reserved added", "message M { string a = 1; }", 'message M { string a = 1; reserved 9; reserved "z"; }'),
     ("oneof renamed around nothing", "message M { string a = 1; } message N {}", "message N {} message M { string a = 1; }"),
 ]

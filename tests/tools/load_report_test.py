@@ -98,10 +98,12 @@ def test_a_second_without_calls_is_a_gap(server):
 
 def test_the_page_says_how_and_where_it_was_made(server):
     secret = "Bearer s3cret"
-    page = report(server, *GREET, "-n", "5", "-H", f"authorization: {secret}", f"--header=x-who: {secret}")
+    page = report(server, *GREET, "-n", "5", "-H", f"authorization: {secret}", f"--header=x-who: {secret}",
+                  "--reflect-header", f"x-token: {secret}")
     text = seen(page)["text"]
     command = f"coracle load {server.address} SayHello --plaintext --header 'authorization: ...' --header 'x-who: ...'"
     assert command in text and """--data '{"name": "Ada"}' --count 5""" in text, f"the command line is not in {text[:600]!r}"
+    assert "--reflect-header 'x-token: ...'" in text
     assert "s3cret" not in page, "a header's value is in the page"
     assert f"on {platform.node()} ({platform.system()} {platform.release()}" in text, "the host is missing"
     assert re.search(rf"server\t{re.escape(server.address)}\n", text), f"the server's address is not in {text[-1500:]!r}"

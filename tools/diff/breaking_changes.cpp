@@ -3,9 +3,12 @@
 #include <google/protobuf/descriptor.pb.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace coracle::tools {
 
@@ -107,9 +110,36 @@ std::string default_text(const field& f) {
   return proto.default_value();
 }
 
-template <class Type>
-bool reserves(const Type& type, int number) {
-  return type.IsReservedNumber(number);
+// Numbers from the first to the last, both included.
+using number_ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+number_ranges reserved_numbers(const pb::Descriptor& type) {
+  number_ranges all;
+  for (int i = 0; i < type.reserved_range_count(); ++i)
+    all.emplace_back(type.reserved_range(i)->start, std::int64_t{type.reserved_range(i)->end} - 1);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+number_ranges reserved_numbers(const pb::EnumDescriptor& type) {
+  number_ranges all;
+  for (int i = 0; i < type.reserved_range_count(); ++i)
+    all.emplace_back(type.reserved_range(i)->start, type.reserved_range(i)->end);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// The first number from `first` to `last` that is neither in the sorted ranges nor used, if there is one. A
+// range may have half a billion numbers: whole ranges are skipped.
+template <class Used>
+std::optional<std::int64_t> first_outside(const number_ranges& ranges, std::int64_t first, std::int64_t last,
+                                          Used used) {
+  for (const auto& [begin, end] : ranges) {
+    while (first <= last && first < begin && used(first)) ++first;
+    if (first > last || first < begin) break;
+    first = std::max(first, end + 1);
+  }
+  while (first <= last && used(first)) ++first;
+  return first <= last ? std::optional(first) : std::nullopt;
 }
 
 class comparison {
@@ -165,18 +195,18 @@ class comparison {
       if (same) compare(f, *same);
       else removed(f, b);
     }
-    for (int i = 0; i < a.reserved_range_count(); ++i)
-      for (int n = a.reserved_range(i)->start;
-           n < std::min(a.reserved_range(i)->end, a.reserved_range(i)->start + 1000); ++n)
-        if (!b.IsReservedNumber(n) && !b.FindFieldByNumber(n)) {
-          add(breakage::wire, "reserved-removed", b, *b.file(),
-              "message " + std::string(b.full_name()) + " no longer reserves the number " +
-                  std::to_string(n) + ", which an older version used");
-          break;
-        } else if (const field* const reused = b.FindFieldByNumber(n)) {
-          add(breakage::wire, "reserved-used", *reused, *b.file(),
-              field_text(*reused) + " uses a number that was reserved");
-        }
+    for (int i = 0; i < b.field_count(); ++i)
+      if (const int number = b.field(i)->number(); a.IsReservedNumber(number))
+        add(breakage::wire, "reserved-used", *b.field(i), *b.file(),
+            field_text(*b.field(i)) + " uses a number that was reserved");
+    const number_ranges reserved = reserved_numbers(b);
+    for (const auto& [first, last] : reserved_numbers(a))
+      if (const auto lost = first_outside(reserved, first, last, [&](std::int64_t n) {
+            return b.FindFieldByNumber(static_cast<int>(n)) != nullptr;  // reported above
+          }))
+        add(breakage::wire, "reserved-removed", b, *b.file(),
+            "message " + std::string(b.full_name()) + " no longer reserves the number " +
+                std::to_string(*lost));
     for (int i = 0; i < a.reserved_name_count(); ++i)
       if (const std::string name(a.reserved_name(i)); !b.IsReservedName(name))
         add(breakage::json, "reserved-removed", b, *b.file(),
@@ -266,7 +296,7 @@ class comparison {
       else if (numbered)
         add(breakage::json, "enum-value-renamed", *numbered, *b.file(),
             text + " is called " + std::string(numbered->name()) + " now");
-      else if (!reserves(b, value.number()))
+      else if (!b.IsReservedNumber(value.number()))
         add(breakage::wire, "enum-value-removed", value, *a.file(),
             text + " was removed, and its number is not reserved");
       else if (!b.IsReservedName(name))
@@ -274,6 +304,17 @@ class comparison {
             text + " was removed, and its name is not reserved");
       else add(breakage::source, "enum-value-removed", value, *a.file(), text + " was removed");
     }
+    for (int i = 0; i < b.value_count(); ++i)
+      if (a.IsReservedNumber(b.value(i)->number()))
+        add(breakage::wire, "reserved-used", *b.value(i), *b.file(),
+            "value " + std::string(b.value(i)->full_name()) + " uses a number that was reserved");
+    const number_ranges reserved = reserved_numbers(b);
+    for (const auto& [first, last] : reserved_numbers(a))
+      if (const auto lost = first_outside(reserved, first, last, [&](std::int64_t n) {
+            return b.FindValueByNumber(static_cast<int>(n)) != nullptr;  // reported above
+          }))
+        add(breakage::wire, "reserved-removed", b, *b.file(),
+            "enum " + std::string(b.full_name()) + " no longer reserves the number " + std::to_string(*lost));
     if (is_closed(a) != is_closed(b))
       add(breakage::wire, "enum-openness-changed", b, *b.file(),
           "enum " + std::string(b.full_name()) +

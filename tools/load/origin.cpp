@@ -6,6 +6,7 @@
 
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace coracle::tools::load {
 
@@ -30,7 +31,8 @@ void add_option(std::string& line, const CLI::Option& option) {
     line += name;
     return;
   }
-  const bool is_header = !option.get_lnames().empty() && option.get_lnames().front() == "header";
+  const std::vector<std::string>& names = option.get_lnames();
+  const bool is_header = !names.empty() && (names.front() == "header" || names.front() == "reflect-header");
   for (const std::string& value : option.results())
     line += name + " " + quoted(is_header ? value.substr(0, value.find(':', 1)) + ": ..." : value);
 }

@@ -144,10 +144,10 @@ known_names read_names(const std::vector<std::string>& typed) {
   session at;
   at.add_to(line, endpoint::address_use::optional);
   line.allow_extras();
+  end_after_half_a_second();  // from here on: the parsing runs the commands of a target
   std::vector<std::string> reversed(typed.rbegin(), typed.rend());
   line.parse(reversed);
   if (at.where().typed_address().empty() && !at.has_files()) return {};
-  end_after_half_a_second();
   known_names all = names_of(at.types());
   if (!local) cache.write(all);
   return all;

@@ -55,10 +55,10 @@ void write_descriptor_set(const std::vector<const pb::FileDescriptor*>& files, c
     file->CopyJsonNameTo(&one);
     file->CopySourceCodeInfoTo(&one);
   }
+  errno = 0;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (out) set.SerializeToOstream(&out);
-  out.close();
-  if (!out) throw failure("cannot write " + path + ": " + std::strerror(errno));
+  const bool whole = out && set.SerializeToOstream(&out) && out.flush();
+  if (!whole) throw failure("cannot write " + path + ": " + std::strerror(errno != 0 ? errno : EIO));
 }
 
 void write_proto_files(const std::vector<const pb::FileDescriptor*>& files, const std::string& folder) {

@@ -74,7 +74,9 @@ struct describe {
     if (const auto* type = at.types().find_message(name)) return *type->file();
     if (const auto* choice = at.types().find_enum(name)) return *choice->file();
     if (const auto* service = at.types().find_service(name)) return *service->file();
-    return *at.types().method(name).service()->file();
+    if (const auto* method = at.types().find_method(name)) return *method->service()->file();
+    if (const auto* type = at.types().find_message_ending(name)) return *type->file();
+    return *at.types().method(name).service()->file();  // which fails, and lists the methods
   }
 };
 
