@@ -15,7 +15,7 @@ namespace coracle::tools {
 namespace {
 
 namespace pb = google::protobuf;
-using field = pb::FieldDescriptor;
+using field_type = pb::FieldDescriptor;
 
 struct element_names {
   std::map<std::string, const pb::Descriptor*> messages;
@@ -51,59 +51,59 @@ std::string location_of(const Descriptor& d, const pb::FileDescriptor& file) {
 }
 
 // Types that are read from each other's bytes without an error. protobuf documents these groups.
-int wire_group(const field& f) {
+int wire_group(const field_type& f) {
   switch (f.type()) {
-    case field::TYPE_INT32:
-    case field::TYPE_UINT32:
-    case field::TYPE_INT64:
-    case field::TYPE_UINT64:
-    case field::TYPE_BOOL:
-    case field::TYPE_ENUM: return 1;
-    case field::TYPE_SINT32:
-    case field::TYPE_SINT64: return 2;
-    case field::TYPE_FIXED32:
-    case field::TYPE_SFIXED32: return 3;
-    case field::TYPE_FIXED64:
-    case field::TYPE_SFIXED64: return 4;
-    case field::TYPE_STRING:
-    case field::TYPE_BYTES: return 5;
+    case field_type::TYPE_INT32:
+    case field_type::TYPE_UINT32:
+    case field_type::TYPE_INT64:
+    case field_type::TYPE_UINT64:
+    case field_type::TYPE_BOOL:
+    case field_type::TYPE_ENUM: return 1;
+    case field_type::TYPE_SINT32:
+    case field_type::TYPE_SINT64: return 2;
+    case field_type::TYPE_FIXED32:
+    case field_type::TYPE_SFIXED32: return 3;
+    case field_type::TYPE_FIXED64:
+    case field_type::TYPE_SFIXED64: return 4;
+    case field_type::TYPE_STRING:
+    case field_type::TYPE_BYTES: return 5;
     default: return 100 + f.type();
   }
 }
 
 // Types whose values are written in the same way in JSON.
-int json_group(const field& f) {
+int json_group(const field_type& f) {
   switch (f.cpp_type()) {
-    case field::CPPTYPE_INT32:
-    case field::CPPTYPE_UINT32: return 1;
-    case field::CPPTYPE_INT64:
-    case field::CPPTYPE_UINT64: return 2;
-    case field::CPPTYPE_FLOAT:
-    case field::CPPTYPE_DOUBLE: return 3;
-    case field::CPPTYPE_STRING: return f.type() == field::TYPE_BYTES ? 4 : 5;
+    case field_type::CPPTYPE_INT32:
+    case field_type::CPPTYPE_UINT32: return 1;
+    case field_type::CPPTYPE_INT64:
+    case field_type::CPPTYPE_UINT64: return 2;
+    case field_type::CPPTYPE_FLOAT:
+    case field_type::CPPTYPE_DOUBLE: return 3;
+    case field_type::CPPTYPE_STRING: return f.type() == field_type::TYPE_BYTES ? 4 : 5;
     default: return 100 + f.cpp_type();
   }
 }
 
-std::string type_text(const field& f) {
+std::string type_text(const field_type& f) {
   if (f.message_type()) return std::string(f.message_type()->full_name());
   if (f.enum_type()) return std::string(f.enum_type()->full_name());
   return f.type_name();
 }
 
-std::string label_text(const field& f) {
+std::string label_text(const field_type& f) {
   if (f.is_map()) return "a map";
   if (f.is_repeated()) return "repeated";
   return f.is_required() ? "required" : "singular";
 }
 
-std::string oneof_text(const field& f) {
+std::string oneof_text(const field_type& f) {
   const pb::OneofDescriptor* const one = f.real_containing_oneof();
   return one ? "in the oneof " + std::string(one->name()) : "in no oneof";
 }
 
 // The default of a proto2 field as text.
-std::string default_text(const field& f) {
+std::string default_text(const field_type& f) {
   if (f.is_repeated() || f.message_type()) return {};
   pb::FieldDescriptorProto proto;
   f.CopyTo(&proto);
@@ -190,8 +190,8 @@ class comparison {
   void compare(const pb::Descriptor& a, const pb::Descriptor& b) {
     compare_files(a, b);
     for (int i = 0; i < a.field_count(); ++i) {
-      const field& f = *a.field(i);
-      const field* const same = b.FindFieldByNumber(f.number());
+      const field_type& f = *a.field(i);
+      const field_type* const same = b.FindFieldByNumber(f.number());
       if (same) compare(f, *same);
       else removed(f, b);
     }
@@ -217,14 +217,14 @@ class comparison {
             field_text(*b.field(i)) + " is new and required: messages of older programs are rejected");
   }
 
-  static std::string field_text(const field& f) {
+  static std::string field_text(const field_type& f) {
     return "field " + std::string(f.full_name()) + " (" + std::to_string(f.number()) + ")";
   }
 
-  void removed(const field& f, const pb::Descriptor& from) {
+  void removed(const field_type& f, const pb::Descriptor& from) {
     const std::string text = field_text(f) + " was removed";
     const std::string name(f.name());
-    if (const field* const moved = from.FindFieldByName(name))
+    if (const field_type* const moved = from.FindFieldByName(name))
       return add(breakage::wire, "field-renumbered", *moved, *from.file(),
                  "field " + std::string(f.full_name()) + " has the number " +
                      std::to_string(moved->number()) + " instead of " + std::to_string(f.number()));
@@ -238,7 +238,7 @@ class comparison {
     add(breakage::source, "field-removed", f, *f.file(), text);
   }
 
-  void compare(const field& a, const field& b) {
+  void compare(const field_type& a, const field_type& b) {
     const auto changed = [&](breakage kind, const char* rule, const std::string& property,
                              const std::string& from, const std::string& to) {
       add(kind, rule, b, *b.file(), field_text(b) + ": " + property + " changed from " + from + " to " + to);
@@ -263,14 +263,14 @@ class comparison {
               "'" + default_text(b) + "'");
   }
 
-  void compare_maps(const field& a, const field& b) {
+  void compare_maps(const field_type& a, const field_type& b) {
     for (const int part : {1, 2})
       compare_types(*a.message_type()->FindFieldByNumber(part), *b.message_type()->FindFieldByNumber(part),
                     b);
   }
 
   // `at` is the field to name: the keys and values of a map are fields without a name of their own.
-  void compare_types(const field& a, const field& b, const field& at) {
+  void compare_types(const field_type& a, const field_type& b, const field_type& at) {
     if (type_text(a) == type_text(b) && a.type() == b.type()) return;
     const bool fixed_names = a.message_type() != nullptr || b.message_type() != nullptr;
     breakage kind = breakage::source;

@@ -11,14 +11,14 @@ namespace coracle::tools {
 
 namespace {
 
-bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower_letter(char c) { return c >= 'a' && c <= 'z'; }
+bool is_name_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_separator(char c) { return c == '-' || c == '_'; }
 
 bool is_name(std::string_view word) {
-  if (word.empty() || !is_letter(word.front()) || is_separator(word.back())) return false;
+  if (word.empty() || !is_lower_letter(word.front()) || is_separator(word.back())) return false;
   for (std::size_t i = 1; i < word.size(); ++i) {
-    if (!is_letter(word[i]) && !is_digit(word[i]) && !is_separator(word[i])) return false;
+    if (!is_lower_letter(word[i]) && !is_name_digit(word[i]) && !is_separator(word[i])) return false;
     // C++ reserves names with two consecutive underscores.
     if (is_separator(word[i]) && is_separator(word[i - 1])) return false;
   }

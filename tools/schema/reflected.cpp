@@ -28,7 +28,7 @@ namespace wire = grpc::reflection::v1;
 constexpr const char* paths[] = {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
                                  "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
 
-using conversation = bidi_call<wire::ServerReflectionRequest, wire::ServerReflectionResponse>;
+using reflection_call = bidi_call<wire::ServerReflectionRequest, wire::ServerReflectionResponse>;
 
 class reflected_definitions final : public definitions, private pb::DescriptorDatabase {
  public:
@@ -57,7 +57,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
  private:
   static constexpr std::string_view instead = "; define its services with --proto FILE or --protoset FILE";
   static constexpr duration close_time = std::chrono::seconds(1);
-  static task<> close_call(conversation& call) {
+  static task<> close_call(reflection_call& call) {
     co_await call.writes_done();
     co_await with_timeout(close_time, call.finish());
   }
@@ -158,7 +158,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   const endpoint& where_;
   const metadata headers_;
   std::mutex mutex_;
-  std::optional<conversation> call_;
+  std::optional<reflection_call> call_;
   std::size_t version_ = 0;
   bool spoken_ = false;
   std::map<std::string, pb::FileDescriptorProto> files_;
