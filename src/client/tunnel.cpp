@@ -32,7 +32,7 @@ status refused(const tunnel& t, std::string_view answer) {
 
 // RFC 9110 9.3.6: any 2xx response opens the tunnel.
 bool accepted(std::string_view answer) noexcept {
-  const auto line = http1::read_status_line(answer);
+  const auto line = http1::read_response_line(answer);
   return line && line->code / 100 == 2;
 }
 

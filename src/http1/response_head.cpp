@@ -4,10 +4,10 @@
 
 namespace coracle::http1 {
 
-std::optional<status_line> read_status_line(std::string_view head) noexcept {
+std::optional<response_line> read_response_line(std::string_view head) noexcept {
   const std::string_view line = head.substr(0, head.find(line_end));
   // "HTTP/1.1 200 OK"; the reason is optional.
-  status_line found{};
+  response_line found{};
   if (!line.starts_with("HTTP/1.") || line.size() < 12 || line[8] != ' ' ||
       !read_number(line.substr(9, 3), found.code) || found.code < 100)
     return {};

@@ -63,7 +63,7 @@ bool response_reader::read_head() {
   const std::string head = held_.substr(0, end + line_end.size());
   held_.erase(0, end + head_end.size());
   const std::string_view text = head;
-  const std::optional<status_line> first = read_status_line(text);
+  const std::optional<response_line> first = read_response_line(text);
   if (!first) return fail("it does not begin with a status line of HTTP/1.1");
   code_ = first->code;
   reason_ = first->reason;

@@ -6,20 +6,20 @@ namespace coracle::http1 {
 namespace {
 
 TEST(Http1ResponseHead, HasAStatusLine) {
-  const auto line = read_status_line("HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n");
+  const auto line = read_response_line("HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n");
   ASSERT_TRUE(line);
   EXPECT_EQ(line->code, 200);
   EXPECT_EQ(line->reason, "Connection established");
   EXPECT_FALSE(line->is_1_0);
-  EXPECT_TRUE(read_status_line("HTTP/1.0 407 ")->is_1_0);
-  EXPECT_EQ(read_status_line("HTTP/1.1 999")->reason, "");
+  EXPECT_TRUE(read_response_line("HTTP/1.0 407 ")->is_1_0);
+  EXPECT_EQ(read_response_line("HTTP/1.1 999")->reason, "");
 }
 
 TEST(Http1ResponseHead, HasNoStatusLineOfAnotherProtocolOrOfAnotherForm) {
   for (const char* text :
        {"", "SSH-2.0-OpenSSH\r\n", "HTTP/2 200\r\n", "HTTP/1.1 2\r\n", "HTTP/1.1 abc x", "HTTP/1.1 -12 x",
         "HTTP/1.1  20 x", "HTTP/1.1 099 x", "HTTP/1.1x200 OK", "HTTP/1.1\t200 OK"})
-    EXPECT_FALSE(read_status_line(text)) << text;
+    EXPECT_FALSE(read_response_line(text)) << text;
 }
 
 TEST(Http1ResponseHead, EndsWithAnEmptyLineWhichIsNeverReadPast) {
