@@ -9,7 +9,7 @@ namespace coracle::http1 {
 
 namespace {
 
-std::string lower(std::string_view text) {
+std::string lower_case(std::string_view text) {
   std::string made(text);
   for (char& c : made)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -84,15 +84,15 @@ bool response_reader::read_head() {
 
 void response_reader::read_field(std::string_view line) {
   const std::size_t colon = line.find(':');
-  const std::string name = lower(line.substr(0, colon));
+  const std::string name = lower_case(line.substr(0, colon));
   const std::string_view value = colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
   if (name == "content-length") {
     if (!read_number(value, left_)) static_cast<void>(fail("its Content-Length is not a number"));
     has_length_ = true;
   } else if (name == "transfer-encoding") {
-    chunked_ = lower(value).ends_with("chunked");
+    chunked_ = lower_case(value).ends_with("chunked");
   } else if (name == "connection") {
-    const std::string connection_value = lower(value);
+    const std::string connection_value = lower_case(value);
     if (connection_value.find("close") != std::string::npos) keeps_alive_ = false;
     else if (connection_value.find("keep-alive") != std::string::npos) keeps_alive_ = true;
   }

@@ -89,7 +89,7 @@ void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
   const std::lock_guard lock(state_->setting_up);
   CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
   state_->interceptors.push_back(std::move(i));
-  state_->routes.keep_unknown_paths();
+  state_->routes.report_unknown_methods();
 }
 
 status server::listen(std::string_view address, server_credentials credentials) {

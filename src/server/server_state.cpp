@@ -34,7 +34,7 @@ server_state::server_state(runtime& on, const server_options& o)
     routes.subtypes.add(*c);
   }
   routes.encodings = options.accepted_encodings.common(encoding_set::all());
-  if (options.observer) routes.keep_unknown_paths();
+  if (options.observer) routes.report_unknown_methods();
 }
 
 void server_state::make_shards() {

@@ -97,6 +97,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   runtime& owner;
   server_options options;  // does not change before close()
   const transport::connection_options rules;
+  const transport::http1_options http1;
   memory_quota memory;
   // Held by each function that sets the server up. Loops read the members below without it: their first
   // connection comes later.

@@ -9,7 +9,7 @@ namespace coracle::protocol::connect {
 
 namespace {
 
-constexpr std::array<std::string_view, 17> names{
+constexpr std::array<std::string_view, 17> code_names{
     "",          "canceled",       "unknown",           "invalid_argument",   "deadline_exceeded",
     "not_found", "already_exists", "permission_denied", "resource_exhausted", "failed_precondition",
     "aborted",   "out_of_range",   "unimplemented",     "internal",           "unavailable",
@@ -19,12 +19,12 @@ constexpr std::array<std::string_view, 17> names{
 
 std::string_view code_name(status_code code) noexcept {
   const auto index = static_cast<std::size_t>(code);
-  return index < names.size() ? names[index] : names[static_cast<std::size_t>(status_code::unknown)];
+  return index < code_names.size() ? code_names[index] : code_names[static_cast<std::size_t>(status_code::unknown)];
 }
 
 std::optional<status_code> code_named(std::string_view name) noexcept {
-  for (std::size_t i = 1; i < names.size(); ++i)
-    if (names[i] == name) return static_cast<status_code>(i);
+  for (std::size_t i = 1; i < code_names.size(); ++i)
+    if (code_names[i] == name) return static_cast<status_code>(i);
   return std::nullopt;
 }
 

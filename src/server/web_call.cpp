@@ -1,0 +1,188 @@
+#include "server/web_call.hpp"
+
+#include "protocol/connect/content_type.hpp"
+#include "protocol/connect/encodings.hpp"
+#include "protocol/connect/get_request.hpp"
+#include "protocol/connect/header_names.hpp"
+#include "protocol/connect/timeout.hpp"
+#include "protocol/grpc_web/content_type.hpp"
+#include "protocol/web/uri.hpp"
+#include "server/web_exchange.hpp"
+
+#include <utility>
+
+namespace coracle::server_internal {
+
+namespace {
+
+using outcome = std::optional<std::variant<web_call, web_rejection>>;
+namespace connect = protocol::connect;
+
+// The path of a request to a method, without its query.
+void find_row(request_info& r, const router& routes) {
+  if (r.row) return;
+  const std::string_view path = protocol::web::split_target(r.unknown_path).path;
+  if (path.size() == r.unknown_path.size()) return;
+  if (const auto index = routes.find_route(path)) r.row = &routes.at(*index);
+}
+
+// What the request means does not depend on the protocol from here on.
+web_call make_call(request_info& r, received_metadata received, std::uint32_t subtype, const router& routes) {
+  web_call c;
+  c.request = std::move(r);
+  c.request.type = request_info::content::grpc;
+  c.request.method = request_info::verb::post;
+  c.request.subtype = &routes.subtypes.at(subtype);
+  c.fallback = routes.fallback_call_of(c.request);
+  c.received = std::move(received);
+  if (!c.request.row) c.refusal = status::unimplemented("the server has no such method");
+  return c;
+}
+
+outcome prepare_grpc_web(const transport::exchange& x, request_info& r, received_metadata& received,
+                         const protocol::grpc_web::content& content, const router& routes) {
+  const auto subtype = routes.find_subtype(content.subtype);
+  if (!subtype) return std::nullopt;
+  auto made = std::unique_ptr<grpc_web_exchange, void (*)(grpc_web_exchange*)>(
+      new grpc_web_exchange(x, content.text, content.subtype), [](grpc_web_exchange* e) { e->give_up(); });
+  web_call c = make_call(r, std::move(received), *subtype, routes);
+  if (c.request.unknown_encoding)
+    c.refusal = status::unimplemented("the server does not accept this grpc-encoding");
+  else if (c.request.bad_timeout) c.refusal = status::internal("grpc-timeout is malformed");
+  c.exchange = made.release()->attach();
+  return c;
+}
+
+// Reads the fields of the protocol, and leaves the metadata in `to`.
+status read_connect_fields(request_info& r, const metadata& from, metadata& to, bool stream,
+                           encoding_set permitted) {
+  status refusal;
+  r.received = encoding::identity;
+  r.accepted = {};
+  r.bad_timeout = r.unknown_encoding = false;
+  for (const auto& [name, value] : from) {
+    if (name == connect::timeout_header) {
+      const auto timeout = connect::parse_timeout(value);
+      if (timeout) r.timeout = *timeout;
+      else refusal = status::invalid_argument("connect-timeout-ms is malformed");
+    } else if (name == connect::protocol_version_header) {
+      if (value != connect::protocol_version)
+        refusal = status::invalid_argument("connect-protocol-version must be 1");
+    } else if (name == connect::encoding_header(stream)) {
+      const auto e = connect::content_encoding(value, permitted);
+      if (e) r.received = *e;
+      else r.unknown_encoding = true;
+    } else if (name == connect::accept_encoding_header(stream)) {
+      r.accepted = connect::parse_accept_encoding(value);
+    }
+    if (!connect::is_reserved_key(name)) to.add_received(name, value);
+  }
+  if (r.unknown_encoding) refusal = status::unimplemented("the server does not accept this content-encoding");
+  return refusal;
+}
+
+bool is_unary(const request_info& r) noexcept {
+  return r.row && r.row->definition->kind == call_kind::unary;
+}
+
+outcome prepare_connect(const transport::exchange& x, request_info& r, received_metadata& received,
+                        const connect::content& content, const router& routes, call_set& set,
+                        bool end_stream) {
+  const auto subtype = routes.find_subtype(content.codec);
+  if (!subtype) return std::nullopt;
+  if (!r.row && !routes.fallback())
+    return web_rejection{404, "the server has no such method\n"};
+  // A fallback service takes streams only.
+  if (content.stream == is_unary(r))
+    return web_rejection{415, content.stream ? "a unary method requires the content-type application/CODEC\n"
+                                             : "a stream requires the content-type application/connect+CODEC\n"};
+  received_metadata kept = set.take_metadata();
+  const status refusal =
+      read_connect_fields(r, received.get(), kept.own(), content.stream, routes.encodings);
+  if (content.stream) {
+    auto made = std::unique_ptr<connect_stream_exchange, void (*)(connect_stream_exchange*)>(
+        new connect_stream_exchange(x, content.codec), [](connect_stream_exchange* e) { e->give_up(); });
+    web_call c = make_call(r, std::move(kept), *subtype, routes);
+    if (!refusal.ok()) c.refusal = refusal;
+    c.exchange = made.release()->attach();
+    return c;
+  }
+  unary_web_exchange::options o;
+  o.codec = content.codec;
+  o.compressed = r.received != encoding::identity;
+  o.max_receive_bytes = set.max_receive_bytes;
+  o.stall_time = set.stall_time;
+  o.stall_bytes = set.stall_bytes;
+  auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
+      new unary_web_exchange(x, o), [](unary_web_exchange* e) { e->give_up(); });
+  web_call c = make_call(r, std::move(kept), *subtype, routes);
+  if (!refusal.ok()) c.refusal = refusal;
+  if (end_stream) c.message.emplace();
+  c.unary = made.release();
+  c.exchange = c.unary->attach();
+  return c;
+}
+
+// A GET request of the Connect protocol: its query has the protocol's version or a message.
+bool is_connect_get(std::string_view query) noexcept {
+  protocol::web::query_pair pair;
+  while (protocol::web::take_query_pair(query, pair))
+    if (pair.name == "connect" || pair.name == "message") return true;
+  return false;
+}
+
+outcome prepare_connect_get(const transport::exchange& x, request_info& r, received_metadata& received,
+                            const router& routes, call_set& set) {
+  if (!is_unary(r) || !r.row->definition->no_side_effects)
+    return web_rejection{405, "only methods without side effects answer GET requests\n", "allow", "POST"};
+  const std::string_view query = protocol::web::split_target(r.unknown_path).query;
+  std::string reason;
+  auto get = connect::parse_get_request(query, reason);
+  received_metadata kept = set.take_metadata();
+  status refusal = read_connect_fields(r, received.get(), kept.own(), false, routes.encodings);
+  std::optional<std::uint32_t> subtype = 0;
+  if (!get) {
+    refusal = status::invalid_argument(reason);
+    get.emplace().codec = connect::json_codec;
+  } else if (subtype = routes.find_subtype(get->codec); !subtype) {
+    return web_rejection{415, "the server has no codec of the parameter encoding\n"};
+  } else if (const auto e = connect::content_encoding(get->compression, routes.encodings)) {
+    r.received = *e;
+  } else {
+    r.unknown_encoding = true;
+    refusal = status::unimplemented("the server does not accept this compression");
+  }
+  unary_web_exchange::options o;
+  o.codec = get->codec;
+  o.compressed = r.received != encoding::identity;
+  o.get = true;
+  o.max_receive_bytes = set.max_receive_bytes;
+  auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
+      new unary_web_exchange(x, o), [](unary_web_exchange* e) { e->give_up(); });
+  web_call c = make_call(r, std::move(kept), *subtype, routes);
+  if (!refusal.ok()) c.refusal = refusal;
+  c.message = std::move(get->message);
+  c.unary = made.release();
+  c.exchange = c.unary->attach();
+  return c;
+}
+
+}  // namespace
+
+outcome prepare_web_call(const transport::exchange& x, request_info& r, received_metadata& received,
+                         const router& routes, call_set& set, bool end_stream) {
+  find_row(r, routes);
+  if (r.method == request_info::verb::get && r.row) {
+    if (!is_connect_get(protocol::web::split_target(r.unknown_path).query)) return std::nullopt;
+    return prepare_connect_get(x, r, received, routes, set);
+  }
+  if (r.method != request_info::verb::post || r.type != request_info::content::other) return std::nullopt;
+  const std::string content_type = r.other_content_type;
+  if (const auto web = protocol::grpc_web::parse_content_type(content_type))
+    return prepare_grpc_web(x, r, received, *web, routes);
+  if (const auto c = connect::parse_content_type(content_type))
+    return prepare_connect(x, r, received, *c, routes, set, end_stream);
+  return std::nullopt;
+}
+
+}  // namespace coracle::server_internal
