@@ -137,6 +137,10 @@ void http1_session::fail(const http1::event& e) noexcept {
     std::string text;
     base::if_memory_allows([&] { text.append(e.reason).append("\n"); });
     respond_with_error(e.status, text);
+  } else if (role_ == http1::role::server && !used_ && e.status == 0) {
+    // Not HTTP at all. An empty SETTINGS frame tells a client of TLS that this port speaks plaintext.
+    static constexpr std::uint8_t settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+    or_close([&] { engine_.output().append(settings); });
   }
   abnormal_end reason;
   reason.code = error_code::protocol_error;
