@@ -121,7 +121,12 @@ TEST(GrpcWebTrailers, ReadsCutAnywhereNeverCrossTheirEnd) {
   const std::string content = "Grpc-Status : 9\r\ngrpc-message: a b\r\nx: y\r\n\r\n";
   for (std::size_t size = 0; size <= content.size(); ++size) {
     const std::string exact(content, 0, size);  // of its own, so that a sanitizer sees its end
-    (void)read_all(exact);
+    trailer_lines lines(exact);
+    http::header_view field;
+    while (lines.next(field))
+      EXPECT_EQ(content.substr(0, size).find(field.value) == std::string::npos, false);
+    // A cut is noticed only within a name: the length of the frame protects the rest.
+    EXPECT_TRUE(lines.error() == trailer_error::none || lines.error() == trailer_error::no_colon) << size;
   }
   EXPECT_EQ(read_all(content), "grpc-status=9;grpc-message=a b;x=y;");
 }
