@@ -1,5 +1,5 @@
-// The readers of gRPC-Web and of Connect. The first byte of the input chooses the reader, the second how the rest
-// is cut into pieces.
+// The readers of gRPC-Web and of Connect. The first byte of the input chooses the reader, the second how
+// the rest is cut into pieces.
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/impl/base64.hpp"
 #include "protocol/connect/code.hpp"
