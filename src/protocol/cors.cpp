@@ -39,9 +39,9 @@ constexpr std::array<std::string_view, 3> protocol_response_headers{grpc::status
 // Fields that pages may read without permission, or never ("CORS-safelisted response-header name", "forbidden
 // response-header name"), and those of CORS itself.
 bool needs_no_permission(std::string_view name) noexcept {
-  static constexpr std::array<std::string_view, 10> fixed{
-      "cache-control", "content-language", "content-length", "content-type", "expires",
-      "last-modified", "pragma",           "set-cookie",     "vary",         "date"};
+  static constexpr std::array<std::string_view, 8> fixed{
+      "cache-control", "content-language", "content-length", "content-type",
+      "expires",       "last-modified",    "pragma",         "set-cookie"};
   return name.empty() || name.front() == ':' || name.starts_with("access-control-") ||
          std::find(fixed.begin(), fixed.end(), name) != fixed.end();
 }
@@ -61,8 +61,9 @@ void append_to_list(std::string& list, std::string_view name) {
 void check_names(const std::vector<std::string>& names, std::string_view option) {
   for (const std::string& name : names) {
     if (!http::valid_token(name) || name == "*")
-      throw usage_error("cors_policy: " + std::string(option) + ": \"" + base::printable(name) +
-                        "\" is not the name of a header field");
+      base::throw_usage_error(("cors_policy: " + std::string(option) + ": \"" + base::printable(name) +
+                               "\" is not the name of a header field")
+                                  .c_str());
   }
 }
 
@@ -70,14 +71,15 @@ void check_names(const std::vector<std::string>& names, std::string_view option)
 
 cors::cors(cors_policy policy)
     : policy_(std::move(policy)), max_age_(std::to_string(policy_.max_age.count())) {
-  if (policy_.any_origin && policy_.credentials)
-    throw usage_error("cors_policy: any_origin and credentials exclude each other; list the allowed origins");
-  if (policy_.max_age.count() < 0) throw usage_error("cors_policy: max_age is negative");
+  CORACLE_REQUIRE(!policy_.any_origin || !policy_.credentials,
+                  "cors_policy: any_origin and credentials exclude each other; list the allowed origins");
+  CORACLE_REQUIRE(policy_.max_age.count() >= 0, "cors_policy: max_age is negative; 0 disables the cache");
   for (const std::string& text : policy_.allowed_origins) {
     const auto parsed = web::parse_origin(text);
     if (!parsed || parsed->opaque)
-      throw usage_error("cors_policy: allowed_origins: \"" + base::printable(text) +
-                        "\" is not an origin such as \"https://app.example\"");
+      base::throw_usage_error(("cors_policy: allowed_origins: \"" + base::printable(text) +
+                               "\" is not an origin such as \"https://app.example\"")
+                                  .c_str());
   }
   check_names(policy_.allowed_headers, "allowed_headers");
   check_names(policy_.exposed_headers, "exposed_headers");
@@ -90,6 +92,8 @@ cors::cors(cors_policy policy)
 bool cors::is_own(const web::origin& from, const cors_request& request) const noexcept {
   const auto where = web::parse_host_port(request.authority);
   if (!where) return false;
+  // Applications have origins such as "app://localhost", which are not a server's.
+  if (request.scheme.empty() && !web::default_port(from.scheme)) return false;
   web::origin own;
   own.scheme = request.scheme.empty() ? from.scheme : request.scheme;
   own.where = *where;
@@ -150,7 +154,7 @@ void cors::add_preflight_fields(const cors_decision& decision, const cors_reques
     std::string_view list = request.request_headers;
     while (!list.empty()) {
       const std::string_view name = web::take_list_element(list);
-      if (http::valid_token(name)) append_to_list(allowed, name);
+      if (http::valid_token(name) && !list_has(allow_headers_, name)) allowed.append(", ").append(name);
     }
   }
   to.add("access-control-allow-headers", allowed);

@@ -1,5 +1,5 @@
-// cors: decides which requests of web pages a server answers, and writes the fields that browsers require (the
-// Fetch Standard, "HTTP extensions"; connectrpc.com/docs/cors).
+// cors: decides which requests of web pages a server answers, and writes the fields that browsers require
+// (the Fetch Standard, "HTTP extensions"; connectrpc.com/docs/cors).
 #pragma once
 
 #include "coracle/http/header_list.hpp"
@@ -35,8 +35,8 @@ struct cors_policy {
 // What the decision depends on. Values are empty if the field is absent.
 struct cors_request {
   std::string_view method;
-  // The scheme by which clients reach the server: "http" or "https"; empty if it is unknown, as behind a proxy
-  // that terminates TLS. The server's own origin is then compared by host and port alone.
+  // The scheme by which clients reach the server: "http" or "https"; empty if it is unknown, as behind a
+  // proxy that terminates TLS. The server's own origin is then compared by host and port alone.
   std::string_view scheme;
   std::string_view authority;  // :authority or host
   std::string_view origin;  // origin

@@ -1,8 +1,8 @@
-// error: the JSON of the Connect protocol: the body of a unary response that failed, and the message that ends
-// a stream ("Error and EndStreamResponse").
+// error: the JSON of the Connect protocol: the body of a unary response that failed, and the message that
+// ends a stream ("Error and EndStreamResponse").
 //
-// One rule for input: members that the protocol does not define are ignored, of members with the same name the
-// last one counts, and null is the same as absence.
+// One rule for input: members that the protocol does not define are ignored, of members with the same name
+// the last one counts, and null is the same as absence.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -51,7 +51,8 @@ struct error {
 
 // Reads the body of a unary response whose HTTP status is not 200. The code is
 // code_from_http_status(http_status) if the body has no valid one, or if it is malformed: not JSON, over a
-// limit, or a member or a detail is of the wrong type. The message and the details that could be read are kept.
+// limit, or a member or a detail is of the wrong type. The message and the details that could be read are
+// kept.
 [[nodiscard]] error read_error(std::string_view json, int http_status);
 
 // The final message of a stream.

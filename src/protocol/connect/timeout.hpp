@@ -21,8 +21,8 @@ struct timeout_text {
 // field must then be omitted.
 [[nodiscard]] timeout_text format_timeout(duration left) noexcept;
 
-// Returns nullopt if the text violates the grammar. 0, which the grammar does not allow, is accepted as a time
-// that has expired, because clients round down to it.
+// Returns nullopt if the text violates the grammar. 0, which the grammar does not allow, is accepted as a
+// time that has expired, because clients round down to it.
 [[nodiscard]] std::optional<duration> parse_timeout(std::string_view text) noexcept;
 
 }  // namespace coracle::protocol::connect

@@ -1,5 +1,5 @@
-// trailers: the last frame of a gRPC-Web response body, which carries what HTTP/2 sends as trailers (grpc/grpc
-// doc/PROTOCOL-WEB.md, "Message framing"): lines "name: value" that end with CRLF.
+// trailers: the last frame of a gRPC-Web response body, which carries what HTTP/2 sends as trailers
+// (grpc/grpc doc/PROTOCOL-WEB.md, "Message framing"): lines "name: value" that end with CRLF.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -61,8 +61,8 @@ enum class trailer_error : std::uint8_t {
 
 // Reads the content of a trailer frame, after its decompression. It has the function of a
 // transport::header_source that grpc::response_headers::read() reads from. Names may have any case and are
-// passed on in lower case; whitespace around names and values is ignored. Lines may end with LF alone, and the
-// last one without.
+// passed on in lower case; whitespace around names and values is ignored. Lines may end with LF alone, and
+// the last one without.
 class trailer_lines {
  public:
   // The bytes must live until the fields have been read.

@@ -1,6 +1,6 @@
-// http_status: the HTTP status of a response that reports a status code. The comments of google/rpc/code.proto
-// and the Connect protocol have the same table. The reverse, for responses without a code in their body, is
-// grpc::from_http_status() for all protocols.
+// http_status: the HTTP status of a response that reports a status code. The comments of
+// google/rpc/code.proto and the Connect protocol have the same table. The reverse, for responses without a
+// code in their body, is grpc::from_http_status() for all protocols.
 #pragma once
 
 #include "coracle/base/status.hpp"

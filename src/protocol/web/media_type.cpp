@@ -27,8 +27,8 @@ std::size_t quoted_string_size(std::string_view text) noexcept {
   return 0;
 }
 
-// Removes one parameter from the front of `rest`. RFC 9110 5.6.6: parameters = *( OWS ";" OWS [ parameter ] ),
-// so that a ';' without a parameter is allowed.
+// Removes one parameter from the front of `rest`. RFC 9110 5.6.6: parameters = *( OWS ";" OWS [ parameter ]
+// ), so that a ';' without a parameter is allowed.
 step take_parameter(std::string_view& rest, media_parameter& out) noexcept {
   while (true) {
     rest = trim(rest);
