@@ -129,6 +129,7 @@ connection::progress connection::fail(int status, std::string_view reason) noexc
   failure_ = {side_ == role::client || sending_ > sending::interim ? 0 : status, reason};
   reading_ = reading::failing;
   closes_ = true;
+  if (side_ == role::server && sending_ == sending::done) exchange_done_ = true;
   header_deadline_ = body_deadline_ = never;
   return progress::again;
 }
@@ -508,7 +509,10 @@ void connection::start_body() noexcept {
 
 connection::progress connection::read_body(event& e) {
   if (in_.empty()) return progress::starved;
-  expects_continue_ = false;
+  if (expects_continue_) {
+    expects_continue_ = false;
+    start_body_timer();
+  }
   bytes_view piece;
   const std::size_t before = in_.size();
   switch (body_) {
@@ -835,7 +839,6 @@ void connection::on_timeout(time_point now) noexcept {
       1, std::chrono::duration_cast<std::chrono::seconds>(limit_.body_timeout).count()));
   if (!restart_body_timer_ && body_arrived_ < seconds * limit_.body_bytes_per_second) {
     static_cast<void>(fail(408, "the body arrives too slowly"));
-    if (sending_ == sending::done) exchange_done_ = true;
     return;
   }
   body_arrived_ = 0;
