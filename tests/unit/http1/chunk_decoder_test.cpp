@@ -1,6 +1,6 @@
 #include "http1/chunk_decoder.hpp"
 
-#include "unit/http1/transcript.hpp"
+#include "unit/http1/messages.hpp"
 
 #include <gtest/gtest.h>
 #include <string>

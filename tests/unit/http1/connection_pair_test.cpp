@@ -1,6 +1,6 @@
 // Both roles against each other: what one writes the other reads.
 #include "support/allocation_counter.hpp"
-#include "unit/http1/transcript.hpp"
+#include "unit/http1/messages.hpp"
 
 #include <gtest/gtest.h>
 #include <string>

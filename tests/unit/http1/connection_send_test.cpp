@@ -1,7 +1,7 @@
 // What a connection writes, in both roles, and when it must be closed.
 #include "http1/connection.hpp"
 
-#include "unit/http1/transcript.hpp"
+#include "unit/http1/messages.hpp"
 
 #include <gtest/gtest.h>
 #include <memory>

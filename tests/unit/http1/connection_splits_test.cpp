@@ -1,5 +1,5 @@
 // Every division of the bytes gives the same events and the same failure.
-#include "unit/http1/transcript.hpp"
+#include "unit/http1/messages.hpp"
 
 #include <gtest/gtest.h>
 #include <random>

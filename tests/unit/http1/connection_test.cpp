@@ -1,7 +1,7 @@
 // What a connection accepts and what it refuses, in both roles. Each text is also read octet by octet.
 #include "http1/connection.hpp"
 
-#include "unit/http1/transcript.hpp"
+#include "unit/http1/messages.hpp"
 
 #include <gtest/gtest.h>
 #include <string>

@@ -3,7 +3,6 @@
 
 #include "http1/connection.hpp"
 
-#include <gtest/gtest.h>
 #include <cstring>
 #include <initializer_list>
 #include <string>
@@ -87,8 +86,7 @@ class client_transcript {
     request(method);
   }
   void request(std::string_view method) {
-    EXPECT_TRUE(engine.begin_request(method, "/", "h", {}));
-    engine.end_headers();
+    if (engine.begin_request(method, "/", "h", {})) engine.end_headers();
     engine.output().clear();
   }
   void feed(std::string_view bytes) {
@@ -111,39 +109,12 @@ class client_transcript {
   }
 };
 
-// The transcript of `bytes` in pieces of `step`; of every other division the tests of splits take care.
+// The transcript of `bytes` in pieces of `step`.
 template <class Transcript, class... Arguments>
 std::string transcript_of(std::string_view bytes, std::size_t step, const Arguments&... arguments) {
   Transcript t(arguments...);
   for (std::size_t at = 0; at < bytes.size(); at += step) t.feed(bytes.substr(at, step));
   return t.log;
 }
-
-// Whole and octet by octet, which have to be the same.
-template <class Transcript, class... Arguments>
-std::string transcript(std::string_view bytes, const Arguments&... arguments) {
-  const std::string whole = transcript_of<Transcript>(bytes, bytes.size() + 1, arguments...);
-  EXPECT_EQ(transcript_of<Transcript>(bytes, 1, arguments...), whole) << bytes;
-  return whole;
-}
-
-inline std::string serve(std::string_view bytes, const limits& l = {}) {
-  return transcript<server_transcript>(bytes, l);
-}
-inline std::string receive(std::string_view bytes, const limits& l = {}, std::string_view method = "GET") {
-  return transcript<client_transcript>(bytes, l, method);
-}
-
-// A request for / with these further header lines, and what follows the headers.
-inline std::string get(std::string_view lines, std::string_view rest = {}) {
-  return "GET / HTTP/1.1\r\nHost: h\r\n" + std::string(lines) + "\r\n" + std::string(rest);
-}
-inline std::string post(std::string_view lines, std::string_view rest = {}) {
-  return "POST / HTTP/1.1\r\nHost: h\r\n" + std::string(lines) + "\r\n" + std::string(rest);
-}
-inline std::string post_chunks(std::string_view body) { return post("Transfer-Encoding: chunked\r\n", body); }
-
-inline constexpr std::string_view got = "headers[:method=GET, :authority=h, :path=/";
-inline constexpr std::string_view posted = "headers[:method=POST, :authority=h, :path=/";
 
 }  // namespace coracle::http1::testing
