@@ -33,8 +33,8 @@ status refused(const tunnel& t, std::string_view reason) {
   return status::unavailable(text.append(base::printable(reason)));
 }
 
-// Returns the minimum number of bytes that are missing at the end of the headers, of which `answer` are the last bytes
-// that arrived: who reads only this many never reads beyond the headers.
+// Returns the minimum number of bytes that are missing at the end of the headers, of which `answer` are the
+// last bytes that arrived: who reads only this many never reads beyond the headers.
 std::size_t missing_bytes(std::string_view answer) noexcept {
   for (std::size_t n = head_end.size() - 1; n > 0; --n)
     if (answer.ends_with(head_end.substr(0, n))) return head_end.size() - n;

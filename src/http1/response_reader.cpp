@@ -40,7 +40,8 @@ void response_reader::read_events() {
       case event::kind::data: body_bytes_ += e.data.size(); break;
       case event::kind::end: complete_ = true; break;
       case event::kind::failed:
-        // Surplus bytes after the response answer no request; the engine closes the connection because of them.
+        // Surplus bytes after the response answer no request; the engine closes the connection because of
+        // them.
         if (!complete_) broken_ = e.reason;
         break;
     }

@@ -1,8 +1,8 @@
-// An HTTP/1.1 engine in either role against hostile bytes: no crash, the same events for every division of the bytes,
-// and no message that another peer would read differently.
+// An HTTP/1.1 engine in either role against hostile bytes: no crash, the same events for every division of
+// the bytes, and no message that another peer would read differently.
 //
-// The first byte chooses the role, the limits, when a server responds, and how the bytes are divided; the rest is what
-// the peer sends.
+// The first byte chooses the role, the limits, when a server responds, and how the bytes are divided; the
+// rest is what the peer sends.
 #include "http1/connection.hpp"
 #include "unit/http1/transcript.hpp"
 
@@ -83,7 +83,8 @@ std::string without_framing(const coracle::http::header_list& fields) {
   return text_of(kept);
 }
 
-// Each request that a server accepts is sent by a client to a second server, which has to see the same request.
+// Each request that a server accepts is sent by a client to a second server, which has to see the same
+// request.
 void check_forwarding(std::string_view bytes) {
   http1::connection server(http1::role::server, {}, {});
   server.feed(coracle::as_bytes(bytes), {});

@@ -1,8 +1,8 @@
 // http1_tool: our HTTP/1.1 server engine behind lines of text, for other people's to be compared with.
 //
-// Each line is what a client sends before it closes its side, in hexadecimal. The answer is a line with a word for each
-// complete request, whose parts are hexadecimal (METHOD:SCHEME:AUTHORITY:PATH:A:BODY, A being the field "a"), and then
-// "ok", or "failed", the status and the reason.
+// Each line is what a client sends before it closes its side, in hexadecimal. The answer is a line with a
+// word for each complete request, whose parts are hexadecimal (METHOD:SCHEME:AUTHORITY:PATH:A:BODY, A being
+// the field "a"), and then "ok", or "failed", the status and the reason.
 #include "http1/connection.hpp"
 
 #include <iostream>

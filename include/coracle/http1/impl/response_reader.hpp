@@ -10,8 +10,8 @@ namespace coracle::http1 {
 
 class connection;
 
-// Reads one response to a POST from bytes that the caller feeds, without I/O: http1::connection for programs that are
-// built on installed headers. Keeps only the length of the body.
+// Reads one response to a POST from bytes that the caller feeds, without I/O: http1::connection for programs
+// that are built on installed headers. Keeps only the length of the body.
 class response_reader {
  public:
   response_reader();
