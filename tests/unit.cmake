@@ -27,7 +27,7 @@ if(NOT CORACLE_TEST_ROOMS)
 endif()
 
 if(sources)
-  if(http2 IN_LIST rooms)
+  if(http1 IN_LIST rooms OR http2 IN_LIST rooms)
     list(APPEND sources support/allocation_counter.cpp)
   endif()
   if(runtime IN_LIST rooms OR net IN_LIST rooms)

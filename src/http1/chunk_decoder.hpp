@@ -10,8 +10,8 @@
 
 namespace coracle::http1 {
 
-// Reads one octet after another and keeps none of them, so that neither the division of the input into pieces nor the
-// size of an extension matters.
+// Reads one octet after another and keeps none of them, so that neither the division of the input into pieces
+// nor the size of an extension matters.
 class chunk_decoder {
  public:
   enum class step : std::uint8_t { starved, data, last, refused };

@@ -129,6 +129,7 @@ connection::progress connection::fail(int status, std::string_view reason) noexc
   failure_ = {side_ == role::client || sending_ > sending::interim ? 0 : status, reason};
   reading_ = reading::failing;
   closes_ = true;
+  if (side_ == role::server && sending_ == sending::done) exchange_done_ = true;
   header_deadline_ = body_deadline_ = never;
   return progress::again;
 }
@@ -181,8 +182,9 @@ std::string_view connection::section() const noexcept {
   return held_.empty() ? as_text(in_) : std::string_view(held_);
 }
 
-// Finds the next line of the section, without its CRLF, and moves line_at_ behind it. Returns false if the input ends
-// before the line does, or if the connection has failed. `limit` is that of the position behind the line.
+// Finds the next line of the section, without its CRLF, and moves line_at_ behind it. Returns false if the
+// input ends before the line does, or if the connection has failed. `limit` is that of the position behind
+// the line.
 bool connection::take_line(std::string_view& line, std::uint32_t limit) {
   static constexpr auto find = [](const char* from, std::size_t n) {
     return n == 0 ? nullptr : static_cast<const char*>(std::memchr(from, '\n', n));
@@ -240,8 +242,8 @@ void connection::finish_section(std::size_t bytes) noexcept {
 // --- headers
 
 connection::progress connection::read_head(event& e) {
-  // The same octets as those of the last headers say the same: they end with an empty line, so that none can follow
-  // which belong to them.
+  // The same octets as those of the last headers say the same: they end with an empty line, so that none can
+  // follow which belong to them.
   if (held_.empty() && line_at_ == 0 && !remembered_.empty() && in_.size() >= remembered_.size() &&
       std::memcmp(in_.data(), remembered_.data(), remembered_.size()) == 0) {
     in_ = in_.subspan(remembered_.size());
@@ -250,8 +252,8 @@ connection::progress connection::read_head(event& e) {
   std::string_view line;
   if (fields_at_ == 0) {
     if (in_.empty()) return progress::starved;
-    // RFC 9112 2.2 tolerates control characters nowhere: a peer that begins with one, as TLS does, need not end the line
-    // in order to be recognized.
+    // RFC 9112 2.2 tolerates control characters nowhere: a peer that begins with one, as TLS does, need not
+    // end the line in order to be recognized.
     const auto first = static_cast<unsigned char>(held_.empty() ? in_.front() : held_.front());
     if ((first < ' ' && first != '\r' && first != '\n') || first >= 0x7f)
       return fail(0, "the first line is not one of HTTP/1.x");
@@ -508,7 +510,10 @@ void connection::start_body() noexcept {
 
 connection::progress connection::read_body(event& e) {
   if (in_.empty()) return progress::starved;
-  expects_continue_ = false;
+  if (expects_continue_) {
+    expects_continue_ = false;
+    start_body_timer();
+  }
   bytes_view piece;
   const std::size_t before = in_.size();
   switch (body_) {
@@ -835,7 +840,6 @@ void connection::on_timeout(time_point now) noexcept {
       1, std::chrono::duration_cast<std::chrono::seconds>(limit_.body_timeout).count()));
   if (!restart_body_timer_ && body_arrived_ < seconds * limit_.body_bytes_per_second) {
     static_cast<void>(fail(408, "the body arrives too slowly"));
-    if (sending_ == sending::done) exchange_done_ = true;
     return;
   }
   body_arrived_ = 0;

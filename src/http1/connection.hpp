@@ -26,7 +26,8 @@ struct event {
   enum class kind : std::uint8_t {
     // All bytes fed have been processed, or the engine does not read on: see take_unread().
     none,
-    // The headers of a message are in fields(). `informational` is set for 1xx responses, which have no `end`.
+    // The headers of a message are in fields(). `informational` is set for 1xx responses, which have no
+    // `end`.
     headers,
     // A piece of the body. Not empty.
     data,
@@ -51,16 +52,18 @@ struct framing {
   std::uint64_t length_bytes = 0;  // counted
 };
 
-// A pull parser (RFC 9112), like http2::connection. It makes no callbacks, does not block and does not read a clock.
+// A pull parser (RFC 9112), like http2::connection. It makes no callbacks, does not block and does not read a
+// clock.
 //
 //   engine.feed(bytes, now);
 //   for (event e; (e = engine.next()).type != event::kind::none;) handle(e);
 //   send(engine.output());
 //
-// One message at a time in each direction. A server does not read the next request before the response to this one is
-// complete; a client must not begin a request before the last response is complete.
+// One message at a time in each direction. A server does not read the next request before the response to
+// this one is complete; a client must not begin a request before the last response is complete.
 //
-// The events and the failure are the same for every division of the input into pieces, except how `data` is divided.
+// The events and the failure are the same for every division of the input into pieces, except how `data` is
+// divided.
 class connection {
  public:
   connection(role r, const limits& l, time_point now);
@@ -69,19 +72,20 @@ class connection {
   // Takes the next bytes. They must stay valid until next() has returned none.
   void feed(bytes_view bytes, time_point now) noexcept;
   event next() noexcept;
-  // After next() returned none: the bytes that were not read, because the next request waits for the response to this
-  // one, or because a tunnel begins (client, CONNECT). Feed them again, before any others, when exchange_done().
+  // After next() returned none: the bytes that were not read, because the next request waits for the response
+  // to this one, or because a tunnel begins (client, CONNECT). Feed them again, before any others, when
+  // exchange_done().
   [[nodiscard]] bytes_view take_unread() noexcept;
   // The peer has closed its sending side: ends a body that is delimited by the close; everything else that is
   // incomplete fails. Events follow. Call it when no bytes are left unread.
   void feed_end(time_point now) noexcept;
 
   // --- the message that is being received
-  // In the form of HTTP/2: ":method", ":scheme" (of an absolute target, else none), ":authority" (from Host or the
-  // target, unless it is empty), ":path" of a request (origin form; "*" for OPTIONS), ":status" of a response first;
-  // names in lower case; hop-by-hop fields (Connection and those it names, Keep-Alive, Proxy-Connection, TE except
-  // "trailers", Trailer, Transfer-Encoding, Upgrade, Host) and Expect are left out. Valid until the next message
-  // begins.
+  // In the form of HTTP/2: ":method", ":scheme" (of an absolute target, else none), ":authority" (from Host
+  // or the target, unless it is empty), ":path" of a request (origin form; "*" for OPTIONS), ":status" of a
+  // response first; names in lower case; hop-by-hop fields (Connection and those it names, Keep-Alive,
+  // Proxy-Connection, TE except "trailers", Trailer, Transfer-Encoding, Upgrade, Host) and Expect are left
+  // out. Valid until the next message begins.
   [[nodiscard]] const http::header_list& fields() const noexcept { return fields_; }
   // Without hop-by-hop fields.
   [[nodiscard]] const http::header_list& trailers() const noexcept { return trailers_; }
@@ -94,51 +98,53 @@ class connection {
   [[nodiscard]] bool expects_continue() const noexcept { return expects_continue_; }
   // The response has no content: to the request that is received (server) or was sent (client).
   [[nodiscard]] bool is_head_request() const noexcept { return head_request_; }
-  // Equal for two messages in a row whose headers have the same octets, else different; never 0. Headers above
-  // limits::remembered_head_bytes are always different.
+  // Equal for two messages in a row whose headers have the same octets, else different; never 0. Headers
+  // above limits::remembered_head_bytes are always different.
   [[nodiscard]] std::uint32_t headers_id() const noexcept { return headers_id_; }
   // Client: the reason phrase of the last response. Valid until the next one begins.
   [[nodiscard]] std::string_view reason_phrase() const noexcept { return reason_phrase_; }
 
   // --- sending. Functions that are not noexcept throw std::bad_alloc and then have no effect.
   void send_continue();  // server; does nothing unless expects_continue()
-  // Server; also after `failed`. 1xx: framing none. The engine writes the framing, and `connection`: to HTTP/1.0 a
-  // chunked body becomes one until the close, and a 1xx response is dropped.
+  // Server; also after `failed`. 1xx: framing none. The engine writes the framing, and `connection`: to
+  // HTTP/1.0 a chunked body becomes one until the close, and a 1xx response is dropped.
   void begin_response(int status, framing body);
-  // Client. Returns false, and has no effect, if the method is not a token, or the target or the authority has a
-  // character that is not allowed in a URI. The target is in the form that is sent: a path, or an authority for
-  // CONNECT.
+  // Client. Returns false, and has no effect, if the method is not a token, or the target or the authority
+  // has a character that is not allowed in a URI. The target is in the form that is sent: a path, or an
+  // authority for CONNECT.
   bool begin_request(std::string_view method, std::string_view target, std::string_view authority,
                      framing body);
-  // Names in lower case. A field whose value has NUL, CR or LF, whose name is not a lower-case token, or that the
-  // engine itself writes (content-length, transfer-encoding, connection, host and other hop-by-hop fields) is dropped,
-  // and this returns false. `trailer` and `te` are sent.
+  // Names in lower case. A field whose value has NUL, CR or LF, whose name is not a lower-case token, or that
+  // the engine itself writes (content-length, transfer-encoding, connection, host and other hop-by-hop
+  // fields) is dropped, and this returns false. `trailer` and `te` are sent.
   bool add_field(std::string_view name, std::string_view value);
   // A message with framing none is complete then; the others are at end_body().
   void end_headers();
-  // n > 0 bytes of the body, with the framing of a chunk where needed: reserve, fill, commit. A body that must not be
-  // sent, in response to HEAD and for 204 and 304, is dropped.
+  // n > 0 bytes of the body, with the framing of a chunk where needed: reserve, fill, commit. A body that
+  // must not be sent, in response to HEAD and for 204 and 304, is dropped.
   std::uint8_t* reserve_body(std::size_t n);
   void commit_body(std::size_t n) noexcept;
-  // trailers: sent with chunked framing only. May be null. If a counted body is incomplete, the connection closes.
+  // trailers: sent with chunked framing only. May be null. If a counted body is incomplete, the connection
+  // closes.
   void end_body(const http::header_list* trailers);
   [[nodiscard]] base::output_buffer& output() noexcept { return output_; }
   // Whether headers were begun in this exchange, other than those of 1xx responses.
   [[nodiscard]] bool message_begun() const noexcept { return sending_ != sending::idle; }
 
   // --- state
-  // The response to this request and the request (server), or the request and its response (client), are complete. A
-  // server drops the rest of a request whose response is complete, up to limits::drain_bytes; neither its data nor its
-  // end is an event.
+  // The response to this request and the request (server), or the request and its response (client), are
+  // complete. A server drops the rest of a request whose response is complete, up to limits::drain_bytes;
+  // neither its data nor its end is an event.
   [[nodiscard]] bool exchange_done() const noexcept { return exchange_done_; }
-  // The connection must be closed when the exchange is done and the output is sent: by Connection: close on either
-  // side, HTTP/1.0, an unread request body, a body that the close delimits, the end of the peer's bytes, or a failure.
-  // The responses of a server say so if it is known when their headers end.
+  // The connection must be closed when the exchange is done and the output is sent: by Connection: close on
+  // either side, HTTP/1.0, an unread request body, a body that the close delimits, the end of the peer's
+  // bytes, or a failure. The responses of a server say so if it is known when their headers end.
   [[nodiscard]] bool closes() const noexcept { return closes_; }
   void close_after_response() noexcept { closes_ = true; }  // drain
   // Whether a message has begun to arrive, or the response to a request is incomplete.
   [[nodiscard]] bool busy() const noexcept;
-  // Client: whether a byte of the response has arrived. A request may be retried on another connection if not.
+  // Client: whether a byte of the response has arrived. A request may be retried on another connection if
+  // not.
   [[nodiscard]] bool response_begun() const noexcept { return arrived_; }
   [[nodiscard]] bool failed() const noexcept {
     return reading_ == reading::failing || reading_ == reading::failed;
@@ -148,8 +154,8 @@ class connection {
   [[nodiscard]] time_point next_timeout() const noexcept;
   // May make an event `failed` (408) pending: call next() afterwards.
   void on_timeout(time_point now) noexcept;
-  // Server: whether limits::body_timeout is enforced; on at first. Turn it off while the owner does not read, or while
-  // a stream may be idle between two messages. The setting lasts until the next message begins.
+  // Server: whether limits::body_timeout is enforced; on at first. Turn it off while the owner does not read,
+  // or while a stream may be idle between two messages. The setting lasts until the next message begins.
   void enforce_body_timeout(bool on, time_point now) noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   // Frees the buffers of an idle connection. Call it between exchanges, after next() returned none.
@@ -233,8 +239,8 @@ class connection {
   bool connect_request_ = false;  // client
   bool exchange_done_ = false;
   bool closes_ = false;
-  // A section is the first line with the headers, or the trailers. It stands at the front of in_ while it is complete
-  // there, else in held_.
+  // A section is the first line with the headers, or the trailers. It stands at the front of in_ while it is
+  // complete there, else in held_.
   std::string held_;
   std::size_t scanned_ = 0;  // octets of the section in which no line end remains to be found
   std::size_t line_at_ = 0;  // the begin of its current line

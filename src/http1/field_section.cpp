@@ -8,8 +8,8 @@ namespace coracle::http1 {
 
 namespace {
 
-// Checks eight octets at a time; see is_value_character(). The result is nonzero if some octet of the word may be a
-// control character: HTAB, which is allowed, is one of those.
+// Checks eight octets at a time; see is_value_character(). The result is nonzero if some octet of the word
+// may be a control character: HTAB, which is allowed, is one of those.
 constexpr std::uint64_t every_octet(std::uint8_t octet) { return 0x0101010101010101u * octet; }
 constexpr std::uint64_t below(std::uint64_t word, std::uint8_t limit) {
   return (word - every_octet(limit)) & ~word & every_octet(0x80);

@@ -39,8 +39,8 @@ struct field_line {
   }
 };
 
-// Keeps where the fields are, not their octets, so that these are copied only once it is known which of them the
-// message keeps. Its memory is reused.
+// Keeps where the fields are, not their octets, so that these are copied only once it is known which of them
+// the message keeps. Its memory is reused.
 class field_section {
  public:
   void clear() noexcept { lines_.clear(); }

@@ -47,8 +47,8 @@ bool is_host_name(std::string_view text) noexcept {
   return true;
 }
 
-// RFC 3986 3.2.2, the part of an IP-literal between its brackets. The digits are not counted: a name that is no
-// address resolves to nothing.
+// RFC 3986 3.2.2, the part of an IP-literal between its brackets. The digits are not counted: a name that is
+// no address resolves to nothing.
 bool is_ip_literal(std::string_view text) noexcept {
   return text.find(':') != std::string_view::npos && std::all_of(text.begin(), text.end(), [](char c) {
            return is_hex_digit(c) || c == ':' || c == '.';
@@ -149,8 +149,8 @@ refusal read_request_line(std::string_view line, request_line& into) noexcept {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (!line.ends_with("HTTP/1.1") && !names_http(line)) return {0, "the first line is not one of HTTP/1.x"};
-  // RFC 9112 3: one space on each side of the target, and none elsewhere. Recipients that are lenient here disagree on
-  // where the target ends.
+  // RFC 9112 3: one space on each side of the target, and none elsewhere. Recipients that are lenient here
+  // disagree on where the target ends.
   if (first == std::string_view::npos || first == last)
     return {400, "a request line that is not a method, a target and a version"};
   into.method = line.substr(0, first);

@@ -8,17 +8,18 @@
 
 namespace coracle::http1 {
 
-// A host with an optional port, as Host and an absolute target have it (RFC 9110 4.2.1, 7.2). The views refer to the
-// parsed text.
+// A host with an optional port, as Host and an absolute target have it (RFC 9110 4.2.1, 7.2). The views refer
+// to the parsed text.
 struct authority {
   std::string_view host{};
   std::string_view port{};  // digits; empty if there is none
 };
 
-// Returns false unless `text` is a host of RFC 3986 3.2.2, which may be empty, with an optional port of at most 65535.
-// User information is refused (RFC 9110 4.2.4).
+// Returns false unless `text` is a host of RFC 3986 3.2.2, which may be empty, with an optional port of at
+// most 65535. User information is refused (RFC 9110 4.2.4).
 [[nodiscard]] bool read_authority(std::string_view text, authority& into) noexcept;
-// Whether both name the same server for URIs of the scheme: hosts ignore case, and an absent port is the scheme's.
+// Whether both name the same server for URIs of the scheme: hosts ignore case, and an absent port is the
+// scheme's.
 [[nodiscard]] bool same_authority(const authority& a, const authority& b, std::string_view scheme) noexcept;
 
 struct request_line {

@@ -27,8 +27,8 @@ constexpr bool is_token_character(char c) noexcept {
   return token_characters[static_cast<unsigned char>(c)] != 0;
 }
 
-// RFC 9110 5.5: a field value consists of printable ASCII, SP, HTAB and octets above ASCII. Control characters are
-// refused, because recipients disagree on what they mean.
+// RFC 9110 5.5: a field value consists of printable ASCII, SP, HTAB and octets above ASCII. Control
+// characters are refused, because recipients disagree on what they mean.
 constexpr bool is_value_character(char c) noexcept {
   const auto u = static_cast<unsigned char>(c);
   return (u >= 0x20 && u != 0x7f) || u == '\t';
@@ -55,8 +55,8 @@ bool read_number(std::string_view text, Number& into, int base = 10) noexcept {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-// Calls f for each element of a comma-separated list (RFC 9110 5.6.1), without the white space around it; f returns
-// false to stop. An empty element is one, too. Returns false if f did.
+// Calls f for each element of a comma-separated list (RFC 9110 5.6.1), without the white space around it; f
+// returns false to stop. An empty element is one, too. Returns false if f did.
 template <class F>
 bool each_element(std::string_view list, F f) {
   for (;;) {
