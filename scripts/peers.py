@@ -40,6 +40,9 @@ PYTHON_PACKAGES = [*(MOVIE / "python/requirements.txt").read_text().split(), "gr
                    "grpcio-health-checking==1.85.1", "hpack==4.1.0", "h11==0.16.0", "spdx-tools==0.8.3", "flask==3.1.3",
                    "gunicorn==27.0.1"]
 NODE_PACKAGES = ["@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.0"]
+# What the tests of pages drive Chromium with, and what judges whether people can use a page without a mouse or good eyes.
+BROWSER = PEERS / "browser"
+BROWSER_PACKAGES = ["playwright-core@1.65.1", "axe-core@4.14.1"]
 INSTALL_TIMEOUT_S = 15 * 60
 
 
@@ -136,13 +139,22 @@ def command(name):
     return path
 
 
-def install_node():
-    folder, stamp, content = PEERS / "js", PEERS / "stamps/node", " ".join(NODE_PACKAGES)
+def install_with_npm(name, packages):
+    """Packages of npm in build/peers/NAME."""
+    folder, stamp, content = PEERS / name, PEERS / f"stamps/{name}", " ".join(packages)
     if (folder / "node_modules").exists() and fresh(stamp, content):
         return
     shutil.rmtree(folder, ignore_errors=True)
-    run([command("npm"), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, *NODE_PACKAGES])
+    run([command("npm"), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, *packages])
     keep_stamp(stamp, content)
+
+
+def install_node():
+    install_with_npm("js", NODE_PACKAGES)
+
+
+def install_browser():
+    install_with_npm("browser", BROWSER_PACKAGES)
 
 
 def build_with_maven(name, phase, *then):
@@ -177,7 +189,7 @@ def install_ruby():
 
 
 # Peers that are no Go programs.
-OTHERS = {"python": install_python, "node": install_node, "java": install_java, "spring_boot": install_spring_boot,
+OTHERS = {"python": install_python, "node": install_node, "browser": install_browser, "java": install_java, "spring_boot": install_spring_boot,
           "ruby": install_ruby}
 
 

@@ -33,7 +33,7 @@
   function table(id, head, rows, words = -1) {
     const to = element(id);
     const top = child(child(to, "thead"), "tr");
-    for (const text of head) child(top, "th", text);
+    head.forEach((text, column) => child(top, "th", text, column === words ? "words" : ""));
     const body = child(to, "tbody");
     for (const row of rows) {
       const line = child(body, "tr");
