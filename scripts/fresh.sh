@@ -18,7 +18,7 @@ step() { # name command...
   printf 'PASS %-52s %4d s\n' "$name" $((SECONDS - begin))
 }
 inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -euc "$1"; }
-apt_install() { inside "cd /root && apt-get install -y -q --no-install-recommends ${1#*install }"; }
+apt_install() { inside "cd /root && apt-get install -y -q ${1#*install }"; }
 project() { # name options
   inside "cd /root && coracle new $1 ${2:-} && cd $1 && cmake --preset release && cmake --build build --parallel && ctest --preset release"
 }
