@@ -9,13 +9,15 @@ declare -A number=([bookworm]=12 [trixie]=13)
 page=docs/start/install.md
 root=$(mktemp -d /tmp/coracle-fresh-XXXXXX)
 # protoc finds its own files by way of /proc.
-trap 'umount -l "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root" "$root.log"' EXIT
+trap 'umount -l "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root" "$root.log" "$root.cpu"' EXIT
 
 step() { # name command...
-  local name=$1 begin=$SECONDS
+  local name=$1 begin=$SECONDS cpu
   shift
-  "$@" > "$root.log" 2>&1 || { tail -30 "$root.log"; echo "FAIL $name"; exit 1; }
-  printf 'PASS %-52s %4d s\n' "$name" $((SECONDS - begin))
+  local TIMEFORMAT="%U %S"
+  { time "$@" > "$root.log" 2>&1; } 2> "$root.cpu" || { tail -30 "$root.log"; echo "FAIL $name"; exit 1; }
+  read -r -a cpu < "$root.cpu"
+  printf 'PASS %-45s %4d s, %4.0f s of the CPU\n' "$name" $((SECONDS - begin)) "$(awk "BEGIN { print ${cpu[0]} + ${cpu[1]} }")"
 }
 inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -euc "$1"; }
 apt_install() { inside "cd /root && apt-get install -y -q ${1#*install }"; }

@@ -163,7 +163,7 @@ def walk(pages, folder):
                     step(reader)
             except Exception as error:
                 raise SystemExit(f"FAIL {name}: {error}") from error
-            print(f"PASS {page:<52} {time.monotonic() - begin:4.0f} s", flush=True)
+            print(f"PASS {page:<45} {time.monotonic() - begin:4.0f} s", flush=True)
     finally:
         reader.close()
 
