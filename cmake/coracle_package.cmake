@@ -45,6 +45,7 @@ endif()
 # Which packages the build's libraries came from is asked when the package is made: coracle_package_depends.cmake.
 set(CPACK_CORACLE_MODULES protobuf)
 if(NOT BUILD_SHARED_LIBS)
+  list(APPEND CPACK_CORACLE_DEPENDS pkgconf)  # finds the libraries in coracleConfig.cmake
   foreach(library IN LISTS coracle_linked)
     list(APPEND CPACK_CORACLE_MODULES ${coracle_modules_of_${library}})
   endforeach()

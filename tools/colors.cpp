@@ -41,7 +41,7 @@ std::size_t end_of_word(std::string_view text, std::size_t at) {
   return at;
 }
 
-bool is_keyword(std::string_view word) {
+bool is_proto_keyword(std::string_view word) {
   constexpr std::string_view all[] = {"message", "enum",     "service",  "rpc",      "returns",
                                       "stream",  "oneof",    "repeated", "optional", "required",
                                       "map",     "reserved", "option",   "extend",   "extensions",
@@ -102,7 +102,7 @@ std::string colored_definitions(std::string_view proto) {
       const std::size_t end = end_of_word(proto, at);
       const std::string_view word = proto.substr(at, end - at);
       if (c >= '0' && c <= '9') add(all, cyan, word);
-      else if (is_keyword(word)) add(all, blue, word);
+      else if (is_proto_keyword(word)) add(all, blue, word);
       else all += word;
       at = end;
     } else {

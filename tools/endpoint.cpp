@@ -20,7 +20,7 @@ namespace coracle::tools {
 
 namespace {
 
-constexpr const char* group = "Connection";
+constexpr const char* connection_group = "Connection";
 constexpr std::string_view plaintext_scheme = "http://";
 constexpr std::string_view tls_scheme = "https://";
 
@@ -57,41 +57,43 @@ void endpoint::add_to(CLI::App& command, address_use use) {
         ->required(use == address_use::required);
     command.parse_complete_callback([this, &command] { use_target(command); });
   }
-  command.add_flag("-p,--plaintext", plaintext_, "connects without TLS")->group(group);
+  command.add_flag("-p,--plaintext", plaintext_, "connects without TLS")->group(connection_group);
   command.add_option("--ca", ca_, "trusts the CAs in this PEM file instead of those of the system")
-      ->group(group);
+      ->group(connection_group);
   command.add_option("--cert", certificate_, "the PEM file of the client certificate, for mTLS")
-      ->group(group);
-  command.add_option("--key", key_, "the PEM file of the client certificate's key")->group(group);
+      ->group(connection_group);
+  command.add_option("--key", key_, "the PEM file of the client certificate's key")->group(connection_group);
   command.add_option("--server-name", server_name_, "the name that the server's certificate must contain")
-      ->group(group);
-  command.add_flag("--no-verify", no_verify_, "accepts any certificate; only for tests")->group(group);
-  command.add_option("--authority", authority_, "the :authority header of calls")->group(group);
+      ->group(connection_group);
+  command.add_flag("--no-verify", no_verify_, "accepts any certificate; only for tests")
+      ->group(connection_group);
+  command.add_option("--authority", authority_, "the :authority header of calls")->group(connection_group);
   command
       .add_option("-H,--header", headers_,
                   "'name: value' with each call; ${NAME} is an environment variable; base64 for names that "
                   "end in -bin")
-      ->group(group)
+      ->group(connection_group)
       ->take_all()
       ->allow_extra_args(false);
   command.add_option("--timeout", timeout_, "the deadline of a call, such as 5s or 200ms; default: none")
-      ->group(group);
-  command.add_option("--user-agent", user_agent_, "the beginning of the user-agent header")->group(group);
+      ->group(connection_group);
+  command.add_option("--user-agent", user_agent_, "the beginning of the user-agent header")
+      ->group(connection_group);
   command
       .add_option(
           "--keepalive", keepalive_,
           "sends a PING if the server is silent for this long during a call, at least 10s; default: none")
-      ->group(group);
+      ->group(connection_group);
   command.add_option("--compress", compression_, "compresses requests")
       ->check(CLI::IsMember({"gzip", "deflate", "zstd", "br", "snappy", "lz4"}))
-      ->group(group);
+      ->group(connection_group);
   command
       .add_option("--max-message-bytes", max_message_bytes_,
                   "the largest message to accept from the server, after decompression, such as 64MiB")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0x7fffffff}))  // protobuf's own limit
       ->capture_default_str()
-      ->group(group);
+      ->group(connection_group);
 }
 
 void endpoint::use_target(CLI::App& command) {
