@@ -121,6 +121,7 @@ exchange connection::open(exchange_handler& handler) noexcept try {
 void connection::received(bytes_view bytes) noexcept {
   if (closing_ || close_reason_) return;
   last_received_ = loop_.now();
+  stats_.bytes_received += bytes.size();
   engine_.feed(bytes, last_received_);
   {
     const decode_budget::reading now(*budget_);
@@ -349,6 +350,7 @@ void connection::flush() noexcept {
       in_flight_.swap(out);
       engine_.output_taken();
       last_send_ = loop_.now();
+      stats_.bytes_sent += in_flight_.size();
       record_sent();
       if (release_at_ == never) release_at_ = deadline_after(last_send_, idle_time);
       if (acceptor_) stall_.watch(last_send_);
