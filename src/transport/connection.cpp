@@ -149,6 +149,7 @@ base::output_buffer& connection::output() noexcept { return http1_ ? http1_->out
 void connection::received(bytes_view bytes) noexcept {
   if (closing_ || close_reason_) return;
   last_received_ = loop_.now();
+  stats_.bytes_received += bytes.size();
   if (http1_) [[unlikely]]
     http1_->feed(bytes, last_received_);
   else engine_.feed(bytes, last_received_);
@@ -412,6 +413,7 @@ void connection::flush() noexcept {
       in_flight_.swap(out);
       engine_.output_taken();
       last_send_ = loop_.now();
+      stats_.bytes_sent += in_flight_.size();
       record_sent();
       if (release_at_ == never) release_at_ = deadline_after(last_send_, idle_time);
       if (acceptor_) stall_.watch(last_send_);

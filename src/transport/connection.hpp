@@ -27,6 +27,8 @@ struct connection_stats {
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;
   std::uint64_t keepalives_sent = 0;
+  std::uint64_t bytes_sent = 0;  // of HTTP/2, without TLS
+  std::uint64_t bytes_received = 0;
   time_point last_stream_started{};
   time_point last_message_sent{};
   time_point last_message_received{};
@@ -115,6 +117,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
 
   [[nodiscard]] connection_stats stats() noexcept;
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return stats_.bytes_sent; }
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
   // Null for plaintext. Valid as long as the connection.
