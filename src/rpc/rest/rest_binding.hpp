@@ -5,7 +5,7 @@
 #include "coracle/base/result.hpp"
 #include "rpc/rest/http_rule.hpp"
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +49,9 @@ struct rest_reply {
 // outlive it.
 class rest_binding {
  public:
+  // The names in a path a.b.c: each one makes a message within the last.
+  static constexpr std::size_t field_depth_max = 32;
+
   // Fails with INVALID_ARGUMENT, and names the method and the field, unless each variable of the path names a
   // singular scalar, enum or wrapper field, `body` a field of the request or "*", and `response_body` a field of
   // the response.
