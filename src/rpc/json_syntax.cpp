@@ -23,15 +23,16 @@ struct broken_json {
   std::string reason;
 };
 
-// What a value is read into, as far as that matters for the names of its fields.
+// What a value is read into: a message, or a field. Nothing is known of what is unknown to the message or has a
+// form of its own.
 struct json_target {
   const Descriptor* type = nullptr;  // of an object, or of the objects in an array
-  const FieldDescriptor* map = nullptr;  // the value of the map's entry: the keys are no fields
+  const FieldDescriptor* field = nullptr;
+  bool element = false;  // of a repeated field
 };
 
 json_target target_of(const FieldDescriptor& field) {
-  if (field.is_map()) return {nullptr, field.message_type()->map_value()};
-  return {field.message_type(), nullptr};  // null unless it is a message
+  return {field.is_map() ? nullptr : field.message_type(), &field};
 }
 
 // A message that JSON has a form of its own for: its keys, if any, are not its fields.
@@ -78,7 +79,23 @@ class json_checker {
     at_ += expected.size();
   }
 
+  // protobuf's parser also takes 1 for [1], and "yes" for true.
+  void check_kind(json_target target) const {
+    if (!target.field || peek() == 'n') return;
+    const auto must = [&](const char* what) {
+      fail("the field " + base::printable(target.field->name()) + " must be " + what);
+    };
+    if (target.field->is_map()) {
+      if (peek() != '{') must("an object");
+    } else if (target.field->is_repeated() && !target.element) {
+      if (peek() != '[') must("an array");
+    } else if (target.field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+      if (peek() != 't' && peek() != 'f') must("true or false");
+    }
+  }
+
   void value(json_target target, std::size_t depth) {
+    check_kind(target);
     switch (peek()) {
       case '{': return object(target, depth + 1);
       case '[': return array(target, depth + 1);
@@ -99,6 +116,7 @@ class json_checker {
   void array(json_target target, std::size_t depth) {
     enter(depth);
     if (peek() == ']') return void(++at_);
+    target.element = true;
     while (true) {
       value(target, depth);
       skip_space();
@@ -119,8 +137,8 @@ class json_checker {
       key k{{}, at_};
       k.name = string();
       json_target inner;
-      if (target.map) {
-        inner = target_of(*target.map);
+      if (target.field && target.field->is_map()) {
+        inner = target_of(*target.field->message_type()->map_value());
       } else if (const FieldDescriptor* f = type ? field_of(*type, k.name) : nullptr) {
         k.name = f->name();
         inner = target_of(*f);
@@ -274,7 +292,7 @@ status check(std::string_view text, json_target target) {
 
 }  // namespace
 
-status check_json(std::string_view text, const Descriptor* type) { return check(text, {type, nullptr}); }
+status check_json(std::string_view text, const Descriptor* type) { return check(text, {type}); }
 
 status check_json(std::string_view text, const FieldDescriptor& field) {
   return check(text, target_of(field));

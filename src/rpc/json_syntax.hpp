@@ -21,7 +21,7 @@ inline constexpr std::size_t json_depth_max = 100;
 // in which no object has the same field twice. protobuf's parser accepts more than that, and takes the last of
 // two singular fields, but both of two repeated ones: which of them the sender meant is not known, so the text
 // is refused. With the descriptor of the message, the two names of a field ("movie_id", "movieId") count as
-// one. The status is INVALID_ARGUMENT with line and column (in bytes), counted from 1.
+// one, a repeated field must be an array, and a bool must be true or false. The status is INVALID_ARGUMENT with line and column (in bytes), counted from 1.
 [[nodiscard]] status check_json(std::string_view text, const google::protobuf::Descriptor* type = nullptr);
 // The same for the value of a field alone.
 [[nodiscard]] status check_json(std::string_view text, const google::protobuf::FieldDescriptor& field);

@@ -139,7 +139,7 @@ std::string map_key(const Message& entry, const FieldDescriptor& key) {
   }
 }
 
-// Writes a repeated field of messages, or a map.
+// Writes a repeated field of messages, or a map of them.
 status write_elements(const Message& message, const FieldDescriptor& field, std::string& to,
                       json_write_options options) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
@@ -151,11 +151,10 @@ status write_elements(const Message& message, const FieldDescriptor& field, std:
       append_json_string(to, map_key(element, *field.message_type()->map_key()));
       to.push_back(':');
     }
-    if (status failed = field.is_map()
-                            ? write_json_field(element, *field.message_type()->map_value(), to, options)
-                            : write_json(element, to, options);
-        !failed.ok())
-      return failed;
+    const Message& value =
+        field.is_map() ? element.GetReflection()->GetMessage(element, field.message_type()->map_value())
+                       : element;
+    if (status failed = write_json(value, to, options); !failed.ok()) return failed;
   }
   to.push_back(field.is_map() ? '}' : ']');
   return {};
@@ -206,7 +205,8 @@ status write_json_field(const Message& message, const FieldDescriptor& field, st
   }
   if (!field.is_repeated() && field.message_type())
     return write_json(reflection.GetMessage(message, &field), to, options);
-  if (field.message_type()) return write_elements(message, field, to, options);
+  const FieldDescriptor& element = field.is_map() ? *field.message_type()->map_value() : field;
+  if (element.message_type()) return write_elements(message, field, to, options);
   // The mapping writes whole messages only: one that has this field alone.
   const std::unique_ptr<Message> alone(message.New());
   alone->CopyFrom(message);
