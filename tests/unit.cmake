@@ -51,7 +51,8 @@ if(sources)
   if(rpc IN_LIST rooms)
     # Without TARGET, which links the whole library.
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated/unit_tests)
-    coracle_generate(PROTOS footprints.proto footprints_lite.proto footprints_proto2.proto OUT_VAR made OUT_DIR ${folder}
+    coracle_generate(PROTOS footprints.proto footprints_lite.proto footprints_proto2.proto rest_kinds.proto
+      google/api/annotations.proto google/api/http.proto google/api/httpbody.proto OUT_VAR made OUT_DIR ${folder}
       IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/unit/rpc)
     target_sources(unit_tests PRIVATE ${made})
     target_include_directories(unit_tests SYSTEM PRIVATE ${folder})
