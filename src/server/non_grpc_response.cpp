@@ -36,7 +36,8 @@ non_grpc_response response_to(const request_info& request) {
           "allow", request.root_path ? "GET, HEAD" : "POST"};
 }
 
-void send(transport::exchange& x, const request_info& request, const non_grpc_response& a) {
+void send(transport::exchange& x, const request_info& request, const non_grpc_response& a,
+          const http::header_list& more = {}) {
   // RFC 9110 9.3.2: the fields of a GET, and no content
   const bool headers_only = request.method == verb::head;
   const std::string length = std::to_string(a.body.size());
@@ -45,6 +46,7 @@ void send(transport::exchange& x, const request_info& request, const non_grpc_re
   x.add_field("content-type", a.content_type);
   x.add_field("content-length", length);
   if (!a.header_name.empty()) x.add_field(a.header_name, a.header_value);
+  for (const auto& [name, value] : more) x.add_field(name, value);
   x.end_headers(headers_only);
   if (headers_only) return;
   std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[a.body.size()]);
@@ -82,8 +84,8 @@ class responded_request final : public transport::exchange_handler {
 namespace {
 
 void respond_with(transport::exchange x, const request_info& request, const non_grpc_response& a,
-                  bool end_stream) {
-  send(x, request, a);
+                  bool end_stream, const http::header_list& more = {}) {
+  send(x, request, a, more);
   if (end_stream || request.type != request_info::content::none) return x.release();
   new responded_request(x);
 }
@@ -96,10 +98,22 @@ void respond_non_grpc(transport::exchange x, const request_info& request, bool e
 
 void respond(transport::exchange x, const request_info& request, const web_rejection& rejection,
              bool end_stream) {
+  http::header_list more;
+  if (rejection.cross_origin) rejection.cross_origin->add_response_fields({}, more);
   respond_with(x, request,
                {std::to_string(rejection.http_status), "text/plain", rejection.text, rejection.header_name,
                 rejection.header_value},
-               end_stream);
+               end_stream, more);
+}
+
+void respond_preflight(transport::exchange x, const http::header_list& fields, bool end_stream) {
+  if (x.begin_headers()) {
+    x.add_field(":status", "204");
+    for (const auto& [name, value] : fields) x.add_field(name, value);
+    x.end_headers(true);
+  }
+  if (end_stream) return x.release();
+  new responded_request(x);
 }
 
 }  // namespace coracle::server_internal

@@ -26,6 +26,7 @@ server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
       options(o),
       rules(connection_options_of(o)),
+      access(o.web),
       memory(quota_for(on, o)),
       loads_(on.size()),
       memory_requested_(on.size()) {

@@ -16,6 +16,7 @@
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/loop_service.hpp"
 #include "server/router.hpp"
+#include "server/web_access.hpp"
 #include "transport/connection_options.hpp"
 
 #include <atomic>
@@ -98,6 +99,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   server_options options;  // does not change before close()
   const transport::connection_options rules;
   const transport::http1_options http1;
+  const web_access access;
   memory_quota memory;
   // Held by each function that sets the server up. Loops read the members below without it: their first
   // connection comes later.

@@ -186,6 +186,10 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   if (r.type != request_info::content::grpc || r.method != request_info::verb::post || x.has_target())
     return on_other_request(x, r, std::move(received), end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server has no such method"));
+  if (server_->access.restricts_hosts() && !server_->access.permits_host(x, r.authority(), false))
+    return refuse(x, r,
+                  status::permission_denied(
+                      "the server does not answer to this :authority (see web_options::allowed_hosts)"));
   if (r.unknown_encoding)
     return refuse(x, r, status::unimplemented("the server does not accept this grpc-encoding"), accepted);
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
@@ -196,11 +200,23 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
 
 void shard::on_other_request(transport::exchange x, request_info& r, received_metadata received,
                              bool end_stream) {
-  auto web = prepare_web_call(x, r, received, server_->routes, *this, end_stream);
+  if (!server_->access.permits_host(x, r.authority(), x.is_http1()))
+    return respond(x, r, {421, "the server does not answer to this host (see web_options::allowed_hosts)\n"},
+                   end_stream);
+  auto origin = server_->access.decide(x, r, received.get());
+  using protocol::cors_verdict;
+  if (origin.verdict == cors_verdict::refused)
+    return respond(x, r, {403, "pages of this origin may not call (see web_options::allowed_origins)\n"},
+                   end_stream);
+  if (origin.verdict == cors_verdict::preflight) return respond_preflight(x, origin.preflight, end_stream);
+  auto web = prepare_web_call(x, r, received, {server_->routes, *this, server_->options.web}, end_stream);
   if (!web) return respond_non_grpc(x, r, end_stream);
-  if (const auto* const rejection = std::get_if<web_rejection>(&*web))
+  if (auto* const rejection = std::get_if<web_rejection>(&*web)) {
+    rejection->cross_origin = std::move(origin.fields);
     return respond(x, r, *rejection, end_stream);
+  }
   auto& call = std::get<web_call>(*web);
+  call.translator->set_cross_origin(std::move(origin.fields));
   if (!call.refusal.ok()) return refuse(call.exchange, call.request, call.refusal, accepted);
   bool destroyed = false;
   if (call.unary) call.unary->watch(&destroyed);

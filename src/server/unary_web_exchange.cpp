@@ -125,7 +125,7 @@ struct number_text {
 // bytes before it, which commit_reply() restores.
 std::uint8_t* unary_web_exchange::reserve_reply(std::size_t n) {
   const std::size_t size = n - envelope_prefix_bytes;
-  if (size == 0 || get_ || !inner_.begin_headers()) return nullptr;
+  if (size == 0 || get_ || has_cross_origin_fields() || !inner_.begin_headers()) return nullptr;
   inner_.add_field(":status", "200");
   inner_.add_field("content-type", content_type_);
   inner_.add_field("content-length", number_text(size).view());
@@ -176,11 +176,19 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
     else if (name != protocol::grpc::encoding_header) inner_.add_field(name, value);
     else if (compressed) inner_.add_field(protocol::connect::unary_encoding_header, value);
   }
+  http::header_list trailers;
   std::string trailer;
   for (const auto& [name, value] : block_) {
     if (is_status_field(name)) continue;
     trailer.assign(protocol::connect::trailer_prefix).append(name);
+    trailers.add(trailer, value);
     inner_.add_field(trailer, value);
+  }
+  if (has_cross_origin_fields()) {
+    std::vector<std::string_view> names;
+    for (const auto& field : initial_) names.push_back(field.name);
+    for (const auto& field : trailers) names.push_back(field.name);
+    add_cross_origin_fields(names);
   }
   inner_.end_headers(false);
   write_body(body, true);

@@ -49,13 +49,14 @@ outcome prepare_grpc_web(const transport::exchange& x, request_info& r, received
   if (c.request.unknown_encoding)
     c.refusal = status::unimplemented("the server does not accept this grpc-encoding");
   else if (c.request.bad_timeout) c.refusal = status::internal("grpc-timeout is malformed");
-  c.exchange = made.release()->attach();
+  c.translator = made.release();
+  c.exchange = c.translator->attach();
   return c;
 }
 
 // Reads the fields of the protocol, and leaves the metadata in `to`.
 status read_connect_fields(request_info& r, const metadata& from, metadata& to, bool stream,
-                           encoding_set permitted) {
+                           const web_call_options& o, bool has_version) {
   status refusal;
   r.received = encoding::identity;
   r.accepted = {};
@@ -66,10 +67,11 @@ status read_connect_fields(request_info& r, const metadata& from, metadata& to, 
       if (timeout) r.timeout = *timeout;
       else refusal = status::invalid_argument("connect-timeout-ms is malformed");
     } else if (name == connect::protocol_version_header) {
+      has_version = true;
       if (value != connect::protocol_version)
         refusal = status::invalid_argument("connect-protocol-version must be 1");
     } else if (name == connect::encoding_header(stream)) {
-      const auto e = connect::content_encoding(value, permitted);
+      const auto e = connect::content_encoding(value, o.routes.encodings);
       if (e) r.received = *e;
       else r.unknown_encoding = true;
     } else if (name == connect::accept_encoding_header(stream)) {
@@ -78,6 +80,9 @@ status read_connect_fields(request_info& r, const metadata& from, metadata& to, 
     if (!connect::is_reserved_key(name)) to.add_received(name, value);
   }
   if (r.unknown_encoding) refusal = status::unimplemented("the server does not accept this content-encoding");
+  if (o.web.require_connect_version && !has_version)
+    refusal = status::invalid_argument(
+        "the server requires the field connect-protocol-version: 1 (connect=v1 in the query of a GET request)");
   return refusal;
 }
 
@@ -86,8 +91,9 @@ bool is_unary(const request_info& r) noexcept {
 }
 
 outcome prepare_connect(const transport::exchange& x, request_info& r, received_metadata& received,
-                        const connect::content& content, const router& routes, call_set& set,
-                        bool end_stream) {
+                        const connect::content& content, const web_call_options& o, bool end_stream) {
+  const router& routes = o.routes;
+  call_set& set = o.set;
   const auto subtype = routes.find_subtype(content.codec);
   if (!subtype) return std::nullopt;
   if (!r.row && !routes.fallback())
@@ -98,27 +104,29 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
                                              : "a stream requires the content-type application/connect+CODEC\n"};
   received_metadata kept = set.take_metadata();
   const status refusal =
-      read_connect_fields(r, received.get(), kept.own(), content.stream, routes.encodings);
+      read_connect_fields(r, received.get(), kept.own(), content.stream, o, false);
   if (content.stream) {
     auto made = std::unique_ptr<connect_stream_exchange, void (*)(connect_stream_exchange*)>(
         new connect_stream_exchange(x, content.codec), [](connect_stream_exchange* e) { e->give_up(); });
     web_call c = make_call(r, std::move(kept), *subtype, routes);
     if (!refusal.ok()) c.refusal = refusal;
-    c.exchange = made.release()->attach();
+    c.translator = made.release();
+  c.exchange = c.translator->attach();
     return c;
   }
-  unary_web_exchange::options o;
-  o.codec = content.codec;
-  o.compressed = r.received != encoding::identity;
-  o.max_receive_bytes = set.max_receive_bytes;
-  o.stall_time = set.stall_time;
-  o.stall_bytes = set.stall_bytes;
+  unary_web_exchange::options body;
+  body.codec = content.codec;
+  body.compressed = r.received != encoding::identity;
+  body.max_receive_bytes = set.max_receive_bytes;
+  body.stall_time = set.stall_time;
+  body.stall_bytes = set.stall_bytes;
   auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
-      new unary_web_exchange(x, o), [](unary_web_exchange* e) { e->give_up(); });
+      new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
   web_call c = make_call(r, std::move(kept), *subtype, routes);
   if (!refusal.ok()) c.refusal = refusal;
   if (end_stream) c.message.emplace();
   c.unary = made.release();
+  c.translator = c.unary;
   c.exchange = c.unary->attach();
   return c;
 }
@@ -132,14 +140,16 @@ bool is_connect_get(std::string_view query) noexcept {
 }
 
 outcome prepare_connect_get(const transport::exchange& x, request_info& r, received_metadata& received,
-                            const router& routes, call_set& set) {
+                            const web_call_options& o) {
+  const router& routes = o.routes;
+  call_set& set = o.set;
   if (!is_unary(r) || !r.row->definition->no_side_effects)
     return web_rejection{405, "only methods without side effects answer GET requests\n", "allow", "POST"};
   const std::string_view query = protocol::web::split_target(r.unknown_path).query;
   std::string reason;
   auto get = connect::parse_get_request(query, reason);
   received_metadata kept = set.take_metadata();
-  status refusal = read_connect_fields(r, received.get(), kept.own(), false, routes.encodings);
+  status refusal = read_connect_fields(r, received.get(), kept.own(), false, o, get && get->has_version);
   std::optional<std::uint32_t> subtype = 0;
   if (!get) {
     refusal = status::invalid_argument(reason);
@@ -152,17 +162,18 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
     r.unknown_encoding = true;
     refusal = status::unimplemented("the server does not accept this compression");
   }
-  unary_web_exchange::options o;
-  o.codec = get->codec;
-  o.compressed = r.received != encoding::identity;
-  o.get = true;
-  o.max_receive_bytes = set.max_receive_bytes;
+  unary_web_exchange::options body;
+  body.codec = get->codec;
+  body.compressed = r.received != encoding::identity;
+  body.get = true;
+  body.max_receive_bytes = set.max_receive_bytes;
   auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
-      new unary_web_exchange(x, o), [](unary_web_exchange* e) { e->give_up(); });
+      new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
   web_call c = make_call(r, std::move(kept), *subtype, routes);
   if (!refusal.ok()) c.refusal = refusal;
   c.message = std::move(get->message);
   c.unary = made.release();
+  c.translator = c.unary;
   c.exchange = c.unary->attach();
   return c;
 }
@@ -170,18 +181,18 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
 }  // namespace
 
 outcome prepare_web_call(const transport::exchange& x, request_info& r, received_metadata& received,
-                         const router& routes, call_set& set, bool end_stream) {
-  find_row(r, routes);
-  if (r.method == request_info::verb::get && r.row) {
+                         const web_call_options& o, bool end_stream) {
+  find_row(r, o.routes);
+  if (r.method == request_info::verb::get && r.row && o.web.connect) {
     if (!is_connect_get(protocol::web::split_target(r.unknown_path).query)) return std::nullopt;
-    return prepare_connect_get(x, r, received, routes, set);
+    return prepare_connect_get(x, r, received, o);
   }
   if (r.method != request_info::verb::post || r.type != request_info::content::other) return std::nullopt;
   const std::string content_type = r.other_content_type;
-  if (const auto web = protocol::grpc_web::parse_content_type(content_type))
-    return prepare_grpc_web(x, r, received, *web, routes);
-  if (const auto c = connect::parse_content_type(content_type))
-    return prepare_connect(x, r, received, *c, routes, set, end_stream);
+  if (const auto web = protocol::grpc_web::parse_content_type(content_type); web && o.web.grpc_web)
+    return prepare_grpc_web(x, r, received, *web, o.routes);
+  if (const auto c = connect::parse_content_type(content_type); c && o.web.connect)
+    return prepare_connect(x, r, received, *c, o, end_stream);
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/server/web_options.hpp"
 #include "server/router.hpp"
 #include "server/server_call.hpp"
 #include "server/unary_web_exchange.hpp"
@@ -21,6 +22,7 @@ struct web_call {
   request_info request;
   std::unique_ptr<fallback_call> fallback;
   received_metadata received;
+  web_exchange* translator = nullptr;  // behind the exchange
   status refusal;  // not OK: no handler runs, and the call ends with this
   // A call with one message that has arrived entirely: it is given to `unary` when the call has begun.
   unary_web_exchange* unary = nullptr;
@@ -33,13 +35,20 @@ struct web_rejection {
   std::string text;
   std::string_view header_name{};  // a further field; may be empty
   std::string_view header_value{};
+  std::unique_ptr<server_internal::cross_origin> cross_origin{};  // may be null
+};
+
+struct web_call_options {
+  const router& routes;
+  call_set& set;
+  const web_options& web;
 };
 
 // Returns nothing if the request is of no protocol that makes calls. Takes over `x` if it returns a call, and
 // takes what it needs of the other arguments; it leaves them unchanged otherwise. May throw std::bad_alloc, and
 // has taken nothing then.
 [[nodiscard]] std::optional<std::variant<web_call, web_rejection>> prepare_web_call(
-    const transport::exchange& x, request_info& r, received_metadata& received, const router& routes,
-    call_set& set, bool end_stream);
+    const transport::exchange& x, request_info& r, received_metadata& received, const web_call_options& o,
+    bool end_stream);
 
 }  // namespace coracle::server_internal

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace coracle::server_internal {
 
@@ -65,7 +66,19 @@ void web_exchange::write_headers(std::string_view content_type, std::string_view
     else if (name == protocol::grpc::accept_encoding_header) inner_.add_field(accept_encoding_name, value);
     else inner_.add_field(name, value);
   }
+  if (has_cross_origin_fields()) {
+    std::vector<std::string_view> names;
+    for (const auto& field : block_) names.push_back(field.name);
+    add_cross_origin_fields(names);
+  }
   inner_.end_headers(false);
+}
+
+void web_exchange::add_cross_origin_fields(std::span<const std::string_view> names) {
+  if (!cross_origin_) return;
+  http::header_list fields;
+  cross_origin_->add_response_fields(names, fields);
+  for (const auto& [name, value] : fields) inner_.add_field(name, value);
 }
 
 void web_exchange::write_body(bytes_view bytes, bool end_stream) {

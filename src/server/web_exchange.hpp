@@ -7,12 +7,14 @@
 #include "coracle/http/header_list.hpp"
 #include "protocol/connect/error.hpp"
 #include "protocol/grpc_web/text_body.hpp"
+#include "server/web_access.hpp"
 #include "transport/exchange.hpp"
 #include "transport/exchange_target.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +36,8 @@ class web_exchange : public transport::exchange_target,
     inner_.set_handler(this);
     return inner_.behind(*this);
   }
+  // The response gets the fields by which a browser lets a page of another origin read it. May be null.
+  void set_cross_origin(std::unique_ptr<cross_origin> fields) noexcept { cross_origin_ = std::move(fields); }
   // No call was made: destroys this object, and returns the HTTP exchange.
   transport::exchange give_up() noexcept {
     const transport::exchange inner = inner_;
@@ -80,6 +84,9 @@ class web_exchange : public transport::exchange_target,
   // protocols have in common with gRPC.
   void write_headers(std::string_view content_type, std::string_view encoding_name,
                      std::string_view accept_encoding_name);
+  // Adds the fields of set_cross_origin() to a response whose own fields have these names.
+  void add_cross_origin_fields(std::span<const std::string_view> names);
+  [[nodiscard]] bool has_cross_origin_fields() const noexcept { return cross_origin_ != nullptr; }
   // Writes bytes of the response's body.
   void write_body(bytes_view bytes, bool end_stream);
 
@@ -90,6 +97,7 @@ class web_exchange : public transport::exchange_target,
  private:
   virtual void destroy() noexcept = 0;
 
+  std::unique_ptr<cross_origin> cross_origin_;
   bool headers_sent_ = false;
 };
 

@@ -137,6 +137,8 @@ class exchange {
   }
   [[nodiscard]] loop& owner_loop() const noexcept { return connection_->loop_; }
   [[nodiscard]] const net::address& peer_address() const noexcept { return connection_->peer_address(); }
+  [[nodiscard]] const net::address& local_address() const noexcept { return connection_->local_address(); }
+  [[nodiscard]] bool is_http1() const noexcept { return connection_->is_http1(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 
  private:
