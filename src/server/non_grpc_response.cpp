@@ -99,6 +99,8 @@ void respond_non_grpc(transport::exchange x, const request_info& request, bool e
 void respond(transport::exchange x, const request_info& request, const web_rejection& rejection,
              bool end_stream) {
   http::header_list more;
+  if (rejection.http_status == 204) return respond_no_content(x, more, end_stream);
+  if (!rejection.allow.empty()) more.add("allow", rejection.allow);
   if (rejection.cross_origin) rejection.cross_origin->add_response_fields({}, more);
   respond_with(x, request,
                {std::to_string(rejection.http_status), "text/plain", rejection.text, rejection.header_name,
@@ -106,7 +108,7 @@ void respond(transport::exchange x, const request_info& request, const web_rejec
                end_stream, more);
 }
 
-void respond_preflight(transport::exchange x, const http::header_list& fields, bool end_stream) {
+void respond_no_content(transport::exchange x, const http::header_list& fields, bool end_stream) {
   if (x.begin_headers()) {
     x.add_field(":status", "204");
     for (const auto& [name, value] : fields) x.add_field(name, value);

@@ -21,8 +21,8 @@ namespace coracle::server_internal {
 [[gnu::noinline]] void respond(transport::exchange x, const request_info& request,
                                const web_rejection& rejection, bool end_stream);
 
-// 204 with the fields of a response to a preflight request.
-[[gnu::noinline]] void respond_preflight(transport::exchange x, const http::header_list& fields,
+// 204 with these fields, such as those of a response to a preflight request.
+[[gnu::noinline]] void respond_no_content(transport::exchange x, const http::header_list& fields,
                                          bool end_stream);
 
 }  // namespace coracle::server_internal

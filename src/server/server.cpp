@@ -92,6 +92,12 @@ void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
   state_->routes.report_unknown_methods();
 }
 
+status server::add_rest(const rest_options& options) {
+  const std::lock_guard lock(state_->setting_up);
+  CORACLE_ASSERT(!state_->listening, "add_rest() after listen(): call it before");
+  return state_->rest.build(state_->routes, options);
+}
+
 status server::listen(std::string_view address, server_credentials credentials) {
   return state_->listen(address, credentials);
 }

@@ -208,8 +208,8 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
   if (origin.verdict == cors_verdict::refused)
     return respond(x, r, {403, "pages of this origin may not call (see web_options::allowed_origins)\n"},
                    end_stream);
-  if (origin.verdict == cors_verdict::preflight) return respond_preflight(x, origin.preflight, end_stream);
-  auto web = prepare_web_call(x, r, received, {server_->routes, *this, server_->options.web}, end_stream);
+  if (origin.verdict == cors_verdict::preflight) return respond_no_content(x, origin.preflight, end_stream);
+  auto web = prepare_web_call(x, r, received, {server_->routes, server_->rest, *this, server_->options.web}, end_stream);
   if (!web) return respond_non_grpc(x, r, end_stream);
   if (auto* const rejection = std::get_if<web_rejection>(&*web)) {
     rejection->cross_origin = std::move(origin.fields);
@@ -219,12 +219,12 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
   call.translator->set_cross_origin(std::move(origin.fields));
   if (!call.refusal.ok()) return refuse(call.exchange, call.request, call.refusal, accepted);
   bool destroyed = false;
-  if (call.unary) call.unary->watch(&destroyed);
+  if (call.whole) call.whole->watch(&destroyed);
   begin_call(call.exchange, call.request, std::move(call.fallback), std::move(call.received),
-             end_stream && !call.unary);
-  if (!call.unary || destroyed) return;
-  call.unary->watch(nullptr);
-  if (call.message) call.unary->deliver(as_bytes(*call.message));
+             end_stream && !call.whole);
+  if (!call.whole || destroyed) return;
+  call.whole->watch(nullptr);
+  if (call.message) call.whole->deliver(as_bytes(*call.message));
 }
 
 namespace {

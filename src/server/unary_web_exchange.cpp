@@ -50,7 +50,6 @@ unary_web_exchange::unary_web_exchange(transport::exchange inner, const options&
 
 unary_web_exchange::~unary_web_exchange() {
   if (timer::holder) coro::this_executor().disarm(*this);
-  if (destroyed_) *destroyed_ = true;
   body_buffers::here().give_back(std::move(request_));
   body_buffers::here().give_back(std::move(reply_));
 }
@@ -152,7 +151,15 @@ void unary_web_exchange::commit_reply(std::size_t n) noexcept {
 void unary_web_exchange::send_response_end() {
   written_status s = read_written_status(block_);
   if (s.code == status_code::ok && reply_.size() >= envelope_prefix_bytes)
-    return write_response(200, content_type_, reply_.pending());
+    return write_response(200, reply_content_type(), reply_.pending());
+  write_failure(std::move(s));
+}
+
+std::string_view unary_web_exchange::trailer_prefix() const noexcept {
+  return protocol::connect::trailer_prefix;
+}
+
+void unary_web_exchange::write_failure(written_status s) {
   const int http_status = protocol::web::to_http_status(s.code);
   const protocol::connect::error e = connect_error(std::move(s));
   const std::string json = protocol::connect::write_error(e.code, e.message, e.details);
@@ -160,7 +167,6 @@ void unary_web_exchange::send_response_end() {
                  as_bytes(json));
 }
 
-// `body` of a reply begins with its prefix.
 void unary_web_exchange::write_response(int http_status, std::string_view content_type, bytes_view body) {
   const bool ok = http_status == 200;
   const bool compressed = ok && body[0] != 0;
@@ -172,15 +178,19 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
   if (get_) inner_.add_field("vary", "accept-encoding");
   for (const auto& [name, value] : initial_) {
     if (name.starts_with(':') || name == "content-type") continue;
-    if (name == protocol::grpc::accept_encoding_header) inner_.add_field("accept-encoding", value);
-    else if (name != protocol::grpc::encoding_header) inner_.add_field(name, value);
-    else if (compressed) inner_.add_field(protocol::connect::unary_encoding_header, value);
+    if (name == protocol::grpc::accept_encoding_header) {
+      inner_.add_field("accept-encoding", value);
+    } else if (name == protocol::grpc::encoding_header) {
+      if (compressed) inner_.add_field(protocol::connect::unary_encoding_header, value);
+    } else if (sends_metadata(name)) {
+      inner_.add_field(name, value);
+    }
   }
   http::header_list trailers;
   std::string trailer;
   for (const auto& [name, value] : block_) {
-    if (is_status_field(name)) continue;
-    trailer.assign(protocol::connect::trailer_prefix).append(name);
+    if (is_status_field(name) || !sends_metadata(name)) continue;
+    trailer.assign(trailer_prefix()).append(name);
     trailers.add(trailer, value);
     inner_.add_field(trailer, value);
   }

@@ -28,7 +28,7 @@ class body_buffers final : public coro::executor_local {
 
 // Collects the request before the call gets it, since the length of a body may be unknown until its end, and
 // the reply until the status is known, which an HTTP response begins with.
-class unary_web_exchange final : public web_exchange, private coro::timer {
+class unary_web_exchange : public web_exchange, public whole_request, private coro::timer {
  public:
   struct options {
     std::string_view codec;           // "proto", "json", ...
@@ -39,12 +39,9 @@ class unary_web_exchange final : public web_exchange, private coro::timer {
     std::size_t stall_bytes = 1;
   };
   unary_web_exchange(transport::exchange inner, const options& o);
-  ~unary_web_exchange();
+  ~unary_web_exchange() override;
 
-  // Gives the call a request that arrived in another way than by the body: all of it.
-  void deliver(bytes_view body) { receive(body, true); }
-  // Set to true when this object is destroyed; null: not watched.
-  void watch(bool* destroyed) noexcept { destroyed_ = destroyed; }
+  void deliver(bytes_view body) override { receive(body, true); }
 
   // transport::exchange_target
   std::uint8_t* reserve_data(std::size_t n) override { return reply_.reserve(n); }
@@ -57,12 +54,22 @@ class unary_web_exchange final : public web_exchange, private coro::timer {
   void consume(std::size_t) noexcept override {}  // the credit of a body is returned when it is collected
   void set_kept(std::size_t bytes) noexcept override;
 
+ protected:
+  // The content-type of the reply, which has been written.
+  [[nodiscard]] virtual std::string_view reply_content_type() const noexcept { return content_type_; }
+  // Writes the response of a call that failed.
+  virtual void write_failure(written_status s);
+  // Whether the metadata `name` becomes a response header.
+  [[nodiscard]] virtual bool sends_metadata(std::string_view /*name*/) const noexcept { return true; }
+  // Before the names of trailing metadata in the response headers.
+  [[nodiscard]] virtual std::string_view trailer_prefix() const noexcept;
+  // `body` of a reply (200) begins with its prefix.
+  void write_response(int http_status, std::string_view content_type, bytes_view body);
+
  private:
   void receive(bytes_view bytes, bool end_stream) override;
   void send_response_headers() override { initial_ = block_; }
   void send_response_end() override;
-  void destroy() noexcept override { delete this; }
-  void write_response(int http_status, std::string_view content_type, bytes_view body);
   void check_progress() noexcept;
 
   const std::string content_type_;
@@ -74,7 +81,6 @@ class unary_web_exchange final : public web_exchange, private coro::timer {
   http::header_list initial_;
   std::size_t seen_bytes_ = 0;  // of the request, at the last check of its progress
   std::size_t kept_bytes_ = 0;  // by the call
-  bool* destroyed_ = nullptr;
   // What the prefix of the message overwrites between reserve_reply() and commit_reply().
   std::uint8_t* overwritten_at_ = nullptr;
   std::uint8_t overwritten_[5] = {};

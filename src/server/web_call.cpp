@@ -7,6 +7,7 @@
 #include "protocol/connect/timeout.hpp"
 #include "protocol/grpc_web/content_type.hpp"
 #include "protocol/web/uri.hpp"
+#include "server/rest_exchange.hpp"
 #include "server/web_exchange.hpp"
 
 #include <utility>
@@ -125,9 +126,9 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
   web_call c = make_call(r, std::move(kept), *subtype, routes);
   if (!refusal.ok()) c.refusal = refusal;
   if (end_stream) c.message.emplace();
-  c.unary = made.release();
-  c.translator = c.unary;
-  c.exchange = c.unary->attach();
+  c.whole = made.get();
+  c.translator = made.release();
+  c.exchange = c.translator->attach();
   return c;
 }
 
@@ -172,9 +173,99 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   web_call c = make_call(r, std::move(kept), *subtype, routes);
   if (!refusal.ok()) c.refusal = refusal;
   c.message = std::move(get->message);
-  c.unary = made.release();
-  c.translator = c.unary;
-  c.exchange = c.unary->attach();
+  c.whole = made.get();
+  c.translator = made.release();
+  c.exchange = c.translator->attach();
+  return c;
+}
+
+
+// --- REST
+
+// A media type of JSON, and UTF-8.
+bool is_json(std::string_view content_type) {
+  const auto c = connect::parse_content_type(content_type);
+  return c && !c->stream && c->codec == connect::json_codec;
+}
+
+outcome prepare_rest(const transport::exchange& x, request_info& r, received_metadata& received,
+                     const web_call_options& o, bool end_stream) {
+  using protocol::rest::match_outcome;
+  const std::string_view path =
+      r.unknown_path.empty() ? std::string_view(r.row->definition->path)
+                             : protocol::web::split_target(r.unknown_path).path;
+  const protocol::rest::route_match match = o.rest.find(r.method, path);
+  switch (match.outcome) {
+    case match_outcome::found: break;
+    case match_outcome::not_found: return std::nullopt;
+    case match_outcome::malformed: return web_rejection{400, "the path has a broken percent-escape\n"};
+    case match_outcome::method_not_allowed: {
+      web_rejection rejection{405, "the path has no such method\n"};
+      rejection.allow = o.rest.table().allow(match);
+      return rejection;
+    }
+  }
+  const rest_routes::route& route = o.rest.at(match.index);
+  const call_kind kind = route.row->definition->kind;
+  const bool has_body = !end_stream;
+  if (has_body && route.binding.takes_body() && !route.binding.has_raw_request() &&
+      !is_json(r.other_content_type))
+    return web_rejection{415, "the body requires the content-type application/json\n"};
+  const metadata& fields = received.get();
+  const std::string_view accept = fields.find("accept").value_or(std::string_view());
+  // A browser reconnects to a stream of events that has ended; 204 ends that.
+  if (kind == call_kind::server_streaming && fields.find("last-event-id"))
+    return web_rejection{204, {}};
+  auto own = std::make_unique<fallback_call>();
+  own->path = route.row->definition->path;
+  auto codec = std::make_unique<rest_codec>(
+      o.rest, r.method, r.unknown_path.empty() ? std::string(path) : r.unknown_path, r.other_content_type);
+  const rest_codec& form = *codec;
+  own->form = make_subtype("json", codec.get());
+  own->codec = std::move(codec);
+
+  received_metadata kept = o.set.take_metadata();
+  for (const std::string& name : o.rest.options().request_headers)
+    for (const std::string_view value : fields.find_all(name)) kept.own().add_received(name, value);
+
+  const bool one_request = kind == call_kind::unary || kind == call_kind::server_streaming;
+  web_call c;
+  web_exchange* made = nullptr;
+  if (kind == call_kind::unary) {
+    unary_web_exchange::options body;
+    body.codec = "json";
+    body.get = r.method == request_info::verb::get;
+    body.max_receive_bytes = o.set.max_receive_bytes;
+    body.stall_time = o.set.stall_time;
+    body.stall_bytes = o.set.stall_bytes;
+    auto* const unary = new rest_unary_exchange(x, body, form);
+    c.whole = unary;
+    made = unary;
+  } else {
+    rest_stream_exchange::options body;
+    body.form = route.binding.has_raw_reply() ? stream_form::raw : stream_form_of(accept);
+    body.one_request = one_request;
+    body.one_reply = kind == call_kind::client_streaming;
+    body.max_receive_bytes = o.set.max_receive_bytes;
+    auto* const stream = new rest_stream_exchange(x, body, form);
+    if (one_request) c.whole = stream;
+    made = stream;
+  }
+  if (c.whole && end_stream) c.message.emplace();
+  // Nothing throws from here on.
+  c.request = std::move(r);
+  c.request.type = request_info::content::grpc;
+  c.request.method = request_info::verb::post;
+  c.request.row = route.row;
+  c.request.subtype = &*own->form;
+  c.request.received = encoding::identity;
+  c.request.accepted = {};
+  c.request.unknown_encoding = c.request.bad_timeout = false;
+  c.request.timeout = duration::max();
+  c.fallback = std::move(own);
+  c.received = std::move(kept);
+  c.translator = made;
+  c.exchange = made->attach();
   return c;
 }
 
@@ -183,6 +274,9 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
 outcome prepare_web_call(const transport::exchange& x, request_info& r, received_metadata& received,
                          const web_call_options& o, bool end_stream) {
   find_row(r, o.routes);
+  if (!o.rest.empty()) {
+    if (outcome rest = prepare_rest(x, r, received, o, end_stream)) return rest;
+  }
   if (r.method == request_info::verb::get && r.row && o.web.connect) {
     if (!is_connect_get(protocol::web::split_target(r.unknown_path).query)) return std::nullopt;
     return prepare_connect_get(x, r, received, o);

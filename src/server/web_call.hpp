@@ -3,6 +3,7 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/server/web_options.hpp"
+#include "server/rest_routes.hpp"
 #include "server/router.hpp"
 #include "server/server_call.hpp"
 #include "server/unary_web_exchange.hpp"
@@ -24,8 +25,8 @@ struct web_call {
   received_metadata received;
   web_exchange* translator = nullptr;  // behind the exchange
   status refusal;  // not OK: no handler runs, and the call ends with this
-  // A call with one message that has arrived entirely: it is given to `unary` when the call has begun.
-  unary_web_exchange* unary = nullptr;
+  // A request that has arrived entirely: it is given to `whole` when the call has begun.
+  whole_request* whole = nullptr;
   std::optional<std::string> message;
 };
 
@@ -35,11 +36,13 @@ struct web_rejection {
   std::string text;
   std::string_view header_name{};  // a further field; may be empty
   std::string_view header_value{};
+  std::string allow{};  // Allow, of a 405; empty: none
   std::unique_ptr<server_internal::cross_origin> cross_origin{};  // may be null
 };
 
 struct web_call_options {
   const router& routes;
+  const rest_routes& rest;
   call_set& set;
   const web_options& web;
 };

@@ -40,7 +40,7 @@ void web_exchange::end_headers(bool) noexcept {
 
 void web_exchange::release() noexcept {
   inner_.release();
-  destroy();
+  delete this;
 }
 
 // Trailers of a request mean only its end, as in gRPC.

@@ -31,6 +31,7 @@ class web_exchange : public transport::exchange_target,
                      public transport::exchange_handler,
                      public coro::pooled {
  public:
+  virtual ~web_exchange() = default;
   // Takes over `inner`. Returns the exchange for the call.
   [[nodiscard]] transport::exchange attach() noexcept {
     inner_.set_handler(this);
@@ -41,7 +42,7 @@ class web_exchange : public transport::exchange_target,
   // No call was made: destroys this object, and returns the HTTP exchange.
   transport::exchange give_up() noexcept {
     const transport::exchange inner = inner_;
-    destroy();
+    delete this;
     return inner;
   }
   // transport::exchange_target
@@ -71,7 +72,6 @@ class web_exchange : public transport::exchange_target,
 
  protected:
   explicit web_exchange(transport::exchange inner) noexcept : inner_(inner) {}
-  ~web_exchange() = default;
 
   // A piece of the request's body. May destroy this object, like every call of handler_.
   virtual void receive(bytes_view bytes, bool end_stream) { handler_->on_data(bytes, end_stream); }
@@ -95,10 +95,25 @@ class web_exchange : public transport::exchange_target,
   http::header_list block_;  // that the call has written
 
  private:
-  virtual void destroy() noexcept = 0;
-
   std::unique_ptr<cross_origin> cross_origin_;
   bool headers_sent_ = false;
+};
+
+// The request of a call with one message, whose body the exchange collects. It may have arrived before the call
+// begins, or with the request headers.
+class whole_request {
+ public:
+  virtual void deliver(bytes_view body) = 0;
+  // Set to true when this object is destroyed; null: not watched.
+  void watch(bool* destroyed) noexcept { destroyed_ = destroyed; }
+
+ protected:
+  ~whole_request() {
+    if (destroyed_) *destroyed_ = true;
+  }
+
+ private:
+  bool* destroyed_ = nullptr;
 };
 
 // A status that a call has written as trailers, and the rest of them.
@@ -126,7 +141,6 @@ class grpc_web_exchange final : public web_exchange {
   void receive(bytes_view bytes, bool end_stream) override;
   void send_response_headers() override;
   void send_response_end() override;
-  void destroy() noexcept override { delete this; }
   void write_text(bytes_view bytes, bool end_stream);
 
   // The base64 of both directions; null for the binary form.
@@ -149,7 +163,6 @@ class connect_stream_exchange final : public web_exchange {
  private:
   void send_response_headers() override;
   void send_response_end() override;
-  void destroy() noexcept override { delete this; }
 
   const std::string content_type_;
 };
