@@ -42,7 +42,7 @@ std::size_t missing_bytes(std::string_view answer) noexcept {
 }
 
 // What the proxy has said so far: nothing, if its final response has not arrived.
-std::optional<status> verdict(http1::connection& engine, const tunnel& t) {
+std::optional<status> outcome_of(http1::connection& engine, const tunnel& t) {
   using kind = http1::event::kind;
   for (http1::event e; (e = engine.next()).type != kind::none;) {
     if (e.type == kind::failed) return refused(t, e.reason);
@@ -82,7 +82,7 @@ task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunn
     const bytes_view some(bytes.data(), static_cast<std::size_t>(moved));
     if (moved == 0) engine.feed_end(on.now());
     else engine.feed(some, on.now());
-    if (std::optional<status> known = verdict(engine, t)) co_return *std::move(known);
+    if (std::optional<status> known = outcome_of(engine, t)) co_return *std::move(known);
     last.append(as_text(some));
     if (last.size() > head_end.size()) last.erase(0, last.size() - head_end.size());
   }

@@ -146,6 +146,11 @@ void connection::feed_end(time_point now) noexcept {
       [[fallthrough]];
     case reading::trailers: static_cast<void>(fail(400, "the connection ended within a body")); return;
     case reading::head:
+      if (side_ == role::server && only_empty_lines()) {
+        reading_ = reading::closed;
+        header_deadline_ = never;
+        break;
+      }
       static_cast<void>(fail(fields_at_ > 0 ? 400 : 0, "the connection ended within headers"));
       return;
     case reading::idle:
@@ -790,8 +795,11 @@ void connection::end_sending() noexcept {
     case reading::body:
     case reading::trailers:
       dropped_ = 0;
-      if (!closes_) return;
-      break;
+      if (closes_) break;
+      // The owner no longer reads it: only this timer limits how long it takes.
+      enforce_body_ = true;
+      if (reading_ != reading::end) start_body_timer();
+      return;
     default: return;
   }
   if (failed()) exchange_done_ = true;
@@ -832,7 +840,7 @@ time_point connection::next_timeout() const noexcept { return std::min(header_de
 void connection::on_timeout(time_point now) noexcept {
   now_ = now;
   if (header_deadline_ <= now) {
-    static_cast<void>(fail(408, "the headers did not arrive in time"));
+    static_cast<void>(fail(only_empty_lines() ? 0 : 408, "the headers did not arrive in time"));
     return;
   }
   if (body_deadline_ > now) return;

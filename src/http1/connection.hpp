@@ -209,6 +209,9 @@ class connection {
   progress end_message(event& e) noexcept;
   [[nodiscard]] bool take_line(std::string_view& line, std::uint32_t limit);
   void finish_section(std::size_t bytes) noexcept;
+  // In reading::head: whether the message that has begun consists of empty lines so far, which old clients
+  // send after a body.
+  [[nodiscard]] bool only_empty_lines() const noexcept { return held_.empty() && fields_at_ == 0; }
   [[nodiscard]] std::string_view section() const noexcept;
 
   refusal read_field(const field_line& f, std::string_view octets);

@@ -269,7 +269,9 @@ TEST(Http1EarlyResponse, ClosesIfTheClientStillWaitsForContinue) {
 TEST(Http1EarlyResponse, EndsWhenTheRestDoesNotArriveInTime) {
   const time_point start{};
   const auto c = asked(post("Content-Length: 10\r\n", "hello"));
+  c->enforce_body_timeout(false, start);
   respond(*c, 404, {});
+  EXPECT_EQ(c->next_timeout(), start + 60s);
   c->on_timeout(start + 60s);
   EXPECT_FALSE(c->exchange_done());
   c->on_timeout(start + 120s);

@@ -416,7 +416,7 @@ TEST(Http1Limits, HeaderTimeoutRunsFromTheFirstOctetToTheEndOfTheHeaders) {
   EXPECT_EQ(c.next().type, event::kind::none);
   EXPECT_EQ(c.next_timeout(), start + 25s);
   connection late(role::server, {}, start);
-  late.feed(as_bytes("\r\n"), start + 5s);
+  late.feed(as_bytes("\r\nG"), start + 5s);
   EXPECT_EQ(late.next().type, event::kind::none);
   late.on_timeout(start + 25s);
   const event e = late.next();
@@ -426,6 +426,16 @@ TEST(Http1Limits, HeaderTimeoutRunsFromTheFirstOctetToTheEndOfTheHeaders) {
   c.feed(as_bytes("\n"), start + 24s);
   EXPECT_EQ(c.next().type, event::kind::headers);
   EXPECT_EQ(c.next_timeout(), never);
+}
+
+TEST(Http1Limits, HeaderTimeoutAfterAnEmptyLineGetsNoResponse) {
+  connection c(role::server, {}, {});
+  c.feed(as_bytes("\r\n"), {});
+  EXPECT_EQ(c.next().type, event::kind::none);
+  c.on_timeout(time_point() + 20s);
+  const event e = c.next();
+  EXPECT_EQ(e.type, event::kind::failed);
+  EXPECT_EQ(e.status, 0);
 }
 
 TEST(Http1Limits, BodyTimeoutEndsABodyThatArrivesTooSlowly) {
@@ -601,6 +611,15 @@ TEST(Http1EndOfBytes, BetweenRequestsIsNoFailure) {
   EXPECT_EQ(t.log, std::string(got) + "]end[]");
   EXPECT_FALSE(t.engine.failed());
   EXPECT_TRUE(t.engine.closes());
+}
+
+TEST(Http1EndOfBytes, AfterAnEmptyLineIsNoFailure) {
+  server_transcript t;
+  t.feed(get("", "\r\n"));
+  t.feed_end();
+  EXPECT_EQ(t.log, std::string(got) + "]end[]");
+  EXPECT_TRUE(t.engine.closes());
+  EXPECT_EQ(t.engine.next_timeout(), never);
 }
 
 TEST(Http1EndOfBytes, LeavesTimeForTheResponse) {
