@@ -14,7 +14,8 @@ class names {
   // `service` is the selected service, whose methods can be named without it; it may change.
   names(session& at, const std::string& service) noexcept : at_(at), service_(service) {}
 
-  // Completes commands, packages, services, methods, types, and JSON, depending on the words before. Names that the server does not reveal are not offered.
+  // Completes commands, packages, services, methods, types, and JSON, depending on the words before. Names
+  // that the server does not reveal are not offered.
   [[nodiscard]] std::vector<std::string> fitting(std::string_view before, std::string_view word) const;
 
  private:
