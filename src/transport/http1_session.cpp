@@ -67,7 +67,9 @@ void http1_session::feed(bytes_view bytes, time_point now) noexcept {
   engine_.feed(bytes, now);
 }
 
-void http1_session::feed_end(time_point now) noexcept { engine_.feed_end(now); }
+void http1_session::feed_end(time_point now) noexcept {
+  if (unread_.empty()) engine_.feed_end(now);
+}
 
 void http1_session::dispatch() noexcept {
   if (dispatching_) return;
@@ -119,6 +121,8 @@ void http1_session::on_message_headers() noexcept {
     in_exchange_ = false;
     return;
   }
+  // The layers above enforce the progress of messages: a stream of requests may be idle between two of them.
+  engine_.enforce_body_timeout(false, connection_.loop_.now());
   if (engine_.expects_continue()) or_close([&] { engine_.send_continue(); });
   call_handler([&] { connection_.acceptor_->on_request(exchange(connection_, *this), fields, received_); });
 }
