@@ -1497,8 +1497,7 @@ void connection::send_keepalive() {
 // Called when all input has been read. An incomplete header block or frame (except DATA) costs the peer next
 // to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
 void connection::start_unfinished_timer() noexcept {
-  const bool unfinished =
-      partial_bytes_ != 0 || reading_ == phase::payload || block_id_ != 0;
+  const bool unfinished = partial_bytes_ != 0 || reading_ == phase::payload || block_id_ != 0;
   if (!unfinished) block_deadline_ = never;
   else if (block_deadline_ == never) block_deadline_ = deadline_after(now_, limit_.header_timeout);
 }

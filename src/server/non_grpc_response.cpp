@@ -32,8 +32,8 @@ non_grpc_response response_to(const request_info& request) {
     return {"415", "text/plain",
             "a call requires a content-type of gRPC (application/grpc), gRPC-Web (application/grpc-web) or "
             "Connect (application/proto, application/connect+proto), with a registered codec\n"};
-  return {"405", "text/plain", "a gRPC call is a POST request, a page a GET request\n",
-          "allow", request.root_path ? "GET, HEAD" : "POST"};
+  return {"405", "text/plain", "a gRPC call is a POST request, a page a GET request\n", "allow",
+          request.root_path ? "GET, HEAD" : "POST"};
 }
 
 void send(transport::exchange& x, const request_info& request, const non_grpc_response& a,

@@ -76,7 +76,8 @@ stream_form stream_form_of(std::string_view accept) noexcept {
     using protocol::web::equal_ignoring_case;
     if (equal_ignoring_case(element, "text/event-stream")) return stream_form::server_sent_events;
     if (equal_ignoring_case(element, "application/json")) return stream_form::json_array;
-    if (equal_ignoring_case(element, "application/x-ndjson") || equal_ignoring_case(element, "application/jsonl"))
+    if (equal_ignoring_case(element, "application/x-ndjson") ||
+        equal_ignoring_case(element, "application/jsonl"))
       return stream_form::json_lines;
   }
   return stream_form::json_lines;
@@ -196,7 +197,8 @@ std::uint8_t* rest_stream_exchange::reserve_data(std::size_t n) {
 
 void rest_stream_exchange::commit_data(std::size_t n, bool) noexcept {
   if (n < envelope_prefix_bytes) return;
-  if (!base::if_memory_allows([&] { write_message(std::string_view(reserved_).substr(envelope_prefix_bytes)); }))
+  if (!base::if_memory_allows(
+          [&] { write_message(std::string_view(reserved_).substr(envelope_prefix_bytes)); }))
     inner_.reset(transport::error_code::enhance_your_calm);
 }
 

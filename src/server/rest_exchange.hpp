@@ -43,7 +43,8 @@ class rest_codec final : public message_codec {
 // A call with one request and one reply.
 class rest_unary_exchange final : public unary_web_exchange {
  public:
-  rest_unary_exchange(transport::exchange inner, const unary_web_exchange::options& o, const rest_codec& codec)
+  rest_unary_exchange(transport::exchange inner, const unary_web_exchange::options& o,
+                      const rest_codec& codec)
       : unary_web_exchange(inner, o), codec_(codec) {}
   std::uint8_t* reserve_reply(std::size_t) override { return nullptr; }
 
@@ -74,7 +75,7 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
   struct options {
     stream_form form = stream_form::json_lines;
     bool one_request = false;  // the body is one message
-    bool one_reply = false;    // the response is one message
+    bool one_reply = false;  // the response is one message
     std::uint32_t max_receive_bytes = 0;
   };
   rest_stream_exchange(transport::exchange inner, const options& o, const rest_codec& codec)
@@ -101,10 +102,10 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
   const options options_;
   const rest_codec& codec_;
   http::header_list initial_;
-  std::string body_;      // received, and not passed on yet
+  std::string body_;  // received, and not passed on yet
   std::string reserved_;  // of reserve_data()
   std::size_t scanned_bytes_ = 0;  // of body_
-  std::size_t depth_ = 0;          // of objects and arrays, at scanned_bytes_
+  std::size_t depth_ = 0;  // of objects and arrays, at scanned_bytes_
   bool in_text_ = false;
   bool escaped_ = false;
   bool in_array_ = false;

@@ -83,13 +83,12 @@ status read_connect_fields(request_info& r, const metadata& from, metadata& to, 
   if (r.unknown_encoding) refusal = status::unimplemented("the server does not accept this content-encoding");
   if (o.web.require_connect_version && !has_version)
     refusal = status::invalid_argument(
-        "the server requires the field connect-protocol-version: 1 (connect=v1 in the query of a GET request)");
+        "the server requires the field connect-protocol-version: 1 (connect=v1 in the query of a GET "
+        "request)");
   return refusal;
 }
 
-bool is_unary(const request_info& r) noexcept {
-  return r.row && r.row->definition->kind == call_kind::unary;
-}
+bool is_unary(const request_info& r) noexcept { return r.row && r.row->definition->kind == call_kind::unary; }
 
 outcome prepare_connect(const transport::exchange& x, request_info& r, received_metadata& received,
                         const connect::content& content, const web_call_options& o, bool end_stream) {
@@ -97,22 +96,21 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
   call_set& set = o.set;
   const auto subtype = routes.find_subtype(content.codec);
   if (!subtype) return std::nullopt;
-  if (!r.row && !routes.fallback())
-    return web_rejection{404, "the server has no such method\n"};
+  if (!r.row && !routes.fallback()) return web_rejection{404, "the server has no such method\n"};
   // A fallback service takes streams only.
   if (content.stream == is_unary(r))
-    return web_rejection{415, content.stream ? "a unary method requires the content-type application/CODEC\n"
-                                             : "a stream requires the content-type application/connect+CODEC\n"};
+    return web_rejection{415, content.stream
+                                  ? "a unary method requires the content-type application/CODEC\n"
+                                  : "a stream requires the content-type application/connect+CODEC\n"};
   received_metadata kept = set.take_metadata();
-  const status refusal =
-      read_connect_fields(r, received.get(), kept.own(), content.stream, o, false);
+  const status refusal = read_connect_fields(r, received.get(), kept.own(), content.stream, o, false);
   if (content.stream) {
     auto made = std::unique_ptr<connect_stream_exchange, void (*)(connect_stream_exchange*)>(
         new connect_stream_exchange(x, content.codec), [](connect_stream_exchange* e) { e->give_up(); });
     web_call c = make_call(r, std::move(kept), *subtype, routes);
     if (!refusal.ok()) c.refusal = refusal;
     c.translator = made.release();
-  c.exchange = c.translator->attach();
+    c.exchange = c.translator->attach();
     return c;
   }
   unary_web_exchange::options body;
@@ -179,7 +177,6 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   return c;
 }
 
-
 // --- REST
 
 // A media type of JSON, and UTF-8.
@@ -191,9 +188,8 @@ bool is_json(std::string_view content_type) {
 outcome prepare_rest(const transport::exchange& x, request_info& r, received_metadata& received,
                      const web_call_options& o, bool end_stream) {
   using protocol::rest::match_outcome;
-  const std::string_view path =
-      r.unknown_path.empty() ? std::string_view(r.row->definition->path)
-                             : protocol::web::split_target(r.unknown_path).path;
+  const std::string_view path = r.unknown_path.empty() ? std::string_view(r.row->definition->path)
+                                                       : protocol::web::split_target(r.unknown_path).path;
   const protocol::rest::route_match match = o.rest.find(r.method, path);
   switch (match.outcome) {
     case match_outcome::found: break;
@@ -214,8 +210,7 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   const metadata& fields = received.get();
   const std::string_view accept = fields.find("accept").value_or(std::string_view());
   // A browser reconnects to a stream of events that has ended; 204 ends that.
-  if (kind == call_kind::server_streaming && fields.find("last-event-id"))
-    return web_rejection{204, {}};
+  if (kind == call_kind::server_streaming && fields.find("last-event-id")) return web_rejection{204, {}};
   auto own = std::make_unique<fallback_call>();
   own->path = route.row->definition->path;
   auto codec = std::make_unique<rest_codec>(

@@ -125,8 +125,8 @@ grpc_web_exchange::grpc_web_exchange(transport::exchange inner, bool text, std::
 void grpc_web_exchange::receive(bytes_view bytes, bool end_stream) {
   if (!text_) return handler_->on_data(bytes, end_stream);
   text_->decoded.clear();
-  const bool valid = text_->decoder.decode(as_text(bytes), text_->decoded) &&
-                     (!end_stream || text_->decoder.complete());
+  const bool valid =
+      text_->decoder.decode(as_text(bytes), text_->decoded) && (!end_stream || text_->decoder.complete());
   inner_.consume(bytes.size());
   if (valid) return handler_->on_data(as_bytes(text_->decoded), end_stream);
   // An envelope with a flag that does not exist: the call ends with the status for a broken message.

@@ -314,8 +314,8 @@ void connection::handle(const http2::event& e) noexcept {
 void connection::switch_to_http1(bytes_view rest) noexcept {
   const http1_options* const options = owner_.http1();
   const bool made = options && base::if_memory_allows([&] {
-    http1_ = std::make_unique<http1_session>(*this, http1::role::server, *options);
-  });
+                      http1_ = std::make_unique<http1_session>(*this, http1::role::server, *options);
+                    });
   if (!made) return broken("invalid connection preface (RFC 9113 3.4)");
   if (draining_) http1_->drain();
   http1_->feed(as_bytes(http2::client_preface.substr(0, engine_.preface_bytes())), loop_.now());

@@ -12,15 +12,15 @@ class rest_options {
  public:
   rest_options() noexcept {}
   /// Rules for .proto files that must not change, which replace the rules there: the text of a service config
-  /// such as {"http": {"rules": [{"selector": "movie.MovieService.GetMovie", "get": "/v1/{id=movies/*}"}]}}.
-  /// Default: empty, only the option google.api.http in the .proto files counts.
+  /// such as {"http": {"rules": [{"selector": "movie.MovieService.AddMovie", "post": "/movies"}]}}. Default:
+  /// empty, only the option google.api.http in the .proto files counts.
   std::string rules;
-  /// Whether replies name fields as the .proto does ("movie_id") and not in camelCase. Requests may use either.
-  /// Default: false.
+  /// Whether replies name fields as the .proto does ("movie_id") and not in camelCase. Requests may use
+  /// either. Default: false.
   bool proto_field_names = false;
   /// Whether replies contain fields that have their default value. Default: false.
   bool emit_defaults = false;
-  /// Whether query parameters, and fields of JSON, that a message does not have are ignored. Otherwise they are
+  /// Whether query parameters and fields of JSON that a message does not have are ignored. Otherwise they are
   /// an error, 400. Default: false.
   bool ignore_unknown = false;
   /// The request headers that handlers get as metadata, in lower case. Default: authorization.

@@ -19,7 +19,8 @@ constexpr std::array<std::string_view, 17> code_names{
 
 std::string_view code_name(status_code code) noexcept {
   const auto index = static_cast<std::size_t>(code);
-  return index < code_names.size() ? code_names[index] : code_names[static_cast<std::size_t>(status_code::unknown)];
+  return index < code_names.size() ? code_names[index]
+                                   : code_names[static_cast<std::size_t>(status_code::unknown)];
 }
 
 std::optional<status_code> code_named(std::string_view name) noexcept {

@@ -165,8 +165,7 @@ class request_reader {
   }
 
   std::uint32_t pseudo(std::string_view name, std::string_view value) {
-    if (name == ":method")
-      return method(value);
+    if (name == ":method") return method(value);
     if (name == ":path") {
       if (const std::optional<std::uint32_t> route = routes_.find_route(value)) {
         out_.route_index = *route;

@@ -30,15 +30,15 @@ std::string died(const std::string& code, const std::string& reason, const std::
 
 // --- prefaces
 
-TEST(Http2Receive, ABadPrefaceIsReportedWithWhatHasArrivedAndNothingIsSent) {
+TEST(Http2Receive, ABadPrefaceIsReportedAndNothingIsSent) {
   const story s = play({.input = "INVALID CONNECTION PREFACE\r\n\r\n"});
-  EXPECT_EQ(s.events, "no preface: 0 bytes of it, then INVALID\\x20CONNECTION\\x20PREFACE\\r\\n\\r\\n\n");
+  EXPECT_EQ(s.events, "no preface\n");
   EXPECT_EQ(s.frames, "");
 }
 
-TEST(Http2Receive, APrefaceThatIsWrongAtItsEndIsReportedWithTheBytesThatWereRight) {
+TEST(Http2Receive, APrefaceThatIsWrongAtItsEndIsReported) {
   const story s = play({.input = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\r"});
-  EXPECT_EQ(s.events, "no preface: 23 bytes of it, then \\r\n");
+  EXPECT_EQ(s.events, "no preface\n");
 }
 
 // However the bytes are cut, the request can be put together again.
