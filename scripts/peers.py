@@ -34,7 +34,8 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
 }
 MOVIE = ROOT / "examples/02_movie"  # whose programs in Python and Java pin what they stand on
 PYTHON_PACKAGES = [*(MOVIE / "python/requirements.txt").read_text().split(), "grpcio-reflection==1.85.1",
-                   "grpcio-health-checking==1.85.1", "hpack==4.1.0", "spdx-tools==0.8.3", "flask==3.1.3", "gunicorn==27.0.1"]
+                   "grpcio-health-checking==1.85.1", "hpack==4.1.0", "spdx-tools==0.8.3", "flask==3.1.3", "gunicorn==27.0.1",
+                   "openapi-spec-validator==0.9.0"]
 NODE_PACKAGES = ["@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.0"]
 INSTALL_TIMEOUT_S = 15 * 60
 
