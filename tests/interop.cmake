@@ -22,3 +22,7 @@ target_link_libraries(abuse_server PRIVATE coracle::tls coracle_build Threads::T
 add_executable(restart_pair interop/restart_pair.cpp)
 coracle_generate(TARGET restart_pair PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_link_libraries(restart_pair PRIVATE coracle::coracle coracle_build Threads::Threads)
+
+# openapi_tool, for tests/interop/openapi_test.py.
+add_executable(openapi_tool interop/openapi_tool.cpp)
+target_link_libraries(openapi_tool PRIVATE coracle::coracle coracle_build protobuf::libprotobuf Threads::Threads)

@@ -1,6 +1,7 @@
 #include "rpc/rest/rest_binding.hpp"
 
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 #include "protocol/rest/escapes.hpp"
 #include "protocol/rest/query_string.hpp"
 #include "rpc/json_mapping.hpp"
@@ -96,11 +97,14 @@ std::string resolve_variable(const Descriptor& type, std::string_view names,
   return {};
 }
 
-void put_http_body(Message& message, const rest_request& from) {
+status put_http_body(Message& message, const rest_request& from) {
+  // HTTP allows other bytes (RFC 9110 5.5), a string of protobuf does not.
+  if (!base::is_utf8(from.content_type)) return status::invalid_argument("the content-type is not UTF-8");
   const Descriptor& type = *message.GetDescriptor();
   const Reflection& reflection = *message.GetReflection();
   reflection.SetString(&message, type.FindFieldByNumber(1), std::string(from.content_type));
   reflection.SetString(&message, type.FindFieldByNumber(2), std::string(as_text(from.body)));
+  return {};
 }
 
 void take_http_body(const Message& message, rest_reply& to) {
@@ -162,8 +166,8 @@ class rest_binding::reader {
     }
     const FieldDescriptor* field = binding_.body_field_;
     if (binding_.raw_request_) {
-      put_http_body(field ? *message_.GetReflection()->MutableMessage(&message_, field) : message_, from);
-      return {};
+      return put_http_body(field ? *message_.GetReflection()->MutableMessage(&message_, field) : message_,
+                           from);
     }
     if (from.body.empty()) return {};  // no field is set
     const json_read_options options{binding_.options_.ignore_unknown_fields};

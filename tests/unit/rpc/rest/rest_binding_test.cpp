@@ -296,6 +296,9 @@ TEST(RestBinding, MovesTheBytesOfHttpBody) {
   EXPECT_EQ(whole.content_type(), "image/png");
   EXPECT_EQ(whole.data(), "\xff{not json");
 
+  EXPECT_EQ(read(upload, "/v1/uploads", "x", whole, "text/pl\xe4in"), "the content-type is not UTF-8");
+  EXPECT_EQ(read(upload, "/v1/uploads", "\xff{not json", whole, "image/png"), "");
+
   const rest_binding picture = of_option("SetPicture");
   EXPECT_TRUE(picture.has_raw_request());
   EXPECT_TRUE(picture.has_raw_reply());
