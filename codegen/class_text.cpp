@@ -35,9 +35,8 @@ void add_method_table(std::string& to, const service_model& s) {
   } else {
     to += "      static constexpr ::coracle::method table[] = {\n";
     for (const method_model& m : s.methods)
-      to += concat(
-          {"          ::coracle::", kind_of(m), "_method<&service::", m.name, ">(", literal(m.path), ")",
-           m.no_side_effects ? ".without_side_effects()" : "", ",\n"});
+      to += concat({"          ::coracle::", kind_of(m), "_method<&service::", m.name, ">(", literal(m.path),
+                    ")", m.no_side_effects ? ".without_side_effects()" : "", ",\n"});
     to +=
         "      };\n"
         "      return table;\n";
@@ -61,11 +60,10 @@ std::string path_of(const method_model& m) {
 // used.
 void add_owning_call(std::string& to, const method_model& m) {
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
-  to +=
-      concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
-              "(\n", "        ::std::same_as<", m.request,
-              "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
-              "      return {channel_, ", path_of(m), ", ::std::move(request), options};\n", "    }\n"});
+  to += concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
+                "(\n", "        ::std::same_as<", m.request,
+                "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
+                "      return {channel_, ", path_of(m), ", ::std::move(request), options};\n", "    }\n"});
 }
 
 void add_call(std::string& to, const method_model& m) {

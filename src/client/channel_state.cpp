@@ -303,7 +303,7 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
       options.http_version == http_version::http1
           ? std::clamp(options.http1_connections_per_server, 1u, channel_options::http1_connections_limit)
           : std::min(made->config.data().connections_max.value_or(options.connections_per_server),
-               channel_options::connections_limit);
+                     channel_options::connections_limit);
   return made;
 }
 

@@ -1,5 +1,6 @@
 #include "client/connect_exchange.hpp"
 
+#include "coracle/rpc/status_details.hpp"
 #include "protocol/connect/content_type.hpp"
 #include "protocol/connect/encodings.hpp"
 #include "protocol/connect/get_request.hpp"
@@ -11,8 +12,9 @@
 #include "protocol/grpc/timeout.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
 #include "rpc/decompression.hpp"
-#include "coracle/rpc/status_details.hpp"
+#include "rpc/message_format.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -147,9 +149,8 @@ void connect_stream_exchange::end_body() {
   auto end = connect::read_end_stream(*json);
   if (!end) return fail(status::internal("the message that ends the stream is malformed"));
   http::header_list trailing;
-  grpc::for_each_wire_field(end->metadata, [&](std::string_view name, std::string_view value) {
-    trailing.add(name, value);
-  });
+  grpc::for_each_wire_field(
+      end->metadata, [&](std::string_view name, std::string_view value) { trailing.add(name, value); });
   if (end->error) finish_with(*end->error, std::move(trailing));
   else finish_ok(std::move(trailing));
 }
@@ -160,6 +161,7 @@ connect_unary_exchange::connect_unary_exchange(transport::exchange inner, const 
                                                const wire_options& wire)
     : connect_exchange(inner, terms, false),
       max_receive_bytes_(terms.options.receive_limit()),
+      compression_(terms.options.compression.value_or(compression())),
       get_target_bytes_max_(wire.connect_get && terms.no_side_effects ? wire.get_target_bytes_max : 0) {}
 
 void connect_unary_exchange::commit_data(std::size_t n, bool end_stream) noexcept {
@@ -167,7 +169,8 @@ void connect_unary_exchange::commit_data(std::size_t n, bool end_stream) noexcep
   if (end_stream) or_reset([&] { send_request(); });
 }
 
-bool connect_unary_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+bool connect_unary_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                                        bool end_stream) {
   request_.append({bytes.get(), n});
   if (end_stream) send_request();
   return true;
@@ -179,8 +182,10 @@ void connect_unary_exchange::want_writable(std::size_t low_bytes) noexcept {
 
 void connect_unary_exchange::send_request() {
   bytes_view message = request_.pending();
-  const bool compressed = message.size() >= envelope_prefix_bytes && message[0] != 0;
+  const bool flagged = message.size() >= envelope_prefix_bytes && message[0] != 0;
   message = message.subspan(std::min(message.size(), envelope_prefix_bytes));
+  // An empty body is an empty message in every encoding.
+  const bool compressed = flagged || message.empty() || compress_small(message);
   const std::string path(block_.find(":path").value_or(""));
   sent_ = true;
   if (get_target_bytes_max_ == 0 || !send_get(path, compressed, as_text(message))) {
@@ -189,6 +194,21 @@ void connect_unary_exchange::send_request() {
   }
   request_.clear();
   request_.release(0);
+}
+
+// Compresses a message of about a packet that does not become smaller by that: the header is then all that tells the
+// server about the encoding, and it may choose that of its reply accordingly.
+bool connect_unary_exchange::compress_small(bytes_view& message) {
+  const encoding e = compression_.algorithm();
+  if (e == encoding::identity || !available(e) || message.size() < compression_.min_bytes() ||
+      message.size() > compression::min_bytes_default)
+    return false;
+  compress::coder* const c = rpc::message_workspace::here().coders.of(e);
+  base::output_buffer smaller;
+  if (!c || !c->compress(message, compression_.level(), smaller)) return false;
+  request_.swap(smaller);
+  message = request_.pending();
+  return true;
 }
 
 bool connect_unary_exchange::send_get(std::string_view path, bool compressed, std::string_view message) {

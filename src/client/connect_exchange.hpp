@@ -4,6 +4,7 @@
 
 #include "base/output_buffer.hpp"
 #include "client/web_exchange.hpp"
+#include "coracle/compress/compression.hpp"
 #include "coracle/compress/encoding.hpp"
 #include "protocol/connect/error.hpp"
 #include "protocol/web/body_reader.hpp"
@@ -76,11 +77,13 @@ class connect_unary_exchange final : public connect_exchange {
   void end_body() override;
   void destroy() noexcept override { delete this; }
   void send_request();
+  [[nodiscard]] bool compress_small(bytes_view& message);
   // Returns true if the request was sent as a GET request.
   [[nodiscard]] bool send_get(std::string_view path, bool compressed, std::string_view message);
   void end_with_error();
 
   const std::size_t max_receive_bytes_;
+  const compression compression_;
   const std::size_t get_target_bytes_max_;  // 0: no GET request
   base::output_buffer request_;
   base::output_buffer body_;  // after room for a prefix

@@ -37,7 +37,8 @@ grpc_web_exchange::grpc_web_exchange(transport::exchange inner, const call_terms
 void grpc_web_exchange::send_request_headers() {
   if (!inner_.begin_headers()) return;
   for (const auto& [name, value] : block_)
-    if (name != "te") inner_.add_field(name, name == "content-type" ? std::string_view(content_type_) : value);
+    if (name != "te")
+      inner_.add_field(name, name == "content-type" ? std::string_view(content_type_) : value);
   inner_.add_field("x-grpc-web", "1");
   if (text_) inner_.add_field("accept", content_type_);
   inner_.end_headers(false);
@@ -103,9 +104,9 @@ void grpc_web_exchange::receive_frames(bytes_view bytes) {
         break;
       case state::need_more:
       case state::last: consume(before - bytes.size()); break;
-      case state::bytes_after_last: return fail(status::internal("the response continues after its trailers"));
-      case state::last_too_large:
-        return fail(status::internal("the response's trailers exceed 16 KiB"));
+      case state::bytes_after_last:
+        return fail(status::internal("the response continues after its trailers"));
+      case state::last_too_large: return fail(status::internal("the response's trailers exceed 16 KiB"));
       case state::bad_last_flag: return fail(status::internal("the response has a frame of an unknown kind"));
     }
   }

@@ -128,9 +128,9 @@ void subchannel::on_timer() noexcept {
   if (std::exchange(pausing_, false)) return schedule_state_report();
   if (!attempting_ || connections_.empty()) return;
   connections_.back().connection->close(
-      transport::error_code::no_error,
-      params_.http1 ? "the connection was not established within the connect timeout"
-                    : "the server sent no HTTP/2 SETTINGS within the connect timeout");
+      transport::error_code::no_error, params_.http1
+                                           ? "the connection was not established within the connect timeout"
+                                           : "the server sent no HTTP/2 SETTINGS within the connect timeout");
 }
 
 void subchannel::on_ready(transport::connection& c) noexcept {

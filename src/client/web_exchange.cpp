@@ -146,9 +146,9 @@ void web_exchange::reject_response(const response_head& head, std::string_view e
     text.append(head.content_type.empty() ? " without a content-type" : " and the content-type ");
     text.append(base::printable(head.content_type)).append(" in place of ").append(expected);
   }
-  rejection_ = status(head.http_status == 200 ? status_code::unknown
-                                              : protocol::grpc::from_http_status(head.http_status),
-                      text);
+  rejection_ = status(
+      head.http_status == 200 ? status_code::unknown : protocol::grpc::from_http_status(head.http_status),
+      text);
 }
 
 void web_exchange::deliver_headers() {

@@ -31,8 +31,7 @@ class secured_client final : public security::client_security {
         verifier_(o.verifier),
         contexts_([o] { return client_context::make(o); }, files_of(o)) {}
 
-  std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
-                                      std::string_view host,
+  std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw, std::string_view host,
                                       std::string_view application_protocol) override {
     std::shared_ptr<const client_context> context = contexts_.get(on);
     openssl_ptr<SSL> connection = context->connection(application_protocol);
