@@ -50,15 +50,20 @@ std::string call_type(const method_model& m) {
   return concat({"::coracle::", kind_of(m), "_call<", m.request, ", ", m.reply, ">"});
 }
 
+// The path with what the .proto says about the method; see coracle/client/method_path.hpp.
+std::string path_of(const method_model& m) {
+  if (!m.no_side_effects || m.streams_requests || m.streams_replies) return literal(m.path);
+  return concat({"::coracle::method_path(", literal(m.path), ").without_side_effects()"});
+}
+
 // Adds an overload for a request that is moved in: a template, so that its code is instantiated only if it is
 // used.
 void add_owning_call(std::string& to, const method_model& m) {
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
-  to +=
-      concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
-              "(\n", "        ::std::same_as<", m.request,
-              "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
-              "      return {channel_, ", literal(m.path), ", ::std::move(request), options};\n", "    }\n"});
+  to += concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
+                "(\n", "        ::std::same_as<", m.request,
+                "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
+                "      return {channel_, ", path_of(m), ", ::std::move(request), options};\n", "    }\n"});
 }
 
 void add_call(std::string& to, const method_model& m) {
@@ -67,7 +72,7 @@ void add_call(std::string& to, const method_model& m) {
   const std::string parameter = m.streams_requests ? "" : concat({"const ", m.request, "& request, "});
   to += concat({"    [[nodiscard]] ", call_type(m), " ", m.name, "(\n", "        ", parameter,
                 "const ::coracle::call_options& options = {}) const {\n", "      return {channel_, ",
-                literal(m.path), m.streams_requests ? "" : ", request", ", options};\n", "    }\n"});
+                path_of(m), m.streams_requests ? "" : ", request", ", options};\n", "    }\n"});
   if (!m.streams_requests && !m.streams_replies) add_owning_call(to, m);
   to += "\n";
 }

@@ -41,7 +41,7 @@ status status_of_reset(const transport::abnormal_end& e) {
   std::string text;
   base::if_memory_allows([&] {
     const bool by_peer = e.by == transport::initiator::peer;
-    text = by_peer ? "the server reset the call" : "the server violated HTTP/2";
+    text = by_peer ? "the server reset the call" : "the server violated HTTP";
     if (!e.reason.empty()) text.append(": ").append(e.reason);
   });
   return {protocol::grpc::from_reset_code(static_cast<std::uint32_t>(e.code)), text};

@@ -5,9 +5,11 @@
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/call_options.hpp"
+#include "coracle/client/call_protocol.hpp"
 #include "coracle/client/impl/call_channel.hpp"
 #include "transport/exchange.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -24,6 +26,8 @@ struct call_terms {
   time_point deadline = never;    // of all attempts, including queueing and pauses
   metadata propagated;            // from the call whose handler makes this one
   loop* owner_loop = nullptr;           // the owner loop of the call
+  bool unary = false;             // one request and one reply
+  bool no_side_effects = false;   // the .proto says so
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready.value_or(false); }
 };
@@ -31,12 +35,20 @@ struct call_terms {
 class call_attempt;
 struct method_config;
 
+// How a channel writes its calls to HTTP.
+struct wire_options {
+  call_protocol protocol = call_protocol::grpc;
+  bool connect_get = false;
+  std::size_t get_target_bytes_max = 0;
+};
+
 // What an attempt needs to know about the channel of its connection; outlives the exchange.
 struct call_target {
   std::string_view scheme;
   std::string_view authority;
   call_channel* source = nullptr;  // for another attempt
   std::string_view user_agent;  // empty: library_user_agent()
+  wire_options wire{};
 };
 
 // Why a channel gives an attempt no exchange; determines whether a retry is allowed.

@@ -31,6 +31,10 @@ destination checked(destination to, const channel_credentials& credentials) {
   return to;
 }
 
+wire_options wire_options_of(const channel_options& o) {
+  return {o.protocol, o.connect_get, o.connect_get_target_bytes_max};
+}
+
 connect_params connect_params_for(runtime& on, const destination& to, std::shared_ptr<dialer> by,
                                   channel_credentials credentials, const channel_options& o) {
   connect_params params;
@@ -44,6 +48,8 @@ connect_params connect_params_for(runtime& on, const destination& to, std::share
   params.connection.http2.keepalive = {std::max<duration>(o.keepalive.time, std::chrono::seconds(10)),
                                        o.keepalive.timeout, o.keepalive.without_calls};
   params.connection.http2.own_open_streams = o.streams_per_connection;
+  params.wire = wire_options_of(o);
+  if (o.http_version == http_version::http1) params.http1.emplace().idle_timeout = o.http1_idle_time;
   return params;
 }
 
@@ -61,7 +67,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       options(std::move(o)),
       user_agent(options.user_agent.empty() ? std::string()
                                             : options.user_agent + " " + library_user_agent()),
-      target{security::scheme_of(credentials), to.authority, this, user_agent},
+      target{security::scheme_of(credentials), to.authority, this, user_agent, wire_options_of(options)},
       params(connect_params_for(on, to, std::move(by), std::move(credentials), options)),
       own_methods(methods_of(options.service_config, nullptr, options.retries)),
       open_on_(&on),
@@ -77,6 +83,8 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
   for (const auto& i : options.interceptors)
     CORACLE_REQUIRE(i, "channel_options::interceptors has a null pointer");
+  CORACLE_REQUIRE(options.protocol != call_protocol::grpc || options.http_version == http_version::http2,
+                  "gRPC requires HTTP/2: set channel_options::protocol to grpc_web or connect for HTTP/1.1");
 }
 
 channel_state::~channel_state() { params.registry->remove(id_); }
@@ -292,8 +300,10 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   else made->methods = before ? before->methods : own_methods;
   made->balancing_policy = made->config.data().balance.value_or(options.balance);
   made->connections_max =
-      std::min(made->config.data().connections_max.value_or(options.connections_per_server),
-               channel_options::connections_limit);
+      options.http_version == http_version::http1
+          ? std::clamp(options.http1_connections_per_server, 1u, channel_options::http1_connections_limit)
+          : std::min(made->config.data().connections_max.value_or(options.connections_per_server),
+                     channel_options::connections_limit);
   return made;
 }
 

@@ -28,10 +28,10 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
       }),
       owner(c) {}
 
-client_call::client_call(call_channel& channel, const char* path, call_options&& options)
+client_call::client_call(call_channel& channel, method_path path, call_options&& options)
     : call_attempt(terms_),
       channel_(channel),
-      terms_{path, std::move(options), never, {}, nullptr},
+      terms_{path.text(), std::move(options), never, {}, nullptr, false, !path.has_side_effects()},
       on_stop_(*this) {
   if (const call_options* defaults = channel.defaults()) [[unlikely]]
     terms_.options.inherit(*defaults);
@@ -50,6 +50,7 @@ client_call::~client_call() {
 void client_call::set_unary(unary_operation& op, const rpc::codec& request_codec,
                             const void* request) noexcept {
   unary_ = &op;
+  terms_.unary = true;
   request_codec_ = &request_codec;
   request_ = request;
   expect_reply(op.reply_codec_, op.reply_);
@@ -198,6 +199,7 @@ void client_call::apply_method_config(const method_config& m, time_point now) no
     const bool caller_set_limit = terms_.options.max_receive_bytes.has_value();
     max_receive_bytes_ =
         caller_set_limit ? std::min(max_receive_bytes_, *m.max_response_bytes) : *m.max_response_bytes;
+    terms_.options.max_receive_bytes = max_receive_bytes_;
   }
   if (!m.max_request_bytes) return;
   format_.set_max_send_bytes(std::min(format_.max_send_bytes(), *m.max_request_bytes));
@@ -675,7 +677,7 @@ unary_operation::~unary_operation() {
 
 bool unary_operation::start_chain(std::coroutine_handle<> waiter,
                                   const coro::environment& inherited) noexcept {
-  chain_ = new unary_chain(channel_, *this, path_, options_);
+  chain_ = new unary_chain(channel_, *this, path_.text(), options_);
   chain_->begin(inherited, inherited.stop);
   if (!chain_) return false;
   chain_->set_waiter(waiter);

@@ -63,6 +63,8 @@ class sent_header_cache final : public transport::header_cache {
 };
 
 void add_first_fields(transport::exchange& to, const request_fields& f) {
+  if (to.has_target()) [[unlikely]]
+    return add_encoded(to, f);
   std::unique_ptr<transport::header_cache>& cached_headers = to.cached_headers();
   if (!cached_headers) [[unlikely]]
     cached_headers.reset(new (std::nothrow) sent_header_cache);

@@ -339,7 +339,7 @@ void unary_chain::on_attempt_ended(const status& outcome, bool inside) noexcept 
 void unary_chain::finish_chain(const status& outcome) noexcept {
   op_.status_ = outcome;
   if (outcome.ok() && reply_.changed()) op_.status_ = deliver_answer();
-  else if (outcome.ok() && !attempt_succeeded()) op_.status_ = without_reply(op_.path_);
+  else if (outcome.ok() && !attempt_succeeded()) op_.status_ = without_reply(op_.path_.text());
   op_.chain_ = nullptr;
   const std::coroutine_handle<> owner = owner_;
   delete this;

@@ -3,6 +3,7 @@
 #include "base/repeated_line.hpp"
 #include "client/call_setup.hpp"
 #include "client/subchannel.hpp"
+#include "client/web_exchange.hpp"
 #include "coracle/client/client_stream.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/stop_on.hpp"
@@ -37,7 +38,7 @@ health_watch::health_watch(transport::connection& on, const connect_params& para
       owner_(owner),
       service_(service),
       options_(options_for(params)),
-      target_{security::scheme_of(params.credentials), params.authority, this, {}},
+      target_{security::scheme_of(params.credentials), params.authority, this, {}, params.wire},
       private_(params.credentials.secure() || params.in_process) {}
 
 task<> health_watch::run(std::shared_ptr<health_watch> self) {
@@ -102,7 +103,7 @@ void health_watch::set_serving_state(verdict v) noexcept {
 void health_watch::begin(call_attempt& a) noexcept {
   const transport::exchange x = connection_ ? connection_->open(a) : transport::exchange();
   open_ = static_cast<bool>(x);
-  if (open_) return a.attach(x, target_);
+  if (open_) return attach(a, x, target_);
   refused_ = true;
   a.fail(status::unavailable("the server's limit of streams is reached"), refusal::final);
 }

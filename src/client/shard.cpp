@@ -1,5 +1,7 @@
 #include "client/shard.hpp"
 
+#include "client/web_exchange.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -58,7 +60,7 @@ bool shard::serve(call_attempt& a) noexcept {
     p.to->scale();
     return false;
   }
-  a.attach(x, channel_->target);
+  attach(a, x, channel_->target);
   return true;
 }
 

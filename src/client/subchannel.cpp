@@ -86,7 +86,9 @@ task<> subchannel::attempt() {
   if (!outcome) co_return attempt_failed(outcome.status().message());
   transport::connection_options options = params_.connection;
   options.http2.keepalive.time = keepalive_time_;
-  auto stream = security::secured(params_.credentials, loop_, *std::move(outcome), params_.authority);
+  if (params_.http1) options.http1 = &*params_.http1;
+  auto stream = security::secured(params_.credentials, loop_, *std::move(outcome), params_.authority,
+                                  params_.http1 ? "http/1.1" : "h2");
   connections_.push_back(
       {std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::client, options,
                                                static_cast<transport::connection_owner&>(*this), nullptr),
@@ -125,8 +127,10 @@ void subchannel::fail_for(duration pause, std::string text) noexcept {
 void subchannel::on_timer() noexcept {
   if (std::exchange(pausing_, false)) return schedule_state_report();
   if (!attempting_ || connections_.empty()) return;
-  connections_.back().connection->close(transport::error_code::no_error,
-                                        "the server sent no HTTP/2 SETTINGS within the connect timeout");
+  connections_.back().connection->close(
+      transport::error_code::no_error, params_.http1
+                                           ? "the connection was not established within the connect timeout"
+                                           : "the server sent no HTTP/2 SETTINGS within the connect timeout");
 }
 
 void subchannel::on_ready(transport::connection& c) noexcept {
@@ -136,7 +140,8 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   if (timer::holder) loop_.disarm(*this);
   l->ready_since = loop_.now();
   record_event("connected", severity::info);
-  if (health_service_) {
+  // Over HTTP/1.1 the watch would occupy the connection.
+  if (health_service_ && !params_.http1) {
     l->health =
         std::make_shared<health_watch>(c, params_, *health_service_, static_cast<health_watch_owner&>(*this));
     work_.spawn(check_health(l->health));
@@ -232,6 +237,8 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
   if (closing_) return;
   if (l->ready) {
     record_event(std::string("disconnected: ").append(c.end_reason()), severity::info);
+    // A server of HTTP/1.1 may close after each response.
+    if (params_.http1 && c.stats().streams_succeeded > 0) return schedule_state_report();
     return connection_lost(loop_.now() - l->ready_since, c.end_reason());
   }
   if (timer::holder) loop_.disarm(*this);

@@ -47,15 +47,18 @@ struct connect_params {
   call_credentials health_credentials;  // of the channel's calls, for health checks
   std::string authority;  // the host name that the server's certificate must match
   std::string name;  // of the target, for messages
-  transport::connection_options connection;
+  transport::connection_options connection;  // without http1
+  std::optional<transport::http1_options> http1;  // none: HTTP/2
+  wire_options wire{};
   // Assigns ids to subchannels and connections.
   std::shared_ptr<rpc::channel_registry> registry = std::make_shared<rpc::channel_registry>();
 };
 
 // Belongs to a shard, on its loop. The states are those of grpc/grpc doc/connectivity-semantics-and-api.md,
 // derived as gRFC A105 specifies: READY with at least one connection whose SETTINGS have arrived (and whose
-// server reports SERVING, if health is checked), else CONNECTING with an attempt in flight, else
-// TRANSIENT_FAILURE during the pause after a failed attempt, else IDLE. It makes one attempt at a time, with
+// server reports SERVING, if health is checked), or that is established if it speaks HTTP/1.1, else CONNECTING
+// with an attempt in flight, else TRANSIENT_FAILURE during the pause after a failed attempt, else IDLE. It makes
+// one attempt at a time, with
 // pauses between them (backoff.hpp). A lost connection does not count as a failed attempt, unless it was lost
 // shortly after it was established, and so was the one before it. The subchannel never begins to connect by
 // itself.

@@ -23,6 +23,8 @@ namespace coracle::net {
 // the duplex; only closed() may destroy it.
 class duplex_sink {
  public:
+  // duplex::established() has become true. Not called for a duplex that is established from the start.
+  virtual void handshake_ended() noexcept {}
   // Delivers at least one byte, borrowed for the call. Not called while receiving is paused.
   virtual void received(bytes_view bytes) noexcept = 0;
   // Reports the end of the incoming bytes: 0 when the peer has ended its stream (half-close: sending still
@@ -55,6 +57,9 @@ class duplex {
   // Begins to receive; call it once. The sink must stay alive until closed(). Throws std::bad_alloc, and then
   // has not begun.
   virtual void start(duplex_sink& sink) = 0;
+
+  // Whether bytes reach the peer: false until a handshake has ended. Data that is sent before waits.
+  [[nodiscard]] virtual bool established() const noexcept { return true; }
 
   // Backpressure: between pause_receive() and resume_receive() neither received() nor receive_ended() is
   // called. What the peer sends meanwhile waits in the kernel (or in a bounded buffer) until flow control

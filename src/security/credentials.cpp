@@ -26,9 +26,10 @@ std::string authority_of(const credentials<client_security>& c, std::string_view
 }
 
 std::unique_ptr<net::duplex> secured(const credentials<client_security>& c, loop& on,
-                                     std::unique_ptr<net::duplex> raw, std::string_view authority) {
+                                     std::unique_ptr<net::duplex> raw, std::string_view authority,
+                                     std::string_view application_protocol) {
   if (!c.secure()) return raw;
-  return c.security()->secure(on, std::move(raw), host_of(authority));
+  return c.security()->secure(on, std::move(raw), host_of(authority), application_protocol);
 }
 
 }  // namespace coracle::security

@@ -31,13 +31,14 @@ class secured_client final : public security::client_security {
         verifier_(o.verifier),
         contexts_([o] { return client_context::make(o); }, files_of(o)) {}
 
-  std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
-                                      std::string_view host) override {
+  std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw, std::string_view host,
+                                      std::string_view application_protocol) override {
     std::shared_ptr<const client_context> context = contexts_.get(on);
-    openssl_ptr<SSL> connection = context->connection();
+    openssl_ptr<SSL> connection = context->connection(application_protocol);
     session_cache& sessions = context->sessions();
     auto made = std::make_unique<secured_duplex>(on, std::move(raw), std::move(context),
                                                  std::move(connection), false, handshake_timeout_);
+    made->require_protocol(application_protocol);
     made->tls().verify_by(verifier_);
     made->tls().expect_server(target_name_.empty() ? host : std::string_view(target_name_), sessions);
     return made;

@@ -98,8 +98,6 @@ std::string verify_error_text(const handshake_state& state, int error, const X50
 
 namespace {
 
-// In the format of an ALPN protocol list.
-constexpr unsigned char h2[] = {2, 'h', '2'};
 // ECDHE with an AEAD; none of these is prohibited by RFC 9113 9.2.2. AES-128 comes first, as in Go: it is
 // strong enough, and the cheapest on processors with AES instructions. A client without them prefers
 // ChaCha20, and gets it.
@@ -175,15 +173,18 @@ status trust(SSL_CTX& c, const pem_source& ca, bool announce_to_clients) {
   return {};
 }
 
-int choose_h2(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
-              unsigned offered_size, void*) {
+// Called for clients with ALPN. The order is that of the server's preference (RFC 7301 3.2).
+int choose_http(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+                unsigned offered_size, void*) {
   const std::string_view list = as_text({offered, offered_size});
-  for (std::size_t i = 0; i < list.size(); i += 1 + static_cast<unsigned char>(list[i])) {
-    const std::size_t n = static_cast<unsigned char>(list[i]);
-    if (list.substr(i + 1, n) != "h2") continue;
-    *chosen = offered + i + 1;
-    *size = static_cast<unsigned char>(n);
-    return SSL_TLSEXT_ERR_OK;
+  for (const std::string_view wanted : {std::string_view("h2"), std::string_view("http/1.1")}) {
+    for (std::size_t i = 0; i < list.size(); i += 1 + static_cast<unsigned char>(list[i])) {
+      const std::size_t n = static_cast<unsigned char>(list[i]);
+      if (list.substr(i + 1, n) != wanted) continue;
+      *chosen = offered + i + 1;
+      *size = static_cast<unsigned char>(n);
+      return SSL_TLSEXT_ERR_OK;
+    }
   }
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
@@ -197,7 +198,7 @@ int keep_session(SSL* ssl, SSL_SESSION* session) {
 
 status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options) {
   if (status s = use_pair(c, pair); !s.ok()) return s;
-  SSL_CTX_set_alpn_select_cb(&c, &choose_h2, nullptr);
+  SSL_CTX_set_alpn_select_cb(&c, &choose_http, nullptr);
   // Sessions are stored in their tickets, not here. Tickets of another context (before a reload) are not
   // accepted.
   SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);
@@ -278,7 +279,6 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
       return failed("the system's CAs cannot be read");
     SSL_CTX_set_verify(&ctx, SSL_VERIFY_PEER, &record_verify_error);
   }
-  if (SSL_CTX_set_alpn_protos(&ctx, h2, sizeof h2) != 0) return failed("cannot initialize OpenSSL");
   SSL_CTX_set_session_cache_mode(&ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(&ctx, &keep_session);
   auto made = std::make_shared<client_context>();
@@ -286,9 +286,16 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
   return std::shared_ptr<const client_context>(std::move(made));
 }
 
-openssl_ptr<SSL> client_context::connection() const {
+openssl_ptr<SSL> client_context::connection(std::string_view application_protocol) const {
   openssl_ptr<SSL> ssl(SSL_new(context_.get()));
-  if (ssl) SSL_set_connect_state(ssl.get());
+  if (!ssl) return ssl;
+  SSL_set_connect_state(ssl.get());
+  // In the format of an ALPN protocol list.
+  std::string list(1, static_cast<char>(application_protocol.size()));
+  list.append(application_protocol);
+  if (SSL_set_alpn_protos(ssl.get(), reinterpret_cast<const unsigned char*>(list.data()),
+                          static_cast<unsigned>(list.size())) != 0)
+    ssl.reset();
   return ssl;
 }
 

@@ -33,7 +33,8 @@ class server_context {
 class client_context {
  public:
   static result<std::shared_ptr<const client_context>> make(const client_options& options);
-  [[nodiscard]] openssl_ptr<SSL> connection() const;
+  // application_protocol: the only one to offer. Returns null if memory is exhausted.
+  [[nodiscard]] openssl_ptr<SSL> connection(std::string_view application_protocol = "h2") const;
   [[nodiscard]] session_cache& sessions() const noexcept { return *sessions_; }
 
  private:

@@ -27,9 +27,10 @@ const char* known(int reason, bool server) noexcept {
                     : "the server does not use TLS (is it configured for plaintext?)";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return "the peer does not support TLS 1.2 or newer";
-    case SSL_R_NO_APPLICATION_PROTOCOL: return "the client does not offer HTTP/2 (ALPN h2)";
+    case SSL_R_NO_APPLICATION_PROTOCOL:
+      return "the client offers neither HTTP/2 nor HTTP/1.1 (ALPN h2, http/1.1)";
     case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
-      return "the server does not support HTTP/2 over TLS (ALPN h2): is it a gRPC server?";
+      return "the server does not support the client's version of HTTP over TLS (ALPN): does it serve gRPC?";
     case SSL_R_NO_SHARED_CIPHER:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
       return "the peers have no TLS cipher suite or other TLS parameter in common";

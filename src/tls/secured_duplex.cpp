@@ -103,20 +103,23 @@ bool secured_duplex::handshake_step() {
     case engine::step::done: break;
     default: fail(-EPROTO, engine_.failure()); return false;
   }
-  if (!established()) return false;
+  if (!end_handshake()) return false;
   if (paused_) raw_->pause_receive();
   if (sending_ && !encrypt()) fail(-EPROTO, engine_.failure());
+  if (!failed_) sink_->handshake_ended();
   return !failed_;
 }
 
-bool secured_duplex::established() {
+bool secured_duplex::end_handshake() {
   stop_timer();
   auth_ = describe_peer(engine_.connection(), engine_.server());
   chain_bytes_ = auth_->peer_certificates_pem().size();
-  if (auth_->application_protocol() != "h2") {
+  const std::string_view selected = auth_->application_protocol();
+  const bool wants_http1 = required_protocol_ == "http/1.1";
+  if (!required_protocol_.empty() && selected != required_protocol_ && !(wants_http1 && selected.empty())) {
     fail(-EPROTO,
-         engine_.server()
-             ? "the TLS handshake failed: the client does not offer HTTP/2 (ALPN h2)"
+         wants_http1
+             ? "the TLS handshake failed: the server does not select HTTP/1.1 (ALPN http/1.1)"
              : "the TLS handshake failed: the server does not select HTTP/2 (ALPN h2): is it a gRPC server?");
     return false;
   }

@@ -13,13 +13,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace coracle::tls {
 
 // Performs the handshake from start() on, within a time limit; data sent meanwhile waits. The data of one
 // send is written in as few records as possible. A failure is reported as the end of receiving, with -EPROTO,
 // -ETIMEDOUT or the error of the raw connection, and a message. If the raw connection ends without
-// close_notify, that is a normal end, because HTTP/2 has its own end markers.
+// close_notify, that is a normal end, because HTTP has its own end markers.
 //
 // Used on one loop. After a failed handshake close() lets the peer read the alert first.
 class secured_duplex final : public net::duplex, private net::duplex_sink, coro::runnable, coro::timer {
@@ -30,6 +31,9 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   ~secured_duplex() override;
   // Call it before start().
   [[nodiscard]] engine& tls() noexcept { return engine_; }
+  // Client, before start(): the application protocol that the server must select. A server that selects none
+  // is accepted for HTTP/1.1. A server accepts what the client and its own context agree on.
+  void require_protocol(std::string_view name) { required_protocol_ = name; }
 
   void start(net::duplex_sink& sink) override;
   void pause_receive() noexcept override;
@@ -37,6 +41,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   using duplex::send;
   bool send(std::span<const piece> pieces) noexcept override;
   [[nodiscard]] bool sending() const noexcept override { return sending_; }
+  [[nodiscard]] bool established() const noexcept override { return established_; }
   void shutdown_send() noexcept override;
   void close(bool abort) noexcept override;
   void release_idle_memory() noexcept override;
@@ -65,7 +70,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void run_or_fail(F f) noexcept;
   void advance();  // continues the handshake, then receiving
   bool handshake_step();  // true once the handshake is complete
-  bool established();  // true if HTTP/2 was negotiated
+  bool end_handshake();  // true if the application protocol is accepted
   void deliver();
   void report_end() noexcept;
   bool encrypt() noexcept;  // false: it failed, which was not reported yet
@@ -86,6 +91,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   const duration handshake_timeout_;
   net::duplex_sink* sink_ = nullptr;
   std::shared_ptr<const auth_context> auth_;
+  std::string required_protocol_;  // empty: any
   std::string end_reason_;
   std::int64_t send_error_ = 0;
   std::optional<std::int64_t> raw_end_;  // the raw connection ended; bytes received before may be unread

@@ -41,13 +41,6 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
       opens_left_(o.http2.own_streams) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
-  if (o.http1) {
-    http1_ = std::make_unique<http1_session>(*this, http1::role::client, *o.http1);
-    engine_.fail(error_code::no_error, "the connection speaks HTTP/1.1");
-    while (engine_.next().type != http2::event::kind::none) continue;
-    engine_.output().clear();
-    return;
-  }
   // gRFC A18: detects a dead peer while sent bytes are unacknowledged, too.
   const http2::keepalive_options& alive = o.http2.keepalive;
   if (alive.time != duration::max()) stream_->set_unacknowledged_timeout(alive.timeout);
@@ -75,6 +68,11 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
     self.release_if_idle();
     self.dispatch();
   };
+  if (!o.http1) return;
+  http1_ = std::make_unique<http1_session>(*this, http1::role::client, *o.http1);
+  engine_.fail(error_code::no_error, "the connection speaks HTTP/1.1");
+  while (engine_.next().type != http2::event::kind::none) continue;
+  engine_.output().clear();
 }
 
 // gRFC A9.
@@ -114,6 +112,12 @@ void connection::start() {
   if (acceptor_) report_memory();  // also before the handshake begins
   schedule_flush();
   update_timer();
+  if (!acceptor_ && http1_ && stream_->established()) owner_.on_ready(*this);
+}
+
+// HTTP/1.1 has no SETTINGS to wait for.
+void connection::handshake_ended() noexcept {
+  if (!acceptor_ && http1_ && !closing_) owner_.on_ready(*this);
 }
 
 exchange connection::open(exchange_handler& handler) noexcept try {

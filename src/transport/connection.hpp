@@ -61,7 +61,7 @@ struct header_cache {
 // The owner of a connection. Called on the connection's loop.
 class connection_owner {
  public:
-  // The peer's first SETTINGS have arrived.
+  // The peer's first SETTINGS have arrived, or a client's byte stream for HTTP/1.1 is established.
   virtual void on_ready(connection&) noexcept {}
   // Client: another exchange may be opened.
   virtual void on_slots(connection&) noexcept {}
@@ -143,6 +143,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // blocking of small responses to 64 KiB.
   static constexpr std::size_t bulk_high_bytes = 64u << 10;
 
+  void handshake_ended() noexcept override;
   void received(bytes_view bytes) noexcept override;
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;

@@ -68,6 +68,7 @@ void http1_session::feed(bytes_view bytes, time_point now) noexcept {
 }
 
 void http1_session::feed_end(time_point now) noexcept {
+  at_end_ = true;
   if (unread_.empty()) engine_.feed_end(now);
 }
 
@@ -91,7 +92,6 @@ void http1_session::handle(const http1::event& e) noexcept {
   using kind = http1::event::kind;
   switch (e.type) {
     case kind::headers:
-      response_begun_ = true;
       if (!e.informational) on_message_headers();
       return;
     case kind::data:
@@ -108,6 +108,7 @@ void http1_session::on_message_headers() noexcept {
   received_ = !engine_.has_body();
   header_source fields(engine_.fields(), engine_.headers_id());
   if (role_ == http1::role::client) {
+    connection_.stats_.streams_succeeded += received_;
     if (handler_) call_handler([&] { handler_->on_headers(fields, block_kind::headers, received_); });
     return;
   }
@@ -128,7 +129,11 @@ void http1_session::on_message_headers() noexcept {
 }
 
 void http1_session::on_message_end() noexcept {
-  if (std::exchange(received_, true)) return;
+  if (std::exchange(received_, true)) {
+    // A client's exchange without a body is released before this event, which makes the connection free.
+    if (role_ == http1::role::client && !in_exchange_) connection_.on_http1_released();
+    return;
+  }
   if (!handler_) return;
   if (role_ == http1::role::client) ++connection_.stats_.streams_succeeded;
   if (engine_.trailers().empty()) return call_handler([&] { handler_->on_data({}, true); });
@@ -150,6 +155,11 @@ void http1_session::fail(const http1::event& e) noexcept {
   reason.code = error_code::protocol_error;
   reason.by = initiator::library;
   reason.reason = e.reason;
+  if (at_end_ && role_ == http1::role::client) {
+    reason.by = initiator::peer;
+    reason.disconnected = true;
+    reason.reason = connection_.end_reason_;
+  }
   end(reason);
   connection_.broken(e.reason);
 }
@@ -159,7 +169,8 @@ void http1_session::end(const abnormal_end& reason) noexcept {
   if (!handler) return;
   abnormal_end e = reason;
   // The server closed a connection that was idle, while the request was on its way (RFC 9110 9.2.2).
-  if (role_ == http1::role::client && used_ && !response_begun_ && e.disconnected) e.unprocessed = true;
+  if (role_ == http1::role::client && used_ && !engine_.response_begun() && e.disconnected)
+    e.unprocessed = true;
   handler->on_reset(e);
 }
 
@@ -203,7 +214,7 @@ void http1_session::release_idle_memory() noexcept {
 void http1_session::open(exchange_handler& handler) noexcept {
   handler_ = &handler;
   in_exchange_ = true;
-  headers_sent_ = sent_ = received_ = response_begun_ = false;
+  headers_sent_ = sent_ = received_ = false;
   unconsumed_ = 0;
   idle_at_ = never;
 }
@@ -249,7 +260,10 @@ void http1_session::write_headers(bool end_stream) {
                                          : method == "POST" || method == "PUT" || method == "PATCH"))
     body = {kind::counted, 0};
   if (server) engine_.begin_response(status, body);
-  else engine_.begin_request(method, path, authority, body);
+  else if (!engine_.begin_request(method, path, authority, body)) {
+    sent_ = true;
+    return connection_.close_at_turn_end("the path or the authority of a request is not valid in HTTP");
+  }
   for (const auto& [name, value] : block_)
     if (!name.starts_with(':') && name != "content-length") engine_.add_field(name, value);
   engine_.end_headers();
@@ -337,6 +351,7 @@ void http1_session::release() noexcept {
   unconsumed_ = kept_bytes_ = 0;
   if (connection_.closing_) return;
   const bool client = role_ == http1::role::client;
+  if (client && !headers_sent_) return connection_.on_http1_released();
   if (!sent_ || (client && !received_)) return abort("the exchange was released before its end");
   used_ = true;
   idle_at_ = deadline_after(connection_.loop_.now(), idle_timeout_);

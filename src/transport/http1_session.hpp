@@ -103,7 +103,7 @@ class http1_session final : public exchange_target {
   bool headers_sent_ = false;
   bool sent_ = false;  // this side's message is complete
   bool received_ = false;  // the handler knows the end of the peer's message
-  bool response_begun_ = false;  // client: a byte of the response has arrived
+  bool at_end_ = false;  // the peer has closed its sending side
   bool used_ = false;  // client: an exchange has succeeded on this connection
   bool wants_writable_ = false;
   bool refusing_ = false;

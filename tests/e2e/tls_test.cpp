@@ -502,10 +502,12 @@ TEST_P(TlsOfOpenssl, IsLetInWith1Dot2And1Dot3AndNothingOlder) {
   EXPECT_NE(s_client("-alpn h2 -tls1_2 -cipher ECDHE-ECDSA-AES128-SHA256"), 0) << "RFC 9113 9.2.2";
 }
 
-TEST_P(TlsOfOpenssl, IsNotLetInWithoutHttp2) {
+TEST_P(TlsOfOpenssl, IsLetInWithEitherVersionOfHttpOrWithoutAlpn) {
   serve(served_as("server"));
-  EXPECT_NE(s_client("-alpn http/1.1"), 0);
+  EXPECT_EQ(s_client("-alpn http/1.1"), 0);
   EXPECT_EQ(s_client("-alpn http/1.1,h2"), 0);
+  EXPECT_EQ(s_client(""), 0);
+  EXPECT_NE(s_client("-alpn spdy/3"), 0);
 }
 
 TEST_P(TlsOfOpenssl, IsShownTheCertificateOfTheName) {

@@ -19,13 +19,13 @@ class generic_stub {
   explicit generic_stub(channel by) noexcept : channel_(std::move(by)) {}
 
   template <class Reply = bytes_message, class Request>
-  [[nodiscard]] unary_call<Reply> unary(const char* path, const Request& request,
+  [[nodiscard]] unary_call<Reply> unary(method_path path, const Request& request,
                                         const call_options& options = {}) const {
     return {channel_, path, request, options};
   }
   template <class Reply = bytes_message, class Request>
     requires std::move_constructible<Request> && (!std::is_reference_v<Request> && !std::is_const_v<Request>)
-  [[nodiscard]] owning_unary_call<Request, Reply> unary(const char* path, Request&& request,
+  [[nodiscard]] owning_unary_call<Request, Reply> unary(method_path path, Request&& request,
                                                         const call_options& options = {}) const {
     return {channel_, path, std::move(request), options};
   }

@@ -4,6 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/channel_handle.hpp"
+#include "coracle/client/method_path.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 
@@ -36,7 +37,7 @@ class unary_operation {
   [[nodiscard]] loop& blocking_loop() const { return channel_.blocking_loop(); }
 
  protected:
-  unary_operation(const channel& by, const char* path, const rpc::codec& request_codec, const void* request,
+  unary_operation(const channel& by, method_path path, const rpc::codec& request_codec, const void* request,
                   const rpc::codec& reply_codec, void* reply, const call_options& options)
       : channel_(by.implementation()),
         path_(path),
@@ -64,7 +65,7 @@ class unary_operation {
   // False with interceptors, because they may repeat the call.
   [[nodiscard]] bool may_release() const noexcept { return release_ && !chain_; }
   call_channel& channel_;
-  const char* path_;
+  method_path path_;
   const rpc::codec& request_codec_;
   const rpc::codec& reply_codec_;
   const void* request_;
@@ -93,7 +94,7 @@ class [[nodiscard]] unary_call : public client::unary_operation {
  public:
   using value_type = result<Reply>;
   template <class Request>
-  unary_call(const channel& by, const char* path, const Request& request, const call_options& options)
+  unary_call(const channel& by, method_path path, const Request& request, const call_options& options)
       : client::unary_operation(by, path, rpc::codec_of<Request>::get(),
                                 rpc::codec_of<Request>::address(request), rpc::codec_of<Reply>::get(),
                                 rpc::codec_of<Reply>::address(message_), options) {}
@@ -130,7 +131,7 @@ struct owned_request {
 template <class Request, class Reply>
 class [[nodiscard]] owning_unary_call : private client::owned_request<Request>, public unary_call<Reply> {
  public:
-  owning_unary_call(const channel& by, const char* path, Request&& request, const call_options& options)
+  owning_unary_call(const channel& by, method_path path, Request&& request, const call_options& options)
       : client::owned_request<Request>{std::move(request)},
         unary_call<Reply>(by, path, *this->own_, options) {
     this->release_ = [](client::unary_operation& self) noexcept {

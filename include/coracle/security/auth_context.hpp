@@ -43,7 +43,7 @@ class auth_context : public std::enable_shared_from_this<auth_context> {
   [[nodiscard]] std::string_view protocol() const noexcept { return protocol_; }
   /// Returns the cipher suite, for example "TLS_AES_256_GCM_SHA384".
   [[nodiscard]] std::string_view cipher() const noexcept { return cipher_; }
-  /// Returns the protocol that ALPN negotiated: "h2".
+  /// Returns the protocol that ALPN negotiated: "h2" or "http/1.1"; empty if the peer does not use ALPN.
   [[nodiscard]] std::string_view application_protocol() const noexcept { return application_protocol_; }
   /// Returns the name that the client requested (SNI); empty if it requested none.
   [[nodiscard]] std::string_view server_name() const noexcept { return server_name_; }

@@ -59,10 +59,11 @@ class credentials {
 [[nodiscard]] std::string_view scheme_of(const credentials<client_security>& c) noexcept;
 [[nodiscard]] std::string authority_of(const credentials<client_security>& c, std::string_view own);
 /// Returns `raw` for plaintext, else a duplex that runs TLS over `raw` to the server that `authority` names
-/// (a host with or without a port).
+/// (a host with or without a port), for `application_protocol`; see client_security::secure().
 [[nodiscard]] std::unique_ptr<net::duplex> secured(const credentials<client_security>& c, loop& on,
                                                    std::unique_ptr<net::duplex> raw,
-                                                   std::string_view authority);
+                                                   std::string_view authority,
+                                                   std::string_view application_protocol);
 
 }  // namespace coracle::security
 

@@ -46,9 +46,12 @@ class client_security {
   virtual ~client_security() = default;
 
   /// Like server_security::secure(). The server must prove that it is `host`: a name or an IP address,
-  /// without a port.
+  /// without a port. application_protocol: the protocol that the connection will speak, by its name in ALPN
+  /// (RFC 7301): "h2" or "http/1.1". The connection fails if the server does not select it; only HTTP/1.1 is
+  /// also spoken to a server that selects none.
   [[nodiscard]] virtual std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
-                                                            std::string_view host) = 0;
+                                                            std::string_view host,
+                                                            std::string_view application_protocol = "h2") = 0;
   /// Reads certificates and keys again, for connections made from now on. On error the previous ones stay in
   /// use.
   virtual status reload() = 0;

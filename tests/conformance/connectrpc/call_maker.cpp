@@ -203,7 +203,7 @@ coracle::task<result> dispatch(const stub& service, const pb::ClientCompatReques
 
 coracle::task<result> make_call(coracle::runtime& runtime, const pb::ClientCompatRequest& request) {
   coracle::channel channel(runtime, request.host() + ":" + std::to_string(request.port()),
-                           credentials_for(request));
+                           credentials_for(request), channel_options_for(request));
   const stub service(channel);
   co_return co_await dispatch(service, request);
 }

@@ -34,6 +34,18 @@ coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   return options;
 }
 
+coracle::channel_options channel_options_for(const pb::ClientCompatRequest& request) {
+  coracle::channel_options options;
+  switch (request.protocol()) {
+    case pb::PROTOCOL_GRPC_WEB: options.protocol = coracle::call_protocol::grpc_web; break;
+    case pb::PROTOCOL_CONNECT: options.protocol = coracle::call_protocol::connect; break;
+    default: break;
+  }
+  if (request.http_version() == pb::HTTP_VERSION_1) options.http_version = coracle::http_version::http1;
+  options.connect_get = request.use_get_http_method();
+  return options;
+}
+
 coracle::channel_credentials credentials_for(const pb::ClientCompatRequest& request) {
   if (request.server_tls_cert().empty()) return coracle::insecure();
   coracle::tls::client_options tls;

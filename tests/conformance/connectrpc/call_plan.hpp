@@ -15,6 +15,7 @@ namespace conformance {
 namespace pb = connectrpc::conformance::v1;
 
 coracle::call_options options_for(const pb::ClientCompatRequest& request);
+coracle::channel_options channel_options_for(const pb::ClientCompatRequest& request);
 coracle::channel_credentials credentials_for(const pb::ClientCompatRequest& request);
 
 // When to cancel; none of the three: never.

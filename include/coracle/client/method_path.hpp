@@ -1,0 +1,27 @@
+// method_path: the path of a method, and what its .proto says about it.
+#pragma once
+
+namespace coracle {
+
+/// The path of a method, "/package.Service/Method". The text must stay valid until the call ends, as a literal
+/// does. Generated stubs pass it on from the .proto.
+class method_path {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr method_path(const char* text) noexcept : text_(text) {}
+  /// Returns the path of a method whose .proto sets idempotency_level = NO_SIDE_EFFECTS: the Connect protocol may
+  /// call it by GET requests (see channel_options::connect_get).
+  [[nodiscard]] constexpr method_path without_side_effects() const noexcept {
+    method_path p = *this;
+    p.no_side_effects_ = true;
+    return p;
+  }
+  [[nodiscard]] constexpr const char* text() const noexcept { return text_; }
+  [[nodiscard]] constexpr bool has_side_effects() const noexcept { return !no_side_effects_; }
+
+ private:
+  const char* text_;
+  bool no_side_effects_ = false;
+};
+
+}  // namespace coracle

@@ -1,0 +1,201 @@
+#include "client/web_exchange.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "base/printable.hpp"
+#include "client/connect_exchange.hpp"
+#include "client/grpc_web_exchange.hpp"
+#include "http/field_rules.hpp"
+#include "protocol/grpc/content_type.hpp"
+#include "protocol/grpc/status_headers.hpp"
+#include "rpc/message_format.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace coracle::client {
+
+namespace {
+
+using transport::block_kind;
+using transport::header_source;
+
+transport::exchange translated(call_attempt& a, transport::exchange x, const wire_options& wire) {
+  switch (wire.protocol) {
+    case call_protocol::grpc: return x;
+    case call_protocol::grpc_web: return (new grpc_web_exchange(x, a.terms(), false))->attach(a);
+    case call_protocol::grpc_web_text: return (new grpc_web_exchange(x, a.terms(), true))->attach(a);
+    case call_protocol::connect: break;
+  }
+  if (a.terms().unary) return (new connect_unary_exchange(x, a.terms(), wire))->attach(a);
+  return (new connect_stream_exchange(x, a.terms()))->attach(a);
+}
+
+}  // namespace
+
+void attach(call_attempt& a, transport::exchange x, const call_target& target) noexcept {
+  if (target.wire.protocol == call_protocol::grpc) [[likely]]
+    return a.attach(x, target);
+  transport::exchange made;
+  if (base::if_memory_allows([&] { made = translated(a, x, target.wire); })) return a.attach(made, target);
+  x.reset(transport::error_code::cancel);
+  x.release();
+  a.unlink();
+  a.fail(rpc::out_of_memory(), refusal::final);
+}
+
+web_exchange::web_exchange(transport::exchange inner, const call_terms& terms)
+    : inner_(inner),
+      unary_(terms.unary),
+      codec_(terms.options.subtype().empty() ? std::string_view("proto") : terms.options.subtype()) {}
+
+template <class F>
+void web_exchange::or_reset(F f) noexcept {
+  if (!base::if_memory_allows(f) && inner_) inner_.reset(transport::error_code::cancel);
+}
+
+// --- the request
+
+bool web_exchange::begin_headers() noexcept {
+  block_.clear();
+  return true;
+}
+
+void web_exchange::add_field(std::string_view name, std::string_view value) noexcept {
+  or_reset([&] { block_.add(name, value); });
+}
+
+void web_exchange::end_headers(bool) noexcept {
+  or_reset([&] { send_request_headers(); });
+}
+
+void web_exchange::write_body(bytes_view bytes, bool end_stream) {
+  if (std::uint8_t* const room = inner_.reserve_data(bytes.size())) {
+    if (!bytes.empty()) std::memcpy(room, bytes.data(), bytes.size());
+    return inner_.commit_data(bytes.size(), end_stream);
+  }
+  std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
+  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+  inner_.queue_data(std::move(copy), bytes.size(), end_stream);
+}
+
+void web_exchange::release() noexcept {
+  handler_ = nullptr;
+  deferred_end_.unlink();
+  inner_.release();
+  if (callbacks_ == 0) destroy();
+}
+
+// --- the response
+
+void web_exchange::on_headers(header_source& fields, block_kind kind, bool end_stream) {
+  http::header_list list;
+  response_head head;
+  for (transport::field f; fields.next(f);) list.add(f.name, f.value);
+  if (!fields.ok() || kind == block_kind::informational || finished_) return;
+  const callback guard(*this);
+  // These protocols have no trailers in HTTP; a proxy may add some.
+  if (kind == block_kind::trailers) return end_of_response();
+  if (const auto text = list.find(":status"))
+    for (const char c : *text) head.http_status = head.http_status * 10 + (c - '0');
+  head.content_type = list.find("content-type").value_or("");
+  read_head(head, list);
+  if (released() || finished_) return;
+  if (end_stream) return end_of_response();
+  if (rejection_) {
+    const auto length = http::parse_content_length(list.find("content-length").value_or(""));
+    if (!length || *length > rejected_body_bytes_max) fail(*rejection_);
+    return;
+  }
+  if (!response_.empty() && !unary_) deliver_headers();
+}
+
+void web_exchange::on_data(bytes_view bytes, bool end_stream) {
+  const callback guard(*this);
+  if (finished_ || rejection_) inner_.consume(bytes.size());
+  else if (!bytes.empty()) receive(bytes);
+  if (end_stream && !released()) end_of_response();
+}
+
+void web_exchange::end_of_response() {
+  if (finished_) return;
+  if (rejection_) return fail(*rejection_);
+  end_body();
+}
+
+void web_exchange::on_writable() {
+  const callback guard(*this);
+  handler_->on_writable();
+}
+
+void web_exchange::on_reset(const transport::abnormal_end& end) noexcept {
+  const callback guard(*this);
+  deferred_end_.unlink();
+  if (handler_) handler_->on_reset(end);  // releases this
+  else release();
+}
+
+void web_exchange::accept_response(std::string_view content_subtype) {
+  response_.clear();
+  response_.add(":status", "200");
+  response_.add("content-type", protocol::grpc::content_type_of(content_subtype));
+}
+
+void web_exchange::reject_response(const response_head& head, std::string_view expected) {
+  std::string text = "the server answered with HTTP status " + std::to_string(head.http_status);
+  if (head.http_status == 200) {
+    text.append(head.content_type.empty() ? " without a content-type" : " and the content-type ");
+    text.append(base::printable(head.content_type)).append(" in place of ").append(expected);
+  }
+  rejection_ = status(
+      head.http_status == 200 ? status_code::unknown : protocol::grpc::from_http_status(head.http_status),
+      text);
+}
+
+void web_exchange::deliver_headers() {
+  headers_delivered_ = true;
+  header_source fields(response_);
+  handler_->on_headers(fields, block_kind::headers, false);
+}
+
+void web_exchange::deliver_data(bytes_view bytes) {
+  if (!headers_delivered_) deliver_headers();
+  if (released()) return;
+  data_delivered_ = true;
+  handler_->on_data(bytes, false);
+}
+
+void web_exchange::fail(const status& reason) {
+  http::header_list trailers;
+  protocol::grpc::add_status(trailers, reason);
+  finish(std::move(trailers), false);
+}
+
+void web_exchange::finish(http::header_list trailers, bool ok) {
+  finished_ = true;
+  merged_end_ = !ok && !headers_delivered_;
+  if (merged_end_) {
+    if (response_.empty()) accept_response(codec_);
+    end_ = std::move(response_);
+    for (const auto& [name, value] : trailers) end_.add(name, value);
+  } else {
+    if (!headers_delivered_) deliver_headers();
+    if (released()) return;
+    end_ = std::move(trailers);
+  }
+  if (data_delivered_ && inner_.defers_decoding()) return inner_.defer(deferred_end_);
+  pass_end();
+}
+
+void web_exchange::pass_end() {
+  header_source fields(end_);
+  handler_->on_headers(fields, merged_end_ ? block_kind::headers : block_kind::trailers, true);
+}
+
+bool web_exchange::deferred_end::continue_decoding() noexcept {
+  web_exchange& x = owner;
+  const callback guard(x);
+  x.or_reset([&] { x.pass_end(); });
+  return false;
+}
+
+}  // namespace coracle::client
