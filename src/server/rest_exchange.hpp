@@ -71,8 +71,8 @@ enum class stream_form : std::uint8_t { json_lines, json_array, server_sent_even
 // the last element is {"error": ...} (lines and array), or an event "end" with the status; the status of a
 // stream that ends well is an event, too.
 //
-// Every event has an id: its number, or end_event_id. A browser that reconnects sends the last one that it has
-// (HTML Standard 9.2.3), and only if there was one.
+// Every event has an id: its number, or end_event_id. A browser that reconnects sends the last one that it
+// has (HTML Standard 9.2.3), and only if there was one.
 class rest_stream_exchange final : public web_exchange, public whole_request {
  public:
   static constexpr std::string_view end_event_id = "end";

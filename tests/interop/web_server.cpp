@@ -140,12 +140,14 @@ class handlers final : public counts::rpc::Handlers::service {
   shared_state& state_;
 };
 
+// --8<-- [start:rules]
 constexpr const char* rest_rules = R"({"http": {"rules": [
   {"selector": "movie.MovieService.AddMovie", "post": "/v1/movies", "body": "*"},
   {"selector": "movie.MovieService.AddMultipleMovies", "post": "/v1/movies:upload", "body": "*"},
   {"selector": "movie.MovieService.ListMovies", "get": "/v1/movies"},
   {"selector": "counts.Handlers.Count", "get": "/v1/counts"}
 ]}})";
+// --8<-- [end:rules]
 
 }  // namespace
 
@@ -153,27 +155,32 @@ int main(int argc, char** argv) {
   return examples::run("web_server", [&] {
     const examples::command_line line(argc, argv,
                                       "[--origin=ORIGIN] [--continue=yes] [--cert=FILE --key=FILE]");
-    const std::string origin = line.option("origin").value_or("");
+    const std::string origin = line.option("origin").value_or("http://localhost:3000");
     shared_state state;
     movies service(state);
     handlers counts(state);
     // --8<-- [start:options]
     coracle::server_options options;
-    if (!origin.empty()) options.web.allowed_origins = {origin};          // "http://localhost:3000"
-    options.web.allowed_headers = {"x-echo-text", "x-echo-bytes-bin"};   // metadata that pages may send
-    options.codecs = {&coracle::json_codec()};                           // for Connect with JSON
+    options.web.allowed_origins = {origin};  // "http://localhost:3000"
+    // Metadata that pages may send.
+    options.web.allowed_headers = {"x-echo-text", "x-echo-bytes-bin"};
+    // JSON for clients of Connect; their default.
+    options.codecs = {&coracle::json_codec()};
     coracle::server server(options);
     server.add(service);
-    server.add(counts);
     // --8<-- [end:options]
+    server.add(counts);
     // --8<-- [start:rest]
     coracle::rest_options rest;
     rest.rules = rest_rules;
-    rest.request_headers.push_back("x-echo-text");   // becomes metadata of the call
-    rest.response_headers.push_back("x-echo-text");  // metadata that becomes a response header
-    if (line.option("continue")) rest.request_headers.push_back("last-event-id");
-    server.add_rest(rest).throw_if_error();
+    // A request header that handlers get as metadata, and metadata that becomes a response header.
+    rest.request_headers.push_back("x-echo-text");
+    rest.response_headers.push_back("x-echo-text");
     // --8<-- [end:rest]
+    if (line.option("continue")) rest.request_headers.push_back("last-event-id");
+    // --8<-- [start:add_rest]
+    server.add_rest(rest).throw_if_error();
+    // --8<-- [end:add_rest]
     server.listen("127.0.0.1:0", examples::server_credentials_of(line)).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
