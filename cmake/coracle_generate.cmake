@@ -14,6 +14,9 @@
 #     [PROTOC program|target] [PLUGIN program|target] [GRPC_PLUGIN program|target]
 #     [EXTRA_ARGS argument ...]) # for protoc
 #
+# google/api/annotations.proto, http.proto and httpbody.proto come with Coracle and need no IMPORT_DIRS: a .proto may
+# import them, and PROTOS may name them (a program compiles each once). An IMPORT_DIR with other copies goes first.
+#
 # For dir/a.proto the target gets dir/a.pb.h, dir/a.pb.cc and dir/a.coracle.hpp, named from the import
 # directory, and it links coracle::coracle. They are written again when the .proto, anything it imports,
 # protoc or the plugin changes. To be called in the directory that makes the target.
@@ -53,6 +56,8 @@ function(coracle_generate)
     string(REGEX REPLACE "(.)/$" "\\1" dir "${dir}")
     list(APPEND import_dirs ${dir})
   endforeach()
+  _coracle_own_protos(own_protos)
+  list(APPEND import_dirs ${own_protos})
   if(NOT arg_OUT_DIR)
     set(arg_OUT_DIR generated)
     cmake_path(APPEND arg_OUT_DIR ${arg_TARGET})
@@ -228,6 +233,17 @@ macro(_coracle_program result program)
   endif()
   list(APPEND programs ${${result}})
 endmacro()
+
+# Sets <result> to the directory that Coracle's own google/api/annotations.proto is imported from.
+function(_coracle_own_protos result)
+  get_property(dir GLOBAL PROPERTY coracle_proto_dir)  # of an installed package: coracleConfig.cmake
+  if(NOT dir)
+    cmake_path(SET dir NORMALIZE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../proto)
+  endif()
+  if(EXISTS ${dir}/google/api/annotations.proto)
+    set(${result} ${dir} PARENT_SCOPE)
+  endif()
+endfunction()
 
 # Sets <result> to the path of a .proto that is named from the current source directory or, as protoc does
 # it, from an import directory. One that the build itself writes need not be there yet.

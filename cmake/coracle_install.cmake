@@ -23,6 +23,11 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/coracle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT coracle_dev
   FILES_MATCHING PATTERN "*.hpp")
 
+# For users' `import "google/api/annotations.proto"`: coracle_generate() and pkg-config's variable protodir name the folder.
+set(proto_dir ${CMAKE_INSTALL_DATADIR}/coracle/proto)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/google/api DESTINATION ${proto_dir}/google COMPONENT coracle_dev
+  FILES_MATCHING PATTERN "*.proto")
+
 # For gdb, which loads the second copy by itself together with the shared library, if the prefix is /usr.
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/gdb/coracle-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/coracle/gdb
   COMPONENT coracle_dev)
@@ -39,6 +44,14 @@ foreach(library IN LISTS coracle_linked)
   string(APPEND coracle_modules "  set(coracle_modules_of_${library} ${modules})\n")
 endforeach()
 list(JOIN coracle_linked " " linked)
+# Relative, so that the tree may be moved; an absolute directory stands for itself.
+set(coracle_proto_dir ${proto_dir})
+if(NOT IS_ABSOLUTE ${package_dir} AND NOT IS_ABSOLUTE ${proto_dir})
+  file(RELATIVE_PATH coracle_proto_dir /${package_dir} /${proto_dir})
+  string(PREPEND coracle_proto_dir "\${CMAKE_CURRENT_LIST_DIR}/")
+elseif(NOT IS_ABSOLUTE ${proto_dir})
+  string(PREPEND coracle_proto_dir ${CMAKE_INSTALL_PREFIX}/)
+endif()
 block()
   set(coracle_linked ${linked})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/coracleConfig.cmake.in ${PROJECT_BINARY_DIR}/coracleConfig.cmake @ONLY)
@@ -58,7 +71,7 @@ if(NOT IS_ABSOLUTE ${pc_dir})
   string(REGEX REPLACE "/$" "" up ${up})
   set(pc_prefix "\${pcfiledir}/${up}")
 endif()
-foreach(dir IN ITEMS LIBDIR INCLUDEDIR BINDIR)
+foreach(dir IN ITEMS LIBDIR INCLUDEDIR BINDIR DATADIR)
   string(TOLOWER pc_${dir} variable)
   set(path \${prefix})
   cmake_path(APPEND path ${CMAKE_INSTALL_${dir}})  # an absolute one stands alone

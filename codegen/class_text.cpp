@@ -36,7 +36,8 @@ void add_method_table(std::string& to, const service_model& s) {
     to += "      static constexpr ::coracle::method table[] = {\n";
     for (const method_model& m : s.methods)
       to += concat(
-          {"          ::coracle::", kind_of(m), "_method<&service::", m.name, ">(", literal(m.path), "),\n"});
+          {"          ::coracle::", kind_of(m), "_method<&service::", m.name, ">(", literal(m.path), ")",
+           m.no_side_effects ? ".without_side_effects()" : "", ",\n"});
     to +=
         "      };\n"
         "      return table;\n";

@@ -44,6 +44,7 @@ method_model model_of(const google::protobuf::MethodDescriptor& method, const op
   m.reply = message_class(*method.output_type());
   m.streams_requests = method.client_streaming();
   m.streams_replies = method.server_streaming();
+  m.no_side_effects = method.options().idempotency_level() == google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
   m.deprecated = method.options().deprecated();
   return m;
 }

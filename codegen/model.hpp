@@ -21,6 +21,7 @@ struct method_model {
   bool streams_requests = false;
   bool streams_replies = false;
   bool deprecated = false;
+  bool no_side_effects = false;  // option idempotency_level
 };
 
 struct service_model {

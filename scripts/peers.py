@@ -32,10 +32,17 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
     "grpc_go_interop_server": "google.golang.org/grpc/interop/server@v1.85.0",
     "h2spec": "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible",
 }
+GO_SOURCES = {           # name in build/peers/bin: a file of ours, which needs nothing but Go's own packages
+    "http1_go_server": ROOT / "tests/interop/peers/http1_server.go",
+}
 MOVIE = ROOT / "examples/02_movie"  # whose programs in Python and Java pin what they stand on
 PYTHON_PACKAGES = [*(MOVIE / "python/requirements.txt").read_text().split(), "grpcio-reflection==1.85.1",
-                   "grpcio-health-checking==1.85.1", "hpack==4.1.0", "spdx-tools==0.8.3", "flask==3.1.3", "gunicorn==27.0.1"]
+                   "grpcio-health-checking==1.85.1", "hpack==4.1.0", "h11==0.16.0", "spdx-tools==0.8.3", "flask==3.1.3",
+                   "gunicorn==27.0.1"]
 NODE_PACKAGES = ["@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.0"]
+# What the tests of pages drive Chromium with, and what judges whether people can use a page without a mouse or good eyes.
+BROWSER = PEERS / "browser"
+BROWSER_PACKAGES = ["playwright-core@1.65.1", "axe-core@4.14.1"]
 INSTALL_TIMEOUT_S = 15 * 60
 
 
@@ -104,6 +111,16 @@ def install_go_program(name, module):
     keep_stamp(stamp, module)
 
 
+def build_go_program(name, source):
+    program, stamp, content = BIN / name, PEERS / f"stamps/{name}", hashlib.sha256(source.read_bytes()).hexdigest()
+    if program.exists() and fresh(stamp, content):
+        return
+    go, env = find_go()
+    BIN.mkdir(parents=True, exist_ok=True)
+    run([go, "build", "-o", program, source], env)
+    keep_stamp(stamp, content)
+
+
 def install_python():
     stamp = PEERS / "stamps/python"
     content = hashlib.sha256(" ".join([SYSTEM_PYTHON, *PYTHON_PACKAGES]).encode()).hexdigest()
@@ -122,13 +139,22 @@ def command(name):
     return path
 
 
-def install_node():
-    folder, stamp, content = PEERS / "js", PEERS / "stamps/node", " ".join(NODE_PACKAGES)
+def install_with_npm(name, packages):
+    """Packages of npm in build/peers/NAME."""
+    folder, stamp, content = PEERS / name, PEERS / f"stamps/{name}", " ".join(packages)
     if (folder / "node_modules").exists() and fresh(stamp, content):
         return
     shutil.rmtree(folder, ignore_errors=True)
-    run([command("npm"), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, *NODE_PACKAGES])
+    run([command("npm"), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, *packages])
     keep_stamp(stamp, content)
+
+
+def install_node():
+    install_with_npm("js", NODE_PACKAGES)
+
+
+def install_browser():
+    install_with_npm("browser", BROWSER_PACKAGES)
 
 
 def build_with_maven(name, phase, *then):
@@ -163,7 +189,7 @@ def install_ruby():
 
 
 # Peers that are no Go programs.
-OTHERS = {"python": install_python, "node": install_node, "java": install_java, "spring_boot": install_spring_boot,
+OTHERS = {"python": install_python, "node": install_node, "browser": install_browser, "java": install_java, "spring_boot": install_spring_boot,
           "ruby": install_ruby}
 
 
@@ -173,6 +199,8 @@ def install():
     PEERS.mkdir(parents=True, exist_ok=True)
     wanted = {name: (lambda name=name, module=module: install_go_program(name, module))
               for name, module in GO_PROGRAMS.items()}
+    wanted |= {name: (lambda name=name, source=source: build_go_program(name, source))
+               for name, source in GO_SOURCES.items()}
     wanted |= OTHERS
     missing = {}
     for name, get in wanted.items():
@@ -185,5 +213,5 @@ def install():
 
 if __name__ == "__main__":
     lacking = install()
-    for peer in [*GO_PROGRAMS, *OTHERS]:
+    for peer in [*GO_PROGRAMS, *GO_SOURCES, *OTHERS]:
         print(f"{peer}: {'missing: ' + lacking[peer] if peer in lacking else 'here'}")

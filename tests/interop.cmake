@@ -7,6 +7,12 @@ coracle_rooms_with_all_below(linked hpack)
 list(TRANSFORM linked PREPEND coracle_)
 target_link_libraries(hpack_tool PRIVATE ${linked} coracle_usage coracle_build Threads::Threads)
 
+# http1_tool, for http1_differential_test.py, likewise.
+add_executable(http1_tool interop/http1_tool.cpp)
+coracle_rooms_with_all_below(linked http1)
+list(TRANSFORM linked PREPEND coracle_)
+target_link_libraries(http1_tool PRIVATE ${linked} coracle_usage coracle_build Threads::Threads)
+
 # abuse_server, for tests/interop/abuse_test.py.
 add_executable(abuse_server interop/abuse_server.cpp)
 coracle_generate(TARGET abuse_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)

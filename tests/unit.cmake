@@ -27,7 +27,7 @@ if(NOT CORACLE_TEST_ROOMS)
 endif()
 
 if(sources)
-  if(http2 IN_LIST rooms)
+  if(http1 IN_LIST rooms OR http2 IN_LIST rooms)
     list(APPEND sources support/allocation_counter.cpp)
   endif()
   if(runtime IN_LIST rooms OR net IN_LIST rooms)
@@ -51,7 +51,8 @@ if(sources)
   if(rpc IN_LIST rooms)
     # Without TARGET, which links the whole library.
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated/unit_tests)
-    coracle_generate(PROTOS footprints.proto footprints_lite.proto footprints_proto2.proto OUT_VAR made OUT_DIR ${folder}
+    coracle_generate(PROTOS footprints.proto footprints_lite.proto footprints_proto2.proto rest_kinds.proto
+      google/api/annotations.proto google/api/http.proto google/api/httpbody.proto OUT_VAR made OUT_DIR ${folder}
       IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/unit/rpc)
     target_sources(unit_tests PRIVATE ${made})
     target_include_directories(unit_tests SYSTEM PRIVATE ${folder})

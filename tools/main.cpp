@@ -1,5 +1,6 @@
 // main: the program coracle, which calls and inspects gRPC servers of any implementation.
 #include "tools/commands.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/manual/unknown_word.hpp"
 #include "tools/option_names.hpp"
@@ -7,7 +8,6 @@
 #include "tools/protobuf_log.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/standard_output.hpp"
-#include "tools/terminal_text.hpp"
 
 #include <coracle/base/version.hpp>
 
@@ -32,6 +32,15 @@ int end_of_parsing(CLI::App& app, const CLI::ParseError& error) {
   return app.exit(error) == 0 ? 0 : exit_usage;
 }
 
+std::string parse_error_text(const CLI::App* program, const CLI::Error& error) {
+  std::string name = program->get_name();
+  for (const CLI::App* at = program; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    name += " " + at->get_name();
+  }
+  return error_lines(error.what(), "'" + name + " --help' lists the arguments");
+}
+
 int run(CLI::App& app, int argc, char** argv, const action& chosen) {
   int code = 0;
   try {
@@ -52,6 +61,7 @@ int main(int argc, char** argv) {
   silence_protobuf();
   CLI::App app("coracle calls and inspects gRPC servers.", "coracle");
   app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
+  app.failure_message(parse_error_text);
   app.require_subcommand(1);
   action chosen;
   for (const auto add :
@@ -62,27 +72,29 @@ int main(int argc, char** argv) {
     return run(app, argc, argv, chosen);
   } catch (const output_failure& error) {
     if (error.reader_closed()) return exit_reader_closed;
-    std::fprintf(stderr, "coracle: %s\n", error.what());
+    print_error(error.what());
     return exit_failure;
   } catch (const usage_failure& error) {
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(error.what()).c_str());
+    print_error(error.what(), error.hint());
     return exit_usage;
   } catch (const std::bad_alloc&) {
     end_out_of_memory();
   } catch (const std::system_error& error) {
-    std::fprintf(
-        stderr, "coracle: %s%s\n", terminal_text(error.what()).c_str(),
-        error.code() == std::errc::resource_unavailable_try_again
-            ? ": a thread cannot be started; raise the limits on memory (ulimit -v) and processes (ulimit -u)"
-            : "");
+    const bool lacks_thread = error.code() == std::errc::resource_unavailable_try_again;
+    print_error(std::string(error.what()) + (lacks_thread ? ": a thread cannot be started" : ""),
+                lacks_thread ? "raise the limits on memory (ulimit -v) and processes (ulimit -u)"
+                             : std::string_view());
     // Destructors wait for their calls, and would start the thread again.
     std::fflush(nullptr);
     std::_Exit(exit_failure);
   } catch (const call_failure& error) {
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(error.what())).c_str());
+    print_error(with_option_names(error.what()), error.hint());
     return error.exit_code();
+  } catch (const failure& error) {
+    print_error(with_option_names(error.what()), error.hint());
+    return exit_failure;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(error.what())).c_str());
+    print_error(with_option_names(error.what()));
     return exit_failure;
   }
 }

@@ -11,6 +11,7 @@ struct advice {
 };
 
 constexpr advice advices[] = {
+    {" (see call_options and server_options)", ""},
     {"set its CA with client_options::cas", "set its CA with --ca FILE"},
     {"set one with client_options::certificate", "set one with --cert FILE and --key FILE"},
     {"set key_pair::passphrase(), or ", "the program does not support passphrases: "},

@@ -53,7 +53,8 @@ void go_on_when_memory_runs_out() noexcept { std::set_new_handler(nullptr); }
 
 void end_out_of_memory() noexcept {
   end_with(
-      "coracle: out of memory: an allocation failed; raise the limit on the address space (ulimit -v) or on "
+      "coracle: error: out of memory: an allocation failed; raise the limit on the address space (ulimit -v) "
+      "or on "
       "the "
       "container's memory, or request less at a time\n");
 }

@@ -1,5 +1,6 @@
 #include "tools/targets.hpp"
 
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/files/file_content.hpp"
 #include "tools/manual/closest_words.hpp"
@@ -178,11 +179,8 @@ class configuration {
   void warn_if_public() const {
     struct stat about;
     if (::stat(path_.c_str(), &about) != 0 || (about.st_mode & (S_IRGRP | S_IROTH)) == 0) return;
-    std::fprintf(
-        stderr,
-        "coracle: warning: other users can read %s, which contains values of headers; use chmod 600, or "
-        "{\"file\": PATH} or {\"command\": TEXT} as a value\n",
-        terminal_line(path_).c_str());
+    print_warning("other users can read " + terminal_line(path_) + ", which contains values of headers",
+                  "use chmod 600, or {\"file\": PATH} or {\"command\": TEXT} as a value");
   }
 
   std::string path_;

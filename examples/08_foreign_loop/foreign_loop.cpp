@@ -32,6 +32,7 @@ class foreign_loop {
     ::close(pipe_[1]);
   }
 
+  // --8<-- [start:run]
   void run(coracle::runtime& guest) {
     clock::time_point next_tick = clock::now() + 5ms;
     while (going_) {
@@ -53,6 +54,7 @@ class foreign_loop {
     }
     while (piped < ticks) take_from_pipe();
   }
+  // --8<-- [end:run]
 
   int waits = 0;
   int ticks = 0;

@@ -5,6 +5,7 @@
 #include "client/channel_state.hpp"
 #include "client/dialer.hpp"
 #include "coracle/base/usage_error.hpp"
+#include "coracle/client/connection_bytes.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "runtime/background_runtime.hpp"
 
@@ -144,6 +145,11 @@ runtime& channel::owner() const {
   const auto state = by_->state();
   CORACLE_REQUIRE(state, "a handle without a channel has no runtime");
   return state->owner();
+}
+
+connection_bytes bytes_of_connections(const channel& of) noexcept {
+  const auto state = of.implementation().state();
+  return state ? state->bytes() : connection_bytes();
 }
 
 connectivity channel::state() const noexcept {

@@ -433,6 +433,13 @@ void channel_state::record_event(loop& where, std::string_view text, std::uint64
   trace_.add(where.wall_now(), text, rpc::traced_event::severity::info, subchannel);
 }
 
+connection_bytes channel_state::bytes() const noexcept {
+  const loop* const here = loop::current();
+  if (!here || &here->owner() != open_on_.load()) return {};
+  const shard* const s = shards_[here->index()];
+  return s ? s->bytes() : connection_bytes();
+}
+
 task<rpc::channel_snapshot> channel_state::stats() {
   const std::shared_ptr<channel_state> alive = shared_from_this();
   std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> shard_handles;

@@ -11,6 +11,7 @@
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/channel_options.hpp"
+#include "coracle/client/connection_bytes.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "coracle/client/impl/call_channel.hpp"
 #include "coracle/coro/event.hpp"
@@ -57,6 +58,8 @@ class channel_state final : public call_channel,
   // Refuses new calls: the state is SHUTDOWN. The shards end when their calls have ended.
   void begin_shutdown() noexcept;
   [[nodiscard]] connectivity current() const noexcept { return state_.load(std::memory_order_acquire); }
+  // Of the current loop's connections; zero on another runtime.
+  [[nodiscard]] connection_bytes bytes() const noexcept;
   // Whether the shards and the resolver have ended.
   [[nodiscard]] bool all_ended() const noexcept;
   // Returns the last published snapshot; null if there is none yet.

@@ -7,6 +7,16 @@ namespace coracle::client {
 
 // --- counting
 
+namespace {
+
+void add_bytes(connection_bytes& to, const subchannel& from) noexcept {
+  const connection_bytes more = from.bytes();
+  to.sent += more.sent;
+  to.received += more.received;
+}
+
+}  // namespace
+
 void call_counts::post_if_none(loop& here) noexcept {
   if (in_progress() == 0) here.post(*std::exchange(when_none, nullptr));
 }
@@ -169,6 +179,12 @@ void shard::add_to(rpc::channel_snapshot& whole) const {
   for (const auto& s : subchannels_) whole.subchannels.push_back(s->stats());
 }
 
+connection_bytes shard::bytes() const noexcept {
+  connection_bytes all = bytes_before_;
+  for (const auto& s : subchannels_) add_bytes(all, *s);
+  return all;
+}
+
 void shard::drop_subchannel(subchannel& s) noexcept { s.drain(); }
 
 void shard::resolve_again() noexcept { channel_->resolve_again(); }
@@ -195,6 +211,7 @@ void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
 
 void shard::on_drained(subchannel& s) noexcept {
   channel_->record_event(loop_, "subchannel to " + s.where().address().to_string() + " removed", s.id());
+  add_bytes(bytes_before_, s);
   std::erase_if(subchannels_, [&](const auto& p) { return p.get() == &s; });
   if (state_ == connectivity::shutdown) finish_if_done();
 }

@@ -5,6 +5,7 @@
 #include "client/call_attempt.hpp"
 #include "client/channel_state.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
+#include "coracle/client/connection_bytes.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "runtime/loop_service.hpp"
 
@@ -46,6 +47,8 @@ class shard final : public runtime_internal::loop_service,
   // The channel_resolver has published a snapshot.
   void update();
   void add_to(rpc::channel_snapshot& whole) const;
+  // Of all connections, including closed ones.
+  [[nodiscard]] connection_bytes bytes() const noexcept;
 
  private:
   // runtime_internal::loop_service
@@ -95,6 +98,7 @@ class shard final : public runtime_internal::loop_service,
   bool configured_ = false;  // a snapshot with servers has been published, with or without a service config
   base::intrusive_list<call_attempt> unconfigured_;  // calls that wait for that
   base::intrusive_list<call_attempt> waiting_;
+  connection_bytes bytes_before_;  // of subchannels that are gone
   std::vector<std::unique_ptr<subchannel>> subchannels_;  // including those that are leaving
 };
 

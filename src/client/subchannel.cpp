@@ -177,6 +177,15 @@ std::size_t subchannel::open_calls() const noexcept {
   return n;
 }
 
+connection_bytes subchannel::bytes() const noexcept {
+  connection_bytes all = bytes_before_;
+  for (const connection_entry& l : connections_) {
+    all.sent += l.connection->bytes_sent();
+    all.received += l.connection->bytes_received();
+  }
+  return all;
+}
+
 rpc::subchannel_snapshot subchannel::stats() const {
   rpc::subchannel_snapshot s;
   s.id = id_;
@@ -233,6 +242,8 @@ void subchannel::on_closed(transport::connection& c) noexcept {
   on_going_away(c);
   streams_before_ += c.stats().streams_started;
   calls_ok_before_ += c.messages().calls_ok;
+  bytes_before_.sent += c.bytes_sent();
+  bytes_before_.received += c.bytes_received();
   std::erase_if(connections_, [&](const connection_entry& l) { return l.connection.get() == &c; });
   if (closing_) schedule_state_report();
 }

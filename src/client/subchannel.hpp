@@ -5,6 +5,7 @@
 #include "client/dialer.hpp"
 #include "client/health_watch.hpp"
 #include "coracle/client/call_credentials.hpp"
+#include "coracle/client/connection_bytes.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/security/credentials.hpp"
@@ -86,6 +87,8 @@ class subchannel final : private transport::connection_owner,
   [[nodiscard]] bool can_open() const noexcept;
   [[nodiscard]] std::size_t open_calls() const noexcept;
   [[nodiscard]] rpc::subchannel_snapshot stats() const;
+  // Of all connections, including closed ones.
+  [[nodiscard]] connection_bytes bytes() const noexcept;
 
   // Accepts no new exchanges, and closes the connections when their last exchange has ended. on_drained()
   // follows.
@@ -137,6 +140,7 @@ class subchannel final : private transport::connection_owner,
   const std::uint64_t id_;
   std::uint64_t streams_before_ = 0;  // on connections that are closed
   std::uint64_t calls_ok_before_ = 0;
+  connection_bytes bytes_before_;
   rpc::event_trace trace_;
   connectivity recorded_state_ = connectivity::idle;
   backoff backoff_;

@@ -19,7 +19,7 @@ struct tunnel {
   std::string authorization;  // for the proxy; may be empty
 };
 
-// The maximum size of the proxy's response headers.
+// The maximum size of the status line, and of the fields, of the proxy's response.
 inline constexpr std::size_t tunnel_answer_bytes_max = 8192;
 
 // Works on a socket that is connected to the proxy and still belongs to the caller. Reads exactly to the end

@@ -66,16 +66,6 @@ namespace {
 // The maximum capacity that a buffer keeps after a large frame or block.
 constexpr std::size_t kept_bytes = 32u << 10;
 
-constexpr std::string_view http1_refusal_text =
-    "This port supports only HTTP/2 (gRPC requires it); HTTP/1.x and Upgrade: h2c are rejected.\n";
-constexpr std::string_view http1_refusal =
-    "HTTP/1.1 505 HTTP Version Not Supported\r\n"
-    "content-type: text/plain\r\n"
-    "content-length: 91\r\n"
-    "connection: close\r\n"
-    "\r\n";
-static_assert(http1_refusal_text.size() == 91);
-
 void start_over(std::vector<std::uint8_t>& buffer) {
   buffer.clear();
   if (buffer.capacity() > kept_bytes) buffer.shrink_to_fit();
@@ -99,7 +89,7 @@ bytes_view connection::take_unread() noexcept try {
 }
 
 bool connection::awaits_preface() const noexcept {
-  return (reading_ == phase::preface || reading_ == phase::request_line) && !failed_ && !goaway_final_;
+  return reading_ == phase::preface && !failed_ && !goaway_final_;
 }
 
 event connection::next() noexcept {
@@ -140,20 +130,24 @@ connection::progress connection::read(event& e) {
       if (in_.empty()) return progress::starved;
       return begin_data_payload(take_input(1)[0]);
     case phase::skip: return read_skipped();
-    case phase::preface: return read_preface();
-    case phase::request_line: return read_request_line(take_input(in_.size()));
+    case phase::preface: return read_preface(e);
   }
   return progress::starved;
 }
 
 // RFC 9113 3.4. A peer that sends something else does not speak HTTP/2 and would not understand a GOAWAY.
-connection::progress connection::read_preface() {
+connection::progress connection::read_preface(event& e) {
   const std::size_t n = std::min(in_.size(), client_preface.size() - partial_bytes_);
   if (as_text(in_.first(n)) != client_preface.substr(partial_bytes_, n)) {
-    reading_ = phase::request_line;
-    std::construct_at(&first_line_);
-    return read_request_line(
-        as_bytes(client_preface.substr(0, std::exchange(partial_bytes_, std::uint8_t{0}))));
+    const bool nothing_sent = !goaway_final_;
+    e.data = in_;
+    end_everything(error_code::protocol_error, "invalid connection preface (RFC 9113 3.4)",
+                   initiator::library);
+    if (!nothing_sent) return progress::again;
+    e.type = event::kind::no_preface;
+    output_.clear();
+    pending_ = failed_pending_ = false;
+    return progress::event;
   }
   take_input(n);
   partial_bytes_ = static_cast<std::uint8_t>(partial_bytes_ + n);
@@ -161,26 +155,6 @@ connection::progress connection::read_preface() {
   partial_bytes_ = 0;
   reading_ = phase::header;
   return progress::again;
-}
-
-connection::progress connection::read_request_line(bytes_view bytes) {
-  using verdict = http2::request_line::verdict;
-  for (const std::uint8_t b : bytes) {
-    const verdict v = first_line_.take(static_cast<char>(b));
-    if (v == verdict::more) continue;
-    const bool http1 = v == verdict::yes;
-    if (http1 && !goaway_final_) {
-      // Nothing has been sent: see awaits_preface().
-      output_.clear();
-      output_.append(as_bytes(http1_refusal));
-      if (!first_line_.is_head()) output_.append(as_bytes(http1_refusal_text));
-    }
-    end_everything(error_code::protocol_error,
-                   http1 ? "the peer uses HTTP/1.x" : "invalid connection preface (RFC 9113 3.4)",
-                   initiator::library);
-    return progress::again;
-  }
-  return in_.empty() ? progress::starved : progress::again;
 }
 
 connection::progress connection::read_header(event& e) {
@@ -1524,7 +1498,7 @@ void connection::send_keepalive() {
 // to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
 void connection::start_unfinished_timer() noexcept {
   const bool unfinished =
-      partial_bytes_ != 0 || reading_ == phase::request_line || reading_ == phase::payload || block_id_ != 0;
+      partial_bytes_ != 0 || reading_ == phase::payload || block_id_ != 0;
   if (!unfinished) block_deadline_ = never;
   else if (block_deadline_ == never) block_deadline_ = deadline_after(now_, limit_.header_timeout);
 }

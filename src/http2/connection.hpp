@@ -16,7 +16,6 @@
 #include "http2/header_reader.hpp"
 #include "http2/keepalive.hpp"
 #include "http2/limits.hpp"
-#include "http2/request_line.hpp"
 #include "http2/settings_frame.hpp"
 #include "http2/stream.hpp"
 #include "http2/stream_index.hpp"
@@ -213,22 +212,26 @@ class connection {
   [[nodiscard]] base::output_buffer& output() noexcept { return output_; }
   // Call when all of the output has been taken to be sent. If it is never called, everything counts as sent.
   void output_taken() noexcept { kept_from_ = next_own_id_; }
-  // Server: whether the output must not be sent yet. Until the client's preface is complete, the first bytes
-  // may turn out to be an HTTP/1.x request, and a response to that replaces the output. Ends with the final
-  // GOAWAY, too.
+  // Server: whether the output must not be sent yet. Until the client's preface is complete, the peer may turn
+  // out to speak another protocol, and the output must then not be sent at all. Ends with the final GOAWAY,
+  // too.
   [[nodiscard]] bool awaits_preface() const noexcept;
+  // Server: how many bytes of the preface have arrived while it is incomplete; of a no_preface event, those
+  // before its data.
+  [[nodiscard]] std::size_t preface_bytes() const noexcept {
+    return reading_ == phase::preface ? partial_bytes_ : 0;
+  }
   // The time at which on_timeout() must be called next; `never` if nothing is pending.
   [[nodiscard]] time_point next_timeout() const noexcept;
   void on_timeout(time_point now) noexcept;
 
  private:
-  enum class phase : std::uint8_t { preface, request_line, header, payload, pad_length, data, skip };
+  enum class phase : std::uint8_t { preface, header, payload, pad_length, data, skip };
   enum class progress : std::uint8_t { event, again, starved };
 
   // --- incoming frames, and DATA
   progress read(event& e);
-  [[gnu::cold, gnu::noinline]] progress read_preface();
-  [[gnu::cold, gnu::noinline]] progress read_request_line(bytes_view bytes);
+  [[gnu::cold, gnu::noinline]] progress read_preface(event& e);
   progress read_header(event& e);
   [[gnu::cold, gnu::noinline]] progress read_payload(event& e);
   [[gnu::cold, gnu::noinline]] progress read_skipped();
@@ -338,10 +341,7 @@ class connection {
   bytes_view in_{};
   phase reading_;
   std::uint8_t partial_bytes_ = 0;  // of the preface, or of a frame header in `partial_`
-  union {
-    std::array<std::uint8_t, frame_header_bytes> partial_{};
-    http2::request_line first_line_;  // of a peer that sends no preface, and therefore no frames
-  };
+  std::array<std::uint8_t, frame_header_bytes> partial_{};
   frame_header frame_{};
   std::vector<std::uint8_t> assembly_;  // a payload that arrived in pieces
   std::uint32_t data_left_ = 0;  // of the DATA frame, or of a frame that is skipped

@@ -39,6 +39,9 @@ struct event {
     // The peer sent GOAWAY: `code`, and its debug data in `data`. Streams above its last id get reset events
     // first.
     goaway,
+    // Server: the peer's first bytes are not HTTP/2's preface, and nothing has been sent to it. connection::
+    // preface_bytes() of the preface and `data` are what has arrived. The last event.
+    no_preface,
     // Connection error (`code`, `reason`): GOAWAY is in the output; send it and close. The last event; all
     // open streams have had their reset events. There is no GOAWAY after a bad preface and after feed_end().
     failed,

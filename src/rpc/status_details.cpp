@@ -1,6 +1,7 @@
 #include "coracle/rpc/status_details.hpp"
 
 #include "coracle/base/usage_error.hpp"
+#include "rpc/detail_list.hpp"
 #include "rpc/proto_wire.hpp"
 
 #include <google/protobuf/message_lite.h>
@@ -12,14 +13,11 @@ namespace {
 // The prefix that google.protobuf.Any writes itself; readers use only what follows the last slash.
 constexpr std::string_view url_prefix = "type.googleapis.com/";
 
-struct any_view {
-  std::string_view type_name;
-  std::string_view bytes;
-};
+}  // namespace
 
-std::optional<any_view> read_any(std::string_view bytes) {
-  proto_reader in(bytes);
-  any_view out;
+std::optional<detail_view> read_detail(std::string_view any) {
+  proto_reader in(any);
+  detail_view out;
   while (in.next()) {
     if (in.field() == 1) out.type_name = in.text().substr(in.text().rfind('/') + 1);
     if (in.field() == 2) out.bytes = in.text();
@@ -27,8 +25,6 @@ std::optional<any_view> read_any(std::string_view bytes) {
   if (!in.ok()) return std::nullopt;
   return out;
 }
-
-}  // namespace
 
 status add_detail(const status& to, std::string_view type_name, std::string_view bytes) {
   CORACLE_REQUIRE(!to.ok(), "add_detail() to an OK status: details require an error; use trailing metadata");
@@ -45,13 +41,11 @@ status add_detail(const status& to, std::string_view type_name, std::string_view
 }
 
 std::optional<std::string_view> bytes_of_detail(const status& s, std::string_view type_name) {
-  proto_reader in(s.details());
-  while (in.next()) {
-    if (in.field() != 3) continue;
-    const auto any = read_any(in.text());
-    if (any && any->type_name == type_name) return any->bytes;
-  }
-  return std::nullopt;
+  std::optional<std::string_view> found;
+  for_each_detail(s.details(), [&](std::string_view name, std::string_view bytes) {
+    if (!found && name == type_name) found = bytes;
+  });
+  return found;
 }
 
 std::string type_name_of(const google::protobuf::MessageLite& message) {

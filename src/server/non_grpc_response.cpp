@@ -13,10 +13,11 @@ namespace {
 using verb = request_info::verb;
 
 struct non_grpc_response {
-  std::string_view status;
+  std::string status;
   std::string_view content_type;
   std::string_view body;
-  std::string_view allow = {};  // for a 405 (RFC 9110 15.5.6)
+  std::string_view header_name = {};  // a further field, such as Allow of a 405 (RFC 9110 15.5.6)
+  std::string_view header_value = {};
 };
 
 // Contains neither methods nor a version: everyone who can connect may read it, even if the interceptors
@@ -29,22 +30,24 @@ non_grpc_response response_to(const request_info& request) {
   if (reads && !request.row) return {"404", "text/plain", "no such page; gRPC calls are POST requests\n"};
   if (request.method == verb::post)
     return {"415", "text/plain",
-            "a gRPC call requires the content-type application/grpc, or application/grpc+CODEC with a "
-            "registered codec\n"};
+            "a call requires a content-type of gRPC (application/grpc), gRPC-Web (application/grpc-web) or "
+            "Connect (application/proto, application/connect+proto), with a registered codec\n"};
   return {"405", "text/plain", "a gRPC call is a POST request, a page a GET request\n",
-          request.root_path ? "GET, HEAD" : "POST"};
+          "allow", request.root_path ? "GET, HEAD" : "POST"};
 }
 
-void send(transport::exchange& x, const request_info& request) {
-  const non_grpc_response a = response_to(request);
+void send(transport::exchange& x, const request_info& request, const non_grpc_response& a,
+          const http::header_list& more = {}) {
   // RFC 9110 9.3.2: the fields of a GET, and no content
   const bool headers_only = request.method == verb::head;
-  transport::header_block header_block;
-  header_block.add(":status", a.status)
-      .add("content-type", a.content_type)
-      .add("content-length", std::to_string(a.body.size()));
-  if (!a.allow.empty()) header_block.add("allow", a.allow);
-  x.send_block(header_block.bytes(), headers_only);
+  const std::string length = std::to_string(a.body.size());
+  if (!x.begin_headers()) return;
+  x.add_field(":status", a.status);
+  x.add_field("content-type", a.content_type);
+  x.add_field("content-length", length);
+  if (!a.header_name.empty()) x.add_field(a.header_name, a.header_value);
+  for (const auto& [name, value] : more) x.add_field(name, value);
+  x.end_headers(headers_only);
   if (headers_only) return;
   std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[a.body.size()]);
   std::memcpy(bytes.get(), a.body.data(), a.body.size());
@@ -78,9 +81,40 @@ class responded_request final : public transport::exchange_handler {
 
 }  // namespace
 
-void respond_non_grpc(transport::exchange x, const request_info& request, bool end_stream) {
-  send(x, request);
+namespace {
+
+void respond_with(transport::exchange x, const request_info& request, const non_grpc_response& a,
+                  bool end_stream, const http::header_list& more = {}) {
+  send(x, request, a, more);
   if (end_stream || request.type != request_info::content::none) return x.release();
+  new responded_request(x);
+}
+
+}  // namespace
+
+void respond_non_grpc(transport::exchange x, const request_info& request, bool end_stream) {
+  respond_with(x, request, response_to(request), end_stream);
+}
+
+void respond(transport::exchange x, const request_info& request, const web_rejection& rejection,
+             bool end_stream) {
+  http::header_list more;
+  if (rejection.http_status == 204) return respond_no_content(x, more, end_stream);
+  if (!rejection.allow.empty()) more.add("allow", rejection.allow);
+  if (rejection.cross_origin) rejection.cross_origin->add_response_fields({}, more);
+  respond_with(x, request,
+               {std::to_string(rejection.http_status), "text/plain", rejection.text, rejection.header_name,
+                rejection.header_value},
+               end_stream, more);
+}
+
+void respond_no_content(transport::exchange x, const http::header_list& fields, bool end_stream) {
+  if (x.begin_headers()) {
+    x.add_field(":status", "204");
+    for (const auto& [name, value] : fields) x.add_field(name, value);
+    x.end_headers(true);
+  }
+  if (end_stream) return x.release();
   new responded_request(x);
 }
 

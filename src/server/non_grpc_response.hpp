@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server/router.hpp"
+#include "server/web_call.hpp"
 #include "transport/exchange.hpp"
 
 namespace coracle::server_internal {
@@ -15,5 +16,13 @@ namespace coracle::server_internal {
 // response (RFC 9113 8.1). A request without a content-type is not reset: its body is dropped as it arrives,
 // and is still checked for errors.
 [[gnu::noinline]] void respond_non_grpc(transport::exchange x, const request_info& request, bool end_stream);
+
+// The same for a request that its protocol rejects.
+[[gnu::noinline]] void respond(transport::exchange x, const request_info& request,
+                               const web_rejection& rejection, bool end_stream);
+
+// 204 with these fields, such as those of a response to a preflight request.
+[[gnu::noinline]] void respond_no_content(transport::exchange x, const http::header_list& fields,
+                                         bool end_stream);
 
 }  // namespace coracle::server_internal

@@ -6,6 +6,7 @@
 #include "protocol/grpc/wire_metadata.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace coracle::server_internal {
 
@@ -22,6 +23,26 @@ std::optional<std::uint32_t> router::find_route(std::string_view path) const noe
   const auto it = by_path_.find(path);
   if (it == by_path_.end()) return std::nullopt;
   return it->second;
+}
+
+std::unique_ptr<fallback_call> router::fallback_call_of(request_info& r) const {
+  if (r.row || !reports_unknown_methods_ || r.unknown_path.empty()) return nullptr;
+  std::string_view subtype_name;
+  if (r.type != request_info::content::grpc) {
+    const auto name = protocol::grpc::content_subtype(r.other_content_type);
+    if (!name || !fallback()) return nullptr;
+    subtype_name = *name;
+  }
+  if (r.method != request_info::verb::post) return nullptr;
+  auto call = std::make_unique<fallback_call>();
+  if (!subtype_name.empty()) {
+    call->form = make_subtype(subtype_name, nullptr);
+    r.subtype = &*call->form;
+    r.type = request_info::content::grpc;
+  }
+  call->path = std::move(r.unknown_path);
+  r.row = fallback() ? fallback() : &unknown_methods();
+  return call;
 }
 
 subtype make_subtype(std::string_view name, const message_codec* form) {

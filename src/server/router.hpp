@@ -8,6 +8,7 @@
 #include "transport/header_block.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,10 +55,12 @@ struct request_info : protocol::grpc::request_headers {
   const server_internal::subtype* subtype = nullptr;  // set for content::grpc
 };
 
-// What a call of an unregistered method owns; other calls refer to the tables of the router.
+// What a call of an unregistered method owns, or one whose messages have a form of their own; other calls refer
+// to the tables of the router.
 struct fallback_call {
   std::string path;
-  std::optional<subtype> form;  // a subtype that the server does not support
+  std::optional<subtype> form;  // a subtype that is in no table
+  std::unique_ptr<message_codec> codec;  // of `form`; may be null
 };
 
 // Filled before the first connection, and read by every loop afterwards.
@@ -69,18 +72,23 @@ class router final : public service_host {
   // Sets the service for unregistered paths; without one, fallback() is null.
   void set_fallback(service& s) {
     fallback_ = {&s.methods().front(), &s};
-    keep_unknown_paths();
+    report_unknown_methods();
   }
-  // Keeps the paths of unregistered methods, because an interceptor or the observer reports them.
-  void keep_unknown_paths() noexcept { keeps_unknown_paths_ = true; }
-  [[nodiscard]] bool keeps_unknown_paths() const noexcept { return keeps_unknown_paths_; }
+  // Calls of unregistered methods are made, because an interceptor or the observer sees them.
+  void report_unknown_methods() noexcept { reports_unknown_methods_ = true; }
+  // Paths without a route may have a query, or belong to another protocol than gRPC.
+  [[nodiscard]] static constexpr bool keeps_unknown_paths() noexcept { return true; }
   [[nodiscard]] const row* fallback() const noexcept { return fallback_.definition ? &fallback_ : nullptr; }
   // Lookups for protocol::grpc::request_reader: they return indexes of rows and of subtypes.
   [[nodiscard]] std::optional<std::uint32_t> find_route(std::string_view path) const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> find_subtype(std::string_view name) const noexcept {
     return subtypes.find(name);
   }
-  [[nodiscard]] bool keeps_unknown_subtypes() const noexcept { return fallback() != nullptr; }
+  // A gRPC call of an unregistered method goes to the fallback service, whatever its content-subtype. Without
+  // one, if an interceptor or observer is to see the call, it goes to unknown_methods(). Returns null for other
+  // requests; else it has completed `r`, which refers to the result.
+  [[nodiscard]] std::unique_ptr<fallback_call> fallback_call_of(request_info& r) const;
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(rows_.size()); }
   [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }
   [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }
   // The encodings of messages that requests may have.
@@ -92,7 +100,7 @@ class router final : public service_host {
   std::vector<row> rows_;
   std::vector<service*> services_;
   row fallback_;
-  bool keeps_unknown_paths_ = false;
+  bool reports_unknown_methods_ = false;
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };
 

@@ -89,7 +89,13 @@ void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
   const std::lock_guard lock(state_->setting_up);
   CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
   state_->interceptors.push_back(std::move(i));
-  state_->routes.keep_unknown_paths();
+  state_->routes.report_unknown_methods();
+}
+
+status server::add_rest(const rest_options& options) {
+  const std::lock_guard lock(state_->setting_up);
+  CORACLE_ASSERT(!state_->listening, "add_rest() after listen(): call it before");
+  return state_->rest.build(state_->routes, options);
 }
 
 status server::listen(std::string_view address, server_credentials credentials) {

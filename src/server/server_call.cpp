@@ -493,7 +493,9 @@ void server_call::send_headers() {
     format_.set_send_encoding(compression_);
   const encoding sent = format_.send_encoding();
   const encoding received = format_.receive_encoding();
-  if (initial_.empty() && sent == encoding::identity && received == encoding::identity) {
+  if (exchange_.has_target()) {
+    send_headers_as_fields(sent, received);
+  } else if (initial_.empty() && sent == encoding::identity && received == encoding::identity) {
     exchange_.send_block(subtype_.reply_headers.bytes(), false);
   } else {
     transport::header_block& block = rpc::message_workspace::here().empty_header_block();
@@ -508,6 +510,38 @@ void server_call::send_headers() {
   }
   headers_sent_ = true;
   if (watched_) watched_->headers_sent();
+}
+
+namespace {
+
+// Adds the fields of a block to an exchange one by one.
+struct field_writer {
+  void add(std::string_view name, std::string_view value) noexcept { to.add_field(name, value); }
+  transport::exchange& to;
+};
+
+}  // namespace
+
+void server_call::send_headers_as_fields(encoding sent, encoding received) {
+  if (!exchange_.begin_headers()) return;
+  exchange_.add_field(":status", "200");
+  if (sent != encoding::identity) exchange_.add_field(protocol::grpc::encoding_header, name_of(sent));
+  if (received != encoding::identity)
+    exchange_.add_field(protocol::grpc::accept_encoding_header,
+                        protocol::grpc::accepted_encodings_text(set_.accepted));
+  protocol::grpc::for_each_wire_field(
+      initial_, [&](std::string_view name, std::string_view value) { exchange_.add_field(name, value); });
+  exchange_.end_headers(false);
+}
+
+void server_call::send_trailers_as_fields(const status& reason) {
+  if (!headers_sent_) send_headers();
+  if (!exchange_.begin_headers()) return;
+  field_writer block{exchange_};
+  protocol::grpc::add_status(block, reason);
+  protocol::grpc::for_each_wire_field(
+      trailing_, [&](std::string_view name, std::string_view value) { exchange_.add_field(name, value); });
+  exchange_.end_headers(true);
 }
 
 bool server_call::prepare_write() {
@@ -618,6 +652,8 @@ void server_call::send_status(const status& reason) noexcept {
 }
 
 void server_call::send_trailers(const status& reason) {
+  if (exchange_.has_target()) [[unlikely]]
+    return send_trailers_as_fields(reason);
   if (reason.ok() && trailing_.empty() && headers_sent_) {
     exchange_.send_block(ok_trailers().bytes(), true);
     return;

@@ -284,6 +284,9 @@ class server_call final : public rpc::call,
   // If there is no memory for the status, resets the stream, which the client maps to RESOURCE_EXHAUSTED.
   [[gnu::noinline]] void send_status(const status& reason) noexcept;
   [[gnu::noinline]] void send_trailers(const status& reason);
+  // The same for an exchange that is no stream of HTTP/2.
+  [[gnu::cold, gnu::noinline]] void send_headers_as_fields(encoding sent, encoding received);
+  [[gnu::cold, gnu::noinline]] void send_trailers_as_fields(const status& reason);
   // `frame`: the handler's frame, to be destroyed; null if the interceptor chain owns it or there is none.
   void handler_done(std::coroutine_handle<> frame) noexcept;
   // Gives the request and the replies that the handler made back to the loop's store.

@@ -26,6 +26,7 @@ server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
       options(o),
       rules(connection_options_of(o)),
+      access(o.web),
       memory(quota_for(on, o)),
       loads_(on.size()),
       memory_requested_(on.size()) {
@@ -34,7 +35,7 @@ server_state::server_state(runtime& on, const server_options& o)
     routes.subtypes.add(*c);
   }
   routes.encodings = options.accepted_encodings.common(encoding_set::all());
-  if (options.observer) routes.keep_unknown_paths();
+  if (options.observer) routes.report_unknown_methods();
 }
 
 void server_state::make_shards() {

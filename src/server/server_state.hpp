@@ -15,7 +15,9 @@
 #include "net/acceptor.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/loop_service.hpp"
+#include "server/rest_routes.hpp"
 #include "server/router.hpp"
+#include "server/web_access.hpp"
 #include "transport/connection_options.hpp"
 
 #include <atomic>
@@ -97,11 +99,14 @@ class server_state : public std::enable_shared_from_this<server_state> {
   runtime& owner;
   server_options options;  // does not change before close()
   const transport::connection_options rules;
+  const transport::http1_options http1;
+  const web_access access;
   memory_quota memory;
   // Held by each function that sets the server up. Loops read the members below without it: their first
   // connection comes later.
   std::mutex setting_up;
   router routes;
+  rest_routes rest;
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<std::shared_ptr<server_interceptor>> interceptors;
   status listen_failure;

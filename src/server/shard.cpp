@@ -12,6 +12,7 @@
 #include "server/non_grpc_response.hpp"
 #include "server/router.hpp"
 #include "server/server_state.hpp"
+#include "server/web_call.hpp"
 #include "transport/header_block.hpp"
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace coracle::server_internal {
 
@@ -43,31 +45,33 @@ std::size_t min_bytes_in(duration d) noexcept {
       std::max<std::int64_t>(d / std::chrono::milliseconds(1) * bytes_per_second / 1000, 1));
 }
 
+void refuse_web_call(transport::exchange x, const request_info& request, const status& reason,
+                     encoding_set accepted) {
+  x.begin_headers();
+  x.add_field(":status", "200");
+  if (request.unknown_encoding)
+    x.add_field(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
+  x.end_headers(false);
+  x.begin_headers();
+  struct {
+    void add(std::string_view name, std::string_view value) noexcept { to.add_field(name, value); }
+    transport::exchange& to;
+  } block{x};
+  protocol::grpc::add_status(block, reason);
+  x.end_headers(true);
+  x.release();
+}
+
 // Sends a Trailers-Only response for a call that reaches no handler.
 [[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const request_info& request,
                                          const status& reason, encoding_set accepted = encoding_set::all()) {
+  if (x.has_target()) return refuse_web_call(x, request, reason, accepted);
   transport::header_block block(request.subtype->reply_headers);
   protocol::grpc::add_status(block, reason);
   if (request.unknown_encoding)
     block.add(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
   x.send_block(block.bytes(), true);
   x.release();
-}
-
-// A gRPC call of an unregistered method goes to the fallback service, whatever its content-subtype. Without
-// one, if an interceptor or observer is to see the call, it goes to unknown_methods().
-[[gnu::noinline]] std::unique_ptr<fallback_call> fallback_call_of(request_info& r, const router& routes) {
-  const bool grpc = r.type == request_info::content::grpc || !r.unknown_subtype.empty();
-  if (r.row || !grpc || r.method != request_info::verb::post || r.unknown_path.empty()) return nullptr;
-  auto call = std::make_unique<fallback_call>();
-  if (!r.unknown_subtype.empty()) {
-    call->form = make_subtype(r.unknown_subtype, nullptr);
-    r.subtype = &*call->form;
-    r.type = request_info::content::grpc;
-  }
-  call->path = std::move(r.unknown_path);
-  r.row = routes.fallback() ? routes.fallback() : &unknown_methods();
-  return call;
 }
 
 // Most calls of a client differ only in their messages, so the parsed form of the last request headers is
@@ -157,6 +161,8 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
   }
 }
 
+const transport::http1_options* shard::http1() const noexcept { return &server_->http1; }
+
 void shard::note_refused_connection() noexcept {
   base::if_memory_allows([&] {
     refused_lines_.write(loop_.log(), log_level::warning, loop_.now(),
@@ -172,20 +178,53 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   }
   request_info r;
   received_metadata received = take_metadata();
-  protocol::grpc::request_reader reader(server_->routes, r, received.own());
+  protocol::grpc::request_reader reader(server_->routes, r, received.own(), &x.authority());
   if (!reader.read(fields)) return x.release();
   if (r.route_index != r.none) r.row = &server_->routes.at(r.route_index);
   if (r.subtype_index != r.none) r.subtype = &server_->routes.subtypes.at(r.subtype_index);
-  auto fallback = fallback_call_of(r, server_->routes);
-  if (r.type != request_info::content::grpc || r.method != request_info::verb::post)
-    return respond_non_grpc(x, r, end_stream);
+  auto fallback = server_->routes.fallback_call_of(r);
+  if (r.type != request_info::content::grpc || r.method != request_info::verb::post || x.has_target())
+    return on_other_request(x, r, std::move(received), end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server has no such method"));
+  if (server_->access.restricts_hosts() && !server_->access.permits_host(x, r.authority(), false))
+    return refuse(x, r,
+                  status::permission_denied(
+                      "the server does not answer to this :authority (see web_options::allowed_hosts)"));
   if (r.unknown_encoding)
     return refuse(x, r, status::unimplemented("the server does not accept this grpc-encoding"), accepted);
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
   if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is not valid base64"));
   if (const std::uint32_t number = fallback ? 0 : fields.number()) keep(x, number, r, received);
   begin_call(x, r, std::move(fallback), std::move(received), end_stream);
+}
+
+void shard::on_other_request(transport::exchange x, request_info& r, received_metadata received,
+                             bool end_stream) {
+  if (!server_->access.permits_host(x, r.authority(), x.is_http1()))
+    return respond(x, r, {421, "the server does not answer to this host (see web_options::allowed_hosts)\n"},
+                   end_stream);
+  auto origin = server_->access.decide(x, r, received.get());
+  using protocol::cors_verdict;
+  if (origin.verdict == cors_verdict::refused)
+    return respond(x, r, {403, "pages of this origin may not call (see web_options::allowed_origins)\n"},
+                   end_stream);
+  if (origin.verdict == cors_verdict::preflight) return respond_no_content(x, origin.preflight, end_stream);
+  auto web = prepare_web_call(x, r, received, {server_->routes, server_->rest, *this, server_->options.web}, end_stream);
+  if (!web) return respond_non_grpc(x, r, end_stream);
+  if (auto* const rejection = std::get_if<web_rejection>(&*web)) {
+    rejection->cross_origin = std::move(origin.fields);
+    return respond(x, r, *rejection, end_stream);
+  }
+  auto& call = std::get<web_call>(*web);
+  call.translator->set_cross_origin(std::move(origin.fields));
+  if (!call.refusal.ok()) return refuse(call.exchange, call.request, call.refusal, accepted);
+  bool destroyed = false;
+  if (call.whole) call.whole->watch(&destroyed);
+  begin_call(call.exchange, call.request, std::move(call.fallback), std::move(call.received),
+             end_stream && !call.whole);
+  if (!call.whole || destroyed) return;
+  call.whole->watch(nullptr);
+  if (call.message) call.whole->deliver(as_bytes(*call.message));
 }
 
 namespace {

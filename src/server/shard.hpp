@@ -101,10 +101,14 @@ class shard final : public runtime_internal::loop_service,
   void on_closed(transport::connection& c) noexcept override;
   void on_memory(transport::connection& c, std::size_t bytes) noexcept override;
   [[nodiscard]] bool may_keep(transport::connection& c, std::size_t more_bytes) noexcept override;
+  [[nodiscard]] const transport::http1_options* http1() const noexcept override;
   // transport::request_acceptor
   [[gnu::hot, gnu::flatten]] void on_request(transport::exchange x, transport::header_source& fields,
                                              bool end_stream) override;
 
+  // A request that is not gRPC over HTTP/2.
+  [[gnu::cold, gnu::noinline]] void on_other_request(transport::exchange x, request_info& r,
+                                                     received_metadata received, bool end_stream);
   // Starts the call of a valid request for a method.
   void begin_call(transport::exchange x, const request_info& request, std::unique_ptr<fallback_call> fallback,
                   received_metadata received, bool end_stream);

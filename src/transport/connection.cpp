@@ -4,6 +4,7 @@
 #include "base/printable.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "transport/exchange.hpp"
+#include "transport/http1_session.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -40,6 +41,13 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
       opens_left_(o.http2.own_streams) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
+  if (o.http1) {
+    http1_ = std::make_unique<http1_session>(*this, http1::role::client, *o.http1);
+    engine_.fail(error_code::no_error, "the connection speaks HTTP/1.1");
+    while (engine_.next().type != http2::event::kind::none) continue;
+    engine_.output().clear();
+    return;
+  }
   // gRFC A18: detects a dead peer while sent bytes are unacknowledged, too.
   const http2::keepalive_options& alive = o.http2.keepalive;
   if (alive.time != duration::max()) stream_->set_unacknowledged_timeout(alive.timeout);
@@ -59,8 +67,9 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
     // resumed.
     const bool unread = self.is_deferred() || self.just_resumed_;
     self.just_resumed_ = false;
-    if (unread && !self.engine_.failed())
+    if (unread && (!self.engine_.failed() || self.http1_))
       return self.loop_.arm(self, deadline_after(self.loop_.now(), deferred_timer_pause));
+    if (self.http1_) return self.on_http1_timeout();
     self.engine_.on_timeout(self.loop_.now());
     self.enforce_max_age();
     self.release_if_idle();
@@ -70,10 +79,12 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
 
 // gRFC A9.
 void connection::enforce_max_age() noexcept {
-  switch (age_policy_.on_time(loop_.now(), engine_.open_streams() != 0)) {
+  switch (age_policy_.on_time(loop_.now(), open_streams() != 0)) {
     case connection_age_policy::verdict::keep_open: return;
     case connection_age_policy::verdict::drain: return drain();
-    case connection_age_policy::verdict::close: engine_.fail(error_code::no_error, "max_connection_age");
+    case connection_age_policy::verdict::close:
+      if (http1_) return broken("max_connection_age");
+      engine_.fail(error_code::no_error, "max_connection_age");
   }
 }
 
@@ -88,6 +99,7 @@ void connection::release_if_idle() noexcept {
   in_flight_.release(0);
   header_cache_.reset();
   engine_.release_idle_memory();
+  if (http1_) http1_->release_idle_memory();
   stream_->release_idle_memory();
   if (acceptor_) report_memory();
 }
@@ -106,6 +118,12 @@ void connection::start() {
 
 exchange connection::open(exchange_handler& handler) noexcept try {
   if (closing_) return {};
+  if (http1_) {
+    if (!can_open()) return {};
+    http1_->open(handler);
+    on_stream_begin();
+    return exchange(*this, *http1_);
+  }
   const stream_ref s = engine_.open(&handler);
   if (s == http2::no_stream) return {};
   on_stream_begin();
@@ -116,12 +134,25 @@ exchange connection::open(exchange_handler& handler) noexcept try {
   return {};
 }
 
+bool connection::can_open() const noexcept {
+  return !closing_ && (http1_ ? !draining_ && http1_->can_open() : engine_.can_open());
+}
+
+std::size_t connection::open_streams() const noexcept {
+  return http1_ ? http1_->in_exchange() : engine_.open_streams();
+}
+
+base::output_buffer& connection::output() noexcept { return http1_ ? http1_->output() : engine_.output(); }
+
 // --- receiving
 
 void connection::received(bytes_view bytes) noexcept {
   if (closing_ || close_reason_) return;
   last_received_ = loop_.now();
-  engine_.feed(bytes, last_received_);
+  stats_.bytes_received += bytes.size();
+  if (http1_) [[unlikely]]
+    http1_->feed(bytes, last_received_);
+  else engine_.feed(bytes, last_received_);
   {
     const decode_budget::reading now(*budget_);
     dispatch();
@@ -139,18 +170,20 @@ void connection::receive_ended(std::int64_t result) noexcept {
   if (closing_) return finish_if_done();
   base::if_memory_allows(
       [&] { end_reason_ = result < 0 ? io_failure(result) : "the peer closed the connection"; });
-  engine_.feed_end(loop_.now());
+  if (http1_) http1_->feed_end(loop_.now());
+  else engine_.feed_end(loop_.now());
   dispatch();
   if (!closing_) broken(end_reason_);
 }
 
 void connection::dispatch() noexcept {
+  if (http1_) [[unlikely]]
+    return http1_->dispatch();
   if (dispatching_) return;  // called by a handler: the outer loop continues
   dispatching_ = true;
   for (http2::event e = engine_.next(); e.type != http2::event::kind::none; e = engine_.next()) {
     handle(e);
-    if ((budget_->charge_event() && budget_->spent_at_checkpoint()) ||
-        (deferred_ && !deferred_->calls.empty())) [[unlikely]]
+    if (must_defer()) [[unlikely]]
       defer_input();  // the engine's own events continue
   }
   dispatching_ = false;
@@ -166,7 +199,7 @@ void connection::dispatch() noexcept {
 
 void connection::defer_input() noexcept {
   if (closing_) return;
-  const bytes_view rest = engine_.take_unread();
+  const bytes_view rest = http1_ ? http1_->take_unread() : engine_.take_unread();
   const bool kept = base::if_memory_allows([&] {
     if (!deferred_ && !rest.empty()) deferred_ = std::make_unique<deferred_input>(*this);
     if (!deferred_) return;
@@ -175,6 +208,7 @@ void connection::defer_input() noexcept {
     else unread.append(rest);
   });
   if (!kept) {
+    if (http1_) return close_at_turn_end("out of memory");
     engine_.fail(error_code::enhance_your_calm, "out of memory");
     return schedule_flush();  // for its events
   }
@@ -203,7 +237,8 @@ bool connection::continue_decoding() noexcept {
   }
   if (!deferred_->unread.empty() && !closing_ && !budget_->spent()) {
     deferred_->engine_reads = true;
-    engine_.feed(deferred_->unread.pending(), loop_.now());
+    if (http1_) http1_->feed(deferred_->unread.pending(), loop_.now());
+    else engine_.feed(deferred_->unread.pending(), loop_.now());
     dispatch();
     if (std::exchange(deferred_->engine_reads, false)) deferred_->unread.clear();
     record_received();
@@ -218,7 +253,8 @@ bool connection::continue_decoding() noexcept {
 }
 
 void connection::update_receiving() noexcept {
-  const bool pause = output_stalled_ || is_deferred();
+  const bool pause =
+      output_stalled_ || is_deferred() || (http1_ && (memory_pressure_ || http1_->holds_input()));
   if (pause == receive_paused_) return;
   receive_paused_ = pause;
   just_resumed_ = !pause;
@@ -269,9 +305,37 @@ void connection::handle(const http2::event& e) noexcept {
         set_end_reason("GOAWAY ", name_of(e.code), " " + debug_data);
       });
       return going_away();
+    case kind::no_preface: return switch_to_http1(e.data);
     case kind::failed: set_end_reason(name_of(e.code), ": ", e.reason); return broken(end_reason_);
     case kind::none: return;
   }
+}
+
+void connection::switch_to_http1(bytes_view rest) noexcept {
+  const http1_options* const options = owner_.http1();
+  const bool made = options && base::if_memory_allows([&] {
+    http1_ = std::make_unique<http1_session>(*this, http1::role::server, *options);
+  });
+  if (!made) return broken("invalid connection preface (RFC 9113 3.4)");
+  if (draining_) http1_->drain();
+  http1_->feed(as_bytes(http2::client_preface.substr(0, engine_.preface_bytes())), loop_.now());
+  http1_->dispatch();
+  if (closing_) return;
+  http1_->feed(rest, loop_.now());
+  http1_->dispatch();
+}
+
+void connection::on_http1_timeout() noexcept {
+  http1_->on_timeout(loop_.now());
+  if (!closing_) enforce_max_age();
+  if (!closing_) release_if_idle();
+  if (!closing_) http1_->dispatch();
+}
+
+void connection::on_http1_released() noexcept {
+  if (age_policy_.watches_idle()) age_policy_.used(loop_.now());
+  if (!acceptor_ && can_open()) owner_.on_slots(*this);
+  schedule_flush();
 }
 
 template <class F>
@@ -323,7 +387,7 @@ connection_stats connection::stats() noexcept {
   connection_stats f = stats_;
   f.messages_sent = messages_.sent;
   f.messages_received = messages_.received;
-  f.streams_open = engine_.open_streams();
+  f.streams_open = open_streams();
   f.keepalives_sent = engine_.keepalives_sent();
   f.send_window_bytes = engine_.send_window_bytes();
   f.receive_window_bytes = engine_.receive_window_bytes();
@@ -343,12 +407,13 @@ void connection::flush() noexcept {
   if (close_called_) return;
   if (!send_broken_ && !stream_->sending() && !engine_.awaits_preface()) {
     // At least one frame, regardless of the amount of small responses.
-    if (!closing_) engine_.produce(std::max(bulk_high_bytes, engine_.output().size() + 1));
-    base::output_buffer& out = engine_.output();
+    if (!closing_ && !http1_) engine_.produce(std::max(bulk_high_bytes, engine_.output().size() + 1));
+    base::output_buffer& out = output();
     if (!out.empty()) {
       in_flight_.swap(out);
       engine_.output_taken();
       last_send_ = loop_.now();
+      stats_.bytes_sent += in_flight_.size();
       record_sent();
       if (release_at_ == never) release_at_ = deadline_after(last_send_, idle_time);
       if (acceptor_) stall_.watch(last_send_);
@@ -367,7 +432,7 @@ void connection::flush() noexcept {
   }
   // Not for clients: two clients' reads that wait for each other would deadlock. Not after a failed send: its
   // remaining output waits for nothing.
-  output_stalled_ = acceptor_ && !send_broken_ && engine_.output().size() > output_stall_bytes;
+  output_stalled_ = acceptor_ && !send_broken_ && output().size() > output_stall_bytes;
   if (deferred_ || output_stalled_ != receive_paused_) [[unlikely]] {
     if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
     update_receiving();
@@ -447,7 +512,7 @@ void connection::resume_waiting_calls() noexcept {
 void connection::report_memory() noexcept {
   const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
                           (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
-                          engine_.open_streams() * exchange_cost_bytes;
+                          (http1_ ? http1_->memory_bytes() : 0) + open_streams() * exchange_cost_bytes;
   accounting_due_ = now > light_bytes || congested_ || !waiting_.empty();
   const std::size_t apart =
       now > reported_memory_bytes_ ? now - reported_memory_bytes_ : reported_memory_bytes_ - now;
@@ -468,8 +533,10 @@ void connection::check_stall() noexcept {
   const time_point sending_since = stream_->sending() ? last_send_ : never;
   // A window update of the peer may be in the input that waits for the decode budget.
   const bool peer_is_active = !is_deferred() && !just_resumed_;
-  if (stall_.on_time(loop_.now(), congested_, engine_.data_sent(), sending_since, peer_is_active))
-    engine_.fail(error_code::enhance_your_calm, "the peer does not read the replies within the stall time");
+  if (!stall_.on_time(loop_.now(), congested_, engine_.data_sent(), sending_since, peer_is_active)) return;
+  constexpr std::string_view reason = "the peer does not read the replies within the stall time";
+  if (http1_) broken(reason);
+  else engine_.fail(error_code::enhance_your_calm, reason);
 }
 
 void connection::close_at_turn_end(const char* reason) noexcept {
@@ -484,11 +551,19 @@ void connection::set_memory_pressure(bool on) noexcept {
   withholds_credit_ = on || is_deferred();
   engine_.withhold_credit(on);
   engine_.refuse_streams(on);
+  if (http1_) {
+    http1_->refuse_requests(on);
+    update_receiving();
+  }
   schedule_flush();
 }
 
 void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
   engine_.set_kept(s, bytes);
+  note_kept(bytes);
+}
+
+void connection::note_kept(std::size_t bytes) noexcept {
   if (!acceptor_) return;
   accounting_due_ = true;
   // At once, because one read may contain several hundred messages.
@@ -514,6 +589,7 @@ void connection::drain() noexcept {
   if (closing_ || draining_) return;
   draining_ = true;
   engine_.drain();
+  if (http1_) http1_->drain();
   schedule_flush();
   update_timer();  // a flush that waits for the preface does not update it
 }
@@ -521,6 +597,7 @@ void connection::drain() noexcept {
 void connection::close(http2::error_code code, std::string_view reason) noexcept {
   if (closing_) return;
   set_end_reason(reason);
+  if (http1_) return broken(reason);
   engine_.fail(code, reason);
   dispatch();
 }
@@ -551,6 +628,13 @@ void connection::broken(std::string_view reason) noexcept {
     }
   }
   closing_ = true;
+  if (http1_) {
+    abnormal_end lost;
+    lost.code = error_code::cancel;
+    lost.disconnected = true;
+    lost.reason = end_reason_;
+    http1_->end(lost);
+  }
   if (deferred_) {
     deferred_->unread.clear();
     deferred_->unlink();
@@ -564,8 +648,7 @@ void connection::broken(std::string_view reason) noexcept {
 
 void connection::finish_if_done() noexcept {
   if (close_called_) return;
-  if (draining_ && !closing_ && engine_.open_streams() == 0 && engine_.output().empty() &&
-      !stream_->sending() && !engine_.draining()) {
+  if (draining_ && !closing_ && open_streams() == 0 && !unsent() && !engine_.draining()) {
     broken("drained");
     return;
   }
@@ -589,7 +672,8 @@ void connection::closed() noexcept {
 
 void connection::update_timer() noexcept {
   if (closing_) return;
-  const time_point t = std::min({engine_.next_timeout(), release_at_, age_policy_.next(), stall_.next()});
+  const time_point t = std::min({http1_ ? http1_->next_timeout() : engine_.next_timeout(), release_at_,
+                                 age_policy_.next(), stall_.next()});
   if (timer::holder && timer::when == t) return;
   if (timer::holder) loop_.disarm(*this);
   if (t != never) loop_.arm(*this, t);

@@ -1,4 +1,4 @@
-// connection: an HTTP/2 engine on a byte stream, on one loop.
+// connection: an HTTP/2 engine on a byte stream, or HTTP/1.1 in its place, on one loop.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -27,6 +27,8 @@ struct connection_stats {
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;
   std::uint64_t keepalives_sent = 0;
+  std::uint64_t bytes_sent = 0;  // of HTTP/2, without TLS
+  std::uint64_t bytes_received = 0;
   time_point last_stream_started{};
   time_point last_message_sent{};
   time_point last_message_received{};
@@ -38,6 +40,7 @@ using http2::limits;
 using http2::role;
 
 class connection;
+class http1_session;
 
 // Message counts of a connection, for snapshots. Only its loop accesses them; the layer above updates them.
 struct message_counts {
@@ -70,6 +73,8 @@ class connection_owner {
   virtual void on_memory(connection&, std::size_t /*bytes*/) noexcept {}
   // Returns whether the connection may hold `more_bytes` more.
   [[nodiscard]] virtual bool may_keep(connection&, std::size_t /*more_bytes*/) noexcept { return true; }
+  // Server: the options for a peer that speaks HTTP/1.1; null: such peers are rejected.
+  [[nodiscard]] virtual const http1_options* http1() const noexcept { return nullptr; }
   // The connection has ended, and every exchange was notified. The owner may destroy the connection in this
   // call.
   virtual void on_closed(connection&) noexcept = 0;
@@ -91,8 +96,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
 
   // Client: returns an empty exchange if no stream can be opened now (limit, GOAWAY, failed connection).
   exchange open(exchange_handler& handler) noexcept;
-  [[nodiscard]] bool can_open() const noexcept { return !closing_ && engine_.can_open(); }
-  [[nodiscard]] std::size_t open_streams() const noexcept { return engine_.open_streams(); }
+  [[nodiscard]] bool can_open() const noexcept;
+  [[nodiscard]] std::size_t open_streams() const noexcept;
+  [[nodiscard]] bool is_http1() const noexcept { return http1_ != nullptr; }
 
   // Server: sends GOAWAY in two steps. Client: opens no new streams. Closes the connection when the last
   // exchange has ended.
@@ -111,6 +117,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
 
   [[nodiscard]] connection_stats stats() noexcept;
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return stats_.bytes_sent; }
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
   // Null for plaintext. Valid as long as the connection.
@@ -120,6 +128,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
 
  private:
   friend class exchange;
+  friend class http1_session;
   // Input that exceeds the decode budget. It exists while something is waiting.
   struct deferred_input final : deferred_decode {
     explicit deferred_input(connection& c) noexcept : owner(c) {}
@@ -143,6 +152,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // --- for exchange
   void defer(deferred_decode& d);
   void set_kept(stream_ref s, std::size_t bytes) noexcept;
+  void note_kept(std::size_t bytes) noexcept;
   void wait_until_uncongested(stream_ref s) noexcept;
   void reset(stream_ref s, error_code code) noexcept;
   void release(stream_ref s) noexcept;
@@ -158,6 +168,16 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   bool continue_decoding() noexcept;
   void update_receiving() noexcept;
   void handle(const http2::event& e) noexcept;
+  // The peer of a server speaks HTTP/1.1, or does not speak HTTP at all.
+  [[gnu::cold, gnu::noinline]] void switch_to_http1(bytes_view rest) noexcept;
+  [[gnu::cold, gnu::noinline]] void on_http1_timeout() noexcept;
+  void on_http1_released() noexcept;
+  [[nodiscard]] base::output_buffer& output() noexcept;
+  // Charges an event. True if the rest of the input must be deferred.
+  [[nodiscard]] bool must_defer() noexcept {
+    return (budget_->charge_event() && budget_->spent_at_checkpoint()) ||
+           (deferred_ && !deferred_->calls.empty());
+  }
   // Runs f, which calls the handler of a stream or the acceptor. If memory is exhausted there, the exchange
   // ends.
   template <class F>
@@ -178,7 +198,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   void record_sent() noexcept;
   void release_if_idle() noexcept;
   [[gnu::noinline]] void finish_if_done() noexcept;
-  [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
+  [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !output().empty(); }
   [[gnu::cold, gnu::noinline]] void going_away() noexcept;
   [[gnu::cold, gnu::noinline]] void broken(std::string_view reason) noexcept;
   // Describes the error that ended the byte stream.
@@ -188,6 +208,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   loop& loop_;
   std::unique_ptr<net::duplex> stream_;
   http2::connection engine_;
+  std::unique_ptr<http1_session> http1_;  // in place of the engine, which has failed then
   connection_owner& owner_;
   request_acceptor* acceptor_;
   base::output_buffer in_flight_;
@@ -205,6 +226,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   stall_watch stall_;
   std::vector<stream_ref> waiting_;  // exchanges waiting for on_uncongested(), in order
   std::size_t reported_memory_bytes_ = 0;
+  std::unique_ptr<std::string> authority_;  // server: of the first request; see exchange::authority()
   const char* close_reason_ = nullptr;  // the reason; null: close_at_turn_end() was not called
   // When to check whether the connection has become idle.
   time_point release_at_ = never;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "http1/limits.hpp"
 #include "http2/limits.hpp"
 
 #include <cstddef>
@@ -104,9 +105,19 @@ class connection_age_policy {
   bool past_max_age_ = false;
 };
 
+struct http1_options {
+  http1::limits limits;
+  // How long a connection may wait for its next request; clients close theirs before that.
+  duration idle_timeout = std::chrono::seconds(75);
+  // How many bytes of a body may have arrived that the handler has not consumed.
+  std::size_t window_bytes = 1u << 20;
+};
+
 struct connection_options {
   // Includes keepalive (limits::keepalive) and the limits on the peer's PINGs (limits::pings).
   http2::limits http2;
+  // Client: null unless it speaks HTTP/1.1. A server asks connection_owner::http1() when a peer does.
+  const http1_options* http1 = nullptr;
   // Servers only.
   connection_age_options age;
   backpressure_limits backpressure;

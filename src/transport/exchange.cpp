@@ -18,10 +18,14 @@ bool exchange::fits_in_current_send(std::size_t bytes) const noexcept {
 }
 
 bool exchange::begin_headers() noexcept {
+  if (target_) [[unlikely]]
+    return target_->begin_headers();
   return !connection_->closing_ && connection_->engine_.begin_headers(stream_);
 }
 
 void exchange::end_headers(bool end_stream) noexcept {
+  if (target_) [[unlikely]]
+    return target_->end_headers(end_stream);
   connection& c = *connection_;
   c.stats_.streams_succeeded += end_stream && c.acceptor_;
   c.engine_.end_headers(end_stream);
@@ -39,12 +43,16 @@ bool exchange::send_block(bytes_view stateless, bool end_stream) {
 }
 
 std::uint8_t* exchange::reserve_data(std::size_t n) {
+  if (target_) [[unlikely]]
+    return target_->reserve_data(n);
   connection& c = *connection_;
   if (c.closing_ || !fits_in_current_send(n)) return nullptr;
   return c.engine_.reserve_data(stream_, n);
 }
 
 void exchange::commit_data(std::size_t n, bool end_stream) noexcept {
+  if (target_) [[unlikely]]
+    return target_->commit_data(n, end_stream);
   connection& c = *connection_;
   c.engine_.commit_data(stream_, n, end_stream);
   c.stats_.streams_succeeded += end_stream && c.acceptor_;
@@ -52,6 +60,8 @@ void exchange::commit_data(std::size_t n, bool end_stream) noexcept {
 }
 
 std::uint8_t* exchange::reserve_reply(const unary_response& r) {
+  if (target_) [[unlikely]]
+    return target_->reserve_reply(r.message_bytes);
   connection& c = *connection_;
   if (c.closing_ || !fits_in_current_send(r.message_bytes)) return nullptr;
   return c.engine_.reserve_reply(stream_, r);
@@ -59,6 +69,8 @@ std::uint8_t* exchange::reserve_reply(const unary_response& r) {
 
 void exchange::commit_reply(const unary_response& r, bool kept) noexcept {
   connection& c = *std::exchange(connection_, nullptr);
+  if (target_) [[unlikely]]
+    return std::exchange(target_, nullptr)->commit_reply(r.message_bytes);
   c.engine_.commit_reply(stream_, r);
   ++c.stats_.streams_succeeded;
   if (c.accounting_due_) [[unlikely]]
@@ -69,6 +81,8 @@ void exchange::commit_reply(const unary_response& r, bool kept) noexcept {
 }
 
 bool exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+  if (target_) [[unlikely]]
+    return target_->queue_data(std::move(bytes), n, end_stream);
   connection& c = *connection_;
   c.schedule_flush();
   if (c.closing_ || c.close_reason_ || !c.engine_.queue_data(stream_, std::move(bytes), n, end_stream))
@@ -82,6 +96,8 @@ bool exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, 
 }
 
 void exchange::want_writable(std::size_t low_bytes) noexcept {
+  if (target_) [[unlikely]]
+    return target_->want_writable(low_bytes);
   connection_->engine_.want_writable(stream_, low_bytes);
   connection_->schedule_flush();
 }

@@ -1,4 +1,4 @@
-// exchange: one request and its response, which is one stream of a connection, for the layers above.
+// exchange: one request and its response, for the layers above.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -6,18 +6,20 @@
 #include "coracle/security/auth_context.hpp"
 #include "transport/connection.hpp"
 #include "transport/decode_budget.hpp"
+#include "transport/exchange_target.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace coracle::transport {
 
-// A handle to a stream of a connection. Its holder releases it exactly once: in on_reset() at the latest, or
-// when it needs no more callbacks. Data queued with end_stream is still sent. A released or
-// default-constructed exchange is empty.
+// A handle to a stream of an HTTP/2 connection, or to an exchange_target on a connection. Its holder releases
+// it exactly once: in on_reset() at the latest, or when it needs no more callbacks. Data queued with
+// end_stream is still sent. A released or default-constructed exchange is empty.
 //
 // http2/connection.hpp documents the functions; here the connection sends what the engine has written at the
 // end of the loop iteration. All of them do nothing on a stream that has ended meanwhile. Those that are not
@@ -27,20 +29,30 @@ class exchange {
  public:
   exchange() noexcept = default;
   exchange(connection& c, stream_ref s) noexcept : connection_(&c), stream_(s) {}
+  exchange(connection& c, exchange_target& t) noexcept : connection_(&c), target_(&t) {}
   explicit operator bool() const noexcept { return connection_ != nullptr; }
+  // Whether it is no stream of an HTTP/2 connection: header blocks then cannot be sent encoded.
+  [[nodiscard]] bool has_target() const noexcept { return target_ != nullptr; }
+  // An exchange of the same connection behind another target.
+  [[nodiscard]] exchange behind(exchange_target& t) const noexcept { return exchange(*connection_, t); }
 
   // Writes headers (or trailers, if no data is queued), field by field.
   bool begin_headers() noexcept;
   void add_field(std::string_view name, std::string_view value,
                  hpack::indexing policy = hpack::indexing::index) noexcept {
+    if (target_) [[unlikely]]
+      return target_->add_field(name, value);
     connection_->engine_.add_field(name, value, policy);
   }
-  void keep_fields(hpack::encoded_fields& to) const { connection_->engine_.keep_fields(to); }
+  void keep_fields(hpack::encoded_fields& to) const {
+    if (!target_) [[likely]]
+      connection_->engine_.keep_fields(to);
+  }
   bool add_fields(const hpack::encoded_fields& kept) noexcept {
-    return connection_->engine_.add_fields(kept);
+    return !target_ && connection_->engine_.add_fields(kept);
   }
   void end_headers(bool end_stream) noexcept;
-  // Sends a block encoded by hpack's stateless functions, after queued data.
+  // Sends a block encoded by hpack's stateless functions, after queued data. Not with has_target().
   bool send_block(bytes_view stateless, bool end_stream);
 
   // Returns space in the output if n bytes may be sent at once, else null: use queue_data() then.
@@ -51,16 +63,26 @@ class exchange {
   std::uint8_t* reserve_reply(const unary_response& r);
   void commit_reply(const unary_response& r, bool kept) noexcept;
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
-  [[nodiscard]] std::size_t queued() const noexcept { return connection_->engine_.queued(stream_); }
+  [[nodiscard]] std::size_t queued() const noexcept {
+    if (target_) [[unlikely]]
+      return target_->queued();
+    return connection_->engine_.queued(stream_);
+  }
   void want_writable(std::size_t low_bytes) noexcept;
 
   void consume(std::size_t n) noexcept {
+    if (target_) [[unlikely]]
+      return target_->consume(n);
     if (connection_->closing_) return;
     connection_->engine_.consume(stream_, n);
     connection_->schedule_flush();
   }
   // Sets how many bytes of data received on this exchange the layer above keeps, for memory accounting.
-  void set_kept(std::size_t bytes) noexcept { connection_->set_kept(stream_, bytes); }
+  void set_kept(std::size_t bytes) noexcept {
+    if (target_) [[unlikely]]
+      return target_->set_kept(bytes);
+    connection_->set_kept(stream_, bytes);
+  }
   // Returns false if the server has no memory for `more_bytes` more of this connection. Charges nothing.
   [[nodiscard]] bool may_keep(std::size_t more_bytes) noexcept {
     return connection_->owner_.may_keep(*connection_, more_bytes);
@@ -68,22 +90,39 @@ class exchange {
   // Whether the peer does not read its responses: begin no work for it until on_uncongested() is called,
   // which wait_until_uncongested() requests.
   [[nodiscard]] bool congested() const noexcept { return connection_->congested_; }
-  void wait_until_uncongested() noexcept { connection_->wait_until_uncongested(stream_); }
+  void wait_until_uncongested() noexcept {
+    if (target_) [[unlikely]]
+      return target_->wait_until_uncongested();
+    connection_->wait_until_uncongested(stream_);
+  }
   // Whether the peer may be unable to send because this side withholds credit or has paused reading.
   [[nodiscard]] bool withholds_credit() const noexcept { return connection_->withholds_credit_; }
   // Stops reading from the connection until `d` has completed its work; see decode_budget.
   void defer(deferred_decode& d) { connection_->defer(d); }
   [[nodiscard]] decode_budget& budget() const noexcept { return *connection_->budget_; }
-  void reset(error_code code) noexcept { connection_->reset(stream_, code); }
-  void set_handler(exchange_handler* handler) noexcept { connection_->engine_.set_user(stream_, handler); }
+  void reset(error_code code) noexcept {
+    if (target_) [[unlikely]]
+      return target_->reset(code);
+    connection_->reset(stream_, code);
+  }
+  void set_handler(exchange_handler* handler) noexcept {
+    if (target_) [[unlikely]]
+      return target_->set_handler(handler);
+    connection_->engine_.set_user(stream_, handler);
+  }
   void release() noexcept {
     connection* const c = std::exchange(connection_, nullptr);
-    if (c) c->release(stream_);
+    if (!c) return;
+    if (target_) [[unlikely]]
+      return std::exchange(target_, nullptr)->release();
+    c->release(stream_);
   }
 
   [[nodiscard]] std::unique_ptr<header_cache>& cached_headers() noexcept {
     return connection_->header_cache_;
   }
+  // Where the layer above keeps the authority of the connection's requests. Null at first.
+  [[nodiscard]] std::unique_ptr<std::string>& authority() noexcept { return connection_->authority_; }
   void count_sent() noexcept { ++connection_->messages_.sent; }
   void count_received() noexcept { ++connection_->messages_.received; }
   void count_call_ok() noexcept { ++connection_->messages_.calls_ok; }
@@ -98,6 +137,8 @@ class exchange {
   }
   [[nodiscard]] loop& owner_loop() const noexcept { return connection_->loop_; }
   [[nodiscard]] const net::address& peer_address() const noexcept { return connection_->peer_address(); }
+  [[nodiscard]] const net::address& local_address() const noexcept { return connection_->local_address(); }
+  [[nodiscard]] bool is_http1() const noexcept { return connection_->is_http1(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 
  private:
@@ -106,6 +147,7 @@ class exchange {
 
   connection* connection_ = nullptr;
   stream_ref stream_ = http2::no_stream;
+  exchange_target* target_ = nullptr;  // in place of the stream
 };
 
 }  // namespace coracle::transport

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "coracle/base/bytes.hpp"
+#include "coracle/http/header_list.hpp"
 #include "http2/connection.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -17,28 +19,51 @@ using stream_ref = http2::stream_ref;
 
 class exchange;
 
-// The fields of a header block that has just arrived. Valid during the callback to which it is passed.
+// The fields of a header block that has just arrived: those that the HTTP/2 engine is reading, or a list.
+// Valid during the callback to which it is passed.
 class header_source {
  public:
-  explicit header_source(http2::connection& engine) noexcept : engine_(engine) {}
+  explicit header_source(http2::connection& engine) noexcept : engine_(&engine) {}
+  // number: equal for two lists in a row if they are likely to be equal to the last octet; else 0.
+  explicit header_source(const http::header_list& list, std::uint32_t number = 0) noexcept
+      : list_(&list), number_(number) {}
   // Reads the next field, in order; its views are valid until the next call. Returns false at the end.
-  bool next(field& out) noexcept { return engine_.next_field(out); }
+  bool next(field& out) noexcept { return engine_ ? engine_->next_field(out) : next_of_list(out); }
   // Reads all fields; see http2::connection::read_fields().
   template <class F>
   bool read(F f) {
-    return engine_.read_fields(f);
+    if (engine_) [[likely]]
+      return engine_->read_fields(f);
+    for (field one; next_of_list(one);) static_cast<void>(f(0, [&] { return one; }));
+    return true;
   }
   // After next() returned false: whether the block conforms to the rules. If not, the exchange has been reset
   // and on_reset() follows: discard what was read.
-  [[nodiscard]] bool ok() const noexcept { return engine_.headers_ok(); }
+  [[nodiscard]] bool ok() const noexcept { return !engine_ || engine_->headers_ok(); }
   // See http2::connection::set_slot().
-  void set_slot(std::uint32_t slot) noexcept { engine_.set_slot(slot); }
+  void set_slot(std::uint32_t slot) noexcept {
+    if (engine_) engine_->set_slot(slot);
+  }
   // See http2::connection::header_block_id() and header_block_matches(); for request headers.
-  [[nodiscard]] std::uint32_t number() const noexcept { return engine_.header_block_id(); }
-  [[nodiscard]] bool matches(std::uint32_t number) noexcept { return engine_.header_block_matches(number); }
+  [[nodiscard]] std::uint32_t number() const noexcept {
+    return engine_ ? engine_->header_block_id() : number_;
+  }
+  [[nodiscard]] bool matches(std::uint32_t number) noexcept {
+    return engine_ ? engine_->header_block_matches(number) : number == number_ && number_ != 0;
+  }
 
  private:
-  http2::connection& engine_;
+  bool next_of_list(field& out) noexcept {
+    if (at_ == list_->size()) return false;
+    const http::header_view one = (*list_)[at_++];
+    out = {one.name, one.value, 0, false};
+    return true;
+  }
+
+  http2::connection* engine_ = nullptr;
+  const http::header_list* list_ = nullptr;
+  std::size_t at_ = 0;
+  std::uint32_t number_ = 0;
 };
 
 enum class block_kind : std::uint8_t { informational, headers, trailers };

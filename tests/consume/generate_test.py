@@ -16,7 +16,7 @@ SOURCES = CONSUME / "generate"
 # Makefiles have to show their dependencies; what a kind of target needs, Ninja has shown.
 PROGRAMS = {
     "Ninja": ("executable", "uses_static", "uses_object", "uses_interface", "uses_shared", "uses_private",
-              "uses_late", "uses_names"),
+              "uses_late", "uses_names", "uses_annotations"),
     "Unix Makefiles": ("executable", "uses_interface"),
 }
 

@@ -1,15 +1,23 @@
 """The documentation builds as a site, without a warning, and can be read and searched from the disk."""
 
+import contextlib
+import functools
+import html.parser
+import http.server
 import re
-import shutil
-import subprocess
+import threading
+import urllib.parse
 
 import pytest
 
+import accessibility
 import peers
 import site_builder
 
 SITE = site_builder.HOME / "site"
+# One page of each kind: the landing page, a first step, a concept with a picture, a guide, a command, wide tables, the API.
+KINDS_OF_PAGES = ["index.html", "start/quickstart.html", "concepts/loops.html", "guides/deadlines.html", "guides/from_grpcpp.html", "cli/call.html",
+                  "reference/options.html", "reference/limits.html", "api/index.html", "api/classcoracle_1_1channel.html"]
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +40,82 @@ def test_the_pages_request_nothing_from_other_servers(complaints):
     assert not asked
 
 
-def test_the_search_works_from_the_disk(complaints, tmp_path):
-    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    if not browser:
-        pytest.skip("there is no Chromium; scripts/packages.sh test installs it")
-    done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000",
-                           "--dump-dom", f"{(SITE / 'index.html').as_uri()}?q=deadline"], capture_output=True, text=True, timeout=60)
-    results = re.findall(r'<a href="[^"]*/site/([\w/]+\.html)[^"]*" class="md-search-result__link"', done.stdout)
-    assert "guides/deadlines.html" in results, f"the search found {results or 'nothing'}"
-    assert "reference/contest.html" not in results, "a table of raw data is in the search"
+@contextlib.contextmanager
+def served():
+    """The site over HTTP: its address."""
+    handler = functools.partial(QuietHandler, directory=SITE)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("way", ["from the disk", "over HTTP"])
+def test_the_searches_find_pages_and_classes(complaints, way):
+    with served() as address:
+        root = SITE.as_uri() if way == "from the disk" else address
+        pages, api = accessibility.look(f"{root}/index.html", f"{root}/api/index.html", themes=["light"], widths=[1280], search="deadline")
+    assert not pages["slips"] + api["slips"]
+    found = {link.removeprefix(f"{root}/").partition("?")[0].partition("#")[0] for link in pages["found"]}
+    assert "guides/deadlines.html" in found, f"the search found {found or 'nothing'}"
+    assert "reference/contest.html" not in found, "a table of raw data is in the search"
+    assert api["found"], "the search of the API reference found nothing"
+
+
+@pytest.mark.timeout(400)
+def test_the_pages_can_be_used_without_a_mouse_and_good_eyes(complaints):
+    """axe finds nothing serious; Tab leads through the navigation to the content, and what it reaches can be seen."""
+    views = accessibility.look(*((SITE / page).as_uri() for page in KINDS_OF_PAGES))
+    assert not accessibility.faults(views)
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("page", ["guides/deadlines.html", "api/index.html"])
+def test_tab_leads_through_the_navigation_to_the_content(complaints, page):
+    views = accessibility.look((SITE / page).as_uri(), themes=["light"], tabs=60)
+    assert not accessibility.lost_stops(views)
+    for view in views:
+        stops = [stop for stop in view["stops"] if stop]
+        assert stops[0]["name"] == "Skip to content", stops[0]
+        places = {stop["place"] for stop in stops}
+        assert {"navigation", "content"} <= places, f"{accessibility.named(view)}: Tab leads to {places}"
+
+
+class Links(html.parser.HTMLParser):
+    """What a page links to, and the places in it that can be linked to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.targets, self.places = set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.places |= {given[name] for name in ("id", "name") if given.get(name)}
+        self.targets |= {given[name] for name in ("href", "src") if given.get(name)}
+
+
+def test_the_links_within_the_site_lead_somewhere(complaints):
+    pages = {page: Links(page.read_text(errors="replace")) for page in SITE.rglob("*.html") if "search" not in page.parts}
+    broken = set()
+    for page, links in pages.items():
+        for target in links.targets:
+            parts = urllib.parse.urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            base = SITE if parts.path.startswith("/") else page.parent
+            file = (base / urllib.parse.unquote(parts.path).lstrip("/")).resolve() if parts.path else page
+            file = file / "index.html" if file.is_dir() else file
+            place = urllib.parse.unquote(parts.fragment)
+            if not file.is_file() or place and file in pages and place not in pages[file].places:
+                broken.add(f"{page.relative_to(SITE)}: {target}")
+    assert len(pages) > 100 and not broken, "\n".join(sorted(broken)[:50])
 
 
 def test_the_links_into_the_api_reference_lead_to_its_pages(complaints):

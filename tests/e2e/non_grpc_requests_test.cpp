@@ -106,13 +106,14 @@ class plain_requests : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, plain_requests, every_world_over_tcp, echo_fixture::case_name);
 
 constexpr const char* wrong_type =
-    "HEADERS\nDATA END_STREAM: a gRPC call requires the content-type application/grpc, or "
-    "application/grpc+CODEC with a registered codec\n";
+    "HEADERS\nDATA END_STREAM: a call requires a content-type of gRPC (application/grpc), gRPC-Web "
+    "(application/grpc-web) or Connect (application/proto, application/connect+proto), with a registered "
+    "codec\n";
 constexpr const char* wrong_verb =
     "HEADERS\nDATA END_STREAM: a gRPC call is a POST request, a page a GET request\n";
 
 TEST_P(plain_requests, AnotherContentTypeIsAnsweredWhileTheBodyIsOpen) {
-  for (const char* type : {"application/grpc-web+proto", "application/grpc+unheard-of", "text/plain"})
+  for (const char* type : {"application/grpc-web+unheard-of", "application/grpc+unheard-of", "text/plain"})
     EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat", type)), wrong_type + "RST_STREAM NO_ERROR\n"s)
         << type;
 }
@@ -144,42 +145,46 @@ TEST_P(plain_requests, AHeadRequestHasTheFieldsAlone) {
 
 // --- HTTP/1.x
 
-constexpr std::string_view http1_line =
-    "This port supports only HTTP/2 (gRPC requires it); HTTP/1.x and Upgrade: h2c are rejected.\n";
-constexpr std::string_view http1_head =
-    "HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-type: text/plain\r\ncontent-length: "
-    "91\r\nconnection: "
-    "close\r\n\r\n";
+constexpr std::string_view page =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 61\r\n";
+constexpr std::string_view page_text = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
 
-TEST_P(plain_requests, AnHttp1RequestGetsALineOfText) {
-  const std::string whole = std::string(http1_head) + std::string(http1_line);
-  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\n\r\n"), whole);
-  EXPECT_EQ(answer_to_bytes("POST /echo.Echo/Say HTTP/1.0\r\ncontent-length: 5\r\n\r\n12345"), whole);
-  EXPECT_EQ(answer_to_bytes("OPTIONS * HTTP/1.1\n\n"), whole);
-  EXPECT_EQ(answer_to_bytes(
-                "GET / HTTP/1.1\r\nhost: h\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n\r\n"),
+TEST_P(plain_requests, AnHttp1RequestGetsThePage) {
+  const std::string whole = std::string(page) + "connection: close\r\n\r\n" + std::string(page_text);
+  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"), whole);
+  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.0\r\n\r\n"), whole);
+  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\nconnection: close, Upgrade, HTTP2-Settings\r\n"
+                            "upgrade: h2c\r\n\r\n"),
             whole);
-  EXPECT_EQ(answer_to_bytes("GET /" + std::string(7'000, 'x') + " HTTP/1.1\r\n\r\n"), whole);
 }
 
-TEST_P(plain_requests, AnHttp1HeadRequestGetsNoContent) {
-  EXPECT_EQ(answer_to_bytes("HEAD / HTTP/1.1\r\nhost: h\r\n\r\n"), http1_head);
+TEST_P(plain_requests, PipelinedHttp1RequestsAreAnsweredInOrder) {
+  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\n\r\n"
+                            "HEAD / HTTP/1.1\r\nhost: h\r\n\r\n"
+                            "GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"),
+            std::string(page) + "\r\n" + std::string(page_text) + std::string(page) + "\r\n" +
+                std::string(page) + "connection: close\r\n\r\n" + std::string(page_text));
+}
+
+TEST_P(plain_requests, AnInvalidHttp1RequestGets400AndTheEndOfTheConnection) {
+  for (const char* content : {"GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+                              "GET / HTTP/1.1\r\nhost : a\r\n\r\n", "GET / HTTP/1.1\nhost: a\n\n",
+                              "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n"
+                              "transfer-encoding: chunked\r\n\r\n0\r\n\r\n"}) {
+    const std::string response = answer_to_bytes(content);
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 400 Bad Request\r\n")) << content << response;
+    EXPECT_NE(response.find("connection: close\r\n"), std::string::npos) << content;
+  }
+  EXPECT_TRUE(answer_to_bytes("GET / HTTP/2.0\r\nhost: a\r\n\r\n").starts_with("HTTP/1.1 505 "));
+  EXPECT_TRUE(answer_to_bytes("GET /" + std::string(9'000, 'x')).starts_with("HTTP/1.1 414 "));
 }
 
 TEST_P(plain_requests, AnotherBadPrefaceGetsSettingsAndTheEnd) {
-  for (const char* content :
-       {"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "INVALID CONNECTION PREFACE\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
-        "get / HTTP/1.1\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02"}) {
+  for (const char* content : {"INVALID CONNECTION PREFACE\r\n\r\n", "\x16\x03\x01\x02"}) {
     const auto frames = frames_of(answer_to_bytes(content));
     ASSERT_FALSE(frames.empty()) << content;
     EXPECT_EQ(frames.front().kind, raw_frames::settings) << content;
   }
-}
-
-TEST_P(plain_requests, ARequestLineWithoutAnEndEndsTheConnection) {
-  const auto frames = frames_of(answer_to_bytes("GET /" + std::string(8'000, 'x')));
-  ASSERT_FALSE(frames.empty());
-  EXPECT_EQ(frames.front().kind, raw_frames::settings);
 }
 
 }  // namespace

@@ -42,14 +42,14 @@ TEST_P(through_a_proxy, AChannelAsksForItsTargetByName) {
   const exchange s = call();
   EXPECT_EQ(s.outcome, status());
   ASSERT_EQ(s.questions.size(), 1u);
-  EXPECT_EQ(s.questions[0], "CONNECT movies.example:1 HTTP/1.1\r\nHost: movies.example:1\r\n\r\n");
+  EXPECT_EQ(s.questions[0], "CONNECT movies.example:1 HTTP/1.1\r\nhost: movies.example:1\r\n\r\n");
 }
 
 TEST_P(through_a_proxy, AChannelSaysWhoItIs) {
   const exchange s = call("user:pass@");
   EXPECT_EQ(s.outcome, status());
   ASSERT_EQ(s.questions.size(), 1u);
-  EXPECT_NE(s.questions[0].find("\r\nProxy-Authorization: Basic dXNlcjpwYXNz\r\n"), std::string::npos);
+  EXPECT_NE(s.questions[0].find("\r\nproxy-authorization: Basic dXNlcjpwYXNz\r\n"), std::string::npos);
 }
 
 TEST_P(through_a_proxy, ARefusalIsTheReasonOfTheCallsEnd) {

@@ -94,7 +94,7 @@ def test_the_end_of_a_name_is_enough(server):
 def test_the_exit_code_is_the_status(server):
     done = call(server, "AddMovie", code=3)
     assert done.stdout == "", "what is printed"
-    assert done.stderr.startswith("coracle: INVALID_ARGUMENT: "), f"it says {done.stderr!r}"
+    assert done.stderr.startswith("coracle: error: INVALID_ARGUMENT: "), f"it says {done.stderr!r}"
 
 
 def test_requests_stream_from_the_input(server):

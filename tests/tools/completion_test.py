@@ -92,6 +92,8 @@ def test_services_and_methods_of_a_server(shell, home, movie_server):
     assert completed(shell, begun + "movie.MovieService/L", home) == ["movie.MovieService/ListMovies"]
     assert "movie.MovieService" in completed(shell, f"coracle ls {movie_server.address} -p ", home)
     assert completed(shell, f"coracle describe {movie_server.address} -p movie.Mov", home)[0] == "movie.Movie"
+    assert "Movie" in completed(shell, f"coracle describe {movie_server.address} -p Mov", home)
+    assert completed(shell, f"coracle ls {movie_server.address} -p MovieS", home) == ["MovieService"]
 
 
 @pytest.mark.parametrize("shell", ("bash", "fish"))

@@ -5,11 +5,11 @@ import json
 import pathlib
 import platform
 import re
-import shutil
 import tempfile
 
 import pytest
 
+import accessibility
 from load_command import GREET, GREET_NOBODY, load
 from rest_endpoint import MARKUP, endpoint
 from programs import run
@@ -37,19 +37,11 @@ def server(greeter_server):
     return greeter_server
 
 
-def browser():
-    for name in ("chromium-headless-shell", "chromium"):
-        found = shutil.which(name)
-        if found:
-            return found
-    pytest.skip("there is no Chromium; scripts/packages.sh test installs it")
-
-
 def seen(page, *flags):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "page.html")
         file.write_text(page.replace("<head>", "<head>" + LISTEN).replace("</body>", LOOK + "</body>"))
-        done = run(browser(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", *flags, "--dump-dom",
+        done = run(accessibility.chromium(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", *flags, "--dump-dom",
                    file.as_uri(), limit_s=60)
     found = re.search(r'data-seen="([^"]*)"', done.stdout)
     assert found, f"the page has not run: {done.stderr[-300:]}"
@@ -87,6 +79,16 @@ def test_each_chart_is_drawn(server):
         assert look["scrolling"] > 0, "nothing scrolls, so that the keyboard's way to it is not tried"
         assert sum(look["charts"]["bands-chart"]["series"][0]) == 400, "the calls of all bands"
         assert "p50<1h – met" in look["text"], "the expectation is missing"
+
+
+@pytest.mark.timeout(200)
+def test_the_report_can_be_used_without_a_mouse_and_good_eyes(server, tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text(report(server, *GREET, "-n", "200", "--expect", "p50<1h", "--expect", "p50<1us", code=66))
+    views = accessibility.look(file.as_uri(), tabs=12)
+    assert not accessibility.faults(views)
+    assert not accessibility.lost_stops(views)
+    assert "Copy JSON" in {stop["name"] for view in views for stop in view["stops"] if stop}
 
 
 def test_a_second_without_calls_is_a_gap(server):

@@ -115,8 +115,31 @@ def test_requests_of_bytes_need_no_definitions(server, tmp_path):
     assert (found["bytes_sent"], found["bytes_received"]) == (20 * 5, 20 * len("\n\x0aHello, Ada")), "the bytes"
 
 
+@pytest.mark.parametrize("plan", [("-n", "500"), ("--rate", "400", "--duration", "1300ms"), ("--users", "20", "--calls-per-user", "5"),
+                                  ("-n", "500", "--warm-up", "300ms", "--loops", "2")])
+def test_bytes_on_the_wire_have_all_framing(server, plan):
+    found = measured(server, *GREET, *plan)
+    calls = found["calls"]
+    for way in ("sent", "received"):
+        on_wire, each = found[f"wire_bytes_{way}"], found["per_call"][f"wire_bytes_{way}"]
+        assert each == pytest.approx(on_wire / calls) and found["per_call"][f"bytes_{way}"] == found[f"bytes_{way}"] / calls
+        assert sum(one[f"wire_bytes_{way}"] for one in found["per_second"]) == on_wire, "the seconds do not add up"
+        # A call has a frame of headers and one of DATA with a prefix: 9 + 9 + 5 bytes, and a field at least.
+        assert found[f"bytes_{way}"] / calls + 24 <= each < 400, f"{each} bytes {way} for a call"
+
+
+def test_bytes_of_rest_include_the_head(server):
+    with endpoint() as origin:
+        gRPC, rest = json.loads(load(server, *GREET, "-n", "50", "--rest", f"{origin}/keeping", "--json", "-").stdout)["runs"]
+    assert rest["per_call"]["wire_bytes_sent"] > rest["per_call"]["bytes_sent"] + 80, "the request's head"
+    assert rest["per_call"]["wire_bytes_sent"] > gRPC["per_call"]["wire_bytes_sent"]
+
+
 def test_the_rows_of_seconds_add_up(server):
-    rows = list(csv.DictReader(io.StringIO(load(server, *GREET, "-n", "300", "--csv", "-").stdout)))
+    text = load(server, *GREET, "-n", "300", "--csv", "-").stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert all(float(row["wire_bytes_sent_per_call"]) == pytest.approx(int(row["wire_bytes_sent"]) / int(row["calls"]), rel=1e-3)
+               for row in rows if int(row["calls"]))
     assert sum(int(row["calls"]) for row in rows) == 300, "the calls of all rows"
     assert [int(row["second"]) for row in rows] == list(range(len(rows))), "the seconds"
     assert all(float(row["p50_ms"]) <= float(row["max_ms"]) for row in rows), "a median is above its maximum"

@@ -105,6 +105,7 @@ class Terminal:
                                         env={**os.environ, "TERM": "xterm", **env})
         os.close(other)
         self.screen = ""
+        self.passed = ""  # what the last wait_for() found, and all before it
 
     def type(self, text):
         os.write(self.main, text.encode())
@@ -119,7 +120,8 @@ class Terminal:
                 self.screen += os.read(self.main, 4096).decode(errors="replace")
             except OSError:
                 pytest.fail(f"it ended before {text!r} appeared: {self.screen[-400:]!r}")
-        self.screen = self.screen[self.screen.index(text) + len(text):]
+        end_of_text = self.screen.index(text) + len(text)
+        self.passed, self.screen = self.screen[:end_of_text], self.screen[end_of_text:]
 
     def close(self):
         self.process.kill()
@@ -196,6 +198,98 @@ def test_ctrl_c_ends_the_call_or_the_line_and_no_more(server, tmp_path):
         assert terminal.process.wait(programs.STOP_LIMIT_S) == 1, "the exit code, which is that of the call"
     finally:
         terminal.close()
+
+
+FORM = """syntax = "proto3";
+package form;
+import "google/protobuf/any.proto";
+import "google/protobuf/struct.proto";
+import "google/protobuf/timestamp.proto";
+import "google/protobuf/wrappers.proto";
+enum Color { RED = 0; GREEN = 1; BLUE = 2; }
+message Inner {
+  bool on = 1;
+  Color color = 2;
+  oneof kind { string by_name = 3; int32 by_number = 4; }
+}
+message Request {
+  Inner inner = 1;
+  repeated Inner others = 2;
+  map<string, Inner> named = 3;
+  google.protobuf.Timestamp when = 4;
+  google.protobuf.BoolValue maybe = 5;
+  google.protobuf.Struct anything = 6;
+  string spoken_name = 7;
+  google.protobuf.Any packed = 8;
+  repeated Color colors = 9;
+}
+service Form { rpc Fill(Request) returns (Inner); }
+service Other { rpc Refill(Inner) returns (Inner); rpc Drop(Inner) returns (Inner); }
+"""
+NOTHING = ""
+COMPLETIONS = [  # what is typed, and what Tab adds
+    ('call Fill {"inn', 'er":'), ("call Fill {inn", "er:"), ("call Fill", " "), ('call Fill {"spoken_n', 'ame":'), ('call Fill {"spok', 'enName":'),
+    ('call Fill {"inner":{"on":t', "rue"), ('call Fill {"inner": {"color": "G', 'REEN"'), ('call Fill {"colors":["RED","B', 'LUE"'),
+    ('call Fill {"inner": {"color": "RED", "byNa', 'me":'), ('call Fill {"others":[{"on":true},{"col', 'or":'), ('call Fill {"others":', "["),
+    ('call Fill {"named":{"any key":{"col', 'or":'), ('call Fill {"named":', "{"), ('call Fill {"when":', '"'), ('call Fill {"maybe":f', "alse"),
+    ('call Fill {"packed":{"@t', 'ype":'), ('call Fill {"packed":{"@type":"x/form.Inner","col', 'or":'), ('call Fill {"inner":{}} ', "{"),
+    ('call Fill {"inner":{"byName":"x y","byNum', NOTHING), ('call Fill {"inner":{},"inn', NOTHING), ('call Fill {"anything":{"inn', NOTHING),
+    ('call Fill {"inner":{"inn', NOTHING), ('call Fill {"spokenName":"inn', NOTHING), ('call Fill {"inner"]{"col', NOTHING),
+    ("call Refi", "ll"), ("describe Inn", "er"), ("describe Col", "or"), ("describe form.Req", "uest"), ("serv", "ice"),
+]
+
+
+@pytest.fixture
+def form(server, tmp_path):
+    (tmp_path / "form.proto").write_text(FORM)
+    terminal = Terminal(own("coracle"), "repl", server.address, "-p", "--proto", tmp_path / "form.proto", "--import", tmp_path,
+                        env={"XDG_STATE_HOME": tmp_path, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"})
+    terminal.wait_for("> ")
+    yield terminal
+    terminal.close()
+
+
+def completed(terminal, typed):
+    """What Tab adds to a line."""
+    terminal.type(typed)
+    terminal.wait_for(typed)
+    terminal.type("\t")
+    terminal.type("~")  # of no line, and so the end of what was added
+    terminal.wait_for("~")
+    added = re.sub(r"\a|\r|\x1b\[\d*[GK]", "", terminal.passed[:-1])  # without what moves the cursor
+    terminal.type("\x03")
+    terminal.wait_for("> ")
+    return added
+
+
+def test_json_is_completed_where_the_cursor_is(form):
+    found = {typed: completed(form, typed) for typed, _ in COMPLETIONS}
+    assert {typed: added.rstrip() for typed, added in found.items()} == {typed: added.rstrip() for typed, added in COMPLETIONS}
+
+
+def test_a_service_hides_the_methods_of_others(form):
+    form.type("service Form\n")
+    form.wait_for("form.Form@")
+    form.wait_for("> ")
+    assert [completed(form, f"call {begun}").rstrip() for begun in ("Fi", "Refi", "Dro", "form.Other/Dr")] == ["ll", "", "", "op"]
+
+
+def test_the_keys_of_a_message_are_listed(form):
+    form.type('call Fill {"inner":{"color":"RED",\t\t')
+    form.wait_for('byNumber":')
+    form.wait_for('on":')
+    assert 'color":' not in form.passed, "a key that is set"
+
+
+def test_well_known_types_are_typed_as_people_write_them(server, tmp_path):
+    (tmp_path / "form.proto").write_text(FORM)
+    words = ("--proto", tmp_path / "form.proto", "--import", tmp_path, "-v")
+    for answers, code in (("\n\n\n2024-01-01T00:00:00Z\ntrue\n{\"a\": [1]}\n\n\n\n", 12), ("\n\n\nyesterday\n", 65)):
+        done = script(server, f"call form.Form/Fill\n{answers}", *words, code=code)  # the server has no such method
+        if code == 12:
+            assert "> a message of" in done.stderr, done.stderr
+        else:
+            assert "when is a time such as 2026-01-31T12:00:00Z, not 'yesterday'" in done.stderr, done.stderr
 
 
 TRANSCRIPT = re.compile(r"<!-- transcript -->\n```\n\$ coracle repl 127\.0\.0\.1:(\d+) -p\n(.*?)```", re.S)

@@ -4,10 +4,10 @@
 #include "tools/call/request_source.hpp"
 #include "tools/colors.hpp"
 #include "tools/commands.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/schema/session.hpp"
 #include "tools/standard_output.hpp"
-#include "tools/terminal_text.hpp"
 #include "tools/units.hpp"
 
 #include <coracle/client/generic_stub.hpp>
@@ -20,7 +20,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -157,7 +156,7 @@ class exchange {
     if (errors.empty()) return;
     unreadable_ = true;
     if (errors.ends_with('\n')) errors.remove_suffix(1);
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(errors).c_str());
+    print_error(errors);
   }
 
   task<> send_all() {

@@ -1,5 +1,6 @@
 #include "tools/call/call_printer.hpp"
 
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/format/message_json.hpp"
 #include "tools/option_names.hpp"
@@ -131,9 +132,7 @@ void call_printer::print_end(const status& outcome, const metadata& trailers, sc
     std::fprintf(stderr, "%s\n", status_json(outcome, types).c_str());
     return;
   }
-  const std::string hint = where.hint(outcome);
-  std::fprintf(stderr, "coracle: %s%s%s\n", terminal_text(with_option_names(outcome.to_string())).c_str(),
-               details_text(outcome, types).c_str(), hint.empty() ? "" : ("\n  " + hint).c_str());
+  print_error(with_option_names(outcome.to_string()) + details_text(outcome, types), where.hint(outcome));
 }
 
 }  // namespace coracle::tools

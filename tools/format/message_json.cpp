@@ -242,7 +242,8 @@ std::string message_json::bytes(std::string_view json) {
                                                parse_options(options_));
   if (result.ok()) return bytes;
   throw failure("this is not a valid " + std::string(type_.full_name()) + ": " + std::string(json) + "\n  " +
-                reason(result) + "\n  `coracle describe` shows its fields");
+                    reason(result),
+                "`coracle describe` shows its fields");
 }
 
 void message_json::add_messages(std::span<const std::string_view> texts, message_batch& to) {
@@ -265,7 +266,8 @@ void from_json(std::string_view text, pb::Message& into) {
   const auto result = json::JsonStringToMessage(std::string(text), &into);
   if (result.ok()) return;
   throw failure("this is not a valid " + std::string(into.GetTypeName()) + ": " + std::string(text) + "\n  " +
-                reason(result) + "\n  `coracle describe` shows its fields");
+                    reason(result),
+                "`coracle describe` shows its fields");
 }
 
 }  // namespace coracle::tools

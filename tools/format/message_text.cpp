@@ -55,8 +55,9 @@ std::string message_text::bytes(std::string_view text) {
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   if (!parser.ParseFromString(std::string(text), message.get()))
-    throw failure("this is not a valid " + std::string(type_.full_name()) + " in text format: " +
-                  std::string(text) + "\n  " + error.text + "\n  `coracle describe` shows its fields");
+    throw failure("this is not a valid " + std::string(type_.full_name()) +
+                      " in text format: " + std::string(text) + "\n  " + error.text,
+                  "`coracle describe` shows its fields");
   return message->SerializeAsString();
 }
 

@@ -1,10 +1,10 @@
 // health: coracle health is a health probe for scripts, containers and Kubernetes.
 #include "tools/commands.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
 #include "tools/option_names.hpp"
 #include "tools/standard_output.hpp"
-#include "tools/terminal_text.hpp"
 
 #include "grpc/health/v1/health.coracle.hpp"
 
@@ -16,7 +16,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -52,15 +51,15 @@ struct health {
       print("SERVICE_UNKNOWN\n");
       return not_serving;
     }
-    return print_error(reply.status());
+    return report(reply.status());
   }
 
   int follow(const wire::rpc::Health::stub& stub, const wire::HealthCheckRequest& request) {
     auto states = stub.Watch(request);
     for (;;) {
       const auto state = sync_wait(states.next());
-      if (!state.ok()) return print_error(state.status());
-      if (!state->has_value()) return print_error(status::unknown("the server ended the call"));
+      if (!state.ok()) return report(state.status());
+      if (!state->has_value()) return report(status::unknown("the server ended the call"));
       say((*state)->status());
     }
   }
@@ -70,11 +69,10 @@ struct health {
     return s == wire::HealthCheckResponse::SERVING ? serving : not_serving;
   }
 
-  int print_error(const status& outcome) const {
+  int report(const status& outcome) const {
     const std::string hint = outcome.code() == status_code::unimplemented ? "the server has no health service"
                                                                           : where.hint(outcome);
-    std::fprintf(stderr, "coracle: %s%s\n", terminal_text(with_option_names(outcome.to_string())).c_str(),
-                 hint.empty() ? "" : ("\n  " + hint).c_str());
+    print_error(with_option_names(outcome.to_string()), hint);
     return no_answer;
   }
 };

@@ -60,6 +60,11 @@ void add_run(std::vector<compared>& to, const std::string& name, const json& a, 
   add_latencies(to, name, a.at("latency_ms"), b.at("latency_ms"));
   both("sent/call", "B", per_call(a, "bytes_sent"), per_call(b, "bytes_sent"));
   both("received/call", "B", per_call(a, "bytes_received"), per_call(b, "bytes_received"));
+  // Results of earlier versions lack them.
+  if (a.contains("wire_bytes_sent") && b.contains("wire_bytes_sent")) {
+    both("wire sent/call", "B", per_call(a, "wire_bytes_sent"), per_call(b, "wire_bytes_sent"));
+    both("wire recv/call", "B", per_call(a, "wire_bytes_received"), per_call(b, "wire_bytes_received"));
+  }
   if (a.at("methods").size() < 2) return;
   for (const json& one : a.at("methods"))
     for (const json& other : b.at("methods"))

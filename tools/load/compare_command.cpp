@@ -1,6 +1,7 @@
 // compare_command: coracle load compare shows how the results of two runs differ.
 #include "tools/load/compare_command.hpp"
 
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/files/file_content.hpp"
 #include "tools/load/compare.hpp"
@@ -11,7 +12,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,8 +35,7 @@ struct compare_command {
         if (limit.broken_by(one)) broken.push_back(one.run + ": " + limit.text());
     print(terminal_text(table_of(all)));
     if (page.requested()) page.write(page_of(all, a, b, broken));
-    for (const std::string& one : broken)
-      std::fprintf(stderr, "coracle: the comparison failed: %s\n", terminal_text(one).c_str());
+    for (const std::string& one : broken) print_error("the comparison failed: " + one);
     return broken.empty() ? 0 : exit_check_failed;
   }
 

@@ -40,6 +40,24 @@ class call_end {
   std::string message_;
 };
 
+// Bytes of a connection with all framing, but without TLS: HTTP/2 frames, or requests and responses of
+// HTTP/1.1.
+struct wire_bytes {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+
+  wire_bytes& operator+=(const wire_bytes& more) noexcept {
+    sent += more.sent;
+    received += more.received;
+    return *this;
+  }
+  wire_bytes& operator-=(const wire_bytes& less) noexcept {
+    sent -= less.sent;
+    received -= less.received;
+    return *this;
+  }
+};
+
 // Belongs to one loop; supports many concurrent calls. Throws only coro::cancelled. A stop ends pending
 // waits, with either a failure or the exception.
 class connection {
@@ -54,6 +72,8 @@ class connection {
   // The number of connections made after the one of open(): to replace a lost one or, with HTTP/1.1, because
   // all others were busy.
   [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
+  // Since the connection was made, and of those that replaced it.
+  [[nodiscard]] virtual wire_bytes wire() const noexcept = 0;
 
  protected:
   std::uint64_t reconnects_ = 0;

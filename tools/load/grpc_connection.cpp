@@ -4,6 +4,7 @@
 
 #include <coracle/client/channel.hpp>
 #include <coracle/client/client_observer.hpp>
+#include <coracle/client/connection_bytes.hpp>
 #include <coracle/client/generic_stub.hpp>
 #include <coracle/coro/scope.hpp>
 #include <coracle/net/address.hpp>
@@ -120,6 +121,11 @@ class grpc_connection final : public connection {
       if (now == connectivity::ready && before != connectivity::ready) ++reconnects_;
       before = now;
     }
+  }
+
+  [[nodiscard]] wire_bytes wire() const noexcept override {
+    const connection_bytes all = bytes_of_connections(channel_);
+    return {all.sent, all.received};
   }
 
   // A channel reports why it cannot connect through the status of its calls. If it is connected by now, this

@@ -45,6 +45,7 @@ void live_export::second_passed(std::size_t second, const second_of_load& s) {
   failed_ += s.failed;
   bytes_sent_ += s.bytes_sent;
   bytes_received_ += s.bytes_received;
+  wire_ += s.wire;
   if (lines_) {
     nlohmann::ordered_json latency = nullptr;
     if (s.latency.count() > 0) {
@@ -59,6 +60,8 @@ void live_export::second_passed(std::size_t second, const second_of_load& s) {
                                       {"active", s.active},
                                       {"bytes_sent", s.bytes_sent},
                                       {"bytes_received", s.bytes_received},
+                                      {"wire_bytes_sent", s.wire.sent},
+                                      {"wire_bytes_received", s.wire.received},
                                       {"latency_ms", latency}};
     std::fprintf(lines_.get(), "%s\n", line.dump().c_str());
     std::fflush(lines_.get());
@@ -79,6 +82,12 @@ void live_export::write_metrics(const second_of_load& s) const {
       << "# HELP coracle_load_received_bytes_total Bytes of messages received.\n"
       << "# TYPE coracle_load_received_bytes_total counter\n"
       << "coracle_load_received_bytes_total" << labels << "} " << bytes_received_ << "\n"
+      << "# HELP coracle_load_wire_sent_bytes_total Bytes sent, with all framing.\n"
+      << "# TYPE coracle_load_wire_sent_bytes_total counter\n"
+      << "coracle_load_wire_sent_bytes_total" << labels << "} " << wire_.sent << "\n"
+      << "# HELP coracle_load_wire_received_bytes_total Bytes received, with all framing.\n"
+      << "# TYPE coracle_load_wire_received_bytes_total counter\n"
+      << "coracle_load_wire_received_bytes_total" << labels << "} " << wire_.received << "\n"
       << "# HELP coracle_load_active Workers, users or calls at a time, the maximum of the last second.\n"
       << "# TYPE coracle_load_active gauge\ncoracle_load_active" << labels << "} " << s.active << "\n"
       << "# HELP coracle_load_latency_seconds Latencies of the last second.\n"

@@ -36,6 +36,7 @@ class live_export {
   std::uint64_t failed_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_received_ = 0;
+  wire_bytes wire_;
 };
 
 }  // namespace coracle::tools::load

@@ -1,5 +1,6 @@
 // load_command: coracle load makes calls by a plan and reports the results.
 #include "tools/commands.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/load/compare_command.hpp"
 #include "tools/load/grpc_connection.hpp"
@@ -190,11 +191,11 @@ struct load_command {
     for (const results& r : runs) {
       for (const expectation::verdict& v : r.verdicts)
         if (!v.met) {
-          std::fprintf(stderr, "coracle: expected %s: it is %s\n", v.expected.c_str(), v.found.c_str());
+          print_error("expected " + v.expected + ": it is " + v.found);
           code = exit_check_failed;
         }
       if (r.ok() == 0 && code == 0) {
-        std::fputs("coracle: no call succeeded\n", stderr);
+        print_error("no call succeeded");
         code = exit_failure;
       }
     }

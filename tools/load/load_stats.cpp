@@ -11,6 +11,7 @@ void second_of_load::add_all(const second_of_load& other) {
   failed += other.failed;
   bytes_sent += other.bytes_sent;
   bytes_received += other.bytes_received;
+  wire += other.wire;
   active += other.active;
   latency.add_all(other.latency);
   for (const auto& [status, calls_failed] : other.failed_by_status) failed_by_status[status] += calls_failed;
@@ -30,6 +31,11 @@ second_of_load& load_stats::second_at(time_point now) {
     seconds_.back().active = active_;  // still active from before
   }
   return seconds_[second];
+}
+
+void load_stats::on_wire(std::size_t second, const wire_bytes& more) noexcept {
+  seconds_[second].wire += more;
+  traffic_.wire += more;
 }
 
 void load_stats::fill_up(time_point now) { second_at(now); }

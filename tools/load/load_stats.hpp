@@ -20,6 +20,7 @@ struct second_of_load {
   std::uint64_t failed = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+  wire_bytes wire;  // of all connections, whatever for
   std::uint64_t active = 0;  // the maximum at a time
   latency_histogram latency;  // of the calls that ended with OK
   std::map<std::string, std::uint64_t> failed_by_status;
@@ -45,11 +46,13 @@ struct method_stats {
   latency_histogram latency;
 };
 
+// Of the calls that ended; `wire` is that of the connections.
 struct traffic_stats {
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+  wire_bytes wire;
 };
 
 // Belongs to one loop while the run lasts. Second 0 begins when the warm-up ends; what ends earlier is not
@@ -72,6 +75,9 @@ class load_stats {
   void connected(duration took) { connects_.add(took); }
   void not_connected() noexcept { ++connects_failed_; }
   void reconnected(std::uint64_t times) noexcept { reconnects_ += times; }
+
+  // Adds bytes to those of a second that exists, and to the total.
+  void on_wire(std::size_t second, const wire_bytes& more) noexcept;
 
   // Adds all seconds up to that of `now`.
   void fill_up(time_point now);

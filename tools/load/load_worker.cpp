@@ -63,6 +63,7 @@ task<call_end> load_worker::connect() {
     const call_end outcome = co_await connections_.back()->open(plan_.connect_timeout);
     if (!outcome.ok()) co_return outcome;
     stats_.connected(now() - before);
+    in_use_.insert(connections_.back().get());
   }
   co_return call_end();
 }
@@ -72,13 +73,53 @@ task<> load_worker::run(time_point begins) {
   measured_from_ = begins + plan_.warm_up;
   if (plan_.length) ends_ = deadline_after(measured_from_, *plan_.length);
   stats_.begins(measured_from_);
+  counted_ = wire();
+  scope before{co_await coro::this_environment()};
+  if (plan_.warm_up > duration()) before.spawn(skip_warm_up());
   task<> calls = make_calls();
-  co_await watched(connections_, std::move(calls));
+  std::exception_ptr slip;
+  try {
+    co_await watched(connections_, std::move(calls));
+  } catch (...) {
+    slip = std::current_exception();
+  }
+  before.request_stop();  // if the run has ended within the warm-up
+  co_await before.join();
+  stats_.fill_up(now());
+  count_wire(stats_.seconds().size() - 1);
+  if (slip) std::rethrow_exception(slip);
+}
+
+task<> load_worker::skip_warm_up() {
+  co_await sleep_until(measured_from_);
+  counted_ = wire();
+}
+
+wire_bytes load_worker::wire() const noexcept {
+  wire_bytes all = of_closed_;
+  for (const connection* const one : in_use_) all += one->wire();
+  return all;
+}
+
+void load_worker::count_wire(std::size_t second) noexcept {
+  const wire_bytes all = wire();
+  wire_bytes more = all;
+  more -= counted_;
+  counted_ = all;
+  stats_.on_wire(second, more);
+}
+
+void load_worker::second_passed(std::size_t second) {
+  stats_.fill_up(now());
+  count_wire(second);
 }
 
 task<> load_worker::watched(std::span<const std::unique_ptr<connection>> over, task<> calls) {
   scope watches;  // inherits no stop: it ends with the calls
-  for (const auto& one : over) watches.spawn(one->watch());
+  for (const auto& one : over) {
+    in_use_.insert(one.get());
+    watches.spawn(one->watch());
+  }
   std::exception_ptr slip;
   try {
     co_await std::move(calls);
@@ -87,7 +128,11 @@ task<> load_worker::watched(std::span<const std::unique_ptr<connection>> over, t
   }
   watches.request_stop();
   co_await watches.join();
-  for (const auto& one : over) stats_.reconnected(one->reconnects());
+  for (const auto& one : over) {
+    stats_.reconnected(one->reconnects());
+    of_closed_ += one->wire();
+    in_use_.erase(one.get());
+  }
   if (slip) std::rethrow_exception(slip);
 }
 

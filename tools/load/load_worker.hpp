@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 namespace coracle::tools::load {
@@ -33,6 +34,9 @@ class load_worker {
   // Runs until all its work is done. A stop ends it early and keeps what was counted until then.
   [[nodiscard]] task<> run(time_point begins);
 
+  // Counts what the connections have carried since the last call as part of `second`, which is over.
+  void second_passed(std::size_t second);
+
   [[nodiscard]] const load_stats& stats() const noexcept { return stats_; }
   [[nodiscard]] load_stats& stats() noexcept { return stats_; }
   // May be called from any thread.
@@ -43,6 +47,11 @@ class load_worker {
   // Runs the calls over these connections, and counts their reconnects meanwhile.
   [[nodiscard]] task<> watched(std::span<const std::unique_ptr<connection>> over, task<> calls);
   [[nodiscard]] task<> make_calls();
+  // Runs until the measurement begins, and leaves out what the connections have carried until then.
+  [[nodiscard]] task<> skip_warm_up();
+  // Of all connections of the run.
+  [[nodiscard]] wire_bytes wire() const noexcept;
+  void count_wire(std::size_t second) noexcept;
   void start_workers(scope& in);
   [[nodiscard]] task<> wait_until(time_point planned, unsigned burst_max);
   [[nodiscard]] task<> start_calls(scope& in);
@@ -67,6 +76,9 @@ class load_worker {
   const arrivals arrivals_;
   std::vector<std::unique_ptr<connection>> connections_;
   load_stats stats_;
+  std::unordered_set<const connection*> in_use_;
+  wire_bytes of_closed_;  // what the connections of users that left have carried
+  wire_bytes counted_;  // of wire(): in stats_, or left out
   time_point begins_{};
   time_point measured_from_{};
   time_point ends_ = never;  // no call begins later

@@ -38,6 +38,8 @@ class rest_connection final : public connection {
   // The address of the server that open() connected to.
   [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
 
+  [[nodiscard]] wire_bytes wire() const noexcept override { return wire_; }
+
   task<call_end> call(const request_source& source, request_place which) override {
     const std::string body = source.json(which).value_or(std::string());
     call_end end;
@@ -92,13 +94,15 @@ class rest_connection final : public connection {
     return reply;
   }
 
-  static task<status> exchange(net::stream& over, const std::string& request, http1::response_reader& reply) {
+  task<status> exchange(net::stream& over, const std::string& request, http1::response_reader& reply) {
     const status sent = co_await over.write(as_bytes(request));
     if (!sent.ok()) co_return sent;
+    wire_.sent += request.size();
     std::array<std::uint8_t, 8192> room;
     while (!reply.complete()) {
       const result<std::size_t> n = co_await over.read(room);
       if (!n.ok()) co_return n.status();
+      wire_.received += *n;
       if (*n == 0) reply.end_of_stream();
       else reply.feed(as_text(bytes_view(room.data(), *n)));
       if (!reply.broken().empty())
@@ -110,6 +114,7 @@ class rest_connection final : public connection {
   const http_url& url_;
   const duration timeout_;
   std::string peer_;
+  wire_bytes wire_;
   std::vector<net::stream> idle_;
 };
 

@@ -14,6 +14,10 @@ double results::failed_share() const noexcept {
   return calls() == 0 ? 0 : static_cast<double>(failed_count) / static_cast<double>(calls());
 }
 
+double results::per_call(std::uint64_t total) const noexcept {
+  return calls() == 0 ? 0 : static_cast<double>(total) / static_cast<double>(calls());
+}
+
 void results::add(const load_stats& t) {
   if (seconds.size() < t.seconds().size()) seconds.resize(t.seconds().size());
   for (std::size_t i = 0; i < t.seconds().size(); ++i) seconds[i].add_all(t.seconds()[i]);
@@ -33,6 +37,7 @@ void results::add(const load_stats& t) {
   traffic.messages_received += t.traffic().messages_received;
   traffic.bytes_sent += t.traffic().bytes_sent;
   traffic.bytes_received += t.traffic().bytes_received;
+  traffic.wire += t.traffic().wire;
   in_band.resize(t.in_band().size());
   for (std::size_t i = 0; i < in_band.size(); ++i) in_band[i] += t.in_band()[i];
   connects.add_all(t.connects());

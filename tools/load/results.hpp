@@ -53,6 +53,9 @@ struct results {
   // The failed calls as a share of 1; 0 without calls.
   [[nodiscard]] double failed_share() const noexcept;
 
+  // A total as its share of one call; 0 without calls.
+  [[nodiscard]] double per_call(std::uint64_t total) const noexcept;
+
   // Adds the counts of one loop. The names of the methods must be set.
   void add(const load_stats& t);
 };

@@ -108,6 +108,8 @@ json seconds_json(const results& r) {
                    {"active", s.active},
                    {"bytes_sent", s.bytes_sent},
                    {"bytes_received", s.bytes_received},
+                   {"wire_bytes_sent", s.wire.sent},
+                   {"wire_bytes_received", s.wire.received},
                    {"latency_ms", latency_json(s.latency)}});
     json& second = all.back();
     if (!r.planned_by_second.empty())
@@ -144,6 +146,10 @@ json run_json(const results& r) {
                    {"failed", r.connects_failed},
                    {"reconnects", r.reconnects},
                    {"latency_ms", latency_json(r.connects)}};
+  json per_call = {{"bytes_sent", r.per_call(r.traffic.bytes_sent)},
+                   {"bytes_received", r.per_call(r.traffic.bytes_received)},
+                   {"wire_bytes_sent", r.per_call(r.traffic.wire.sent)},
+                   {"wire_bytes_received", r.per_call(r.traffic.wire.received)}};
   return {{"name", r.name},
           {"target", r.target},
           {"server", std::move(server)},
@@ -161,6 +167,9 @@ json run_json(const results& r) {
           {"messages_received", r.traffic.messages_received},
           {"bytes_sent", r.traffic.bytes_sent},
           {"bytes_received", r.traffic.bytes_received},
+          {"wire_bytes_sent", r.traffic.wire.sent},
+          {"wire_bytes_received", r.traffic.wire.received},
+          {"per_call", std::move(per_call)},
           {"latency_ms", latency_json(r.latency)},
           {"bands", bands_json(r)},
           {"connects", std::move(connects)},

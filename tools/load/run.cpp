@@ -31,15 +31,15 @@ task<> connect_one(loop& where, load_worker& s, call_end& outcome) {
 
 // Runs on the station's loop; the caller waits for it.
 task<> read_second(load_worker& at, std::size_t second, second_of_load& into) {
-  at.stats().fill_up(at.now());
+  at.second_passed(second);
   into.add_all(at.stats().seconds()[second]);
   co_return;
 }
 
 void expect_connected(const call_end& outcome, const subject& about) {
   if (outcome.ok()) return;
-  throw failure(about.target + " cannot be reached: " + outcome.status() + ": " + outcome.message() +
-                (about.hint.empty() ? "" : "; " + about.hint));
+  throw failure(about.target + " cannot be reached: " + outcome.status() + ": " + outcome.message(),
+                about.hint);
 }
 
 class performance {

@@ -101,6 +101,15 @@ std::string traffic_of(const traffic_stats& t) {
          format_count(t.messages_received) + " received (" + format_bytes(t.bytes_received) + ")";
 }
 
+std::string wire_of(const results& r) {
+  const auto part = [&](std::uint64_t total) {
+    std::array<char, 32> each{};
+    std::snprintf(each.data(), each.size(), "%.4g", r.per_call(total));
+    return format_bytes(total) + " (" + each.data() + " B per call)";
+  };
+  return part(r.traffic.wire.sent) + " sent, " + part(r.traffic.wire.received) + " received";
+}
+
 std::string connects_of(const results& r) {
   std::string text = format_count(r.connects.count());
   if (r.connects.count() > 0)
@@ -137,6 +146,7 @@ std::string summary_of(const results& r) {
                              format_count(m.failed) + ", p50 " + format_duration(m.latency.quantile(0.5)) +
                              ", p99 " + format_duration(m.latency.quantile(0.99)));
   text += line("messages", traffic_of(r.traffic));
+  text += line("wire", wire_of(r));
   text += line("connects", connects_of(r));
   for (const expectation::verdict& v : r.verdicts)
     text += line(v.met ? "met" : "NOT MET", v.expected + ": it is " + v.found);

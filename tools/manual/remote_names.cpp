@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 
 namespace coracle::tools {
@@ -163,10 +164,9 @@ std::string_view after_last(std::string_view name, std::string_view separators) 
 std::vector<remote_name> remote_names(const std::string& command, const std::vector<std::string>& typed,
                                       const std::string& begun) try {
   std::vector<remote_name> found;
-  std::map<std::string_view, int> methods_named;
+  std::map<std::string_view, std::set<std::string_view>> named;  // full names by their last part
   const known_names all = read_names(typed);
-  for (const known_name& one : all)
-    if (one.kind == "method") ++methods_named[after_last(one.name, "/")];
+  for (const known_name& one : all) named[after_last(one.name, "/.")].insert(one.name);
   const bool wants_methods = command != "ls";
   for (const known_name& one : all) {
     if (one.kind == "method" && !wants_methods) continue;
@@ -174,8 +174,8 @@ std::vector<remote_name> remote_names(const std::string& command, const std::vec
     if (one.kind == "message" && command != "describe") continue;
     found.push_back({one.name, one.description});
     // "Add" becomes AddMovie: the last part of a name is enough if it is unique.
-    const std::string_view last = after_last(one.name, "/");
-    if (one.kind == "method" && !begun.empty() && last.starts_with(begun) && methods_named[last] == 1)
+    const std::string_view last = after_last(one.name, "/.");
+    if (!begun.empty() && last.starts_with(begun) && named[last].size() == 1)
       found.push_back({std::string(last), one.description});
   }
   return found;

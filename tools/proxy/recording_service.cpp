@@ -1,6 +1,7 @@
 #include "tools/proxy/recording_service.hpp"
 
 #include "tools/call/messages.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/option_names.hpp"
 #include "tools/terminal_text.hpp"
@@ -106,7 +107,7 @@ void recording_service::record(Write write) {
     } catch (const failure& error) {
       recording_ = nullptr;
       lost_ = true;
-      std::fprintf(stderr, "coracle: %s; calls are still forwarded, but no longer recorded\n", error.what());
+      print_warning(std::string(error.what()) + "; calls are still forwarded, but no longer recorded");
     }
 }
 
@@ -119,8 +120,7 @@ const google::protobuf::MethodDescriptor* recording_service::definition_of(const
   } catch (const failure& error) {
     definitions_are_slow_ = now() - asked > patience;
     if (definitions_are_slow_)
-      std::fprintf(stderr, "coracle: %s\n  it is not queried again: messages are shown in bytes\n",
-                   terminal_text(error.what()).c_str());
+      print_warning(std::string(error.what()) + "; it is not queried again: messages are shown in bytes");
     return nullptr;
   }
 }

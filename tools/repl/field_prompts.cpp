@@ -1,5 +1,6 @@
 #include "tools/repl/field_prompts.hpp"
 
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/format/message_json.hpp"
 
@@ -7,7 +8,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -168,7 +168,7 @@ bool field_prompts::ask(const std::string& prompt, Take take) {
       return true;
     } catch (const failure& error) {
       if (!lines_.interactive()) throw;
-      std::fprintf(stderr, "%s\n", error.what());
+      print_prompt_error(error.what(), error.hint());
     }
   }
 }

@@ -85,6 +85,9 @@ char* next_match(const char* /*word*/, int state) {
 char** complete(const char* word, int begin, int /*end*/) {
   rl_attempted_completion_over = 1;  // no file name completion
   matches = current->offered(std::string_view(rl_line_buffer, static_cast<std::size_t>(begin)), word);
+  // A space after the beginning of a value would be in the way, or become part of a string.
+  const bool goes_on = matches.size() == 1 && std::strchr(":\"{[/", matches.front().back()) != nullptr;
+  rl_completion_append_character = goes_on ? '\0' : ' ';
   return matches.empty() ? nullptr : rl_completion_matches(word, next_match);
 }
 
@@ -103,7 +106,7 @@ line_editor::line_editor(completions offer)
   stifle_history(remembered_lines);
   if (const std::string file = history_file(); !file.empty()) read_history(file.c_str());
   rl_attempted_completion_function = complete;
-  rl_basic_word_break_characters = " \t";
+  rl_basic_word_break_characters = " \t{[,:";
 }
 
 line_editor::~line_editor() { current = nullptr; }

@@ -1,6 +1,7 @@
 #include "tools/repl/names.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/repl/json_completion.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -54,28 +55,53 @@ std::vector<std::string> names::methods(std::string_view word) const {
   return all;
 }
 
-std::vector<std::string> names::messages() const {
-  std::vector<std::string> all;
-  for (const std::string& name : services()) {
-    const auto& s = at_.types().service(name);
-    for (int i = 0; i < s.method_count(); ++i) {
-      all.push_back(std::string(s.method(i)->input_type()->full_name()));
-      all.push_back(std::string(s.method(i)->output_type()->full_name()));
-    }
-  }
-  return all;
+namespace {
+
+void add_types(std::vector<std::string>& to, const google::protobuf::Descriptor& type) {
+  if (type.options().map_entry()) return;
+  to.push_back(std::string(type.full_name()));
+  for (int i = 0; i < type.nested_type_count(); ++i) add_types(to, *type.nested_type(i));
+  for (int i = 0; i < type.enum_type_count(); ++i) to.push_back(std::string(type.enum_type(i)->full_name()));
 }
 
-// Completes field names in JSON: {"ti becomes {"title":
-std::vector<std::string> names::fields(const std::string& method, std::string_view word) const {
-  const std::size_t quote = word.rfind('"');
-  if (quote == std::string_view::npos) return {};
-  const std::string before(word.substr(0, quote + 1));
-  const auto* found = at_.types().find_method(method);
-  if (!found && !service_.empty()) found = at_.types().service(service_).FindMethodByName(method);
+}  // namespace
+
+std::vector<std::string> names::types(std::string_view word) const {
+  std::vector<std::string> full;
+  for (const auto* const file : at_.types().files()) {
+    if (file->package() == "google.protobuf") continue;
+    for (int i = 0; i < file->message_type_count(); ++i) add_types(full, *file->message_type(i));
+    for (int i = 0; i < file->enum_type_count(); ++i)
+      full.push_back(std::string(file->enum_type(i)->full_name()));
+  }
+  if (word.find('.') != word.npos) return full;
+  std::map<std::string, int> having;  // types by the last part of the name
+  for (const std::string& name : full) ++having[name.substr(name.find_last_of('.') + 1)];
   std::vector<std::string> all;
-  for (int i = 0; found && i < found->input_type()->field_count(); ++i)
-    all.push_back(before + std::string(found->input_type()->field(i)->json_name()) + "\":");
+  for (const auto& [name, types] : having)
+    if (types == 1) all.push_back(name);
+  const bool known =
+      std::any_of(all.begin(), all.end(), [&](const std::string& one) { return one.starts_with(word); });
+  return known ? all : full;
+}
+
+std::vector<std::string> names::json(const std::string& method, std::string_view before,
+                                     std::string_view word) const {
+  const auto* found = service_.empty() ? nullptr : at_.types().service(service_).FindMethodByName(method);
+  if (!found) found = at_.types().find_method(method);
+  if (!found) return {};
+  const std::size_t call = before.find_first_not_of(" \t");
+  const std::size_t begin = before.find(method, before.find_first_of(" \t", call)) + method.size();
+  const std::string text = std::string(before.substr(begin)) + std::string(word);
+  const json_completion made = complete_json(*found->input_type(), text, [&](std::string_view name) {
+    return at_.types().find_message(std::string(name));
+  });
+  // The editor replaces `word`, which may begin before or after the token that is completed.
+  const std::size_t word_begin = text.size() - word.size();
+  std::vector<std::string> all;
+  for (const std::string& token : made.tokens)
+    if (word_begin <= made.begin) all.push_back(text.substr(word_begin, made.begin - word_begin) + token);
+    else all.push_back(token.substr(word_begin - made.begin));
   return all;
 }
 
@@ -84,14 +110,14 @@ std::vector<std::string> names::fitting(std::string_view before, std::string_vie
   const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
   if (words.empty())
     return beginning_with({"ls", "describe", "service", "call", "header", "help", "exit"}, word);
-  if (words[0] == "call" && words.size() > 1) return beginning_with(fields(words[1], word), word);
+  if (words[0] == "call" && words.size() > 1) return beginning_with(json(words[1], before, word), word);
   if (words.size() > 1) return {};
   std::vector<std::string> all;
   if (words[0] == "call" || words[0] == "describe") all = methods(word);
   if (words[0] == "ls" || words[0] == "service" || words[0] == "describe")
     for (auto& one : services()) all.push_back(std::move(one));
   if (words[0] == "describe")
-    for (auto& one : messages()) all.push_back(std::move(one));
+    for (auto& one : types(word)) all.push_back(std::move(one));
   return beginning_with(all, word);
 } catch (const failure&) {
   return {};

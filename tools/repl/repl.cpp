@@ -3,6 +3,7 @@
 #include "tools/call/messages.hpp"
 #include "tools/colors.hpp"
 #include "tools/commands.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/format/json_splitter.hpp"
 #include "tools/option_names.hpp"
@@ -13,7 +14,6 @@
 #include "tools/schema/definition_text.hpp"
 #include "tools/schema/session.hpp"
 #include "tools/standard_output.hpp"
-#include "tools/terminal_text.hpp"
 
 #include <coracle/client/generic_stub.hpp>
 #include <coracle/client/sync_wait.hpp>
@@ -21,7 +21,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <exception>
 #include <map>
 #include <memory>
@@ -111,7 +110,7 @@ class repl {
   }
 
   static int say(const failure& error, int code) {
-    std::fprintf(stderr, "%s\n", terminal_text(with_option_names(error.what())).c_str());
+    print_prompt_error(with_option_names(error.what()), error.hint());
     return code;
   }
 

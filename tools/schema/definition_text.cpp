@@ -60,7 +60,9 @@ std::string definition_text(schema& types, const std::string& name) {
     add_with_parts(all, *type, added);
     return all;
   }
-  throw failure("there is no service, method, message or enum " + name + "; `coracle ls -m` lists methods");
+  if (const auto* choice = types.find_enum_ending(name)) return text(*choice);
+  throw failure("there is no service, method, message or enum " + name +
+                ", or more than one; `coracle ls -m` lists methods");
 }
 
 std::string methods_text(const pb::ServiceDescriptor& service) {

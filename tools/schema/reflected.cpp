@@ -148,10 +148,9 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   [[noreturn]] void throw_reflection_error(const status& outcome, const status& sent) const {
     const std::string hint = where_.hint(outcome);
     const status& cause = outcome.ok() ? sent : outcome;
-    const std::string text = "the server's reflection failed: " + cause.to_string() +
-                             (hint.empty() ? std::string() : "\n  " + hint);
-    if (cause.ok()) throw failure(text);
-    throw call_failure(cause.code(), text);
+    const std::string text = "the server's reflection failed: " + cause.to_string();
+    if (cause.ok()) throw failure(text, hint);
+    throw call_failure(cause.code(), text, hint);
   }
 
   generic_stub stub_;

@@ -134,6 +134,29 @@ const pb::Descriptor* schema::find_message_ending(std::string_view parts) {
   return found.size() == 1 ? found.front() : nullptr;
 }
 
+namespace {
+
+void find_enums_ending(const pb::Descriptor& type, std::string_view parts,
+                       std::vector<const pb::EnumDescriptor*>& found) {
+  for (int i = 0; i < type.enum_type_count(); ++i)
+    if (ends_in_parts(type.enum_type(i)->full_name(), parts)) found.push_back(type.enum_type(i));
+  for (int i = 0; i < type.nested_type_count(); ++i) find_enums_ending(*type.nested_type(i), parts, found);
+}
+
+}  // namespace
+
+const pb::EnumDescriptor* schema::find_enum_ending(std::string_view parts) {
+  parts = without_dot(parts);
+  std::vector<const pb::EnumDescriptor*> found;
+  for (const pb::FileDescriptor* const file : files()) {
+    for (int i = 0; i < file->enum_type_count(); ++i)
+      if (ends_in_parts(file->enum_type(i)->full_name(), parts)) found.push_back(file->enum_type(i));
+    for (int i = 0; i < file->message_type_count(); ++i)
+      find_enums_ending(*file->message_type(i), parts, found);
+  }
+  return found.size() == 1 ? found.front() : nullptr;
+}
+
 const pb::EnumDescriptor* schema::find_enum(const std::string& name) {
   return pool_.FindEnumTypeByName(std::string(without_dot(name)));
 }

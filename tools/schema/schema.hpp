@@ -42,6 +42,7 @@ class schema {
   [[nodiscard]] std::vector<const google::protobuf::FileDescriptor*> files();
   // Finds a message among files() by the last parts of its name. Null if there is none, or more than one.
   [[nodiscard]] const google::protobuf::Descriptor* find_message_ending(std::string_view parts);
+  [[nodiscard]] const google::protobuf::EnumDescriptor* find_enum_ending(std::string_view parts);
   // These return null if there is nothing with that name.
   [[nodiscard]] const google::protobuf::ServiceDescriptor* find_service(std::string_view name);
   [[nodiscard]] const google::protobuf::MethodDescriptor* find_method(std::string_view name);

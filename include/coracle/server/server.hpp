@@ -8,6 +8,7 @@
 #include "coracle/security/credentials.hpp"
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server_interceptor.hpp"
+#include "coracle/server/rest_options.hpp"
 #include "coracle/server/server_options.hpp"
 #include "coracle/server/server_snapshot.hpp"
 #include "coracle/server/service.hpp"
@@ -52,6 +53,13 @@ class server {
   /// that were added before. Call it before the first listen() or in_process(). The server and its calls keep
   /// the interceptor.
   void add_interceptor(std::shared_ptr<server_interceptor> i);
+
+  /// Serves the methods of the services that were added before over plain HTTP with JSON, as their
+  /// google.api.http rules define. Call it before the first listen().
+  ///
+  /// Fails, and serves nothing of it, if a rule is invalid or two rules match the same requests; the message
+  /// names the methods. Methods without a rule, and those of LITE_RUNTIME, have no route.
+  status add_rest(const rest_options& options = {});
 
   /// Listens on an address.
   ///

@@ -10,7 +10,9 @@
 #include "protocol/grpc/timeout.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +22,7 @@ namespace coracle::protocol::grpc {
 struct request_headers {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  enum class verb : std::uint8_t { other, get, head, post };
+  enum class verb : std::uint8_t { other, get, head, post, put, patch, remove, options };
   enum class content : std::uint8_t { none, other, grpc };
   verb method = verb::other;
   content type = content::none;
@@ -33,14 +35,20 @@ struct request_headers {
   std::uint32_t route_index = none;  // find_route()'s result for :path
   std::uint32_t subtype_index = none;  // find_subtype()'s result for the content-type, if it is content::grpc
   duration timeout = duration::max();
+  // :authority, if the reader was given a place for that of the connection.
+  [[nodiscard]] std::string_view authority() const noexcept {
+    return other_authority.empty() ? connection_authority : std::string_view(other_authority);
+  }
+  std::string_view connection_authority;
   // Values of a request for an unregistered method:
-  std::string unknown_path;  // set if keeps_unknown_paths()
-  std::string unknown_subtype;  // unknown subtype of a gRPC content-type; set if keeps_unknown_subtypes()
+  std::string unknown_path;  // a :path without a route; set if keeps_unknown_paths()
+  std::string other_content_type;  // if it is content::other
+  std::string other_authority;  // an :authority that is not that of the connection's first request
 };
 
 // `Routes` is what the server knows when it reads a request:
 //   std::optional<std::uint32_t> find_route(path), find_subtype(name)   each smaller than 2^19
-//   bool keeps_unknown_paths(), keeps_unknown_subtypes()
+//   bool keeps_unknown_paths()
 //   encoding_set encodings                                              those permitted in requests
 //
 // Most fields of most requests repeat from call to call. The meaning of a field is stored as a slot with its
@@ -48,8 +56,10 @@ struct request_headers {
 template <class Routes, class Metadata>
 class request_reader {
  public:
-  request_reader(const Routes& routes, request_headers& out, Metadata& received) noexcept
-      : routes_(routes), out_(out), received_(received) {}
+  // authority: where the connection keeps the :authority of its requests, which rarely changes; may be null.
+  request_reader(const Routes& routes, request_headers& out, Metadata& received,
+                 std::unique_ptr<std::string>* authority = nullptr) noexcept
+      : routes_(routes), out_(out), received_(received), authority_(authority) {}
 
   // Reads every field of `fields`, a transport::header_source. Metadata is passed to received.add_received().
   // Returns false if the block violates the rules of HTTP/2.
@@ -80,6 +90,7 @@ class request_reader {
     grpc_content,
     grpc_encoding,
     accept_encoding,
+    authority,
     metadata
   };
   static constexpr unsigned detail_bits = 19;
@@ -141,6 +152,7 @@ class request_reader {
         out_.subtype_index = detail_of(slot);
         return true;
       case meaning::grpc_encoding: return out_.received = static_cast<encoding>(detail_of(slot)), true;
+      case meaning::authority: return out_.connection_authority = **authority_, true;
       case meaning::accept_encoding: return out_.accepted = encoding_set::from_bits(detail_of(slot)), true;
     }
     switch (slot) {
@@ -154,10 +166,7 @@ class request_reader {
 
   std::uint32_t pseudo(std::string_view name, std::string_view value) {
     if (name == ":method")
-      return act(slot_of(value == "POST"   ? meaning::post
-                         : value == "GET"  ? meaning::get
-                         : value == "HEAD" ? meaning::head
-                                           : meaning::unknown));
+      return method(value);
     if (name == ":path") {
       if (const std::optional<std::uint32_t> route = routes_.find_route(value)) {
         out_.route_index = *route;
@@ -166,7 +175,31 @@ class request_reader {
       if (routes_.keeps_unknown_paths()) out_.unknown_path = value;
       return value == "/" ? act(slot_of(meaning::path_root)) : 0;
     }
-    return slot_of(meaning::nothing);  // :scheme and :authority have no effect here
+    if (name == ":authority" && authority_) return authority(value);
+    return slot_of(meaning::nothing);  // :scheme has no effect here
+  }
+
+  std::uint32_t method(std::string_view value) {
+    using verb = request_headers::verb;
+    if (value == "POST") return act(slot_of(meaning::post));
+    if (value == "GET") return act(slot_of(meaning::get));
+    if (value == "HEAD") return act(slot_of(meaning::head));
+    out_.method = value == "PUT"       ? verb::put
+                  : value == "PATCH"   ? verb::patch
+                  : value == "DELETE"  ? verb::remove
+                  : value == "OPTIONS" ? verb::options
+                                       : verb::other;
+    return 0;
+  }
+
+  // The slots of a connection refer to the first authority. A request to another one replaces it only for this
+  // request, since slots may be read later.
+  std::uint32_t authority(std::string_view value) {
+    constexpr std::size_t kept_bytes = 256;
+    if (!*authority_ && value.size() <= kept_bytes) *authority_ = std::make_unique<std::string>(value);
+    if (*authority_ && **authority_ == value) return act(slot_of(meaning::authority));
+    out_.other_authority = value;
+    return 0;
   }
 
   std::uint32_t content_type(std::string_view value) {
@@ -174,7 +207,7 @@ class request_reader {
     if (const std::optional<std::uint32_t> known = name ? routes_.find_subtype(*name) : std::nullopt)
       return act(slot_of(meaning::grpc_content, *known));
     out_.type = request_headers::content::other;
-    if (name && routes_.keeps_unknown_subtypes()) out_.unknown_subtype = *name;
+    out_.other_content_type = value;
     return 0;
   }
 
@@ -186,6 +219,7 @@ class request_reader {
   const Routes& routes_;
   request_headers& out_;
   Metadata& received_;
+  std::unique_ptr<std::string>* const authority_;
 };
 
 // The header fields that all calls of a method with the same options share.

@@ -157,6 +157,10 @@ inline void session::write_down(const event& e) {
     case kind::failed:
       note("failed " + std::string(name_of(e.code)) + by + ": " + std::string(e.reason));
       break;
+    case kind::no_preface:
+      note("no preface: " + std::to_string(engine.preface_bytes()) + " bytes of it, then " +
+           spelling::text(as_text(e.data)));
+      break;
     case kind::data:
     case kind::none: break;
   }

@@ -195,7 +195,7 @@ TEST_F(a_connection, WhosePeerSaysNothingOrHalfAPrefaceIsClosedInTime) {
   }
 }
 
-TEST_F(a_connection, WhosePeerHasSaidNothingIsDrainedInTimeAndRefusesHttp1InItsOwnTermsUntilThen) {
+TEST_F(a_connection, WhosePeerHasSaidNothingIsDrainedInTime) {
   struct program {
     static task<> drain(std::string content) {
       loop& here = *loop::current();
@@ -211,7 +211,6 @@ TEST_F(a_connection, WhosePeerHasSaidNothingIsDrainedInTimeAndRefusesHttp1InItsO
       if (!content.empty()) peer.send(content);
       co_await sleep_for(5s);
       EXPECT_TRUE(peer.ended);
-      EXPECT_EQ(peer.bytes_received.starts_with("HTTP/1.1 505 "), !content.empty()) << peer.bytes_received;
       peer.close();
       co_await sleep_for(1ms);
       EXPECT_FALSE(k.kept);

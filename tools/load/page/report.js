@@ -33,7 +33,7 @@
   function table(id, head, rows, words = -1) {
     const to = element(id);
     const top = child(child(to, "thead"), "tr");
-    for (const text of head) child(top, "th", text);
+    head.forEach((text, column) => child(top, "th", text, column === words ? "words" : ""));
     const body = child(to, "tbody");
     for (const row of rows) {
       const line = child(body, "tr");
@@ -55,15 +55,17 @@
       ...["min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"].map((name) => [name, (r) => ms(at(r, name))]),
       ["messages sent", (r) => `${count(r.messages_sent)} (${bytes(r.bytes_sent)})`],
       ["messages received", (r) => `${count(r.messages_received)} (${bytes(r.bytes_received)})`],
-      ["message bytes per call, sent / received", (r) => (r.calls ? `${count(r.bytes_sent / r.calls)} / ${count(r.bytes_received / r.calls)}` : "–")],
+      ["on the wire", (r) => `${bytes(r.wire_bytes_sent)} sent, ${bytes(r.wire_bytes_received)} received`],
+      ["message bytes per call, sent / received", (r) => `${count(r.per_call.bytes_sent)} / ${count(r.per_call.bytes_received)}`],
+      ["bytes per call on the wire, sent / received", (r) => `${count(r.per_call.wire_bytes_sent)} / ${count(r.per_call.wire_bytes_received)}`],
       ["connections made", (r) => count(r.connects.made)], ["connections failed", (r) => count(r.connects.failed)],
       ["reconnects", (r) => count(r.connects.reconnects)],
       ["connecting, p50", (r) => ms(r.connects.latency_ms && r.connects.latency_ms.p50)],
       ["connecting, p99", (r) => ms(r.connects.latency_ms && r.connects.latency_ms.p99)],
     ];
     table("overview-table", ["", ...runs.map((run) => run.name)], lines.map(([name, of]) => [name, ...runs.map(of)]));
-    table("rate-table", head("second", "OK", "failed", "active", "sent", "received"), each("per_second", (run, s) =>
-      [s.second, count(s.ok), count(s.failed), count(s.active), bytes(s.bytes_sent), bytes(s.bytes_received)]));
+    table("rate-table", head("second", "OK", "failed", "active", "sent on the wire", "received"), each("per_second", (run, s) =>
+      [s.second, count(s.ok), count(s.failed), count(s.active), bytes(s.wire_bytes_sent), bytes(s.wire_bytes_received)]));
     table("latency-table", head("second", "p50", "p90", "p95", "p99", "max"), each("per_second", (run, s) =>
       [s.second, ...["p50", "p90", "p95", "p99", "max"].map((name) => ms(at(s, name)))]));
     table("bands-table", head("band", "calls", "share"), runs.flatMap((run) => bandsOf(run).map((band) =>
@@ -85,7 +87,8 @@
       for (const [text, what, bad] of [
         [`${count(run.rate_per_s)}/s`, "rate"], [count(run.calls), "calls"],
         [percent(run.failed, run.calls), "failed", run.failed > 0],
-        [ms(at(run, "p50")), "p50"], [ms(at(run, "p99")), "p99"], [ms(at(run, "max")), "max"]]) {
+        [ms(at(run, "p50")), "p50"], [ms(at(run, "p99")), "p99"], [ms(at(run, "max")), "max"],
+        [`${count(run.per_call.wire_bytes_sent)} / ${count(run.per_call.wire_bytes_received)}`, "bytes per call, sent / received"]]) {
         const tile = child(element("tiles"), "div", undefined, bad ? "tile bad" : "tile");
         child(tile, "b", text);
         child(tile, "span", named(run, what));

@@ -85,6 +85,13 @@ struct method {
   call_kind kind;
   server_internal::handler_body* (*make)(server_internal::message_store&);
   const rpc::message_type* reply;
+  bool no_side_effects = false;  // its .proto says so: it may be called by GET requests
+
+  [[nodiscard]] constexpr method without_side_effects() const noexcept {
+    method m = *this;
+    m.no_side_effects = true;
+    return m;
+  }
 };
 using method_table = std::span<const method>;
 

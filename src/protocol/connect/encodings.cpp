@@ -1,0 +1,87 @@
+#include "protocol/connect/encodings.hpp"
+
+#include "protocol/web/ascii.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::protocol::connect {
+
+namespace {
+
+constexpr int weight_max = 1000;
+
+std::optional<encoding> coding_named(std::string_view name) noexcept {
+  std::array<char, 8> buffer;  // longer than every name
+  if (name.size() > buffer.size()) return std::nullopt;
+  for (std::size_t i = 0; i < name.size(); ++i) buffer[i] = web::lower(name[i]);
+  const std::string_view lower(buffer.data(), name.size());
+  return lower == "x-gzip" ? encoding::gzip : encoding_named(lower);
+}
+
+// RFC 9110 12.4.2: "0" to "1" with up to three decimals, in thousandths. A malformed weight is 0: the element
+// is ignored.
+int parse_weight(std::string_view text) noexcept {
+  if (text.empty() || text.size() > 5 || (text.front() != '0' && text.front() != '1')) return 0;
+  if (text.size() > 1 && text[1] != '.') return 0;
+  int weight = (text.front() - '0') * weight_max;
+  int unit = weight_max;
+  for (const char c : text.size() > 2 ? text.substr(2) : std::string_view()) {
+    if (c < '0' || c > '9') return 0;
+    unit /= 10;
+    weight += (c - '0') * unit;
+  }
+  return weight <= weight_max ? weight : 0;
+}
+
+struct weighted {
+  std::optional<encoding> coding;
+  int weight = weight_max;
+};
+
+// Removes the first element of `list`.
+weighted take_element(std::string_view& list) noexcept {
+  const std::string_view element = web::take_list_element(list);
+  const std::size_t semicolon = element.find(';');
+  weighted out{coding_named(web::trim(element.substr(0, semicolon))), weight_max};
+  if (semicolon != std::string_view::npos) {
+    const std::string_view parameter = web::trim(element.substr(semicolon + 1));
+    out.weight =
+        web::starts_with_ignoring_case(parameter, "q=") ? parse_weight(web::trim(parameter.substr(2))) : 0;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<encoding> content_encoding(std::string_view name, encoding_set accepted) noexcept {
+  if (name.empty()) return encoding::identity;
+  const auto e = coding_named(web::trim(name));
+  return e && accepted.has(*e) ? e : std::nullopt;
+}
+
+encoding_set parse_accept_encoding(std::string_view list) noexcept {
+  std::uint32_t bits = 0;
+  while (!list.empty()) {
+    const weighted w = take_element(list);
+    if (w.coding && w.weight > 0) bits |= 1u << static_cast<unsigned>(*w.coding);
+  }
+  return encoding_set::from_bits(bits);
+}
+
+encoding preferred_encoding(std::string_view list, encoding_set permitted) noexcept {
+  encoding best = encoding::identity;
+  int best_weight = 0;
+  while (!list.empty()) {
+    const weighted w = take_element(list);
+    if (!w.coding || w.weight <= best_weight || !permitted.has(*w.coding)) continue;
+    // Every peer accepts identity as its least preferred encoding; naming it does not change that.
+    if (*w.coding == encoding::identity) continue;
+    best = *w.coding;
+    best_weight = w.weight;
+  }
+  return best;
+}
+
+}  // namespace coracle::protocol::connect

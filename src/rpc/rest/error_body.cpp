@@ -1,0 +1,86 @@
+#include "rpc/rest/error_body.hpp"
+
+#include "coracle/base/impl/base64.hpp"
+#include "rpc/json_mapping.hpp"
+#include "rpc/json_syntax.hpp"
+#include "rpc/proto_wire.hpp"
+#include "rpc/rest/error_detail_types.hpp"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/dynamic_message.h>
+
+#include <memory>
+#include <optional>
+
+namespace coracle::rpc::rest {
+
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::DescriptorPool;
+using google::protobuf::Message;
+
+constexpr std::string_view error_type_prefix = "type.googleapis.com/";
+
+const Descriptor* detail_type(std::string_view name, const DescriptorPool& pool) {
+  const Descriptor* type = pool.FindMessageTypeByName(std::string(name));
+  return type ? type : find_error_detail_type(name);
+}
+
+// Returns the message as JSON, or nothing if the bytes are not one, or it has no JSON.
+std::optional<std::string> detail_json(const Descriptor& type, std::string_view bytes) {
+  google::protobuf::DynamicMessageFactory factory;
+  const Message* prototype = nullptr;
+  if (type.file()->pool() == DescriptorPool::generated_pool())
+    prototype = google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type);
+  if (!prototype) prototype = factory.GetPrototype(&type);
+  const std::unique_ptr<Message> message(prototype->New());
+  std::string json;
+  if (!message->ParsePartialFromString(std::string(bytes)) || !write_json(*message, json).ok())
+    return std::nullopt;
+  return json;
+}
+
+void append_detail(std::string& to, std::string_view type_url, std::string_view bytes,
+                   const DescriptorPool& pool) {
+  const std::string_view name = type_url.substr(type_url.rfind('/') + 1);
+  to.append("{\"@type\":");
+  append_json_string(to, std::string(error_type_prefix).append(name));
+  const Descriptor* type = detail_type(name, pool);
+  if (const auto json = type ? detail_json(*type, bytes) : std::nullopt) {
+    // As google.protobuf.Any is in JSON: a type with a form of its own stands in "value".
+    if (type->well_known_type() != Descriptor::WELLKNOWNTYPE_UNSPECIFIED)
+      to.append(",\"value\":").append(*json).append("}");
+    else if (*json == "{}") to.push_back('}');
+    else to.append(",").append(*json, 1);
+    return;
+  }
+  to.append(",\"value\":\"").append(base::padded_base64(bytes)).append("\"}");
+}
+
+}  // namespace
+
+void write_error_body(const status& s, std::string& to, const DescriptorPool* pool) {
+  to.append("{\"code\":").append(std::to_string(static_cast<int>(s.code()))).append(",\"message\":");
+  append_json_string(to, s.message());
+  to.append(",\"details\":[");
+  bool first = true;
+  proto_reader in(s.details());
+  while (in.next()) {
+    if (in.field() != 3) continue;
+    std::string_view type_url;
+    std::string_view bytes;
+    proto_reader any(in.text());
+    while (any.next()) {
+      if (any.field() == 1) type_url = any.text();
+      if (any.field() == 2) bytes = any.text();
+    }
+    if (!any.ok()) continue;
+    if (!first) to.push_back(',');
+    first = false;
+    append_detail(to, type_url, bytes, pool ? *pool : *DescriptorPool::generated_pool());
+  }
+  to.append("]}");
+}
+
+}  // namespace coracle::rpc::rest

@@ -1,0 +1,20 @@
+// error_body: a status as JSON of google.rpc.Status, the body of an HTTP error.
+#pragma once
+
+#include "coracle/base/status.hpp"
+
+#include <string>
+
+namespace google::protobuf {
+class DescriptorPool;
+}
+
+namespace coracle::rpc::rest {
+
+// Appends {"code":5,"message":"...","details":[{"@type":"type.googleapis.com/...", ...}]}. Details whose type
+// `pool` has, or that error_details.hpp defines, are written as JSON; others as {"@type":...,"value":base64}.
+// Null means the pool of the generated code. Text that is not UTF-8 is replaced by U+FFFD.
+void write_error_body(const status& s, std::string& to,
+                      const google::protobuf::DescriptorPool* pool = nullptr);
+
+}  // namespace coracle::rpc::rest

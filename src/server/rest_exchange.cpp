@@ -1,0 +1,291 @@
+#include "server/rest_exchange.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "protocol/envelope.hpp"
+#include "protocol/grpc/header_names.hpp"
+#include "protocol/web/ascii.hpp"
+#include "protocol/web/http_status.hpp"
+#include "protocol/web/uri.hpp"
+#include "rpc/rest/error_body.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace coracle::server_internal {
+
+using protocol::envelope_prefix_bytes;
+
+// --- the codec
+
+rest_codec::rest_codec(const rest_routes& routes, request_info::verb method, std::string target,
+                       std::string_view content_type)
+    : routes_(routes), target_(std::move(target)), content_type_(content_type) {
+  match_ = routes_.find(method, protocol::web::split_target(target_).path);
+}
+
+status rest_codec::read(google::protobuf::Message& message, bytes_view from) const {
+  rpc::rest::rest_request r;
+  r.path_values = match_.raw_values();
+  r.query = protocol::web::split_target(target_).query;
+  r.content_type = content_type_;
+  r.body = from;
+  return route().binding.read_request(r, message);
+}
+
+status rest_codec::write(const google::protobuf::Message& message, std::string& to) const {
+  rpc::rest::rest_reply reply;
+  if (status s = route().binding.write_reply(message, reply); !s.ok()) return s;
+  content_type_of_reply_ = std::move(reply.content_type);
+  if (to.empty()) to = std::move(reply.body);
+  else to.append(reply.body);
+  return {};
+}
+
+namespace {
+
+status status_of(written_status s) { return status(s.code, s.message, s.details); }
+
+bool is_sent(const rest_options& o, std::string_view name) noexcept {
+  return std::find(o.response_headers.begin(), o.response_headers.end(), name) != o.response_headers.end();
+}
+
+std::string number_of(int n) { return std::to_string(n); }
+
+}  // namespace
+
+// --- one reply
+
+void rest_unary_exchange::write_failure(written_status s) {
+  const int http_status = protocol::web::to_http_status(s.code);
+  std::string body;
+  rpc::rest::write_error_body(status_of(std::move(s)), body);
+  write_response(http_status == 200 ? 500 : http_status, "application/json", as_bytes(body));
+}
+
+bool rest_unary_exchange::sends_metadata(std::string_view name) const noexcept {
+  return is_sent(codec_.options(), name);
+}
+
+// --- streams
+
+stream_form stream_form_of(std::string_view accept) noexcept {
+  while (!accept.empty()) {
+    std::string_view element = protocol::web::take_list_element(accept);
+    element = protocol::web::trim(element.substr(0, element.find(';')));
+    using protocol::web::equal_ignoring_case;
+    if (equal_ignoring_case(element, "text/event-stream")) return stream_form::server_sent_events;
+    if (equal_ignoring_case(element, "application/json")) return stream_form::json_array;
+    if (equal_ignoring_case(element, "application/x-ndjson") || equal_ignoring_case(element, "application/jsonl"))
+      return stream_form::json_lines;
+  }
+  return stream_form::json_lines;
+}
+
+void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
+  inner_.consume(bytes.size());
+  if (ended_) return;
+  std::string envelopes;
+  body_.append(as_text(bytes));
+  if (!split_requests(envelopes, end_stream)) {
+    ended_ = true;
+    // An envelope with a flag that does not exist: the call ends with the status for a broken message.
+    static constexpr std::uint8_t broken[envelope_prefix_bytes] = {0xff, 0, 0, 0, 0};
+    return handler_->on_data(broken, true);
+  }
+  if (body_.size() > options_.max_receive_bytes) {  // the call reads it from the prefix
+    ended_ = true;
+    std::uint8_t prefix[envelope_prefix_bytes];
+    protocol::write_envelope_prefix(prefix, 0, static_cast<std::uint32_t>(body_.size()));
+    return handler_->on_data(prefix, true);
+  }
+  inner_.set_kept(body_.capacity());
+  ended_ = end_stream;
+  if (!envelopes.empty() || end_stream) handler_->on_data(as_bytes(envelopes), end_stream);
+}
+
+namespace {
+
+void add_envelope(std::string& to, std::string_view message) {
+  const std::size_t at = to.size();
+  to.append(envelope_prefix_bytes, '\0');
+  protocol::write_envelope_prefix(reinterpret_cast<std::uint8_t*>(to.data() + at), 0,
+                                  static_cast<std::uint32_t>(message.size()));
+  to.append(message);
+}
+
+bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+// The messages of a stream of requests are JSON values on lines of their own, or the elements of one array.
+// Only brackets and texts are looked at here; the codec parses the values.
+bool rest_stream_exchange::split_requests(std::string& envelopes, bool end_stream) {
+  if (options_.one_request) {
+    if (end_stream) {
+      add_envelope(envelopes, body_);
+      body_.clear();
+    }
+    return true;
+  }
+  if (codec_.route().binding.has_raw_request()) {
+    if (!body_.empty()) add_envelope(envelopes, body_);
+    body_.clear();
+    return true;
+  }
+  std::size_t begin = 0;
+  const auto take = [&](std::size_t end) {
+    const std::string_view value = trimmed(std::string_view(body_).substr(begin, end - begin));
+    if (!value.empty()) add_envelope(envelopes, value);
+    begin = end + 1;
+    return !value.empty();
+  };
+  for (; scanned_bytes_ < body_.size(); ++scanned_bytes_) {
+    const char c = body_[scanned_bytes_];
+    if (in_text_) {
+      if (escaped_) escaped_ = false;
+      else if (c == '\\') escaped_ = true;
+      else if (c == '"') in_text_ = false;
+      continue;
+    }
+    if (array_ended_) {
+      if (!is_blank(c)) return false;
+      continue;
+    }
+    if (c == '"') {
+      in_text_ = true;
+    } else if (c == '[' && depth_ == 0 && !in_array_ &&
+               trimmed(std::string_view(body_).substr(begin, scanned_bytes_ - begin)).empty()) {
+      in_array_ = true;
+      begin = scanned_bytes_ + 1;
+    } else if (c == '[' || c == '{') {
+      ++depth_;
+    } else if (c == ']' && depth_ == 0) {
+      if (!in_array_) return false;
+      take(scanned_bytes_);
+      array_ended_ = true;
+    } else if (c == ']' || c == '}') {
+      if (depth_ == 0) return false;
+      --depth_;
+    } else if (depth_ == 0 && (in_array_ ? c == ',' : c == '\n')) {
+      if (!take(scanned_bytes_) && in_array_) return false;
+    }
+  }
+  body_.erase(0, std::min(begin, body_.size()));
+  scanned_bytes_ = body_.size();
+  if (!end_stream) return true;
+  if (in_text_ || depth_ != 0 || (in_array_ && !array_ended_)) return false;
+  if (!array_ended_) {
+    begin = 0;
+    take(body_.size());
+  }
+  body_.clear();
+  return true;
+}
+
+std::uint8_t* rest_stream_exchange::reserve_data(std::size_t n) {
+  reserved_.resize(n);
+  return reinterpret_cast<std::uint8_t*>(reserved_.data());
+}
+
+void rest_stream_exchange::commit_data(std::size_t n, bool) noexcept {
+  if (n < envelope_prefix_bytes) return;
+  if (!base::if_memory_allows([&] { write_message(std::string_view(reserved_).substr(envelope_prefix_bytes)); }))
+    inner_.reset(transport::error_code::enhance_your_calm);
+}
+
+bool rest_stream_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool) {
+  if (n >= envelope_prefix_bytes)
+    write_message(as_text({bytes.get() + envelope_prefix_bytes, n - envelope_prefix_bytes}));
+  return true;
+}
+
+void rest_stream_exchange::begin_body(std::string_view content_type) {
+  begun_ = true;
+  if (!inner_.begin_headers()) return;
+  inner_.add_field(":status", "200");
+  inner_.add_field("content-type", content_type);
+  if (options_.form == stream_form::server_sent_events) inner_.add_field("cache-control", "no-store");
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : initial_) {
+    if (!is_sent(codec_.options(), name)) continue;
+    inner_.add_field(name, value);
+    names.push_back(name);
+  }
+  add_cross_origin_fields(names);
+  inner_.end_headers(false);
+}
+
+void rest_stream_exchange::write_text(std::string_view text, bool end_stream) {
+  write_body(as_bytes(text), end_stream);
+}
+
+void rest_stream_exchange::write_message(std::string_view json) {
+  const bool first = !begun_;
+  if (options_.one_reply || options_.form == stream_form::raw) {
+    if (first) begin_body(codec_.reply_content_type());
+    return write_text(json, false);
+  }
+  std::string text;
+  switch (options_.form) {
+    case stream_form::json_lines:
+      if (first) begin_body("application/x-ndjson");
+      text.assign(json).append("\n");
+      break;
+    case stream_form::json_array:
+      if (first) begin_body("application/json");
+      text.append(first ? "[" : ",").append(json);
+      break;
+    case stream_form::server_sent_events:
+      if (first) begin_body("text/event-stream");
+      text.append("data: ").append(json).append("\n\n");
+      break;
+    case stream_form::raw: break;
+  }
+  write_text(text, false);
+}
+
+void rest_stream_exchange::send_response_end() {
+  written_status s = read_written_status(block_);
+  const bool ok = s.code == status_code::ok;
+  const int http_status = protocol::web::to_http_status(s.code);
+  std::string error;
+  if (!ok || options_.form == stream_form::server_sent_events)
+    rpc::rest::write_error_body(status_of(std::move(s)), error);
+  if (!begun_ && !ok) {
+    begun_ = true;
+    if (!inner_.begin_headers()) return;
+    inner_.add_field(":status", number_of(http_status));
+    inner_.add_field("content-type", "application/json");
+    inner_.add_field("content-length", std::to_string(error.size()));
+    add_cross_origin_fields({});
+    inner_.end_headers(false);
+    return write_text(error, true);
+  }
+  const bool empty = !begun_;
+  switch (options_.form) {
+    case stream_form::json_lines:
+      if (empty) begin_body("application/x-ndjson");
+      return write_text(ok || options_.one_reply ? "" : "{\"error\":" + error + "}\n", true);
+    case stream_form::json_array:
+      if (empty) begin_body("application/json");
+      if (options_.one_reply) return write_text({}, true);
+      return write_text((empty ? "[" : "") + (ok ? std::string() : ",{\"error\":" + error + "}") + "]", true);
+    case stream_form::server_sent_events:
+      if (empty) begin_body("text/event-stream");
+      return write_text("event: end\ndata: " + error + "\n\n", true);
+    case stream_form::raw:
+      if (empty) begin_body("application/octet-stream");
+      if (ok) return write_text({}, true);
+      // There is no other way to say that the bytes are incomplete.
+      return inner_.reset(transport::error_code::internal_error);
+  }
+}
+
+}  // namespace coracle::server_internal

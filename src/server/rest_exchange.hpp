@@ -1,0 +1,116 @@
+// rest_exchange: a request of plain HTTP with JSON, as the exchange of a gRPC call.
+#pragma once
+
+#include "coracle/rpc/message_codec.hpp"
+#include "protocol/rest/route_table.hpp"
+#include "server/rest_routes.hpp"
+#include "server/unary_web_exchange.hpp"
+#include "server/web_exchange.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::server_internal {
+
+// The form of the messages of one call: its requests contain what the path and the query say, too. Belongs to
+// the call.
+class rest_codec final : public message_codec {
+ public:
+  // `target`: the path and the query of the request.
+  rest_codec(const rest_routes& routes, request_info::verb method, std::string target,
+             std::string_view content_type);
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "json"; }
+  status write(const google::protobuf::Message& message, std::string& to) const override;
+  status read(google::protobuf::Message& message, bytes_view from) const override;
+
+  [[nodiscard]] const rest_routes::route& route() const noexcept { return routes_.at(match_.index); }
+  [[nodiscard]] const rest_options& options() const noexcept { return routes_.options(); }
+  // Of the last reply that was written.
+  [[nodiscard]] std::string_view reply_content_type() const noexcept { return content_type_of_reply_; }
+
+ private:
+  const rest_routes& routes_;
+  const std::string target_;
+  const std::string content_type_;
+  protocol::rest::route_match match_;  // borrows target_
+  mutable std::string content_type_of_reply_ = "application/json";
+};
+
+// A call with one request and one reply.
+class rest_unary_exchange final : public unary_web_exchange {
+ public:
+  rest_unary_exchange(transport::exchange inner, const unary_web_exchange::options& o, const rest_codec& codec)
+      : unary_web_exchange(inner, o), codec_(codec) {}
+  std::uint8_t* reserve_reply(std::size_t) override { return nullptr; }
+
+ private:
+  [[nodiscard]] std::string_view reply_content_type() const noexcept override {
+    return codec_.reply_content_type();
+  }
+  void write_failure(written_status s) override;
+  [[nodiscard]] bool sends_metadata(std::string_view name) const noexcept override;
+  [[nodiscard]] std::string_view trailer_prefix() const noexcept override { return {}; }
+
+  const rest_codec& codec_;
+};
+
+// How a stream of replies is written. `raw` is for google.api.HttpBody.
+enum class stream_form : std::uint8_t { json_lines, json_array, server_sent_events, raw };
+// The form that the client prefers by its Accept field.
+[[nodiscard]] stream_form stream_form_of(std::string_view accept) noexcept;
+
+// A call with many replies, many requests, or both. Requests are JSON lines, a JSON array, or for
+// google.api.HttpBody pieces of the body.
+//
+// A stream that fails before its first reply has an HTTP status and a body as a call with one reply. After it,
+// the last element is {"error": ...} (lines and array), or an event "end" with the status; the status of a
+// stream that ends well is an event, too.
+class rest_stream_exchange final : public web_exchange, public whole_request {
+ public:
+  struct options {
+    stream_form form = stream_form::json_lines;
+    bool one_request = false;  // the body is one message
+    bool one_reply = false;    // the response is one message
+    std::uint32_t max_receive_bytes = 0;
+  };
+  rest_stream_exchange(transport::exchange inner, const options& o, const rest_codec& codec)
+      : web_exchange(inner), options_(o), codec_(codec) {}
+
+  void deliver(bytes_view body) override { receive(body, true); }
+
+  std::uint8_t* reserve_data(std::size_t n) override;
+  void commit_data(std::size_t n, bool end_stream) noexcept override;
+  bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override;
+  void consume(std::size_t n) noexcept override { static_cast<void>(n); }
+
+ private:
+  void receive(bytes_view bytes, bool end_stream) override;
+  void send_response_headers() override { initial_ = block_; }
+  void send_response_end() override;
+  // Writes the response headers before the first reply.
+  void begin_body(std::string_view content_type);
+  void write_message(std::string_view json);
+  void write_text(std::string_view text, bool end_stream);
+  // Passes complete messages of the body to the call, each with a prefix. Returns false if the body is malformed.
+  bool split_requests(std::string& envelopes, bool end_stream);
+
+  const options options_;
+  const rest_codec& codec_;
+  http::header_list initial_;
+  std::string body_;      // received, and not passed on yet
+  std::string reserved_;  // of reserve_data()
+  std::size_t scanned_bytes_ = 0;  // of body_
+  std::size_t depth_ = 0;          // of objects and arrays, at scanned_bytes_
+  bool in_text_ = false;
+  bool escaped_ = false;
+  bool in_array_ = false;
+  bool array_ended_ = false;
+  bool begun_ = false;  // the response headers were written
+  bool ended_ = false;
+};
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,293 @@
+#include "server/web_call.hpp"
+
+#include "protocol/connect/content_type.hpp"
+#include "protocol/connect/encodings.hpp"
+#include "protocol/connect/get_request.hpp"
+#include "protocol/connect/header_names.hpp"
+#include "protocol/connect/timeout.hpp"
+#include "protocol/grpc_web/content_type.hpp"
+#include "protocol/web/uri.hpp"
+#include "server/rest_exchange.hpp"
+#include "server/web_exchange.hpp"
+
+#include <utility>
+
+namespace coracle::server_internal {
+
+namespace {
+
+using outcome = std::optional<std::variant<web_call, web_rejection>>;
+namespace connect = protocol::connect;
+
+// The path of a request to a method, without its query.
+void find_row(request_info& r, const router& routes) {
+  if (r.row) return;
+  const std::string_view path = protocol::web::split_target(r.unknown_path).path;
+  if (path.size() == r.unknown_path.size()) return;
+  if (const auto index = routes.find_route(path)) r.row = &routes.at(*index);
+}
+
+// What the request means does not depend on the protocol from here on.
+web_call make_call(request_info& r, received_metadata received, std::uint32_t subtype, const router& routes) {
+  web_call c;
+  c.request = std::move(r);
+  c.request.type = request_info::content::grpc;
+  c.request.method = request_info::verb::post;
+  c.request.subtype = &routes.subtypes.at(subtype);
+  c.fallback = routes.fallback_call_of(c.request);
+  c.received = std::move(received);
+  if (!c.request.row) c.refusal = status::unimplemented("the server has no such method");
+  return c;
+}
+
+outcome prepare_grpc_web(const transport::exchange& x, request_info& r, received_metadata& received,
+                         const protocol::grpc_web::content& content, const router& routes) {
+  const auto subtype = routes.find_subtype(content.subtype);
+  if (!subtype) return std::nullopt;
+  auto made = std::unique_ptr<grpc_web_exchange, void (*)(grpc_web_exchange*)>(
+      new grpc_web_exchange(x, content.text, content.subtype), [](grpc_web_exchange* e) { e->give_up(); });
+  web_call c = make_call(r, std::move(received), *subtype, routes);
+  if (c.request.unknown_encoding)
+    c.refusal = status::unimplemented("the server does not accept this grpc-encoding");
+  else if (c.request.bad_timeout) c.refusal = status::internal("grpc-timeout is malformed");
+  c.translator = made.release();
+  c.exchange = c.translator->attach();
+  return c;
+}
+
+// Reads the fields of the protocol, and leaves the metadata in `to`.
+status read_connect_fields(request_info& r, const metadata& from, metadata& to, bool stream,
+                           const web_call_options& o, bool has_version) {
+  status refusal;
+  r.received = encoding::identity;
+  r.accepted = {};
+  r.bad_timeout = r.unknown_encoding = false;
+  for (const auto& [name, value] : from) {
+    if (name == connect::timeout_header) {
+      const auto timeout = connect::parse_timeout(value);
+      if (timeout) r.timeout = *timeout;
+      else refusal = status::invalid_argument("connect-timeout-ms is malformed");
+    } else if (name == connect::protocol_version_header) {
+      has_version = true;
+      if (value != connect::protocol_version)
+        refusal = status::invalid_argument("connect-protocol-version must be 1");
+    } else if (name == connect::encoding_header(stream)) {
+      const auto e = connect::content_encoding(value, o.routes.encodings);
+      if (e) r.received = *e;
+      else r.unknown_encoding = true;
+    } else if (name == connect::accept_encoding_header(stream)) {
+      r.accepted = connect::parse_accept_encoding(value);
+    }
+    if (!connect::is_reserved_key(name)) to.add_received(name, value);
+  }
+  if (r.unknown_encoding) refusal = status::unimplemented("the server does not accept this content-encoding");
+  if (o.web.require_connect_version && !has_version)
+    refusal = status::invalid_argument(
+        "the server requires the field connect-protocol-version: 1 (connect=v1 in the query of a GET request)");
+  return refusal;
+}
+
+bool is_unary(const request_info& r) noexcept {
+  return r.row && r.row->definition->kind == call_kind::unary;
+}
+
+outcome prepare_connect(const transport::exchange& x, request_info& r, received_metadata& received,
+                        const connect::content& content, const web_call_options& o, bool end_stream) {
+  const router& routes = o.routes;
+  call_set& set = o.set;
+  const auto subtype = routes.find_subtype(content.codec);
+  if (!subtype) return std::nullopt;
+  if (!r.row && !routes.fallback())
+    return web_rejection{404, "the server has no such method\n"};
+  // A fallback service takes streams only.
+  if (content.stream == is_unary(r))
+    return web_rejection{415, content.stream ? "a unary method requires the content-type application/CODEC\n"
+                                             : "a stream requires the content-type application/connect+CODEC\n"};
+  received_metadata kept = set.take_metadata();
+  const status refusal =
+      read_connect_fields(r, received.get(), kept.own(), content.stream, o, false);
+  if (content.stream) {
+    auto made = std::unique_ptr<connect_stream_exchange, void (*)(connect_stream_exchange*)>(
+        new connect_stream_exchange(x, content.codec), [](connect_stream_exchange* e) { e->give_up(); });
+    web_call c = make_call(r, std::move(kept), *subtype, routes);
+    if (!refusal.ok()) c.refusal = refusal;
+    c.translator = made.release();
+  c.exchange = c.translator->attach();
+    return c;
+  }
+  unary_web_exchange::options body;
+  body.codec = content.codec;
+  body.compressed = r.received != encoding::identity;
+  body.max_receive_bytes = set.max_receive_bytes;
+  body.stall_time = set.stall_time;
+  body.stall_bytes = set.stall_bytes;
+  auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
+      new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
+  web_call c = make_call(r, std::move(kept), *subtype, routes);
+  if (!refusal.ok()) c.refusal = refusal;
+  if (end_stream) c.message.emplace();
+  c.whole = made.get();
+  c.translator = made.release();
+  c.exchange = c.translator->attach();
+  return c;
+}
+
+// A GET request of the Connect protocol: its query has the protocol's version or a message.
+bool is_connect_get(std::string_view query) noexcept {
+  protocol::web::query_pair pair;
+  while (protocol::web::take_query_pair(query, pair))
+    if (pair.name == "connect" || pair.name == "message") return true;
+  return false;
+}
+
+outcome prepare_connect_get(const transport::exchange& x, request_info& r, received_metadata& received,
+                            const web_call_options& o) {
+  const router& routes = o.routes;
+  call_set& set = o.set;
+  if (!is_unary(r) || !r.row->definition->no_side_effects)
+    return web_rejection{405, "only methods without side effects answer GET requests\n", "allow", "POST"};
+  const std::string_view query = protocol::web::split_target(r.unknown_path).query;
+  std::string reason;
+  auto get = connect::parse_get_request(query, reason);
+  received_metadata kept = set.take_metadata();
+  status refusal = read_connect_fields(r, received.get(), kept.own(), false, o, get && get->has_version);
+  std::optional<std::uint32_t> subtype = 0;
+  if (!get) {
+    refusal = status::invalid_argument(reason);
+    get.emplace().codec = connect::json_codec;
+  } else if (subtype = routes.find_subtype(get->codec); !subtype) {
+    return web_rejection{415, "the server has no codec of the parameter encoding\n"};
+  } else if (const auto e = connect::content_encoding(get->compression, routes.encodings)) {
+    r.received = *e;
+  } else {
+    r.unknown_encoding = true;
+    refusal = status::unimplemented("the server does not accept this compression");
+  }
+  unary_web_exchange::options body;
+  body.codec = get->codec;
+  body.compressed = r.received != encoding::identity;
+  body.get = true;
+  body.max_receive_bytes = set.max_receive_bytes;
+  auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
+      new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
+  web_call c = make_call(r, std::move(kept), *subtype, routes);
+  if (!refusal.ok()) c.refusal = refusal;
+  c.message = std::move(get->message);
+  c.whole = made.get();
+  c.translator = made.release();
+  c.exchange = c.translator->attach();
+  return c;
+}
+
+
+// --- REST
+
+// A media type of JSON, and UTF-8.
+bool is_json(std::string_view content_type) {
+  const auto c = connect::parse_content_type(content_type);
+  return c && !c->stream && c->codec == connect::json_codec;
+}
+
+outcome prepare_rest(const transport::exchange& x, request_info& r, received_metadata& received,
+                     const web_call_options& o, bool end_stream) {
+  using protocol::rest::match_outcome;
+  const std::string_view path =
+      r.unknown_path.empty() ? std::string_view(r.row->definition->path)
+                             : protocol::web::split_target(r.unknown_path).path;
+  const protocol::rest::route_match match = o.rest.find(r.method, path);
+  switch (match.outcome) {
+    case match_outcome::found: break;
+    case match_outcome::not_found: return std::nullopt;
+    case match_outcome::malformed: return web_rejection{400, "the path has a broken percent-escape\n"};
+    case match_outcome::method_not_allowed: {
+      web_rejection rejection{405, "the path has no such method\n"};
+      rejection.allow = o.rest.table().allow(match);
+      return rejection;
+    }
+  }
+  const rest_routes::route& route = o.rest.at(match.index);
+  const call_kind kind = route.row->definition->kind;
+  const bool has_body = !end_stream;
+  if (has_body && route.binding.takes_body() && !route.binding.has_raw_request() &&
+      !is_json(r.other_content_type))
+    return web_rejection{415, "the body requires the content-type application/json\n"};
+  const metadata& fields = received.get();
+  const std::string_view accept = fields.find("accept").value_or(std::string_view());
+  // A browser reconnects to a stream of events that has ended; 204 ends that.
+  if (kind == call_kind::server_streaming && fields.find("last-event-id"))
+    return web_rejection{204, {}};
+  auto own = std::make_unique<fallback_call>();
+  own->path = route.row->definition->path;
+  auto codec = std::make_unique<rest_codec>(
+      o.rest, r.method, r.unknown_path.empty() ? std::string(path) : r.unknown_path, r.other_content_type);
+  const rest_codec& form = *codec;
+  own->form = make_subtype("json", codec.get());
+  own->codec = std::move(codec);
+
+  received_metadata kept = o.set.take_metadata();
+  for (const std::string& name : o.rest.options().request_headers)
+    for (const std::string_view value : fields.find_all(name)) kept.own().add_received(name, value);
+
+  const bool one_request = kind == call_kind::unary || kind == call_kind::server_streaming;
+  web_call c;
+  web_exchange* made = nullptr;
+  if (kind == call_kind::unary) {
+    unary_web_exchange::options body;
+    body.codec = "json";
+    body.get = r.method == request_info::verb::get;
+    body.max_receive_bytes = o.set.max_receive_bytes;
+    body.stall_time = o.set.stall_time;
+    body.stall_bytes = o.set.stall_bytes;
+    auto* const unary = new rest_unary_exchange(x, body, form);
+    c.whole = unary;
+    made = unary;
+  } else {
+    rest_stream_exchange::options body;
+    body.form = route.binding.has_raw_reply() ? stream_form::raw : stream_form_of(accept);
+    body.one_request = one_request;
+    body.one_reply = kind == call_kind::client_streaming;
+    body.max_receive_bytes = o.set.max_receive_bytes;
+    auto* const stream = new rest_stream_exchange(x, body, form);
+    if (one_request) c.whole = stream;
+    made = stream;
+  }
+  if (c.whole && end_stream) c.message.emplace();
+  // Nothing throws from here on.
+  c.request = std::move(r);
+  c.request.type = request_info::content::grpc;
+  c.request.method = request_info::verb::post;
+  c.request.row = route.row;
+  c.request.subtype = &*own->form;
+  c.request.received = encoding::identity;
+  c.request.accepted = {};
+  c.request.unknown_encoding = c.request.bad_timeout = false;
+  c.request.timeout = duration::max();
+  c.fallback = std::move(own);
+  c.received = std::move(kept);
+  c.translator = made;
+  c.exchange = made->attach();
+  return c;
+}
+
+}  // namespace
+
+outcome prepare_web_call(const transport::exchange& x, request_info& r, received_metadata& received,
+                         const web_call_options& o, bool end_stream) {
+  find_row(r, o.routes);
+  if (!o.rest.empty()) {
+    if (outcome rest = prepare_rest(x, r, received, o, end_stream)) return rest;
+  }
+  if (r.method == request_info::verb::get && r.row && o.web.connect) {
+    if (!is_connect_get(protocol::web::split_target(r.unknown_path).query)) return std::nullopt;
+    return prepare_connect_get(x, r, received, o);
+  }
+  if (r.method != request_info::verb::post || r.type != request_info::content::other) return std::nullopt;
+  const std::string content_type = r.other_content_type;
+  if (const auto web = protocol::grpc_web::parse_content_type(content_type); web && o.web.grpc_web)
+    return prepare_grpc_web(x, r, received, *web, o.routes);
+  if (const auto c = connect::parse_content_type(content_type); c && o.web.connect)
+    return prepare_connect(x, r, received, *c, o, end_stream);
+  return std::nullopt;
+}
+
+}  // namespace coracle::server_internal

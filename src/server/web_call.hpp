@@ -1,0 +1,57 @@
+// web_call: recognizes requests of gRPC-Web and Connect, and prepares their calls.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/server/web_options.hpp"
+#include "server/rest_routes.hpp"
+#include "server/router.hpp"
+#include "server/server_call.hpp"
+#include "server/unary_web_exchange.hpp"
+#include "transport/exchange.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace coracle::server_internal {
+
+// A call that a request of another protocol begins.
+struct web_call {
+  transport::exchange exchange;  // for the call; owns the HTTP exchange
+  request_info request;
+  std::unique_ptr<fallback_call> fallback;
+  received_metadata received;
+  web_exchange* translator = nullptr;  // behind the exchange
+  status refusal;  // not OK: no handler runs, and the call ends with this
+  // A request that has arrived entirely: it is given to `whole` when the call has begun.
+  whole_request* whole = nullptr;
+  std::optional<std::string> message;
+};
+
+// A request that its protocol rejects before there is a call.
+struct web_rejection {
+  int http_status;
+  std::string text;
+  std::string_view header_name{};  // a further field; may be empty
+  std::string_view header_value{};
+  std::string allow{};  // Allow, of a 405; empty: none
+  std::unique_ptr<server_internal::cross_origin> cross_origin{};  // may be null
+};
+
+struct web_call_options {
+  const router& routes;
+  const rest_routes& rest;
+  call_set& set;
+  const web_options& web;
+};
+
+// Returns nothing if the request is of no protocol that makes calls. Takes over `x` if it returns a call, and
+// takes what it needs of the other arguments; it leaves them unchanged otherwise. May throw std::bad_alloc, and
+// has taken nothing then.
+[[nodiscard]] std::optional<std::variant<web_call, web_rejection>> prepare_web_call(
+    const transport::exchange& x, request_info& r, received_metadata& received, const web_call_options& o,
+    bool end_stream);
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,204 @@
+#include "server/web_exchange.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "base/percent.hpp"
+#include "coracle/base/impl/base64.hpp"
+#include "protocol/connect/content_type.hpp"
+#include "protocol/connect/error.hpp"
+#include "protocol/connect/header_names.hpp"
+#include "protocol/envelope.hpp"
+#include "protocol/grpc/header_names.hpp"
+#include "protocol/grpc/status_headers.hpp"
+#include "protocol/grpc_web/content_type.hpp"
+#include "protocol/grpc_web/trailers.hpp"
+#include "rpc/detail_list.hpp"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace coracle::server_internal {
+
+// --- web_exchange
+
+bool web_exchange::begin_headers() noexcept {
+  block_.clear();
+  return true;
+}
+
+void web_exchange::add_field(std::string_view name, std::string_view value) noexcept {
+  if (!base::if_memory_allows([&] { block_.add(name, value); }))
+    inner_.reset(transport::error_code::enhance_your_calm);
+}
+
+void web_exchange::end_headers(bool) noexcept {
+  const bool first = !std::exchange(headers_sent_, true);
+  if (!base::if_memory_allows([&] { first ? send_response_headers() : send_response_end(); }))
+    inner_.reset(transport::error_code::enhance_your_calm);
+}
+
+void web_exchange::release() noexcept {
+  inner_.release();
+  delete this;
+}
+
+// Trailers of a request mean only its end, as in gRPC.
+void web_exchange::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
+  transport::field unused;
+  while (fields.next(unused)) continue;
+  if (fields.ok() && kind == transport::block_kind::trailers && end_stream) receive({}, true);
+}
+
+void web_exchange::on_reset(const transport::abnormal_end& end) noexcept {
+  if (handler_) return handler_->on_reset(end);  // releases this
+  release();
+}
+
+void web_exchange::write_headers(std::string_view content_type, std::string_view encoding_name,
+                                 std::string_view accept_encoding_name) {
+  if (!inner_.begin_headers()) return;
+  inner_.add_field(":status", "200");
+  inner_.add_field("content-type", content_type);
+  for (const auto& [name, value] : block_) {
+    if (name.starts_with(':') || name == "content-type") continue;
+    if (name == protocol::grpc::encoding_header) inner_.add_field(encoding_name, value);
+    else if (name == protocol::grpc::accept_encoding_header) inner_.add_field(accept_encoding_name, value);
+    else inner_.add_field(name, value);
+  }
+  if (has_cross_origin_fields()) {
+    std::vector<std::string_view> names;
+    for (const auto& field : block_) names.push_back(field.name);
+    add_cross_origin_fields(names);
+  }
+  inner_.end_headers(false);
+}
+
+void web_exchange::add_cross_origin_fields(std::span<const std::string_view> names) {
+  if (!cross_origin_) return;
+  http::header_list fields;
+  cross_origin_->add_response_fields(names, fields);
+  for (const auto& [name, value] : fields) inner_.add_field(name, value);
+}
+
+void web_exchange::write_body(bytes_view bytes, bool end_stream) {
+  if (std::uint8_t* const room = inner_.reserve_data(bytes.size())) {
+    if (!bytes.empty()) std::memcpy(room, bytes.data(), bytes.size());
+    return inner_.commit_data(bytes.size(), end_stream);
+  }
+  std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
+  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+  inner_.queue_data(std::move(copy), bytes.size(), end_stream);
+}
+
+bool is_status_field(std::string_view name) noexcept {
+  return name == protocol::grpc::status_header || name == protocol::grpc::message_header ||
+         name == protocol::grpc::status_details_header;
+}
+
+written_status read_written_status(const http::header_list& trailers) {
+  written_status s;
+  for (const auto& [name, value] : trailers) {
+    if (name == protocol::grpc::status_header) s.code = protocol::grpc::parse_status_code(value);
+    else if (name == protocol::grpc::message_header) s.message = base::percent_decode(value);
+    else if (name == protocol::grpc::status_details_header && !base::base64_decode(value, s.details))
+      s.details.clear();
+  }
+  return s;
+}
+
+protocol::connect::error connect_error(written_status s) {
+  protocol::connect::error e{s.code, std::move(s.message), {}};
+  rpc::for_each_detail(s.details, [&](std::string_view type_name, std::string_view bytes) {
+    e.details.push_back({std::string(type_name), std::string(bytes)});
+  });
+  return e;
+}
+
+// --- gRPC-Web
+
+grpc_web_exchange::grpc_web_exchange(transport::exchange inner, bool text, std::string_view content_subtype)
+    : web_exchange(inner),
+      content_type_(protocol::grpc_web::content_type_of(text, content_subtype)),
+      text_(text ? std::make_unique<text_form>() : nullptr) {}
+
+void grpc_web_exchange::receive(bytes_view bytes, bool end_stream) {
+  if (!text_) return handler_->on_data(bytes, end_stream);
+  text_->decoded.clear();
+  const bool valid = text_->decoder.decode(as_text(bytes), text_->decoded) &&
+                     (!end_stream || text_->decoder.complete());
+  inner_.consume(bytes.size());
+  if (valid) return handler_->on_data(as_bytes(text_->decoded), end_stream);
+  // An envelope with a flag that does not exist: the call ends with the status for a broken message.
+  static constexpr std::uint8_t broken[protocol::envelope_prefix_bytes] = {0xff, 0, 0, 0, 0};
+  handler_->on_data(broken, true);
+}
+
+// The credit of the text form is returned when the text is decoded.
+void grpc_web_exchange::consume(std::size_t n) noexcept {
+  if (!text_) inner_.consume(n);
+}
+
+std::uint8_t* grpc_web_exchange::reserve_data(std::size_t n) {
+  if (!text_) return inner_.reserve_data(n);
+  text_->reserved.resize(n);
+  return reinterpret_cast<std::uint8_t*>(text_->reserved.data());
+}
+
+void grpc_web_exchange::commit_data(std::size_t n, bool end_stream) noexcept {
+  if (!text_) return inner_.commit_data(n, end_stream);
+  if (!base::if_memory_allows([&] { write_text(as_bytes(text_->reserved), end_stream); }))
+    inner_.reset(transport::error_code::enhance_your_calm);
+}
+
+bool grpc_web_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+  if (!text_) return inner_.queue_data(std::move(bytes), n, end_stream);
+  write_text({bytes.get(), n}, end_stream);
+  return true;
+}
+
+void grpc_web_exchange::write_text(bytes_view bytes, bool end_stream) {
+  text_->encoded.clear();
+  text_->encoder.encode(bytes, text_->encoded);
+  text_->encoder.flush(text_->encoded);
+  write_body(as_bytes(text_->encoded), end_stream);
+}
+
+void grpc_web_exchange::send_response_headers() {
+  write_headers(content_type_, protocol::grpc::encoding_header, protocol::grpc::accept_encoding_header);
+}
+
+void grpc_web_exchange::send_response_end() {
+  protocol::grpc_web::trailer_block trailers;
+  for (const auto& [name, value] : block_) trailers.add(name, value);
+  const std::string frame = trailers.take_frame();
+  if (text_) write_text(as_bytes(frame), true);
+  else write_body(as_bytes(frame), true);
+}
+
+// --- streams of Connect
+
+connect_stream_exchange::connect_stream_exchange(transport::exchange inner, std::string_view codec)
+    : web_exchange(inner), content_type_(protocol::connect::content_type_of(true, codec)) {}
+
+void connect_stream_exchange::send_response_headers() {
+  write_headers(content_type_, protocol::connect::stream_encoding_header,
+                protocol::connect::stream_accept_encoding_header);
+}
+
+void connect_stream_exchange::send_response_end() {
+  written_status s = read_written_status(block_);
+  http::header_list trailers;
+  for (const auto& [name, value] : block_)
+    if (!is_status_field(name)) trailers.add(name, value);
+  std::optional<protocol::connect::error> error;
+  if (s.code != status_code::ok) error = connect_error(std::move(s));
+  const std::string json = protocol::connect::write_end_stream(error ? &*error : nullptr, trailers);
+  std::string frame(protocol::envelope_prefix_bytes, '\0');
+  protocol::write_envelope_prefix(reinterpret_cast<std::uint8_t*>(frame.data()),
+                                  protocol::connect::end_stream_flag,
+                                  static_cast<std::uint32_t>(json.size()));
+  write_body(as_bytes(frame.append(json)), true);
+}
+
+}  // namespace coracle::server_internal

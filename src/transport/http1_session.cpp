@@ -1,0 +1,346 @@
+#include "transport/http1_session.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace coracle::transport {
+
+namespace {
+
+// The codes of RFC 9110 that end a message without content.
+bool has_no_content(int status) noexcept { return status < 200 || status == 204 || status == 304; }
+
+std::optional<std::uint64_t> number_in(std::string_view text) noexcept {
+  std::uint64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+}  // namespace
+
+http1_session::http1_session(connection& owner, http1::role r, const http1_options& o)
+    : connection_(owner),
+      engine_(r, o.limits, owner.loop_.now()),
+      role_(r),
+      window_bytes_(o.window_bytes),
+      idle_timeout_(o.idle_timeout) {
+  idle_at_ = deadline_after(owner.loop_.now(), idle_timeout_);
+}
+
+template <class F>
+void http1_session::call_handler(F f) noexcept {
+  if (!base::if_memory_allows(f)) {
+    abnormal_end end;
+    end.code = error_code::enhance_your_calm;
+    end.by = initiator::user;
+    end.reason = "out of memory";
+    exchange_handler* const handler = std::exchange(handler_, nullptr);
+    respond_with_error(503, "out of memory\n");
+    if (handler) handler->on_reset(end);
+    else in_exchange_ = false;
+    connection_.broken("out of memory");
+  }
+}
+
+template <class F>
+void http1_session::or_close(F f) noexcept {
+  if (!base::if_memory_allows(f)) connection_.close_at_turn_end("out of memory");
+}
+
+// --- receiving
+
+void http1_session::feed(bytes_view bytes, time_point now) noexcept {
+  if (!unread_.empty()) {  // received before reading was paused
+    or_close([&] { unread_.append(bytes); });
+    return;
+  }
+  engine_.feed(bytes, now);
+}
+
+void http1_session::feed_end(time_point now) noexcept {
+  if (unread_.empty()) engine_.feed_end(now);
+}
+
+void http1_session::dispatch() noexcept {
+  if (dispatching_) return;
+  dispatching_ = true;
+  for (http1::event e = engine_.next(); e.type != http1::event::kind::none; e = engine_.next()) {
+    handle(e);
+    if (connection_.must_defer()) connection_.defer_input();
+  }
+  dispatching_ = false;
+  if (const bytes_view rest = engine_.take_unread(); !rest.empty() && !connection_.closing_)
+    or_close([&] { unread_.append(rest); });
+  advance();
+  connection_.update_receiving();
+  if (!engine_.output().empty() && !connection_.stream_->sending()) connection_.schedule_flush();
+  connection_.update_timer();
+}
+
+void http1_session::handle(const http1::event& e) noexcept {
+  using kind = http1::event::kind;
+  switch (e.type) {
+    case kind::headers:
+      response_begun_ = true;
+      if (!e.informational) on_message_headers();
+      return;
+    case kind::data:
+      if (!handler_) return;
+      unconsumed_ += e.data.size();
+      return call_handler([&] { handler_->on_data(e.data, false); });
+    case kind::end: return on_message_end();
+    case kind::failed: return fail(e);
+    case kind::none: return;
+  }
+}
+
+void http1_session::on_message_headers() noexcept {
+  received_ = !engine_.has_body();
+  header_source fields(engine_.fields(), engine_.headers_id());
+  if (role_ == http1::role::client) {
+    if (handler_) call_handler([&] { handler_->on_headers(fields, block_kind::headers, received_); });
+    return;
+  }
+  in_exchange_ = true;
+  headers_sent_ = sent_ = false;
+  unconsumed_ = 0;
+  idle_at_ = never;
+  connection_.on_stream_begin();
+  if (refusing_) {
+    respond_with_error(503, "the server has no memory for another request\n");
+    in_exchange_ = false;
+    return;
+  }
+  // The layers above enforce the progress of messages: a stream of requests may be idle between two of them.
+  engine_.enforce_body_timeout(false, connection_.loop_.now());
+  if (engine_.expects_continue()) or_close([&] { engine_.send_continue(); });
+  call_handler([&] { connection_.acceptor_->on_request(exchange(connection_, *this), fields, received_); });
+}
+
+void http1_session::on_message_end() noexcept {
+  if (std::exchange(received_, true)) return;
+  if (!handler_) return;
+  if (role_ == http1::role::client) ++connection_.stats_.streams_succeeded;
+  if (engine_.trailers().empty()) return call_handler([&] { handler_->on_data({}, true); });
+  header_source fields(engine_.trailers());
+  call_handler([&] { handler_->on_headers(fields, block_kind::trailers, true); });
+}
+
+void http1_session::fail(const http1::event& e) noexcept {
+  if (role_ == http1::role::server && !headers_sent_ && e.status != 0) {
+    std::string text;
+    base::if_memory_allows([&] { text.append(e.reason).append("\n"); });
+    respond_with_error(e.status, text);
+  } else if (role_ == http1::role::server && !used_ && e.status == 0) {
+    // Not HTTP at all. An empty SETTINGS frame tells a client of TLS that this port speaks plaintext.
+    static constexpr std::uint8_t settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+    or_close([&] { engine_.output().append(settings); });
+  }
+  abnormal_end reason;
+  reason.code = error_code::protocol_error;
+  reason.by = initiator::library;
+  reason.reason = e.reason;
+  end(reason);
+  connection_.broken(e.reason);
+}
+
+void http1_session::end(const abnormal_end& reason) noexcept {
+  exchange_handler* const handler = std::exchange(handler_, nullptr);
+  if (!handler) return;
+  abnormal_end e = reason;
+  // The server closed a connection that was idle, while the request was on its way (RFC 9110 9.2.2).
+  if (role_ == http1::role::client && used_ && !response_begun_ && e.disconnected) e.unprocessed = true;
+  handler->on_reset(e);
+}
+
+void http1_session::advance() noexcept {
+  if (connection_.closing_ || dispatching_) return;
+  if (wants_writable_ && handler_ && engine_.output().size() <= low_bytes_) {
+    wants_writable_ = false;
+    call_handler([&] { handler_->on_writable(); });
+  }
+  if (in_exchange_ || !engine_.exchange_done()) return;
+  if (engine_.closes()) return connection_.broken("the connection is not used for another request");
+  resume_reading();
+}
+
+// Reads what arrived while the response was not complete.
+void http1_session::resume_reading() noexcept {
+  if (unread_.empty()) return;
+  base::output_buffer pending;
+  pending.swap(unread_);
+  engine_.feed(pending.pending(), connection_.loop_.now());
+  dispatch();
+}
+
+void http1_session::on_timeout(time_point now) noexcept {
+  if (now >= idle_at_ && !in_exchange()) return connection_.broken("idle");
+  engine_.on_timeout(now);
+}
+
+time_point http1_session::next_timeout() const noexcept { return std::min(engine_.next_timeout(), idle_at_); }
+
+std::size_t http1_session::memory_bytes() const noexcept {
+  return engine_.memory_bytes() + unread_.capacity() + block_.capacity_bytes() + kept_bytes_;
+}
+
+void http1_session::release_idle_memory() noexcept {
+  engine_.release_idle_memory();
+  unread_.release(0);
+  if (!in_exchange_) block_.release();
+}
+
+void http1_session::open(exchange_handler& handler) noexcept {
+  handler_ = &handler;
+  in_exchange_ = true;
+  headers_sent_ = sent_ = received_ = response_begun_ = false;
+  unconsumed_ = 0;
+  idle_at_ = never;
+}
+
+// --- sending
+
+bool http1_session::begin_headers() noexcept {
+  block_.clear();
+  return !connection_.closing_;
+}
+
+void http1_session::add_field(std::string_view name, std::string_view value) noexcept {
+  or_close([&] { block_.add(name, value); });
+}
+
+void http1_session::end_headers(bool end_stream) noexcept {
+  or_close([&] {
+    if (headers_sent_) engine_.end_body(&block_);
+    else write_headers(end_stream);
+  });
+  headers_sent_ = true;
+  sent_ = sent_ || end_stream;
+  if (end_stream && role_ == http1::role::server) ++connection_.stats_.streams_succeeded;
+  connection_.schedule_flush();
+}
+
+void http1_session::write_headers(bool end_stream) {
+  using kind = http1::framing::kind;
+  std::string_view method;
+  std::string_view path;
+  std::string_view authority;
+  int status = 0;
+  http1::framing body{end_stream ? kind::none : kind::chunked, 0};
+  for (const auto& [name, value] : block_) {
+    if (name == ":status") status = static_cast<int>(number_in(value).value_or(500));
+    else if (name == ":method") method = value;
+    else if (name == ":path") path = value;
+    else if (name == ":authority") authority = value;
+    else if (name == "content-length") body = {kind::counted, number_in(value).value_or(0)};
+  }
+  const bool server = role_ == http1::role::server;
+  if (body.type == kind::none && (server ? !has_no_content(status) && !engine_.is_head_request()
+                                         : method == "POST" || method == "PUT" || method == "PATCH"))
+    body = {kind::counted, 0};
+  if (server) engine_.begin_response(status, body);
+  else engine_.begin_request(method, path, authority, body);
+  for (const auto& [name, value] : block_)
+    if (!name.starts_with(':') && name != "content-length") engine_.add_field(name, value);
+  engine_.end_headers();
+  if (end_stream) engine_.end_body(nullptr);
+}
+
+std::uint8_t* http1_session::reserve_data(std::size_t n) {
+  static std::uint8_t nothing;
+  if (connection_.closing_ || sent_) return nullptr;
+  return n == 0 ? &nothing : engine_.reserve_body(n);
+}
+
+void http1_session::commit_data(std::size_t n, bool end_stream) noexcept {
+  if (n != 0) engine_.commit_body(n);
+  if (end_stream) {
+    or_close([&] { engine_.end_body(nullptr); });
+    sent_ = true;
+    if (role_ == http1::role::server) ++connection_.stats_.streams_succeeded;
+  }
+  if (n >= large_message_bytes) connection_.accounting_due_ = role_ == http1::role::server;
+  connection_.schedule_flush();
+}
+
+bool http1_session::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+  std::uint8_t* const to = reserve_data(n);
+  if (!to) return false;
+  if (n != 0) std::memcpy(to, bytes.get(), n);
+  commit_data(n, end_stream);
+  return true;
+}
+
+std::size_t http1_session::queued() const noexcept {
+  return const_cast<http1_session*>(this)->engine_.output().size();
+}
+
+void http1_session::want_writable(std::size_t low_bytes) noexcept {
+  wants_writable_ = true;
+  low_bytes_ = low_bytes;
+  connection_.schedule_flush();
+}
+
+void http1_session::respond_with_error(int status, std::string_view text) noexcept {
+  if (headers_sent_ || connection_.closing_) return;
+  headers_sent_ = sent_ = true;
+  or_close([&] {
+    engine_.close_after_response();
+    engine_.begin_response(status, {http1::framing::kind::counted, text.size()});
+    engine_.add_field("content-type", "text/plain; charset=utf-8");
+    engine_.end_headers();
+    if (!text.empty() && !engine_.is_head_request()) {
+      std::memcpy(engine_.reserve_body(text.size()), text.data(), text.size());
+      engine_.commit_body(text.size());
+    }
+    engine_.end_body(nullptr);
+  });
+  connection_.schedule_flush();
+}
+
+// --- credit, memory and the end
+
+void http1_session::consume(std::size_t n) noexcept {
+  unconsumed_ -= std::min(n, unconsumed_);
+  if (!dispatching_) connection_.update_receiving();
+}
+
+void http1_session::set_kept(std::size_t bytes) noexcept {
+  kept_bytes_ = bytes;
+  connection_.note_kept(bytes);
+}
+
+void http1_session::reset(error_code code) noexcept {
+  handler_ = nullptr;
+  if (role_ == http1::role::server && !headers_sent_)
+    respond_with_error(code == error_code::enhance_your_calm ? 503 : 500, "the request was not completed\n");
+  abort("the exchange was reset");
+}
+
+void http1_session::abort(std::string_view reason) noexcept {
+  if (!connection_.closing_) connection_.broken(reason);
+}
+
+void http1_session::release() noexcept {
+  handler_ = nullptr;
+  in_exchange_ = wants_writable_ = false;
+  unconsumed_ = kept_bytes_ = 0;
+  if (connection_.closing_) return;
+  const bool client = role_ == http1::role::client;
+  if (!sent_ || (client && !received_)) return abort("the exchange was released before its end");
+  used_ = true;
+  idle_at_ = deadline_after(connection_.loop_.now(), idle_timeout_);
+  connection_.on_http1_released();
+}
+
+}  // namespace coracle::transport

@@ -1,0 +1,113 @@
+// http1_session: HTTP/1.1 on a connection: one request with its response at a time.
+#pragma once
+
+#include "base/output_buffer.hpp"
+#include "coracle/base/bytes.hpp"
+#include "coracle/base/clock.hpp"
+#include "coracle/http/header_list.hpp"
+#include "http1/connection.hpp"
+#include "transport/connection_options.hpp"
+#include "transport/exchange_target.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace coracle::transport {
+
+class connection;
+
+// Part of a connection whose peer speaks HTTP/1.1, in place of the HTTP/2 engine; and the target of the
+// exchange that is in progress. The next request of a client that pipelines is read when the response to this
+// one is complete.
+//
+// A client that closes its sending side has cancelled its request, as one that closes the connection: the two
+// cannot be distinguished.
+class http1_session final : public exchange_target {
+ public:
+  http1_session(connection& owner, http1::role r, const http1_options& o);
+
+  // --- called by the connection
+  void feed(bytes_view bytes, time_point now) noexcept;
+  void feed_end(time_point now) noexcept;
+  // Handles what was fed.
+  void dispatch() noexcept;
+  [[nodiscard]] bytes_view take_unread() noexcept { return engine_.take_unread(); }
+  // After the output was handed to the socket, or an exchange has ended: resumes the writer, reads the next
+  // request, or ends the connection.
+  void advance() noexcept;
+  void on_timeout(time_point now) noexcept;
+  [[nodiscard]] time_point next_timeout() const noexcept;
+  // The connection has ended: ends the exchange.
+  void end(const abnormal_end& reason) noexcept;
+  void drain() noexcept { engine_.close_after_response(); }
+  void refuse_requests(bool on) noexcept { refusing_ = on; }
+  [[nodiscard]] bool in_exchange() const noexcept { return in_exchange_ || engine_.busy(); }
+  // Whether no more input may be read at present.
+  [[nodiscard]] bool holds_input() const noexcept { return unconsumed_ >= window_bytes_ || !unread_.empty(); }
+  [[nodiscard]] base::output_buffer& output() noexcept { return engine_.output(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  void release_idle_memory() noexcept;
+  // Client.
+  [[nodiscard]] bool can_open() const noexcept { return !in_exchange() && !engine_.closes(); }
+  void open(exchange_handler& handler) noexcept;
+
+  // exchange_target
+  bool begin_headers() noexcept override;
+  void add_field(std::string_view name, std::string_view value) noexcept override;
+  void end_headers(bool end_stream) noexcept override;
+  std::uint8_t* reserve_data(std::size_t n) override;
+  void commit_data(std::size_t n, bool end_stream) noexcept override;
+  bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override;
+  [[nodiscard]] std::size_t queued() const noexcept override;
+  void want_writable(std::size_t low_bytes) noexcept override;
+  void consume(std::size_t n) noexcept override;
+  void set_kept(std::size_t bytes) noexcept override;
+  // A connection has one request, so its responses cannot pile up: see connection::output_stalled_.
+  void wait_until_uncongested() noexcept override {}
+  void reset(error_code code) noexcept override;
+  void set_handler(exchange_handler* handler) noexcept override { handler_ = handler; }
+  void release() noexcept override;
+
+ private:
+  void handle(const http1::event& e) noexcept;
+  void on_message_headers() noexcept;
+  void on_message_end() noexcept;
+  void fail(const http1::event& e) noexcept;
+  void write_headers(bool end_stream);
+  void respond_with_error(int status, std::string_view text) noexcept;
+  // Ends the exchange and the connection, because the message that is being sent stays incomplete.
+  void abort(std::string_view reason) noexcept;
+  // Calls the handler; ends the exchange if memory is exhausted there.
+  template <class F>
+  void call_handler(F f) noexcept;
+  // Runs f, which writes; ends the connection if memory is exhausted.
+  template <class F>
+  void or_close(F f) noexcept;
+  void resume_reading() noexcept;
+
+  connection& connection_;
+  http1::connection engine_;
+  const http1::role role_;
+  const std::size_t window_bytes_;
+  const duration idle_timeout_;
+  exchange_handler* handler_ = nullptr;
+  base::output_buffer unread_;
+  http::header_list block_;  // being written
+  std::size_t unconsumed_ = 0;
+  std::size_t kept_bytes_ = 0;
+  std::size_t low_bytes_ = 0;
+  time_point idle_at_ = never;
+  bool in_exchange_ = false;  // the exchange is not released
+  bool headers_sent_ = false;
+  bool sent_ = false;  // this side's message is complete
+  bool received_ = false;  // the handler knows the end of the peer's message
+  bool response_begun_ = false;  // client: a byte of the response has arrived
+  bool used_ = false;  // client: an exchange has succeeded on this connection
+  bool wants_writable_ = false;
+  bool refusing_ = false;
+  bool dispatching_ = false;
+};
+
+}  // namespace coracle::transport

@@ -1,0 +1,54 @@
+#include "protocol/connect/encodings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace coracle::protocol::connect {
+namespace {
+
+const encoding_set gzip_and_br{encoding::gzip, encoding::brotli};
+
+TEST(ConnectEncodings, OfAMessageMustBeAccepted) {
+  EXPECT_EQ(content_encoding("gzip", gzip_and_br), encoding::gzip);
+  EXPECT_EQ(content_encoding("GZip", gzip_and_br), encoding::gzip);
+  EXPECT_EQ(content_encoding("x-gzip", gzip_and_br), encoding::gzip);
+  EXPECT_EQ(content_encoding("br", gzip_and_br), encoding::brotli);
+  EXPECT_EQ(content_encoding("identity", gzip_and_br), encoding::identity);
+  EXPECT_EQ(content_encoding("", {}), encoding::identity);
+  for (const std::string_view name : {"zstd", "foo", "gzip, br", "gzipgzip", "gzip-and-more", "*"})
+    EXPECT_EQ(content_encoding(name, gzip_and_br), std::nullopt) << name;
+}
+
+TEST(ConnectEncodings, OfAPeerAreReadFromAListWithWeights) {
+  struct row {
+    std::string_view list;
+    encoding_set expected;
+  };
+  for (const auto& [list, expected] :
+       {row{"", {}}, row{"gzip", {encoding::gzip}}, row{"gzip, br", gzip_and_br}, row{"gzip,br", gzip_and_br},
+        row{" GZIP ;q=0.001,, br; Q=1.0 ,", gzip_and_br}, row{"gzip;q=0, br", {encoding::brotli}},
+        row{"gzip;q=0.000", {}}, row{"*", {}}, row{"*;q=0, gzip", {encoding::gzip}},
+        row{"foo, gzip", {encoding::gzip}}, row{"gzip;q=2", {}}, row{"gzip;q=1.001", {}},
+        row{"gzip;q=-1", {}}, row{"gzip;q=", {}}, row{"gzip;q=.5", {}}, row{"gzip;q=0.5555", {}},
+        row{"gzip;x=1", {}}, row{"gzip;q=0x", {}}})
+    EXPECT_EQ(parse_accept_encoding(list), expected) << list;
+}
+
+TEST(ConnectEncodings, ThePreferredOneHasTheHighestWeightAndComesFirst) {
+  const encoding_set all{encoding::gzip, encoding::brotli, encoding::zstd, encoding::deflate};
+  EXPECT_EQ(preferred_encoding("gzip, br", all), encoding::gzip);
+  EXPECT_EQ(preferred_encoding("br, gzip", all), encoding::brotli);
+  EXPECT_EQ(preferred_encoding("gzip;q=0.5, br;q=0.8, zstd;q=0.8", all), encoding::brotli);
+  EXPECT_EQ(preferred_encoding("gzip;q=0.01, br;q=0.1, zstd;q=1.", all), encoding::zstd);
+  EXPECT_EQ(preferred_encoding("identity, gzip", all), encoding::gzip);
+  EXPECT_EQ(preferred_encoding("zstd, gzip", gzip_and_br), encoding::gzip);
+  EXPECT_EQ(preferred_encoding("zstd", gzip_and_br), encoding::identity);
+  EXPECT_EQ(preferred_encoding("gzip;q=0", all), encoding::identity);
+  EXPECT_EQ(preferred_encoding("*", all), encoding::identity);
+  EXPECT_EQ(preferred_encoding("", all), encoding::identity);
+  EXPECT_EQ(preferred_encoding("gzip", {}), encoding::identity);
+}
+
+}  // namespace
+}  // namespace coracle::protocol::connect

@@ -1,0 +1,232 @@
+#include "rpc/json_mapping.hpp"
+
+#include "rest_kinds.pb.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace coracle::rpc {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using rest_kinds::Everything;
+
+const FieldDescriptor& field(const std::string& name) {
+  return *Everything::descriptor()->FindFieldByName(name);
+}
+
+TEST(JsonMapping, ReadsAMessageAfterClearingIt) {
+  Everything m;
+  m.set_string_value("old");
+  ASSERT_EQ(read_json(m, R"({"int32Value":7,"book":{"title":"t"},"numbers":[1,2]})"), status());
+  EXPECT_EQ(m.string_value(), "");
+  EXPECT_EQ(m.int32_value(), 7);
+  EXPECT_EQ(m.book().title(), "t");
+  EXPECT_EQ(m.numbers_size(), 2);
+}
+
+TEST(JsonMapping, NamesTheFieldThatIsWrong) {
+  for (const auto& [text, error] :
+       {std::pair{R"({"int32_value":"abc"})", "field int32_value: \"abc\" is no int32"},
+        {R"({"int32Value":3000000000})", "field int32_value: 3000000000 is no int32"},
+        {R"({"book":{"year":"x"}})", "field book.year: \"x\" is no int32"},
+        {R"({"books":[{},{"year":1.5}]})", "field books[1].year: 1.5 is no int32"},
+        {R"({"book":{"yaer":1}})", "field book.yaer: the message has no such field"},
+        {R"({"nothing":1})", "field nothing: the message has no such field"},
+        {R"({"bytesValue":"%"})", "field bytes_value: \"%\" is no bytes"},
+        {R"({"boolValue":"yes"})",
+         "the JSON is invalid at line 1, column 14: the field bool_value must be true or false"},
+        {"{", "the JSON is invalid at line 1, column 2: expected a name in quotes"},
+        {R"({"a":1,"a":1})", "the JSON is invalid at line 1, column 8: the field a is set twice"}}) {
+    Everything m;
+    const status s = read_json(m, text);
+    EXPECT_EQ(s.code(), status_code::invalid_argument);
+    EXPECT_EQ(s.message(), error) << text;
+  }
+}
+
+TEST(JsonMapping, RefusesValuesOfAnotherType) {
+  for (const std::string_view text : {"[]",
+                                      "1",
+                                      "\"x\"",
+                                      "null",
+                                      R"({"book":[]})",
+                                      R"({"book":1})",
+                                      R"({"numbers":1})",
+                                      R"({"numbers":{}})",
+                                      R"({"enumValue":"NONE"})",
+                                      R"({"time":"x"})",
+                                      R"({"time":5})",
+                                      R"({"length":"1"})",
+                                      R"({"word":"a","number":1})",
+                                      R"({"shelf":[]})",
+                                      R"({"flags":{"x":true}})",
+                                      R"({"floatValue":1e50})",
+                                      R"({"uint32Value":-1})",
+                                      R"({"any":{"@type":"type.googleapis.com/no.Such"}})",
+                                      R"({"any":{"a":1}})"}) {
+    Everything m;
+    const status s = read_json(m, text);
+    EXPECT_EQ(s.code(), status_code::invalid_argument) << text;
+    EXPECT_NE(s.message(), "") << text;
+  }
+}
+
+TEST(JsonMapping, DoesNotRepeatLongOrUnprintableValuesInErrors) {
+  Everything m;
+  const status s = read_json(m, R"({"int32Value":")" + std::string(10'000, 'x') + "\xc3\xa9\"}");
+  EXPECT_LT(s.message().size(), 500u);
+  const status foreign = read_json(m, "{\"int32Value\":\"\xc3\xa9\"}");
+  EXPECT_EQ(foreign.message(), "field int32_value: \"??\" is no int32");
+}
+
+TEST(JsonMapping, IgnoresUnknownFieldsWhereThatIsWanted) {
+  Everything m;
+  EXPECT_EQ(read_json(m, R"({"nothing":{"a":[1]},"int32Value":1})", {.ignore_unknown_fields = true}),
+            status());
+  EXPECT_EQ(m.int32_value(), 1);
+  EXPECT_FALSE(read_json(m, R"({"int32Value":"x"})", {.ignore_unknown_fields = true}).ok());
+}
+
+TEST(JsonMapping, ReadsTheValueOfOneFieldOfAnyKind) {
+  for (const auto& [name, text, result] :
+       {std::tuple{"int32_value", "5", "int32_value: 5"},
+        {"int64_value", "\"5\"", "int64_value: 5"},
+        {"string_value", "\"a\\u0062\"", "string_value: \"ab\""},
+        {"enum_value", "\"PAPERBACK\"", "enum_value: PAPERBACK"},
+        {"book", R"({"title":"t"})", "book { title: \"t\" }"},
+        {"book", "null", ""},
+        {"numbers", "[1,2]", "numbers: 1 numbers: 2"},
+        {"books", R"([{"year":1}])", "books { year: 1 }"},
+        {"shelf", R"({"a":{"year":1}})", "shelf { key: \"a\" value { year: 1 } }"},
+        {"time", "\"1970-01-01T00:00:01Z\"", "time { seconds: 1 }"},
+        {"int32_wrapper", "0", "int32_wrapper { }"},
+        {"other_name", "\"x\"", "other_name: \"x\""}}) {
+    Everything m;
+    m.set_double_value(1);
+    EXPECT_EQ(read_json_field(m, field(name), text), status()) << text;
+    EXPECT_EQ(m.ShortDebugString(), result) << name;
+  }
+}
+
+TEST(JsonMapping, LetsNoValueSetAnotherField) {
+  for (const std::string_view text : {R"(1,"string_value":"x")", R"(1},{"a":1)", "1 ", " 1", "", "}"}) {
+    Everything m;
+    (void)read_json_field(m, field("int32_value"), text);
+    EXPECT_EQ(m.string_value(), "") << text;
+  }
+  Everything m;
+  EXPECT_FALSE(read_json_field(m, field("int32_value"), R"(1,"string_value":"x")").ok());
+  EXPECT_EQ(read_json_field(m, field("book"), R"({"year":"x"})").message(),
+            "field book.year: \"x\" is no int32");
+}
+
+TEST(JsonMapping, WritesWithTheOptionsNames) {
+  Everything m;
+  m.set_int32_value(1);
+  m.set_enum_value(rest_kinds::HARDCOVER);
+  std::string to;
+  ASSERT_EQ(write_json(m, to), status());
+  EXPECT_EQ(to, R"({"int32Value":1,"enumValue":"HARDCOVER"})");
+  to.clear();
+  ASSERT_EQ(write_json(m, to, {.proto_field_names = true, .enums_as_numbers = true}), status());
+  EXPECT_EQ(to, R"({"int32_value":1,"enum_value":1})");
+  to = "x";
+  rest_kinds::Author author;
+  ASSERT_EQ(write_json(author, to, {.emit_defaults = true}), status());
+  EXPECT_EQ(to, R"(x{"givenName":""})");
+}
+
+TEST(JsonMapping, ReportsWhatJsonCannotHold) {
+  Everything m;
+  m.mutable_time()->set_seconds(1'000'000'000'000);
+  std::string to;
+  const status s = write_json(m, to);
+  EXPECT_EQ(s.code(), status_code::internal);
+  EXPECT_NE(s.message().find("rest_kinds.Everything"), std::string_view::npos) << s;
+  EXPECT_EQ(to, "");
+}
+
+TEST(JsonMapping, WritesTheValueOfOneFieldOfAnyKind) {
+  Everything m;
+  m.set_int32_value(5);
+  m.set_int64_value(6);
+  m.set_float_value(1.5);
+  m.set_bool_value(true);
+  m.set_string_value("a:\"b\"");
+  m.set_bytes_value("\xff");
+  m.set_enum_value(rest_kinds::PAPERBACK);
+  m.add_numbers(1);
+  m.add_numbers(2);
+  m.mutable_book()->set_title("t");
+  m.add_books()->set_year(1);
+  m.add_books();
+  (*m.mutable_shelf())["a\"b"].set_year(3);
+  (*m.mutable_flags())[-4] = true;
+  m.mutable_time()->set_seconds(1);
+  m.mutable_int32_wrapper()->set_value(0);
+  m.add_int64_wrappers()->set_value(7);
+  m.set_other_name("o");
+  (*m.mutable_struct_()->mutable_fields())["k"].set_bool_value(true);
+  for (const auto& [name, json] : {std::pair{"int32_value", "5"},
+                                   {"int64_value", "\"6\""},
+                                   {"float_value", "1.5"},
+                                   {"bool_value", "true"},
+                                   {"string_value", R"("a:\"b\"")"},
+                                   {"bytes_value", "\"/w==\""},
+                                   {"enum_value", "\"PAPERBACK\""},
+                                   {"numbers", "[1,2]"},
+                                   {"book", R"({"title":"t"})"},
+                                   {"books", R"([{"year":1},{}])"},
+                                   {"shelf", R"({"a\"b":{"year":3}})"},
+                                   {"flags", R"({"-4":true})"},
+                                   {"time", "\"1970-01-01T00:00:01Z\""},
+                                   {"int32_wrapper", "0"},
+                                   {"int64_wrappers", "[\"7\"]"},
+                                   {"other_name", "\"o\""},
+                                   {"struct", R"({"k":true})"}}) {
+    std::string to;
+    EXPECT_EQ(write_json_field(m, field(name), to), status()) << name;
+    EXPECT_EQ(to, json) << name;
+    // It is what a reader takes for the same field.
+    Everything back;
+    EXPECT_EQ(read_json_field(back, field(name), to), status()) << name;
+    std::string again;
+    EXPECT_EQ(write_json_field(back, field(name), again), status()) << name;
+    EXPECT_EQ(again, json);
+  }
+  std::string to;
+  EXPECT_EQ(write_json_field(m, field("books"), to, {.proto_field_names = true, .emit_defaults = true}),
+            status());
+  EXPECT_EQ(to, R"([{"name":"","title":"","year":1,"tags":[],"binding":"BINDING_UNSPECIFIED","stock":{}},)"
+                R"({"name":"","title":"","year":0,"tags":[],"binding":"BINDING_UNSPECIFIED","stock":{}}])");
+}
+
+TEST(JsonMapping, WritesAFieldWithoutAValueAsItsDefault) {
+  const Everything m;
+  for (const auto& [name, json] : {std::pair{"int32_value", "0"},
+                                   {"uint32_value", "0"},
+                                   {"int64_value", "\"0\""},
+                                   {"fixed64_value", "\"0\""},
+                                   {"double_value", "0"},
+                                   {"bool_value", "false"},
+                                   {"string_value", "\"\""},
+                                   {"bytes_value", "\"\""},
+                                   {"enum_value", "\"BINDING_UNSPECIFIED\""},
+                                   {"numbers", "[]"},
+                                   {"shelf", "{}"},
+                                   {"book", "{}"},
+                                   {"time", "null"},
+                                   {"int32_wrapper", "null"}}) {
+    std::string to;
+    EXPECT_EQ(write_json_field(m, field(name), to), status());
+    EXPECT_EQ(to, json) << name;
+  }
+  std::string to;
+  EXPECT_EQ(write_json_field(m, field("enum_value"), to, {.enums_as_numbers = true}), status());
+  EXPECT_EQ(to, "0");
+}
+
+}  // namespace
+}  // namespace coracle::rpc
