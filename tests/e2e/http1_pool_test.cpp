@@ -121,6 +121,7 @@ TEST_F(a_connection_of_http1, ThatEndsInPlaceOfItsFirstReplyFailsTheCall) {
 
 TEST_F(a_connection_of_http1, IsReplacedOnlyOnceForACall) {
   server_by_hand& s = serve({{reply_of(), ""}, {reply_of(), ""}, {reply_of()}});
+  s.pause = 100ms;  // so that the second call does not use the connection of the first
   channel c(client_, address("hand"), insecure(), over_http1());
   const auto two = [](const channel& by) -> task<> {
     scope work(co_await coro::this_environment());

@@ -241,6 +241,9 @@ TEST_P(WebProtocol, AMessageAboveTheLimitEndsTheCallWithResourceExhausted) {
 }
 
 TEST_P(WebProtocol, TheJsonCodecIsUsed) {
+  server_options served;
+  served.codecs = {&json_codec()};
+  make_server(served);
   const auto calls = [](const echo_stub s) -> task<> {
     call_options options;
     options.codec = &json_codec();

@@ -21,6 +21,7 @@ class server_by_hand {
  public:
   using script = std::vector<std::string>;
   explicit server_by_hand(std::vector<script> scripts) : scripts_(std::move(scripts)) {}
+  duration pause{};  // before each response
   int connections = 0;
   int requests = 0;
   std::string last_request;
@@ -56,6 +57,7 @@ class server_by_hand {
       }
       ++requests;
       last_request = request;
+      if (pause > duration::zero()) co_await sleep_for(pause);
       if (response.empty()) break;
       (void)co_await line.write(as_bytes(response));
     }
