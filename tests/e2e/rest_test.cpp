@@ -53,6 +53,10 @@ class rest_requests : public echo_fixture {
     }
     co_return all;
   }
+  static task<result<echo::Text>> say(echo_stub to) {
+    const echo::Text request = text("a");
+    co_return co_await to.Say(request);
+  }
   // The body of a chunked response, without its framing.
   static std::string dechunked(std::string_view text) {
     std::string all;
@@ -128,7 +132,7 @@ TEST_P(rest_requests, AStreamOfRepliesHasTheFormThatTheClientAccepts) {
 }
 
 TEST_P(rest_requests, AStreamThatFailsEndsWithTheErrorInItsForm) {
-  const std::string error = R"({"code":5,"message":"after the replies"})";
+  const std::string error = R"({"code":5,"message":"after the replies","details":[]})";
   EXPECT_EQ(ask("GET /v1/repeat/fail?count=1").body, "{\"text\":\"fail\"}\n{\"error\":" + error + "}\n");
   EXPECT_EQ(ask("GET /v1/repeat/fail?count=1", "accept: application/json\r\n").body,
             "[{\"text\":\"fail\"},{\"error\":" + error + "}]");
@@ -142,7 +146,8 @@ TEST_P(rest_requests, AStreamThatFailsEndsWithTheErrorInItsForm) {
 TEST_P(rest_requests, AStreamOfRequestsIsLinesOrAnArray) {
   EXPECT_EQ(ask("POST /v1/collect", {}, "{\"text\":\"a\"}\n{\"text\":\"b}\"}\n").body,
             R"({"text":"ab}","count":2})");
-  EXPECT_EQ(ask("POST /v1/collect", {}, R"([{"text":"a"}, {"text":"]"}])").body, R"({"text":"a]","count":2})");
+  EXPECT_EQ(ask("POST /v1/collect", {}, R"([{"text":"a"}, {"text":"]"}])").body,
+            R"({"text":"a]","count":2})");
   EXPECT_EQ(ask("POST /v1/collect", {}, "[]").body, "{}");
   for (const char* broken : {R"([{"text":"a"},)", R"([{"text":"a"}] 1)", "{\"text\":", "]"})
     EXPECT_EQ(ask("POST /v1/collect", {}, broken).status(), 400) << broken;
@@ -199,9 +204,7 @@ TEST_P(rest_requests, ALoopbackServerAnswersToLoopbackHostsOnly) {
   serve(options);
   EXPECT_EQ(to("movies.example:8080"), "200");
   EXPECT_EQ(to("localhost"), "421");
-  const auto reply = run([](rest_requests& t) -> task<result<echo::Text>> {
-    co_return co_await t.stub().Say(text("a"));
-  }(*this));
+  const auto reply = run(say(stub()));
   EXPECT_EQ(reply.status().code(), status_code::permission_denied) << reply.status();
 }
 
