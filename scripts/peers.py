@@ -43,6 +43,10 @@ NODE_PACKAGES = ["@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.0"]
 # What the tests of pages drive Chromium with, and what judges whether people can use a page without a mouse or good eyes.
 BROWSER = PEERS / "browser"
 BROWSER_PACKAGES = ["playwright-core@1.65.1", "axe-core@4.14.1"]
+# What calls from pages, and what makes one script of it.
+WEB = PEERS / "web"
+WEB_PACKAGES = ["@connectrpc/connect@2.1.2", "@connectrpc/connect-web@2.1.2", "@bufbuild/protobuf@2.17.0", "@bufbuild/protoc-gen-es@2.17.0",
+                "grpc-web@2.1.1", "esbuild@0.28.2"]
 INSTALL_TIMEOUT_S = 15 * 60
 
 
@@ -157,6 +161,10 @@ def install_browser():
     install_with_npm("browser", BROWSER_PACKAGES)
 
 
+def install_web():
+    install_with_npm("web", WEB_PACKAGES)
+
+
 def build_with_maven(name, phase, *then):
     """One of the movie example's projects in Java, with the jars it needs, in build/peers/NAME."""
     project, folder, stamp = MOVIE / name, PEERS / name, PEERS / f"stamps/{name}"
@@ -189,8 +197,8 @@ def install_ruby():
 
 
 # Peers that are no Go programs.
-OTHERS = {"python": install_python, "node": install_node, "browser": install_browser, "java": install_java, "spring_boot": install_spring_boot,
-          "ruby": install_ruby}
+OTHERS = {"python": install_python, "node": install_node, "browser": install_browser, "web": install_web, "java": install_java,
+          "spring_boot": install_spring_boot, "ruby": install_ruby}
 
 
 @functools.cache

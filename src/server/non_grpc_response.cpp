@@ -92,16 +92,19 @@ void respond_with(transport::exchange x, const request_info& request, const non_
 
 }  // namespace
 
-void respond_non_grpc(transport::exchange x, const request_info& request, bool end_stream) {
-  respond_with(x, request, response_to(request), end_stream);
+void respond_non_grpc(transport::exchange x, const request_info& request, const cross_origin* permission,
+                      bool end_stream) {
+  http::header_list more;
+  if (permission) permission->add_response_fields({}, more);
+  respond_with(x, request, response_to(request), end_stream, more);
 }
 
 void respond(transport::exchange x, const request_info& request, const web_rejection& rejection,
              bool end_stream) {
   http::header_list more;
+  if (rejection.cross_origin) rejection.cross_origin->add_response_fields({}, more);
   if (rejection.http_status == 204) return respond_no_content(x, more, end_stream);
   if (!rejection.allow.empty()) more.add("allow", rejection.allow);
-  if (rejection.cross_origin) rejection.cross_origin->add_response_fields({}, more);
   respond_with(x, request,
                {std::to_string(rejection.http_status), "text/plain", rejection.text, rejection.header_name,
                 rejection.header_value},

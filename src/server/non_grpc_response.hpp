@@ -15,7 +15,9 @@ namespace coracle::server_internal {
 // response before it continues. If more of the body may follow, RST_STREAM(NO_ERROR) is sent after the
 // response (RFC 9113 8.1). A request without a content-type is not reset: its body is dropped as it arrives,
 // and is still checked for errors.
-[[gnu::noinline]] void respond_non_grpc(transport::exchange x, const request_info& request, bool end_stream);
+// `permission`: for the page that has sent the request, so that it can read the response; may be null.
+[[gnu::noinline]] void respond_non_grpc(transport::exchange x, const request_info& request,
+                                        const cross_origin* permission, bool end_stream);
 
 // The same for a request that its protocol rejects.
 [[gnu::noinline]] void respond(transport::exchange x, const request_info& request,

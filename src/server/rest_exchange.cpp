@@ -246,7 +246,8 @@ void rest_stream_exchange::write_message(std::string_view json) {
       break;
     case stream_form::server_sent_events:
       if (first) begin_body("text/event-stream");
-      text.append("data: ").append(json).append("\n\n");
+      text.append("id: ").append(std::to_string(++event_number_));
+      text.append("\ndata: ").append(json).append("\n\n");
       break;
     case stream_form::raw: break;
   }
@@ -281,7 +282,7 @@ void rest_stream_exchange::send_response_end() {
       return write_text((empty ? "[" : "") + (ok ? std::string() : ",{\"error\":" + error + "}") + "]", true);
     case stream_form::server_sent_events:
       if (empty) begin_body("text/event-stream");
-      return write_text("event: end\ndata: " + error + "\n\n", true);
+      return write_text("event: end\nid: " + std::string(end_event_id) + "\ndata: " + error + "\n\n", true);
     case stream_form::raw:
       if (empty) begin_body("application/octet-stream");
       if (ok) return write_text({}, true);

@@ -70,16 +70,21 @@ enum class stream_form : std::uint8_t { json_lines, json_array, server_sent_even
 // A stream that fails before its first reply has an HTTP status and a body as a call with one reply. After it,
 // the last element is {"error": ...} (lines and array), or an event "end" with the status; the status of a
 // stream that ends well is an event, too.
+//
+// Every event has an id: its number, or end_event_id. A browser that reconnects sends the last one that it has
+// (HTML Standard 9.2.3), and only if there was one.
 class rest_stream_exchange final : public web_exchange, public whole_request {
  public:
+  static constexpr std::string_view end_event_id = "end";
   struct options {
     stream_form form = stream_form::json_lines;
+    std::uint64_t last_event_number = 0;  // that the client has
     bool one_request = false;  // the body is one message
     bool one_reply = false;  // the response is one message
     std::uint32_t max_receive_bytes = 0;
   };
   rest_stream_exchange(transport::exchange inner, const options& o, const rest_codec& codec)
-      : web_exchange(inner), options_(o), codec_(codec) {}
+      : web_exchange(inner), options_(o), codec_(codec), event_number_(o.last_event_number) {}
 
   void deliver(bytes_view body) override { receive(body, true); }
 
@@ -101,6 +106,7 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
 
   const options options_;
   const rest_codec& codec_;
+  std::uint64_t event_number_;
   http::header_list initial_;
   std::string body_;  // received, and not passed on yet
   std::string reserved_;  // of reserve_data()

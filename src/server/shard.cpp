@@ -211,7 +211,7 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
   if (origin.verdict == cors_verdict::preflight) return respond_no_content(x, origin.preflight, end_stream);
   auto web = prepare_web_call(x, r, received, {server_->routes, server_->rest, *this, server_->options.web},
                               end_stream);
-  if (!web) return respond_non_grpc(x, r, end_stream);
+  if (!web) return respond_non_grpc(x, r, origin.fields.get(), end_stream);
   if (auto* const rejection = std::get_if<web_rejection>(&*web)) {
     rejection->cross_origin = std::move(origin.fields);
     return respond(x, r, *rejection, end_stream);

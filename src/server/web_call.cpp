@@ -10,6 +10,8 @@
 #include "server/rest_exchange.hpp"
 #include "server/web_exchange.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace coracle::server_internal {
@@ -185,6 +187,20 @@ bool is_json(std::string_view content_type) {
   return c && !c->stream && c->codec == connect::json_codec;
 }
 
+constexpr std::string_view last_event_id_header = "last-event-id";
+
+bool continues_events(const rest_options& o) noexcept {
+  return std::find(o.request_headers.begin(), o.request_headers.end(), last_event_id_header) !=
+         o.request_headers.end();
+}
+
+// 0 for what is no id of ours.
+std::uint64_t event_number_of(std::string_view id) noexcept {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
+  return error == std::errc() && end == id.data() + id.size() ? number : 0;
+}
+
 outcome prepare_rest(const transport::exchange& x, request_info& r, received_metadata& received,
                      const web_call_options& o, bool end_stream) {
   using protocol::rest::match_outcome;
@@ -209,8 +225,12 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
     return web_rejection{415, "the body requires the content-type application/json\n"};
   const metadata& fields = received.get();
   const std::string_view accept = fields.find("accept").value_or(std::string_view());
-  // A browser reconnects to a stream of events that has ended; 204 ends that.
-  if (kind == call_kind::server_streaming && fields.find("last-event-id")) return web_rejection{204, {}};
+  const auto last_event = fields.find(last_event_id_header);
+  // A browser reconnects to a stream of events that has ended or was cut, and 204 stops it (HTML Standard
+  // 9.2.3). Only a handler that reads the field can continue a stream that was cut.
+  if (kind == call_kind::server_streaming && last_event &&
+      (*last_event == rest_stream_exchange::end_event_id || !continues_events(o.rest.options())))
+    return web_rejection{204, {}};
   auto own = std::make_unique<fallback_call>();
   own->path = route.row->definition->path;
   auto codec = std::make_unique<rest_codec>(
@@ -239,6 +259,7 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   } else {
     rest_stream_exchange::options body;
     body.form = route.binding.has_raw_reply() ? stream_form::raw : stream_form_of(accept);
+    if (last_event) body.last_event_number = event_number_of(*last_event);
     body.one_request = one_request;
     body.one_reply = kind == call_kind::client_streaming;
     body.max_receive_bytes = o.set.max_receive_bytes;

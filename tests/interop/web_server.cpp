@@ -1,0 +1,173 @@
+// web_server: the movie service for the pages of browser_test.py, over every protocol of the port.
+#include "../../examples/02_movie/credentials.hpp"
+#include "counts.coracle.hpp"
+#include "movie.coracle.hpp"
+
+#include "coracle/rpc/status_details.hpp"
+#include "coracle/server.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+// Of all loops.
+struct shared_state {
+  std::mutex mutex;
+  std::vector<movie::Movie> movies;
+  counts::HandlerCounts counts;
+};
+
+// Returns the request's x-echo-... fields, text before the reply and binary after it.
+void echo(coracle::server_context& context) {
+  for (const auto& field : context.metadata()) {
+    if (!field.name.starts_with("x-echo-")) continue;
+    auto& back = field.name.ends_with("-bin") ? context.trailing_metadata() : context.initial_metadata();
+    back.add(field.name, field.value);
+  }
+}
+
+class movies final : public movie::rpc::MovieService::service {
+ public:
+  explicit movies(shared_state& state) : state_(state) {}
+
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie& movie) override {
+    count_call();
+    echo(context);
+    if (movie.title().empty())
+      return coracle::with_details(coracle::status::invalid_argument("a movie needs a title"),
+                                   coracle::bad_request().field("title", "is empty"));
+    movie::AddMovieResponse response;
+    response.set_movie_id(insert(movie));
+    return response;
+  }
+
+  coracle::reply<movie::AddMultipleMoviesResponse> AddMultipleMovies(
+      coracle::server_context&, coracle::reader<movie::Movie> requests) override {
+    count_call();
+    movie::AddMultipleMoviesResponse response;
+    while (const auto movie = co_await requests.next()) response.add_movie_ids(insert(*movie));
+    co_return response;
+  }
+
+  // The metadata x-time-left-ms shows the deadline that the client has sent.
+  coracle::replies<movie::Movie> ListMovies(coracle::server_context& context,
+                                            const movie::ListMoviesRequest& request) override {
+    count_call();
+    listing one(state_);
+    echo(context);
+    using std::chrono::milliseconds;
+    if (context.deadline() != coracle::never) {
+      const auto left =
+          std::chrono::duration_cast<milliseconds>(context.deadline() - coracle::coro::this_executor().now());
+      context.initial_metadata().add("x-time-left-ms", std::to_string(left.count()));
+    }
+    context.send_initial_metadata();
+    const milliseconds pause(request.pause_ms());
+    const std::vector<movie::Movie> all = stored();
+    for (const movie::Movie& movie : all) {
+      if (pause.count() > 0) co_await coracle::sleep_for(pause);
+      co_yield movie;
+    }
+    one.ended = true;
+    co_return coracle::ok;
+  }
+
+  coracle::replies<movie::WatchTogetherResponse> WatchTogether(
+      coracle::server_context&, coracle::reader<movie::WatchTogetherRequest> requests) override {
+    count_call();
+    while (const auto request = co_await requests.next()) {
+      movie::WatchTogetherResponse response;
+      response.mutable_movie()->set_id(request->movie_id());
+      co_yield response;
+    }
+    co_return coracle::ok;
+  }
+
+ private:
+  // Counts a handler that does not reach its end.
+  struct listing {
+    explicit listing(shared_state& s) : state(s) {}
+    ~listing() {
+      if (ended) return;
+      const std::lock_guard lock(state.mutex);
+      state.counts.set_cancelled(state.counts.cancelled() + 1);
+    }
+    shared_state& state;
+    bool ended = false;
+  };
+
+  void count_call() {
+    const std::lock_guard lock(state_.mutex);
+    state_.counts.set_called(state_.counts.called() + 1);
+  }
+  std::string insert(const movie::Movie& movie) {
+    const std::lock_guard lock(state_.mutex);
+    state_.movies.push_back(movie);
+    state_.movies.back().set_id(std::to_string(state_.movies.size()));
+    return state_.movies.back().id();
+  }
+  std::vector<movie::Movie> stored() {
+    const std::lock_guard lock(state_.mutex);
+    return state_.movies;
+  }
+
+  shared_state& state_;
+};
+
+class handlers final : public counts::rpc::Handlers::service {
+ public:
+  explicit handlers(shared_state& state) : state_(state) {}
+
+  coracle::reply<counts::HandlerCounts> Count(coracle::server_context&,
+                                              const counts::CountRequest&) override {
+    const std::lock_guard lock(state_.mutex);
+    return state_.counts;
+  }
+
+ private:
+  shared_state& state_;
+};
+
+constexpr const char* rest_rules = R"({"http": {"rules": [
+  {"selector": "movie.MovieService.AddMovie", "post": "/v1/movies", "body": "*"},
+  {"selector": "movie.MovieService.AddMultipleMovies", "post": "/v1/movies:upload", "body": "*"},
+  {"selector": "movie.MovieService.ListMovies", "get": "/v1/movies"},
+  {"selector": "counts.Handlers.Count", "get": "/v1/counts"}
+]}})";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("web_server", [&] {
+    const examples::command_line line(argc, argv, "[--origin=ORIGIN] [--cert=FILE --key=FILE]");
+    const std::string origin = line.option("origin").value_or("");
+    shared_state state;
+    movies service(state);
+    handlers counts(state);
+    // --8<-- [start:options]
+    coracle::server_options options;
+    if (!origin.empty()) options.web.allowed_origins = {origin};          // "http://localhost:3000"
+    options.web.allowed_headers = {"x-echo-text", "x-echo-bytes-bin"};   // metadata that pages may send
+    options.codecs = {&coracle::json_codec()};                           // for Connect with JSON
+    coracle::server server(options);
+    server.add(service);
+    server.add(counts);
+    // --8<-- [end:options]
+    // --8<-- [start:rest]
+    coracle::rest_options rest;
+    rest.rules = rest_rules;
+    rest.request_headers.push_back("x-echo-text");   // becomes metadata of the call
+    rest.response_headers.push_back("x-echo-text");  // metadata that becomes a response header
+    server.add_rest(rest).throw_if_error();
+    // --8<-- [end:rest]
+    server.listen("127.0.0.1:0", examples::server_credentials_of(line)).throw_if_error();
+    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+    std::fflush(stdout);
+    return server.run();
+  });
+}
