@@ -34,7 +34,7 @@ class rest_requests : public echo_fixture {
     server_.emplace(rt(), options);
     server_->add(service_);
     rest_options o;
-    o.rules = rules;
+    o.http_rules = rules;
     ASSERT_EQ(server_->add_rest(o), status());
     link();
   }
@@ -157,7 +157,7 @@ TEST_P(rest_requests, TwoRulesThatMatchTheSamePathsAreAnErrorThatNamesBoth) {
   server two(rt());
   two.add(service_);
   rest_options o;
-  o.rules = R"({"http": {"rules": [{"selector": "echo.Echo.Say", "get": "/a/{text}"},
+  o.http_rules = R"({"http": {"rules": [{"selector": "echo.Echo.Say", "get": "/a/{text}"},
                                    {"selector": "echo.Echo.Repeat", "get": "/a/{text}"}]}})";
   const status reason = two.add_rest(o);
   EXPECT_EQ(reason.code(), status_code::already_exists) << reason;

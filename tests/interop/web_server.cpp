@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
     // --8<-- [end:options]
     // --8<-- [start:rest]
     coracle::rest_options rest;
-    rest.rules = rest_rules;
+    rest.http_rules = rest_rules;
     rest.request_headers.push_back("x-echo-text");   // becomes metadata of the call
     rest.response_headers.push_back("x-echo-text");  // metadata that becomes a response header
     server.add_rest(rest).throw_if_error();
