@@ -9,6 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
+// src/client/web_exchange.hpp: rejected_body_bytes_max
+constexpr std::size_t client_rejected_bytes_max = 64u << 10;
+
 // Whether a message was read.
 bool more(const result<bool>& read) { return read.ok() && *read; }
 
@@ -141,6 +144,21 @@ TEST_P(BadResponse, EndsTheCallWithItsStatus) {
   EXPECT_THAT(std::string(outcome.message()), HasSubstr(GetParam().message));
 }
 
+TEST_F(a_server_by_hand, WhoseShortErrorPageIsReadKeepsItsConnection) {
+  const auto page = [](std::size_t n) { return http(404, "text/html", std::string(n, 'x')); };
+  server_by_hand& s =
+      serve({{page(client_rejected_bytes_max), page(client_rejected_bytes_max + 1)}, {page(1)}});
+  channel_options options;
+  options.http_version = http_version::http1;
+  options.protocol = call_protocol::connect;
+  const channel c(client_, address("hand"), insecure(), options);
+  EXPECT_EQ(call(c), "UNIMPLEMENTED");
+  EXPECT_EQ(call(c), "UNIMPLEMENTED");
+  EXPECT_EQ(s.connections, 1);
+  EXPECT_EQ(call(c), "UNIMPLEMENTED");
+  EXPECT_EQ(s.connections, 2);
+}
+
 class a_web_call : public a_server_by_hand {
  protected:
   channel to_server(call_protocol p) {
@@ -194,6 +212,10 @@ TEST_F(a_web_call, OfAMethodWithoutSideEffectsIsAGetRequestIfTheChannelSaysSo) {
   EXPECT_THAT(s.last_request, HasSubstr("message=CgF6"));
   run(ask_safely(c, "", false));
   EXPECT_THAT(s.last_request, testing::StartsWith("POST /echo.Echo/Say HTTP"));
+  // base64 makes more than connect_get_target_bytes_max of 140 bytes, and less of 100.
+  run(ask_safely(c, std::string(100, 'z'), true));
+  EXPECT_THAT(s.last_request, testing::StartsWith("GET /echo.Echo/Say?"));
+  EXPECT_EQ(s.requests, 3);
 }
 
 }  // namespace

@@ -16,19 +16,21 @@ channel_options over_http1() {
 class a_pool : public server_fleet {
  protected:
   a_pool() { start("a"); }
-  // Makes calls that take 100 ms each, all at once. Returns how long they took.
-  duration calls_at_once(const channel& c, int n, const call_options& o = {}, int expected_ok = -1) {
-    const auto all = [](const channel& by, int calls, const call_options& options, int* ok) -> task<> {
+  // Makes calls that take 100 ms each, or `each_ms`, all at once. Returns how long they took.
+  duration calls_at_once(const channel& c, int n, const call_options& o = {}, int expected_ok = -1,
+                         int each_ms = 100) {
+    const auto all = [](const channel& by, int calls, const call_options& options, int* ok,
+                        int ms) -> task<> {
       scope work(co_await coro::this_environment());
-      const auto single = [](const channel& to, call_options with, int* good) -> task<> {
-        *good += co_await ask(to, with, "", 100) == "a";
+      const auto single = [](const channel& to, call_options with, int* good, int pause) -> task<> {
+        *good += co_await ask(to, with, "", pause) == "a";
       };
-      for (int i = 0; i < calls; ++i) work.spawn(single(by, options, ok));
+      for (int i = 0; i < calls; ++i) work.spawn(single(by, options, ok, ms));
       co_await work.join();
     };
     int ok = 0;
     const time_point began = world_.now();
-    run(all(c, n, o, &ok));
+    run(all(c, n, o, &ok, each_ms));
     EXPECT_EQ(ok, expected_ok < 0 ? n : expected_ok);
     return world_.now() - began;
   }
@@ -68,6 +70,15 @@ TEST_F(a_pool, HasThirtyTwoConnectionsByDefault) {
   channel c(client_, address("a"), insecure(), over_http1());
   EXPECT_GE(calls_at_once(c, 40), 200ms);
   EXPECT_EQ(service("a").peers.size(), 32u);
+}
+
+TEST_F(a_pool, HasAnUpperLimit) {
+  channel_options options = over_http1();
+  options.http1_connections_per_server = 1'000'000;
+  channel c(client_, address("a"), insecure(), options);
+  constexpr std::uint32_t limit = channel_options::http1_connections_limit;
+  EXPECT_GE(calls_at_once(c, limit + 5, {}, -1, 60'000), 120s);
+  EXPECT_EQ(service("a").peers.size(), limit);
 }
 
 TEST_F(a_pool, ClosesIdleConnections) {

@@ -4,6 +4,7 @@
 
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/scope.hpp"
+#include "coracle/rpc/status_details.hpp"
 
 #include <gmock/gmock.h>
 
@@ -252,6 +253,47 @@ TEST_P(WebProtocol, TheJsonCodecIsUsed) {
     EXPECT_TRUE(reply.ok() && reply->count() == 7);
   };
   run(calls(stub()));
+}
+
+// Fails every call, with details.
+class failing_service final : public echo_service {
+ public:
+  static status reason() {
+    return with_details(status::failed_precondition("50% \xc3\xbc"), error_info("BUSY", "movies.example"),
+                        retry_info(1500ms));
+  }
+  reply<echo::Text> Say(server_context&, const echo::Text&) override { co_return reason(); }
+  replies<echo::Text> Repeat(server_context&, const echo::Text& request) override {
+    co_yield request;
+    co_return reason();
+  }
+};
+
+TEST_P(WebProtocol, ErrorsHaveTheirDetails) {
+  failing_service failing;
+  channel_.reset();
+  server_.emplace(rt());
+  server_->add(failing);
+  ASSERT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
+  connect({});
+  const auto calls = [](const echo_stub s) -> task<> {
+    const auto reply = co_await s.Say(text(""));
+    auto stream = s.Repeat(text("once"));
+    int n = 0;
+    for (echo::Text one; more(co_await stream.read(one));) ++n;
+    EXPECT_EQ(n, 1);
+    for (const status& e : {reply.status(), co_await stream.finish()}) {
+      EXPECT_EQ(e.code(), status_code::failed_precondition);
+      EXPECT_EQ(e.message(), "50% \xc3\xbc");
+      const auto info = find_detail<error_info>(e);
+      EXPECT_TRUE(info && info->reason() == "BUSY" && info->domain() == "movies.example");
+      const auto wait = find_detail<retry_info>(e);
+      EXPECT_TRUE(wait && wait->delay() == duration(1500ms));
+    }
+  };
+  run(calls(stub()));
+  channel_.reset();
+  server_.reset();
 }
 
 // Fails the first calls with UNAVAILABLE.
