@@ -6,8 +6,11 @@
 #include "coracle/rpc/status_details.hpp"
 #include "coracle/server.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -68,7 +71,11 @@ class movies final : public movie::rpc::MovieService::service {
     }
     context.send_initial_metadata();
     const milliseconds pause(request.pause_ms());
-    const std::vector<movie::Movie> all = stored();
+    std::vector<movie::Movie> all = stored();
+    // The ids of events are the numbers of the movies.
+    if (const auto last = context.metadata().find("last-event-id"))
+      all.erase(all.begin(),
+                all.begin() + std::min<std::ptrdiff_t>(std::stol(std::string(*last)), std::ssize(all)));
     for (const movie::Movie& movie : all) {
       if (pause.count() > 0) co_await coracle::sleep_for(pause);
       co_yield movie;
@@ -144,7 +151,8 @@ constexpr const char* rest_rules = R"({"http": {"rules": [
 
 int main(int argc, char** argv) {
   return examples::run("web_server", [&] {
-    const examples::command_line line(argc, argv, "[--origin=ORIGIN] [--cert=FILE --key=FILE]");
+    const examples::command_line line(argc, argv,
+                                      "[--origin=ORIGIN] [--continue=yes] [--cert=FILE --key=FILE]");
     const std::string origin = line.option("origin").value_or("");
     shared_state state;
     movies service(state);
@@ -163,6 +171,7 @@ int main(int argc, char** argv) {
     rest.http_rules = rest_rules;
     rest.request_headers.push_back("x-echo-text");   // becomes metadata of the call
     rest.response_headers.push_back("x-echo-text");  // metadata that becomes a response header
+    if (line.option("continue")) rest.request_headers.push_back("last-event-id");
     server.add_rest(rest).throw_if_error();
     // --8<-- [end:rest]
     server.listen("127.0.0.1:0", examples::server_credentials_of(line)).throw_if_error();
