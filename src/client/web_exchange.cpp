@@ -48,11 +48,6 @@ web_exchange::web_exchange(transport::exchange inner, const call_terms& terms)
       unary_(terms.unary),
       codec_(terms.options.subtype().empty() ? std::string_view("proto") : terms.options.subtype()) {}
 
-template <class F>
-void web_exchange::or_reset(F f) noexcept {
-  if (!base::if_memory_allows(f) && inner_) inner_.reset(transport::error_code::cancel);
-}
-
 // --- the request
 
 bool web_exchange::begin_headers() noexcept {

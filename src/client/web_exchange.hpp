@@ -1,6 +1,7 @@
 // web_exchange: an attempt of a call in gRPC-Web or in the Connect protocol.
 #pragma once
 
+#include "base/if_memory_allows.hpp"
 #include "client/call_attempt.hpp"
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/status.hpp"
@@ -108,7 +109,9 @@ class web_exchange : public transport::exchange_target,
   [[nodiscard]] std::string_view codec() const noexcept { return codec_; }
   // Runs f; ends the exchange if memory is exhausted.
   template <class F>
-  void or_reset(F f) noexcept;
+  void or_reset(F f) noexcept {
+    if (!base::if_memory_allows(f) && inner_) inner_.reset(transport::error_code::cancel);
+  }
 
   transport::exchange inner_;  // empty when the attempt has released its exchange
   http::header_list block_;  // that the attempt writes

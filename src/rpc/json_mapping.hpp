@@ -1,5 +1,5 @@
-// json_mapping: protobuf's JSON mapping with strict reading and errors that name the field. It is implemented in
-// message_codec.cpp, the only file that includes protobuf's.
+// json_mapping: protobuf's JSON mapping with strict reading and errors that name the field. It is
+// implemented in message_codec.cpp, the only file that includes protobuf's.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -25,8 +25,8 @@ struct json_write_options {
 };
 
 // Clears the message, then reads one JSON value into it. `from` is first checked by check_json()
-// (rpc/json_syntax.hpp), so that all versions of protobuf accept the same text. The status is INVALID_ARGUMENT
-// and names the field or the position; `message` is then unspecified.
+// (rpc/json_syntax.hpp), so that all versions of protobuf accept the same text. The status is
+// INVALID_ARGUMENT and names the field or the position; `message` is then unspecified.
 status read_json(google::protobuf::Message& message, std::string_view from, json_read_options options = {});
 // The same for the value of one field of `message`, of any kind; the others are cleared.
 status read_json_field(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,

@@ -23,8 +23,8 @@ struct broken_json {
   std::string reason;
 };
 
-// What a value is read into: a message, or a field. Nothing is known of what is unknown to the message or has a
-// form of its own.
+// What a value is read into: a message, or a field. Nothing is known of what is unknown to the message or
+// has a form of its own.
 struct json_target {
   const Descriptor* type = nullptr;  // of an object, or of the objects in an array
   const FieldDescriptor* field = nullptr;

@@ -7,6 +7,7 @@
 #include "protocol/web/http_status.hpp"
 #include "protocol/web/uri.hpp"
 #include "rpc/rest/error_body.hpp"
+#include "server/server_call.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -90,9 +91,8 @@ void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
   body_.append(as_text(bytes));
   if (!split_requests(envelopes, end_stream)) {
     ended_ = true;
-    // An envelope with a flag that does not exist: the call ends with the status for a broken message.
-    static constexpr std::uint8_t broken[envelope_prefix_bytes] = {0xff, 0, 0, 0, 0};
-    return handler_->on_data(broken, true);
+    return static_cast<server_call*>(handler_)->cancel(
+        status::invalid_argument("the body is neither one JSON value a line nor one JSON array"));
   }
   if (body_.size() > options_.max_receive_bytes) {  // the call reads it from the prefix
     ended_ = true;

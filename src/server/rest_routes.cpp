@@ -37,8 +37,8 @@ std::string full_name_of(std::string_view path) {
 
 status rest_routes::build(const router& routes, const rest_options& o) {
   rpc::rest::http_rule_file file;
-  if (!o.rules.empty()) {
-    auto parsed = rpc::rest::http_rule_file::parse(o.rules);
+  if (!o.http_rules.empty()) {
+    auto parsed = rpc::rest::http_rule_file::parse(o.http_rules);
     if (!parsed) return parsed.status();
     file = *std::move(parsed);
   }
@@ -79,7 +79,7 @@ status rest_routes::build(const router& routes, const rest_options& o) {
   if (used != file.methods().size())
     for (const auto& [name, rules] : file.methods())
       if (!routes.find_route("/" + std::string(name).replace(name.rfind('.'), 1, "/")))
-        return status::invalid_argument("rest_options::rules selects " + name +
+        return status::invalid_argument("rest_options::http_rules selects " + name +
                                         ", which no service of the server has");
   *this = std::move(made);
   return {};

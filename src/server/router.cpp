@@ -64,6 +64,30 @@ void subtype_table::add(const message_codec& form) {
   rows_.push_back(make_subtype(form.name(), &form));
 }
 
+namespace {
+
+class web_codec final : public message_codec {
+ public:
+  explicit web_codec(const message_codec& form) noexcept : form_(form) {}
+  [[nodiscard]] std::string_view name() const noexcept override { return form_.name(); }
+  status write(const google::protobuf::Message& message, std::string& to) const override {
+    return form_.write(message, to);
+  }
+  status read(google::protobuf::Message& message, bytes_view from) const override {
+    const status s = form_.read(message, from);
+    return s.code() == status_code::internal ? status::invalid_argument(s.message()) : s;
+  }
+
+ private:
+  const message_codec& form_;
+};
+
+}  // namespace
+
+void subtype_table::add_for_web(const message_codec& form) {
+  add(*own_.emplace_back(std::make_unique<web_codec>(form)));
+}
+
 std::optional<std::uint32_t> subtype_table::find(std::string_view name) const noexcept {
   const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const subtype& s) { return s.name == name; });
   if (it == rows_.end()) return std::nullopt;

@@ -38,12 +38,16 @@ class subtype_table {
   subtype_table();
   // Adds a codec, which must outlive the table. A malformed or duplicate name is a programming error (abort).
   void add(const message_codec& form);
+  // A table whose codecs report messages that they cannot read as errors of the client: Connect maps
+  // INVALID_ARGUMENT to 400, where gRPC has INTERNAL.
+  void add_for_web(const message_codec& form);
   // Empty if the server does not support the subtype.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const noexcept;
   [[nodiscard]] const subtype& at(std::uint32_t index) const noexcept { return rows_[index]; }
 
  private:
   std::vector<subtype> rows_;
+  std::vector<std::unique_ptr<message_codec>> own_;
 };
 
 // Makes a subtype whose name is in no table.
@@ -93,6 +97,8 @@ class router final : public service_host {
   [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }
   // The encodings of messages that requests may have.
   subtype_table subtypes;
+  // The same for requests of Connect.
+  subtype_table web_subtypes;
   // The compression encodings that requests may have.
   encoding_set encodings = encoding_set::all();
 

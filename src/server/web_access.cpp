@@ -39,7 +39,9 @@ bool web_access::permits_host(const transport::exchange& x, std::string_view aut
   using protocol::web::parse_host_port;
   const auto host = parse_host_port(authority);
   if (hosts_.empty()) {
-    const bool open_to_rebinding = http1 && !x.auth() && x.local_address().is_loopback();
+    // Browsers always name the host; clients of HTTP/1.0 need not.
+    const bool open_to_rebinding =
+        http1 && !authority.empty() && !x.auth() && x.local_address().is_loopback();
     return !open_to_rebinding || (host && protocol::web::is_loopback_host(host->host));
   }
   return host && std::any_of(hosts_.begin(), hosts_.end(), [&](const std::string& entry) {

@@ -30,12 +30,12 @@ void find_row(request_info& r, const router& routes) {
 }
 
 // What the request means does not depend on the protocol from here on.
-web_call make_call(request_info& r, received_metadata received, std::uint32_t subtype, const router& routes) {
+web_call make_call(request_info& r, received_metadata received, const subtype& form, const router& routes) {
   web_call c;
   c.request = std::move(r);
   c.request.type = request_info::content::grpc;
   c.request.method = request_info::verb::post;
-  c.request.subtype = &routes.subtypes.at(subtype);
+  c.request.subtype = &form;
   c.fallback = routes.fallback_call_of(c.request);
   c.received = std::move(received);
   if (!c.request.row) c.refusal = status::unimplemented("the server has no such method");
@@ -48,7 +48,7 @@ outcome prepare_grpc_web(const transport::exchange& x, request_info& r, received
   if (!subtype) return std::nullopt;
   auto made = std::unique_ptr<grpc_web_exchange, void (*)(grpc_web_exchange*)>(
       new grpc_web_exchange(x, content.text, content.subtype), [](grpc_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(received), *subtype, routes);
+  web_call c = make_call(r, std::move(received), routes.subtypes.at(*subtype), routes);
   if (c.request.unknown_encoding)
     c.refusal = status::unimplemented("the server does not accept this grpc-encoding");
   else if (c.request.bad_timeout) c.refusal = status::internal("grpc-timeout is malformed");
@@ -96,7 +96,7 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
                         const connect::content& content, const web_call_options& o, bool end_stream) {
   const router& routes = o.routes;
   call_set& set = o.set;
-  const auto subtype = routes.find_subtype(content.codec);
+  const auto subtype = routes.web_subtypes.find(content.codec);
   if (!subtype) return std::nullopt;
   if (!r.row && !routes.fallback()) return web_rejection{404, "the server has no such method\n"};
   // A fallback service takes streams only.
@@ -109,7 +109,7 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
   if (content.stream) {
     auto made = std::unique_ptr<connect_stream_exchange, void (*)(connect_stream_exchange*)>(
         new connect_stream_exchange(x, content.codec), [](connect_stream_exchange* e) { e->give_up(); });
-    web_call c = make_call(r, std::move(kept), *subtype, routes);
+    web_call c = make_call(r, std::move(kept), routes.web_subtypes.at(*subtype), routes);
     if (!refusal.ok()) c.refusal = refusal;
     c.translator = made.release();
     c.exchange = c.translator->attach();
@@ -123,7 +123,7 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
   body.stall_bytes = set.stall_bytes;
   auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
       new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(kept), *subtype, routes);
+  web_call c = make_call(r, std::move(kept), routes.web_subtypes.at(*subtype), routes);
   if (!refusal.ok()) c.refusal = refusal;
   if (end_stream) c.message.emplace();
   c.whole = made.get();
@@ -155,7 +155,7 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   if (!get) {
     refusal = status::invalid_argument(reason);
     get.emplace().codec = connect::json_codec;
-  } else if (subtype = routes.find_subtype(get->codec); !subtype) {
+  } else if (subtype = routes.web_subtypes.find(get->codec); !subtype) {
     return web_rejection{415, "the server has no codec of the parameter encoding\n"};
   } else if (const auto e = connect::content_encoding(get->compression, routes.encodings)) {
     r.received = *e;
@@ -170,7 +170,7 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   body.max_receive_bytes = set.max_receive_bytes;
   auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
       new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(kept), *subtype, routes);
+  web_call c = make_call(r, std::move(kept), routes.web_subtypes.at(*subtype), routes);
   if (!refusal.ok()) c.refusal = refusal;
   c.message = std::move(get->message);
   c.whole = made.get();

@@ -12,6 +12,7 @@
 #include "protocol/grpc_web/content_type.hpp"
 #include "protocol/grpc_web/trailers.hpp"
 #include "rpc/detail_list.hpp"
+#include "server/server_call.hpp"
 
 #include <cstring>
 #include <optional>
@@ -129,9 +130,7 @@ void grpc_web_exchange::receive(bytes_view bytes, bool end_stream) {
       text_->decoder.decode(as_text(bytes), text_->decoded) && (!end_stream || text_->decoder.complete());
   inner_.consume(bytes.size());
   if (valid) return handler_->on_data(as_bytes(text_->decoded), end_stream);
-  // An envelope with a flag that does not exist: the call ends with the status for a broken message.
-  static constexpr std::uint8_t broken[protocol::envelope_prefix_bytes] = {0xff, 0, 0, 0, 0};
-  handler_->on_data(broken, true);
+  static_cast<server_call*>(handler_)->cancel(status::internal("the body is not valid base64"));
 }
 
 // The credit of the text form is returned when the text is decoded.

@@ -151,17 +151,18 @@ constexpr std::string_view page_text = "<!doctype html>\n<title>Coracle</title>\
 
 TEST_P(plain_requests, AnHttp1RequestGetsThePage) {
   const std::string whole = std::string(page) + "connection: close\r\n\r\n" + std::string(page_text);
-  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"), whole);
+  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"), whole);
   EXPECT_EQ(answer_to_bytes("GET / HTTP/1.0\r\n\r\n"), whole);
-  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\nconnection: close, Upgrade, HTTP2-Settings\r\n"
-                            "upgrade: h2c\r\n\r\n"),
-            whole);
+  EXPECT_EQ(
+      answer_to_bytes("GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close, Upgrade, HTTP2-Settings\r\n"
+                      "upgrade: h2c\r\n\r\n"),
+      whole);
 }
 
 TEST_P(plain_requests, PipelinedHttp1RequestsAreAnsweredInOrder) {
-  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\n\r\n"
-                            "HEAD / HTTP/1.1\r\nhost: h\r\n\r\n"
-                            "GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"),
+  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
+                            "HEAD / HTTP/1.1\r\nhost: localhost\r\n\r\n"
+                            "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"),
             std::string(page) + "\r\n" + std::string(page_text) + std::string(page) + "\r\n" +
                 std::string(page) + "connection: close\r\n\r\n" + std::string(page_text));
 }

@@ -1,5 +1,5 @@
-// REST: a path template, a path, a query and a body, one line each. The first byte of the input chooses the rule
-// that binds them, the second one its options.
+// REST: a path template, a path, a query and a body, one line each. The first byte of the input chooses the
+// rule that binds them, the second one its options.
 #include "protocol/rest/escapes.hpp"
 #include "protocol/rest/query_string.hpp"
 #include "protocol/rest/route_table.hpp"

@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
     server.add(counts);
     // --8<-- [start:rest]
     coracle::rest_options rest;
-    rest.rules = rest_rules;
+    rest.http_rules = rest_rules;
     // A request header that handlers get as metadata, and metadata that becomes a response header.
     rest.request_headers.push_back("x-echo-text");
     rest.response_headers.push_back("x-echo-text");

@@ -5,13 +5,14 @@
 
 namespace coracle {
 
-/// The protocol of a channel's calls. Everything above it is the same for all: interceptors, metadata, deadlines,
-/// retries, balancing, and the status with its details.
+/// The protocol of a channel's calls. Everything above it is the same for all: interceptors, metadata,
+/// deadlines, retries, balancing, and the status with its details.
 enum class call_protocol : std::uint8_t {
   grpc,  ///< gRPC, over HTTP/2 only
   grpc_web,  ///< gRPC-Web, whose trailers are in the body: passes proxies that do not forward trailers
   grpc_web_text,  ///< gRPC-Web with a body in base64
-  /// The Connect protocol: the requests and responses of unary calls are plain HTTP bodies, and errors are JSON.
+  /// The Connect protocol: the requests and responses of unary calls are plain HTTP bodies, and errors are
+  /// JSON.
   connect,
 };
 

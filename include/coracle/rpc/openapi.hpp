@@ -34,10 +34,10 @@ class openapi_options {
   openapi_format format = openapi_format::json;
 };
 
-/// Returns the document for the services. Comments become descriptions if the descriptors have them: those of
-/// generated code have not, those that protoc wrote with --include_source_info have. A custom HTTP method that
-/// OpenAPI does not know, and "*", are left out. The status is INVALID_ARGUMENT if a rule is invalid; it names
-/// the method.
+/// Returns the document for the services. Comments become descriptions if the descriptors have them: those
+/// of generated code have not, those that protoc wrote with --include_source_info have. A custom HTTP
+/// method that OpenAPI does not know, and "*", are left out. The status is INVALID_ARGUMENT if a rule is
+/// invalid; it names the method.
 [[nodiscard]] result<std::string> openapi_document(
     std::span<const google::protobuf::ServiceDescriptor* const> services,
     const openapi_options& options = {});

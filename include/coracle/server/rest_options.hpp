@@ -14,7 +14,7 @@ class rest_options {
   /// Rules for .proto files that must not change, which replace the rules there: the text of a service config
   /// such as {"http": {"rules": [{"selector": "movie.MovieService.AddMovie", "post": "/movies"}]}}. Default:
   /// empty, only the option google.api.http in the .proto files counts.
-  std::string rules;
+  std::string http_rules;
   /// Whether replies name fields as the .proto does ("movie_id") and not in camelCase. Requests may use
   /// either. Default: false.
   bool proto_field_names = false;

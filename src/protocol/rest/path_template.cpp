@@ -33,7 +33,8 @@ class path_template::parser {
   parser(std::string_view text, path_template& to) noexcept : text_(text), to_(to) {}
 
   void read() {
-    if (text_.size() > bytes_max) fail(bytes_max, "a template has at most 2048 bytes");
+    if (text_.size() > bytes_max)
+      fail(bytes_max, "a template has at most " + std::to_string(bytes_max) + " bytes");
     if (text_.empty() || text_.front() != '/') fail(0, "a template must begin with '/'");
     find_verb();
     at_ = 1;
@@ -73,7 +74,8 @@ class path_template::parser {
 
   void read_segment(bool in_variable) {
     const std::size_t start = at_;
-    if (to_.segments_.size() == segments_max) fail(start, "a template has at most 64 segments");
+    if (to_.segments_.size() == segments_max)
+      fail(start, "a template has at most " + std::to_string(segments_max) + " segments");
     if (at_ < end_ && text_[at_] == '{') {
       if (in_variable) fail(start, "a variable within a variable");
       return read_variable();
@@ -94,7 +96,8 @@ class path_template::parser {
 
   void read_variable() {
     const std::size_t start = at_++;
-    if (to_.variables_.size() == variables_max) fail(start, "a template has at most 16 variables");
+    if (to_.variables_.size() == variables_max)
+      fail(start, "a template has at most " + std::to_string(variables_max) + " variables");
     variable v;
     const std::size_t name = at_;
     while (true) {

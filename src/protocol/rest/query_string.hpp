@@ -18,9 +18,9 @@ struct query_parameter {
   std::string value;
 };
 
-// Parses what follows '?', in order, as forms encode it (WHATWG URL 5.1): '+' is a space, a parameter without
-// '=' has an empty value, empty parameters are skipped. The status is INVALID_ARGUMENT: a broken percent-escape,
-// a parameter without a name, or more than query_parameters_max parameters.
+// Parses what follows '?', in order, as forms encode it (WHATWG URL 5.1): '+' is a space, a parameter
+// without '=' has an empty value, empty parameters are skipped. The status is INVALID_ARGUMENT: a broken
+// percent-escape, a parameter without a name, or more than query_parameters_max parameters.
 [[nodiscard]] result<std::vector<query_parameter>> parse_query(std::string_view query);
 
 }  // namespace coracle::protocol::rest

@@ -38,16 +38,16 @@ struct route_match {
 // Routes are added before the first find(); after that, threads may share the table.
 //
 // Templates may overlap. The most specific one wins, compared segment by segment from the left: a literal
-// before `*` before `**`. A template whose verb is the end of the path wins over those without. A route of the
-// method "*" serves all methods that have no route for the path.
+// before `*` before `**`. A template whose verb is the end of the path wins over those without. A route of
+// the method "*" serves all methods that have no route for the path.
 class route_table {
  public:
   // The names of HTTP methods in one table, "*" included: one bit of route_match::allowed each.
   static constexpr std::size_t methods_max = 64;
 
-  // `owner` names the route in errors: the full name of the method. Fails with ALREADY_EXISTS, and names both
-  // routes, if another route matches the same paths for the same HTTP method; with INVALID_ARGUMENT if the HTTP
-  // method is no token (RFC 9110 5.6.2), or one too many.
+  // `owner` names the route in errors: the full name of the method. Fails with ALREADY_EXISTS, and names
+  // both routes, if another route matches the same paths for the same HTTP method; with INVALID_ARGUMENT if
+  // the HTTP method is no token (RFC 9110 5.6.2), or one too many.
   status add(std::string_view http_method, const path_template& path, std::uint32_t index,
              std::string_view owner);
   // `path` is the target of the request without its query. Builds strings only for segments that contain a

@@ -1,4 +1,5 @@
-// error_detail_types: the descriptors of google.rpc's error details, for programs without generated code of them.
+// error_detail_types: the descriptors of google.rpc's error details, for programs without generated code of
+// them.
 #pragma once
 
 #include <string_view>

@@ -12,8 +12,8 @@ class Message;
 
 namespace coracle::rpc::rest {
 
-// Whether a field can be set from text: scalars, enums, wrappers, Timestamp, Duration and FieldMask, repeated or
-// not. Maps and other messages cannot.
+// Whether a field can be set from text: scalars, enums, wrappers, Timestamp, Duration and FieldMask,
+// repeated or not. Maps and other messages cannot.
 [[nodiscard]] bool has_text_form(const google::protobuf::FieldDescriptor& field);
 // google.protobuf.Int32Value and so on.
 [[nodiscard]] bool is_wrapper(const google::protobuf::FieldDescriptor& field);

@@ -159,8 +159,8 @@ raw_rule rule_of(const nlohmann::json& value, const std::string& where, bool may
 }  // namespace
 
 result<std::vector<http_rule>> http_rules_of(const google::protobuf::MethodDescriptor& method) {
-  // Serialized, it does not matter whether the program knows the option: as a class, from another pool, or not
-  // at all.
+  // Serialized, it does not matter whether the program knows the option: as a class, from another pool, or
+  // not at all.
   const std::string options = method.options().SerializeAsString();
   std::optional<raw_rule> raw;
   proto_reader in(options);

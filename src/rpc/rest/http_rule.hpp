@@ -23,12 +23,12 @@ struct http_rule {
   std::string response_body;  // a field of the response, or empty for all of it
 };
 
-// A rule without the one that it adds to is the first; a method has at most this many.
+// Of one method: the rule itself and its additional_bindings. Each of them costs a route.
 inline constexpr std::size_t http_rules_max = 64;
 
-// Reads the option google.api.http by its number, 72295728, from the descriptor. The library has no generated
-// class of google.api, so that it cannot conflict with that of the program. Returns an empty list if the method
-// has no such option. The status is INVALID_ARGUMENT and names the method.
+// Reads the option google.api.http by its number, 72295728, from the descriptor. The library has no
+// generated class of google.api, so that it cannot conflict with that of the program. Returns an empty list
+// if the method has no such option. The status is INVALID_ARGUMENT and names the method.
 [[nodiscard]] result<std::vector<http_rule>> http_rules_of(const google::protobuf::MethodDescriptor& method);
 
 // A service config file in JSON, for .proto files that must not change:
@@ -37,8 +37,8 @@ inline constexpr std::size_t http_rules_max = 64;
 class http_rule_file {
  public:
   [[nodiscard]] static result<http_rule_file> parse(std::string_view json);
-  // Returns the rules of a method by its full name, which replace its option. Null if there are none. If several
-  // rules select the method, the last one counts.
+  // Returns the rules of a method by its full name, which replace its option. Null if there are none. If
+  // several rules select the method, the last one counts.
   [[nodiscard]] const std::vector<http_rule>* find(std::string_view method_full_name) const;
   // All methods with rules, so that a server can report those that it does not serve.
   [[nodiscard]] const std::map<std::string, std::vector<http_rule>, std::less<>>& methods() const noexcept {

@@ -150,8 +150,8 @@ class openapi_writer {
       return;
     const MethodDescriptor& method = binding.method();
     openapi_path path = path_of(rule.path);
-    // Paths that differ in the names of their parameters only are one (OpenAPI 3.1.0 4.8.8.2): the first one's
-    // names are used.
+    // Paths that differ in the names of their parameters only are one (OpenAPI 3.1.0 4.8.8.2): the first
+    // one's names are used.
     const auto& first = path_shapes_.try_emplace(path.shape, path).first->second;
     for (std::size_t i = 0; i < path.parameters.size(); ++i)
       path.parameters[i].name = first.parameters[i].name;

@@ -16,8 +16,8 @@ namespace coracle::rpc::rest {
 
 using json_node = nlohmann::ordered_json;
 
-// The comment of a message, field, enum, value, method or service: what stands above it, or behind it on its line.
-// Empty if the descriptors have no source information.
+// The comment of a message, field, enum, value, method or service: what stands above it, or behind it on
+// its line. Empty if the descriptors have no source information.
 template <class Element>
 std::string comment_of(const Element& element);
 

@@ -26,8 +26,8 @@ struct rest_options {
   // Replies contain fields without presence even if they have their default value.
   bool emit_defaults = false;
   bool enums_as_numbers = false;
-  // Whether a query parameter, or a field in JSON, that the message does not have is ignored. Otherwise it is an
-  // error.
+  // Whether a query parameter, or a field in JSON, that the message does not have is ignored. Otherwise it
+  // is an error.
   bool ignore_unknown_parameters = false;
   bool ignore_unknown_fields = false;
 };
@@ -52,9 +52,9 @@ class rest_binding {
   // The names in a path a.b.c: each one makes a message within the last.
   static constexpr std::size_t field_depth_max = 32;
 
-  // Fails with INVALID_ARGUMENT, and names the method and the field, unless each variable of the path names a
-  // singular scalar, enum or wrapper field, `body` a field of the request or "*", and `response_body` a field of
-  // the response.
+  // Fails with INVALID_ARGUMENT, and names the method and the field, unless each variable of the path names
+  // a singular scalar, enum or wrapper field, `body` a field of the request or "*", and `response_body` a
+  // field of the response.
   [[nodiscard]] static result<rest_binding> make(const google::protobuf::MethodDescriptor& method,
                                                  http_rule rule, rest_options options = {});
 
@@ -66,14 +66,15 @@ class rest_binding {
   // Without a body in the rule, a request must have none.
   [[nodiscard]] bool takes_body() const noexcept { return !rule_.body.empty(); }
 
-  // Clears `request`, which must be of the method's input type, and reads it: the body, then the query, then the
-  // path, whose variables override the body. For a client stream it is called with each message: a line of JSON,
-  // or the next bytes of an upload. The status is INVALID_ARGUMENT and names the field or the parameter.
+  // Clears `request`, which must be of the method's input type, and reads it: the body, then the query,
+  // then the path, whose variables override the body. For a client stream it is called with each message: a
+  // line of JSON, or the next bytes of an upload. The status is INVALID_ARGUMENT and names the field or the
+  // parameter.
   //
-  // Query parameters name fields as the .proto or JSON does, nested ones with dots: a.b.c=1. A repeated field
-  // takes each parameter of its name; for others two are an error. Enums are read by name or number, bytes as
-  // base64 of both alphabets; Timestamp, Duration, FieldMask and wrappers as in JSON, but without quotes. Maps and
-  // other messages cannot be parameters, nor can fields that the path or the body sets.
+  // Query parameters name fields as the .proto or JSON does, nested ones with dots: a.b.c=1. A repeated
+  // field takes each parameter of its name; for others two are an error. Enums are read by name or number,
+  // bytes as base64 of both alphabets; Timestamp, Duration, FieldMask and wrappers as in JSON, but without
+  // quotes. Maps and other messages cannot be parameters, nor can fields that the path or the body sets.
   [[nodiscard]] status read_request(const rest_request& from, google::protobuf::Message& request) const;
 
   // Writes a reply: the whole message or the field of response_body, as JSON or, of google.api.HttpBody, its

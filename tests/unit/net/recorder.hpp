@@ -30,6 +30,7 @@ class recorder final : public duplex_sink {
   std::string text;
   std::vector<std::int64_t> sends;
   std::optional<std::int64_t> end;
+  int handshakes = 0;  // that have ended
   bool is_closed = false;
   bool paused = false;
   std::function<void()> on_received = [] {};
@@ -88,6 +89,13 @@ class recorder final : public duplex_sink {
   };
   void expect_outside() const { EXPECT_FALSE(inside_call_) << "a sink is never called from inside a call"; }
 
+  void handshake_ended() noexcept override {
+    expect_outside();
+    EXPECT_TRUE(line->established());
+    EXPECT_TRUE(text.empty()) << "before the first bytes";
+    ++handshakes;
+    changed_.set();
+  }
   void received(bytes_view bytes) noexcept override {
     expect_outside();
     EXPECT_FALSE(bytes.empty());

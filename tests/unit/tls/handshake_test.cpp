@@ -54,6 +54,52 @@ TEST_F(a_handshake, VerifiesNamesAndAddresses) {
     EXPECT_EQ(between(served_as("server"), trusting("ca"), host).client, "") << host;
 }
 
+// The protocols of HTTP that the sides report after a handshake in which the client requires `wanted`.
+task<> select(std::string wanted) {
+  loop& here = *loop::current();
+  two_sides sides(served_as("server"), trusting("ca"));
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  recorder client(sides.client->secure(here, std::move(c), "localhost", wanted));
+  recorder server(sides.server->secure(here, std::move(s)));
+  EXPECT_FALSE(client.line->established());
+  EXPECT_TRUE(client.send("hello"));
+  co_await server.until([&] { return server.text == "hello" || server.end; });
+  EXPECT_EQ(client.handshakes, 1);
+  EXPECT_EQ(server.handshakes, 1);
+  for (const recorder* side : {&client, &server}) {
+    CORACLE_ASSERT(side->line->auth(), "the handshake has ended");
+    EXPECT_EQ(side->line->auth()->application_protocol(), wanted);
+  }
+  co_await client.closed_down();
+  co_await server.closed_down();
+}
+
+TEST_F(a_handshake, SelectsTheVersionOfHttpThatTheClientSpeaks) {
+  run(select, "h2");
+  run(select, "http/1.1");
+}
+
+task<> fail_without_http(std::string* client_reason, std::string* server_reason) {
+  loop& here = *loop::current();
+  two_sides sides(served_as("server"), trusting("ca"));
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  recorder client(sides.client->secure(here, std::move(c), "localhost", "spdy/3"));
+  recorder server(sides.server->secure(here, std::move(s)));
+  co_await server.until_end();
+  *server_reason = server.line->end_reason();
+  co_await server.closed_down(true);
+  co_await client.until_end();
+  *client_reason = client.line->end_reason();
+  co_await client.closed_down(true);
+}
+
+TEST_F(a_handshake, FailsForAnotherProtocolThanHttp) {
+  std::string client, server;
+  run(fail_without_http, &client, &server);
+  EXPECT_THAT(server, EndsWith("the client offers neither HTTP/2 nor HTTP/1.1 (ALPN h2, http/1.1)"));
+  EXPECT_THAT(client, HasSubstr("does not support the client's version of HTTP over TLS (ALPN)"));
+}
+
 TEST_F(a_handshake, FailsForAnotherHost) {
   for (const char* host : {"evil.example", "127.0.0.2", "sub.movies.example", "the server"}) {
     const outcome o = between(served_as("server"), trusting("ca"), host);

@@ -126,18 +126,27 @@ task<> talk_plainly_often(const testing_support::kept_log* log) {
   EXPECT_THAT(log->text().substr(before + first.size()), testing::HasSubstr("(and 2 times before)"));
 }
 
-// As a server without ALPN, which may not support HTTP/2.
-task<> choose_nothing() {
+// As a server without ALPN, which may not support HTTP/2. Every server supports HTTP/1.1.
+task<> choose_nothing(std::string wanted) {
   loop& here = *loop::current();
   two_sides sides(served_as("server"), trusting("ca"));
   const auto context = server_context::make(served_as("server")).value();
   openssl_ptr<SSL> connection = context->connection();
   SSL_CTX_set_alpn_select_cb(SSL_get_SSL_CTX(connection.get()), nullptr, nullptr);
   auto [c, s] = net::make_memory_duplex_pair(here, here);
-  recorder client(sides.client->secure(here, std::move(c), "localhost"));
+  recorder client(sides.client->secure(here, std::move(c), "localhost", wanted));
   side_by_hand server(std::move(s), std::move(connection), true);
+  const bool http1 = wanted == "http/1.1";
   EXPECT_TRUE(client.send("PRI"));
   co_await server.handshake_step();
+  if (http1) {
+    co_await client.until([&] { return client.handshakes == 1 || client.end; });
+    EXPECT_TRUE(client.line->established());
+    EXPECT_EQ(client.line->auth()->application_protocol(), "");
+    co_await client.closed_down(true);
+    co_await server.line.closed_down(true);
+    co_return;
+  }
   co_await client.until_end();
   EXPECT_EQ(client.line->end_reason(),
             "the TLS handshake failed: the server does not select HTTP/2 (ALPN h2): is it a gRPC server?");
@@ -158,7 +167,8 @@ TEST_F(a_rude_client, ThatAsksForKeysAndDoesNotReadIsClosed) { run(ask_for_keys,
 TEST_F(a_rude_client, ThatAsksForKeysDuringAReplyAndDoesNotReadIsClosed) { run(ask_for_keys, true); }
 
 class a_rude_server : public a_secured_connection {};
-TEST_F(a_rude_server, ThatDoesNotChooseHttp2IsGivenUp) { run(choose_nothing); }
+TEST_F(a_rude_server, ThatDoesNotChooseHttp2IsGivenUp) { run(choose_nothing, "h2"); }
+TEST_F(a_rude_server, ThatChoosesNoProtocolIsAcceptedForHttp1) { run(choose_nothing, "http/1.1"); }
 
 }  // namespace
 }  // namespace coracle::tls

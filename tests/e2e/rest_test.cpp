@@ -1,0 +1,212 @@
+// Methods that plain HTTP requests call, by rules of a configuration.
+#include "support/echo_fixture.hpp"
+
+#include "coracle/net/stream.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+constexpr const char* rules = R"({"http": {"rules": [
+  {"selector": "echo.Echo.Say", "get": "/v1/say/{text}",
+   "additional_bindings": [{"post": "/v1/say", "body": "*"}]},
+  {"selector": "echo.Echo.Repeat", "get": "/v1/repeat/{text}"},
+  {"selector": "echo.Echo.Collect", "post": "/v1/collect", "body": "*"}]}})";
+
+class rest_requests : public echo_fixture {
+ protected:
+  struct response {
+    std::string head;  // up to the empty line
+    std::string body;
+    [[nodiscard]] int status() const { return std::stoi(head.substr(9, 3)); }
+    [[nodiscard]] bool has(std::string_view field) const { return head.find(field) != std::string::npos; }
+  };
+
+  void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
+    serve({});
+  }
+  void serve(const server_options& options) {
+    channel_.reset();
+    server_.emplace(rt(), options);
+    server_->add(service_);
+    rest_options o;
+    o.http_rules = rules;
+    ASSERT_EQ(server_->add_rest(o), status());
+    link();
+  }
+
+  static task<std::string> exchange(std::string address, std::string content) {
+    auto connected = co_await net::stream::connect(net::address::parse(address).value());
+    net::stream s = std::move(connected).value();
+    const status written = co_await s.write(as_bytes(content));
+    EXPECT_EQ(written, status());
+    std::string all;
+    std::uint8_t bytes[4096];
+    while (true) {
+      const auto got = co_await s.read(bytes);
+      if (!got || *got == 0) break;
+      all.append(reinterpret_cast<const char*>(bytes), *got);
+    }
+    co_return all;
+  }
+  static task<result<echo::Text>> say(echo_stub to) {
+    const echo::Text request = text("a");
+    co_return co_await to.Say(request);
+  }
+  // The body of a chunked response, without its framing.
+  static std::string dechunked(std::string_view text) {
+    std::string all;
+    while (!text.empty()) {
+      const std::size_t size = std::stoul(std::string(text.substr(0, text.find('\r'))), nullptr, 16);
+      text.remove_prefix(text.find('\n') + 1);
+      all.append(text.substr(0, size));
+      text.remove_prefix(size + 2);
+    }
+    return all;
+  }
+  response ask(const std::string& line, const std::string& fields = {}, const std::string& body = {}) {
+    std::string content = line + " HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n" + fields;
+    if (!body.empty())
+      content += "content-type: application/json\r\ncontent-length: " + std::to_string(body.size()) + "\r\n";
+    const std::string all = run(exchange(address_, content + "\r\n" + body));
+    const std::size_t end = all.find("\r\n\r\n");
+    if (end == std::string::npos) return {"HTTP/1.1 000 " + all, {}};
+    response r{all.substr(0, end), all.substr(end + 4)};
+    if (r.has("transfer-encoding: chunked")) r.body = dechunked(r.body);
+    return r;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, rest_requests, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(rest_requests, AGetReadsThePathAndTheQuery) {
+  const response r = ask("GET /v1/say/a%20b?count=3");
+  EXPECT_EQ(r.status(), 200) << r.head;
+  EXPECT_EQ(r.body, R"({"text":"a b","count":3})");
+  EXPECT_TRUE(r.has("content-type: application/json")) << r.head;
+}
+
+TEST_P(rest_requests, APostReadsTheBody) {
+  const response r = ask("POST /v1/say", {}, R"({"text": "hello", "count": 1})");
+  EXPECT_EQ(r.status(), 200) << r.head;
+  EXPECT_EQ(r.body, R"({"text":"hello","count":1})");
+}
+
+TEST_P(rest_requests, WhatIsWrongIsAnErrorThatNamesTheField) {
+  const response wrong_type = ask("GET /v1/say/a?count=many");
+  EXPECT_EQ(wrong_type.status(), 400);
+  EXPECT_NE(wrong_type.body.find("count"), std::string::npos) << wrong_type.body;
+  EXPECT_NE(wrong_type.body.find("\"code\":3"), std::string::npos) << wrong_type.body;
+  EXPECT_EQ(ask("GET /v1/say/a?nothing=1").status(), 400);
+  EXPECT_EQ(ask("GET /v1/say/%zz").status(), 400);
+  EXPECT_EQ(ask("POST /v1/say", {}, "{\"text\": ").status(), 400);
+  EXPECT_EQ(ask("POST /v1/say", {}, "{\"no\": 1}").status(), 400);
+}
+
+TEST_P(rest_requests, WhatHasNoRouteIsRejectedByHttp) {
+  EXPECT_EQ(ask("GET /v1/nothing").status(), 404);
+  const response r = ask("DELETE /v1/say/a");
+  EXPECT_EQ(r.status(), 405);
+  EXPECT_TRUE(r.has("allow: GET")) << r.head;
+  EXPECT_EQ(run(exchange(address_,
+                         "POST /v1/say HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: "
+                         "text/plain\r\ncontent-length: 2\r\n\r\n{}"))
+                .substr(9, 3),
+            "415");
+}
+
+TEST_P(rest_requests, AStreamOfRepliesHasTheFormThatTheClientAccepts) {
+  const response lines = ask("GET /v1/repeat/x?count=2");
+  EXPECT_EQ(lines.body, "{\"text\":\"x\"}\n{\"text\":\"x\",\"count\":1}\n");
+  EXPECT_TRUE(lines.has("content-type: application/x-ndjson")) << lines.head;
+  const response array = ask("GET /v1/repeat/x?count=2", "accept: application/json\r\n");
+  EXPECT_EQ(array.body, R"([{"text":"x"},{"text":"x","count":1}])");
+  EXPECT_EQ(ask("GET /v1/repeat/x", "accept: application/json\r\n").body, "[]");
+  const response events = ask("GET /v1/repeat/x?count=1", "accept: text/event-stream\r\n");
+  EXPECT_EQ(events.body, "data: {\"text\":\"x\"}\n\nevent: end\ndata: {\"code\":0}\n\n");
+  EXPECT_TRUE(events.has("content-type: text/event-stream")) << events.head;
+  EXPECT_EQ(ask("GET /v1/repeat/x", "accept: text/event-stream\r\nlast-event-id: 1\r\n").status(), 204);
+}
+
+TEST_P(rest_requests, AStreamThatFailsEndsWithTheErrorInItsForm) {
+  const std::string error = R"({"code":5,"message":"after the replies","details":[]})";
+  EXPECT_EQ(ask("GET /v1/repeat/fail?count=1").body, "{\"text\":\"fail\"}\n{\"error\":" + error + "}\n");
+  EXPECT_EQ(ask("GET /v1/repeat/fail?count=1", "accept: application/json\r\n").body,
+            "[{\"text\":\"fail\"},{\"error\":" + error + "}]");
+  EXPECT_EQ(ask("GET /v1/repeat/fail?count=1", "accept: text/event-stream\r\n").body,
+            "data: {\"text\":\"fail\"}\n\nevent: end\ndata: " + error + "\n\n");
+  const response first = ask("GET /v1/repeat/fail");
+  EXPECT_EQ(first.status(), 404) << "nothing was sent before the error";
+  EXPECT_EQ(first.body, error);
+}
+
+TEST_P(rest_requests, AStreamOfRequestsIsLinesOrAnArray) {
+  EXPECT_EQ(ask("POST /v1/collect", {}, "{\"text\":\"a\"}\n{\"text\":\"b}\"}\n").body,
+            R"({"text":"ab}","count":2})");
+  EXPECT_EQ(ask("POST /v1/collect", {}, R"([{"text":"a"}, {"text":"]"}])").body,
+            R"({"text":"a]","count":2})");
+  EXPECT_EQ(ask("POST /v1/collect", {}, "[]").body, "{}");
+  for (const char* broken : {R"([{"text":"a"},)", R"([{"text":"a"}] 1)", "{\"text\":", "]"})
+    EXPECT_EQ(ask("POST /v1/collect", {}, broken).status(), 400) << broken;
+}
+
+TEST_P(rest_requests, TwoRulesThatMatchTheSamePathsAreAnErrorThatNamesBoth) {
+  server two(rt());
+  two.add(service_);
+  rest_options o;
+  o.http_rules = R"({"http": {"rules": [{"selector": "echo.Echo.Say", "get": "/a/{text}"},
+                                   {"selector": "echo.Echo.Repeat", "get": "/a/{text}"}]}})";
+  const status reason = two.add_rest(o);
+  EXPECT_EQ(reason.code(), status_code::already_exists) << reason;
+  EXPECT_NE(reason.message().find("echo.Echo.Say"), std::string_view::npos) << reason;
+  EXPECT_NE(reason.message().find("echo.Echo.Repeat"), std::string_view::npos) << reason;
+}
+
+// --- pages of other origins and other hosts
+
+TEST_P(rest_requests, APageOfAnotherOriginIsRejectedBeforeAnyHandler) {
+  EXPECT_EQ(ask("GET /v1/say/a", "origin: https://evil.example\r\n").status(), 403);
+  EXPECT_EQ(ask("GET /v1/say/a", "sec-fetch-site: cross-site\r\n").status(), 403);
+  EXPECT_EQ(ask("GET /", "origin: null\r\n").status(), 403);
+  EXPECT_EQ(ask("GET /v1/say/a", "origin: http://localhost\r\n").status(), 200) << "its own";
+  EXPECT_EQ(ask("OPTIONS /v1/say", "origin: https://evil.example\r\naccess-control-request-method: POST\r\n")
+                .status(),
+            403);
+}
+
+TEST_P(rest_requests, AnAllowedOriginMayCallAndRead) {
+  server_options options;
+  options.web.allowed_origins = {"https://app.example"};
+  serve(options);
+  const response preflight =
+      ask("OPTIONS /v1/say", "origin: https://app.example\r\naccess-control-request-method: POST\r\n");
+  EXPECT_EQ(preflight.status(), 204) << preflight.head;
+  EXPECT_TRUE(preflight.has("access-control-allow-origin: https://app.example")) << preflight.head;
+  const response r = ask("GET /v1/say/a", "origin: https://app.example\r\n");
+  EXPECT_EQ(r.status(), 200);
+  EXPECT_TRUE(r.has("access-control-allow-origin: https://app.example")) << r.head;
+  EXPECT_EQ(ask("GET /v1/say/a", "origin: http://app.example\r\n").status(), 403);
+}
+
+TEST_P(rest_requests, ALoopbackServerAnswersToLoopbackHostsOnly) {
+  const auto to = [&](const std::string& host) {
+    return run(exchange(address_, "GET / HTTP/1.1\r\nconnection: close\r\nhost: " + host + "\r\n\r\n"))
+        .substr(9, 3);
+  };
+  EXPECT_EQ(to("127.0.0.1:80"), "200");
+  EXPECT_EQ(to("[::1]"), "200");
+  EXPECT_EQ(to("evil.example"), "421");
+  server_options options;
+  options.web.allowed_hosts = {"movies.example"};
+  serve(options);
+  EXPECT_EQ(to("movies.example:8080"), "200");
+  EXPECT_EQ(to("localhost"), "421");
+  const auto reply = run(say(stub()));
+  EXPECT_EQ(reply.status().code(), status_code::permission_denied) << reply.status();
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
