@@ -67,9 +67,9 @@ enum class stream_form : std::uint8_t { json_lines, json_array, server_sent_even
 // A call with many replies, many requests, or both. Requests are JSON lines, a JSON array, or for
 // google.api.HttpBody pieces of the body.
 //
-// A stream that fails before its first reply has an HTTP status and a body as a call with one reply. After it,
-// the last element is {"error": ...} (lines and array), or an event "end" with the status; the status of a
-// stream that ends well is an event, too.
+// A stream that fails before its first reply has an HTTP status and a body as a call with one reply. After
+// it, the last element is {"error": ...} (lines and array), or an event "end" with the status; the status of
+// a stream that ends well is an event, too.
 //
 // Every event has an id: its number, or end_event_id. A browser that reconnects sends the last one that it
 // has (HTML Standard 9.2.3), and only if there was one.
@@ -101,7 +101,8 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
   void begin_body(std::string_view content_type);
   void write_message(std::string_view json);
   void write_text(std::string_view text, bool end_stream);
-  // Passes complete messages of the body to the call, each with a prefix. Returns false if the body is malformed.
+  // Passes complete messages of the body to the call, each with a prefix. Returns false if the body is
+  // malformed.
   bool split_requests(std::string& envelopes, bool end_stream);
 
   const options options_;

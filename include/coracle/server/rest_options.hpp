@@ -26,7 +26,7 @@ class rest_options {
   /// The request headers that handlers get as metadata, in lower case. Default: authorization.
   ///
   /// With last-event-id among them, handlers continue a stream of server-sent events that was cut: its events
-  /// have the ids 1, 2, and so on, and a browser that reconnects sends the last id that it has. Without it, the
+  /// have the ids 1, 2, and so on, and a browser that reconnects sends the last id that it has. Otherwise the
   /// server answers such a request with 204, which stops the browser.
   std::vector<std::string> request_headers = {"authorization"};
   /// The metadata of handlers that becomes response headers, in lower case. Default: none.
