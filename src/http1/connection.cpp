@@ -544,14 +544,8 @@ connection::progress connection::read_body(event& e) {
       break;
   }
   body_arrived_ += before - in_.size();
-  // The response is complete: the rest is dropped.
-  if (side_ == role::server && sending_ == sending::done) {
-    dropped_ += before - in_.size();
-    if (dropped_ <= limit_.drain_bytes) return progress::again;
-    closes_ = true;
-    finish_exchange();
-    return progress::again;
-  }
+  // The response is complete: the rest, which is at most drain_bytes, is dropped.
+  if (side_ == role::server && sending_ == sending::done) return progress::again;
   if (piece.empty()) return progress::again;
   e.type = event::kind::data;
   e.data = piece;
@@ -605,7 +599,6 @@ connection::progress connection::end_message(event& e) noexcept {
 void connection::finish_exchange() noexcept {
   exchange_done_ = true;
   expects_continue_ = false;
-  dropped_ = 0;
   body_deadline_ = never;
   if (side_ == role::server) reading_ = closes_ || at_end_ ? reading::closed : reading::idle;
   if (at_end_) closes_ = true;
@@ -692,8 +685,10 @@ void connection::end_headers() {
   const bool server = side_ == role::server;
   if (!interim && server) {
     const bool reads = reading_ == reading::body || reading_ == reading::trailers;
-    // A client that waits for 100 may never send the body; a long rest is not worth reading.
-    if (reads && (expects_continue_ || (body_ == body_kind::counted && left_ > limit_.drain_bytes)))
+    // A client that waits for 100 may never send the body; a rest that is long, or of unknown length, is not worth
+    // reading. A connection that closed later, without notice, would lose the next request.
+    if (reads && (expects_continue_ || body_ == body_kind::chunked ||
+                  (body_ == body_kind::counted && left_ > limit_.drain_bytes)))
       closes_ = true;
   }
   switch (out_.type) {
@@ -794,7 +789,6 @@ void connection::end_sending() noexcept {
       // The event that is due is dropped with the rest.
     case reading::body:
     case reading::trailers:
-      dropped_ = 0;
       if (closes_) break;
       // The owner no longer reads it: only this timer limits how long it takes.
       enforce_body_ = true;

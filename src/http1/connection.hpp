@@ -265,7 +265,6 @@ class connection {
   std::string reason_phrase_;
   std::string name_;  // a long name in lower case
   std::uint64_t left_ = 0;  // of a counted body
-  std::uint64_t dropped_ = 0;  // octets read after the response was complete
   chunk_decoder chunks_;
   refusal failure_{};
 

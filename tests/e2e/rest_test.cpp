@@ -126,7 +126,9 @@ TEST_P(rest_requests, AStreamOfRepliesHasTheFormThatTheClientAccepts) {
   EXPECT_EQ(array.body, R"([{"text":"x"},{"text":"x","count":1}])");
   EXPECT_EQ(ask("GET /v1/repeat/x", "accept: application/json\r\n").body, "[]");
   const response events = ask("GET /v1/repeat/x?count=1", "accept: text/event-stream\r\n");
-  EXPECT_EQ(events.body, "data: {\"text\":\"x\"}\n\nevent: end\ndata: {\"code\":0}\n\n");
+  EXPECT_EQ(events.body,
+            "id: 1\ndata: {\"text\":\"x\"}\n\nevent: end\nid: end\ndata: "
+            "{\"code\":0,\"message\":\"\",\"details\":[]}\n\n");
   EXPECT_TRUE(events.has("content-type: text/event-stream")) << events.head;
   EXPECT_EQ(ask("GET /v1/repeat/x", "accept: text/event-stream\r\nlast-event-id: 1\r\n").status(), 204);
 }
@@ -137,7 +139,7 @@ TEST_P(rest_requests, AStreamThatFailsEndsWithTheErrorInItsForm) {
   EXPECT_EQ(ask("GET /v1/repeat/fail?count=1", "accept: application/json\r\n").body,
             "[{\"text\":\"fail\"},{\"error\":" + error + "}]");
   EXPECT_EQ(ask("GET /v1/repeat/fail?count=1", "accept: text/event-stream\r\n").body,
-            "data: {\"text\":\"fail\"}\n\nevent: end\ndata: " + error + "\n\n");
+            "id: 1\ndata: {\"text\":\"fail\"}\n\nevent: end\nid: end\ndata: " + error + "\n\n");
   const response first = ask("GET /v1/repeat/fail");
   EXPECT_EQ(first.status(), 404) << "nothing was sent before the error";
   EXPECT_EQ(first.body, error);

@@ -226,13 +226,15 @@ TEST(Http1EarlyResponse, KeepsTheConnectionIfTheRestIsSmallAndArrives) {
   EXPECT_EQ(c->fields()[0].value, "GET");
 }
 
-TEST(Http1EarlyResponse, DropsARestInChunksAndItsEnd) {
+// Nobody knows how long the rest is. A connection that was closed later, without notice, would lose the next
+// request.
+TEST(Http1EarlyResponse, SaysThatItClosesIfTheRestIsInChunks) {
   const auto c = asked(post_chunks("2\r\nhi\r\n"));
-  respond(*c, 404, {});
-  c->feed(as_bytes("2\r\nhi\r\n0\r\na: b\r\n\r\n"), {});
-  EXPECT_EQ(c->next().type, event::kind::none);
+  EXPECT_EQ(respond(*c, 404, {}), "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   EXPECT_TRUE(c->exchange_done());
-  EXPECT_FALSE(c->closes());
+  EXPECT_TRUE(c->closes());
+  c->feed(as_bytes("2\r\nhi\r\n"), {});
+  EXPECT_EQ(c->next().type, event::kind::none);
 }
 
 TEST(Http1EarlyResponse, SaysThatItClosesIfTheRestIsLong) {
@@ -244,18 +246,20 @@ TEST(Http1EarlyResponse, SaysThatItClosesIfTheRestIsLong) {
   EXPECT_EQ(c->next().type, event::kind::none);
 }
 
-TEST(Http1EarlyResponse, ClosesAfterDrainBytes) {
+TEST(Http1EarlyResponse, DropsUpToDrainBytes) {
   limits l;
   l.drain_bytes = 100;
-  const auto c = asked(post_chunks(""), l);
-  respond(*c, 404, {});
-  read_all(*c, "64\r\n" + std::string(96, 'x'));
-  EXPECT_FALSE(c->exchange_done());
-  EXPECT_FALSE(c->closes());
-  read_all(*c, "x");
-  EXPECT_TRUE(c->exchange_done());
-  EXPECT_TRUE(c->closes());
   EXPECT_EQ(limits().drain_bytes, 65536u);
+  for (const auto& [length, closes] : {std::pair{100, false}, std::pair{101, true}}) {
+    const auto c = asked(post("Content-Length: " + std::to_string(length) + "\r\n"), l);
+    respond(*c, 404, {});
+    EXPECT_EQ(c->closes(), closes) << length;
+    EXPECT_EQ(c->exchange_done(), closes) << length;
+    if (closes) continue;
+    read_all(*c, std::string(100, 'x'));
+    EXPECT_TRUE(c->exchange_done());
+    EXPECT_FALSE(c->closes());
+  }
 }
 
 TEST(Http1EarlyResponse, ClosesIfTheClientStillWaitsForContinue) {
@@ -280,17 +284,6 @@ TEST(Http1EarlyResponse, EndsWhenTheRestDoesNotArriveInTime) {
   EXPECT_EQ(c->next().status, 0);
 }
 
-TEST(Http1EarlyResponse, ThatFailsInTheRestEndsTheExchange) {
-  const auto c = asked(post_chunks(""));
-  respond(*c, 404, {});
-  c->feed(as_bytes("x"), {});
-  const event e = c->next();
-  EXPECT_EQ(e.type, event::kind::failed);
-  EXPECT_EQ(e.status, 0);
-  EXPECT_TRUE(c->exchange_done());
-  EXPECT_TRUE(c->closes());
-}
-
 TEST(Http1EarlyResponse, MayBeSentWhileTheRequestIsRead) {
   const auto c = asked(post_chunks("1\r\na\r\n"));
   c->begin_response(200, chunked);
@@ -304,8 +297,10 @@ TEST(Http1EarlyResponse, MayBeSentWhileTheRequestIsRead) {
   send(*c, "B");
   c->end_body(nullptr);
   EXPECT_TRUE(c->exchange_done());
-  EXPECT_FALSE(c->closes());
-  EXPECT_EQ(output(*c), "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nA\r\n1\r\nB\r\n0\r\n\r\n");
+  EXPECT_TRUE(c->closes());
+  EXPECT_EQ(output(*c),
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: "
+            "close\r\n\r\n1\r\nA\r\n1\r\nB\r\n0\r\n\r\n");
 }
 
 TEST(Http1EarlyResponse, WithinTheHeadersEventDropsTheEndOfTheRequest) {
