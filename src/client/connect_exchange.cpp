@@ -27,7 +27,8 @@ namespace connect = protocol::connect;
 namespace grpc = protocol::grpc;
 using protocol::envelope_prefix_bytes;
 
-// Whether a received field is metadata. The time to wait before a retry (gRFC A6) is passed on in every protocol.
+// Whether a received field is metadata. The time to wait before a retry (gRFC A6) is passed on in every
+// protocol.
 bool is_metadata(std::string_view name) noexcept {
   return !name.starts_with(':') && (name == grpc::retry_pushback_header || !connect::is_reserved_key(name));
 }
@@ -196,8 +197,8 @@ void connect_unary_exchange::send_request() {
   request_.release(0);
 }
 
-// Compresses a message of about a packet that does not become smaller by that: the header is then all that tells the
-// server about the encoding, and it may choose that of its reply accordingly.
+// Compresses a message of about a packet that does not become smaller by that: the header is then all that
+// tells the server about the encoding, and it may choose that of its reply accordingly.
 bool connect_unary_exchange::compress_small(bytes_view& message) {
   const encoding e = compression_.algorithm();
   if (e == encoding::identity || !available(e) || message.size() < compression_.min_bytes() ||

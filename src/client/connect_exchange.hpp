@@ -23,8 +23,8 @@ class connect_exchange : public web_exchange {
   connect_exchange(transport::exchange inner, const call_terms& terms, bool stream);
   ~connect_exchange() = default;
 
-  // Writes the request headers. `compressed`: those of a stream that may have compressed messages, or of a unary
-  // call whose message is compressed.
+  // Writes the request headers. `compressed`: those of a stream that may have compressed messages, or of a
+  // unary call whose message is compressed.
   void write_request_headers(std::string_view method, std::string_view path, bool compressed,
                              std::size_t body_bytes);
   // Copies the metadata of the response headers, and their encoding.
@@ -56,8 +56,8 @@ class connect_stream_exchange final : public connect_exchange {
   protocol::web::body_reader reader_;
 };
 
-// The messages are the bodies of HTTP. Collects the request, whose length the headers tell, and the response, whose
-// length the attempt needs first.
+// The messages are the bodies of HTTP. Collects the request, whose length the headers tell, and the response,
+// whose length the attempt needs first.
 class connect_unary_exchange final : public connect_exchange {
  public:
   connect_unary_exchange(transport::exchange inner, const call_terms& terms, const wire_options& wire);

@@ -1,5 +1,5 @@
-// grpc_web_exchange: an attempt in gRPC-Web (grpc/grpc doc/PROTOCOL-WEB.md): gRPC's messages, and its trailers as
-// the last frame of the body.
+// grpc_web_exchange: an attempt in gRPC-Web (grpc/grpc doc/PROTOCOL-WEB.md): gRPC's messages, and its
+// trailers as the last frame of the body.
 #pragma once
 
 #include "client/web_exchange.hpp"

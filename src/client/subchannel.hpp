@@ -56,12 +56,11 @@ struct connect_params {
 
 // Belongs to a shard, on its loop. The states are those of grpc/grpc doc/connectivity-semantics-and-api.md,
 // derived as gRFC A105 specifies: READY with at least one connection whose SETTINGS have arrived (and whose
-// server reports SERVING, if health is checked), or that is established if it speaks HTTP/1.1, else CONNECTING
-// with an attempt in flight, else TRANSIENT_FAILURE during the pause after a failed attempt, else IDLE. It makes
-// one attempt at a time, with
-// pauses between them (backoff.hpp). A lost connection does not count as a failed attempt, unless it was lost
-// shortly after it was established, and so was the one before it. The subchannel never begins to connect by
-// itself.
+// server reports SERVING, if health is checked), or that is established if it speaks HTTP/1.1, else
+// CONNECTING with an attempt in flight, else TRANSIENT_FAILURE during the pause after a failed attempt, else
+// IDLE. It makes one attempt at a time, with pauses between them (backoff.hpp). A lost connection does not
+// count as a failed attempt, unless it was lost shortly after it was established, and so was the one before
+// it. The subchannel never begins to connect by itself.
 class subchannel final : private transport::connection_owner,
                          private health_watch_owner,
                          private coro::timer,

@@ -24,13 +24,13 @@ namespace coracle::client {
 // call_attempt::attach(). If there is no memory for that, the attempt fails.
 void attach(call_attempt& a, transport::exchange x, const call_target& target) noexcept;
 
-// Stands between an attempt and the HTTP exchange of its request, of any version of HTTP. The attempt writes and
-// reads what gRPC sends over HTTP/2: headers, enveloped messages and trailers; the protocol translates both. Owns
-// itself: it is destroyed when the attempt releases its exchange.
+// Stands between an attempt and the HTTP exchange of its request, of any version of HTTP. The attempt writes
+// and reads what gRPC sends over HTTP/2: headers, enveloped messages and trailers; the protocol translates
+// both. Owns itself: it is destroyed when the attempt releases its exchange.
 //
-// The headers of a response without an error are passed to the attempt when they arrive, those of a unary call with
-// its message. An error without a message before it then consists of one block, as gRPC's Trailers-Only, so that a
-// retry policy applies to it; its metadata is all trailing metadata.
+// The headers of a response without an error are passed to the attempt when they arrive, those of a unary
+// call with its message. An error without a message before it then consists of one block, as gRPC's
+// Trailers-Only, so that a retry policy applies to it; its metadata is all trailing metadata.
 class web_exchange : public transport::exchange_target,
                      public transport::exchange_handler,
                      public coro::pooled {
@@ -79,8 +79,8 @@ class web_exchange : public transport::exchange_target,
 
   // The request headers of gRPC are in block_.
   virtual void send_request_headers() = 0;
-  // Response headers have arrived. Calls accept_response(), and adds the fields of gRPC to response_; or calls
-  // reject_response() or expect_error().
+  // Response headers have arrived. Calls accept_response(), and adds the fields of gRPC to response_; or
+  // calls reject_response() or expect_error().
   virtual void read_head(const response_head& head, const http::header_list& fields) = 0;
   // A piece of the response's body, which is not empty. Returns its credit.
   virtual void receive(bytes_view bytes) = 0;
@@ -89,8 +89,8 @@ class web_exchange : public transport::exchange_target,
 
   // Begins the headers for the attempt.
   void accept_response(std::string_view content_subtype);
-  // The response is not of this protocol: the call ends with a status for it. `expected` names the content-type that
-  // it should have.
+  // The response is not of this protocol: the call ends with a status for it. `expected` names the
+  // content-type that it should have.
   void reject_response(const response_head& head, std::string_view expected);
 
   // --- for the attempt. After each of these the attempt may have released its exchange: see released().
@@ -155,8 +155,8 @@ class web_exchange : public transport::exchange_target,
   bool merged_end_ = false;  // end_ includes the headers
 };
 
-// The body of a response that is not of the protocol is read up to this size, so that its connection can be used
-// again.
+// The body of a response that is not of the protocol is read up to this size, so that its connection can be
+// used again.
 inline constexpr std::size_t rejected_body_bytes_max = 64u << 10;
 
 }  // namespace coracle::client

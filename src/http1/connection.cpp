@@ -685,8 +685,8 @@ void connection::end_headers() {
   const bool server = side_ == role::server;
   if (!interim && server) {
     const bool reads = reading_ == reading::body || reading_ == reading::trailers;
-    // A client that waits for 100 may never send the body; a rest that is long, or of unknown length, is not worth
-    // reading. A connection that closed later, without notice, would lose the next request.
+    // A client that waits for 100 may never send the body; a rest that is long, or of unknown length, is not
+    // worth reading. A connection that closed later, without notice, would lose the next request.
     if (reads && (expects_continue_ || body_ == body_kind::chunked ||
                   (body_ == body_kind::counted && left_ > limit_.drain_bytes)))
       closes_ = true;

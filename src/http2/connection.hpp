@@ -212,9 +212,9 @@ class connection {
   [[nodiscard]] base::output_buffer& output() noexcept { return output_; }
   // Call when all of the output has been taken to be sent. If it is never called, everything counts as sent.
   void output_taken() noexcept { kept_from_ = next_own_id_; }
-  // Server: whether the output must not be sent yet. Until the client's preface is complete, the peer may turn
-  // out to speak another protocol, and the output must then not be sent at all. Ends with the final GOAWAY,
-  // too.
+  // Server: whether the output must not be sent yet. Until the client's preface is complete, the peer may
+  // turn out to speak another protocol, and the output must then not be sent at all. Ends with the final
+  // GOAWAY, too.
   [[nodiscard]] bool awaits_preface() const noexcept;
   // Server: how many bytes of the preface have arrived while it is incomplete; of a no_preface event, those
   // before its data.

@@ -59,8 +59,8 @@ struct request_info : protocol::grpc::request_headers {
   const server_internal::subtype* subtype = nullptr;  // set for content::grpc
 };
 
-// What a call of an unregistered method owns, or one whose messages have a form of their own; other calls refer
-// to the tables of the router.
+// What a call of an unregistered method owns, or one whose messages have a form of their own; other calls
+// refer to the tables of the router.
 struct fallback_call {
   std::string path;
   std::optional<subtype> form;  // a subtype that is in no table
@@ -89,8 +89,8 @@ class router final : public service_host {
     return subtypes.find(name);
   }
   // A gRPC call of an unregistered method goes to the fallback service, whatever its content-subtype. Without
-  // one, if an interceptor or observer is to see the call, it goes to unknown_methods(). Returns null for other
-  // requests; else it has completed `r`, which refers to the result.
+  // one, if an interceptor or observer is to see the call, it goes to unknown_methods(). Returns null for
+  // other requests; else it has completed `r`, which refers to the result.
   [[nodiscard]] std::unique_ptr<fallback_call> fallback_call_of(request_info& r) const;
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(rows_.size()); }
   [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }

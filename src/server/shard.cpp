@@ -203,6 +203,9 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
   if (!server_->access.permits_host(x, r.authority(), x.is_http1()))
     return respond(x, r, {421, "the server does not answer to this host (see web_options::allowed_hosts)\n"},
                    end_stream);
+  if (r.type == request_info::content::grpc && x.is_http1())
+    return respond(x, r, {505, "gRPC requires HTTP/2; gRPC-Web and Connect work over HTTP/1.1, too\n"},
+                   end_stream);
   auto origin = server_->access.decide(x, r, received.get());
   using protocol::cors_verdict;
   if (origin.verdict == cors_verdict::refused)

@@ -48,8 +48,8 @@ struct web_call_options {
 };
 
 // Returns nothing if the request is of no protocol that makes calls. Takes over `x` if it returns a call, and
-// takes what it needs of the other arguments; it leaves them unchanged otherwise. May throw std::bad_alloc, and
-// has taken nothing then.
+// takes what it needs of the other arguments; it leaves them unchanged otherwise. May throw std::bad_alloc,
+// and has taken nothing then.
 [[nodiscard]] std::optional<std::variant<web_call, web_rejection>> prepare_web_call(
     const transport::exchange& x, request_info& r, received_metadata& received, const web_call_options& o,
     bool end_stream);

@@ -22,8 +22,8 @@
 namespace coracle::server_internal {
 
 // Stands between a server_call and the HTTP exchange of its request, of any version of HTTP. The call reads
-// enveloped messages and writes the headers, messages and trailers of gRPC; the protocol translates both. Owns
-// itself: it is destroyed when the call releases its exchange, or by give_up().
+// enveloped messages and writes the headers, messages and trailers of gRPC; the protocol translates both.
+// Owns itself: it is destroyed when the call releases its exchange, or by give_up().
 //
 // A response consists of two header blocks of gRPC, headers and trailers, even if it has no message; see
 // server_call::send_trailers().
@@ -99,8 +99,8 @@ class web_exchange : public transport::exchange_target,
   bool headers_sent_ = false;
 };
 
-// The request of a call with one message, whose body the exchange collects. It may have arrived before the call
-// begins, or with the request headers.
+// The request of a call with one message, whose body the exchange collects. It may have arrived before the
+// call begins, or with the request headers.
 class whole_request {
  public:
   virtual void deliver(bytes_view body) = 0;

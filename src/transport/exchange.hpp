@@ -97,7 +97,8 @@ class exchange {
   }
   // Whether the peer may be unable to send because this side withholds credit or has paused reading.
   [[nodiscard]] bool withholds_credit() const noexcept { return connection_->withholds_credit_; }
-  // Whether a message of the connection waits to be decoded. What arrived after it is handled after it: defer().
+  // Whether a message of the connection waits to be decoded. What arrived after it is handled after it:
+  // defer().
   [[nodiscard]] bool defers_decoding() const noexcept { return connection_->is_deferred(); }
   // Stops reading from the connection until `d` has completed its work; see decode_budget.
   void defer(deferred_decode& d) { connection_->defer(d); }

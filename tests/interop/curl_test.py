@@ -68,12 +68,15 @@ def test_a_405_names_what_is_allowed(server):
         assert (reply.status, reply.fields.get("allow")) == ("405", allowed), f"the answer for {path}"
 
 
-def test_a_client_of_http1_is_told_in_its_own_terms(server):
+def test_a_client_of_http1_gets_the_page_and_may_not_upgrade(server):
     done = run("curl", "-sS", "--max-time", "20", "--http1.1", "-D", "-", f"http://{server.address}/")
     assert done.returncode == 0, f"curl's exit code ({done.stderr.strip()})"
-    assert done.stdout.startswith("HTTP/1.1 505 ") and "HTTP/2" in done.stdout.splitlines()[-1], f"curl has {done.stdout!r}"
+    assert done.stdout.startswith("HTTP/1.1 200 "), f"curl has {done.stdout!r}"
+    grpc = run("curl", "-sS", "--max-time", "20", "--http1.1", "-D", "-", "-H", "content-type: application/grpc", "-d", "",
+               f"http://{server.address}/movie.MovieService/AddMovie")
+    assert grpc.stdout.startswith("HTTP/1.1 505 ") and "HTTP/2" in grpc.stdout.splitlines()[-1], f"curl has {grpc.stdout!r}"
     upgraded = run("curl", "-sS", "--max-time", "20", "--http2", "-o", "-", "-w", "%{http_code} %{http_version}", f"http://{server.address}/")
-    assert upgraded.stdout.endswith("505 1.1"), f"with Upgrade: h2c curl has {upgraded.stdout!r}"
+    assert upgraded.stdout.endswith("200 1.1"), f"with Upgrade: h2c curl has {upgraded.stdout!r}"
 
 
 def test_calls_with_a_body_made_by_hand(server):

@@ -15,8 +15,8 @@
 
 namespace coracle::testing_support {
 
-// Responds to requests whose message is empty, one after the other, by the script of their connection. An empty
-// response closes the connection, and so does the end of the script.
+// Responds to requests whose message is empty, one after the other, by the script of their connection. An
+// empty response closes the connection, and so does the end of the script.
 class server_by_hand {
  public:
   using script = std::vector<std::string>;

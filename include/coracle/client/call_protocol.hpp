@@ -19,8 +19,8 @@ enum class call_protocol : std::uint8_t {
 /// The version of HTTP that a channel speaks.
 enum class http_version : std::uint8_t {
   http2,  ///< over TLS by ALPN, in plaintext by prior knowledge
-  /// A call occupies a connection, and the channel keeps a pool of connections to each server. Streams in both
-  /// directions require a server that responds before the request has ended; many do not.
+  /// A call occupies a connection, and the channel keeps a pool of connections to each server. Streams in
+  /// both directions require a server that responds before the request has ended; many do not.
   http1,
 };
 

@@ -54,8 +54,8 @@ class channel_options {
   call_protocol protocol = call_protocol::grpc;
   /// The version of HTTP. gRPC requires HTTP/2; the other protocols may use either. Default: HTTP/2.
   coracle::http_version http_version = coracle::http_version::http2;
-  /// Whether unary calls of the Connect protocol are GET requests, which caches may answer, if the method's .proto
-  /// sets idempotency_level = NO_SIDE_EFFECTS. Default: false.
+  /// Whether unary calls of the Connect protocol are GET requests, which caches may answer, if the method's
+  /// .proto sets idempotency_level = NO_SIDE_EFFECTS. Default: false.
   bool connect_get = false;
   /// The maximum length of the path and query of such a request; a call with a longer one is a POST request.
   /// Default: 8000, which RFC 9110 4.1 recommends that every server and proxy supports.
@@ -104,12 +104,12 @@ class channel_options {
   std::uint32_t connections_per_server = 1;
   static constexpr std::uint32_t connections_limit = 10;
   /// The maximum number of connections to one server from each loop with HTTP/1.1, where a call occupies a
-  /// connection until it ends, at most http1_connections_limit. The channel adds one at a time, while calls wait.
-  /// Further calls wait within their deadlines. Default: 32.
+  /// connection until it ends, at most http1_connections_limit. The channel adds one at a time, while calls
+  /// wait. Further calls wait within their deadlines. Default: 32.
   std::uint32_t http1_connections_per_server = 32;
   static constexpr std::uint32_t http1_connections_limit = 1024;
-  /// The time after which an unused connection of HTTP/1.1 is closed. It is shorter than the 75 s of most servers,
-  /// so that a call rarely uses a connection that its server is closing. Default: 60 s.
+  /// The time after which an unused connection of HTTP/1.1 is closed. It is shorter than the 75 s of most
+  /// servers, so that a call rarely uses a connection that its server is closing. Default: 60 s.
   duration http1_idle_time = std::chrono::seconds(60);
   /// Enables keepalive, for instance `{.time = 30s}`: if a server sends nothing for `time` while a call is
   /// open, the channel sends a PING. Servers may reject frequent PINGs: `time` is at least 10 s, and doubles

@@ -3,14 +3,14 @@
 
 namespace coracle {
 
-/// The path of a method, "/package.Service/Method". The text must stay valid until the call ends, as a literal
-/// does. Generated stubs pass it on from the .proto.
+/// The path of a method, "/package.Service/Method". The text must stay valid until the call ends, as a
+/// literal does. Generated stubs pass it on from the .proto.
 class method_path {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr method_path(const char* text) noexcept : text_(text) {}
-  /// Returns the path of a method whose .proto sets idempotency_level = NO_SIDE_EFFECTS: the Connect protocol may
-  /// call it by GET requests (see channel_options::connect_get).
+  /// Returns the path of a method whose .proto sets idempotency_level = NO_SIDE_EFFECTS: the Connect protocol
+  /// may call it by GET requests (see channel_options::connect_get).
   [[nodiscard]] constexpr method_path without_side_effects() const noexcept {
     method_path p = *this;
     p.no_side_effects_ = true;

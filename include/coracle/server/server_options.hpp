@@ -66,8 +66,8 @@ class server_options {
   /// format. Requests with an unknown codec get HTTP status 415. The codecs must outlive the server: make
   /// them objects with static lifetime, as json_codec() is. Default: none.
   std::vector<const message_codec*> codecs;
-  /// The protocols beside gRPC, and the web pages that may call. Default: gRPC-Web and Connect answer, pages of
-  /// other origins are rejected.
+  /// The protocols beside gRPC, and the web pages that may call. Default: gRPC-Web and Connect answer, pages
+  /// of other origins are rejected.
   web_options web;
   /// How long a drain waits for running calls before it cancels them. Default: 30 s, which is the time that
   /// Kubernetes gives a container to terminate.

@@ -22,8 +22,8 @@ class web_options {
   web_options() noexcept {}
   /// Whether the server answers gRPC-Web (grpc/grpc doc/PROTOCOL-WEB.md), binary and text. Default: true.
   bool grpc_web = true;
-  /// Whether the server answers the Connect protocol (connectrpc.com/docs/protocol) in protobuf's binary format
-  /// and in the formats of server_options::codecs, such as JSON. Default: true.
+  /// Whether the server answers the Connect protocol (connectrpc.com/docs/protocol) in protobuf's binary
+  /// format and in the formats of server_options::codecs, such as JSON. Default: true.
   bool connect = true;
   /// Whether requests of Connect without the field connect-protocol-version (or the parameter connect=v1) are
   /// rejected with INVALID_ARGUMENT. Default: false, so that curl need not send it.
@@ -36,20 +36,21 @@ class web_options {
   bool any_origin = false;
   /// Whether browsers may send cookies and client certificates with calls of other origins. Default: false.
   bool credentials = false;
-  /// Request headers that pages may send, beyond those of the protocols: the metadata of clients is among them.
-  /// Default: none.
+  /// Request headers that pages may send, beyond those of the protocols: the metadata of clients is among
+  /// them. Default: none.
   std::vector<std::string> allowed_headers;
   /// Response headers that pages may read, beyond the status and the metadata of the response. Default: none.
   std::vector<std::string> exposed_headers;
-  /// How long a browser may reuse the server's answer to a preflight request. Default: 2 h, Chromium's maximum.
+  /// How long a browser may reuse the server's answer to a preflight request. Default: 2 h, Chromium's
+  /// maximum.
   std::chrono::seconds preflight_max_age = std::chrono::hours(2);
 
-  /// The hosts that requests may name in Host or :authority, with or without a port, such as "movies.example".
-  /// Requests to other hosts are rejected: 421, or PERMISSION_DENIED for gRPC. It protects against DNS
-  /// rebinding, where a page of another site calls a server under that site's own name.
+  /// The hosts that requests may name in Host or :authority, with or without a port, such as
+  /// "movies.example". Requests to other hosts are rejected: 421, or PERMISSION_DENIED for gRPC. It protects
+  /// against DNS rebinding, where a page of another site calls a server under that site's own name.
   ///
-  /// Default: any host, except that a server on a plaintext loopback address answers requests of HTTP/1.1 only
-  /// if they name a loopback host (localhost, 127.0.0.0/8, ::1), since browsers can reach it.
+  /// Default: any host, except that a server on a plaintext loopback address answers requests of HTTP/1.1
+  /// only if they name a loopback host (localhost, 127.0.0.0/8, ::1), since browsers can reach it.
   std::vector<std::string> allowed_hosts;
 };
 static_assert(!std::is_aggregate_v<web_options>, "GCC 12 destroys aggregates in co_await expressions twice");

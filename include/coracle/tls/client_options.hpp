@@ -26,9 +26,9 @@ namespace coracle::tls {
 /// The server must present a certificate issued by a trusted CA for the host of the channel's target. The
 /// name or IP address must be a subjectAltName; the subject's CN is ignored (RFC 9525). The client uses TLS
 /// 1.2 and 1.3 with the cipher suites that RFC 9113 9.2.2 permits, and offers the one ALPN protocol that the
-/// channel speaks: "h2", or "http/1.1" (see channel_options::http_version). The connection fails if the server
-/// does not select it; a server without ALPN is accepted for HTTP/1.1 only. Sessions are cached and resumed by
-/// later connections of all channels that share the credentials.
+/// channel speaks: "h2", or "http/1.1" (see channel_options::http_version). The connection fails if the
+/// server does not select it; a server without ALPN is accepted for HTTP/1.1 only. Sessions are cached and
+/// resumed by later connections of all channels that share the credentials.
 class client_options {
  public:
   client_options() noexcept {}

@@ -31,10 +31,10 @@ enum class client_certificates : std::uint8_t {
 ///   tls.certificates = {coracle::tls::key_pair::files("server.pem", "server.key")};
 ///   server.listen("0.0.0.0:443", tls).throw_if_error();
 ///
-/// The server uses TLS 1.2 and 1.3 with the cipher suites that RFC 9113 9.2.2 permits, and session tickets. Of
-/// the ALPN protocols it prefers "h2" to "http/1.1"; a client that offers neither is rejected, and one without
-/// ALPN is accepted. Certificates from files are read again when the files change; open connections keep the
-/// old ones.
+/// The server uses TLS 1.2 and 1.3 with the cipher suites that RFC 9113 9.2.2 permits, and session tickets.
+/// Of the ALPN protocols it prefers "h2" to "http/1.1"; a client that offers neither is rejected, and one
+/// without ALPN is accepted. Certificates from files are read again when the files change; open connections
+/// keep the old ones.
 class server_options {
  public:
   server_options() noexcept {}

@@ -191,8 +191,8 @@ class request_reader {
     return 0;
   }
 
-  // The slots of a connection refer to the first authority. A request to another one replaces it only for this
-  // request, since slots may be read later.
+  // The slots of a connection refer to the first authority. A request to another one replaces it only for
+  // this request, since slots may be read later.
   std::uint32_t authority(std::string_view value) {
     constexpr std::size_t kept_bytes = 256;
     if (!*authority_ && value.size() <= kept_bytes) *authority_ = std::make_unique<std::string>(value);

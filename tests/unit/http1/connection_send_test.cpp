@@ -226,8 +226,8 @@ TEST(Http1EarlyResponse, KeepsTheConnectionIfTheRestIsSmallAndArrives) {
   EXPECT_EQ(c->fields()[0].value, "GET");
 }
 
-// Nobody knows how long the rest is. A connection that was closed later, without notice, would lose the next
-// request.
+// The length of the rest is not known. A connection that was closed later, without notice, would lose the
+// next request.
 TEST(Http1EarlyResponse, SaysThatItClosesIfTheRestIsInChunks) {
   const auto c = asked(post_chunks("2\r\nhi\r\n"));
   EXPECT_EQ(respond(*c, 404, {}), "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
