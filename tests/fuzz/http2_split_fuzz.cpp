@@ -68,7 +68,8 @@ class reader {
     const bool continues = e.type == event::kind::data && data_of_ == e.stream;
     if (!continues) note("\n" + std::to_string(static_cast<int>(e.type)) + " " + std::to_string(e.id) + " ");
     data_of_ = e.type == event::kind::data && !e.end_stream ? e.stream : no_stream;
-    note(as_text(e.data));
+    // What follows a wrong preface is reported up to the end of the piece.
+    if (e.type != event::kind::no_preface) note(as_text(e.data));
     if (e.end_stream) note(" end");
     if (e.trailers) note(" trailers");
     if (e.informational) note(" informational");
