@@ -85,8 +85,7 @@ stream_form stream_form_of(std::string_view accept) noexcept {
 }
 
 void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
-  inner_.consume(bytes.size());
-  if (ended_) return;
+  if (ended_) return inner_.consume(bytes.size());
   std::string envelopes;
   body_.append(as_text(bytes));
   if (!split_requests(envelopes, end_stream)) {
@@ -100,6 +99,7 @@ void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
     protocol::write_envelope_prefix(prefix, 0, static_cast<std::uint32_t>(body_.size()));
     return handler_->on_data(prefix, true);
   }
+  owe_credit(bytes.size(), envelopes.size());
   inner_.set_kept(body_.capacity());
   ended_ = end_stream;
   if (!envelopes.empty() || end_stream) handler_->on_data(as_bytes(envelopes), end_stream);

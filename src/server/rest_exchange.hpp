@@ -91,7 +91,7 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
   std::uint8_t* reserve_data(std::size_t n) override;
   void commit_data(std::size_t n, bool end_stream) noexcept override;
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override;
-  void consume(std::size_t n) noexcept override { static_cast<void>(n); }
+  void consume(std::size_t n) noexcept override { return_credit(n); }
 
  private:
   void receive(bytes_view bytes, bool end_stream) override;

@@ -14,6 +14,7 @@
 #include "rpc/detail_list.hpp"
 #include "server/server_call.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -37,6 +38,23 @@ void web_exchange::end_headers(bool) noexcept {
   const bool first = !std::exchange(headers_sent_, true);
   if (!base::if_memory_allows([&] { first ? send_response_headers() : send_response_end(); }))
     inner_.reset(transport::error_code::enhance_your_calm);
+}
+
+void web_exchange::owe_credit(std::size_t received, std::size_t passed) noexcept {
+  owed_bytes_ += received;
+  passed_bytes_ += passed;
+  if (passed_bytes_ == 0) inner_.consume(std::exchange(owed_bytes_, 0));
+}
+
+void web_exchange::return_credit(std::size_t consumed) noexcept {
+  if (passed_bytes_ == 0) return;
+  const std::size_t n = std::min(consumed, passed_bytes_);
+  const auto share = static_cast<std::size_t>(static_cast<double>(owed_bytes_) * static_cast<double>(n) /
+                                              static_cast<double>(passed_bytes_));
+  const std::size_t returned = n == passed_bytes_ ? owed_bytes_ : std::min(share, owed_bytes_);
+  passed_bytes_ -= n;
+  owed_bytes_ -= returned;
+  inner_.consume(returned);
 }
 
 void web_exchange::release() noexcept {
@@ -128,14 +146,14 @@ void grpc_web_exchange::receive(bytes_view bytes, bool end_stream) {
   text_->decoded.clear();
   const bool valid =
       text_->decoder.decode(as_text(bytes), text_->decoded) && (!end_stream || text_->decoder.complete());
-  inner_.consume(bytes.size());
+  owe_credit(bytes.size(), valid ? text_->decoded.size() : 0);
   if (valid) return handler_->on_data(as_bytes(text_->decoded), end_stream);
   static_cast<server_call*>(handler_)->cancel(status::internal("the body is not valid base64"));
 }
 
-// The credit of the text form is returned when the text is decoded.
 void grpc_web_exchange::consume(std::size_t n) noexcept {
-  if (!text_) inner_.consume(n);
+  if (text_) return_credit(n);
+  else inner_.consume(n);
 }
 
 std::uint8_t* grpc_web_exchange::reserve_data(std::size_t n) {

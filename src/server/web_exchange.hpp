@@ -87,6 +87,11 @@ class web_exchange : public transport::exchange_target,
   // Adds the fields of set_cross_origin() to a response whose own fields have these names.
   void add_cross_origin_fields(std::span<const std::string_view> names);
   [[nodiscard]] bool has_cross_origin_fields() const noexcept { return cross_origin_ != nullptr; }
+  // The credit of a body that the call gets in another form: `received` bytes became `passed` ones. What the
+  // call consumes is returned in proportion, so that a handler that does not read stops its client. Bytes that
+  // became none yet are returned at once: their number is limited by the size of a message.
+  void owe_credit(std::size_t received, std::size_t passed) noexcept;
+  void return_credit(std::size_t consumed) noexcept;
   // Writes bytes of the response's body.
   void write_body(bytes_view bytes, bool end_stream);
 
@@ -96,6 +101,8 @@ class web_exchange : public transport::exchange_target,
 
  private:
   std::unique_ptr<cross_origin> cross_origin_;
+  std::size_t owed_bytes_ = 0;  // received, and not returned as credit
+  std::size_t passed_bytes_ = 0;  // to the call, which has not consumed them
   bool headers_sent_ = false;
 };
 
