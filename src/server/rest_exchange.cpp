@@ -100,9 +100,18 @@ void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
     return handler_->on_data(prefix, true);
   }
   owe_credit(bytes.size(), envelopes.size());
-  inner_.set_kept(body_.capacity());
+  set_kept(kept_bytes_);
   ended_ = end_stream;
+  // A stream may be idle between two messages, but not within one.
+  if (body_.empty() || end_stream) watch_.stop();
+  else watch_.arrived(bytes.size());
   if (!envelopes.empty() || end_stream) handler_->on_data(as_bytes(envelopes), end_stream);
+}
+
+void rest_stream_exchange::set_kept(std::size_t bytes) noexcept {
+  kept_bytes_ = bytes;
+  const std::size_t own = body_.capacity();
+  inner_.set_kept(bytes + (own >= transport::large_message_bytes ? own : 0));
 }
 
 namespace {

@@ -82,9 +82,15 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
     bool one_request = false;  // the body is one message
     bool one_reply = false;  // the response is one message
     std::uint32_t max_receive_bytes = 0;
+    duration stall_time = duration::max();
+    std::size_t stall_bytes = 1;
   };
   rest_stream_exchange(transport::exchange inner, const options& o, const rest_codec& codec)
-      : web_exchange(inner), options_(o), codec_(codec), event_number_(o.last_event_number) {}
+      : web_exchange(inner),
+        options_(o),
+        codec_(codec),
+        event_number_(o.last_event_number),
+        watch_(*this, o.stall_time, o.stall_bytes) {}
 
   void deliver(bytes_view body) override { receive(body, true); }
 
@@ -92,6 +98,7 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
   void commit_data(std::size_t n, bool end_stream) noexcept override;
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override;
   void consume(std::size_t n) noexcept override { return_credit(n); }
+  void set_kept(std::size_t bytes) noexcept override;
 
  private:
   void receive(bytes_view bytes, bool end_stream) override;
@@ -108,7 +115,9 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
   const options options_;
   const rest_codec& codec_;
   std::uint64_t event_number_;
+  body_watch watch_;
   http::header_list initial_;
+  std::size_t kept_bytes_ = 0;  // by the call
   std::string body_;  // received, and not passed on yet
   std::string reserved_;  // of reserve_data()
   std::size_t scanned_bytes_ = 0;  // of body_

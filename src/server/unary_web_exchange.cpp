@@ -39,17 +39,13 @@ unary_web_exchange::unary_web_exchange(transport::exchange inner, const options&
     : web_exchange(inner),
       content_type_(protocol::connect::content_type_of(false, o.codec)),
       max_receive_bytes_(o.max_receive_bytes),
-      stall_time_(o.stall_time),
-      stall_bytes_(o.stall_bytes),
+      watch_(*this, o.stall_time, o.stall_bytes),
       request_(body_buffers::here().take()),
       reply_(body_buffers::here().take()),
       compressed_(o.compressed),
-      get_(o.get) {
-  timer::fire = [](coro::timer& t) noexcept { static_cast<unary_web_exchange&>(t).check_progress(); };
-}
+      get_(o.get) {}
 
 unary_web_exchange::~unary_web_exchange() {
-  if (timer::holder) coro::this_executor().disarm(*this);
   body_buffers::here().give_back(std::move(request_));
   body_buffers::here().give_back(std::move(reply_));
 }
@@ -67,14 +63,11 @@ void unary_web_exchange::receive(bytes_view bytes, bool end_stream) {
   const std::size_t size = request_.size() - envelope_prefix_bytes;
   const bool too_large = size > max_receive_bytes_;  // the call reads it from the prefix
   if (!end_stream && !too_large) {
-    if (!timer::holder && stall_time_ != duration::max()) {
-      seen_bytes_ = size;
-      coro::this_executor().arm(*this, deadline_after(coro::this_executor().now(), stall_time_));
-    }
+    watch_.arrived(bytes.size());
     if (size >= transport::large_message_bytes) set_kept(kept_bytes_);
     return;
   }
-  if (timer::holder) coro::this_executor().disarm(*this);
+  watch_.stop();
   delivered_ = true;
   base::output_buffer body = std::exchange(request_, base::output_buffer());
   // An empty body is an empty message, which is never compressed.
@@ -82,16 +75,6 @@ void unary_web_exchange::receive(bytes_view bytes, bool end_stream) {
                                   static_cast<std::uint32_t>(size));
   handler_->on_data(body.pending(), true);  // this may be gone
   body_buffers::here().give_back(std::move(body));
-}
-
-// As server_call checks a message that arrives in parts.
-void unary_web_exchange::check_progress() noexcept {
-  const std::size_t size = request_.size();
-  if (size < seen_bytes_ + stall_bytes_)
-    return static_cast<server_call*>(handler_)->cancel(
-        status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
-  seen_bytes_ = size;
-  coro::this_executor().arm(*this, deadline_after(coro::this_executor().now(), stall_time_));
 }
 
 void unary_web_exchange::set_kept(std::size_t bytes) noexcept {

@@ -28,7 +28,7 @@ class body_buffers final : public coro::executor_local {
 
 // Collects the request before the call gets it, since the length of a body may be unknown until its end, and
 // the reply until the status is known, which an HTTP response begins with.
-class unary_web_exchange : public web_exchange, public whole_request, private coro::timer {
+class unary_web_exchange : public web_exchange, public whole_request {
  public:
   struct options {
     std::string_view codec;           // "proto", "json", ...
@@ -70,16 +70,13 @@ class unary_web_exchange : public web_exchange, public whole_request, private co
   void receive(bytes_view bytes, bool end_stream) override;
   void send_response_headers() override { initial_ = block_; }
   void send_response_end() override;
-  void check_progress() noexcept;
 
   const std::string content_type_;
   const std::uint32_t max_receive_bytes_;
-  const duration stall_time_;
-  const std::size_t stall_bytes_;
+  body_watch watch_;
   base::output_buffer request_;
   base::output_buffer reply_;
   http::header_list initial_;
-  std::size_t seen_bytes_ = 0;  // of the request, at the last check of its progress
   std::size_t kept_bytes_ = 0;  // by the call
   // What the prefix of the message overwrites between reserve_reply() and commit_reply().
   std::uint8_t* overwritten_at_ = nullptr;

@@ -263,6 +263,8 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
     body.one_request = one_request;
     body.one_reply = kind == call_kind::client_streaming;
     body.max_receive_bytes = o.set.max_receive_bytes;
+    body.stall_time = o.set.stall_time;
+    body.stall_bytes = o.set.stall_bytes;
     auto* const stream = new rest_stream_exchange(x, body, form);
     if (one_request) c.whole = stream;
     made = stream;

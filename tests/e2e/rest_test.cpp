@@ -1,8 +1,11 @@
 // Methods that plain HTTP requests call, by rules of a configuration.
 #include "support/echo_fixture.hpp"
 
+#include "coracle/coro/scope.hpp"
 #include "coracle/net/stream.hpp"
 
+#include <chrono>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +35,7 @@ class rest_requests : public echo_fixture {
   void serve(const server_options& options) {
     channel_.reset();
     server_.emplace(rt(), options);
-    server_->add(service_);
+    server_->add(served());
     rest_options o;
     o.http_rules = rules;
     ASSERT_EQ(server_->add_rest(o), status());
@@ -165,6 +168,71 @@ TEST_P(rest_requests, TwoRulesThatMatchTheSamePathsAreAnErrorThatNamesBoth) {
   EXPECT_EQ(reason.code(), status_code::already_exists) << reason;
   EXPECT_NE(reason.message().find("echo.Echo.Say"), std::string_view::npos) << reason;
   EXPECT_NE(reason.message().find("echo.Echo.Repeat"), std::string_view::npos) << reason;
+}
+
+TEST_P(rest_requests, ABodyThatArrivesTooSlowlyEndsItsCall) {
+  server_options options;
+  options.limits.stall_time = std::chrono::milliseconds(100);
+  serve(options);
+  for (const char* line : {"POST /v1/say", "POST /v1/collect"}) {
+    const std::string answer = run(exchange(
+        address_, std::string(line) + " HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+                                      "content-length: 100000\r\n\r\n{\"text\": \"a"));
+    EXPECT_EQ(answer.substr(9, 3), "429") << line << answer;
+    EXPECT_NE(answer.find("stall_time"), std::string::npos) << line;
+  }
+}
+
+// --- a handler that does not read
+
+class unread_requests : public rest_requests {
+ protected:
+  class idle_service final : public echo_service {
+    reply<echo::Text> Collect(server_context&, reader<echo::Text>) override {
+      co_await sleep_for(std::chrono::hours(1));
+      co_return echo::Text();
+    }
+  };
+  [[nodiscard]] coracle::service& served() noexcept override { return idle_; }
+  idle_service idle_;
+
+  static task<> send_lines(net::stream& s, std::size_t& sent) {
+    std::string lines;
+    while (lines.size() < 65'536) lines += "{\"text\":\"" + std::string(1'000, 'x') + "\"}\n";
+    char size[24];
+    std::snprintf(size, sizeof size, "%zx\r\n", lines.size());
+    const std::string chunk = size + lines + "\r\n";
+    while (true) {
+      const status written = co_await s.write(as_bytes(chunk));
+      if (!written.ok()) co_return;
+      sent += lines.size();
+    }
+  }
+  static task<std::size_t> sent_within_a_minute(std::string address) {
+    auto connected = co_await net::stream::connect(net::address::parse(address).value());
+    net::stream s = std::move(connected).value();
+    const std::string head =
+        "POST /v1/collect HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        "transfer-encoding: chunked\r\n\r\n";
+    const status begun = co_await s.write(as_bytes(head));
+    EXPECT_EQ(begun, status());
+    std::size_t sent = 0;
+    scope work(co_await coro::this_environment());
+    work.spawn(send_lines(s, sent));
+    co_await sleep_for(std::chrono::minutes(1));  // of the simulation's clock
+    work.request_stop();
+    co_await work.join();
+    co_return sent;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Simulated, unread_requests,
+                         testing::Combine(testing::Values(world_kind::sim), testing::Values(link_kind::tcp)),
+                         echo_fixture::case_name);
+
+TEST_P(unread_requests, StopTheirClient) {
+  const std::size_t sent = run(sent_within_a_minute(address_));
+  EXPECT_GT(sent, 0u);
+  EXPECT_LT(sent, std::size_t{8} << 20) << "the window and the buffers of the sockets";
 }
 
 // --- pages of other origins and other hosts
