@@ -116,8 +116,8 @@ class web_exchange : public transport::exchange_target,
   void add_cross_origin_fields(std::span<const std::string_view> names);
   [[nodiscard]] bool has_cross_origin_fields() const noexcept { return cross_origin_ != nullptr; }
   // The credit of a body that the call gets in another form: `received` bytes became `passed` ones. What the
-  // call consumes is returned in proportion, so that a handler that does not read stops its client. Bytes that
-  // became none yet are returned at once: their number is limited by the size of a message.
+  // call consumes is returned in proportion, so that a handler that does not read stops its client. Bytes
+  // that became none yet are returned at once: their number is limited by the size of a message.
   void owe_credit(std::size_t received, std::size_t passed) noexcept;
   void return_credit(std::size_t consumed) noexcept;
   // Writes bytes of the response's body.
