@@ -161,7 +161,9 @@ class json_checker {
 
   // By sorting: a table could be made slow by the choice of names.
   static void refuse_twins(std::vector<key>& keys) {
-    std::stable_sort(keys.begin(), keys.end(), [](const key& a, const key& b) { return a.name < b.name; });
+    std::sort(keys.begin(), keys.end(), [](const key& a, const key& b) {
+      return a.name != b.name ? a.name < b.name : a.position < b.position;
+    });
     const auto twins = std::adjacent_find(keys.begin(), keys.end(),
                                           [](const key& a, const key& b) { return a.name == b.name; });
     if (twins == keys.end()) return;
