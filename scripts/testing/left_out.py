@@ -15,7 +15,6 @@ REASONS = {
     r"no IPv6 here: .*": "the same tests run on IPv4",
     # What a build cannot show.
     r"(this build takes frames|frames come|sanitizer builds take frames) from the heap.*": "to see their misuse",
-    r"frames of coroutines are larger in .*": "their sizes are those of optimised builds without sanitizers",
     r"the sanitizer itself cannot do without": "the test takes memory or descriptors away from the whole process",
     r"g\+\+ without optimisation and without the trampoline .*": "decision 0001; every other build runs it",
     r"tests of ChooseBackend say what is told then": "the run injects a fault that makes a loop another one's",

@@ -92,6 +92,7 @@ def interop(suite):
 def release():
     """What does not depend on the backend."""
     yield one("out of memory (release)", ctest, "release", "out_of_memory")
+    yield one("footprint (release)", ctest, "release", "footprint")
     yield sim("release")
 
 

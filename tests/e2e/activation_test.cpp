@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <filesystem>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::activation_test {
 namespace {
 
 // The socket of the manager.
@@ -125,24 +125,24 @@ TEST_P(activated, SocketsForAnotherProcessAreRefused) {
   open_socket tcp(AF_INET);
   tcp.listen_on_a_port();
   EXPECT_THAT(refusal({tcp.descriptor}, "systemd:", "LISTEN_PID=1 exec \"$0\" \"$@\""),
-              testing::HasSubstr("must exec the program"));
+              ::testing::HasSubstr("must exec the program"));
 }
 
 TEST_P(activated, WhatIsNoListeningStreamSocketIsRefused) {
   const open_socket datagrams(AF_INET, SOCK_DGRAM);
-  EXPECT_THAT(refusal({datagrams.descriptor}), testing::HasSubstr("set ListenStream= in the socket unit"));
+  EXPECT_THAT(refusal({datagrams.descriptor}), ::testing::HasSubstr("set ListenStream= in the socket unit"));
   const open_socket deaf(AF_INET);
-  EXPECT_THAT(refusal({deaf.descriptor}), testing::HasSubstr("set Accept=no in the socket unit"));
+  EXPECT_THAT(refusal({deaf.descriptor}), ::testing::HasSubstr("set Accept=no in the socket unit"));
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
-  EXPECT_THAT(refusal({pipe[0]}), testing::HasSubstr("set ListenStream= in the socket unit"));
+  EXPECT_THAT(refusal({pipe[0]}), ::testing::HasSubstr("set ListenStream= in the socket unit"));
   for (const int end : pipe) ::close(end);
 }
 
 TEST_P(activated, AProgramStartedByHandSaysWhatIsMissing) {
-  EXPECT_THAT(refusal({}), testing::HasSubstr("LISTEN_FDS"));
+  EXPECT_THAT(refusal({}), ::testing::HasSubstr("LISTEN_FDS"));
   child_program server(command({"run", "1", "systemd:"}), variables({}));
-  EXPECT_THAT(server.line(), testing::HasSubstr("socket unit"));
+  EXPECT_THAT(server.line(), ::testing::HasSubstr("socket unit"));
   EXPECT_EQ(server.end(), 1);
 }
 
@@ -163,4 +163,4 @@ TEST_P(activated, BySystemdsOwnTool) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::activation_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::allocation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -47,7 +47,7 @@ class steady_call : public echo_fixture {
   void connect(const channel_options& options) { channel_.emplace(rt(), address_, insecure(), options); }
 };
 INSTANTIATE_TEST_SUITE_P(OverTcp, steady_call,
-                         testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),
+                         ::testing::Combine(kernel_kinds, ::testing::Values(link_kind::tcp)),
                          echo_fixture::case_name);
 
 TEST_P(steady_call, TakesNothing) {
@@ -114,4 +114,4 @@ TEST_P(steady_call, TakesNothingForItsObservers) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::allocation_test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::arena_test {
 namespace {
 
 using google::protobuf::Arena;
@@ -105,4 +105,4 @@ TEST_P(arenas, HoldLargeMessagesToo) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::arena_test

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::channel_handle_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -344,7 +344,7 @@ TEST_P(channel_handles, ThatWereMovedFromFailCalls) {
     EXPECT_EQ(empty.state(), connectivity::shutdown);
     const auto reply = sync_wait(echo_stub(empty).Misbehave(text("x")));
     EXPECT_EQ(reply.status().code(), status_code::unavailable);
-    EXPECT_THAT(std::string(reply.status().message()), testing::HasSubstr("without a channel"));
+    EXPECT_THAT(std::string(reply.status().message()), ::testing::HasSubstr("without a channel"));
     empty.connect();
     empty.close();
     run(empty.shutdown());
@@ -709,8 +709,8 @@ INSTANTIATE_TEST_SUITE_P(On, exits, kernel_kinds, every_backend::case_name);
 
 TEST_P(exits, MayComeWithCallsInProgressOnTheBackgroundRuntime) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(exit_with_calls(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_with_calls(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::channel_handle_test

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::channel_options_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -26,7 +26,7 @@ class mirror_service final : public echo_service {
   }
 };
 
-class channel_option : public testing::Test {
+class channel_option : public ::testing::Test {
  protected:
   channel_option() {
     server_.add(service_);
@@ -268,4 +268,4 @@ TEST_F(keepalive_of_a_channel, SendsNoPingsMoreOftenThanEveryTenSeconds) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::channel_options_test

@@ -3,7 +3,7 @@
 
 #include <set>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::channel_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -386,4 +386,4 @@ TEST_F(channel_to_servers, MayGoInAnyState) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::channel_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::channelz_test {
 namespace {
 
 namespace wire = grpc::channelz::v1;
@@ -187,8 +187,8 @@ TEST_P(channelz, WhatHasBecomeOfAChannelIsTraced) {
     EXPECT_TRUE(e.has_timestamp());
     EXPECT_EQ(e.subchannel_ref().subchannel_id(), e.description().starts_with("subchannel to ") ? id : 0);
   }
-  EXPECT_THAT(of_channel,
-              testing::UnorderedElementsAre("CONNECTING", testing::StartsWith("subchannel to "), "READY"));
+  EXPECT_THAT(of_channel, ::testing::UnorderedElementsAre("CONNECTING",
+                                                          ::testing::StartsWith("subchannel to "), "READY"));
 
   wire::GetSubchannelRequest below;
   below.set_subchannel_id(id);
@@ -214,7 +214,7 @@ TEST_P(channelz, AConnectionThatFailedIsTracedAsAWarning) {
   for (const auto& e : subchannel->subchannel().data().trace().events()) {
     if (e.severity() != wire::ChannelTraceEvent::CT_WARNING) continue;
     ++warnings;
-    EXPECT_THAT(e.description(), testing::StartsWith("cannot connect to 127.0.0.1:9: "));
+    EXPECT_THAT(e.description(), ::testing::StartsWith("cannot connect to 127.0.0.1:9: "));
   }
   EXPECT_GE(warnings, 1);
 }
@@ -255,4 +255,4 @@ TEST_P(channelz, WhatIsNotThereIsNotFound) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::channelz_test

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::channelz_tls_test {
 namespace {
 
 namespace wire = grpc::channelz::v1;
@@ -37,11 +37,11 @@ TEST(ChannelzOfTls, ShowsTheCipherAndTheCertificateOfThePeer) {
   const auto found = sync_wait(ask.GetSocket(one));
   ASSERT_EQ(found.status(), status());
   const auto& tls = found->socket().security().tls();
-  EXPECT_THAT(tls.standard_name(), testing::StartsWith("TLS_"));
+  EXPECT_THAT(tls.standard_name(), ::testing::StartsWith("TLS_"));
   // DER: a sequence, whose length has two bytes, with the subject in it.
-  EXPECT_THAT(tls.remote_certificate(), testing::StartsWith("\x30\x82"));
-  EXPECT_THAT(tls.remote_certificate(), testing::HasSubstr("ada.example"));
+  EXPECT_THAT(tls.remote_certificate(), ::testing::StartsWith("\x30\x82"));
+  EXPECT_THAT(tls.remote_certificate(), ::testing::HasSubstr("ada.example"));
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::channelz_tls_test

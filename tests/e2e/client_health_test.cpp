@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::client_health_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -131,7 +131,7 @@ class given_token final : public credentials_source {
   status failure;
 };
 
-class a_guarded_health_service : public testing::Test {
+class a_guarded_health_service : public ::testing::Test {
  protected:
   a_guarded_health_service() {
     server_.add(service_);
@@ -235,4 +235,4 @@ TEST_F(a_guarded_health_service, IsToldNoTokenInPlaintext) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::client_health_test

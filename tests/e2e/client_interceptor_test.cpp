@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::client_interceptor_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -286,7 +286,7 @@ TEST_P(client_interceptors, ASecondNextAroundAStreamIsInternal) {
   };
   const status outcome = run(program::chat(echo_stub(front)));
   EXPECT_EQ(outcome.code(), status_code::internal);
-  EXPECT_THAT(std::string(outcome.message()), testing::HasSubstr("called next() twice for a stream"));
+  EXPECT_THAT(std::string(outcome.message()), ::testing::HasSubstr("called next() twice for a stream"));
 }
 
 TEST_P(client_interceptors, AnEmptyTaskIsInternal) {
@@ -297,4 +297,4 @@ TEST_P(client_interceptors, AnEmptyTaskIsInternal) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::client_interceptor_test

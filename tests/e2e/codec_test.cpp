@@ -8,7 +8,7 @@
 
 #include <stdexcept>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::codec_test {
 namespace {
 
 // "text" in brackets; rejects a text that requests it.
@@ -233,4 +233,4 @@ TEST_P(codecs, OneThatThrowsEndsItsCallAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::codec_test

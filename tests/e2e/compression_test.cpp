@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::compression_test {
 namespace {
 
 // Stores in `count` whether the request was compressed; replies in the encoding that x-reply names.
@@ -247,4 +247,4 @@ TEST_P(packing, OtherCodecsAreCompressedToo) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::compression_test

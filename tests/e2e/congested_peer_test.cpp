@@ -10,7 +10,7 @@
 #include <coroutine>
 #include <string>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::congested_peer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -229,4 +229,4 @@ TEST_P(held_by_tls, AHandshakeThatDoesNotBeginCounts) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::congested_peer_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::connection_bytes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,4 +84,4 @@ TEST_P(bytes_of_a_channel, AreZeroOutsideOfItsLoops) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::connection_bytes_test

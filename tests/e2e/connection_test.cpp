@@ -4,7 +4,7 @@
 
 #include "coracle/net/listener.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::connection_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -130,4 +130,4 @@ TEST(channel_misuse, BlockingOnALoopThrowsAndSaysTheFix) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::connection_test

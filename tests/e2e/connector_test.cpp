@@ -15,11 +15,11 @@
 #include <string>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::connector_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Forwards connections to the server after a prologue; `changed` ones come and go with changed bytes.
 class relay {
@@ -333,4 +333,4 @@ TEST_P(a_connector_of_ones_own, MayNotReturnANullPointer) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::connector_test

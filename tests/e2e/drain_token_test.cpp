@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::drain_token_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -146,4 +146,4 @@ TEST_P(drain_token_on_loops, FiresOnEachOfThem) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::drain_token_test

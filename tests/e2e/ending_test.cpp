@@ -1,7 +1,7 @@
 // How calls end early: deadlines, cancellation, lost connections, drains.
 #include "support/echo_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::ending_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -163,4 +163,4 @@ TEST_P(ending, DestroyingTheServerStopsItsHandlersAndEndsTheCalls) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::ending_test

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::foreign_coroutine_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,4 +181,4 @@ TEST_P(foreign_coroutines_of_handlers, GiveTheirValueOrTheirExceptionToTheHandle
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::foreign_coroutine_test

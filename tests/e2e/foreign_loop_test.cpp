@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::foreign_loop_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -64,7 +64,7 @@ class poll_loop {
   std::size_t received_ = 0;
 };
 
-class calls_in_a_foreign_loop : public testing::TestWithParam<world_kind> {
+class calls_in_a_foreign_loop : public ::testing::TestWithParam<world_kind> {
  protected:
   void SetUp() override {
     for (any_world* world : {&client_, &server_})
@@ -206,4 +206,4 @@ TEST_P(calls_in_a_foreign_loop, ADrainEndsAfterTheCallsInFlight) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::foreign_loop_test

@@ -3,7 +3,7 @@
 
 #include "coracle/coro/impl/frame_pool.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::frames_test {
 namespace {
 
 class frames : public echo_fixture {};
@@ -51,4 +51,4 @@ TEST_P(frames, ASteadyCallTakesItsMemoryFromTheLoopsPool) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::frames_test

@@ -2,7 +2,7 @@
 #include "../../examples/09_proxy/relay.hpp"
 #include "support/echo_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::generic_test {
 namespace {
 
 bytes_message bytes_of(const echo::Text& t) { return bytes_message(t.SerializeAsString()); }
@@ -148,4 +148,4 @@ TEST_P(generic, AProxySaysThatTheServerBehindItIsAway) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::generic_test

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::handler_defects_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::MatchesRegex;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 echo::Text text(const std::string& text) {
   echo::Text t;
@@ -150,7 +150,7 @@ class slipping_service final : public echo_service {
   }
 };
 
-class handler_defects : public testing::TestWithParam<world_kind> {
+class handler_defects : public ::testing::TestWithParam<world_kind> {
  protected:
   void SetUp() override {
     log_.set_min_level(log_level::error);
@@ -187,7 +187,7 @@ class handler_defects : public testing::TestWithParam<world_kind> {
   std::optional<server> server_;
   std::optional<channel> channel_;
 };
-std::string case_name(const testing::TestParamInfo<world_kind>& p) { return name_of(p.param); }
+std::string case_name(const ::testing::TestParamInfo<world_kind>& p) { return name_of(p.param); }
 INSTANTIATE_TEST_SUITE_P(Everywhere, handler_defects, kernel_kinds, case_name);
 
 constexpr const char* no_reply_line =
@@ -391,4 +391,4 @@ TEST_P(handler_defects, AnInterceptorSeesTheStatusOfAHandlerWithoutAReply) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::handler_defects_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::health_test {
 namespace {
 
 using grpc::health::v1::HealthCheckRequest;
@@ -144,4 +144,4 @@ TEST_P(health, ADrainTellsWhoWatchesAndIsNotHeldUpByThem) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::health_test

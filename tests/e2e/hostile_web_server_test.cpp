@@ -3,11 +3,11 @@
 
 #include <gmock/gmock.h>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::hostile_web_server_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // src/client/web_exchange.hpp: rejected_body_bytes_max
 constexpr std::size_t client_rejected_bytes_max = 64u << 10;
@@ -116,8 +116,8 @@ const std::vector<bad_response> responses = {
      "application/proto"},
 };
 
-class BadResponse : public a_server_by_hand, public testing::WithParamInterface<bad_response> {};
-INSTANTIATE_TEST_SUITE_P(Is, BadResponse, testing::ValuesIn(responses),
+class BadResponse : public a_server_by_hand, public ::testing::WithParamInterface<bad_response> {};
+INSTANTIATE_TEST_SUITE_P(Is, BadResponse, ::testing::ValuesIn(responses),
                          [](const auto& made) { return std::string(made.param.name); });
 
 TEST_P(BadResponse, EndsTheCallWithItsStatus) {
@@ -181,13 +181,13 @@ TEST_F(a_web_call, WritesWhatTheProtocolRequires) {
   server_by_hand& s = serve({{http(200, "application/proto", "")}, {}});
   const channel c = to_server(call_protocol::connect);
   EXPECT_EQ(call(c, within(5s)), "");
-  EXPECT_THAT(s.last_request, testing::StartsWith("POST /echo.Echo/Say HTTP/1.1\r\nhost: "));
+  EXPECT_THAT(s.last_request, ::testing::StartsWith("POST /echo.Echo/Say HTTP/1.1\r\nhost: "));
   EXPECT_THAT(s.last_request, HasSubstr("\r\ncontent-type: application/proto\r\n"));
   EXPECT_THAT(s.last_request, HasSubstr("\r\nconnect-protocol-version: 1\r\n"));
   EXPECT_THAT(s.last_request, HasSubstr("\r\nconnect-timeout-ms: 4999\r\n"));
   EXPECT_THAT(s.last_request, HasSubstr("\r\ncontent-length: 0\r\n"));
-  EXPECT_THAT(s.last_request, testing::Not(HasSubstr("grpc-timeout")));
-  EXPECT_THAT(s.last_request, testing::Not(HasSubstr("\r\nte: ")));
+  EXPECT_THAT(s.last_request, ::testing::Not(HasSubstr("grpc-timeout")));
+  EXPECT_THAT(s.last_request, ::testing::Not(HasSubstr("\r\nte: ")));
 }
 
 TEST_F(a_web_call, OfAMethodWithoutSideEffectsIsAGetRequestIfTheChannelSaysSo) {
@@ -208,15 +208,15 @@ TEST_F(a_web_call, OfAMethodWithoutSideEffectsIsAGetRequestIfTheChannelSaysSo) {
     EXPECT_EQ(reply.status(), status());
   };
   run(ask_safely(c, "z", true));
-  EXPECT_THAT(s.last_request, testing::StartsWith("GET /echo.Echo/Say?"));
+  EXPECT_THAT(s.last_request, ::testing::StartsWith("GET /echo.Echo/Say?"));
   EXPECT_THAT(s.last_request, HasSubstr("message=CgF6"));
   run(ask_safely(c, "", false));
-  EXPECT_THAT(s.last_request, testing::StartsWith("POST /echo.Echo/Say HTTP"));
+  EXPECT_THAT(s.last_request, ::testing::StartsWith("POST /echo.Echo/Say HTTP"));
   // base64 makes more than connect_get_target_bytes_max of 140 bytes, and less of 100.
   run(ask_safely(c, std::string(100, 'z'), true));
-  EXPECT_THAT(s.last_request, testing::StartsWith("GET /echo.Echo/Say?"));
+  EXPECT_THAT(s.last_request, ::testing::StartsWith("GET /echo.Echo/Say?"));
   EXPECT_EQ(s.requests, 3);
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::hostile_web_server_test

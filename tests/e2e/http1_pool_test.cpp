@@ -1,7 +1,7 @@
 // The connections of channels over HTTP/1.1: their pool, its limits, and connections that the server closes.
 #include "support/server_by_hand.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::http1_pool_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -188,4 +188,4 @@ TEST_F(a_connection_of_http1, ThatHasBytesBeforeItsRequestIsClosed) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::http1_pool_test

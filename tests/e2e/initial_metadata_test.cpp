@@ -4,7 +4,7 @@
 
 #include "coracle/client/client_interceptor.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::initial_metadata_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -130,4 +130,4 @@ TEST_P(initial_metadata, MayBeGivenUpAndTheCallGoesOn) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::initial_metadata_test

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::intercepted_message_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using look = std::function<status(intercepted_message&)>;
 
@@ -964,4 +964,4 @@ TEST_P(intercepted_messages, AreNotDecodedForAnInterceptorThatRejectsTheCall) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::intercepted_message_test

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::lifetime_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -267,4 +267,4 @@ TEST(ServerInTheSameProcess, MayGoWhileOthersConnectToIt) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::lifetime_test

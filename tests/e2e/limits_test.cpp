@@ -11,7 +11,7 @@
 
 #include <string>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::limits_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -95,7 +95,7 @@ TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
 
 TEST(default_quota_of_a_server, IsHalfOfWhatTheSystemLetsTheProcessUse) {
   if (coro::frame_pool::from_heap()) GTEST_SKIP() << "the sanitizer itself cannot do without";
-  EXPECT_EXIT(serve_with_little_address_space(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(serve_with_little_address_space(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(default_quota_of_a_server, IsTheSameOnEveryMachineThatSimulates) {
@@ -121,4 +121,4 @@ TEST_P(connections_of_a_server, OneTooManyIsClosedAsItComes) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::limits_test

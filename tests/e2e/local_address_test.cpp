@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::local_address_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Answers with the address of its client.
 class peer_service final : public echo::rpc::Echo::service {
@@ -102,4 +102,4 @@ TEST_P(a_local_address, MakesOptionsDifferentForAPool) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::local_address_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::loops_apart_test {
 namespace {
 
 constexpr std::size_t loops = 2;
@@ -83,4 +83,4 @@ TEST_P(loops_apart, PassNothingToEachOtherForACall) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::loops_apart_test

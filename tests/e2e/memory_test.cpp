@@ -4,10 +4,10 @@
 
 #include "coracle/coro/impl/frame_pool.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::memory_test {
 namespace {
 
-class memory : public testing::TestWithParam<world_kind> {};
+class memory : public ::testing::TestWithParam<world_kind> {};
 INSTANTIATE_TEST_SUITE_P(On, memory, all_kinds, every_backend::case_name);
 
 constexpr int calls_made = 20;
@@ -50,4 +50,4 @@ TEST_P(memory, AResourceSeesEveryFrameOfACallAndGetsAllOfThemBack) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::memory_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::message_memory_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -176,7 +176,7 @@ class allocating final : public echo_service {
 // apart.
 class message_allocations : public message_memory {};
 INSTANTIATE_TEST_SUITE_P(OverTcp, message_allocations,
-                         testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),
+                         ::testing::Combine(kernel_kinds, ::testing::Values(link_kind::tcp)),
                          echo_fixture::case_name);
 
 TEST_P(message_allocations, AllocateTwiceForAReplyByValueAndNeverForOneInPlace) {
@@ -213,4 +213,4 @@ TEST_P(message_allocations, AllocateTwiceForAReplyByValueAndNeverForOneInPlace) 
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::message_memory_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::message_reuse_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -391,4 +391,4 @@ TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsServersDrain) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::message_reuse_test

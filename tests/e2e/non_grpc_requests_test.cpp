@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::non_grpc_requests_test {
 namespace {
 
 using namespace std::string_literals;
@@ -189,4 +189,4 @@ TEST_P(plain_requests, AnotherBadPrefaceGetsSettingsAndTheEnd) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::non_grpc_requests_test

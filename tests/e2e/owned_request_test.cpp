@@ -55,7 +55,7 @@ struct codec_of<testing_support::counted_text> {
 
 }  // namespace coracle::rpc
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::owned_request_test {
 namespace {
 
 constexpr std::size_t large = 65u << 10;
@@ -172,4 +172,4 @@ TEST_P(owned_request, MayBeGoneBeforeTheCallIsAwaited) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::owned_request_test

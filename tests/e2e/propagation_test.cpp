@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::propagation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -113,4 +113,4 @@ TEST_P(propagation, ADetachedCallInheritsNothing) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::propagation_test

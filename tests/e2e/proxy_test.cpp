@@ -2,7 +2,7 @@
 #include "support/connect_proxy.hpp"
 #include "support/echo_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::proxy_test {
 namespace {
 
 class through_a_proxy : public echo_fixture {
@@ -65,4 +65,4 @@ TEST_P(through_a_proxy, AnAnswerThatIsNoneOrHasNoEndIsRefused) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::proxy_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::race_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -260,4 +260,4 @@ TEST_P(races_of_handlers, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrives
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::race_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::reflection_test {
 namespace {
 
 using grpc::reflection::v1::ServerReflectionRequest;
@@ -81,7 +81,7 @@ class reflection : public every_backend {
   std::optional<server> server_;
   std::optional<channel> channel_;
 };
-INSTANTIATE_TEST_SUITE_P(Everywhere, reflection, testing::Values(world_kind::io_uring, world_kind::epoll),
+INSTANTIATE_TEST_SUITE_P(Everywhere, reflection, ::testing::Values(world_kind::io_uring, world_kind::epoll),
                          every_backend::case_name);
 
 TEST_P(reflection, EveryServiceIsListedInBothVersions) {
@@ -160,4 +160,4 @@ TEST_P(reflection, WhatIsUnknownGetsAnErrorAndTheCallGoesOn) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::reflection_test

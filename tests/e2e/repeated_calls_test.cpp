@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::repeated_calls_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,4 +80,4 @@ TEST_P(repeated_calls, SayBytesToo) {
 INSTANTIATE_TEST_SUITE_P(Everywhere, repeated_calls, every_world_and_link, echo_fixture::case_name);
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::repeated_calls_test

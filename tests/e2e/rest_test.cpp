@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::rest_test {
 namespace {
 
 constexpr const char* rules = R"({"http": {"rules": [
@@ -226,7 +226,8 @@ class unread_requests : public rest_requests {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Simulated, unread_requests,
-                         testing::Combine(testing::Values(world_kind::sim), testing::Values(link_kind::tcp)),
+                         ::testing::Combine(::testing::Values(world_kind::sim),
+                                            ::testing::Values(link_kind::tcp)),
                          echo_fixture::case_name);
 
 TEST_P(unread_requests, StopTheirClient) {
@@ -279,4 +280,4 @@ TEST_P(rest_requests, ALoopbackServerAnswersToLoopbackHostsOnly) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::rest_test

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::restart_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -83,4 +83,4 @@ TEST_P(restarting, LosesNoIdempotentCall) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::restart_test

@@ -6,7 +6,7 @@
 
 #include "coracle/rpc/status_details.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::rich_error_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -134,4 +134,4 @@ TEST_P(rich_errors_of_calls, ArriveAsTheyWereMade) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::rich_error_test

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::server_interceptor_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -276,14 +276,14 @@ TEST_P(server_interceptors, TheAccessLogHasALineForEachCall) {
   const std::string output = lines.text();
   const std::string size = std::to_string(text("hello", 2).ByteSizeLong());
   EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 6) << output;
-  EXPECT_THAT(output, testing::HasSubstr("call=/echo.Echo/Say peer="));
+  EXPECT_THAT(output, ::testing::HasSubstr("call=/echo.Echo/Say peer="));
+  EXPECT_THAT(output, ::testing::ContainsRegex(
+                          "call=/echo.Echo/Collect [^\n]* status=OK duration_us=[0-9]+ received=1 "
+                          "received_bytes=" +
+                          size + " sent=1 sent_bytes="));
+  EXPECT_THAT(output, ::testing::ContainsRegex("call=/echo.Echo/Repeat [^\n]* sent=2 "));
   EXPECT_THAT(output,
-              testing::ContainsRegex("call=/echo.Echo/Collect [^\n]* status=OK duration_us=[0-9]+ received=1 "
-                                     "received_bytes=" +
-                                     size + " sent=1 sent_bytes="));
-  EXPECT_THAT(output, testing::ContainsRegex("call=/echo.Echo/Repeat [^\n]* sent=2 "));
-  EXPECT_THAT(output,
-              testing::ContainsRegex("call=/echo.Echo/Misbehave [^\n]* status=NOT_FOUND [^\n]* sent=0 "));
+              ::testing::ContainsRegex("call=/echo.Echo/Misbehave [^\n]* status=NOT_FOUND [^\n]* sent=0 "));
 }
 
 TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
@@ -320,7 +320,7 @@ TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
   EXPECT_EQ(calls, 3u) << output;
   EXPECT_EQ(errors, 1u) << output;
   EXPECT_THAT(output,
-              testing::ContainsRegex("calls=[0-9]+ mean_us=[0-9]+ max_us=[0-9]+ min_us=[0-9]+ errors="));
+              ::testing::ContainsRegex("calls=[0-9]+ mean_us=[0-9]+ max_us=[0-9]+ min_us=[0-9]+ errors="));
 }
 
 // An error that a client causes must not end a server.
@@ -343,4 +343,4 @@ TEST_P(server_interceptors, ASecondNextIsInternal) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::server_interceptor_test

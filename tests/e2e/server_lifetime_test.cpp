@@ -2,7 +2,7 @@
 #include "support/child_program.hpp"
 #include "support/every_backend.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::server_lifetime_test {
 namespace {
 
 class life : public every_backend {
@@ -46,4 +46,4 @@ TEST_P(life, AnInterruptBeforeRunEndsTheProgram) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::server_lifetime_test

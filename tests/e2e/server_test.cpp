@@ -1,7 +1,7 @@
 // What a server owns, reports and counts.
 #include "support/echo_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::server_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -59,4 +59,4 @@ TEST_P(a_server, KeepsTheServicesThatItWasGiven) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::server_test

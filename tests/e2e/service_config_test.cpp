@@ -6,7 +6,7 @@
 #include "coracle/client/service_config.hpp"
 #include "coracle/server/server_observer.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::service_config_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -288,4 +288,4 @@ TEST_F(a_channel, MayBeClosedWhileItsCallsWaitForAConfig) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::service_config_test

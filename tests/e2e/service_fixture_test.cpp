@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+namespace service_fixture_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -86,8 +87,8 @@ TEST(APatientRelay, AsksAgainWithTheSameWords) {
   coracle::testing::service_fixture<patient_relay> fixture(backend.runtime(), backend.channel());
   const echo::rpc::Echo::stub stub(fixture.channel());
 
-  const auto hello = testing::Property(&echo::Text::text, "hello");
-  EXPECT_CALL(backend.service(), Say(testing::_, hello))
+  const auto hello = ::testing::Property(&echo::Text::text, "hello");
+  EXPECT_CALL(backend.service(), Say(::testing::_, hello))
       .WillOnce([](auto&, auto&) { return coracle::status::unavailable("asleep"); })
       .WillOnce([](auto&, auto&) { return text("pretty bird"); });
   EXPECT_EQ(coracle::sync_wait(stub.Say(text("hello")))->text(), "pretty bird");
@@ -112,7 +113,7 @@ TEST(ASimulatedFixture, LetsAnHourPassInNoTime) {
 }
 // --8<-- [end:clock]
 
-class fakes : public testing::Test {
+class fakes : public ::testing::Test {
  protected:
   coracle::testing::service_fixture<echo::rpc::EchoFake> fixture_;
   const echo::rpc::Echo::stub stub_{fixture_.channel()};
@@ -236,3 +237,4 @@ TEST_F(fakes, KeepTheBehaviourThatACallBeganWith) {
 }
 
 }  // namespace
+}  // namespace service_fixture_test

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <functional>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::signals_test {
 namespace {
 
 constinit std::atomic<int> first_signals{0};
@@ -96,7 +96,7 @@ TEST_P(signals, OurHandlerThatIsSetAgainOverTheDefaultEndsTheProgram) {
   own.sa_handler = count_second;
   serve([&] { ASSERT_EQ(::sigaction(SIGTERM, &own, &saved), 0); });
   ASSERT_EQ(::sigaction(SIGTERM, &saved, nullptr), 0);
-  EXPECT_EXIT(std::raise(SIGTERM), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(std::raise(SIGTERM), ::testing::KilledBySignal(SIGTERM), "");
 }
 
 TEST_P(signals, AHandlerThatIsSetBetweenListenAndRunStaysWhenRunHasEnded) {
@@ -141,4 +141,4 @@ TEST_P(asio_signals, ASetThatIsMadeBeforeListenHears) {
 #endif
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::signals_test

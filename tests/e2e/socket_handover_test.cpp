@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::socket_handover_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,4 +132,4 @@ TEST_P(hand_over, GivesNoLoopALimitOfCallsOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::socket_handover_test

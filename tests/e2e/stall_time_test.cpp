@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::stall_time_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -86,7 +86,8 @@ TEST_P(slow_message, OfAStreamThatIsReadEndsIt) {
 // Where a pause of the machine has no effect.
 class timed_message : public slow_message {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, timed_message,
-                         testing::Combine(testing::Values(world_kind::sim), testing::Values(link_kind::tcp)),
+                         ::testing::Combine(::testing::Values(world_kind::sim),
+                                            ::testing::Values(link_kind::tcp)),
                          echo_fixture::case_name);
 
 TEST_P(timed_message, ThatGoesOnFastEnoughIsServed) {
@@ -112,4 +113,4 @@ TEST_P(timed_message, IsNoneBetweenTwoMessages) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::stall_time_test

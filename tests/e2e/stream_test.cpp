@@ -1,6 +1,6 @@
 #include "support/echo_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::stream_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -10,7 +10,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, streams, every_world_and_link, echo_fixture
 // What a loop passes to the kernel for a socket.
 class streams_over_tcp : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(OnKernels, streams_over_tcp,
-                         testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),
+                         ::testing::Combine(kernel_kinds, ::testing::Values(link_kind::tcp)),
                          echo_fixture::case_name);
 
 TEST_P(streams, CollectManyRequestsIntoOneReply) {
@@ -356,4 +356,4 @@ TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::stream_test

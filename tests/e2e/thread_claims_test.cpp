@@ -49,7 +49,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::thread_claims_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -471,4 +471,4 @@ TEST_P(thread_claims, AServiceConfigIsSharedByChannelsOfAllThreads) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::thread_claims_test

@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::tls_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using testing_support::certificate;
 using testing_support::echo_service;
 using testing_support::echo_stub;
@@ -562,4 +562,4 @@ TEST_P(Tls, KeepsTheOrderAndTheContentOfWhatWaitsToBeDecoded) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::tls_test

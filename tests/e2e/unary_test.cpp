@@ -1,6 +1,6 @@
 #include "support/echo_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::unary_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -109,4 +109,4 @@ TEST_P(unary, RunsManyCallsAtOnce) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::unary_test

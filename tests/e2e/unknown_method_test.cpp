@@ -12,7 +12,7 @@
 
 #include <atomic>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::unknown_method_test {
 namespace {
 
 class counting final : public server_observer {
@@ -61,8 +61,8 @@ TEST_P(unknown_method, IsInTheAccessLog) {
   kept_log log;
   serve({}, {std::make_shared<access_log>(log)});
   EXPECT_EQ(call().code(), status_code::unimplemented);
-  EXPECT_THAT(log.text(), testing::HasSubstr("call=/no.Such/Method"));
-  EXPECT_THAT(log.text(), testing::HasSubstr("status=UNIMPLEMENTED"));
+  EXPECT_THAT(log.text(), ::testing::HasSubstr("call=/no.Such/Method"));
+  EXPECT_THAT(log.text(), ::testing::HasSubstr("status=UNIMPLEMENTED"));
 }
 
 // They violate the rules of URIs: the request is malformed (RFC 9113 8.1.1), and its stream is reset.
@@ -74,7 +74,7 @@ TEST_P(unknown_method, WithOtherCharactersThanPrintableAsciiReachesNeitherInterc
     EXPECT_EQ(run(ask(generic_stub(*channel_), path)).code(), status_code::internal) << path;
   EXPECT_EQ(log.text(), "");
   EXPECT_EQ(run(ask(generic_stub(*channel_), "/no.Such/%C3%BC")).code(), status_code::unimplemented);
-  EXPECT_THAT(log.text(), testing::HasSubstr("call=/no.Such/%C3%BC peer="));
+  EXPECT_THAT(log.text(), ::testing::HasSubstr("call=/no.Such/%C3%BC peer="));
 }
 
 TEST_P(unknown_method, IsNotToldToWhoMayNotCall) {
@@ -87,4 +87,4 @@ TEST_P(unknown_method, IsUnimplementedWhereNobodyListensToo) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::unknown_method_test

@@ -10,11 +10,11 @@
 
 #include <atomic>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::web_protocol_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Whether a message was read.
 bool more(const result<bool>& read) { return read.ok() && *read; }
@@ -27,9 +27,9 @@ struct form {
 };
 void PrintTo(const form& f, std::ostream* out) { *out << f.name; }
 
-class WebProtocol : public testing::TestWithParam<std::tuple<world_kind, form>> {
+class WebProtocol : public ::testing::TestWithParam<std::tuple<world_kind, form>> {
  public:
-  static std::string case_name(const testing::TestParamInfo<ParamType>& info) {
+  static std::string case_name(const ::testing::TestParamInfo<ParamType>& info) {
     return name_of(std::get<0>(info.param)) + "_" + std::get<1>(info.param).name;
   }
 
@@ -95,7 +95,7 @@ constexpr form forms[] = {
     {"connect_http1", call_protocol::connect, http_version::http1},
     {"connect_http2", call_protocol::connect, http_version::http2},
 };
-INSTANTIATE_TEST_SUITE_P(Over, WebProtocol, testing::Combine(all_kinds, testing::ValuesIn(forms)),
+INSTANTIATE_TEST_SUITE_P(Over, WebProtocol, ::testing::Combine(all_kinds, ::testing::ValuesIn(forms)),
                          WebProtocol::case_name);
 
 TEST_P(WebProtocol, MakesCallsOfAllFourKinds) {
@@ -340,7 +340,8 @@ TEST_P(WebProtocol, ARetryPolicyAppliesToUnaryCalls) {
 
 // Not in a simulation, whose clock the certificates do not suit.
 class WebProtocolOverTls : public WebProtocol {};
-INSTANTIATE_TEST_SUITE_P(Over, WebProtocolOverTls, testing::Combine(kernel_kinds, testing::ValuesIn(forms)),
+INSTANTIATE_TEST_SUITE_P(Over, WebProtocolOverTls,
+                         ::testing::Combine(kernel_kinds, ::testing::ValuesIn(forms)),
                          WebProtocol::case_name);
 
 TEST_P(WebProtocolOverTls, Calls) {
@@ -369,4 +370,4 @@ TEST(a_channel_over_http1, CannotSpeakGrpc) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::web_protocol_test

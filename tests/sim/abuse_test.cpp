@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::abuse_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -129,4 +129,4 @@ TEST(UnreadReplies, ThatHandlersMadeTogetherAreBoundedByTheQuota) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::abuse_test

@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::connection_rules_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-class connection_options_of : public testing::Test {
+class connection_options_of : public ::testing::Test {
  protected:
   void serve(const server_options& o) {
     server_.emplace(world_.host("server"), o);
@@ -132,4 +132,4 @@ TEST_F(connection_options_of, ThePageAtTheRootNamesNoMethod) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::connection_rules_test

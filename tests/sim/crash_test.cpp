@@ -10,7 +10,7 @@
 #include <chrono>
 #include <coroutine>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::crash_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -216,7 +216,7 @@ TEST(SimCrash, TheSeedDrawsCrashesAndEachIsMended) {
 }
 
 TEST(SimCrashDeathTest, ATaskThatDoesNotEndIsTold) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {
         sim::world w(1);
@@ -228,4 +228,4 @@ TEST(SimCrashDeathTest, ATaskThatDoesNotEndIsTold) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::crash_test

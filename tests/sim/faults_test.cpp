@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::faults_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -203,4 +203,4 @@ TEST(SimFaults, TheSameSeedMeetsTheSameFaults) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::faults_test

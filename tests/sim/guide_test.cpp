@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::guide_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,4 +76,4 @@ TEST(GuideToSimulation, CallsSurviveEverything) {
 // --8<-- [end:seeds]
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::guide_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::held_memory_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -57,7 +57,7 @@ struct program {
   }
 };
 
-class held_memory : public testing::Test {
+class held_memory : public ::testing::Test {
  protected:
   void attack(int n, const std::string& at) {
     ended_.resize(static_cast<std::size_t>(n), never);
@@ -120,4 +120,4 @@ TEST_F(held_memory, OfTwoServersThatShareAQuotaTheOneWithTheHeavyConnectionsClos
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::held_memory_test

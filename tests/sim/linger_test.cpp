@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::linger_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -98,4 +98,4 @@ TEST(DrainOfAnIdleConnection, WaitsSevenSecondsForAClientThatDoesNotAnswer) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::linger_test

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::tls_faults_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -75,4 +75,4 @@ TEST(TlsOnABadNetwork, EndsEveryCall) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::tls_faults_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::base {
+namespace coracle::base::containers_test {
 namespace {
 
 struct item : list_hook {
@@ -181,4 +181,4 @@ TEST(OutputBuffer, KeepsItsMemoryUntilReleased) {
 }
 
 }  // namespace
-}  // namespace coracle::base
+}  // namespace coracle::base::containers_test

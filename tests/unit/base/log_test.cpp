@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle {
+namespace coracle::log_test {
 namespace {
 
 class lines_logger final : public logger {
@@ -62,4 +62,4 @@ TEST(LogDeath, TheEnvironmentSetsTheLeastLevelOfStderr) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::log_test

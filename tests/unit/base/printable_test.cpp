@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle::base {
+namespace coracle::base::printable_test {
 namespace {
 
 TEST(Printable, LeavesPlainTextAsItIs) {
@@ -26,4 +26,4 @@ TEST(Printable, IsBounded) {
 }
 
 }  // namespace
-}  // namespace coracle::base
+}  // namespace coracle::base::printable_test

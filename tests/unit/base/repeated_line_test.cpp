@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle {
+namespace coracle::repeated_line_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -46,4 +46,4 @@ TEST(RepeatedLine, EachPlaceHasItsOwn) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::repeated_line_test

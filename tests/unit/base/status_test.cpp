@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace coracle {
+namespace coracle::status_test {
 namespace {
 
 TEST(Status, IsOkUntilToldOtherwise) {
@@ -64,4 +64,4 @@ TEST(Result, MisuseThrowsAndSaysTheStatus) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::status_test

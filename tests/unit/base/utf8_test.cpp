@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::base {
+namespace coracle::base::utf8_test {
 namespace {
 
 // The form of RFC 3629 3, also for what it forbids.
@@ -56,4 +56,4 @@ TEST(Utf8, IsCheckedAtEveryAlignment) {
 }
 
 }  // namespace
-}  // namespace coracle::base
+}  // namespace coracle::base::utf8_test

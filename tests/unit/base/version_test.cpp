@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle {
+namespace coracle::version_test {
 namespace {
 
 TEST(Version, IsTheSameAsMacrosAndAsText) {
@@ -15,4 +15,4 @@ TEST(Version, IsTheSameAsMacrosAndAsText) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::version_test

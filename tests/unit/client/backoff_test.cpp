@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::client {
+namespace coracle::client::backoff_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -55,4 +55,4 @@ TEST(Backoff, IsResetByAConnectionThatStayedUpForLongerThanThePause) {
 }
 
 }  // namespace
-}  // namespace coracle::client
+}  // namespace coracle::client::backoff_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle {
+namespace coracle::call_options_test {
 namespace {
 
 TEST(CallOptions, TakeTheFormOfMessagesFromTheDefaultsAsAWhole) {
@@ -30,4 +30,4 @@ TEST(CallOptions, KeepAContentSubtypeOfTheirOwnBesideADefaultCodec) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::call_options_test

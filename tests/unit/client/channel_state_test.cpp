@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace coracle::client {
+namespace coracle::client::channel_state_test {
 namespace {
 
 TEST(ChannelState, KeepsAThousandServersOfAnAnswerAndSaysSo) {
@@ -36,4 +36,4 @@ TEST(ChannelState, KeepsAThousandServersOfAnAnswerAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace coracle::client
+}  // namespace coracle::client::channel_state_test

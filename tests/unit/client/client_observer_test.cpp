@@ -2,7 +2,7 @@
 #include "support/borrowed.hpp"
 #include "unit/client/attempts_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::client_observer_test {
 namespace {
 
 // Records each event as a line.
@@ -172,4 +172,4 @@ TEST_F(an_observer, SeesEachMessageOfAStream) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::client_observer_test

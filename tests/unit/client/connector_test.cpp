@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace coracle::client {
+namespace coracle::client::connector_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -56,4 +56,4 @@ TEST(Connector, ThatThrowsFailsTheAttemptLikeAnyOther) {
 }
 
 }  // namespace
-}  // namespace coracle::client
+}  // namespace coracle::client::connector_test

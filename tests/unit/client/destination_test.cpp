@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::client {
+namespace coracle::client::destination_test {
 namespace {
 
 struct row {
@@ -104,4 +104,4 @@ TEST(Destination, TakesAResolverInPlaceOfTheTargetsOwnAndAnAuthority) {
 }
 
 }  // namespace
-}  // namespace coracle::client
+}  // namespace coracle::client::destination_test

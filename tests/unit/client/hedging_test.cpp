@@ -1,7 +1,7 @@
 // Hedging (gRFC A6), as a call and its server observe it.
 #include "unit/client/attempts_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::hedging_test {
 namespace {
 
 class hedging : public attempts_fixture {
@@ -163,4 +163,4 @@ TEST_F(hedging, SendsTheWholeRequestEachTime) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::hedging_test

@@ -1,7 +1,7 @@
 // pick_first over scripted servers, in virtual time.
 #include "unit/client/balancer_fixture.hpp"
 
-namespace coracle::client::test {
+namespace coracle::client::test::pick_first_test {
 namespace {
 
 class pick_first_policy : public balancer_fixture {
@@ -260,4 +260,4 @@ TEST_F(pick_first_policy, MayGoInAnyState) {
 }
 
 }  // namespace
-}  // namespace coracle::client::test
+}  // namespace coracle::client::test::pick_first_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::client {
+namespace coracle::client::proxy_test {
 namespace {
 
 TEST(Proxy, IsReadFromItsUrl) {
@@ -132,4 +132,4 @@ TEST(Proxy, IsSentNoNameThatBreaksItsHeadIntoLines) {
 }
 
 }  // namespace
-}  // namespace coracle::client
+}  // namespace coracle::client::proxy_test

@@ -1,7 +1,7 @@
 // Waiting for the initial metadata of a server while attempts fail and others begin (gRFC A6).
 #include "unit/client/attempts_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::retry_early_headers_test {
 namespace {
 
 class early_head : public attempts_fixture {
@@ -33,4 +33,4 @@ TEST_F(early_head, IsThatOfATransparentRetry) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::retry_early_headers_test

@@ -2,7 +2,7 @@
 // room.
 #include "unit/client/attempts_fixture.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::retry_replay_test {
 namespace {
 
 // The messages of a body, without their prefixes.
@@ -259,4 +259,4 @@ TEST_F(replaying, AWriterIsNotForgottenWhenItsAttemptTakesTheLastPieceFromTheBuf
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::retry_replay_test

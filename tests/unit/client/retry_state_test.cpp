@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace coracle::client {
+namespace coracle::client::retry_state_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -256,4 +256,4 @@ TEST(RetryThrottle, StaysAsFullAsItWasWhenItsConfigurationChanges) {
 }
 
 }  // namespace
-}  // namespace coracle::client
+}  // namespace coracle::client::retry_state_test

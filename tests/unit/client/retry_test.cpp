@@ -4,7 +4,7 @@
 
 #include "coracle/client/client_interceptor.hpp"
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::retry_test {
 namespace {
 
 class retrying : public attempts_fixture {};
@@ -273,4 +273,4 @@ TEST_F(retrying, CallThatCannotSendItsMessageMakesNoAttempt) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::retry_test

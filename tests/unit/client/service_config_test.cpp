@@ -9,7 +9,7 @@
 #include <chrono>
 #include <string>
 
-namespace coracle::client {
+namespace coracle::client::service_config_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -254,4 +254,4 @@ TEST(ServiceConfig, ThatIsNestedTooDeepIsRefused) {
 }
 
 }  // namespace
-}  // namespace coracle::client
+}  // namespace coracle::client::service_config_test

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace coracle::client::test {
+namespace coracle::client::test::spread_balancer_test {
 namespace {
 
 class spread : public balancer_fixture {
@@ -200,4 +200,4 @@ TEST_F(spread, MayGoInAnyState) {
 }
 
 }  // namespace
-}  // namespace coracle::client::test
+}  // namespace coracle::client::test::spread_balancer_test

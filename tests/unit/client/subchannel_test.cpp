@@ -1,7 +1,7 @@
 // How a subchannel reacts to the ends of its connections.
 #include "unit/client/balancer_fixture.hpp"
 
-namespace coracle::client::test {
+namespace coracle::client::test::subchannel_test {
 namespace {
 
 // The state and the failure of a single subchannel.
@@ -173,4 +173,4 @@ TEST(Subchannel, AFurtherAttemptBesideASettledConnectionBeginsWithTheFirstPause)
 }
 
 }  // namespace
-}  // namespace coracle::client::test
+}  // namespace coracle::client::test::subchannel_test

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <span>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::transparent_retry_test {
 namespace {
 
 // Breaks immediately when the test says so: data that was not passed to it by then is not sent.
@@ -250,4 +250,4 @@ TEST_F(transparently, ACallThatMayHaveBeenSeenIsNotMadeAgainWhenItsConnectionIsL
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::transparent_retry_test

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace coracle::compress {
+namespace coracle::compress::coder_test {
 namespace {
 
 class coder_of : public each_encoding {};
@@ -153,4 +153,4 @@ TEST(Crc32c, GivesTheValuesOfRfc3720) {
 }
 
 }  // namespace
-}  // namespace coracle::compress
+}  // namespace coracle::compress::coder_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::as_completed_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -191,4 +191,4 @@ TEST(AsCompletedDeath, DestroyedWithRunningTasksIsADefectOfTheCaller) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::as_completed_test

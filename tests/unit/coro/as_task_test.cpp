@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace coracle {
+namespace coracle::as_task_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -107,4 +107,4 @@ TEST(AsTask, WaitsForPrimitivesAndSleepsStandBesideEachOther) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::as_task_test

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::async_generator_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -278,4 +278,4 @@ TEST(AsyncGenerator, TwoNextsAtATimeAreADefectOfTheCaller) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::async_generator_test

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace coracle {
+namespace coracle::barrier_test {
 namespace {
 
 using test::manual_executor;
@@ -101,4 +101,4 @@ TEST(BarrierDeathTest, DroppingMoreThanAllAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::barrier_test

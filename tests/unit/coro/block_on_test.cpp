@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-namespace coracle::coro {
+namespace coracle::coro::block_on_test {
 namespace {
 
 // Runs the posted work on a thread of its own.
@@ -127,4 +127,4 @@ TEST(BlockOn, ATaskThatWasMovedFromThrows) {
 }
 
 }  // namespace
-}  // namespace coracle::coro
+}  // namespace coracle::coro::block_on_test

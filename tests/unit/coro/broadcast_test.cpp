@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle {
+namespace coracle::broadcast_test {
 namespace {
 
 using test::manual_executor;
@@ -165,4 +165,4 @@ TEST(Broadcast, ACapacityOfZeroThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::broadcast_test

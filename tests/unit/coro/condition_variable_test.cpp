@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace coracle {
+namespace coracle::condition_variable_test {
 namespace {
 
 using test::manual_executor;
@@ -169,4 +169,4 @@ TEST(ConditionVariable, WaitingWithoutTheLockThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::condition_variable_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle {
+namespace coracle::event_test {
 namespace {
 
 using test::manual_executor;
@@ -182,4 +182,4 @@ TEST(EventDeathTest, DestroyingOneThatIsWaitedForAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::event_test

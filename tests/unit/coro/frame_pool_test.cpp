@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::coro {
+namespace coracle::coro::frame_pool_test {
 namespace {
 
 class current_pool {
@@ -143,4 +143,4 @@ TEST(FramePool, OneWithAResourceKeepsNoBlockOfOthers) {
 }
 
 }  // namespace
-}  // namespace coracle::coro
+}  // namespace coracle::coro::frame_pool_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::generator_test {
 namespace {
 
 static_assert(std::input_iterator<generator<int>::iterator>);
@@ -181,4 +181,4 @@ TEST(Generator, WalkedThroughTwiceIsADefectOfTheCaller) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::generator_test

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace coracle {
+namespace coracle::latch_test {
 namespace {
 
 using test::manual_executor;
@@ -101,4 +101,4 @@ TEST(LatchDeathTest, CountingBelowZeroAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::latch_test

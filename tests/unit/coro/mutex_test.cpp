@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::mutex_test {
 namespace {
 
 using test::manual_executor;
@@ -172,4 +172,4 @@ TEST(MutexDeathTest, DestroyingALockedOneAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::mutex_test

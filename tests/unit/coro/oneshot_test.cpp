@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-namespace coracle {
+namespace coracle::oneshot_test {
 namespace {
 
 using test::manual_executor;
@@ -119,4 +119,4 @@ TEST(OneshotDeathTest, ReceivingTwiceAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::oneshot_test

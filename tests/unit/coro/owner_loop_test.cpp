@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::owner_loop_test {
 namespace {
 
 using test::started;
@@ -230,4 +230,4 @@ TEST(Home, AMutexAndAConditionVariableThatLiveApartThrow) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::owner_loop_test

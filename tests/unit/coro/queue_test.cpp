@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::queue_test {
 namespace {
 
 using test::manual_executor;
@@ -277,4 +277,4 @@ TEST(ChannelDeathTest, DestroyingOneThatIsWaitedInAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::queue_test

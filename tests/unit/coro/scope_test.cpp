@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::scope_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -203,4 +203,4 @@ TEST(Scope, SpawningATaskThatWasMovedFromOrHasEndedThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::scope_test

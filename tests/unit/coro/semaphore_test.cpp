@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::semaphore_test {
 namespace {
 
 using test::manual_executor;
@@ -180,4 +180,4 @@ TEST(SemaphoreDeathTest, DestroyingOneThatIsWaitedForAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::semaphore_test

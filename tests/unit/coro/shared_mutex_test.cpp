@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::shared_mutex_test {
 namespace {
 
 using test::manual_executor;
@@ -136,4 +136,4 @@ TEST(SharedMutex, UnlockingTwiceThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::shared_mutex_test

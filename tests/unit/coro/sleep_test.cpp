@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-namespace coracle {
+namespace coracle::sleep_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -89,4 +89,4 @@ TEST(Sleep, AStopAfterItsEndDoesNothing) {
 TEST(SleepDeathTest, NeedsALoop) { EXPECT_DEATH(started s(doze(1ms)), "this requires a loop"); }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::sleep_test

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace coracle {
+namespace coracle::stop_on_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -138,4 +138,4 @@ TEST(StopOn, AWaitWithoutAValueGivesAStatus) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::stop_on_test

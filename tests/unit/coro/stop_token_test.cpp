@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace coracle::coro {
+namespace coracle::coro::stop_token_test {
 namespace {
 
 struct counting : stop_callback {
@@ -95,4 +95,4 @@ TEST(StopToken, ASourceUnderAStoppedOneIsStopped) {
 }
 
 }  // namespace
-}  // namespace coracle::coro
+}  // namespace coracle::coro::stop_token_test

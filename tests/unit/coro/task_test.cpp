@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle {
+namespace coracle::task_test {
 namespace {
 
 using test::manual_executor;
@@ -171,4 +171,4 @@ TEST(Task, AwaitingAnEmptyTaskThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::task_test

@@ -16,7 +16,7 @@
 #include <chrono>
 #include <string>
 
-namespace coracle {
+namespace coracle::task_tree_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -217,4 +217,4 @@ TEST(task_tree, AGeneratorThatGoesOnAfterAYieldIsTheOneNoted) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::task_tree_test

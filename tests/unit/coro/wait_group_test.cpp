@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace coracle {
+namespace coracle::wait_group_test {
 namespace {
 
 using test::manual_executor;
@@ -106,4 +106,4 @@ TEST(WaitGroupDeathTest, DoneWithoutAddAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::wait_group_test

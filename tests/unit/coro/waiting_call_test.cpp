@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-namespace coracle {
+namespace coracle::waiting_call_test {
 namespace {
 
 using test::started;
@@ -221,4 +221,4 @@ TEST_F(waiter_death_test, DestroyingATaskThatWaitsElsewhereAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::waiting_call_test

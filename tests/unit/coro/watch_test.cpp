@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace coracle {
+namespace coracle::watch_test {
 namespace {
 
 using test::manual_executor;
@@ -131,4 +131,4 @@ TEST(WatchDeathTest, DestroyingOneThatIsWaitedForAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::watch_test

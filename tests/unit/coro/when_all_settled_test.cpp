@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::when_all_settled_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -148,4 +148,4 @@ TEST(WhenAllSettled, OfATaskThatWasMovedFromThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::when_all_settled_test

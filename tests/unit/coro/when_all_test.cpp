@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::when_all_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -145,4 +145,4 @@ TEST(WhenAll, OfATaskThatHasEndedThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::when_all_test

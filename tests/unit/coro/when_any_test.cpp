@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::when_any_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -296,4 +296,4 @@ TEST(WhenAny, OfATaskThatHasEndedThrowsAndStartsNothing) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::when_any_test

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace coracle {
+namespace coracle::with_timeout_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -158,4 +158,4 @@ TEST(Timeout, DestroysATaskThatItNeverStarted) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::with_timeout_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace coracle {
+namespace coracle::yield_test {
 namespace {
 
 using test::manual_executor;
@@ -46,4 +46,4 @@ TEST(Yield, AStopEndsAComputationThatYields) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::yield_test

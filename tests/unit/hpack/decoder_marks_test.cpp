@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace coracle::hpack {
+namespace coracle::hpack::decoder_marks_test {
 namespace {
 
 using testing::block;
@@ -275,4 +275,4 @@ TEST(HpackDecoderMarks, WhatThrowsHasReadNothing) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::decoder_marks_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::hpack {
+namespace coracle::hpack::decoder_test {
 namespace {
 
 using testing::block;
@@ -293,4 +293,4 @@ TEST(HpackDecoder, RandomBlocksDecodeAsTheReferenceSays) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::decoder_test

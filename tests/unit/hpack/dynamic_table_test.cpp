@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::hpack {
+namespace coracle::hpack::dynamic_table_test {
 namespace {
 
 std::string name_at(const dynamic_table& t, std::uint32_t age) {
@@ -140,4 +140,4 @@ TEST(HpackDynamicTable, MemoryIsAtMostTwiceTheMaximumAndTheEntries) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::dynamic_table_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::hpack {
+namespace coracle::hpack::encoder_test {
 namespace {
 
 using testing::block;
@@ -209,4 +209,4 @@ TEST(HpackRoundTrip, RandomListsSurviveChangingTableSizes) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::encoder_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::hpack {
+namespace coracle::hpack::huffman_test {
 namespace {
 
 using testing::block;
@@ -140,4 +140,4 @@ TEST(HpackHuffman, EndOfStringIsAnErrorWhereverItStands) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::huffman_test

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+namespace integer_test {
 namespace {
 
 using coracle::hpack::integer_bytes_max;
@@ -72,3 +73,4 @@ TEST(HpackInteger, PaddingWithZerosIsReadUpToFiveBytes) {
 }
 
 }  // namespace
+}  // namespace integer_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle::hpack {
+namespace coracle::hpack::literal_cache_test {
 namespace {
 
 TEST(HpackLiteralCache, AnEmptyCacheHoldsNoMemory) {
@@ -53,4 +53,4 @@ TEST(HpackLiteralCache, AnEntryThatIsStoredAgainHasNoMark) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::literal_cache_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::hpack {
+namespace coracle::hpack::rfc_examples_test {
 namespace {
 
 using testing::block;
@@ -128,4 +128,4 @@ TEST(HpackRfcExamples, CutAtEveryByteDecodeAsTheReferenceSays) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::rfc_examples_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle::hpack {
+namespace coracle::hpack::static_table_test {
 namespace {
 
 TEST(HpackStaticTable, EntriesStandWhereRfc7541AppendixAPutsThem) {
@@ -75,4 +75,4 @@ TEST(HpackStaticTable, OtherNamesMatchNothing) {
 }
 
 }  // namespace
-}  // namespace coracle::hpack
+}  // namespace coracle::hpack::static_table_test

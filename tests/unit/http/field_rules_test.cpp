@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle::http {
+namespace coracle::http::field_rules_test {
 namespace {
 
 constexpr std::string_view name_characters = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
@@ -64,4 +64,4 @@ TEST(FieldRules, EveryErrorHasItsOwnText) {
 }
 
 }  // namespace
-}  // namespace coracle::http
+}  // namespace coracle::http::field_rules_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::http {
+namespace coracle::http::header_list_test {
 namespace {
 
 static_assert(std::random_access_iterator<header_list::iterator>);
@@ -176,4 +176,4 @@ TEST(HeaderList, ReservedRoomIsEnough) {
 }
 
 }  // namespace
-}  // namespace coracle::http
+}  // namespace coracle::http::header_list_test

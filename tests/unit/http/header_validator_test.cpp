@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::http {
+namespace coracle::http::header_validator_test {
 namespace {
 
 using list = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -250,4 +250,4 @@ TEST(HeaderValidator, AFieldInErrorHasNoClassToRemember) {
 }
 
 }  // namespace
-}  // namespace coracle::http
+}  // namespace coracle::http::header_validator_test

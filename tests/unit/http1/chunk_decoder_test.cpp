@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http1 {
+namespace coracle::http1::chunk_decoder_test {
 namespace {
 
 using testing::post_chunks;
@@ -149,4 +149,4 @@ TEST(Http1Trailers, HaveAtMostHeaderFields) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::chunk_decoder_test

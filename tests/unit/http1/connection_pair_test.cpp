@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::http1 {
+namespace coracle::http1::connection_pair_test {
 namespace {
 
 using coracle::test::allocation_count;
@@ -122,4 +122,4 @@ TEST(Http1Allocation, AThousandSteadyExchangesAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::connection_pair_test

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace coracle::http1 {
+namespace coracle::http1::connection_send_test {
 namespace {
 
 using testing::client_transcript;
@@ -377,4 +377,4 @@ TEST(Http1WriterDeathTest, ABodyBeyondItsLengthIsADefectOfTheCaller) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::connection_send_test

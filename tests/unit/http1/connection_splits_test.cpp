@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::http1 {
+namespace coracle::http1::connection_splits_test {
 namespace {
 
 using testing::client_transcript;
@@ -153,4 +153,4 @@ TEST(Http1Splits, APrefixHasAPrefixOfTheTranscript) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::connection_splits_test

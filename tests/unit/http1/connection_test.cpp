@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http1 {
+namespace coracle::http1::connection_test {
 namespace {
 
 using testing::client_transcript;
@@ -855,4 +855,4 @@ TEST(Http1Connection, FreesItsMemoryWhenIdle) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::connection_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http1 {
+namespace coracle::http1::field_section_test {
 namespace {
 
 refusal add(std::string_view line) {
@@ -75,4 +75,4 @@ TEST(Http1FieldSection, KnowsItsOwnFieldsInAnyCase) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::field_section_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::http1 {
+namespace coracle::http1::response_reader_test {
 namespace {
 
 // Fed in pieces of `step` bytes.
@@ -117,4 +117,4 @@ TEST(Http1Response, BreaksWhenItIsCutShort) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::response_reader_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http1 {
+namespace coracle::http1::start_line_test {
 namespace {
 
 refusal read(std::string_view line) {
@@ -162,4 +162,4 @@ TEST(Http1StatusLine, OfAnotherProtocolOrOfAnotherFormIsRefused) {
 }
 
 }  // namespace
-}  // namespace coracle::http1
+}  // namespace coracle::http1::start_line_test

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace coracle::http2 {
+namespace coracle::http2::bdp_estimator_test {
 namespace {
 
 using std::chrono_literals::operator""us;
@@ -130,4 +130,4 @@ TEST(BandwidthDelay, AStreamThatPausesDoesNotGrow) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::bdp_estimator_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::http2 {
+namespace coracle::http2::closed_streams_test {
 namespace {
 
 using enum stream_state;
@@ -63,4 +63,4 @@ TEST(Http2ClosedStreams, WhatIsReleasedIsForgottenAndWhatComesLaterIsNot) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::closed_streams_test

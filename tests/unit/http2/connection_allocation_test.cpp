@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_allocation_test {
 namespace {
 
 using coracle::test::allocation_count;
@@ -120,4 +120,4 @@ TEST(Http2Allocation, QueuedDataCostsTheUsersBufferOnly) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_allocation_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_ending_test {
 namespace {
 
 using namespace test;
@@ -170,4 +170,4 @@ TEST(Http2Ending, AStreamReleasedBeforeItsResetEventGetsNone) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_ending_test

@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_pair_test {
 namespace {
 
 using kind = event::kind;
@@ -265,4 +265,4 @@ TEST(Http2Pair, RandomConversationsLoseNothingAndKeepToTheWindows) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_pair_test

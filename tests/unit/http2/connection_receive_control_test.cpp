@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_receive_control_test {
 namespace {
 
 using namespace test;
@@ -283,4 +283,4 @@ TEST(Http2WindowUpdate, OfAWrongLengthIsAConnectionError) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_receive_control_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_receive_headers_test {
 namespace {
 
 using namespace test;
@@ -319,4 +319,4 @@ TEST(Http2ReceiveHeaders, AUserMayReleaseAStreamWhileItsBlockIsBeingRead) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_receive_headers_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_receive_test {
 namespace {
 
 using namespace test;
@@ -355,4 +355,4 @@ TEST(Http2Receive, AStreamResetAmidItsDataFrameGivesNoMoreOfIt) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_receive_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_send_test {
 namespace {
 
 using namespace test;
@@ -276,4 +276,4 @@ TEST(Http2Send, ATableSizeUpdateGoesInFrontOfAnyBlock) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_send_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::connection_streams_test {
 namespace {
 
 using namespace test;
@@ -201,4 +201,4 @@ TEST(Http2Streams, ManyStreamsLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::connection_streams_test

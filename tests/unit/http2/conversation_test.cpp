@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::http2 {
+namespace coracle::http2::conversation_test {
 namespace {
 
 using kind = event::kind;
@@ -152,4 +152,4 @@ TEST_F(Http2Conversation, TrailersOfARequestDoNotGrowTheMemoryAccount) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::conversation_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::http2 {
+namespace coracle::http2::flow_window_test {
 namespace {
 
 TEST(Http2SendWindow, GrowsUpToTheMaximumAndNotBeyond) {
@@ -66,4 +66,4 @@ TEST(Http2ReceiveWindow, ResizeMayLeaveItNegative) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::flow_window_test

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::http2 {
+namespace coracle::http2::header_reader_cache_test {
 namespace {
 
 using namespace test;
@@ -313,4 +313,4 @@ TEST(Http2WholeReply, IsNotForWhoHasBegunOrEnded) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::header_reader_cache_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::keepalive_test {
 namespace {
 
 using namespace test;
@@ -152,4 +152,4 @@ TEST(Http2PingStrikes, AServersPingsAreNotCounted) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::keepalive_test

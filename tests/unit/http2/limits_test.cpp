@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::limits_test {
 namespace {
 
 using namespace test;
@@ -509,4 +509,4 @@ TEST(Http2Limits, DrainTimeout) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::limits_test

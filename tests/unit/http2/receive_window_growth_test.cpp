@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-namespace coracle::http2 {
+namespace coracle::http2::receive_window_growth_test {
 namespace {
 
 using namespace test;
@@ -54,4 +54,4 @@ TEST(Http2Limits, WindowsDoNotGrowWhileCreditIsWithheld) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::receive_window_growth_test

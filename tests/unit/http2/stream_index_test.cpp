@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-namespace coracle::http2 {
+namespace coracle::http2::stream_index_test {
 namespace {
 
 TEST(Http2StreamIndex, FindsNothingWhileEmpty) {
@@ -63,4 +63,4 @@ TEST(Http2StreamIndex, GivesItsMemoryBackOnlyWhenItIsEmpty) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::stream_index_test

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::http2 {
+namespace coracle::http2::stream_state_test {
 namespace {
 
 using namespace test;
@@ -193,4 +193,4 @@ TEST(Http2StreamStateTable, AUserSendsOnlyWhereTheTableLetsIt) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::stream_state_test

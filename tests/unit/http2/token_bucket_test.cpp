@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::http2 {
+namespace coracle::http2::token_bucket_test {
 namespace {
 
 using std::chrono_literals::operator""s;
@@ -54,4 +54,4 @@ TEST(Http2TokenBucket, TimeThatStandsStillOrARateOfZeroGivesNothing) {
 }
 
 }  // namespace
-}  // namespace coracle::http2
+}  // namespace coracle::http2::token_bucket_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace coracle::net {
+namespace coracle::net::address_test {
 namespace {
 
 using testing::HasSubstr;
@@ -113,4 +113,4 @@ TEST(Address, AUnixSocketWithoutANameIsNone) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::address_test

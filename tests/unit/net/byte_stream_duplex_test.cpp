@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <stdexcept>
 
-namespace coracle::net {
+namespace coracle::net::byte_stream_duplex_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -303,4 +303,4 @@ TEST(ByteStreamOfAnotherLoop, IsRefused) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::byte_stream_duplex_test

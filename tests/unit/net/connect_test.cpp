@@ -16,7 +16,7 @@
 #include <iterator>
 #include <optional>
 
-namespace coracle::net {
+namespace coracle::net::connect_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -115,4 +115,4 @@ TEST_P(Connect, AStopAtAnyTimeLeavesNothingInFlight) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::connect_test

@@ -11,7 +11,7 @@
 
 #include <sys/resource.h>
 
-namespace coracle::net {
+namespace coracle::net::descriptor_exhaustion_test {
 namespace {
 
 using testing::HasSubstr;
@@ -37,4 +37,4 @@ task<> connect_without() {
 TEST_P(Descriptors, WithoutThemConnectAndListenFailInWords) { run(connect_without()); }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::descriptor_exhaustion_test

@@ -13,7 +13,7 @@
 #include <chrono>
 #include <optional>
 
-namespace coracle::net {
+namespace coracle::net::dns_ends_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -184,4 +184,4 @@ TEST_P(DnsEnds, WithoutDescriptorsTheQuestionFailsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::dns_ends_test

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace coracle::net {
+namespace coracle::net::dns_source_test {
 namespace {
 
 using testing::ElementsAre;
@@ -204,4 +204,4 @@ TEST_P(Dns, TheSearchListOfTheConfigurationIsTried) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::dns_source_test

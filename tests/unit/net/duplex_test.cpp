@@ -17,7 +17,7 @@
 
 #include <cerrno>
 
-namespace coracle::net {
+namespace coracle::net::duplex_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -313,4 +313,4 @@ task<> an_empty_send(ends& e) {
 TEST_P(Duplex, AnEmptySendIsDone) { run(an_empty_send); }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::duplex_test

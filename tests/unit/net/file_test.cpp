@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -283,4 +283,4 @@ TEST(FileDefect, ACloseUnderAReadAbortsAndTwoReadsThrow) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::file_test

@@ -15,7 +15,7 @@
 #include <chrono>
 #include <optional>
 
-namespace coracle::net {
+namespace coracle::net::happy_eyeballs_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -254,4 +254,4 @@ TEST(EyeballsRace, AConnectionThatComesTooLateIsClosed) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::happy_eyeballs_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace coracle::net {
+namespace coracle::net::inherited_sockets_test {
 namespace {
 
 using testing::HasSubstr;
@@ -63,4 +63,4 @@ TEST(InheritedSockets, AsManyNamesAsSocketsOrNone) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::inherited_sockets_test

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::input_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -232,4 +232,4 @@ TEST(InputInASimulation, HasNoPlace) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::input_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::line_reader_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,4 +76,4 @@ task<> too_long() {
 TEST_P(LineReader, ALineWithoutEndIsBounded) { run(too_long()); }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::line_reader_test

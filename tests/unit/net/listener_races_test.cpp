@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::net {
+namespace coracle::net::listener_races_test {
 namespace {
 
 using testing_support::lengths;
@@ -128,4 +128,4 @@ TEST_P(line_races, NoLineIsLost) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::listener_races_test

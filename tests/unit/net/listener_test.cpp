@@ -13,7 +13,7 @@
 #include <fstream>
 #include <optional>
 
-namespace coracle::net {
+namespace coracle::net::listener_test {
 namespace {
 
 using testing::HasSubstr;
@@ -234,4 +234,4 @@ task<> never_started() {
 TEST_P(Listener, AnAcceptorThatWasNeverStartedJustGoes) { run(never_started()); }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::listener_test

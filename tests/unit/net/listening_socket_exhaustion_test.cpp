@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle::net {
+namespace coracle::net::listening_socket_exhaustion_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -192,4 +192,4 @@ task<> close_in_a_rest(sim::world& w) {
 TEST_F(AcceptOnAnExhaustedHost, ClosingTheListenerEndsARest) { sync_wait(host_, close_in_a_rest(world_)); }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::listening_socket_exhaustion_test

@@ -10,7 +10,7 @@
 
 #include <thread>
 
-namespace coracle::net {
+namespace coracle::net::loop_handover_test {
 namespace {
 
 class HandOver : public testing_support::every_backend {};
@@ -62,4 +62,4 @@ TEST_P(HandOver, AConnectToNobodyOnANewThreadIsRefused) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::loop_handover_test

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <thread>
 
-namespace coracle::net {
+namespace coracle::net::memory_duplex_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST(MemoryDuplex, BothLoopsLeaveAtOnce) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::memory_duplex_test

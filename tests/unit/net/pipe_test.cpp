@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::pipe_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,4 +181,4 @@ TEST(PipeDefect, TwoReadsThrowAndACloseUnderOneAborts) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::pipe_test

@@ -14,7 +14,7 @@
 #include <optional>
 #include <sstream>
 
-namespace coracle::net {
+namespace coracle::net::resolver_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -158,4 +158,4 @@ TEST(SimNames, WaitsEndByStopsAndDeadlines) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::resolver_test

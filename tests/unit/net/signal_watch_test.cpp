@@ -14,7 +14,7 @@
 #include <optional>
 #include <thread>
 
-namespace coracle::net {
+namespace coracle::net::signal_watch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -217,4 +217,4 @@ TEST_P(RealSignal, ReachesTheLoopWhicheverThreadItHits) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::signal_watch_test

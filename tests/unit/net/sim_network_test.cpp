@@ -10,7 +10,7 @@
 #include <chrono>
 #include <optional>
 
-namespace coracle::net {
+namespace coracle::net::sim_network_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -244,4 +244,4 @@ TEST(SimNetwork, TheWorldsEndStopsWhoeverWaits) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::sim_network_test

@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-namespace coracle {
+namespace coracle::stop_across_loops_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -121,4 +121,4 @@ TEST_P(StopAcrossLoops, NothingIsLeftOfWaitsForWhatLivesOnAnotherLoop) { replay_
 TEST_P(StopAcrossLoops, NothingIsLeftOfCallsOnOtherThreads) { replay_both(&through_threads, 3); }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::stop_across_loops_test

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::stop_at_every_await_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -212,4 +212,4 @@ TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedBeforeAnAwait) { replay(&
 TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedDuringAnAwait) { replay(&whole, true, 60); }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::stop_at_every_await_test

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::stop_in_io_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -154,4 +154,4 @@ TEST_P(StopInIo, NothingIsLeftOfAWaitForASignal) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::stop_in_io_test

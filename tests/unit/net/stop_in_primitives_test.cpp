@@ -15,7 +15,7 @@
 #include <chrono>
 #include <optional>
 
-namespace coracle {
+namespace coracle::stop_in_primitives_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -171,4 +171,4 @@ TEST_P(StopInPrimitives, NothingIsLeftOfLocksAndShares) { replay_both(&through_a
 TEST_P(StopInPrimitives, NothingIsLeftOfYields) { replay_both(&through_yields, 6); }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::stop_in_primitives_test

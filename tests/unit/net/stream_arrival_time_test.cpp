@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-namespace coracle::net {
+namespace coracle::net::stream_arrival_time_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -67,4 +67,4 @@ TEST_P(ArrivalTime, IsThePresentAndNotTheTimeBeforeTheWait) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::stream_arrival_time_test

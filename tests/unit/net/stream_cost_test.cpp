@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::net {
+namespace coracle::net::stream_cost_test {
 namespace {
 
 class EchoCost : public testing_support::every_backend {};
@@ -58,4 +58,4 @@ TEST_P(EchoCost, GrowsNoMemory) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::stream_cost_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::stream_race_test {
 namespace {
 
 using testing_support::all_kinds;
@@ -109,4 +109,4 @@ TEST(StreamDefect, TwoReadsThrowAndACloseUnderOneAborts) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::stream_race_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::stream_read_race_test {
 namespace {
 
 using testing_support::all_kinds;
@@ -112,4 +112,4 @@ TEST_P(ReadRace, EveryByteIsSeenOnceAndInOrder) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::stream_read_race_test

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace coracle::net {
+namespace coracle::net::stream_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -299,4 +299,4 @@ task<> nothing_to_do() {
 TEST_P(Stream, AnEmptyWriteIsDoneAndAnEmptyReadIsADefect) { run(nothing_to_do()); }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::stream_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::net {
+namespace coracle::net::udp_socket_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -283,4 +283,4 @@ TEST(UdpBetweenSimulatedHosts, TakesTheLinksLatency) {
 }
 
 }  // namespace
-}  // namespace coracle::net
+}  // namespace coracle::net::udp_socket_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::protocol::grpc {
+namespace coracle::protocol::grpc::accepted_encodings_test {
 namespace {
 
 TEST(AcceptedEncodings, AreReadFromTheListOnTheWire) {
@@ -42,4 +42,4 @@ TEST(AcceptedEncodings, MayBeAnyOfThoseThatAreKnown) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::grpc
+}  // namespace coracle::protocol::grpc::accepted_encodings_test

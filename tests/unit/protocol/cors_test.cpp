@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::protocol {
+namespace coracle::protocol::cors_test {
 namespace {
 
 using verdict = cors_verdict;
@@ -244,4 +244,4 @@ TEST(Cors, RefusesAPolicyThatIsUnsafeOrMalformed) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol
+}  // namespace coracle::protocol::cors_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::protocol::grpc {
+namespace coracle::protocol::grpc::deframer_test {
 namespace {
 
 std::string framed(std::string_view body, std::uint8_t flag = 0) {
@@ -66,4 +66,4 @@ TEST(Deframer, RefusesAFlagThatMeansNothing) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::grpc
+}  // namespace coracle::protocol::grpc::deframer_test

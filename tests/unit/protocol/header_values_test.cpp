@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle::protocol {
+namespace coracle::protocol::header_values_test {
 namespace {
 
 std::string encoded(std::string_view text) {
@@ -139,4 +139,4 @@ TEST(Envelope, ComesBackWhole) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol
+}  // namespace coracle::protocol::header_values_test

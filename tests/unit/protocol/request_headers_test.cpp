@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::protocol::grpc {
+namespace coracle::protocol::grpc::request_headers_test {
 namespace {
 
 using namespace http2::test;
@@ -76,4 +76,4 @@ TEST(RequestHeaders, ABinaryValueThatComesAgainAsAnEntryIsDecodedAgain) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::grpc
+}  // namespace coracle::protocol::grpc::request_headers_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::protocol::grpc {
+namespace coracle::protocol::grpc::timeout_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -47,4 +47,4 @@ TEST(GrpcTimeout, ThatBreaksTheGrammarIsNone) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::grpc
+}  // namespace coracle::protocol::grpc::timeout_test

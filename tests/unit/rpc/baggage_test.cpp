@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle {
+namespace coracle::baggage_test {
 namespace {
 
 TEST(baggage, WhatIsSetIsFoundInTheHeader) {
@@ -48,4 +48,4 @@ TEST(baggage, MembersAndBytesAreLimited) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::baggage_test

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace coracle::rpc {
+namespace coracle::rpc::channel_registry_test {
 namespace {
 
 using std::chrono::seconds;
@@ -36,4 +36,4 @@ TEST(EventTrace, TakesNoMoreOfAServersWordsThanCanBeShown) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc
+}  // namespace coracle::rpc::channel_registry_test

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::decode_budget_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -461,4 +461,4 @@ TEST(DecodeBudget, IsSpentUntilTheIterationEnds) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::decode_budget_test

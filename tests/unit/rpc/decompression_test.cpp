@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::rpc {
+namespace coracle::rpc::decompression_test {
 namespace {
 
 class unpacking_of : public compress::each_encoding {
@@ -118,4 +118,4 @@ TEST(Unpacking, ReturnsItsCoderAndItsBufferToTheLoop) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc
+}  // namespace coracle::rpc::decompression_test

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace coracle::rpc {
+namespace coracle::rpc::json_mapping_test {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -216,4 +216,4 @@ TEST(JsonMapping, WritesAFieldWithoutAValueAsItsDefault) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc
+}  // namespace coracle::rpc::json_mapping_test

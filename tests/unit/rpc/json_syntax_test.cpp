@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::rpc {
+namespace coracle::rpc::json_syntax_test {
 namespace {
 
 std::string nested(std::size_t depth, const std::string& open, const std::string& inner,
@@ -193,4 +193,4 @@ TEST(JsonString, IsQuotedSoThatItIsReadBack) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc
+}  // namespace coracle::rpc::json_syntax_test

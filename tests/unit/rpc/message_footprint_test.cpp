@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::rpc {
+namespace coracle::rpc::message_footprint_test {
 namespace {
 
 using footprints::Everything;
@@ -335,4 +335,4 @@ TEST(message_footprint, AsksTheCodecOfAMessageThatIsNotProtobufs) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc
+}  // namespace coracle::rpc::message_footprint_test

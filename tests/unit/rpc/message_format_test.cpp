@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::rpc {
+namespace coracle::rpc::message_format_test {
 namespace {
 
 using google::protobuf::StringValue;
@@ -99,4 +99,4 @@ TEST(Json, ReplacesWhatAMessageHeldOrSaysThatItCannot) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc
+}  // namespace coracle::rpc::message_format_test

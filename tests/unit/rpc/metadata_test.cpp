@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::metadata_test {
 namespace {
 
 TEST(Metadata, TakesWhatTheProtocolAllows) {
@@ -89,4 +89,4 @@ TEST(WireMetadata, CommasDoNotMultiplyALongName) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::metadata_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle {
+namespace coracle::trace_context_test {
 namespace {
 
 constexpr const char* known = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -59,4 +59,4 @@ TEST(trace_context, AStateAboveTheLimitIsDropped) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::trace_context_test

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace coracle::test {
+namespace coracle::test::backend_buffers_test {
 namespace {
 
 class backend_buffers : public backend_test {
@@ -98,4 +98,4 @@ TEST_P(backend_buffers, APausedReceiverStallsItsSenderAndLetsTheLoopSleep) {
 INSTANTIATE_TEST_SUITE_P(Kernel, backend_buffers, every_shape, shape_name);
 
 }  // namespace
-}  // namespace coracle::test
+}  // namespace coracle::test::backend_buffers_test

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::test {
+namespace coracle::test::backend_operations_test {
 namespace {
 
 using kind = runtime_internal::operation::kind;
@@ -422,4 +422,4 @@ INSTANTIATE_TEST_SUITE_P(Kernel, epoll_operations, testing::Values(shape::epoll)
 INSTANTIATE_TEST_SUITE_P(Kernel, io_uring_operations, testing::Values(shape::io_uring), shape_name);
 
 }  // namespace
-}  // namespace coracle::test
+}  // namespace coracle::test::backend_operations_test

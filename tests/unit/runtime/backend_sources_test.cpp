@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::test {
+namespace coracle::test::backend_sources_test {
 namespace {
 
 class backend_sources : public backend_test {
@@ -447,4 +447,4 @@ TEST_P(backend_sources, ThePollableDescriptorTellsOfBytesWakesAndDeadlines) {
 INSTANTIATE_TEST_SUITE_P(Kernel, backend_sources, every_shape, shape_name);
 
 }  // namespace
-}  // namespace coracle::test
+}  // namespace coracle::test::backend_sources_test

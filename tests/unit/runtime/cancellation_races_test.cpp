@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::cancellation_races_test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(On, cancellation_races, all_cancellation_races, cancellation_races::case_name);
@@ -262,4 +262,4 @@ TEST_P(cancellation_races, ASubscriberHearsAllButWhatItIsToldThatItLost) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::cancellation_races_test

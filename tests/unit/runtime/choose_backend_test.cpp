@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace coracle::runtime_internal {
+namespace coracle::runtime_internal::choose_backend_test {
 namespace {
 
 class with_environment {
@@ -143,4 +143,4 @@ TEST(ChooseBackend, UringDoesWithoutDeferredWorkOnOlderKernels) {
 }
 
 }  // namespace
-}  // namespace coracle::runtime_internal
+}  // namespace coracle::runtime_internal::choose_backend_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::completion_races_test {
 namespace {
 
 class ending_races : public cancellation_races {};
@@ -93,4 +93,4 @@ TEST_P(ending_races, EachEndOfATaskIsGivenOnce) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::completion_races_test

@@ -16,7 +16,7 @@
 #include <chrono>
 #include <thread>
 
-namespace coracle {
+namespace coracle::foreign_loop_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -160,4 +160,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, foreign_loop, testing_support::kernel_kinds,
                          testing_support::every_backend::case_name);
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::foreign_loop_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle {
+namespace coracle::fork_test {
 namespace {
 
 task<int> one() { co_return 1; }
@@ -32,4 +32,4 @@ TEST(Fork, AChildMayHaveARuntimeOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::fork_test

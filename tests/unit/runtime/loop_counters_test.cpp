@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-namespace coracle {
+namespace coracle::loop_counters_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -96,4 +96,4 @@ TEST_P(LoopCounters, CountWorksAndHooks) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::loop_counters_test

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle {
+namespace coracle::loop_fairness_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -164,4 +164,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, kernel_fairness, testing_support::kernel_kind
                          testing_support::every_backend::case_name);
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::loop_fairness_test

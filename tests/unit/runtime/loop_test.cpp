@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle {
+namespace coracle::loop_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -197,4 +197,4 @@ TEST_F(loop_test, ANudgePreventsOneSleep) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::loop_test

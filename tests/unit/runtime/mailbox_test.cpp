@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::runtime_internal {
+namespace coracle::runtime_internal::mailbox_test {
 namespace {
 
 struct letter : coro::runnable {
@@ -72,4 +72,4 @@ TEST(Mailbox, LosesNothingAndKeepsEachSendersOrderUnderContention) {
 }
 
 }  // namespace
-}  // namespace coracle::runtime_internal
+}  // namespace coracle::runtime_internal::mailbox_test

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace coracle::runtime_internal {
+namespace coracle::runtime_internal::memory_limit_test {
 namespace {
 
 // A directory with a /proc and a /sys of its own.
@@ -91,4 +91,4 @@ TEST_F(memory_limit_of, AFileThatIsNoNumberIsNone) {
 }
 
 }  // namespace
-}  // namespace coracle::runtime_internal
+}  // namespace coracle::runtime_internal::memory_limit_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle {
+namespace coracle::misuse_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -91,4 +91,4 @@ TEST(Misuse, SpawningATaskThatWasMovedFrom) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::misuse_test

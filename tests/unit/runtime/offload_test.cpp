@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::offload_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -177,4 +177,4 @@ TEST(Offload, ThousandsFromSeveralLoopsAllComeHome) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::offload_test

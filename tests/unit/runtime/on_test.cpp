@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::on_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -240,4 +240,4 @@ TEST(OnMisuse, ALoopOfAnotherRuntimeThrows) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::on_test

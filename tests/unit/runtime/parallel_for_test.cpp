@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle {
+namespace coracle::parallel_for_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -179,4 +179,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, parallel_for_threads_test, testing_support::k
                          testing_support::every_backend::case_name);
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::parallel_for_test

@@ -47,7 +47,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::primitive_thread_claims_test {
 namespace {
 
 constexpr int threads = 4;
@@ -456,4 +456,4 @@ TEST_P(primitives, GoWhileCallsAreOnTheirWay) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::primitive_thread_claims_test

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle {
+namespace coracle::resource_exhaustion_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -151,4 +151,4 @@ TEST(Exhaustion, LoopsThatGetNoRingUseEpollBesideThoseThatDo) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::resource_exhaustion_test

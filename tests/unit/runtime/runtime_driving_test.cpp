@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace coracle {
+namespace coracle::runtime_driving_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -287,4 +287,4 @@ TEST(DrivingMisuse, PollOnALoopThrowsAndNamesTheTask) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::runtime_driving_test

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle {
+namespace coracle::runtime_root_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, roots,
                          });
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::runtime_root_test

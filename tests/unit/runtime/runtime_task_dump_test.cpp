@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle {
+namespace coracle::runtime_task_dump_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -65,4 +65,4 @@ TEST(task_dump, SaysThatALoopHasNoTasks) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::runtime_task_dump_test

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle {
+namespace coracle::runtime_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -387,4 +387,4 @@ TEST(RuntimeDeathTest, DestroyingItOnItsLoopAborts) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::runtime_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::sim {
+namespace coracle::sim::sim_world_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -183,4 +183,4 @@ TEST(SimWorldDeathTest, WhatNeverComesIsToldNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace coracle::sim
+}  // namespace coracle::sim::sim_world_test

@@ -18,7 +18,7 @@
 #include <string>
 #include <thread>
 
-namespace coracle {
+namespace coracle::stall_detector_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -131,4 +131,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, stalls, testing::Values(backend_choice::io_ur
                          });
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::stall_detector_test

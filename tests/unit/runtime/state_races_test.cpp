@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::state_races_test {
 namespace {
 
 class state_races : public cancellation_races {};
@@ -183,4 +183,4 @@ TEST_P(state_races, AConditionLosesNoNotification) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::state_races_test

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::sync_across_loops_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -425,4 +425,4 @@ TEST_P(plain_threads, SendAndReceiveThroughAChannel) {
 INSTANTIATE_TEST_SUITE_P(On, plain_threads, kernel_kinds, every_backend::case_name);
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::sync_across_loops_test

@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-namespace coracle {
+namespace coracle::task_memory_test {
 namespace {
 
 using testing_support::any_world;
@@ -84,4 +84,4 @@ TEST_P(Memory, AFrameFreedByAPlainThreadAfterTheRuntimeGoesBackToIt) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::task_memory_test

@@ -43,7 +43,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::thread_claims_test {
 namespace {
 
 constexpr int threads = 4;
@@ -311,4 +311,4 @@ TEST(ClaimsAboutThreads, EachThreadUsesAnAddressOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::thread_claims_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace coracle::runtime_internal {
+namespace coracle::runtime_internal::timer_wheel_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -220,4 +220,4 @@ TEST_P(naive_comparison, AgreesOverRandomOperations) {
 INSTANTIATE_TEST_SUITE_P(Seeds, naive_comparison, testing::Range<std::uint64_t>(1, 9));
 
 }  // namespace
-}  // namespace coracle::runtime_internal
+}  // namespace coracle::runtime_internal::timer_wheel_test

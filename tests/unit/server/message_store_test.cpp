@@ -7,26 +7,32 @@
 #include <atomic>
 #include <vector>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::message_store_test {
 namespace {
 
 class counted_object;
 class other_object;
 
 }  // namespace
+}  // namespace coracle::server_internal::message_store_test
+
+namespace coracle::server_internal {
 
 // In every build, whether or not it reuses messages.
 template <>
-class kind_of<counted_object> {
+class kind_of<message_store_test::counted_object> {
  public:
   [[nodiscard]] static std::uint32_t known() noexcept { return 3; }
 };
 template <>
-class kind_of<other_object> {
+class kind_of<message_store_test::other_object> {
  public:
   [[nodiscard]] static std::uint32_t known() noexcept { return 40; }
 };
 
+}  // namespace coracle::server_internal
+
+namespace coracle::server_internal::message_store_test {
 namespace {
 
 using store = message_store;
@@ -262,4 +268,4 @@ TEST_F(message_stores, LeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::message_store_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::router_test {
 namespace {
 
 TEST(Subtypes, AreFoundByTheirNames) {
@@ -21,4 +21,4 @@ TEST(Subtypes, AreFoundByTheirNames) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::router_test

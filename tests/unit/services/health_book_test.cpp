@@ -5,7 +5,7 @@
 
 #include <deque>
 
-namespace coracle::services {
+namespace coracle::services::health_book_test {
 namespace {
 
 TEST(HealthBook, TakesSoManyWatchersAndAnotherWhenOneHasGone) {
@@ -42,4 +42,4 @@ TEST(HealthBook, NothingServesOnceItIsClosed) {
 }
 
 }  // namespace
-}  // namespace coracle::services
+}  // namespace coracle::services::health_book_test

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace coracle::tls {
+namespace coracle::tls::backpressure_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -126,4 +126,4 @@ TEST_F(a_paused_connection, TellsAResetBehindTheLastByte) { run(end_behind_recor
 TEST_F(a_paused_connection, HoldsNoMoreThanItsLimitOfWhatIsSent) { run(encrypted_at_once); }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::backpressure_test

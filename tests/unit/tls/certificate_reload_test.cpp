@@ -10,7 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace coracle::tls {
+namespace coracle::tls::certificate_reload_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -208,4 +208,4 @@ task<> ca_changes() {
 TEST_F(a_reload, ForgetsTheSessionsOfEarlierCertificates) { run(ca_changes); }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::certificate_reload_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace coracle::tls {
+namespace coracle::tls::credential_options_test {
 namespace {
 
 using testing::EndsWith;
@@ -142,4 +142,4 @@ TEST(TlsOptions, LoadTheTutorialsCertificates) {
 }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::credential_options_test

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace coracle::tls {
+namespace coracle::tls::handshake_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -416,4 +416,4 @@ task<> hung_up() {
 TEST_F(a_handshake, EndsWithItsConnection) { run(hung_up); }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::handshake_test

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-namespace coracle::tls {
+namespace coracle::tls::hostile_peer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -171,4 +171,4 @@ TEST_F(a_rude_server, ThatDoesNotChooseHttp2IsGivenUp) { run(choose_nothing, "h2
 TEST_F(a_rude_server, ThatChoosesNoProtocolIsAcceptedForHttp1) { run(choose_nothing, "http/1.1"); }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::hostile_peer_test

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 
-namespace coracle::tls {
+namespace coracle::tls::secured_duplex_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -251,4 +251,4 @@ task<> user_timeout() {
 TEST_F(a_secured_connection, PassesItsUserTimeoutOnToTheSocket) { run(user_timeout); }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::secured_duplex_test

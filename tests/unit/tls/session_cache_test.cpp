@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace coracle::tls {
+namespace coracle::tls::session_cache_test {
 namespace {
 
 openssl_ptr<SSL_SESSION> session(int version) {
@@ -48,4 +48,4 @@ TEST(SessionCache, ForgetsTheOldestOfAHostAndHostsBeyondItsLimits) {
 }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::session_cache_test

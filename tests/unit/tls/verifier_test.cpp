@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace coracle::tls {
+namespace coracle::tls::verifier_test {
 namespace {
 
 using testing::HasSubstr;
@@ -281,4 +281,4 @@ TEST_F(a_verifier, IsEqualToItselfAlone) {
 }
 
 }  // namespace
-}  // namespace coracle::tls
+}  // namespace coracle::tls::verifier_test

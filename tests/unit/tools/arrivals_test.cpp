@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-namespace coracle::tools::load {
+namespace coracle::tools::load::arrivals_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -70,4 +70,4 @@ TEST(Stage, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace coracle::tools::load
+}  // namespace coracle::tools::load::arrivals_test

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-namespace coracle::tools::load {
+namespace coracle::tools::load::expectation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -67,4 +67,4 @@ TEST(Expectation, RefusesWhatItDoesNotUnderstand) {
 }
 
 }  // namespace
-}  // namespace coracle::tools::load
+}  // namespace coracle::tools::load::expectation_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::tools::load {
+namespace coracle::tools::load::http_url_test {
 namespace {
 
 TEST(HttpUrl, HasItsParts) {
@@ -29,4 +29,4 @@ TEST(HttpUrl, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace coracle::tools::load
+}  // namespace coracle::tools::load::http_url_test

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::tools {
+namespace coracle::tools::json_splitter_test {
 namespace {
 
 // All values of a text that arrives in pieces of that many bytes.
@@ -55,4 +55,4 @@ TEST(JsonSplitter, TakesAFileOfAnyLength) {
 }
 
 }  // namespace
-}  // namespace coracle::tools
+}  // namespace coracle::tools::json_splitter_test

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace coracle::tools::load {
+namespace coracle::tools::load::latency_histogram_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -86,4 +86,4 @@ TEST(LatencyHistogram, ASumHasWhatItsPartsHave) {
 }
 
 }  // namespace
-}  // namespace coracle::tools::load
+}  // namespace coracle::tools::load::latency_histogram_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::tools::load {
+namespace coracle::tools::load::method_mix_test {
 namespace {
 
 method_mix mix_of(const std::vector<std::uint32_t>& weights) {
@@ -44,4 +44,4 @@ TEST(MethodMix, OneMethodIsAlwaysTheFirst) {
 }
 
 }  // namespace
-}  // namespace coracle::tools::load
+}  // namespace coracle::tools::load::method_mix_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle::tools {
+namespace coracle::tools::terminal_text_test {
 namespace {
 
 TEST(TerminalText, HasNoControlCharactersButLineEndsAndTabs) {
@@ -47,4 +47,4 @@ TEST(TerminalText, IsUtf8WhateverTheBytesAre) {
 TEST(TerminalText, OfALineHasNoLineEnds) { EXPECT_EQ(terminal_line("a\nb\tc\r"), "a?b?c?"); }
 
 }  // namespace
-}  // namespace coracle::tools
+}  // namespace coracle::tools::terminal_text_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::transport {
+namespace coracle::transport::buffered_input_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -115,4 +115,4 @@ INSTANTIATE_TEST_SUITE_P(On, held_input, testing_support::kernel_kinds, held_inp
 TEST_P(held_input, CountsForTheMemoryOfTheServer) { run(hold()); }
 
 }  // namespace
-}  // namespace coracle::transport
+}  // namespace coracle::transport::buffered_input_test

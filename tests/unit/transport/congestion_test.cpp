@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::transport {
+namespace coracle::transport::congestion_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -156,4 +156,4 @@ task<> ended_in_its_turn() {
 TEST_F(a_full_connection, LeavesNobodyOutWhenOneEndsInItsTurn) { run(ended_in_its_turn()); }
 
 }  // namespace
-}  // namespace coracle::transport
+}  // namespace coracle::transport::congestion_test

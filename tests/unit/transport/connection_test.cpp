@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::transport {
+namespace coracle::transport::connection_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -270,4 +270,4 @@ TEST_F(a_connection, SaysWhyItsPeerWentAwayInOneShortLine) {
 }
 
 }  // namespace
-}  // namespace coracle::transport
+}  // namespace coracle::transport::connection_test

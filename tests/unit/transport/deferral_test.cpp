@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::transport {
+namespace coracle::transport::deferral_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -307,4 +307,4 @@ TEST_F(deferred_input, IsAnsweredToItsEndWhenTheServerDrains) {
 }
 
 }  // namespace
-}  // namespace coracle::transport
+}  // namespace coracle::transport::deferral_test

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::transport {
+namespace coracle::transport::fairness_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -173,4 +173,4 @@ TEST_P(sides, PutASmallMessageBehindNoMoreThanTwoSendsOfMessagesThatFitIntoFrame
 }
 
 }  // namespace
-}  // namespace coracle::transport
+}  // namespace coracle::transport::fairness_test

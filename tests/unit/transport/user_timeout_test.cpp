@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle::transport {
+namespace coracle::transport::user_timeout_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -101,4 +101,4 @@ TEST_P(user_timeout, OfAUnixSocketIsNoneAndHarmless) {
 }
 
 }  // namespace
-}  // namespace coracle::transport
+}  // namespace coracle::transport::user_timeout_test

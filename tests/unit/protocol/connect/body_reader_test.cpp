@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle::protocol::connect {
+namespace coracle::protocol::connect::body_reader_test {
 namespace {
 
 using state = body_reader::state;
@@ -56,4 +56,4 @@ TEST(ConnectBody, RefusesAnEndStreamMessageOverTheLimitOfJson) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::connect
+}  // namespace coracle::protocol::connect::body_reader_test

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace coracle::protocol::connect {
+namespace coracle::protocol::connect::code_test {
 namespace {
 
 TEST(ConnectCode, HasANameForEachCodeButOk) {
@@ -45,4 +45,4 @@ TEST(ConnectCode, OfAResponseWithoutOneFollowsItsHttpStatus) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::connect
+}  // namespace coracle::protocol::connect::code_test

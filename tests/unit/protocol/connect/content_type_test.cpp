@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace coracle::protocol::connect {
+namespace coracle::protocol::connect::content_type_test {
 namespace {
 
 TEST(ConnectContentType, TellsTheCodecAndWhetherItIsAStream) {
@@ -68,4 +68,4 @@ TEST(ConnectHeaders, OfEncodingsDependOnTheKindOfCall) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::connect
+}  // namespace coracle::protocol::connect::content_type_test

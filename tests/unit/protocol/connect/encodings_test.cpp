@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace coracle::protocol::connect {
+namespace coracle::protocol::connect::encodings_test {
 namespace {
 
 const encoding_set gzip_and_br{encoding::gzip, encoding::brotli};
@@ -51,4 +51,4 @@ TEST(ConnectEncodings, ThePreferredOneHasTheHighestWeightAndComesFirst) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::connect
+}  // namespace coracle::protocol::connect::encodings_test

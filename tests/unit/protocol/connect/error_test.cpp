@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::protocol::connect {
+namespace coracle::protocol::connect::error_test {
 namespace {
 
 using details_type = std::vector<error_detail>;
@@ -228,4 +228,4 @@ TEST(ConnectEndStream, MetadataIsReadAsHeadersAre) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::connect
+}  // namespace coracle::protocol::connect::error_test

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle::protocol::connect {
+namespace coracle::protocol::connect::get_request_test {
 namespace {
 
 std::optional<get_request> parse(std::string_view query) {
@@ -112,4 +112,4 @@ TEST(ConnectGet, HasALimitedLength) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::connect
+}  // namespace coracle::protocol::connect::get_request_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::protocol::connect {
+namespace coracle::protocol::connect::timeout_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,4 +41,4 @@ TEST(ConnectTimeout, ThatBreaksTheGrammarIsNone) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::connect
+}  // namespace coracle::protocol::connect::timeout_test

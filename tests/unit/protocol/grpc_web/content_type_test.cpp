@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace coracle::protocol::grpc_web {
+namespace coracle::protocol::grpc_web::content_type_test {
 namespace {
 
 TEST(GrpcWebContentType, IsRecognisedInBothFormsWithItsSubtype) {
@@ -39,4 +39,4 @@ TEST(GrpcWebContentType, IsWrittenAsItIsRead) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::grpc_web
+}  // namespace coracle::protocol::grpc_web::content_type_test

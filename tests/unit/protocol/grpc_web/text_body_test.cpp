@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace coracle::protocol::grpc_web {
+namespace coracle::protocol::grpc_web::text_body_test {
 namespace {
 
 std::string sample(std::size_t size) {
@@ -104,4 +104,4 @@ TEST(GrpcWebText, ComesBackWholeFromPiecesOfEverySize) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::grpc_web
+}  // namespace coracle::protocol::grpc_web::text_body_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace coracle::protocol::grpc_web {
+namespace coracle::protocol::grpc_web::trailers_test {
 namespace {
 
 // Returns "name=value;" for each line, or the error.
@@ -156,4 +156,4 @@ TEST(GrpcWebBody, RefusesTrailersOverTheirLimit) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::grpc_web
+}  // namespace coracle::protocol::grpc_web::trailers_test

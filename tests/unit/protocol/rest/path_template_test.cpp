@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::protocol::rest {
+namespace coracle::protocol::rest::path_template_test {
 namespace {
 
 // "/v1/{name=shelves/*}:x" as "v1 shelves * | name=1-3+ | x"; '+' marks a value that may contain '/'.
@@ -114,4 +114,4 @@ TEST(PathTemplate, HasItsLimits) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::rest
+}  // namespace coracle::protocol::rest::path_template_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::protocol::rest {
+namespace coracle::protocol::rest::query_string_test {
 namespace {
 
 std::string read(std::string_view query) {
@@ -52,4 +52,4 @@ TEST(QueryString, HasALimitedNumberOfParameters) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::rest
+}  // namespace coracle::protocol::rest::query_string_test

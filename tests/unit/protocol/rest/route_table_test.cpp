@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace coracle::protocol::rest {
+namespace coracle::protocol::rest::route_table_test {
 namespace {
 
 struct route {
@@ -279,4 +279,4 @@ TEST(PathVariable, IsDecodedWholeUnlessItMayContainSlashes) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::rest
+}  // namespace coracle::protocol::rest::route_table_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::protocol::web {
+namespace coracle::protocol::web::body_reader_test {
 namespace {
 
 using state = body_reader::state;
@@ -144,4 +144,4 @@ TEST(BodyReader, HoldsNoMemoryForMessagesOfAnyLength) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::web
+}  // namespace coracle::protocol::web::body_reader_test

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-namespace coracle::protocol::web {
+namespace coracle::protocol::web::http_status_test {
 namespace {
 
 TEST(HttpStatus, OfEachCodeFollowsTheTable) {
@@ -20,4 +20,4 @@ TEST(HttpStatus, OfANumberThatIsNoCodeIsAnError) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::web
+}  // namespace coracle::protocol::web::http_status_test

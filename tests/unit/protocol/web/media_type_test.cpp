@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace coracle::protocol::web {
+namespace coracle::protocol::web::media_type_test {
 namespace {
 
 TEST(MediaType, IsSplitIntoItsParts) {
@@ -51,4 +51,4 @@ TEST(ListElements, AreTakenOneByOneWithoutTheirWhitespace) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::web
+}  // namespace coracle::protocol::web::media_type_test

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle::protocol::web {
+namespace coracle::protocol::web::origin_test {
 namespace {
 
 TEST(HostPort, IsReadInEveryForm) {
@@ -148,4 +148,4 @@ TEST(LoopbackHost, IsNothingElse) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::web
+}  // namespace coracle::protocol::web::origin_test

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle::protocol::web {
+namespace coracle::protocol::web::uri_test {
 namespace {
 
 std::optional<std::string> decoded(std::string_view text, uri_part part) {
@@ -64,4 +64,4 @@ TEST(Query, IsSplitIntoPairs) {
 }
 
 }  // namespace
-}  // namespace coracle::protocol::web
+}  // namespace coracle::protocol::web::uri_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::rpc::rest {
+namespace coracle::rpc::rest::error_body_test {
 namespace {
 
 std::string body(const status& s, const google::protobuf::DescriptorPool* pool = nullptr) {
@@ -82,4 +82,4 @@ TEST(ErrorDetailTypes, AreThoseOfGoogleRpc) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc::rest
+}  // namespace coracle::rpc::rest::error_body_test

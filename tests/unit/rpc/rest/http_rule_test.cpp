@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::rpc::rest {
+namespace coracle::rpc::rest::http_rule_test {
 namespace {
 
 using google::protobuf::DescriptorPool;
@@ -197,4 +197,4 @@ TEST(HttpRuleFile, ThatIsInvalidNamesThePlace) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc::rest
+}  // namespace coracle::rpc::rest::http_rule_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle {
+namespace coracle::openapi_test {
 namespace {
 
 using nlohmann::json;
@@ -106,4 +106,4 @@ TEST(OpenApi, WritesTextThatIsNoUtf8AndQuotes) {
 }
 
 }  // namespace
-}  // namespace coracle
+}  // namespace coracle::openapi_test

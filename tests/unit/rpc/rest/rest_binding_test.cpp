@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::rpc::rest {
+namespace coracle::rpc::rest::rest_binding_test {
 namespace {
 
 using google::protobuf::MethodDescriptor;
@@ -416,4 +416,4 @@ TEST(RestBinding, NoticesValuesOfAnotherTemplate) {
 }
 
 }  // namespace
-}  // namespace coracle::rpc::rest
+}  // namespace coracle::rpc::rest::rest_binding_test

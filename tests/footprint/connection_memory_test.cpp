@@ -4,8 +4,6 @@
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
-#include "coracle/coro/impl/frame_pool.hpp"
-
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support {
+namespace coracle::testing_support::connection_memory_test {
 namespace {
 
 using namespace std::literals;
@@ -99,7 +97,7 @@ class raw_client {
   std::string unread_;
 };
 
-class weight : public testing::TestWithParam<world_kind> {
+class weight : public ::testing::TestWithParam<world_kind> {
  protected:
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
@@ -162,10 +160,6 @@ TEST_P(weight, AConnectionIsAsLightAgainSomeTimeAfterItsCalls) {
 }
 
 TEST_P(weight, AnOpenStreamIsLight) {
-#ifndef __OPTIMIZE__
-  GTEST_SKIP() << "frames of coroutines are larger in builds without optimisation";
-#endif
-  if (coro::frame_pool::from_heap()) GTEST_SKIP() << "frames of coroutines are larger in sanitizer builds";
   raw_client first = connect();
   first.ask("/echo.Echo/Chat", 1, false);
   first.expect_message();
@@ -179,4 +173,4 @@ TEST_P(weight, AnOpenStreamIsLight) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support
+}  // namespace coracle::testing_support::connection_memory_test
