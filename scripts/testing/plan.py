@@ -3,7 +3,7 @@
     quick   g++ release: unit and end to end once, structure, compile-fail, golden
     whole   that on both backends, then the sanitizers of both compilers, fuzzers, format, and other people's programs
     conformance   g++ release: other people's conformance suites alone
-    consumers     g++ release: other projects use the library, by way of Conan and vcpkg, too
+    consumers     g++ release: other projects use the library, by way of Conan, vcpkg and copied sources, too
 """
 
 import concurrent.futures
