@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/coro/async_generator.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/stop_on.hpp"

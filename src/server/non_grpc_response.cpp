@@ -1,10 +1,12 @@
 #include "server/non_grpc_response.hpp"
 
-#include "transport/header_block.hpp"
+#include "server/http_response_headers.hpp"
 
 #include <cstring>
 #include <memory>
-#include <string>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 namespace coracle::server_internal {
 
@@ -13,7 +15,7 @@ namespace {
 using verb = request_info::verb;
 
 struct non_grpc_response {
-  std::string status;
+  int status;
   std::string_view content_type;
   std::string_view body;
   std::string_view header_name = {};  // a further field, such as Allow of a 405 (RFC 9110 15.5.6)
@@ -26,28 +28,23 @@ constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A
 
 non_grpc_response response_to(const request_info& request) {
   const bool reads = request.method == verb::get || request.method == verb::head;
-  if (reads && request.root_path) return {"200", "text/html; charset=utf-8", page};
-  if (reads && !request.row) return {"404", "text/plain", "no such page; gRPC calls are POST requests\n"};
+  if (reads && request.root_path) return {200, "text/html; charset=utf-8", page};
+  if (reads && !request.row) return {404, "text/plain", "no such page; gRPC calls are POST requests\n"};
   if (request.method == verb::post)
-    return {"415", "text/plain",
+    return {415, "text/plain",
             "a call requires a content-type of gRPC (application/grpc), gRPC-Web (application/grpc-web) or "
             "Connect (application/proto, application/connect+proto), with a registered codec\n"};
-  return {"405", "text/plain", "a gRPC call is a POST request, a page a GET request\n", "allow",
+  return {405, "text/plain", "a gRPC call is a POST request, a page a GET request\n", "allow",
           request.root_path ? "GET, HEAD" : "POST"};
 }
 
 void send(transport::exchange& x, const request_info& request, const non_grpc_response& a,
-          const http::header_list& more = {}) {
+          const cross_origin* permission, http::header_list fields = {}) {
   // RFC 9110 9.3.2: the fields of a GET, and no content
   const bool headers_only = request.method == verb::head;
-  const std::string length = std::to_string(a.body.size());
-  if (!x.begin_headers()) return;
-  x.add_field(":status", a.status);
-  x.add_field("content-type", a.content_type);
-  x.add_field("content-length", length);
-  if (!a.header_name.empty()) x.add_field(a.header_name, a.header_value);
-  for (const auto& [name, value] : more) x.add_field(name, value);
-  x.end_headers(headers_only);
+  fields.add("content-type", a.content_type);
+  if (!a.header_name.empty()) fields.add(a.header_name, a.header_value);
+  write_response_headers(x, a.status, fields, a.body.size(), permission, headers_only);
   if (headers_only) return;
   std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[a.body.size()]);
   std::memcpy(bytes.get(), a.body.data(), a.body.size());
@@ -84,8 +81,8 @@ class responded_request final : public transport::exchange_handler {
 namespace {
 
 void respond_with(transport::exchange x, const request_info& request, const non_grpc_response& a,
-                  bool end_stream, const http::header_list& more = {}) {
-  send(x, request, a, more);
+                  const cross_origin* permission, bool end_stream, http::header_list fields = {}) {
+  send(x, request, a, permission, std::move(fields));
   if (end_stream || request.type != request_info::content::none) return x.release();
   new responded_request(x);
 }
@@ -94,29 +91,24 @@ void respond_with(transport::exchange x, const request_info& request, const non_
 
 void respond_non_grpc(transport::exchange x, const request_info& request, const cross_origin* permission,
                       bool end_stream) {
-  http::header_list more;
-  if (permission) permission->add_response_fields({}, more);
-  respond_with(x, request, response_to(request), end_stream, more);
+  respond_with(x, request, response_to(request), permission, end_stream);
 }
 
 void respond(transport::exchange x, const request_info& request, const web_rejection& rejection,
              bool end_stream) {
-  http::header_list more;
-  if (rejection.cross_origin) rejection.cross_origin->add_response_fields({}, more);
-  if (rejection.http_status == 204) return respond_no_content(x, more, end_stream);
-  if (!rejection.allow.empty()) more.add("allow", rejection.allow);
-  respond_with(x, request,
-               {std::to_string(rejection.http_status), "text/plain", rejection.text, rejection.header_name,
-                rejection.header_value},
-               end_stream, more);
+  http::header_list fields;
+  if (!rejection.allow.empty()) fields.add("allow", rejection.allow);
+  if (rejection.http_status == 204)
+    return respond_no_content(x, fields, rejection.cross_origin.get(), end_stream);
+  respond_with(
+      x, request,
+      {rejection.http_status, "text/plain", rejection.text, rejection.header_name, rejection.header_value},
+      rejection.cross_origin.get(), end_stream, std::move(fields));
 }
 
-void respond_no_content(transport::exchange x, const http::header_list& fields, bool end_stream) {
-  if (x.begin_headers()) {
-    x.add_field(":status", "204");
-    for (const auto& [name, value] : fields) x.add_field(name, value);
-    x.end_headers(true);
-  }
+void respond_no_content(transport::exchange x, const http::header_list& fields,
+                        const cross_origin* permission, bool end_stream) {
+  write_response_headers(x, 204, fields, std::nullopt, permission, true);
   if (end_stream) return x.release();
   new responded_request(x);
 }

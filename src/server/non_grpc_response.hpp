@@ -25,6 +25,6 @@ namespace coracle::server_internal {
 
 // 204 with these fields, such as those of a response to a preflight request.
 [[gnu::noinline]] void respond_no_content(transport::exchange x, const http::header_list& fields,
-                                          bool end_stream);
+                                          const cross_origin* permission, bool end_stream);
 
 }  // namespace coracle::server_internal

@@ -19,7 +19,7 @@ using protocol::envelope_prefix_bytes;
 
 // --- the codec
 
-rest_codec::rest_codec(const rest_routes& routes, request_info::verb method, std::string target,
+rest_codec::rest_codec(const http_routes& routes, request_info::verb method, std::string target,
                        std::string_view content_type)
     : routes_(routes), target_(std::move(target)), content_type_(content_type) {
   match_ = routes_.find(method, protocol::web::split_target(target_).path);

@@ -3,7 +3,7 @@
 
 #include "coracle/rpc/message_codec.hpp"
 #include "protocol/rest/route_table.hpp"
-#include "server/rest_routes.hpp"
+#include "server/http_routes.hpp"
 #include "server/unary_web_exchange.hpp"
 #include "server/web_exchange.hpp"
 
@@ -20,20 +20,22 @@ namespace coracle::server_internal {
 class rest_codec final : public message_codec {
  public:
   // `target`: the path and the query of the request.
-  rest_codec(const rest_routes& routes, request_info::verb method, std::string target,
+  rest_codec(const http_routes& routes, request_info::verb method, std::string target,
              std::string_view content_type);
 
   [[nodiscard]] std::string_view name() const noexcept override { return "json"; }
   status write(const google::protobuf::Message& message, std::string& to) const override;
   status read(google::protobuf::Message& message, bytes_view from) const override;
 
-  [[nodiscard]] const rest_routes::route& route() const noexcept { return routes_.at(match_.index); }
+  [[nodiscard]] const http_routes::rest_route& route() const noexcept {
+    return *routes_.rest_at(match_.index);
+  }
   [[nodiscard]] const rest_options& options() const noexcept { return routes_.options(); }
   // Of the last reply that was written.
   [[nodiscard]] std::string_view reply_content_type() const noexcept { return content_type_of_reply_; }
 
  private:
-  const rest_routes& routes_;
+  const http_routes& routes_;
   const std::string target_;
   const std::string content_type_;
   protocol::rest::route_match match_;  // borrows target_

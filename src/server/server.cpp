@@ -65,6 +65,7 @@ void server::add(service& s) {
   {
     const std::lock_guard lock(state_->setting_up);
     CORACLE_ASSERT(!state_->listening, "add_service() after listen(): add every service before");
+    state_->http.check(s);
     state_->routes.add(s);
   }
   s.added_to(state_->routes);  // user code, which may call the server
@@ -95,7 +96,17 @@ void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
 status server::add_rest(const rest_options& options) {
   const std::lock_guard lock(state_->setting_up);
   CORACLE_ASSERT(!state_->listening, "add_rest() after listen(): call it before");
-  return state_->rest.build(state_->routes, options);
+  return state_->http.build_rest(state_->routes, options);
+}
+
+void server::add_http(http_route route) {
+  const std::lock_guard lock(state_->setting_up);
+  CORACLE_REQUIRE(!state_->listening, "add_http() after listen(): call it before");
+  state_->http.add(std::move(route), state_->routes);
+}
+
+void server::add_http(std::string_view method, std::string_view path, http_handler handler) {
+  add_http(http_route(method, path, std::move(handler)));
 }
 
 status server::listen(std::string_view address, server_credentials credentials) {

@@ -12,16 +12,15 @@
 #include "protocol/grpc/status_headers.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
 #include "rpc/message_format.hpp"
+#include "server/exception_text.hpp"
 #include "transport/header_block.hpp"
 
-#include <cxxabi.h>
 #include <google/protobuf/arena.h>
 #include <google/protobuf/message_lite.h>
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -673,23 +672,6 @@ void server_call::send_trailers(const status& reason) {
 
 // --- handlers that throw or break their contract
 
-namespace {
-
-// An exception's text usually names a file or a query; a usage_error has its source location at the end.
-constexpr std::size_t what_bytes_max = 1000;
-
-// The type of the exception that is being handled.
-std::string type_name() {
-  const std::type_info* const type = abi::__cxa_current_exception_type();
-  if (!type) return "(no C++ type)";
-  int outcome = 0;
-  const std::unique_ptr<char, void (*)(void*)> readable(
-      abi::__cxa_demangle(type->name(), nullptr, nullptr, &outcome), &std::free);
-  return outcome == 0 ? readable.get() : type->name();
-}
-
-}  // namespace
-
 // If there is no memory for the line, the call still ends with its status.
 template <class Make>
 void server_call::log_defect(std::string_view subject, Make make) noexcept {
@@ -712,34 +694,30 @@ status server_call::defect(std::string_view subject, std::string_view text,
 }
 
 status server_call::status_of_exception(const std::exception_ptr& error, std::string_view subject) noexcept {
-  const auto log = [&](std::string_view text) {
+  const auto log = [&] {
     log_defect(subject, [&](std::string& line) {
-      line.append("threw ").append(type_name());
-      if (!text.empty()) line.append(": ").append(base::printable(text, what_bytes_max));
-      line.append(" (peer ").append(peer().to_string()).append(")");
+      line.append(exception_text(error)).append(" (peer ").append(peer().to_string()).append(")");
     });
   };
   // A cancellation that the call's end or an interceptor's timeout has caused is not logged.
   const bool stopped = cancelled() || own_environment_.stop.stop_requested();
   try {
     std::rethrow_exception(error);
-  } catch (const call_ended& e) {
+  } catch (const call_ended&) {
     // If the exception is from a call that the handler made itself, its status would reveal too much to the
     // client.
-    if (!stopped) log(e.what());
+    if (!stopped) log();
     return status::cancelled("the handler was cancelled");
-  } catch (const coro::cancelled& e) {
-    if (!stopped) log(e.what());
+  } catch (const coro::cancelled&) {
+    if (!stopped) log();
     return status::cancelled("the handler was asked to stop");
   } catch (const status_error& e) {
     return e.status();
-  } catch (const std::bad_alloc& e) {
-    log(e.what());
+  } catch (const std::bad_alloc&) {
+    log();
     return rpc::out_of_memory();
-  } catch (const std::exception& e) {
-    log(e.what());
   } catch (...) {
-    log({});
+    log();
   }
   return status::unknown("the handler failed");
 }

@@ -15,7 +15,7 @@
 #include "net/acceptor.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/loop_service.hpp"
-#include "server/rest_routes.hpp"
+#include "server/http_routes.hpp"
 #include "server/router.hpp"
 #include "server/web_access.hpp"
 #include "transport/connection_options.hpp"
@@ -106,7 +106,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // connection comes later.
   std::mutex setting_up;
   router routes;
-  rest_routes rest;
+  http_routes http;
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<std::shared_ptr<server_interceptor>> interceptors;
   status listen_failure;

@@ -9,6 +9,7 @@
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
+#include "server/http_call.hpp"
 #include "server/non_grpc_response.hpp"
 #include "server/router.hpp"
 #include "server/server_state.hpp"
@@ -211,14 +212,17 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
   if (origin.verdict == cors_verdict::refused)
     return respond(x, r, {403, "pages of this origin may not call (see web_options::allowed_origins)\n"},
                    end_stream);
-  if (origin.verdict == cors_verdict::preflight) return respond_no_content(x, origin.preflight, end_stream);
-  auto web = prepare_web_call(x, r, received, {server_->routes, server_->rest, *this, server_->options.web},
+  if (origin.verdict == cors_verdict::preflight)
+    return respond_no_content(x, origin.preflight, nullptr, end_stream);
+  auto web = prepare_web_call(x, r, received, {server_->routes, server_->http, *this, server_->options.web},
                               end_stream);
   if (!web) return respond_non_grpc(x, r, origin.fields.get(), end_stream);
   if (auto* const rejection = std::get_if<web_rejection>(&*web)) {
     rejection->cross_origin = std::move(origin.fields);
     return respond(x, r, *rejection, end_stream);
   }
+  if (const auto* const plain = std::get_if<plain_request>(&*web))
+    return begin_http_call(x, r, *plain, std::move(received), std::move(origin.fields), end_stream);
   auto& call = std::get<web_call>(*web);
   call.translator->set_cross_origin(std::move(origin.fields));
   if (!call.refusal.ok()) return refuse(call.exchange, call.request, call.refusal, accepted);
@@ -240,6 +244,28 @@ namespace {
 
 }  // namespace
 
+void shard::begin_http_call(transport::exchange x, request_info& r, const plain_request& plain,
+                            received_metadata received, std::unique_ptr<cross_origin> permission,
+                            bool end_stream) {
+  std::string reason;
+  if (orphaned >= orphaned_calls_max || x.orphaned_calls() >= orphaned_calls_of_connection_max)
+    reason = "too many orphaned calls: their handlers still run after the calls ended";
+  else if (!admit()) reason = at_call_limit(calls_max_).message();
+  if (!reason.empty()) {
+    log_rejection(reason);
+    return respond(x, r, {503, reason + "\n", {}, {}, {}, std::move(permission)}, end_stream);
+  }
+  http_call* call = nullptr;
+  try {
+    // The call owns itself.
+    call = new http_call(x, *plain.route, plain.match, r, std::move(received), std::move(permission), *this);
+  } catch (const std::bad_alloc&) {
+    unadmit();
+    throw;
+  }
+  call->begin(end_stream);
+}
+
 void shard::begin_call(transport::exchange x, const request_info& r, std::unique_ptr<fallback_call> fallback,
                        received_metadata received, bool end_stream) {
   if (orphaned >= orphaned_calls_max || x.orphaned_calls() >= orphaned_calls_of_connection_max)
@@ -256,7 +282,7 @@ void shard::begin_call(transport::exchange x, const request_info& r, std::unique
     // The call owns itself.
     call = new server_call(x, r, deadline, std::move(fallback), std::move(received), *this);
   } catch (const std::bad_alloc&) {
-    if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
+    unadmit();
     throw;
   }
   ++calls_started_;
@@ -267,14 +293,22 @@ void shard::begin_call(transport::exchange x, const request_info& r, std::unique
 bool shard::admit() noexcept {
   if (!of_server) return true;
   if (of_server->fetch_add(1, std::memory_order_relaxed) < calls_max_) return true;
-  of_server->fetch_sub(1, std::memory_order_relaxed);
+  unadmit();
   return false;
 }
 
+void shard::unadmit() noexcept {
+  if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
+}
+
 void shard::reject(transport::exchange x, const request_info& request, const status& reason) {
-  rejected_lines_.write(loop_.log(), log_level::warning, loop_.now(),
-                        "calls are rejected: " + std::string(reason.message()));
+  log_rejection(reason.message());
   refuse(x, request, reason);
+}
+
+void shard::log_rejection(std::string_view reason) {
+  rejected_lines_.write(loop_.log(), log_level::warning, loop_.now(),
+                        "calls are rejected: " + std::string(reason));
 }
 
 void shard::on_closed(transport::connection& c) noexcept {

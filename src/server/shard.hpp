@@ -22,6 +22,8 @@
 
 namespace coracle::server_internal {
 
+struct plain_request;  // server/web_call.hpp
+
 // A listening socket. Owned by the shard of loop 0, which destroys it when `closed` reports that the socket
 // is closed.
 class server_listener final : private net::acceptor_sink {
@@ -113,6 +115,10 @@ class shard final : public runtime_internal::loop_service,
   void begin_call(transport::exchange x, const request_info& request, std::unique_ptr<fallback_call> fallback,
                   received_metadata received, bool end_stream);
 
+  // Starts the call of a request for a plain route.
+  void begin_http_call(transport::exchange x, request_info& r, const plain_request& plain,
+                       received_metadata received, std::unique_ptr<cross_origin> permission, bool end_stream);
+
   // --- the memory quota
   [[nodiscard]] std::size_t fair_share() const noexcept;
   [[nodiscard]] bool under_pressure() const noexcept;
@@ -127,8 +133,10 @@ class shard final : public runtime_internal::loop_service,
   void on_orphaned_bytes(std::size_t before) noexcept;
   // Admits a call. False if the server has reached its maximum of calls.
   [[nodiscard]] bool admit() noexcept;
+  void unadmit() noexcept;
   [[gnu::cold, gnu::noinline]] void reject(transport::exchange x, const request_info& request,
                                            const status& reason);
+  void log_rejection(std::string_view reason);
   void begin_drain() noexcept;
   task<> wait_until_empty();
   // In the order in which the connections were accepted, or in any order without memory: the order of

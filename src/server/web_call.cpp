@@ -18,7 +18,7 @@ namespace coracle::server_internal {
 
 namespace {
 
-using outcome = std::optional<std::variant<web_call, web_rejection>>;
+using outcome = std::optional<std::variant<web_call, web_rejection, plain_request>>;
 namespace connect = protocol::connect;
 
 // The path of a request to a method, without its query.
@@ -201,23 +201,13 @@ std::uint64_t event_number_of(std::string_view id) noexcept {
   return error == std::errc() && end == id.data() + id.size() ? number : 0;
 }
 
+std::string_view path_of(const request_info& r) noexcept {
+  return r.unknown_path.empty() ? std::string_view(r.row->definition->path)
+                                : protocol::web::split_target(r.unknown_path).path;
+}
+
 outcome prepare_rest(const transport::exchange& x, request_info& r, received_metadata& received,
-                     const web_call_options& o, bool end_stream) {
-  using protocol::rest::match_outcome;
-  const std::string_view path = r.unknown_path.empty() ? std::string_view(r.row->definition->path)
-                                                       : protocol::web::split_target(r.unknown_path).path;
-  const protocol::rest::route_match match = o.rest.find(r.method, path);
-  switch (match.outcome) {
-    case match_outcome::found: break;
-    case match_outcome::not_found: return std::nullopt;
-    case match_outcome::malformed: return web_rejection{400, "the path has a broken percent-escape\n"};
-    case match_outcome::method_not_allowed: {
-      web_rejection rejection{405, "the path has no such method\n"};
-      rejection.allow = o.rest.table().allow(match);
-      return rejection;
-    }
-  }
-  const rest_routes::route& route = o.rest.at(match.index);
+                     const http_routes::rest_route& route, const web_call_options& o, bool end_stream) {
   const call_kind kind = route.row->definition->kind;
   const bool has_body = !end_stream;
   if (has_body && route.binding.takes_body() && !route.binding.has_raw_request() &&
@@ -229,18 +219,19 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   // A browser reconnects to a stream of events that has ended or was cut, and 204 stops it (HTML Standard
   // 9.2.3). Only a handler that reads the field can continue a stream that was cut.
   if (kind == call_kind::server_streaming && last_event &&
-      (*last_event == rest_stream_exchange::end_event_id || !continues_events(o.rest.options())))
+      (*last_event == rest_stream_exchange::end_event_id || !continues_events(o.http.options())))
     return web_rejection{204, {}};
   auto own = std::make_unique<fallback_call>();
   own->path = route.row->definition->path;
-  auto codec = std::make_unique<rest_codec>(
-      o.rest, r.method, r.unknown_path.empty() ? std::string(path) : r.unknown_path, r.other_content_type);
+  auto codec = std::make_unique<rest_codec>(o.http, r.method,
+                                            r.unknown_path.empty() ? std::string(path_of(r)) : r.unknown_path,
+                                            r.other_content_type);
   const rest_codec& form = *codec;
   own->form = make_subtype("json", codec.get());
   own->codec = std::move(codec);
 
   received_metadata kept = o.set.take_metadata();
-  for (const std::string& name : o.rest.options().request_headers)
+  for (const std::string& name : o.http.options().request_headers)
     for (const std::string_view value : fields.find_all(name)) kept.own().add_received(name, value);
 
   const bool one_request = kind == call_kind::unary || kind == call_kind::server_streaming;
@@ -287,13 +278,42 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   return c;
 }
 
+// Whether a POST request may be a call although its path has routes of other HTTP methods only: GET /** is a
+// route of many paths.
+bool may_be_call(const request_info& r, const router& routes) noexcept {
+  return r.method == request_info::verb::post &&
+         (r.row || routes.fallback() || protocol::grpc_web::parse_content_type(r.other_content_type));
+}
+
+outcome find_route(const transport::exchange& x, request_info& r, received_metadata& received,
+                   const web_call_options& o, bool end_stream) {
+  using protocol::rest::match_outcome;
+  const protocol::rest::route_match match = o.http.find(r.method, path_of(r));
+  switch (match.outcome) {
+    case match_outcome::not_found: return std::nullopt;
+    case match_outcome::malformed: return web_rejection{400, "the path has a broken percent-escape\n"};
+    case match_outcome::method_not_allowed: {
+      if (may_be_call(r, o.routes)) return std::nullopt;
+      const bool asks = r.method == request_info::verb::options;
+      web_rejection rejection{asks ? 204 : 405, "the path has no such method\n"};
+      rejection.allow = o.http.allow(match);
+      return rejection;
+    }
+    case match_outcome::found: break;
+  }
+  if (const auto* const rest = o.http.rest_at(match.index))
+    return prepare_rest(x, r, received, *rest, o, end_stream);
+  if (r.row) return std::nullopt;  // the path of a method is no path of a plain route
+  return plain_request{o.http.plain_at(match.index), match};
+}
+
 }  // namespace
 
 outcome prepare_web_call(const transport::exchange& x, request_info& r, received_metadata& received,
                          const web_call_options& o, bool end_stream) {
   find_row(r, o.routes);
-  if (!o.rest.empty()) {
-    if (outcome rest = prepare_rest(x, r, received, o, end_stream)) return rest;
+  if (!o.http.empty()) {
+    if (outcome routed = find_route(x, r, received, o, end_stream)) return routed;
   }
   if (r.method == request_info::verb::get && r.row && o.web.connect) {
     if (!is_connect_get(protocol::web::split_target(r.unknown_path).query)) return std::nullopt;

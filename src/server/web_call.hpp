@@ -1,9 +1,9 @@
-// web_call: recognizes requests of gRPC-Web and Connect, and prepares their calls.
+// web_call: recognizes requests of gRPC-Web, Connect and REST, and prepares their calls; finds plain routes.
 #pragma once
 
 #include "coracle/base/status.hpp"
 #include "coracle/server/web_options.hpp"
-#include "server/rest_routes.hpp"
+#include "server/http_routes.hpp"
 #include "server/router.hpp"
 #include "server/server_call.hpp"
 #include "server/unary_web_exchange.hpp"
@@ -40,17 +40,23 @@ struct web_rejection {
   std::unique_ptr<server_internal::cross_origin> cross_origin{};  // may be null
 };
 
+// A request for a plain route.
+struct plain_request {
+  const http_routes::plain_route* route;
+  protocol::rest::route_match match;  // borrows the path from the request_info
+};
+
 struct web_call_options {
   const router& routes;
-  const rest_routes& rest;
+  const http_routes& http;
   call_set& set;
   const web_options& web;
 };
 
-// Returns nothing if the request is of no protocol that makes calls. Takes over `x` if it returns a call, and
+// Returns nothing if the request makes no call and has no route. Takes over `x` if it returns a call, and
 // takes what it needs of the other arguments; it leaves them unchanged otherwise. May throw std::bad_alloc,
 // and has taken nothing then.
-[[nodiscard]] std::optional<std::variant<web_call, web_rejection>> prepare_web_call(
+[[nodiscard]] std::optional<std::variant<web_call, web_rejection, plain_request>> prepare_web_call(
     const transport::exchange& x, request_info& r, received_metadata& received, const web_call_options& o,
     bool end_stream);
 

@@ -22,31 +22,9 @@
 
 namespace coracle::server_internal {
 
-body_watch::body_watch(web_exchange& of, duration stall_time, std::size_t stall_bytes) noexcept
-    : of_(of), stall_time_(stall_time), stall_bytes_(stall_bytes) {
-  timer::fire = [](coro::timer& t) noexcept { static_cast<body_watch&>(t).check(); };
-}
-
-void body_watch::arrived(std::size_t n) noexcept {
-  bytes_ += n;
-  if (timer::holder || stall_time_ == duration::max()) return;
-  bytes_ = 0;
-  coro::this_executor().arm(*this, deadline_after(coro::this_executor().now(), stall_time_));
-}
-
-void body_watch::stop() noexcept {
-  if (timer::holder) coro::this_executor().disarm(*this);
-}
-
-void body_watch::check() noexcept {
-  if (bytes_ < stall_bytes_) return of_.end_slow_call();  // this may be gone
-  bytes_ = 0;
-  coro::this_executor().arm(*this, deadline_after(coro::this_executor().now(), stall_time_));
-}
-
 // --- web_exchange
 
-void web_exchange::end_slow_call() noexcept {
+void web_exchange::on_slow_body() noexcept {
   static_cast<server_call*>(handler_)->cancel(
       status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
 }

@@ -2,13 +2,12 @@
 #pragma once
 
 #include "coracle/base/bytes.hpp"
-#include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
-#include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/http/header_list.hpp"
 #include "protocol/connect/error.hpp"
 #include "protocol/grpc_web/text_body.hpp"
+#include "server/body_watch.hpp"
 #include "server/web_access.hpp"
 #include "transport/exchange.hpp"
 #include "transport/exchange_target.hpp"
@@ -23,30 +22,6 @@
 
 namespace coracle::server_internal {
 
-class web_exchange;
-
-// Ends the call of a body that arrives too slowly, as server_call does for a message that arrives in parts
-// (server_limits::stall_time). Part of an exchange that collects a body.
-class body_watch final : private coro::timer {
- public:
-  body_watch(web_exchange& of, duration stall_time, std::size_t stall_bytes) noexcept;
-  body_watch(const body_watch&) = delete;
-  body_watch& operator=(const body_watch&) = delete;
-  ~body_watch() { stop(); }
-  // Bytes have arrived, and more are missing.
-  void arrived(std::size_t n) noexcept;
-  // Nothing is missing.
-  void stop() noexcept;
-
- private:
-  void check() noexcept;
-
-  web_exchange& of_;
-  const duration stall_time_;
-  const std::size_t stall_bytes_;
-  std::size_t bytes_ = 0;  // since the last check
-};
-
 // Stands between a server_call and the HTTP exchange of its request, of any version of HTTP. The call reads
 // enveloped messages and writes the headers, messages and trailers of gRPC; the protocol translates both.
 // Owns itself: it is destroyed when the call releases its exchange, or by give_up().
@@ -55,7 +30,8 @@ class body_watch final : private coro::timer {
 // server_call::send_trailers().
 class web_exchange : public transport::exchange_target,
                      public transport::exchange_handler,
-                     public coro::pooled {
+                     public coro::pooled,
+                     protected body_receiver {
  public:
   virtual ~web_exchange() = default;
   // Takes over `inner`. Returns the exchange for the call.
@@ -63,8 +39,6 @@ class web_exchange : public transport::exchange_target,
     inner_.set_handler(this);
     return inner_.behind(*this);
   }
-  // Ends the call; for a body_watch.
-  void end_slow_call() noexcept;
   // The response gets the fields by which a browser lets a page of another origin read it. May be null.
   void set_cross_origin(std::unique_ptr<cross_origin> fields) noexcept { cross_origin_ = std::move(fields); }
   // No call was made: destroys this object, and returns the HTTP exchange.
@@ -99,6 +73,8 @@ class web_exchange : public transport::exchange_target,
   void on_reset(const transport::abnormal_end& end) noexcept final;
 
  protected:
+  // body_receiver: ends the call.
+  void on_slow_body() noexcept final;
   explicit web_exchange(transport::exchange inner) noexcept : inner_(inner) {}
 
   // A piece of the request's body. May destroy this object, like every call of handler_.

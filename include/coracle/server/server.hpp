@@ -7,6 +7,7 @@
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/security/credentials.hpp"
 #include "coracle/server/generic_service.hpp"
+#include "coracle/server/http_route.hpp"
 #include "coracle/server/rest_options.hpp"
 #include "coracle/server/server_interceptor.hpp"
 #include "coracle/server/server_options.hpp"
@@ -60,6 +61,22 @@ class server {
   /// Fails, and serves nothing of it, if a rule is invalid or two rules match the same requests; the message
   /// names the methods. Methods without a rule, and those of LITE_RUNTIME, have no route.
   status add_rest(const rest_options& options = {});
+
+  /// Adds a route of plain HTTP, which its handler answers beside the protocols of calls, over HTTP/1.1 and
+  /// HTTP/2. Call it before the first listen().
+  ///
+  ///   server.add_http("GET", "/movies/{id}/poster", [&](coracle::http_request request) { ... });
+  ///
+  /// Requests of web pages and the hosts that they name are checked first (server_options::web). The limits
+  /// of connections, streams and calls, the memory quota, the stall time and the drain apply as for calls;
+  /// interceptors and observers do not see the requests. Paths without a route get 404, except that GET / has
+  /// a small page.
+  ///
+  /// Throws usage_error, and adds nothing, if the route is invalid or matches the same requests as another
+  /// route or a method; the message names both.
+  void add_http(http_route route);
+  /// Adds a route with the default options.
+  void add_http(std::string_view method, std::string_view path, http_handler handler);
 
   /// Listens on an address.
   ///

@@ -1,0 +1,12 @@
+// exception_text: describes an exception of user code for the log.
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace coracle::server_internal {
+
+// "threw std::runtime_error: no such table". Unprintable bytes are shown as '?', and a long text is cut.
+[[nodiscard]] std::string exception_text(const std::exception_ptr& error);
+
+}  // namespace coracle::server_internal
