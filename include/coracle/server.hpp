@@ -17,3 +17,4 @@
 #include "coracle/server/server_interceptor.hpp"
 #include "coracle/server/service.hpp"
 #include "coracle/services/defaults.hpp"
+#include "coracle/services/static_files.hpp"

@@ -45,7 +45,7 @@ std::shared_ptr<http_request_data> data_of(const transport::exchange& x,
                                            const protocol::rest::route_match& match, request_info& r,
                                            const metadata& received, call_set& set) {
   auto data = std::make_shared<http_request_data>();
-  data->method = name_of(r.method == request_info::verb::head ? request_info::verb::get : r.method);
+  data->method = name_of(r.method);
   data->authority = r.authority();
   std::string cookies;
   if (!r.other_content_type.empty()) data->headers.add("content-type", r.other_content_type);

@@ -84,6 +84,16 @@ stream_form stream_form_of(std::string_view accept) noexcept {
   return stream_form::json_lines;
 }
 
+std::string_view content_type_of(stream_form form) noexcept {
+  switch (form) {
+    case stream_form::json_lines: return "application/x-ndjson";
+    case stream_form::json_array: return "application/json";
+    case stream_form::server_sent_events: return "text/event-stream";
+    case stream_form::raw: break;
+  }
+  return "application/octet-stream";
+}
+
 void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
   if (ended_) return inner_.consume(bytes.size());
   std::string envelopes;
@@ -223,6 +233,7 @@ void rest_stream_exchange::begin_body(std::string_view content_type) {
   inner_.add_field(":status", "200");
   inner_.add_field("content-type", content_type);
   if (options_.form == stream_form::server_sent_events) inner_.add_field("cache-control", "no-store");
+  inner_.add_general_fields();
   std::vector<std::string_view> names;
   for (const auto& [name, value] : initial_) {
     if (!is_sent(codec_.options(), name)) continue;
@@ -243,18 +254,12 @@ void rest_stream_exchange::write_message(std::string_view json) {
     if (first) begin_body(codec_.reply_content_type());
     return write_text(json, false);
   }
+  if (first) begin_body(content_type_of(options_.form));
   std::string text;
   switch (options_.form) {
-    case stream_form::json_lines:
-      if (first) begin_body("application/x-ndjson");
-      text.assign(json).append("\n");
-      break;
-    case stream_form::json_array:
-      if (first) begin_body("application/json");
-      text.append(first ? "[" : ",").append(json);
-      break;
+    case stream_form::json_lines: text.assign(json).append("\n"); break;
+    case stream_form::json_array: text.append(first ? "[" : ",").append(json); break;
     case stream_form::server_sent_events:
-      if (first) begin_body("text/event-stream");
       text.append("id: ").append(std::to_string(++event_number_));
       text.append("\ndata: ").append(json).append("\n\n");
       break;
@@ -276,24 +281,22 @@ void rest_stream_exchange::send_response_end() {
     inner_.add_field(":status", number_of(http_status));
     inner_.add_field("content-type", "application/json");
     inner_.add_field("content-length", std::to_string(error.size()));
+    inner_.add_general_fields();
     add_cross_origin_fields({});
     inner_.end_headers(false);
     return write_text(error, true);
   }
   const bool empty = !begun_;
+  if (empty) begin_body(content_type_of(options_.form));
   switch (options_.form) {
     case stream_form::json_lines:
-      if (empty) begin_body("application/x-ndjson");
       return write_text(ok || options_.one_reply ? "" : "{\"error\":" + error + "}\n", true);
     case stream_form::json_array:
-      if (empty) begin_body("application/json");
       if (options_.one_reply) return write_text({}, true);
       return write_text((empty ? "[" : "") + (ok ? std::string() : ",{\"error\":" + error + "}") + "]", true);
     case stream_form::server_sent_events:
-      if (empty) begin_body("text/event-stream");
       return write_text("event: end\nid: " + std::string(end_event_id) + "\ndata: " + error + "\n\n", true);
     case stream_form::raw:
-      if (empty) begin_body("application/octet-stream");
       if (ok) return write_text({}, true);
       // There is no other way to say that the bytes are incomplete.
       return inner_.reset(transport::error_code::internal_error);

@@ -65,6 +65,8 @@ class rest_unary_exchange final : public unary_web_exchange {
 enum class stream_form : std::uint8_t { json_lines, json_array, server_sent_events, raw };
 // The form that the client prefers by its Accept field.
 [[nodiscard]] stream_form stream_form_of(std::string_view accept) noexcept;
+// For `raw`, that of a stream without messages, which have it otherwise.
+[[nodiscard]] std::string_view content_type_of(stream_form form) noexcept;
 
 // A call with many replies, many requests, or both. Requests are JSON lines, a JSON array, or for
 // google.api.HttpBody pieces of the body.

@@ -3,20 +3,22 @@
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coro/post_function.hpp"
+#include "http/date.hpp"
 #include "net/duplex.hpp"
 #include "protocol/grpc/request_headers.hpp"
 #include "protocol/grpc/status_headers.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
+#include "server/direct_response.hpp"
 #include "server/http_call.hpp"
-#include "server/non_grpc_response.hpp"
 #include "server/router.hpp"
 #include "server/server_state.hpp"
 #include "server/web_call.hpp"
 #include "transport/header_block.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <new>
 #include <string>
@@ -171,6 +173,19 @@ void shard::note_refused_connection() noexcept {
   });
 }
 
+// RFC 9110 6.6.1: a server with a clock sends Date.
+std::span<const http::header_view> shard::general_fields(transport::connection& c) noexcept {
+  if (loop_.now() >= date_ends_) {
+    const auto now = loop_.wall_now();
+    const auto second = std::chrono::floor<std::chrono::seconds>(now);
+    if (!base::if_memory_allows([&] { date_ = http::format_date(second); })) return {};
+    date_ends_ = loop_.now() + std::chrono::duration_cast<duration>(second + std::chrono::seconds(1) - now);
+  }
+  general_fields_[0] = {"date", date_};
+  general_fields_[1] = {"strict-transport-security", server_->access.strict_transport_security()};
+  return std::span(general_fields_, c.auth() && !general_fields_[1].value.empty() ? 2 : 1);
+}
+
 void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
   const auto* const last = static_cast<const read_request_headers*>(x.cached_headers().get());
   if (last && fields.matches(last->number)) {
@@ -213,13 +228,13 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
     return respond(x, r, {403, "pages of this origin may not call (see web_options::allowed_origins)\n"},
                    end_stream);
   if (origin.verdict == cors_verdict::preflight)
-    return respond_no_content(x, origin.preflight, nullptr, end_stream);
+    return respond(x, r, {204, {}, std::move(origin.preflight)}, end_stream);
   auto web = prepare_web_call(x, r, received, {server_->routes, server_->http, *this, server_->options.web},
                               end_stream);
-  if (!web) return respond_non_grpc(x, r, origin.fields.get(), end_stream);
-  if (auto* const rejection = std::get_if<web_rejection>(&*web)) {
-    rejection->cross_origin = std::move(origin.fields);
-    return respond(x, r, *rejection, end_stream);
+  if (!web) web = response_without_route(r);
+  if (auto* const response = std::get_if<direct_response>(&*web)) {
+    response->permission = std::move(origin.fields);
+    return respond(x, r, *response, end_stream);
   }
   if (const auto* const plain = std::get_if<plain_request>(&*web))
     return begin_http_call(x, r, *plain, std::move(received), std::move(origin.fields), end_stream);
@@ -253,7 +268,7 @@ void shard::begin_http_call(transport::exchange x, request_info& r, const plain_
   else if (!admit()) reason = at_call_limit(calls_max_).message();
   if (!reason.empty()) {
     log_rejection(reason);
-    return respond(x, r, {503, reason + "\n", {}, {}, {}, std::move(permission)}, end_stream);
+    return respond(x, r, {503, reason + "\n", {}, std::move(permission)}, end_stream);
   }
   http_call* call = nullptr;
   try {

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -104,6 +106,7 @@ class shard final : public runtime_internal::loop_service,
   void on_memory(transport::connection& c, std::size_t bytes) noexcept override;
   [[nodiscard]] bool may_keep(transport::connection& c, std::size_t more_bytes) noexcept override;
   [[nodiscard]] const transport::http1_options* http1() const noexcept override;
+  [[nodiscard]] std::span<const http::header_view> general_fields(transport::connection& c) noexcept override;
   // transport::request_acceptor
   [[gnu::hot, gnu::flatten]] void on_request(transport::exchange x, transport::header_source& fields,
                                              bool end_stream) override;
@@ -164,6 +167,9 @@ class shard final : public runtime_internal::loop_service,
   repeated_line closed_lines_;
   repeated_line rejected_lines_;
   repeated_line refused_lines_;
+  std::string date_;
+  time_point date_ends_{};  // when the date must be made again
+  http::header_view general_fields_[2];
   event<> empty_;  // set when draining and no connection or entrance is left
   bool draining_ = false;
   bool shutting_down_ = false;

@@ -43,7 +43,8 @@ unary_web_exchange::unary_web_exchange(transport::exchange inner, const options&
       request_(body_buffers::here().take()),
       reply_(body_buffers::here().take()),
       compressed_(o.compressed),
-      get_(o.get) {}
+      get_(o.get),
+      headers_only_(o.headers_only) {}
 
 unary_web_exchange::~unary_web_exchange() {
   body_buffers::here().give_back(std::move(request_));
@@ -111,6 +112,7 @@ std::uint8_t* unary_web_exchange::reserve_reply(std::size_t n) {
   inner_.add_field(":status", "200");
   inner_.add_field("content-type", content_type_);
   inner_.add_field("content-length", number_text(size).view());
+  inner_.add_general_fields();
   inner_.end_headers(false);
   std::uint8_t* const room = inner_.reserve_data(size);
   if (!room) return reply_.reserve(n);
@@ -158,6 +160,7 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
   inner_.add_field(":status", number_text(static_cast<std::uint64_t>(http_status)).view());
   inner_.add_field("content-type", content_type);
   inner_.add_field("content-length", number_text(body.size()).view());
+  inner_.add_general_fields();
   if (get_) inner_.add_field("vary", "accept-encoding");
   for (const auto& [name, value] : initial_) {
     if (name.starts_with(':') || name == "content-type") continue;
@@ -183,8 +186,8 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
     for (const auto& field : trailers) names.push_back(field.name);
     add_cross_origin_fields(names);
   }
-  inner_.end_headers(false);
-  write_body(body, true);
+  inner_.end_headers(headers_only_);
+  if (!headers_only_) write_body(body, true);
 }
 
 }  // namespace coracle::server_internal

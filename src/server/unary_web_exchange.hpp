@@ -34,6 +34,7 @@ class unary_web_exchange : public web_exchange, public whole_request {
     std::string_view codec;           // "proto", "json", ...
     bool compressed = false;          // the request has a content-encoding
     bool get = false;                 // a GET request: responses vary by their headers
+    bool headers_only = false;        // a HEAD request: responses have no body
     std::uint32_t max_receive_bytes = 0;
     duration stall_time = duration::max();
     std::size_t stall_bytes = 1;
@@ -83,6 +84,7 @@ class unary_web_exchange : public web_exchange, public whole_request {
   std::uint8_t overwritten_[5] = {};
   const bool compressed_;
   const bool get_;
+  const bool headers_only_;
   bool delivered_ = false;
 };
 

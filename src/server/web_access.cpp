@@ -27,7 +27,10 @@ std::string_view value_of(const metadata& fields, std::string_view name) noexcep
 }  // namespace
 
 web_access::web_access(const web_options& o)
-    : cors_(policy_of(o)), hosts_(o.allowed_hosts), varies_(o.any_origin || !o.allowed_origins.empty()) {
+    : cors_(policy_of(o)),
+      hosts_(o.allowed_hosts),
+      hsts_(o.hsts.count() > 0 ? "max-age=" + std::to_string(o.hsts.count()) : std::string()),
+      varies_(o.any_origin || !o.allowed_origins.empty()) {
   for (const std::string& host : hosts_)
     CORACLE_REQUIRE(protocol::web::parse_host_port(host),
                     "web_options::allowed_hosts has an invalid entry: use \"movies.example\", "

@@ -42,6 +42,8 @@ class web_access {
   [[nodiscard]] bool permits_host(const transport::exchange& x, std::string_view authority,
                                   bool http1) const noexcept;
   [[nodiscard]] bool restricts_hosts() const noexcept { return !hosts_.empty(); }
+  // The value of Strict-Transport-Security; empty if it is not sent.
+  [[nodiscard]] std::string_view strict_transport_security() const noexcept { return hsts_; }
 
   struct decision {
     protocol::cors_verdict verdict = protocol::cors_verdict::not_cross_origin;
@@ -54,6 +56,7 @@ class web_access {
  private:
   const protocol::cors cors_;
   const std::vector<std::string> hosts_;
+  const std::string hsts_;
   const bool varies_;  // responses depend on Origin
 };
 

@@ -18,7 +18,7 @@ namespace coracle::server_internal {
 
 namespace {
 
-using outcome = std::optional<std::variant<web_call, web_rejection, plain_request>>;
+using outcome = std::optional<std::variant<web_call, direct_response, plain_request>>;
 namespace connect = protocol::connect;
 
 // The path of a request to a method, without its query.
@@ -98,12 +98,12 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
   call_set& set = o.set;
   const auto subtype = routes.web_subtypes.find(content.codec);
   if (!subtype) return std::nullopt;
-  if (!r.row && !routes.fallback()) return web_rejection{404, "the server has no such method\n"};
+  if (!r.row && !routes.fallback()) return direct_response{404, "the server has no such method\n"};
   // A fallback service takes streams only.
   if (content.stream == is_unary(r))
-    return web_rejection{415, content.stream
-                                  ? "a unary method requires the content-type application/CODEC\n"
-                                  : "a stream requires the content-type application/connect+CODEC\n"};
+    return direct_response{415, content.stream
+                                    ? "a unary method requires the content-type application/CODEC\n"
+                                    : "a stream requires the content-type application/connect+CODEC\n"};
   received_metadata kept = set.take_metadata();
   const status refusal = read_connect_fields(r, received.get(), kept.own(), content.stream, o, false);
   if (content.stream) {
@@ -145,7 +145,8 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   const router& routes = o.routes;
   call_set& set = o.set;
   if (!is_unary(r) || !r.row->definition->no_side_effects)
-    return web_rejection{405, "only methods without side effects answer GET requests\n", "allow", "POST"};
+    return direct_response{405, "only methods without side effects answer GET requests\n"}.field("allow",
+                                                                                                 "POST");
   const std::string_view query = protocol::web::split_target(r.unknown_path).query;
   std::string reason;
   auto get = connect::parse_get_request(query, reason);
@@ -156,7 +157,7 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
     refusal = status::invalid_argument(reason);
     get.emplace().codec = connect::json_codec;
   } else if (subtype = routes.web_subtypes.find(get->codec); !subtype) {
-    return web_rejection{415, "the server has no codec of the parameter encoding\n"};
+    return direct_response{415, "the server has no codec of the parameter encoding\n"};
   } else if (const auto e = connect::content_encoding(get->compression, routes.encodings)) {
     r.received = *e;
   } else {
@@ -212,7 +213,7 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   const bool has_body = !end_stream;
   if (has_body && route.binding.takes_body() && !route.binding.has_raw_request() &&
       !is_json(r.other_content_type))
-    return web_rejection{415, "the body requires the content-type application/json\n"};
+    return direct_response{415, "the body requires the content-type application/json\n"};
   const metadata& fields = received.get();
   const std::string_view accept = fields.find("accept").value_or(std::string_view());
   const auto last_event = fields.find(last_event_id_header);
@@ -220,7 +221,15 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   // 9.2.3). Only a handler that reads the field can continue a stream that was cut.
   if (kind == call_kind::server_streaming && last_event &&
       (*last_event == rest_stream_exchange::end_event_id || !continues_events(o.http.options())))
-    return web_rejection{204, {}};
+    return direct_response{204};
+  const stream_form form_of_stream =
+      route.binding.has_raw_reply() ? stream_form::raw : stream_form_of(accept);
+  // A method is not called for the headers of a stream alone, which need not be complete (RFC 9110 9.3.2).
+  if (r.method == request_info::verb::head && kind != call_kind::unary) {
+    direct_response headers{200};
+    if (form_of_stream != stream_form::raw) headers.field("content-type", content_type_of(form_of_stream));
+    return headers;
+  }
   auto own = std::make_unique<fallback_call>();
   own->path = route.row->definition->path;
   auto codec = std::make_unique<rest_codec>(o.http, r.method,
@@ -240,7 +249,8 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   if (kind == call_kind::unary) {
     unary_web_exchange::options body;
     body.codec = "json";
-    body.get = r.method == request_info::verb::get;
+    body.headers_only = r.method == request_info::verb::head;
+    body.get = body.headers_only || r.method == request_info::verb::get;
     body.max_receive_bytes = o.set.max_receive_bytes;
     body.stall_time = o.set.stall_time;
     body.stall_bytes = o.set.stall_bytes;
@@ -249,7 +259,7 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
     made = unary;
   } else {
     rest_stream_exchange::options body;
-    body.form = route.binding.has_raw_reply() ? stream_form::raw : stream_form_of(accept);
+    body.form = form_of_stream;
     if (last_event) body.last_event_number = event_number_of(*last_event);
     body.one_request = one_request;
     body.one_reply = kind == call_kind::client_streaming;
@@ -291,13 +301,12 @@ outcome find_route(const transport::exchange& x, request_info& r, received_metad
   const protocol::rest::route_match match = o.http.find(r.method, path_of(r));
   switch (match.outcome) {
     case match_outcome::not_found: return std::nullopt;
-    case match_outcome::malformed: return web_rejection{400, "the path has a broken percent-escape\n"};
+    case match_outcome::malformed: return direct_response{400, "the path has a broken percent-escape\n"};
     case match_outcome::method_not_allowed: {
       if (may_be_call(r, o.routes)) return std::nullopt;
-      const bool asks = r.method == request_info::verb::options;
-      web_rejection rejection{asks ? 204 : 405, "the path has no such method\n"};
-      rejection.allow = o.http.allow(match);
-      return rejection;
+      direct_response response{405, "the path has no such method\n"};
+      if (r.method == request_info::verb::options) response = direct_response{204};
+      return std::move(response).field("allow", o.http.allow(match));
     }
     case match_outcome::found: break;
   }

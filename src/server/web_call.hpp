@@ -3,6 +3,7 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/server/web_options.hpp"
+#include "server/direct_response.hpp"
 #include "server/http_routes.hpp"
 #include "server/router.hpp"
 #include "server/server_call.hpp"
@@ -30,16 +31,6 @@ struct web_call {
   std::optional<std::string> message;
 };
 
-// A request that its protocol rejects before there is a call.
-struct web_rejection {
-  int http_status;
-  std::string text;
-  std::string_view header_name{};  // a further field; may be empty
-  std::string_view header_value{};
-  std::string allow{};  // Allow, of a 405; empty: none
-  std::unique_ptr<server_internal::cross_origin> cross_origin{};  // may be null
-};
-
 // A request for a plain route.
 struct plain_request {
   const http_routes::plain_route* route;
@@ -53,10 +44,10 @@ struct web_call_options {
   const web_options& web;
 };
 
-// Returns nothing if the request makes no call and has no route. Takes over `x` if it returns a call, and
-// takes what it needs of the other arguments; it leaves them unchanged otherwise. May throw std::bad_alloc,
-// and has taken nothing then.
-[[nodiscard]] std::optional<std::variant<web_call, web_rejection, plain_request>> prepare_web_call(
+// Returns nothing if the request makes no call and has no route, and a response if it needs no call. Takes
+// over `x` if it returns a call, and takes what it needs of the other arguments; it leaves them unchanged
+// otherwise. May throw std::bad_alloc, and has taken nothing then.
+[[nodiscard]] std::optional<std::variant<web_call, direct_response, plain_request>> prepare_web_call(
     const transport::exchange& x, request_info& r, received_metadata& received, const web_call_options& o,
     bool end_stream);
 

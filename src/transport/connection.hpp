@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,9 @@ class connection_owner {
   [[nodiscard]] virtual bool may_keep(connection&, std::size_t /*more_bytes*/) noexcept { return true; }
   // Server: the options for a peer that speaks HTTP/1.1; null: such peers are rejected.
   [[nodiscard]] virtual const http1_options* http1() const noexcept { return nullptr; }
+  // Server: the fields of every response on this connection except those of gRPC, such as Date. Valid until
+  // the next loop iteration.
+  [[nodiscard]] virtual std::span<const http::header_view> general_fields(connection&) noexcept { return {}; }
   // The connection has ended, and every exchange was notified. The owner may destroy the connection in this
   // call.
   virtual void on_closed(connection&) noexcept = 0;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,13 @@ class exchange {
     if (target_) [[unlikely]]
       return target_->add_field(name, value);
     connection_->engine_.add_field(name, value, policy);
+  }
+  // Server: the fields of every response except those of gRPC. Borrowed until the next loop iteration.
+  [[nodiscard]] std::span<const http::header_view> general_fields() const noexcept {
+    return connection_->owner_.general_fields(*connection_);
+  }
+  void add_general_fields() noexcept {
+    for (const auto& [name, value] : general_fields()) add_field(name, value);
   }
   void keep_fields(hpack::encoded_fields& to) const {
     if (!target_) [[likely]]

@@ -312,6 +312,8 @@ void http1_session::respond_with_error(int status, std::string_view text) noexce
     engine_.close_after_response();
     engine_.begin_response(status, {http1::framing::kind::counted, text.size()});
     engine_.add_field("content-type", "text/plain; charset=utf-8");
+    for (const auto& [name, value] : connection_.owner_.general_fields(connection_))
+      engine_.add_field(name, value);
     engine_.end_headers();
     if (!text.empty() && !engine_.is_head_request()) {
       std::memcpy(engine_.reserve_body(text.size()), text.data(), text.size());

@@ -102,14 +102,14 @@ TEST_P(http_routes, TheMostSpecificRouteAnswers) {
 
 TEST_P(http_routes, HeadAndOptionsAreAnsweredForEveryRoute) {
   server_->add_http("GET", "/a", [](http_request r) -> task<http_response> {
-    EXPECT_EQ(r.method(), "GET");
-    co_return http_response::text("hello");
+    co_return http_response::text("hello").header("x-method", r.method());
   });
   server_->add_http("PUT", "/a", [](http_request) -> task<http_response> { co_return http_response(204); });
   link();
   const auto head = ask("HEAD /a");
   EXPECT_EQ(head.status(), 200);
   EXPECT_EQ(head.field("content-length"), "5");
+  EXPECT_EQ(head.field("x-method"), "HEAD");
   EXPECT_EQ(head.body, "");
   const auto options = ask("OPTIONS /a");
   EXPECT_EQ(options.status(), 204);

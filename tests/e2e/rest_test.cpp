@@ -98,6 +98,20 @@ TEST_P(rest_requests, APostReadsTheBody) {
   EXPECT_EQ(r.body, R"({"text":"hello","count":1})");
 }
 
+TEST_P(rest_requests, HeadHasTheHeadersOfGet) {
+  const response r = ask("HEAD /v1/say/a?count=3");
+  EXPECT_EQ(r.status(), 200) << r.head;
+  EXPECT_TRUE(r.has("content-length: 22")) << r.head;
+  EXPECT_EQ(r.body, "");
+  const response missing = ask("HEAD /v1/say/a?nothing=1");
+  EXPECT_EQ(missing.status(), 400);
+  EXPECT_EQ(missing.body, "");
+  const response stream = ask("HEAD /v1/repeat/x?count=2", "accept: text/event-stream\r\n");
+  EXPECT_EQ(stream.status(), 200);
+  EXPECT_TRUE(stream.has("content-type: text/event-stream")) << stream.head;
+  EXPECT_EQ(ask("HEAD /v1/collect").status(), 405);
+}
+
 TEST_P(rest_requests, WhatIsWrongIsAnErrorThatNamesTheField) {
   const response wrong_type = ask("GET /v1/say/a?count=many");
   EXPECT_EQ(wrong_type.status(), 400);
@@ -113,7 +127,7 @@ TEST_P(rest_requests, WhatHasNoRouteIsRejectedByHttp) {
   EXPECT_EQ(ask("GET /v1/nothing").status(), 404);
   const response r = ask("DELETE /v1/say/a");
   EXPECT_EQ(r.status(), 405);
-  EXPECT_TRUE(r.has("allow: GET")) << r.head;
+  EXPECT_TRUE(r.has("allow: GET, HEAD, OPTIONS")) << r.head;
   EXPECT_EQ(run(exchange(address_,
                          "POST /v1/say HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: "
                          "text/plain\r\ncontent-length: 2\r\n\r\n{}"))

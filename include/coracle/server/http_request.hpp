@@ -27,8 +27,8 @@ class http_request {
   explicit http_request(std::shared_ptr<const server_internal::http_request_data> data) noexcept
       : data_(std::move(data)) {}
 
-  /// The method: "GET", "POST" and so on. It is "GET" for a HEAD request, whose response the server sends
-  /// without its body.
+  /// The method: "GET", "POST" and so on. A route of GET gets HEAD requests, too, whose responses the server
+  /// sends without their bodies.
   [[nodiscard]] std::string_view method() const noexcept;
   /// The path as the client sent it, without the query: its percent-escapes are not decoded.
   [[nodiscard]] std::string_view path() const noexcept;

@@ -52,6 +52,11 @@ class web_options {
   /// Default: any host, except that a server on a plaintext loopback address answers requests of HTTP/1.1
   /// only if they name a loopback host (localhost, 127.0.0.0/8, ::1), since browsers can reach it.
   std::vector<std::string> allowed_hosts;
+
+  /// How long browsers shall reach this host over TLS only (Strict-Transport-Security, RFC 6797). The server
+  /// sends it over TLS, with every response but those of gRPC. It concerns all ports of the host, and cannot
+  /// be taken back before it has passed: begin with a short time. Default: 0, it is not sent.
+  std::chrono::seconds hsts{0};
 };
 static_assert(!std::is_aggregate_v<web_options>, "GCC 12 destroys aggregates in co_await expressions twice");
 

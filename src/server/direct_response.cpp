@@ -1,0 +1,81 @@
+#include "server/direct_response.hpp"
+
+#include "server/http_response_headers.hpp"
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace coracle::server_internal {
+
+namespace {
+
+using verb = request_info::verb;
+
+// Contains neither methods nor a version: everyone who can connect may read it, even if the interceptors
+// would reject a call.
+constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
+
+// Drops the body of a request that has its response. Owns itself.
+class responded_request final : public transport::exchange_handler {
+ public:
+  explicit responded_request(transport::exchange x) : exchange_(x) { exchange_.set_handler(this); }
+
+ private:
+  void on_headers(transport::header_source& fields, transport::block_kind,
+                  bool end_stream) noexcept override {
+    transport::field unused;
+    while (fields.next(unused)) continue;
+    if (fields.ok() && end_stream) end();
+  }
+  void on_data(bytes_view bytes, bool end_stream) noexcept override {
+    exchange_.consume(bytes.size());
+    if (end_stream) end();
+  }
+  void on_writable() noexcept override {}
+  void on_reset(const transport::abnormal_end&) noexcept override { end(); }
+  void end() {
+    exchange_.release();
+    delete this;
+  }
+  transport::exchange exchange_;
+};
+
+}  // namespace
+
+direct_response response_without_route(const request_info& request) {
+  const bool reads = request.method == verb::get || request.method == verb::head;
+  if (reads && request.root_path)
+    return direct_response{200, std::string(page)}.field("content-type", "text/html; charset=utf-8");
+  if (reads && !request.row) return {404, "no such page; gRPC calls are POST requests\n"};
+  if (request.method == verb::post)
+    return {415,
+            "a call requires a content-type of gRPC (application/grpc), gRPC-Web (application/grpc-web) or "
+            "Connect (application/proto, application/connect+proto), with a registered codec\n"};
+  return direct_response{405, "a gRPC call is a POST request, a page a GET request\n"}.field(
+      "allow", request.root_path ? "GET, HEAD" : "POST");
+}
+
+void respond(transport::exchange x, const request_info& request, const direct_response& response,
+             bool end_stream) {
+  const std::string& body = response.body;
+  // RFC 9110 9.3.2: the fields of a GET, and no content
+  const bool headers_only = request.method == verb::head || body.empty();
+  http::header_list fields = response.fields;
+  std::optional<std::uint64_t> length;
+  if (!body.empty()) {
+    length = body.size();
+    if (!fields.contains("content-type")) fields.add("content-type", "text/plain; charset=utf-8");
+  }
+  write_response_headers(x, response.status, fields, length, response.permission.get(), headers_only);
+  if (!headers_only) {
+    std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[body.size()]);
+    std::memcpy(bytes.get(), body.data(), body.size());
+    x.queue_data(std::move(bytes), body.size(), true);
+  }
+  if (end_stream || request.type != request_info::content::none) return x.release();
+  new responded_request(x);
+}
+
+}  // namespace coracle::server_internal
