@@ -8,7 +8,7 @@ from programs import own, run
 
 OTHERS = ("bearer_server", "bearer_client", "chat_server", "copy_file", "echo_server", "echo_client", "file_server", "file_client",
           "foreign_loop", "proxy")
-SERVERS = ("movie_server", "interop_server", "relay_server")
+SERVERS = ("movie_server", "movie_web_server", "interop_server", "relay_server")
 CLIENTS = ("movie_client", "interop_client", "relay_client")
 EVERY = SERVERS + CLIENTS + OTHERS
 
@@ -66,6 +66,10 @@ def test_a_database_that_cannot_be_opened(tmp_path):
     path = tmp_path / "text.db"
     path.write_text("this is no database " * 100)
     refused(["movie_server", "--port=0", "--db", path], "text.db")
+
+
+def test_a_page_that_is_missing():
+    refused(["movie_web_server", "--port=0", "--page", "/nowhere/page"], "/nowhere/page")
 
 
 @pytest.mark.parametrize("program", CLIENTS)
