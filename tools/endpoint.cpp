@@ -96,6 +96,51 @@ void endpoint::add_to(CLI::App& command, address_use use) {
       ->group(connection_group);
 }
 
+void endpoint::add_protocol_to(CLI::App& command) {
+  command
+      .add_option(
+          "--protocol", protocol_,
+          "what the calls speak: grpc, grpc-web, grpc-web-text (in base64), connect, or rest: JSON by "
+          "the rules of google.api.http")
+      ->check(CLI::IsMember({"grpc", "grpc-web", "grpc-web-text", "connect", "rest"}))
+      ->capture_default_str()
+      ->group(connection_group);
+  command
+      .add_option("--http", http_,
+                  "the version of HTTP, 1.1 or 2; default: 2 for grpc and for streams in both directions, "
+                  "otherwise 1.1")
+      ->check(CLI::IsMember({"1.1", "2"}))
+      ->group(connection_group);
+}
+
+call_protocol endpoint::protocol() const {
+  if (protocol_ == "grpc-web") return call_protocol::grpc_web;
+  if (protocol_ == "grpc-web-text") return call_protocol::grpc_web_text;
+  if (protocol_ == "connect") return call_protocol::connect;
+  return protocol_ == "rest" ? call_protocol::rest : call_protocol::grpc;
+}
+
+std::string endpoint::protocol_name() const {
+  switch (protocol()) {
+    case call_protocol::grpc: return "gRPC";
+    case call_protocol::grpc_web:
+    case call_protocol::grpc_web_text: return "gRPC-Web";
+    case call_protocol::connect: return "Connect";
+    case call_protocol::rest: break;
+  }
+  return "REST";
+}
+
+coracle::http_version endpoint::http_version(bool both_ways) const {
+  if (protocol() == call_protocol::grpc) {
+    if (http_ == "1.1")
+      throw usage_failure("gRPC requires HTTP/2: remove --http 1.1, or choose a --protocol");
+    return coracle::http_version::http2;
+  }
+  const bool two = http_.empty() ? both_ways : http_ == "2";
+  return two ? coracle::http_version::http2 : coracle::http_version::http1;
+}
+
 void endpoint::use_target(CLI::App& command) {
   if (!address_.starts_with('@')) return;
   const target found = target_named(address_.substr(1));

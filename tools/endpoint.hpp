@@ -27,6 +27,9 @@ class endpoint {
   // the command adds itself.
   void add_to(CLI::App& command, address_use use = address_use::required);
 
+  // Adds --protocol and --http, for commands that make calls of methods. The other commands speak gRPC.
+  void add_protocol_to(CLI::App& command);
+
   // Uses the target that the address names, if it is @NAME; add_to() has this done after the parsing.
   void use_target(CLI::App& command);
 
@@ -37,6 +40,13 @@ class endpoint {
   [[nodiscard]] channel_credentials credentials() const;
   // The options of the channel: they set the metadata, the timeout and the compression of its calls.
   [[nodiscard]] channel_options options() const;
+  [[nodiscard]] call_protocol protocol() const;
+  // The name of the protocol for people: "gRPC", "gRPC-Web", "Connect", "REST".
+  [[nodiscard]] std::string protocol_name() const;
+  // The version of --http. By default HTTP/2 for gRPC, and for calls whose messages go both ways at once;
+  // otherwise HTTP/1.1, which every server of the other protocols speaks. Throws usage_failure for gRPC over
+  // HTTP/1.1.
+  [[nodiscard]] coracle::http_version http_version(bool both_ways) const;
   // The address without http:// or https://. Throws usage_failure for a URL with more than a server's
   // address.
   [[nodiscard]] std::string address() const;
@@ -61,7 +71,7 @@ class endpoint {
   bool no_verify_ = false;
   std::uint32_t max_message_bytes_ = message_bytes_max;
   std::string ca_, certificate_, key_, server_name_, authority_, timeout_, compression_, user_agent_,
-      keepalive_;
+      keepalive_, protocol_ = "grpc", http_;
   std::vector<std::string> headers_;
 };
 

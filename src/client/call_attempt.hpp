@@ -14,8 +14,9 @@
 #include <string_view>
 
 namespace coracle {
+class http_observer;
 class loop;
-}
+}  // namespace coracle
 
 namespace coracle::client {
 
@@ -33,6 +34,7 @@ struct call_terms {
 };
 
 class call_attempt;
+class rest_table;
 struct method_config;
 
 // How a channel writes its calls to HTTP.
@@ -40,6 +42,9 @@ struct wire_options {
   call_protocol protocol = call_protocol::grpc;
   bool connect_get = false;
   std::size_t get_target_bytes_max = 0;
+  // Of the channel's options, or null.
+  const rest_table* rest = nullptr;
+  http_observer* observer = nullptr;
 };
 
 // What an attempt needs to know about the channel of its connection; outlives the exchange.

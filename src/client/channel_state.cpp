@@ -32,7 +32,7 @@ destination checked(destination to, const channel_credentials& credentials) {
 }
 
 wire_options wire_options_of(const channel_options& o) {
-  return {o.protocol, o.connect_get, o.connect_get_target_bytes_max};
+  return {o.protocol, o.connect_get, o.connect_get_target_bytes_max, o.rest.table(), o.http_observer.get()};
 }
 
 connect_params connect_params_for(runtime& on, const destination& to, std::shared_ptr<dialer> by,
@@ -85,6 +85,8 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
     CORACLE_REQUIRE(i, "channel_options::interceptors has a null pointer");
   CORACLE_REQUIRE(options.protocol != call_protocol::grpc || options.http_version == http_version::http2,
                   "gRPC requires HTTP/2: set channel_options::protocol to grpc_web or connect for HTTP/1.1");
+  CORACLE_REQUIRE(options.protocol != call_protocol::rest || options.rest.table(),
+                  "call_protocol::rest requires channel_options::rest, the methods with their routes");
 }
 
 channel_state::~channel_state() { params.registry->remove(id_); }

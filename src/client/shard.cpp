@@ -15,6 +15,7 @@ void add_bytes(connection_bytes& to, const subchannel& from) noexcept {
   const connection_bytes more = from.bytes();
   to.sent += more.sent;
   to.received += more.received;
+  to.connections += more.connections;
 }
 
 }  // namespace

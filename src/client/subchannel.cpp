@@ -137,6 +137,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   connection_entry* l = entry_of(c);
   if (!l || l->draining || closing_ || std::exchange(l->ready, true)) return;
   attempting_ = false;
+  ++bytes_before_.connections;
   if (timer::holder) loop_.disarm(*this);
   l->ready_since = loop_.now();
   record_event("connected", severity::info);

@@ -4,6 +4,8 @@
 #include "base/printable.hpp"
 #include "client/connect_exchange.hpp"
 #include "client/grpc_web_exchange.hpp"
+#include "client/observed_exchange.hpp"
+#include "client/rest_exchange.hpp"
 #include "http/field_rules.hpp"
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/status_headers.hpp"
@@ -19,24 +21,29 @@ namespace {
 using transport::block_kind;
 using transport::header_source;
 
-transport::exchange translated(call_attempt& a, transport::exchange x, const wire_options& wire) {
+// The exchange of an attempt in a protocol, over that of HTTP. A null pointer is gRPC, over HTTP itself.
+web_exchange* translator_of(const call_attempt& a, transport::exchange x, const wire_options& wire) {
   switch (wire.protocol) {
-    case call_protocol::grpc: return x;
-    case call_protocol::grpc_web: return (new grpc_web_exchange(x, a.terms(), false))->attach(a);
-    case call_protocol::grpc_web_text: return (new grpc_web_exchange(x, a.terms(), true))->attach(a);
+    case call_protocol::grpc: return nullptr;
+    case call_protocol::grpc_web: return new grpc_web_exchange(x, a.terms(), false);
+    case call_protocol::grpc_web_text: return new grpc_web_exchange(x, a.terms(), true);
+    case call_protocol::rest: return new rest_exchange(x, a.terms(), wire.rest);
     case call_protocol::connect: break;
   }
-  if (a.terms().unary) return (new connect_unary_exchange(x, a.terms(), wire))->attach(a);
-  return (new connect_stream_exchange(x, a.terms()))->attach(a);
+  if (a.terms().unary) return new connect_unary_exchange(x, a.terms(), wire);
+  return new connect_stream_exchange(x, a.terms());
 }
 
 }  // namespace
 
 void attach(call_attempt& a, transport::exchange x, const call_target& target) noexcept {
-  if (target.wire.protocol == call_protocol::grpc) [[likely]]
+  if (target.wire.protocol == call_protocol::grpc && !target.wire.observer) [[likely]]
     return a.attach(x, target);
-  transport::exchange made;
-  if (base::if_memory_allows([&] { made = translated(a, x, target.wire); })) return a.attach(made, target);
+  const bool made = base::if_memory_allows([&] {
+    if (target.wire.observer) x = (new observed_exchange(x, *target.wire.observer))->attach(a);
+    if (web_exchange* const translator = translator_of(a, x, target.wire)) x = translator->attach(a);
+  });
+  if (made) return a.attach(x, target);
   x.reset(transport::error_code::cancel);
   x.release();
   a.unlink();

@@ -1,4 +1,4 @@
-// web_exchange: an attempt of a call in gRPC-Web or in the Connect protocol.
+// web_exchange: an attempt of a call in another protocol than gRPC.
 #pragma once
 
 #include "base/if_memory_allows.hpp"
@@ -102,6 +102,7 @@ class web_exchange : public transport::exchange_target,
   // Ends the call with an error.
   void fail(const status& reason);
   [[nodiscard]] bool released() const noexcept { return !inner_; }
+  [[nodiscard]] bool finished() const noexcept { return finished_; }
 
   // Writes bytes of the request's body.
   void write_body(bytes_view bytes, bool end_stream);
@@ -113,13 +114,6 @@ class web_exchange : public transport::exchange_target,
     if (!base::if_memory_allows(f) && inner_) inner_.reset(transport::error_code::cancel);
   }
 
-  transport::exchange inner_;  // empty when the attempt has released its exchange
-  http::header_list block_;  // that the attempt writes
-  http::header_list response_;  // the headers for the attempt
-  bool headers_delivered_ = false;
-  const bool unary_;
-
- private:
   // While a function of the attempt may be on the stack, this object is not destroyed.
   class callback {
    public:
@@ -133,6 +127,13 @@ class web_exchange : public transport::exchange_target,
    private:
     web_exchange& x_;
   };
+  transport::exchange inner_;  // empty when the attempt has released its exchange
+  http::header_list block_;  // that the attempt writes
+  http::header_list response_;  // the headers for the attempt
+  bool headers_delivered_ = false;
+  const bool unary_;
+
+ private:
   // The end of the call waits until the message before it is decoded.
   struct deferred_end final : transport::deferred_decode {
     explicit deferred_end(web_exchange& x) noexcept : owner(x) {}

@@ -103,24 +103,24 @@ void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
     return static_cast<server_call*>(handler_)->cancel(
         status::invalid_argument("the body is neither one JSON value a line nor one JSON array"));
   }
-  if (body_.size() > options_.max_receive_bytes) {  // the call reads it from the prefix
+  if (body_.text().size() > options_.max_receive_bytes) {  // the call reads it from the prefix
     ended_ = true;
     std::uint8_t prefix[envelope_prefix_bytes];
-    protocol::write_envelope_prefix(prefix, 0, static_cast<std::uint32_t>(body_.size()));
+    protocol::write_envelope_prefix(prefix, 0, static_cast<std::uint32_t>(body_.text().size()));
     return handler_->on_data(prefix, true);
   }
   owe_credit(bytes.size(), envelopes.size());
   set_kept(kept_bytes_);
   ended_ = end_stream;
   // A stream may be idle between two messages, but not within one.
-  if (body_.empty() || end_stream) watch_.stop();
+  if (body_.text().empty() || end_stream) watch_.stop();
   else watch_.arrived(bytes.size());
   if (!envelopes.empty() || end_stream) handler_->on_data(as_bytes(envelopes), end_stream);
 }
 
 void rest_stream_exchange::set_kept(std::size_t bytes) noexcept {
   kept_bytes_ = bytes;
-  const std::size_t own = body_.capacity();
+  const std::size_t own = body_.text().capacity();
   inner_.set_kept(bytes + (own >= transport::large_message_bytes ? own : 0));
 }
 
@@ -134,79 +134,17 @@ void add_envelope(std::string& to, std::string_view message) {
   to.append(message);
 }
 
-bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
-// The messages of a stream of requests are JSON values on lines of their own, or the elements of one array.
-// Only brackets and texts are looked at here; the codec parses the values.
 bool rest_stream_exchange::split_requests(std::string& envelopes, bool end_stream) {
-  if (options_.one_request) {
-    if (end_stream) {
-      add_envelope(envelopes, body_);
+  if (options_.one_request || codec_.route().binding.has_raw_request()) {
+    if (options_.one_request ? end_stream : !body_.text().empty()) {
+      add_envelope(envelopes, body_.text());
       body_.clear();
     }
     return true;
   }
-  if (codec_.route().binding.has_raw_request()) {
-    if (!body_.empty()) add_envelope(envelopes, body_);
-    body_.clear();
-    return true;
-  }
-  std::size_t begin = 0;
-  const auto take = [&](std::size_t end) {
-    const std::string_view value = trimmed(std::string_view(body_).substr(begin, end - begin));
-    if (!value.empty()) add_envelope(envelopes, value);
-    begin = end + 1;
-    return !value.empty();
-  };
-  for (; scanned_bytes_ < body_.size(); ++scanned_bytes_) {
-    const char c = body_[scanned_bytes_];
-    if (in_text_) {
-      if (escaped_) escaped_ = false;
-      else if (c == '\\') escaped_ = true;
-      else if (c == '"') in_text_ = false;
-      continue;
-    }
-    if (array_ended_) {
-      if (!is_blank(c)) return false;
-      continue;
-    }
-    if (c == '"') {
-      in_text_ = true;
-    } else if (c == '[' && depth_ == 0 && !in_array_ &&
-               trimmed(std::string_view(body_).substr(begin, scanned_bytes_ - begin)).empty()) {
-      in_array_ = true;
-      begin = scanned_bytes_ + 1;
-    } else if (c == '[' || c == '{') {
-      ++depth_;
-    } else if (c == ']' && depth_ == 0) {
-      if (!in_array_) return false;
-      take(scanned_bytes_);
-      array_ended_ = true;
-    } else if (c == ']' || c == '}') {
-      if (depth_ == 0) return false;
-      --depth_;
-    } else if (depth_ == 0 && (in_array_ ? c == ',' : c == '\n')) {
-      if (!take(scanned_bytes_) && in_array_) return false;
-    }
-  }
-  body_.erase(0, std::min(begin, body_.size()));
-  scanned_bytes_ = body_.size();
-  if (!end_stream) return true;
-  if (in_text_ || depth_ != 0 || (in_array_ && !array_ended_)) return false;
-  if (!array_ended_) {
-    begin = 0;
-    take(body_.size());
-  }
-  body_.clear();
-  return true;
+  return body_.read(end_stream, [&](std::string_view value) { add_envelope(envelopes, value); });
 }
 
 std::uint8_t* rest_stream_exchange::reserve_data(std::size_t n) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/rpc/message_codec.hpp"
+#include "protocol/rest/json_stream.hpp"
 #include "protocol/rest/route_table.hpp"
 #include "server/http_routes.hpp"
 #include "server/unary_web_exchange.hpp"
@@ -122,14 +123,8 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
   body_watch watch_;
   http::header_list initial_;
   std::size_t kept_bytes_ = 0;  // by the call
-  std::string body_;  // received, and not passed on yet
+  protocol::rest::json_stream body_;  // received, and not passed on yet
   std::string reserved_;  // of reserve_data()
-  std::size_t scanned_bytes_ = 0;  // of body_
-  std::size_t depth_ = 0;  // of objects and arrays, at scanned_bytes_
-  bool in_text_ = false;
-  bool escaped_ = false;
-  bool in_array_ = false;
-  bool array_ended_ = false;
   bool begun_ = false;  // the response headers were written
   bool ended_ = false;
 };

@@ -46,20 +46,11 @@ void web_exchange::end_headers(bool) noexcept {
 }
 
 void web_exchange::owe_credit(std::size_t received, std::size_t passed) noexcept {
-  owed_bytes_ += received;
-  passed_bytes_ += passed;
-  if (passed_bytes_ == 0) inner_.consume(std::exchange(owed_bytes_, 0));
+  if (const std::size_t n = credit_.owe(received, passed)) inner_.consume(n);
 }
 
 void web_exchange::return_credit(std::size_t consumed) noexcept {
-  if (passed_bytes_ == 0) return;
-  const std::size_t n = std::min(consumed, passed_bytes_);
-  const auto share = static_cast<std::size_t>(static_cast<double>(owed_bytes_) * static_cast<double>(n) /
-                                              static_cast<double>(passed_bytes_));
-  const std::size_t returned = n == passed_bytes_ ? owed_bytes_ : std::min(share, owed_bytes_);
-  passed_bytes_ -= n;
-  owed_bytes_ -= returned;
-  inner_.consume(returned);
+  if (const std::size_t n = credit_.give_back(consumed)) inner_.consume(n);
 }
 
 void web_exchange::release() noexcept {

@@ -9,6 +9,7 @@
 #include "protocol/grpc_web/text_body.hpp"
 #include "server/body_watch.hpp"
 #include "server/web_access.hpp"
+#include "transport/converted_credit.hpp"
 #include "transport/exchange.hpp"
 #include "transport/exchange_target.hpp"
 
@@ -105,8 +106,7 @@ class web_exchange : public transport::exchange_target,
 
  private:
   std::unique_ptr<cross_origin> cross_origin_;
-  std::size_t owed_bytes_ = 0;  // received, and not returned as credit
-  std::size_t passed_bytes_ = 0;  // to the call, which has not consumed them
+  transport::converted_credit credit_;
   bool headers_sent_ = false;
 };
 

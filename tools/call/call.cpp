@@ -1,5 +1,6 @@
 // call: coracle call makes one call of any kind, with JSON in both directions while the call runs.
 #include "tools/call/call_printer.hpp"
+#include "tools/call/http_printer.hpp"
 #include "tools/call/messages.hpp"
 #include "tools/call/request_source.hpp"
 #include "tools/colors.hpp"
@@ -47,26 +48,29 @@ class exchange {
     bool colored = false;  // only for JSON
   };
 
+  // whole: the call is unary for the channel, too. The Connect protocol has a form of its own for that.
   exchange(const channel& server, const pb::MethodDescriptor& method, messages& typed,
-           request_source& requests, call_printer& printer, style replies)
+           request_source& requests, call_printer& printer, style replies, bool whole)
       : method_(method),
         path_(path_of(method)),
         style_(replies),
+        whole_(whole),
         typed_(typed),
         requests_(requests),
         printer_(printer),
-        call_(generic_stub(server).bidi(path_.c_str())) {}
+        stub_(server),
+        call_(stub_.bidi(path_.c_str())) {}
 
   // Returns the call's status. Throws the errors of its requests and of the output.
   task<status> run() {
+    if (whole_) co_return co_await run_unary();
     scope sending{co_await coro::this_environment()};
     scope showing{co_await coro::this_environment()};
     sending.spawn(send_all());
     showing.spawn(show_all());
-    const status headed = co_await call_.wait_for_initial_metadata();
-    if (headed.ok()) printer_.print_headers(call_.initial_metadata());
     co_await read_all();
     status outcome = co_await call_.finish();
+    trailers_ = call_.trailing_metadata();
     sending.request_stop();
     co_await sending.join();
     all_received_ = true;
@@ -77,12 +81,26 @@ class exchange {
     co_return outcome;
   }
 
-  [[nodiscard]] const metadata& trailers() const noexcept { return call_.trailing_metadata(); }
+  [[nodiscard]] const metadata& trailers() const noexcept { return trailers_; }
   // A reply could not be printed, and the reason was written to stderr.
   [[nodiscard]] bool has_unreadable_replies() const noexcept { return unreadable_; }
 
  private:
   static constexpr std::size_t waiting_bytes_max = 256u << 10;
+
+  task<status> run_unary() {
+    co_await send_all();
+    if (wrong_) std::rethrow_exception(wrong_);
+    auto call = stub_.unary(path_.c_str(), request_);
+    printer_.print_sent(request_.view().size());
+    const auto reply = co_await call;
+    trailers_ = call.trailing_metadata();
+    if (!reply.ok()) co_return reply.status();
+    printer_.print_received(reply->view().size());
+    waiting_.add(reply->bytes());
+    co_await offload([&] { show_only(); });
+    co_return status();
+  }
 
   task<> read_all() {
     for (;;) {
@@ -174,11 +192,11 @@ class exchange {
           throw usage_failure(path_ + " takes one request; there are more");
         std::exception_ptr invalid;
         co_await offload([&] { convert(texts, batch, invalid); });
-        bytes_message request;
         std::size_t at = 0;
         while (const auto one = batch.next(at)) {
-          request.assign(as_bytes(*one));
-          const status sent = co_await call_.write(request);
+          request_.assign(as_bytes(*one));
+          if (whole_) continue;
+          const status sent = co_await call_.write(request_);
           if (!sent.ok()) co_return;  // the call has ended: its reader has the status
           printer_.print_sent(one->size());
         }
@@ -188,7 +206,7 @@ class exchange {
       }
       if (count == 0 && !method_.client_streaming())
         throw usage_failure(path_ + " takes one request; there is none ('{}' is an empty one)");
-      co_await call_.writes_done();
+      if (!whole_) co_await call_.writes_done();
     } catch (const coro::cancelled&) {
       throw;
     } catch (...) {
@@ -207,17 +225,21 @@ class exchange {
   // Call it in an exception handler: keeps the exception and cancels the call.
   void fail() {
     wrong_ = std::current_exception();
-    call_.cancel();
+    if (!whole_) call_.cancel();
     room_.set();
   }
 
   const pb::MethodDescriptor& method_;
   std::string path_;
   const style style_;
+  const bool whole_;
   messages& typed_;
   request_source& requests_;
   call_printer& printer_;
-  conversation call_;
+  const generic_stub stub_;
+  conversation call_;  // not begun if whole_
+  bytes_message request_;
+  metadata trailers_;
   message_batch waiting_;  // replies that are not being shown yet
   event<> arrived_;
   event<> room_;
@@ -237,12 +259,16 @@ struct call_command {
   color_option colors;
 
   int run() {
+    const auto http = std::make_shared<http_printer>();
+    if (verbose) at.observe(http);
     const pb::MethodDescriptor& method = at.types().method(name);
     if (data.empty() && method.client_streaming()) data = {"-"};
     request_source requests(data, syntax());
     call_printer printer(verbose, as_json() ? call_printer::format::json : call_printer::format::human);
-    channel& server = at.server();
-    printer.print_begin(at.where(), method, at.where().options().calls.metadata);
+    const pb::MethodDescriptor* const methods[] = {&method};
+    channel server = at.caller(methods);
+    printer.print_begin(at.where(), method, {});
+    if (verbose) http->begin();
     return sync_wait(at.on(), call(server, method, requests, printer));
   }
 
@@ -258,7 +284,9 @@ struct call_command {
     exchange::style replies;
     replies.indented = !as_json();
     replies.colored = format == "human" && colors.use_for(stdout);
-    exchange one(server, method, typed, requests, printer, replies);
+    const bool whole = at.where().protocol() == call_protocol::connect && !method.client_streaming() &&
+                       !method.server_streaming();
+    exchange one(server, method, typed, requests, printer, replies, whole);
     const status outcome = co_await one.run();
     co_await offload([&] { printer.print_end(outcome, one.trailers(), at.types(), at.where()); });
     if (outcome.ok() && one.has_unreadable_replies()) co_return exit_failure;
@@ -289,6 +317,7 @@ void add_call(CLI::App& app, action& chosen) {
       "call", "calls a method and prints its replies; the exit code is the status code of the call");
   const auto it = std::make_shared<call_command>();
   it->at.add_to(*command);
+  it->at.where().add_protocol_to(*command);
   command->add_option("METHOD", it->name, "package.Service/Method, or a unique end of it")->required();
   command
       ->add_option(
@@ -311,7 +340,8 @@ void add_call(CLI::App& app, action& chosen) {
   command->add_option("--connect-timeout", it->connect_timeout,
                       "how long connecting may take: 5s; default: as long as the call may");
   it->colors.add_to(*command);
-  command->add_flag("-v,--verbose", it->verbose, "prints headers, trailers, sizes and times to stderr");
+  command->add_flag("-v,--verbose", it->verbose,
+                    "prints the headers of HTTP, trailers, sizes and times to stderr");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

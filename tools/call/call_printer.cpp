@@ -81,19 +81,20 @@ std::string status_json(const status& outcome, schema& types) {
 
 }  // namespace
 
-std::string metadata_text(const metadata& of, const char* before) {
+std::string hex_text(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes)
+    text.append(
+        {digits[static_cast<unsigned char>(c) >> 4], digits[static_cast<unsigned char>(c) & 15], ' '});
+  return text;
+}
+
+std::string metadata_text(const metadata& of, const char* before) {
   std::string text;
   for (const auto field : of) {
     text.append(before).append(field.name).append(": ");
-    if (field.name.ends_with("-bin")) {
-      for (const char c : field.value)
-        text.append(
-            {digits[static_cast<unsigned char>(c) >> 4], digits[static_cast<unsigned char>(c) & 15], ' '});
-    } else {
-      text.append(terminal_text(field.value));
-    }
-    text += '\n';
+    text.append(field.name.ends_with("-bin") ? hex_text(field.value) : terminal_text(field.value)) += '\n';
   }
   return text;
 }

@@ -10,9 +10,12 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace coracle::tools {
 
+// "00 ff ", for bytes of -bin fields.
+[[nodiscard]] std::string hex_text(std::string_view bytes);
 // One line for each field, prefixed with `before`; values of -bin names are in hexadecimal.
 [[nodiscard]] std::string metadata_text(const metadata& of, const char* before);
 

@@ -66,17 +66,11 @@ class connection {
   // Connects and waits until calls can be made.
   [[nodiscard]] virtual task<call_end> open(duration at_most) = 0;
   [[nodiscard]] virtual task<call_end> call(const request_source& source, request_place which) = 0;
-  // Runs concurrently with the calls, after open(), until it is stopped: updates reconnects() if the calls
-  // cannot do that.
-  [[nodiscard]] virtual task<> watch() { co_return; }
   // The number of connections made after the one of open(): to replace a lost one or, with HTTP/1.1, because
   // all others were busy.
-  [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
+  [[nodiscard]] virtual std::uint64_t reconnects() const noexcept = 0;
   // Since the connection was made, and of those that replaced it.
   [[nodiscard]] virtual wire_bytes wire() const noexcept = 0;
-
- protected:
-  std::uint64_t reconnects_ = 0;
 };
 
 struct server_identity {

@@ -1,7 +1,6 @@
-// http_url: the URL of an HTTP/1.1 endpoint.
+// http_url: the URL of an HTTP endpoint.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,21 +8,18 @@ namespace coracle::tools::load {
 
 class http_url {
  public:
-  // Accepts "http://host[:port][/path]"; throws usage_failure for everything else, https included.
+  // Accepts "http://host[:port][/path]", and the same with https; throws usage_failure for everything else.
   explicit http_url(std::string_view text);
 
-  [[nodiscard]] const std::string& host() const noexcept {
-    return host_;
-  }  // an IPv6 address without its brackets
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  [[nodiscard]] const std::string& authority() const noexcept { return authority_; }  // for the Host header
+  [[nodiscard]] bool secure() const noexcept { return secure_; }
+  // "http://host:port", as an endpoint's address.
+  [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
-  std::string host_;
-  std::string authority_;
+  std::string origin_;
   std::string path_;
-  std::uint16_t port_ = 80;
+  bool secure_;
 };
 
 }  // namespace coracle::tools::load

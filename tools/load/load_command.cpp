@@ -2,8 +2,10 @@
 #include "tools/commands.hpp"
 #include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
+#include "tools/load/channel_connection.hpp"
 #include "tools/load/compare_command.hpp"
-#include "tools/load/grpc_connection.hpp"
+#include "tools/load/http_url.hpp"
+#include "tools/load/json_bodies.hpp"
 #include "tools/load/live_export.hpp"
 #include "tools/load/load_configuration.hpp"
 #include "tools/load/origin.hpp"
@@ -11,7 +13,6 @@
 #include "tools/load/outputs.hpp"
 #include "tools/load/plan_options.hpp"
 #include "tools/load/request_options.hpp"
-#include "tools/load/rest_connection.hpp"
 #include "tools/load/run.hpp"
 #include "tools/schema/session.hpp"
 #include "tools/units.hpp"
@@ -61,15 +62,16 @@ struct load_scenario {
     const std::vector<duration> bands = read_bands();
 
     runtime own(plan.loops);
-    const method_mix methods = requests.mix(at, !rest.empty());
+    const method_mix methods = requests.mix(at);
+    const method_mix bodies = rest.empty() ? method_mix() : json_bodies_of(methods);
     progress progress_printer(lines, exported);
-    const subject ours{named("gRPC"), rest_alone ? std::string() : at.where().address(),
+    const subject ours{named(at.where().protocol_name()), rest_alone ? std::string() : at.where().address(),
                        at.where().hint(status::unavailable())};
-    std::optional<grpc_connector> to;
-    if (!rest_alone) to.emplace(own, at.where().address(), at.where().credentials(), options);
+    std::optional<channel_connector> to, to_rest;
+    if (!rest_alone)
+      to.emplace(own, at.where().address(), at.where().credentials(), in_protocol(std::move(options)));
     const subject theirs{named("REST"), rest, {}};
-    std::optional<rest_connector> to_rest;
-    if (!rest.empty()) to_rest.emplace(http_url(rest), *options.calls.timeout);
+    if (!rest.empty()) to_rest.emplace(connector_to_rest(own, at.where().options(), plan.patience));
     server_identity our_server, their_server;
     if (to) our_server = reach(own, *to, ours, plan.connect_timeout);
     if (to_rest) their_server = reach(own, *to_rest, theirs, plan.connect_timeout);
@@ -80,7 +82,7 @@ struct load_scenario {
       runs.back().server = our_server;
     }
     if (to_rest && (runs.empty() || !runs.front().interrupted)) {
-      runs.push_back(load::run(own, plan, methods, *to_rest, theirs, bands, progress_printer));
+      runs.push_back(load::run(own, plan, bodies, *to_rest, theirs, bands, progress_printer));
       runs.back().server = their_server;
     }
     for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));
@@ -88,19 +90,64 @@ struct load_scenario {
   }
 
  private:
-  [[nodiscard]] std::string named(const char* protocol) const {
-    return name.empty() ? protocol : rest.empty() ? name : name + " (" + protocol + ")";
+  [[nodiscard]] std::string named(const std::string& protocol) const {
+    const bool is_plain = rest.empty() && at.where().protocol() == call_protocol::grpc;
+    return name.empty() ? protocol : is_plain ? name : name + " (" + protocol + ")";
   }
 
-  // An ADDRESS that is a URL selects REST only.
+  // An ADDRESS that is a URL selects REST only, unless --protocol says what the server speaks.
   void find_rest() {
-    if (!at.where().typed_address().starts_with("http://")) return;
+    const std::string& address = at.where().typed_address();
+    const bool has_path = address.starts_with("https://") && address.find('/', 8) < address.size() - 1;
+    if (at.where().protocol() != call_protocol::grpc || !(address.starts_with("http://") || has_path)) return;
     if (!rest.empty())
       throw usage_failure("with --rest ADDRESS is the gRPC server; a URL there means REST alone");
     if (!at.has_files())
       throw usage_failure("a URL has no reflection: define the request with --proto or --protoset");
-    rest = at.where().typed_address();
+    rest = address;
     rest_alone = true;
+  }
+
+  // The options of a channel in the protocol of --protocol.
+  channel_options in_protocol(channel_options grpc) {
+    if (at.where().protocol() == call_protocol::grpc) {
+      static_cast<void>(at.where().http_version(true));  // --http 1.1 is an error
+      return grpc;
+    }
+    if (requests.is_raw() && at.where().protocol() == call_protocol::rest)
+      throw usage_failure("--raw has no definition, which --protocol rest requires: use --data");
+    channel_options options = at.caller_options(requests.methods(at));
+    options.calls.timeout = grpc.calls.timeout;
+    options.http1_connections_per_server = channel_options::http1_connections_limit;
+    return options;
+  }
+
+  method_mix json_bodies_of(const method_mix& methods) const {
+    if (methods.size() > 1 || requests.is_raw())
+      throw usage_failure("--rest requires one METHOD whose request is JSON");
+    method_mix bodies;
+    bodies.add(std::make_unique<json_bodies>(methods.at(0)), 1);
+    return bodies;
+  }
+
+  // The messages are sent to the URL by POST, as they were written, whatever the method's rules are.
+  channel_connector connector_to_rest(runtime& on, channel_options options, duration timeout) {
+    const http_url url(rest);
+    const endpoint there = at.where().at(url.origin());
+    const google::protobuf::MethodDescriptor& method = *requests.methods(at).front();
+    const google::protobuf::ServiceDescriptor* const services[] = {method.service()};
+    const nlohmann::json rule{
+        {"selector", std::string(method.full_name())}, {"post", url.path()}, {"body", "*"}};
+    const nlohmann::json rules{{"http", {{"rules", nlohmann::json::array({rule})}}}};
+    const auto routes = rest_methods::make(services, rules.dump());
+    if (!routes.ok()) throw usage_failure("--rest: " + std::string(routes.status().message()));
+    options.protocol = call_protocol::rest;
+    options.http_version = http_version::http1;
+    options.rest = *routes;
+    options.calls.timeout = timeout;
+    options.calls.content_subtype = "json";
+    options.http1_connections_per_server = channel_options::http1_connections_limit;
+    return channel_connector(on, there.address(), url.secure() ? there.credentials() : insecure(), options);
   }
 
   std::vector<duration> read_bands() const {
@@ -207,6 +254,7 @@ constexpr const char* result_group = "Results";
 
 void load_scenario::add_to(CLI::App& command) {
   at.add_to(command, endpoint::address_use::optional);
+  at.where().add_protocol_to(command);
   requests.add_to(command);
   planned.add_to(command);
   command
@@ -223,8 +271,9 @@ void load_scenario::add_to(CLI::App& command) {
       ->take_all()
       ->allow_extra_args(false);
   command
-      .add_option("--rest", rest,
-                  "repeats the load as JSON by POST over HTTP/1.1 to http://host:port/path, for comparison")
+      .add_option(
+          "--rest", rest,
+          "repeats the load as JSON by POST over HTTP/1.1 to http://host:port/path, or https, for comparison")
       ->group(result_group);
 }
 

@@ -79,7 +79,7 @@ task<> load_worker::run(time_point begins) {
   task<> calls = make_calls();
   std::exception_ptr slip;
   try {
-    co_await watched(connections_, std::move(calls));
+    co_await counted(connections_, std::move(calls));
   } catch (...) {
     slip = std::current_exception();
   }
@@ -114,20 +114,14 @@ void load_worker::second_passed(std::size_t second) {
   count_wire(second);
 }
 
-task<> load_worker::watched(std::span<const std::unique_ptr<connection>> over, task<> calls) {
-  scope watches;  // inherits no stop: it ends with the calls
-  for (const auto& one : over) {
-    in_use_.insert(one.get());
-    watches.spawn(one->watch());
-  }
+task<> load_worker::counted(std::span<const std::unique_ptr<connection>> over, task<> calls) {
+  for (const auto& one : over) in_use_.insert(one.get());
   std::exception_ptr slip;
   try {
     co_await std::move(calls);
   } catch (...) {
     slip = std::current_exception();
   }
-  watches.request_stop();
-  co_await watches.join();
   for (const auto& one : over) {
     stats_.reconnected(one->reconnects());
     of_closed_ += one->wire();
@@ -256,7 +250,7 @@ task<> load_worker::user(std::uint64_t number, time_point planned) {
   stats_.connected(now() - planned);
   task<> calls = calls_of_user(number, *own);
   const std::span<const std::unique_ptr<connection>> over(&own, 1);
-  co_await watched(over, std::move(calls));
+  co_await counted(over, std::move(calls));
 }
 
 task<> load_worker::calls_of_user(std::uint64_t number, connection& over) {

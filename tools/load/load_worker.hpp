@@ -44,8 +44,8 @@ class load_worker {
 
  private:
   [[nodiscard]] std::uint64_t share_of(std::uint64_t whole) const noexcept;
-  // Runs the calls over these connections, and counts their reconnects meanwhile.
-  [[nodiscard]] task<> watched(std::span<const std::unique_ptr<connection>> over, task<> calls);
+  // Runs the calls over these connections, and adds what those have carried to the stats.
+  [[nodiscard]] task<> counted(std::span<const std::unique_ptr<connection>> over, task<> calls);
   [[nodiscard]] task<> make_calls();
   // Runs until the measurement begins, and leaves out what the connections have carried until then.
   [[nodiscard]] task<> skip_warm_up();

@@ -75,7 +75,14 @@ void request_options::add_to(CLI::App& command) {
       ->group(group);
 }
 
-method_mix request_options::mix(session& at, bool rest) {
+std::vector<const google::protobuf::MethodDescriptor*> request_options::methods(session& at) const {
+  std::vector<const google::protobuf::MethodDescriptor*> all;
+  if (raw_.empty())
+    for (const std::string& one : names_) all.push_back(&at.types().method(weighted(one).first));
+  return all;
+}
+
+method_mix request_options::mix(session& at) {
   method_mix all;
   if (names_.empty())
     throw usage_failure("METHOD is required: package.Service/Method, or a unique end of it");
@@ -90,8 +97,6 @@ method_mix request_options::mix(session& at, bool rest) {
   const std::size_t bodies = data_.size() + raw_.size();
   if (bodies > names_.size() || (bodies != 0 && names_.size() > 1 && bodies != names_.size()))
     throw usage_failure("pass one --data or --raw for each METHOD, in the same order");
-  if (rest && (names_.size() > 1 || !raw_.empty()))
-    throw usage_failure("--rest requires one METHOD whose request is JSON");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const auto [name, weight] = weighted(names_[i]);
     if (!raw_.empty()) all.add(from_bytes(name, file_content(raw_[i])), weight);
@@ -99,8 +104,6 @@ method_mix request_options::mix(session& at, bool rest) {
   }
   if (messages_ && !sends_streams(all))
     throw usage_failure("--messages requires a METHOD with a client stream");
-  if (rest && all.at(0).kind() != call_kind::unary)
-    throw usage_failure("--rest requires a unary METHOD: HTTP/1.1 has one request and one response");
   return all;
 }
 

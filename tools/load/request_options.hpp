@@ -21,9 +21,11 @@ class request_options {
  public:
   // This object must outlive the parsing.
   void add_to(CLI::App& command);
-  // Call it after the parsing. `rest`: the requests are also sent as HTTP bodies. `at` and this object must
-  // outlive the result. Throws failure.
-  [[nodiscard]] method_mix mix(session& at, bool rest);
+  // Call it after the parsing. `at` and this object must outlive the result. Throws failure.
+  [[nodiscard]] method_mix mix(session& at);
+  // The methods of the mix; not for --raw, which has no definitions.
+  [[nodiscard]] std::vector<const google::protobuf::MethodDescriptor*> methods(session& at) const;
+  [[nodiscard]] bool is_raw() const noexcept { return !raw_.empty(); }
 
  private:
   [[nodiscard]] std::unique_ptr<request_source> from_bytes(const std::string& name, std::string bytes) const;

@@ -2,6 +2,10 @@
 
 #include "tools/failure.hpp"
 
+#include "google/api/annotations.pb.h"
+#include "google/api/http.pb.h"
+#include "google/api/httpbody.pb.h"
+
 #include <google/protobuf/any.pb.h>
 #include <google/protobuf/compiler/importer.h>
 #include <google/protobuf/descriptor.pb.h>
@@ -23,13 +27,15 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// protobuf's own types are available without their files: they are linked into this program. In a static
+// protobuf's own types and google.api.http are available without their files: they are linked into this program. In a static
 // program, only the types that are referenced are linked.
 const pb::DescriptorPool& own_types() {
-  for (const auto* type : {pb::Any::descriptor(), pb::Duration::descriptor(), pb::Empty::descriptor(),
-                           pb::FieldMask::descriptor(), pb::Struct::descriptor(), pb::Timestamp::descriptor(),
-                           pb::StringValue::descriptor()})
+  for (const auto* type :
+       {pb::Any::descriptor(), pb::Duration::descriptor(), pb::Empty::descriptor(),
+        pb::FieldMask::descriptor(), pb::Struct::descriptor(), pb::Timestamp::descriptor(),
+        pb::StringValue::descriptor(), google::api::Http::descriptor(), google::api::HttpBody::descriptor()})
     static_cast<void>(type);
+  static_cast<void>(google::api::http.number());
   return *pb::DescriptorPool::generated_pool();
 }
 

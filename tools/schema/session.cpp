@@ -1,12 +1,17 @@
 #include "tools/schema/session.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/schema/definition_files.hpp"
 #include "tools/schema/from_files.hpp"
 #include "tools/schema/reflected.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
 namespace coracle::tools {
+
+namespace pb = google::protobuf;
 
 void session::add_to(CLI::App& command, endpoint::address_use use) {
   where_.add_to(command, use);
@@ -37,8 +42,51 @@ runtime& session::on() {
 }
 
 channel& session::server() {
-  if (!channel_) channel_.emplace(on(), where_.address(), where_.credentials(), where_.options());
-  return *channel_;
+  if (channel_) return *channel_;
+  channel_options options = where_.options();
+  options.http_observer = observer_;
+  return channel_.emplace(on(), where_.address(), where_.credentials(), options);
+}
+
+channel session::caller(std::span<const pb::MethodDescriptor* const> methods) {
+  if (where_.protocol() == call_protocol::grpc) {
+    static_cast<void>(where_.http_version(true));  // --http 1.1 is an error
+    return server();
+  }
+  return channel(on(), where_.address(), where_.credentials(), caller_options(methods));
+}
+
+channel_options session::caller_options(std::span<const pb::MethodDescriptor* const> methods) {
+  const bool both_ways = std::any_of(methods.begin(), methods.end(), [](const pb::MethodDescriptor* m) {
+    return m->client_streaming() && m->server_streaming();
+  });
+  channel_options options = where_.options();
+  options.http_observer = observer_;
+  options.protocol = where_.protocol();
+  options.http_version = where_.http_version(both_ways);
+  if (options.protocol != call_protocol::rest) return options;
+  const auto routes = rest_methods::make(copies(methods));
+  if (!routes.ok()) throw failure(std::string(routes.status().message()));
+  options.rest = *routes;
+  return options;
+}
+
+// The channel converts messages on its loop, where a type must not be looked up by a call of reflection: their
+// pool has all files from the beginning.
+std::vector<const pb::ServiceDescriptor*> session::copies(
+    std::span<const pb::MethodDescriptor* const> methods) {
+  rest_types_ = std::make_unique<pb::DescriptorPool>();
+  std::vector<const pb::FileDescriptor*> files = types().files();
+  for (const pb::MethodDescriptor* const m : methods) files.push_back(m->file());
+  for (const pb::FileDescriptor* const file : with_imports(files)) {
+    pb::FileDescriptorProto copy;
+    file->CopyTo(&copy);
+    rest_types_->BuildFile(copy);
+  }
+  std::vector<const pb::ServiceDescriptor*> services;
+  for (const pb::MethodDescriptor* const m : methods)
+    services.push_back(rest_types_->FindServiceByName(std::string(m->service()->full_name())));
+  return services;
 }
 
 schema& session::types() {

@@ -9,7 +9,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace coracle::tools {
@@ -29,15 +31,27 @@ class session {
   [[nodiscard]] endpoint& where() noexcept { return where_; }
   [[nodiscard]] runtime& on();
   [[nodiscard]] channel& server();
-  // The definitions from --proto and --protoset, otherwise from the server.
+  // The channel for calls of these methods in the protocol of --protocol. That of gRPC is server().
+  [[nodiscard]] channel caller(std::span<const google::protobuf::MethodDescriptor* const> methods);
+  // Its options. Not for gRPC.
+  [[nodiscard]] channel_options caller_options(
+      std::span<const google::protobuf::MethodDescriptor* const> methods);
+  // Shows the header fields of HTTP that the channels send and receive. Call it before they are used.
+  void observe(std::shared_ptr<http_observer> by) { observer_ = std::move(by); }
+  // The definitions from --proto and --protoset, otherwise from the server, by gRPC.
   [[nodiscard]] schema& types();
   [[nodiscard]] bool has_files() const noexcept { return !protos_.empty() || !protosets_.empty(); }
 
  private:
+  [[nodiscard]] std::vector<const google::protobuf::ServiceDescriptor*> copies(
+      std::span<const google::protobuf::MethodDescriptor* const> methods);
+
   endpoint where_;
   std::vector<std::string> protos_, import_dirs_, protosets_, reflection_headers_;
   std::optional<runtime> runtime_;
   std::optional<channel> channel_;
+  std::shared_ptr<http_observer> observer_;
+  std::unique_ptr<google::protobuf::DescriptorPool> rest_types_;
   std::unique_ptr<schema> types_;
 };
 

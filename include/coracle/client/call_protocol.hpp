@@ -14,6 +14,8 @@ enum class call_protocol : std::uint8_t {
   /// The Connect protocol: the requests and responses of unary calls are plain HTTP bodies, and errors are
   /// JSON.
   connect,
+  /// Plain HTTP with JSON by the rules of google.api.http, which channel_options::rest has; see rest_methods.
+  rest,
 };
 
 /// The version of HTTP that a channel speaks.

@@ -6,6 +6,7 @@
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/call_protocol.hpp"
 #include "coracle/client/resolver.hpp"
+#include "coracle/client/rest_methods.hpp"
 #include "coracle/client/service_config.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/rpc/keepalive_options.hpp"
@@ -26,6 +27,7 @@ namespace coracle {
 
 class client_interceptor;
 class client_observer;
+class http_observer;
 
 /// The options of a channel. A value type: set the members that differ from the defaults.
 ///
@@ -54,6 +56,8 @@ class channel_options {
   call_protocol protocol = call_protocol::grpc;
   /// The version of HTTP. gRPC requires HTTP/2; the other protocols may use either. Default: HTTP/2.
   coracle::http_version http_version = coracle::http_version::http2;
+  /// The methods that can be called with call_protocol::rest, which requires them. Default: none.
+  rest_methods rest;
   /// Whether unary calls of the Connect protocol are GET requests, which caches may answer, if the method's
   /// .proto sets idempotency_level = NO_SIDE_EFFECTS. Default: false.
   bool connect_get = false;
@@ -87,6 +91,8 @@ class channel_options {
   /// An observer, which is notified of every call and attempt. The channel and its calls keep it. Default:
   /// none.
   std::shared_ptr<client_observer> observer;
+  /// An observer of the header fields in HTTP. Default: none.
+  std::shared_ptr<coracle::http_observer> http_observer;
   /// Interceptors that run around every call of the channel, the first one outermost. The channel and its
   /// calls keep them. channel::with_interceptors() adds others for some of the stubs. Default: none.
   std::vector<std::shared_ptr<client_interceptor>> interceptors;

@@ -1,4 +1,4 @@
-// connection_bytes: how many bytes the connections of a channel have carried.
+// connection_bytes: how many connections a channel has made, and how many bytes they have carried.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,13 @@ namespace coracle {
 class channel;
 
 /// Bytes of HTTP/2: messages with their gRPC prefix, compressed header fields, and all frames, including
-/// SETTINGS, PING and WINDOW_UPDATE. TLS records and the headers of TCP and IP are not included.
+/// SETTINGS, PING and WINDOW_UPDATE; or requests and responses of HTTP/1.1. TLS records and the headers of TCP
+/// and IP are not included.
 struct connection_bytes {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
+  /// The connections that were established: with HTTP/2, when the server's SETTINGS had arrived.
+  std::uint64_t connections = 0;
 };
 
 /// Returns the bytes of all connections that the channel has made on the current loop, including those that

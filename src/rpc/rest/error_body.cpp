@@ -1,6 +1,7 @@
 #include "rpc/rest/error_body.hpp"
 
 #include "coracle/base/impl/base64.hpp"
+#include "coracle/rpc/status_details.hpp"
 #include "rpc/json_mapping.hpp"
 #include "rpc/json_syntax.hpp"
 #include "rpc/proto_wire.hpp"
@@ -8,7 +9,9 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/dynamic_message.h>
+#include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -27,14 +30,19 @@ const Descriptor* detail_type(std::string_view name, const DescriptorPool& pool)
   return type ? type : find_error_detail_type(name);
 }
 
-// Returns the message as JSON, or nothing if the bytes are not one, or it has no JSON.
-std::optional<std::string> detail_json(const Descriptor& type, std::string_view bytes) {
-  google::protobuf::DynamicMessageFactory factory;
+// An empty message of a type. Must not outlive the factory.
+std::unique_ptr<Message> made(const Descriptor& type, google::protobuf::DynamicMessageFactory& factory) {
   const Message* prototype = nullptr;
   if (type.file()->pool() == DescriptorPool::generated_pool())
     prototype = google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type);
   if (!prototype) prototype = factory.GetPrototype(&type);
-  const std::unique_ptr<Message> message(prototype->New());
+  return std::unique_ptr<Message>(prototype->New());
+}
+
+// Returns the message as JSON, or nothing if the bytes are not one, or it has no JSON.
+std::optional<std::string> detail_json(const Descriptor& type, std::string_view bytes) {
+  google::protobuf::DynamicMessageFactory factory;
+  const std::unique_ptr<Message> message = made(type, factory);
   std::string json;
   if (!message->ParsePartialFromString(std::string(bytes)) || !write_json(*message, json).ok())
     return std::nullopt;
@@ -58,7 +66,49 @@ void append_detail(std::string& to, std::string_view type_url, std::string_view 
   to.append(",\"value\":\"").append(base::padded_base64(bytes)).append("\"}");
 }
 
+using json = nlohmann::json;
+
+// Returns the bytes of a detail, or nothing if they are not known.
+std::optional<std::string> detail_bytes(const json& detail, std::string_view name,
+                                        const DescriptorPool& pool) {
+  json fields = detail;
+  fields.erase("@type");
+  const bool has_only_value = fields.size() == 1 && fields.contains("value");
+  if (const Descriptor* const type = detail_type(name, pool)) {
+    google::protobuf::DynamicMessageFactory factory;
+    const std::unique_ptr<Message> message = made(*type, factory);
+    const bool wrapped = type->well_known_type() != Descriptor::WELLKNOWNTYPE_UNSPECIFIED && has_only_value;
+    if (read_json(*message, (wrapped ? fields["value"] : fields).dump(), {true}).ok())
+      return message->SerializePartialAsString();
+  }
+  std::string bytes;
+  if (has_only_value && fields["value"].is_string() &&
+      base::base64_decode(fields["value"].get_ref<const std::string&>(), bytes))
+    return bytes;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<status> read_error_body(std::string_view body, const DescriptorPool* pool) {
+  if (!check_json(body).ok()) return std::nullopt;  // bounds its depth
+  const json all = json::parse(body, nullptr, false);
+  if (!all.is_object() || !all.contains("code") || !all["code"].is_number_integer()) return std::nullopt;
+  const auto number = all["code"].get<std::int64_t>();
+  const auto code = number >= 0 && number <= 16 ? static_cast<status_code>(number) : status_code::unknown;
+  const auto message = all.find("message");
+  status s(code, message != all.end() && message->is_string() ? message->get<std::string>() : std::string());
+  const auto details = all.find("details");
+  if (s.ok() || details == all.end() || !details->is_array()) return s;
+  for (const json& one : *details) {
+    if (!one.is_object() || !one.contains("@type") || !one["@type"].is_string()) continue;
+    const std::string url = one["@type"].get<std::string>();
+    const std::string name = url.substr(url.rfind('/') + 1);
+    if (const auto bytes = detail_bytes(one, name, pool ? *pool : *DescriptorPool::generated_pool()))
+      s = add_detail(s, name, *bytes);
+  }
+  return s;
+}
 
 void write_error_body(const status& s, std::string& to, const DescriptorPool* pool) {
   to.append("{\"code\":").append(std::to_string(static_cast<int>(s.code()))).append(",\"message\":");

@@ -63,6 +63,17 @@ class rest_binding {
   // The body is that of google.api.HttpBody: any content type, raw bytes. Otherwise it is JSON.
   [[nodiscard]] bool has_raw_request() const noexcept { return raw_request_; }
   [[nodiscard]] bool has_raw_reply() const noexcept { return raw_reply_; }
+  // The fields that the variables of the path name, each with the messages above it.
+  [[nodiscard]] const std::vector<std::vector<const google::protobuf::FieldDescriptor*>>& path_fields()
+      const noexcept {
+    return path_fields_;
+  }
+  // Null for "*" and for no body.
+  [[nodiscard]] const google::protobuf::FieldDescriptor* body_field() const noexcept { return body_field_; }
+  // Null for the whole message.
+  [[nodiscard]] const google::protobuf::FieldDescriptor* response_field() const noexcept {
+    return response_field_;
+  }
   // Without a body in the rule, a request must have none.
   [[nodiscard]] bool takes_body() const noexcept { return !rule_.body.empty(); }
 

@@ -1,4 +1,4 @@
-// grpc_connector: makes connections that are channels of the library.
+// channel_connector: makes connections that are channels of the library.
 #pragma once
 
 #include "tools/load/connection.hpp"
@@ -13,12 +13,12 @@
 
 namespace coracle::tools::load {
 
-// Each connection leads to one server: of the servers behind a name, the first that responds.
-class grpc_connector final : public connector {
+// Their options have the protocol. Each connection leads to one server: of the servers behind a name, the first that responds.
+class channel_connector final : public connector {
  public:
   // options.calls has what all calls share: timeout, metadata, compression. `on` must outlive the
   // connections.
-  grpc_connector(runtime& on, std::string target, channel_credentials credentials, channel_options options)
+  channel_connector(runtime& on, std::string target, channel_credentials credentials, channel_options options)
       : on_(on),
         target_(std::move(target)),
         credentials_(std::move(credentials)),

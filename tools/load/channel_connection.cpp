@@ -1,4 +1,4 @@
-#include "tools/load/grpc_connection.hpp"
+#include "tools/load/channel_connection.hpp"
 
 #include "tools/terminal_text.hpp"
 
@@ -82,10 +82,10 @@ class peer_observer final : public client_observer {
   std::optional<net::address> peer;
 };
 
-class grpc_connection final : public connection {
+class channel_connection final : public connection {
  public:
-  grpc_connection(runtime& on, const std::string& target, const channel_credentials& credentials,
-                  const channel_options& options)
+  channel_connection(runtime& on, const std::string& target, const channel_credentials& credentials,
+                     const channel_options& options)
       : channel_(on, target, credentials, options), stub_(channel_) {}
 
   task<call_end> open(duration at_most) override {
@@ -112,15 +112,9 @@ class grpc_connection final : public connection {
     return bidi(source, at);
   }
 
-  // The channel reconnects by itself when a call is made. This misses a connection that is lost in the same
-  // loop iteration in which it becomes ready, but such a connection has carried no call.
-  task<> watch() override {
-    for (connectivity before = channel_.state();;) {
-      co_await channel_.wait_for_state_change(before);
-      const connectivity now = channel_.state();
-      if (now == connectivity::ready && before != connectivity::ready) ++reconnects_;
-      before = now;
-    }
+  [[nodiscard]] std::uint64_t reconnects() const noexcept override {
+    const std::uint64_t made = bytes_of_connections(channel_).connections;
+    return made > 0 ? made - 1 : 0;
   }
 
   [[nodiscard]] wire_bytes wire() const noexcept override {
@@ -195,15 +189,15 @@ class grpc_connection final : public connection {
 
 }  // namespace
 
-std::unique_ptr<connection> grpc_connector::make() {
-  return std::make_unique<grpc_connection>(on_, target_, credentials_, options_);
+std::unique_ptr<connection> channel_connector::make() {
+  return std::make_unique<channel_connection>(on_, target_, credentials_, options_);
 }
 
-task<call_end> grpc_connector::reach(duration at_most, server_identity& identity) {
+task<call_end> channel_connector::reach(duration at_most, server_identity& identity) {
   const auto seen = std::make_shared<peer_observer>();
   channel_options observed = options_;
   observed.observer = seen;
-  grpc_connection one(on_, target_, credentials_, observed);
+  channel_connection one(on_, target_, credentials_, observed);
   const call_end opened = co_await one.open(at_most);
   if (!opened.ok()) co_return opened;
   const call_end healthy = co_await one.reason(&identity.software);
