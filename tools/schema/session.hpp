@@ -29,6 +29,7 @@ class session {
   void take_name_for_address(std::vector<std::string>& names);
 
   [[nodiscard]] endpoint& where() noexcept { return where_; }
+  [[nodiscard]] const endpoint& where() const noexcept { return where_; }
   [[nodiscard]] runtime& on();
   [[nodiscard]] channel& server();
   // The channel for calls of these methods in the protocol of --protocol. That of gRPC is server().
