@@ -7,7 +7,7 @@
 #     [OUT_DIR dir]              # default: generated/<target>, or generated, in the current binary directory
 #     [NAMESPACE name]           # inner namespace of the generated classes; the plugin's default is rpc
 #     [USAGE_REQUIREMENT PUBLIC|PRIVATE|INTERFACE]  # who sees the headers. Default: PUBLIC
-#     [GENERATE_DESCRIPTORS]     # also writes <name>.protoset, with all imports, for grpcurl and its like
+#     [GENERATE_DESCRIPTORS]     # also writes <name>.protoset, with imports and comments, for grpcurl and its like
 #     [FAKES]                    # also writes <name>.coracle.fake.hpp: services for tests that answer as they are told
 #     [GRPC]                     # also writes grpc_cpp_plugin's classes; TARGET needs find_package(gRPC CONFIG)
 #     [GRPC_MOCKS]               # with GRPC: also writes <name>_mock.grpc.pb.h, its stubs for GoogleMock
@@ -308,7 +308,7 @@ function(_coracle_generate_one proto)
     list(APPEND headers ${stem}_mock.grpc.pb.h)
   endif()
   if(arg_GENERATE_DESCRIPTORS)
-    list(APPEND arguments --descriptor_set_out=${stem}.protoset --include_imports)
+    list(APPEND arguments --descriptor_set_out=${stem}.protoset --include_imports --include_source_info)
     list(APPEND others ${stem}.protoset)
   endif()
   list(TRANSFORM import_dirs PREPEND -I OUTPUT_VARIABLE imports)

@@ -123,8 +123,8 @@ call_protocol endpoint::protocol() const {
 std::string endpoint::protocol_name() const {
   switch (protocol()) {
     case call_protocol::grpc: return "gRPC";
-    case call_protocol::grpc_web:
-    case call_protocol::grpc_web_text: return "gRPC-Web";
+    case call_protocol::grpc_web: return "gRPC-Web";
+    case call_protocol::grpc_web_text: return "gRPC-Web text";
     case call_protocol::connect: return "Connect";
     case call_protocol::rest: break;
   }

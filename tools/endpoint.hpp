@@ -27,7 +27,7 @@ class endpoint {
   // the command adds itself.
   void add_to(CLI::App& command, address_use use = address_use::required);
 
-  // Adds --protocol and --http, for commands that make calls of methods. The other commands speak gRPC.
+  // Adds --protocol and --http; the commands without them speak gRPC.
   void add_protocol_to(CLI::App& command);
 
   // Uses the target that the address names, if it is @NAME; add_to() has this done after the parsing.
@@ -41,7 +41,7 @@ class endpoint {
   // The options of the channel: they set the metadata, the timeout and the compression of its calls.
   [[nodiscard]] channel_options options() const;
   [[nodiscard]] call_protocol protocol() const;
-  // The name of the protocol for people: "gRPC", "gRPC-Web", "Connect", "REST".
+  // The name of the protocol for people: "gRPC", "gRPC-Web", "gRPC-Web text", "Connect", "REST".
   [[nodiscard]] std::string protocol_name() const;
   // The version of --http. By default HTTP/2 for gRPC, and for calls whose messages go both ways at once;
   // otherwise HTTP/1.1, which every server of the other protocols speaks. Throws usage_failure for gRPC over

@@ -33,12 +33,20 @@ struct key {
 };
 
 constexpr key keys[] = {
-    {"plaintext", "--plaintext", kind::flag},   {"authority", "--authority", kind::text},
-    {"timeout", "--timeout", kind::text},       {"connect_timeout", "--connect-timeout", kind::text},
-    {"user_agent", "--user-agent", kind::text}, {"keepalive", "--keepalive", kind::text},
-    {"compress", "--compress", kind::text},     {"max_message_bytes", "--max-message-bytes", kind::number},
-    {"proto", "--proto", kind::paths},          {"import", "--import", kind::paths},
+    {"plaintext", "--plaintext", kind::flag},
+    {"authority", "--authority", kind::text},
+    {"timeout", "--timeout", kind::text},
+    {"connect_timeout", "--connect-timeout", kind::text},
+    {"user_agent", "--user-agent", kind::text},
+    {"keepalive", "--keepalive", kind::text},
+    {"compress", "--compress", kind::text},
+    {"max_message_bytes", "--max-message-bytes", kind::number},
+    {"proto", "--proto", kind::paths},
+    {"import", "--import", kind::paths},
     {"protoset", "--protoset", kind::paths},
+    {"protocol", "--protocol", kind::text},
+    {"http", "--http", kind::text},
+    {"http_rules", "--http-rules", kind::path},
 };
 constexpr key tls_keys[] = {
     {"ca", "--ca", kind::path},

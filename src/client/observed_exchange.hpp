@@ -16,8 +16,8 @@
 
 namespace coracle::client {
 
-// Stands between the HTTP exchange and the attempt, or the protocol that the attempt speaks. Passes everything
-// on. Owns itself: it is destroyed when its exchange is released. The observer must outlive it.
+// Stands between the HTTP exchange and the attempt, or the protocol that the attempt speaks. Passes
+// everything on. Owns itself: it is destroyed when its exchange is released. The observer must outlive it.
 class observed_exchange final : public transport::exchange_target,
                                 public transport::exchange_handler,
                                 public coro::pooled {

@@ -81,4 +81,6 @@ result<rest_methods> rest_methods::make(std::span<const google::protobuf::Servic
   return made;
 }
 
+bool rest_methods::contains(std::string_view path) const noexcept { return table_ && table_->find(path); }
+
 }  // namespace coracle

@@ -54,6 +54,8 @@ class http_routes {
   }
   // The value of Allow for a match whose outcome is method_not_allowed.
   [[nodiscard]] std::string allow(const protocol::rest::route_match& m) const;
+  // Whether a method has a route.
+  [[nodiscard]] bool has_rest() const noexcept { return !rest_.empty(); }
   [[nodiscard]] const rest_options& options() const noexcept { return options_; }
 
  private:

@@ -77,9 +77,7 @@ stream_form stream_form_of(std::string_view accept) noexcept {
     using protocol::web::equal_ignoring_case;
     if (equal_ignoring_case(element, "text/event-stream")) return stream_form::server_sent_events;
     if (equal_ignoring_case(element, "application/json")) return stream_form::json_array;
-    if (equal_ignoring_case(element, "application/x-ndjson") ||
-        equal_ignoring_case(element, "application/jsonl"))
-      return stream_form::json_lines;
+    if (protocol::rest::is_json_lines(element)) return stream_form::json_lines;
   }
   return stream_form::json_lines;
 }

@@ -4,6 +4,7 @@
 #include "coracle/coro/block_on.hpp"
 #include "net/duplex.hpp"
 #include "net/memory_duplex.hpp"
+#include "server/openapi_route.hpp"
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 
@@ -107,6 +108,15 @@ void server::add_http(http_route route) {
 
 void server::add_http(std::string_view method, std::string_view path, http_handler handler) {
   add_http(http_route(method, path, std::move(handler)));
+}
+
+status server::add_openapi(const openapi_options& options, std::string_view path) {
+  const std::lock_guard lock(state_->setting_up);
+  CORACLE_REQUIRE(!state_->listening, "add_openapi() after listen(): call it before");
+  result<http_route> route = server_internal::openapi_route(*state_, options, path);
+  if (!route.ok()) return route.status();
+  state_->http.add(*std::move(route), state_->routes);
+  return {};
 }
 
 status server::listen(std::string_view address, server_credentials credentials) {

@@ -6,6 +6,8 @@
 #include "protocol/connect/header_names.hpp"
 #include "protocol/connect/timeout.hpp"
 #include "protocol/grpc_web/content_type.hpp"
+#include "protocol/rest/json_stream.hpp"
+#include "protocol/web/ascii.hpp"
 #include "protocol/web/uri.hpp"
 #include "server/rest_exchange.hpp"
 #include "server/web_exchange.hpp"
@@ -182,8 +184,10 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
 
 // --- REST
 
-// A media type of JSON, and UTF-8.
-bool is_json(std::string_view content_type) {
+// A media type of JSON, and UTF-8; of a stream, one of JSON lines, too.
+bool is_json(std::string_view content_type, bool stream) {
+  const auto type = protocol::web::trim(content_type.substr(0, content_type.find(';')));
+  if (stream && protocol::rest::is_json_lines(type)) return true;
   const auto c = connect::parse_content_type(content_type);
   return c && !c->stream && c->codec == connect::json_codec;
 }
@@ -212,7 +216,7 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   const call_kind kind = route.row->definition->kind;
   const bool has_body = !end_stream;
   if (has_body && route.binding.takes_body() && !route.binding.has_raw_request() &&
-      !is_json(r.other_content_type))
+      !is_json(r.other_content_type, kind == call_kind::client_streaming || kind == call_kind::bidi))
     return direct_response{415, "the body requires the content-type application/json\n"};
   const metadata& fields = received.get();
   const std::string_view accept = fields.find("accept").value_or(std::string_view());

@@ -7,8 +7,8 @@
 
 namespace coracle::transport {
 
-// `received` bytes of the peer became `passed` bytes for the layer above. What that consumes returns its share
-// of the bytes that were received, and the rest of them with the last one.
+// `received` bytes of the peer became `passed` bytes for the layer above. What that consumes returns its
+// share of the bytes that were received, and the rest of them with the last one.
 class converted_credit {
  public:
   // Returns how many bytes to consume at once: nothing of them is with the layer above.

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace testing_support;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* rules = R"({"http": {"rules": [
   {"selector": "echo.Echo.Say", "get": "/v1/say/{text}",
@@ -46,9 +46,9 @@ class failing_service : public echo_service {
   }
 };
 
-class RestChannel : public testing::TestWithParam<std::tuple<world_kind, http_version>> {
+class RestChannel : public ::testing::TestWithParam<std::tuple<world_kind, http_version>> {
  public:
-  static std::string case_name(const testing::TestParamInfo<ParamType>& info) {
+  static std::string case_name(const ::testing::TestParamInfo<ParamType>& info) {
     return name_of(std::get<0>(info.param)) +
            (std::get<1>(info.param) == http_version::http1 ? "_http1" : "_http2");
   }
@@ -98,8 +98,8 @@ class RestChannel : public testing::TestWithParam<std::tuple<world_kind, http_ve
   std::optional<channel> channel_;
 };
 INSTANTIATE_TEST_SUITE_P(Over, RestChannel,
-                         testing::Combine(all_kinds,
-                                          testing::Values(http_version::http1, http_version::http2)),
+                         ::testing::Combine(all_kinds,
+                                          ::testing::Values(http_version::http1, http_version::http2)),
                          RestChannel::case_name);
 
 TEST_P(RestChannel, MakesCallsOfAllFourKinds) {

@@ -9,7 +9,7 @@ MARKUP = "</script><img src=x onerror=slips.push(1)>"
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):
-    """Keeps its connections; or closes them after each response (/closing); or says markup for a reason (/rude)."""
+    """Keeps its connections; or closes them after each response (/closing); or answers with markup (/rude)."""
 
     protocol_version = "HTTP/1.1"
     asked = 0
@@ -19,7 +19,9 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
         name = json.loads(self.rfile.read(int(self.headers["Content-Length"]))).get("name")
         body = json.dumps({"message": f"Hello, {name}"}).encode()
         if self.path == "/rude":
-            self.send_response(400, MARKUP)
+            body = MARKUP.encode()
+            self.send_response(400)
+            self.send_header("Content-Type", "text/plain")
         else:
             self.send_response(200 if name else 400)
         self.send_header("Content-Length", str(len(body)))

@@ -146,7 +146,7 @@ def test_a_deadline_expires(server):
 
 def test_verbose_tells_the_course_on_stderr(server):
     done = call(server, "AddMovie", "-d", '{"title": "M"}', "-v", "-H", "X-Who: ada", "-H", "x-raw-bin: AAE=")
-    for text in (f"> /{SERVICE}/AddMovie on {server.address}, plaintext", "> x-who: ada", "> x-raw-bin: 00 01", "< headers", "< OK"):
+    for text in (f"> /{SERVICE}/AddMovie on {server.address}, plaintext", "> x-who: ada", "> x-raw-bin: 00 01", "< :status: 200", "< OK"):
         assert text in done.stderr, f"{text!r} is not in {done.stderr!r}"
     json.loads(done.stdout)
 

@@ -79,7 +79,9 @@ def test_commands_options_and_values(shell, home):
     assert completed(shell, "coracle des", home) == ["describe"]
     assert {"call", "load", "diff"} <= set(completed(shell, "coracle ", home))
     assert "complete" not in completed(shell, "coracle comp", home), "the hidden command"
-    assert completed(shell, "coracle call --prot", home) == ["--proto", "--protoset"]
+    assert completed(shell, "coracle call --prot", home) == ["--proto", "--protocol", "--protoset"]
+    assert completed(shell, "coracle load --protocol ", home) == ["connect", "grpc", "grpc-web", "grpc-web-text", "rest"]
+    assert completed(shell, "coracle openapi --format ", home) == ["json", "yaml"]
     assert completed(shell, "coracle call --format ", home) == ["human", "json", "text"]
     assert completed(shell, "coracle completion z", home) == ["zsh"]
     assert completed(shell, "coracle call @", home) == ["@movies"]
@@ -93,7 +95,8 @@ def test_services_and_methods_of_a_server(shell, home, movie_server):
     assert "movie.MovieService" in completed(shell, f"coracle ls {movie_server.address} -p ", home)
     assert completed(shell, f"coracle describe {movie_server.address} -p movie.Mov", home)[0] == "movie.Movie"
     assert "Movie" in completed(shell, f"coracle describe {movie_server.address} -p Mov", home)
-    assert completed(shell, f"coracle ls {movie_server.address} -p MovieS", home) == ["MovieService"]
+    for command in ("ls", "openapi"):
+        assert completed(shell, f"coracle {command} {movie_server.address} -p MovieS", home) == ["MovieService"]
 
 
 @pytest.mark.parametrize("shell", ("bash", "fish"))

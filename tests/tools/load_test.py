@@ -237,7 +237,7 @@ def test_both_protocols_stand_in_one_report(server):
                 adds_up(rest, calls)
                 assert (rest["failed"], Endpoint.asked) == (0, calls), "failed and asked"
         rest = json.loads(load(server, *GREET_NOBODY, "-n", "5", "--rest", url, "--json", "-", code=FAILURE).stdout)["runs"][1]
-        assert rest["statuses"] == [{"status": "HTTP 400", "calls": 5, "first": "Bad Request"}], "the statuses"
+        assert rest["statuses"] == [{"status": "INTERNAL", "calls": 5, "first": "the server answered with HTTP status 400"}], "the statuses"
     done = load(server, *GREET, "-n", "5", "--rest", "http://127.0.0.1:1/", code=FAILURE)
     assert "http://127.0.0.1:1/ cannot be reached" in done.stderr, f"it says {done.stderr!r}"
     load(server, *GREET, "-n", "5", "--rest", "https://127.0.0.1/", code=USAGE)

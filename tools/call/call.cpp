@@ -317,7 +317,7 @@ void add_call(CLI::App& app, action& chosen) {
       "call", "calls a method and prints its replies; the exit code is the status code of the call");
   const auto it = std::make_shared<call_command>();
   it->at.add_to(*command);
-  it->at.where().add_protocol_to(*command);
+  it->at.add_protocol_to(*command);
   command->add_option("METHOD", it->name, "package.Service/Method, or a unique end of it")->required();
   command
       ->add_option(

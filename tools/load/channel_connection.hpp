@@ -13,7 +13,8 @@
 
 namespace coracle::tools::load {
 
-// Their options have the protocol. Each connection leads to one server: of the servers behind a name, the first that responds.
+// Their options have the protocol. Each connection leads to one server: of the servers behind a name, the
+// first that responds.
 class channel_connector final : public connector {
  public:
   // options.calls has what all calls share: timeout, metadata, compression. `on` must outlive the

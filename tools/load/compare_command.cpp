@@ -4,8 +4,8 @@
 #include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/files/file_content.hpp"
+#include "tools/files/output_file.hpp"
 #include "tools/load/compare.hpp"
-#include "tools/load/output_file.hpp"
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
 

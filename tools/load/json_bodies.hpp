@@ -10,8 +10,8 @@
 
 namespace coracle::tools::load {
 
-// The text is sent as it was written, with its own names of fields. The other source must outlive this object,
-// and have JSON.
+// The text is sent as it was written, with its own names of fields. The other source must outlive this
+// object, and have JSON.
 class json_bodies final : public request_source {
  public:
   explicit json_bodies(const request_source& of) noexcept : of_(of) {}

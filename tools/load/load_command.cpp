@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
+#include "tools/files/output_file.hpp"
 #include "tools/load/channel_connection.hpp"
 #include "tools/load/compare_command.hpp"
 #include "tools/load/http_url.hpp"
@@ -9,7 +10,6 @@
 #include "tools/load/live_export.hpp"
 #include "tools/load/load_configuration.hpp"
 #include "tools/load/origin.hpp"
-#include "tools/load/output_file.hpp"
 #include "tools/load/outputs.hpp"
 #include "tools/load/plan_options.hpp"
 #include "tools/load/request_options.hpp"
@@ -254,7 +254,7 @@ constexpr const char* result_group = "Results";
 
 void load_scenario::add_to(CLI::App& command) {
   at.add_to(command, endpoint::address_use::optional);
-  at.where().add_protocol_to(command);
+  at.add_protocol_to(command);
   requests.add_to(command);
   planned.add_to(command);
   command

@@ -96,7 +96,7 @@ void add_arguments(candidates& to, const CLI::App& command, const word_list& typ
   if (has_address && at == 0)
     for (const std::string& target : target_names())
       to.add("@" + target, "a target of the configuration file");
-  if (name == "call" || name == "load" || name == "describe" || name == "ls")
+  if (name == "call" || name == "load" || name == "describe" || name == "ls" || name == "openapi")
     for (const remote_name& one : remote_names(name, typed, begun)) to.add(one.name, one.description);
   if (name == "diff" || name == "replay") to.add_files();
 }

@@ -30,6 +30,8 @@ constexpr example call[] = {
     {"Stream requests from the standard input.",
      "printf '{\"title\": \"A\"} {\"title\": \"B\"}' | coracle call localhost:50051 -p AddMultipleMovies -d "
      "-"},
+    {"Call it as a browser does, and show the HTTP.",
+     "coracle call localhost:50051 -p AddMovie -d '{\"title\": \"Alien\"}' --protocol connect -v"},
     {"Get replies and errors as lines of JSON.", "coracle call localhost:50051 -p ListMovies --format json"},
 };
 constexpr example repl[] = {
@@ -42,6 +44,8 @@ constexpr example load[] = {
     {"Begin 500 calls a second, and fail if they are slow.",
      "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' --rate 500 --duration 5s --expect "
      "'p99<200ms'"},
+    {"Measure the Connect protocol over HTTP/1.1.",
+     "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' --protocol connect -n 1000"},
     {"Write a page with charts.",
      "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' -n 1000 --report load.html"},
 };
@@ -57,6 +61,12 @@ constexpr example proxy[] = {
 constexpr example replay[] = {
     {"Make recorded calls again, and compare their results.",
      "coracle replay localhost:50051 -p calls.jsonl"},
+};
+constexpr example openapi[] = {
+    {"Describe the service of a .proto file for an OpenAPI generator.",
+     "coracle openapi --proto movie.proto -o openapi.json"},
+    {"Describe the services of a running server in YAML.",
+     "coracle openapi localhost:50051 -p --format yaml --title Movies"},
 };
 constexpr example diff[] = {
     {"Find what a change of a .proto file breaks.", "coracle diff old/movie.proto new/movie.proto"},
@@ -75,19 +85,13 @@ constexpr example completion[] = {
 };
 
 constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
-    {"", overview},
-    {"ls", ls},
-    {"describe", describe},
-    {"call", call},
-    {"repl", repl},
-    {"load", load},
-    {"health", health},
-    {"proxy", proxy},
-    {"replay", replay},
-    {"diff", diff},
-    {"certs", certs},
-    {"new", make_project},
-    {"completion", completion},
+    {"", overview},         {"ls", ls},
+    {"describe", describe}, {"call", call},
+    {"repl", repl},         {"load", load},
+    {"health", health},     {"proxy", proxy},
+    {"replay", replay},     {"openapi", openapi},
+    {"diff", diff},         {"certs", certs},
+    {"new", make_project},  {"completion", completion},
 };
 
 }  // namespace

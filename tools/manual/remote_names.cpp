@@ -136,7 +136,7 @@ class name_cache {
 // Options of the command that a session does not have are skipped, with what looks like their values.
 known_names read_names(const std::vector<std::string>& typed) {
   const bool local = std::any_of(typed.begin(), typed.end(), [](const std::string& word) {
-    return word.starts_with("--proto");  // --protoset, too
+    return word == "--proto" || word.starts_with("--proto=") || word.starts_with("--protoset");
   });
   const name_cache cache(typed);
   if (!local)
@@ -167,10 +167,11 @@ std::vector<remote_name> remote_names(const std::string& command, const std::vec
   std::map<std::string_view, std::set<std::string_view>> named;  // full names by their last part
   const known_names all = read_names(typed);
   for (const known_name& one : all) named[after_last(one.name, "/.")].insert(one.name);
-  const bool wants_methods = command != "ls";
+  const bool wants_services = command == "ls" || command == "describe" || command == "openapi";
+  const bool wants_methods = command != "ls" && command != "openapi";
   for (const known_name& one : all) {
     if (one.kind == "method" && !wants_methods) continue;
-    if (one.kind == "service" && command != "ls" && command != "describe") continue;
+    if (one.kind == "service" && !wants_services) continue;
     if (one.kind == "message" && command != "describe") continue;
     found.push_back({one.name, one.description});
     // "Add" becomes AddMovie: the last part of a name is enough if it is unique.

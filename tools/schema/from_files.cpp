@@ -27,8 +27,8 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// protobuf's own types and google.api.http are available without their files: they are linked into this program. In a static
-// program, only the types that are referenced are linked.
+// protobuf's own types and google.api.http are available without their files: they are linked into this
+// program. In a static program, only the types that are referenced are linked.
 const pb::DescriptorPool& own_types() {
   for (const auto* type :
        {pb::Any::descriptor(), pb::Duration::descriptor(), pb::Empty::descriptor(),

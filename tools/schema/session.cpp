@@ -1,11 +1,13 @@
 #include "tools/schema/session.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/files/file_content.hpp"
 #include "tools/schema/definition_files.hpp"
 #include "tools/schema/from_files.hpp"
 #include "tools/schema/reflected.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -13,16 +15,56 @@ namespace coracle::tools {
 
 namespace pb = google::protobuf;
 
+namespace {
+
+constexpr const char* definitions_group = "Definitions (default: the server's reflection)";
+
+// Leaves out the rules of other services than these: a channel refuses rules of methods that it does not
+// know.
+std::string rules_of(const std::vector<const pb::ServiceDescriptor*>& services, const std::string& all) {
+  nlohmann::json file = nlohmann::json::parse(all, nullptr, false);
+  const nlohmann::json::json_pointer rules("/http/rules");
+  if (file.is_discarded() || !file.contains(rules) || !file[rules].is_array()) return all;
+  auto& list = file[rules].get_ref<nlohmann::json::array_t&>();
+  std::erase_if(list, [&](const nlohmann::json& rule) {
+    if (!rule.is_object() || !rule.contains("selector") || !rule["selector"].is_string()) return false;
+    const auto& name = rule["selector"].get_ref<const std::string&>();
+    return std::none_of(services.begin(), services.end(), [&](const pb::ServiceDescriptor* s) {
+      return name.starts_with(std::string(s->full_name()) + ".");
+    });
+  });
+  return file.dump();
+}
+
+}  // namespace
+
 void session::add_to(CLI::App& command, endpoint::address_use use) {
   where_.add_to(command, use);
-  constexpr const char* group = "Definitions (default: the server's reflection)";
   const auto add = [&](const char* names, std::vector<std::string>& to, const char* text) {
-    command.add_option(names, to, text)->group(group)->take_all()->allow_extra_args(false);
+    command.add_option(names, to, text)->group(definitions_group)->take_all()->allow_extra_args(false);
   };
   add("--proto", protos_, "reads definitions from this .proto file");
   add("-I,--import", import_dirs_, "looks for .proto files and their imports in this folder");
   add("--protoset", protosets_, "reads definitions from this descriptor set");
   add("--reflect-header", reflection_headers_, "'name: value' with the calls of reflection only");
+}
+
+void session::add_protocol_to(CLI::App& command) {
+  where_.add_protocol_to(command);
+  add_http_rules_to(command);
+}
+
+void session::add_http_rules_to(CLI::App& command) {
+  command
+      .add_option(
+          "--http-rules", http_rules_path_,
+          "reads rules of google.api.http from this service config file in JSON; they replace those of "
+          "the definitions")
+      ->group(definitions_group);
+}
+
+std::string session::http_rules() const {
+  return http_rules_path_.empty() ? std::string() : file_content(http_rules_path_);
 }
 
 void session::take_name_for_address(std::vector<std::string>& names) {
@@ -65,14 +107,21 @@ channel_options session::caller_options(std::span<const pb::MethodDescriptor* co
   options.protocol = where_.protocol();
   options.http_version = where_.http_version(both_ways);
   if (options.protocol != call_protocol::rest) return options;
-  const auto routes = rest_methods::make(copies(methods));
+  const auto services = copies(methods);
+  const auto routes = rest_methods::make(services, rules_of(services, http_rules()));
   if (!routes.ok()) throw failure(std::string(routes.status().message()));
+  for (const pb::MethodDescriptor* const m : methods)
+    if (!routes->contains(path_of(*m)))
+      throw usage_failure(
+          std::string(m->full_name()) +
+          " has no rule of google.api.http, which --protocol rest requires: write one into the "
+          ".proto file, or into a file for --http-rules");
   options.rest = *routes;
   return options;
 }
 
-// The channel converts messages on its loop, where a type must not be looked up by a call of reflection: their
-// pool has all files from the beginning.
+// The channel converts messages on its loop, where a type must not be looked up by a call of reflection:
+// their pool has all files from the beginning.
 std::vector<const pb::ServiceDescriptor*> session::copies(
     std::span<const pb::MethodDescriptor* const> methods) {
   rest_types_ = std::make_unique<pb::DescriptorPool>();

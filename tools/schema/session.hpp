@@ -23,6 +23,11 @@ class session {
   // Adds ADDRESS, the connection's options, and the options for the source of definitions.
   void add_to(CLI::App& command, endpoint::address_use use = endpoint::address_use::required);
 
+  // Adds --protocol, --http and --http-rules, for commands that call methods.
+  void add_protocol_to(CLI::App& command);
+  // Adds --http-rules.
+  void add_http_rules_to(CLI::App& command);
+
   // For commands whose ADDRESS is optional, because files may contain the definitions, and is followed by
   // names: if the word in its place is a name, inserts it at the front of `names`. Throws usage_failure if
   // neither a server nor files are given.
@@ -41,6 +46,8 @@ class session {
   void observe(std::shared_ptr<http_observer> by) { observer_ = std::move(by); }
   // The definitions from --proto and --protoset, otherwise from the server, by gRPC.
   [[nodiscard]] schema& types();
+  // The content of --http-rules, a service config file; empty without it. Throws failure.
+  [[nodiscard]] std::string http_rules() const;
   [[nodiscard]] bool has_files() const noexcept { return !protos_.empty() || !protosets_.empty(); }
 
  private:
@@ -49,6 +56,7 @@ class session {
 
   endpoint where_;
   std::vector<std::string> protos_, import_dirs_, protosets_, reflection_headers_;
+  std::string http_rules_path_;
   std::optional<runtime> runtime_;
   std::optional<channel> channel_;
   std::shared_ptr<http_observer> observer_;

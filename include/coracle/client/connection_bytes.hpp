@@ -8,8 +8,8 @@ namespace coracle {
 class channel;
 
 /// Bytes of HTTP/2: messages with their gRPC prefix, compressed header fields, and all frames, including
-/// SETTINGS, PING and WINDOW_UPDATE; or requests and responses of HTTP/1.1. TLS records and the headers of TCP
-/// and IP are not included.
+/// SETTINGS, PING and WINDOW_UPDATE; or requests and responses of HTTP/1.1. TLS records and the headers of
+/// TCP and IP are not included.
 struct connection_bytes {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;

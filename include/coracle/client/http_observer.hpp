@@ -6,8 +6,9 @@
 
 namespace coracle {
 
-/// Sees the header fields of each request of a channel and of its responses, in every protocol, for debugging.
-/// Users derive from it, and share it with channel_options::http_observer; the channel and its calls keep it.
+/// Sees the header fields of each request of a channel and of its responses, in every protocol, for
+/// debugging. Users derive from it, and share it with channel_options::http_observer; the channel and its
+/// calls keep it.
 ///
 /// The fields include the pseudo-header fields of HTTP/2 (RFC 9113 8.3), also with HTTP/1.1, and credentials:
 /// mind where they are printed. The functions run on the loop of the call: they must be short and must never

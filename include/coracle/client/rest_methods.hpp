@@ -18,8 +18,8 @@ namespace client {
 class rest_table;  // private: src/client/rest_table.hpp
 }
 
-/// The methods that a channel with call_protocol::rest can call, and their routes by google.api.http. A handle
-/// that is cheap to copy; threads may share it.
+/// The methods that a channel with call_protocol::rest can call, and their routes by google.api.http. A
+/// handle that is cheap to copy; threads may share it.
 ///
 ///   coracle::channel_options options;
 ///   options.protocol = coracle::call_protocol::rest;
@@ -31,7 +31,8 @@ class rest_table;  // private: src/client/rest_table.hpp
 /// from google.rpc.Status in the body, or otherwise from the HTTP status.
 ///
 /// Metadata is sent and received as header fields. REST has no deadline on the wire: the call ends at its
-/// deadline, and the server learns of that by the end of the connection or stream. Messages are not compressed.
+/// deadline, and the server learns of that by the end of the connection or stream. Messages are not
+/// compressed.
 class rest_methods {
  public:
   /// No method.
@@ -47,6 +48,9 @@ class rest_methods {
       std::string_view http_rules = {}) {
     return make(std::span(services.begin(), services.size()), http_rules);
   }
+
+  /// Whether the method "/package.Service/Method" has a rule.
+  [[nodiscard]] bool contains(std::string_view path) const noexcept;
 
   /// Whether it is the same object.
   friend bool operator==(const rest_methods&, const rest_methods&) = default;

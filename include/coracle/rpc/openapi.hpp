@@ -31,13 +31,18 @@ class openapi_options {
   bool proto_field_names = false;    ///< fields are named as in the .proto, not in camelCase
   /// A service config file in JSON, {"http":{"rules":[...]}}. Its rules replace the options of their methods.
   std::string http_rules;
+  /// A serialized google.protobuf.FileDescriptorSet, whose comments become descriptions: its services are
+  /// described in place of those of the same names. Generated code has no comments, and what protoc writes
+  /// with --include_imports --include_source_info has, such as the .protoset of coracle_generate() with
+  /// GENERATE_DESCRIPTORS. Several sets may follow one another.
+  std::string descriptor_set;
   openapi_format format = openapi_format::json;
 };
 
-/// Returns the document for the services. Comments become descriptions if the descriptors have them: those
-/// of generated code have not, those that protoc wrote with --include_source_info have. A custom HTTP
-/// method that OpenAPI does not know, and "*", are left out. The status is INVALID_ARGUMENT if a rule is
-/// invalid; it names the method.
+/// Returns the document for the services; server::add_openapi() serves it. Comments become descriptions if
+/// the descriptors have them, see openapi_options::descriptor_set. A custom HTTP method that OpenAPI does not
+/// know, and "*", are left out. The status is INVALID_ARGUMENT if a rule is invalid, and names the method; or
+/// if descriptor_set is none.
 [[nodiscard]] result<std::string> openapi_document(
     std::span<const google::protobuf::ServiceDescriptor* const> services,
     const openapi_options& options = {});

@@ -4,6 +4,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/rpc/openapi.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/security/credentials.hpp"
 #include "coracle/server/generic_service.hpp"
@@ -77,6 +78,19 @@ class server {
   void add_http(http_route route);
   /// Adds a route with the default options.
   void add_http(std::string_view method, std::string_view path, http_handler handler);
+
+  /// Answers GET of `path` with a document of OpenAPI 3.1, which describes what the server answers over plain
+  /// HTTP: the routes of add_rest(), and the methods as JSON if server_options::codecs has json_codec(). A
+  /// path that ends with .yaml or .yml has the document in YAML. Call it after add() and add_rest(), and
+  /// before the first listen().
+  ///
+  ///   server.add_openapi();  // GET /openapi.json
+  ///
+  /// `options` has the texts of the document, and may leave out the routes of REST or the JSON methods;
+  /// http_rules, proto_field_names and format are the server's own. Services without descriptors
+  /// (LITE_RUNTIME) are not described. Fails, and adds nothing, as openapi_document() does. Throws
+  /// usage_error as add_http() does.
+  status add_openapi(const openapi_options& options = {}, std::string_view path = "/openapi.json");
 
   /// Listens on an address.
   ///

@@ -1,5 +1,7 @@
 #include "protocol/rest/json_stream.hpp"
 
+#include "protocol/web/ascii.hpp"
+
 #include <algorithm>
 
 namespace coracle::protocol::rest {
@@ -9,6 +11,11 @@ namespace {
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 }  // namespace
+
+bool is_json_lines(std::string_view media_type) noexcept {
+  return web::equal_ignoring_case(media_type, "application/x-ndjson") ||
+         web::equal_ignoring_case(media_type, "application/jsonl");
+}
 
 std::string_view json_stream::trimmed(std::string_view text) noexcept {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);

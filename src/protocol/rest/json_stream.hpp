@@ -7,8 +7,11 @@
 
 namespace coracle::protocol::rest {
 
+// Whether a media type, without its parameters and in any case, is application/x-ndjson or application/jsonl.
+[[nodiscard]] bool is_json_lines(std::string_view media_type) noexcept;
+
 // The messages are JSON values on lines of their own, or the elements of one array. Only brackets and texts
-// are looked at here; whoever gets a value parses it. The text that has not been split grows with what is
+// are looked at here; the caller parses the values. The text that has not been split grows with what is
 // appended: its owner limits it.
 class json_stream {
  public:
@@ -41,7 +44,7 @@ class json_stream {
 
   std::string text_;
   std::size_t scanned_bytes_ = 0;  // of text_
-  std::size_t depth_ = 0;          // of objects and arrays, at scanned_bytes_
+  std::size_t depth_ = 0;  // of objects and arrays, at scanned_bytes_
   bool in_text_ = false;
   bool escaped_ = false;
   bool in_array_ = false;

@@ -7,6 +7,7 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/descriptor_database.h>
 
 #include <algorithm>
 #include <array>
@@ -360,9 +361,20 @@ result<std::string> openapi_document(std::span<const google::protobuf::ServiceDe
     if (!parsed.ok()) return parsed.status();
     rules = *std::move(parsed);
   }
+  google::protobuf::FileDescriptorSet set;
+  if (!set.ParseFromString(options.descriptor_set))
+    return status::invalid_argument(
+        "openapi_options::descriptor_set is not a descriptor set; protoc --include_imports "
+        "--include_source_info --descriptor_set_out=FILE writes one");
+  google::protobuf::SimpleDescriptorDatabase files;
+  for (const auto& file : set.file()) files.Add(file);  // sets may have the same imports
+  google::protobuf::DescriptorPool commented(&files);
   rpc::rest::openapi_writer writer(options);
-  for (const auto* service : services)
-    if (status failed = writer.add(*service, rules ? &*rules : nullptr); !failed.ok()) return failed;
+  for (const auto* service : services) {
+    const auto* const same = commented.FindServiceByName(std::string(service->full_name()));
+    if (status failed = writer.add(same ? *same : *service, rules ? &*rules : nullptr); !failed.ok())
+      return failed;
+  }
   const rpc::rest::json_node document = writer.take();
   if (options.format == openapi_format::yaml) {
     std::string yaml;

@@ -17,7 +17,7 @@ namespace {
 using namespace rpc::rest;
 using rest_kinds::Book;
 using rest_kinds::Everything;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Of a method of Everything.
 rest_binding binding(const std::string& http_method, std::string_view path, std::string body = {}) {

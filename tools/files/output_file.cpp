@@ -1,4 +1,4 @@
-#include "tools/load/output_file.hpp"
+#include "tools/files/output_file.hpp"
 
 #include "tools/failure.hpp"
 
@@ -12,11 +12,11 @@
 #include <string_view>
 #include <utility>
 
-namespace coracle::tools::load {
+namespace coracle::tools {
 
 namespace {
 
-bool write_all(int descriptor, std::string_view text) {
+bool write_text(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const auto count = ::write(descriptor, text.data(), text.size());
     if (count < 0 && errno != EINTR) return false;
@@ -55,8 +55,8 @@ void output_file::write(const std::string& text) {
     return;
   }
   created_unused_ = false;
-  if (!empty(descriptor_) || !write_all(descriptor_, text))
+  if (!empty(descriptor_) || !write_text(descriptor_, text))
     throw failure("the file " + path_ + " cannot be written completely: " + std::strerror(errno));
 }
 
-}  // namespace coracle::tools::load
+}  // namespace coracle::tools

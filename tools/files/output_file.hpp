@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace coracle::tools::load {
+namespace coracle::tools {
 
 // Opened before the run, so that a file that cannot be written is reported at once; its previous content
 // stays until there is something to write. A file that was created but not written is removed.
@@ -26,4 +26,4 @@ class output_file {
   bool created_unused_ = false;
 };
 
-}  // namespace coracle::tools::load
+}  // namespace coracle::tools

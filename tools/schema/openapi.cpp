@@ -1,0 +1,82 @@
+// openapi: coracle openapi describes services that are called over plain HTTP as a document of OpenAPI.
+#include "tools/commands.hpp"
+#include "tools/failure.hpp"
+#include "tools/files/output_file.hpp"
+#include "tools/schema/session.hpp"
+#include "tools/standard_output.hpp"
+
+#include <coracle/rpc/openapi.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+struct openapi {
+  session at;
+  std::vector<std::string> services;
+  std::string output, format;
+  bool rest_only = false;
+  openapi_options options;
+
+  int run() {
+    at.take_name_for_address(services);
+    options.json_methods = !rest_only;
+    options.http_rules = at.http_rules();
+    const bool named_yaml = output.ends_with(".yaml") || output.ends_with(".yml");
+    options.format =
+        format == "yaml" || (format.empty() && named_yaml) ? openapi_format::yaml : openapi_format::json;
+    output_file file(output);
+    const auto document = openapi_document(described(), options);
+    if (!document.ok()) throw failure(std::string(document.status().message()));
+    if (file.requested() && !file.to_stdout()) file.write(*document);
+    else print(*document);
+    return 0;
+  }
+
+  // Those that were named; otherwise all but gRPC's own: health, reflection, channelz.
+  std::vector<const google::protobuf::ServiceDescriptor*> described() {
+    std::vector<const google::protobuf::ServiceDescriptor*> all;
+    for (const std::string& name : services) all.push_back(&at.types().service(name));
+    if (services.empty())
+      for (const std::string& name : at.types().services())
+        if (!name.starts_with("grpc.")) all.push_back(&at.types().service(name));
+    if (all.empty()) throw failure("there is no service to describe");
+    return all;
+  }
+};
+
+}  // namespace
+
+void add_openapi(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "openapi", "describes services as OpenAPI 3.1; with --proto or --protoset it needs no ADDRESS");
+  const auto it = std::make_shared<openapi>();
+  it->at.add_to(*command, endpoint::address_use::optional);
+  it->at.add_http_rules_to(*command);
+  command->add_option("SERVICE", it->services, "package.Service; default: all but those of gRPC itself");
+  command->add_option("-o,--output", it->output, "the file to write; default: the standard output");
+  command
+      ->add_option("--format", it->format,
+                   "json or yaml; default: yaml if the file's name ends with it, else json")
+      ->check(CLI::IsMember({"json", "yaml"}));
+  command->add_option("--title", it->options.title, "the title of the API")->capture_default_str();
+  command->add_option("--api-version", it->options.version, "the version of the API")->capture_default_str();
+  command
+      ->add_option("--url", it->options.servers, "the base URL of a server, such as https://api.example.org")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_flag("--rest-only", it->rest_only,
+                    "leaves out POST /package.Service/Method, which servers with the JSON codec answer");
+  command->add_flag(
+      "--proto-field-names", it->options.proto_field_names,
+      "names fields as the .proto file does, for a server with rest_options::proto_field_names");
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools
