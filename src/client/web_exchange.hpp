@@ -57,6 +57,7 @@ class web_exchange : public transport::exchange_target,
   void set_kept(std::size_t bytes) noexcept final { inner_.set_kept(bytes); }
   void wait_until_uncongested() noexcept final { inner_.wait_until_uncongested(); }
   void reset(transport::error_code code) noexcept final { inner_.reset(code); }
+  void out_of_memory() noexcept final { inner_.out_of_memory(); }
   void set_handler(transport::exchange_handler* handler) noexcept final { handler_ = handler; }
   void release() noexcept final;
 
@@ -108,10 +109,10 @@ class web_exchange : public transport::exchange_target,
   void write_body(bytes_view bytes, bool end_stream);
   // The codec of the call: "proto" if it has no name.
   [[nodiscard]] std::string_view codec() const noexcept { return codec_; }
-  // Runs f; ends the exchange if memory is exhausted.
+  // Runs f; closes the connection if memory is exhausted, which ends the exchange.
   template <class F>
   void or_reset(F f) noexcept {
-    if (!base::if_memory_allows(f) && inner_) inner_.reset(transport::error_code::cancel);
+    if (!base::if_memory_allows(f) && inner_) inner_.out_of_memory();
   }
 
   // While a function of the attempt may be on the stack, this object is not destroyed.

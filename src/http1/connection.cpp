@@ -96,6 +96,7 @@ event connection::next() noexcept {
   } catch (const std::bad_alloc&) {
     static_cast<void>(fail(503, "there is no memory for the message"));
     static_cast<void>(read(e));
+    e.out_of_memory = true;
   }
   return e;
 }

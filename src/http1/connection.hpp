@@ -40,6 +40,7 @@ struct event {
   };
   kind type = kind::none;
   bool informational = false;
+  bool out_of_memory = false;  // of `failed`: it is no fault of the peer
   int status = 0;
   bytes_view data{};
   std::string_view reason{};  // static storage, for logs and for the body of the error response

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <vector>
 
 namespace coracle::rpc {
@@ -188,7 +188,7 @@ class json_checker {
         fail("an escape in a string is malformed");
     }
     const std::string_view content = text_.substr(start, at_++ - start);
-    return escaped ? unescaped_.emplace_back(unescape(content)) : content;
+    return escaped ? unescaped_.emplace_front(unescape(content)) : content;
   }
 
   // Reads "uXXXX", and the second half of a pair of surrogates; stops at the last digit.
@@ -276,7 +276,7 @@ class json_checker {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::deque<std::string> unescaped_;
+  std::forward_list<std::string> unescaped_;  // allocates nothing while it is empty
 };
 
 status check(std::string_view text, json_target target) {

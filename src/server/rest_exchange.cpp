@@ -154,7 +154,7 @@ void rest_stream_exchange::commit_data(std::size_t n, bool) noexcept {
   if (n < envelope_prefix_bytes) return;
   if (!base::if_memory_allows(
           [&] { write_message(std::string_view(reserved_).substr(envelope_prefix_bytes)); }))
-    inner_.reset(transport::error_code::enhance_your_calm);
+    inner_.out_of_memory();
 }
 
 bool rest_stream_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool) {

@@ -128,7 +128,7 @@ void unary_web_exchange::commit_reply(std::size_t n) noexcept {
   } else {
     reply_.commit(n);
     if (!base::if_memory_allows([&] { write_body(reply_.pending().subspan(envelope_prefix_bytes), true); }))
-      inner_.reset(transport::error_code::enhance_your_calm);
+      inner_.out_of_memory();
   }
   release();
 }

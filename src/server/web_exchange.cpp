@@ -35,14 +35,13 @@ bool web_exchange::begin_headers() noexcept {
 }
 
 void web_exchange::add_field(std::string_view name, std::string_view value) noexcept {
-  if (!base::if_memory_allows([&] { block_.add(name, value); }))
-    inner_.reset(transport::error_code::enhance_your_calm);
+  if (!base::if_memory_allows([&] { block_.add(name, value); })) inner_.out_of_memory();
 }
 
 void web_exchange::end_headers(bool) noexcept {
   const bool first = !std::exchange(headers_sent_, true);
   if (!base::if_memory_allows([&] { first ? send_response_headers() : send_response_end(); }))
-    inner_.reset(transport::error_code::enhance_your_calm);
+    inner_.out_of_memory();
 }
 
 void web_exchange::owe_credit(std::size_t received, std::size_t passed) noexcept {
@@ -162,7 +161,7 @@ std::uint8_t* grpc_web_exchange::reserve_data(std::size_t n) {
 void grpc_web_exchange::commit_data(std::size_t n, bool end_stream) noexcept {
   if (!text_) return inner_.commit_data(n, end_stream);
   if (!base::if_memory_allows([&] { write_text(as_bytes(text_->reserved), end_stream); }))
-    inner_.reset(transport::error_code::enhance_your_calm);
+    inner_.out_of_memory();
 }
 
 bool grpc_web_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {

@@ -63,6 +63,7 @@ class web_exchange : public transport::exchange_target,
   void set_kept(std::size_t bytes) noexcept override { inner_.set_kept(bytes); }
   void wait_until_uncongested() noexcept final { inner_.wait_until_uncongested(); }
   void reset(transport::error_code code) noexcept final { inner_.reset(code); }
+  void out_of_memory() noexcept final { inner_.out_of_memory(); }
   void set_handler(transport::exchange_handler* handler) noexcept final { handler_ = handler; }
   void release() noexcept final;
 

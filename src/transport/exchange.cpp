@@ -95,6 +95,12 @@ bool exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, 
   return true;
 }
 
+void exchange::out_of_memory() noexcept {
+  if (target_) return target_->out_of_memory();
+  connection_->engine_.fail(error_code::enhance_your_calm, "out of memory");
+  connection_->schedule_flush();  // for its events
+}
+
 void exchange::want_writable(std::size_t low_bytes) noexcept {
   if (target_) [[unlikely]]
     return target_->want_writable(low_bytes);

@@ -116,6 +116,9 @@ class exchange {
       return target_->reset(code);
     connection_->reset(stream_, code);
   }
+  // For a layer that has no memory to write what it was given: nothing more is sent, the connection is closed
+  // at the end of the loop iteration, and then on_reset() is called.
+  void out_of_memory() noexcept;
   void set_handler(exchange_handler* handler) noexcept {
     if (target_) [[unlikely]]
       return target_->set_handler(handler);

@@ -32,6 +32,7 @@ class exchange_target {
   virtual void set_kept(std::size_t bytes) noexcept = 0;
   virtual void wait_until_uncongested() noexcept = 0;
   virtual void reset(error_code code) noexcept = 0;
+  virtual void out_of_memory() noexcept = 0;
   virtual void set_handler(exchange_handler* handler) noexcept = 0;
   // The last call.
   virtual void release() noexcept = 0;

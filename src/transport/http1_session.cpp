@@ -54,7 +54,12 @@ void http1_session::call_handler(F f) noexcept {
 
 template <class F>
 void http1_session::or_close(F f) noexcept {
-  if (!base::if_memory_allows(f)) connection_.close_at_turn_end("out of memory");
+  if (!base::if_memory_allows(f)) out_of_memory();
+}
+
+void http1_session::out_of_memory() noexcept {
+  out_of_memory_ = true;
+  connection_.close_at_turn_end("out of memory");
 }
 
 // --- receiving
@@ -146,6 +151,8 @@ void http1_session::fail(const http1::event& e) noexcept {
     std::string text;
     base::if_memory_allows([&] { text.append(e.reason).append("\n"); });
     respond_with_error(e.status, text);
+  } else if (role_ == http1::role::client && e.out_of_memory) {
+    out_of_memory_ = true;
   } else if (role_ == http1::role::server && !used_ && e.status == 0) {
     // Not HTTP at all. An empty SETTINGS frame tells a client of TLS that this port speaks plaintext.
     static constexpr std::uint8_t settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
@@ -168,6 +175,13 @@ void http1_session::end(const abnormal_end& reason) noexcept {
   exchange_handler* const handler = std::exchange(handler_, nullptr);
   if (!handler) return;
   abnormal_end e = reason;
+  if (out_of_memory_) {
+    e = {};
+    e.code = error_code::enhance_your_calm;
+    e.by = initiator::user;
+    e.reason = "out of memory";
+    return handler->on_reset(e);
+  }
   // The server closed a connection that was idle, while the request was on its way (RFC 9110 9.2.2).
   if (role_ == http1::role::client && used_ && !engine_.response_begun() && e.disconnected)
     e.unprocessed = true;
@@ -223,14 +237,15 @@ void http1_session::open(exchange_handler& handler) noexcept {
 
 bool http1_session::begin_headers() noexcept {
   block_.clear();
-  return !connection_.closing_;
+  return !connection_.closing_ && !out_of_memory_;
 }
 
 void http1_session::add_field(std::string_view name, std::string_view value) noexcept {
-  or_close([&] { block_.add(name, value); });
+  if (!out_of_memory_) or_close([&] { block_.add(name, value); });
 }
 
 void http1_session::end_headers(bool end_stream) noexcept {
+  if (out_of_memory_) return;
   or_close([&] {
     if (headers_sent_) engine_.end_body(&block_);
     else write_headers(end_stream);
@@ -272,7 +287,7 @@ void http1_session::write_headers(bool end_stream) {
 
 std::uint8_t* http1_session::reserve_data(std::size_t n) {
   static std::uint8_t nothing;
-  if (connection_.closing_ || sent_) return nullptr;
+  if (connection_.closing_ || sent_ || out_of_memory_) return nullptr;
   return n == 0 ? &nothing : engine_.reserve_body(n);
 }
 
@@ -306,7 +321,7 @@ void http1_session::want_writable(std::size_t low_bytes) noexcept {
 }
 
 void http1_session::respond_with_error(int status, std::string_view text) noexcept {
-  if (headers_sent_ || connection_.closing_) return;
+  if (headers_sent_ || out_of_memory_ || connection_.closing_) return;
   headers_sent_ = sent_ = true;
   or_close([&] {
     engine_.close_after_response();

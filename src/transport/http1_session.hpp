@@ -67,6 +67,7 @@ class http1_session final : public exchange_target {
   // A connection has one request, so its responses cannot pile up: see connection::output_stalled_.
   void wait_until_uncongested() noexcept override {}
   void reset(error_code code) noexcept override;
+  void out_of_memory() noexcept override;
   void set_handler(exchange_handler* handler) noexcept override { handler_ = handler; }
   void release() noexcept override;
 
@@ -107,6 +108,8 @@ class http1_session final : public exchange_target {
   bool used_ = false;  // client: an exchange has succeeded on this connection
   bool wants_writable_ = false;
   bool refusing_ = false;
+  // A message could not be written or read: nothing more is written, and the connection is about to close.
+  bool out_of_memory_ = false;
   bool dispatching_ = false;
 };
 

@@ -1,7 +1,7 @@
 // Every allocation that a peer's actions cause may fail, and so may those of a client's calls: only a call or
 // a connection ends, never the process.
 #include "out_of_memory/everything.hpp"
-#include "out_of_memory/failing_allocations.hpp"
+#include "out_of_memory/failing_host.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,6 @@
 
 namespace coracle::test {
 namespace {
-
-// The host whose allocations fail.
-const runtime* failing_host = nullptr;
 
 std::string play(bool intercepted) {
   outcomes out;
@@ -75,19 +72,6 @@ std::string play_client() {
     sync_wait(client_host, everything::one_call(echo_stub(c), out));
   }
   return out.wrong();
-}
-
-bool on_the_failing_host() {
-  const loop* const here = loop::current();
-  return here && &here->owner() == failing_host;
-}
-
-failing_options options_for(std::uint64_t burst, std::uint64_t stride) {
-  failing_options o;
-  o.counts = on_the_failing_host;
-  o.burst = burst;
-  o.stride = stride;
-  return o;
 }
 
 TEST(EveryAllocationOfAServer, MayFail) {
