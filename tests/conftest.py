@@ -6,7 +6,7 @@ import sys
 import pytest
 
 sys.dont_write_bytecode = True
-pytest.register_assert_rewrite("accessibility", "certificates", "load_command", "movie_pairs", "programs", "raw_http2", "walk")
+pytest.register_assert_rewrite("abused_server", "accessibility", "certificates", "load_command", "movie_pairs", "programs", "raw_http2", "walk")
 
 import programs  # noqa: E402
 from certificates import Certificates  # noqa: E402

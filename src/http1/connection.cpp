@@ -103,7 +103,7 @@ event connection::next() noexcept {
 
 connection::progress connection::read(event& e) {
   switch (reading_) {
-    case reading::idle: return begin_message();
+    case reading::idle: return holds_next_request_ ? progress::starved : begin_message();
     case reading::head: return read_head(e);
     case reading::body: return read_body(e);
     case reading::trailers: return read_trailers();

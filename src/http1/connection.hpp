@@ -73,9 +73,11 @@ class connection {
   // Takes the next bytes. They must stay valid until next() has returned none.
   void feed(bytes_view bytes, time_point now) noexcept;
   event next() noexcept;
+  // Server: while on, the next request is not begun.
+  void hold_next_request(bool on) noexcept { holds_next_request_ = on; }
   // After next() returned none: the bytes that were not read, because the next request waits for the response
-  // to this one, or because a tunnel begins (client, CONNECT). Feed them again, before any others, when
-  // exchange_done().
+  // to this one or is held, or because a tunnel begins (client, CONNECT). Feed them again, before any others,
+  // when exchange_done() and the next request is not held.
   [[nodiscard]] bytes_view take_unread() noexcept;
   // The peer has closed its sending side: ends a body that is delimited by the close; everything else that is
   // incomplete fails. Events follow. Call it when no bytes are left unread.
@@ -243,6 +245,7 @@ class connection {
   bool connect_request_ = false;  // client
   bool exchange_done_ = false;
   bool closes_ = false;
+  bool holds_next_request_ = false;
   // A section is the first line with the headers, or the trailers. It stands at the front of in_ while it is
   // complete there, else in held_.
   std::string held_;

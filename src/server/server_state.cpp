@@ -26,6 +26,7 @@ server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
       options(o),
       rules(connection_options_of(o)),
+      http1(http1_options_of(o)),
       access(o.web),
       memory(quota_for(on, o)),
       loads_(on.size()),
@@ -452,6 +453,15 @@ transport::connection_options connection_options_of(const server_options& o) {
   c.backpressure.unread_bytes = l.unread_bytes;
   c.backpressure.stall_time = l.stall_time;
   return c;
+}
+
+transport::http1_options http1_options_of(const server_options& o) {
+  const server_limits& l = o.limits;
+  transport::http1_options h;
+  h.limits.header_bytes = l.header_list_bytes;
+  h.limits.header_timeout = l.handshake_time;
+  h.limits.body_timeout = l.stall_time;
+  return h;
 }
 
 }  // namespace coracle::server_internal

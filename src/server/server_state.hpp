@@ -30,6 +30,7 @@
 namespace coracle::server_internal {
 
 [[nodiscard]] transport::connection_options connection_options_of(const server_options& o);
+[[nodiscard]] transport::http1_options http1_options_of(const server_options& o);
 
 // Connections that were opened together must not be closed together: the age is 90 % to 110 % of `d` (gRFC
 // A9).

@@ -17,9 +17,6 @@ namespace coracle::transport {
 
 namespace {
 
-// No more input is read while there is more output than this: a peer that sends requests and does not read
-// the responses must not make memory grow.
-constexpr std::size_t output_stall_bytes = 1u << 20;
 // A connection that has sent nothing for this long frees its buffers: active connections keep theirs, and ten
 // thousand idle connections hold none.
 constexpr duration idle_time = std::chrono::seconds(1);
@@ -436,7 +433,7 @@ void connection::flush() noexcept {
   }
   // Not for clients: two clients' reads that wait for each other would deadlock. Not after a failed send: its
   // remaining output waits for nothing.
-  output_stalled_ = acceptor_ && !send_broken_ && output().size() > output_stall_bytes;
+  output_stalled_ = acceptor_ && !send_broken_ && output_is_full();
   if (deferred_ || output_stalled_ != receive_paused_) [[unlikely]] {
     if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
     update_receiving();

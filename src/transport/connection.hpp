@@ -146,6 +146,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // Bulk data stays in the streams' queues while this much is in the output. It bounds the head-of-line
   // blocking of small responses to 64 KiB.
   static constexpr std::size_t bulk_high_bytes = 64u << 10;
+  // No more input is read while there is more output than this: a peer that sends requests and does not read
+  // the responses must not make memory grow.
+  static constexpr std::size_t output_full_bytes = 1u << 20;
 
   void handshake_ended() noexcept override;
   void received(bytes_view bytes) noexcept override;
@@ -178,6 +181,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[gnu::cold, gnu::noinline]] void on_http1_timeout() noexcept;
   void on_http1_released() noexcept;
   [[nodiscard]] base::output_buffer& output() noexcept;
+  [[nodiscard]] bool output_is_full() noexcept { return output().size() > output_full_bytes; }
   // Charges an event. True if the rest of the input must be deferred.
   [[nodiscard]] bool must_defer() noexcept {
     return (budget_->charge_event() && budget_->spent_at_checkpoint()) ||

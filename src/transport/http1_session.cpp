@@ -80,7 +80,7 @@ void http1_session::feed_end(time_point now) noexcept {
 void http1_session::dispatch() noexcept {
   if (dispatching_) return;
   dispatching_ = true;
-  for (http1::event e = engine_.next(); e.type != http1::event::kind::none; e = engine_.next()) {
+  for (http1::event e = next_event(); e.type != http1::event::kind::none; e = next_event()) {
     handle(e);
     if (connection_.must_defer()) connection_.defer_input();
   }
@@ -91,6 +91,15 @@ void http1_session::dispatch() noexcept {
   connection_.update_receiving();
   if (!engine_.output().empty() && !connection_.stream_->sending()) connection_.schedule_flush();
   connection_.update_timer();
+}
+
+http1::event http1_session::next_event() noexcept {
+  engine_.hold_next_request(holds_next_request());
+  return engine_.next();
+}
+
+bool http1_session::holds_next_request() const noexcept {
+  return role_ == http1::role::server && (in_exchange_ || connection_.output_is_full());
 }
 
 void http1_session::handle(const http1::event& e) noexcept {
@@ -201,7 +210,7 @@ void http1_session::advance() noexcept {
 
 // Reads what arrived while the response was not complete.
 void http1_session::resume_reading() noexcept {
-  if (unread_.empty()) return;
+  if (unread_.empty() || holds_next_request()) return;
   base::output_buffer pending;
   pending.swap(unread_);
   engine_.feed(pending.pending(), connection_.loop_.now());

@@ -64,7 +64,7 @@ class http1_session final : public exchange_target {
   void want_writable(std::size_t low_bytes) noexcept override;
   void consume(std::size_t n) noexcept override;
   void set_kept(std::size_t bytes) noexcept override;
-  // A connection has one request, so its responses cannot pile up: see connection::output_stalled_.
+  // A connection has one request at a time, and holds_next_request() bounds the responses.
   void wait_until_uncongested() noexcept override {}
   void reset(error_code code) noexcept override;
   void out_of_memory() noexcept override;
@@ -72,6 +72,10 @@ class http1_session final : public exchange_target {
   void release() noexcept override;
 
  private:
+  [[nodiscard]] http1::event next_event() noexcept;
+  // A pipelined request waits until the exchange before it is released, and while the peer reads no responses:
+  // a single read may contain hundreds of requests.
+  [[nodiscard]] bool holds_next_request() const noexcept;
   void handle(const http1::event& e) noexcept;
   void on_message_headers() noexcept;
   void on_message_end() noexcept;

@@ -1,5 +1,5 @@
-// abuse_server [CERTIFICATE KEY]: the server that abuse.py attacks: small limits, and replies as large as the
-// request says.
+// abuse_server [CERTIFICATE KEY]: the server that abuse_test.py and http1_abuse_test.py attack: small limits,
+// and replies as large as the request says.
 #include "echo.coracle.hpp"
 
 #include "coracle/server.hpp"
@@ -12,6 +12,12 @@
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr const char* rules = R"({"http": {"rules": [
+  {"selector": "echo.Echo.SayAtOnce", "get": "/say/{count}",
+   "additional_bindings": [{"post": "/say", "body": "*"}]},
+  {"selector": "echo.Echo.Repeat", "get": "/repeat"},
+  {"selector": "echo.Echo.Collect", "post": "/collect", "body": "*"}]}})";
 
 class generous final : public echo::rpc::Echo::service {
   static echo::Text reply_to(const echo::Text& request) {
@@ -32,6 +38,17 @@ class generous final : public echo::rpc::Echo::service {
     while (const auto one = co_await texts.next()) all.set_count(all.count() + 1);
     co_return all;
   }
+  // Without an end.
+  coracle::replies<echo::Text> Repeat(coracle::server_context&, const echo::Text&) override {
+    echo::Text reply;
+    reply.set_text(std::string(1000, 'x'));
+    while (true) co_yield reply;
+  }
+  // Reads nothing.
+  coracle::replies<echo::Text> Chat(coracle::server_context&, coracle::reader<echo::Text>) override {
+    co_await coracle::sleep_for(1h);
+    co_return coracle::status();
+  }
 };
 
 }  // namespace
@@ -41,8 +58,13 @@ int main(int count, char** words) {
   coracle::server_options options;
   options.memory = coracle::memory_quota(32u << 20);
   options.limits = {.handshake_time = 2s, .stall_time = 1s};
+  options.drain_grace = 1s;
   coracle::server server(options);
   server.add(service);
+  coracle::rest_options rest;
+  rest.http_rules = rules;
+  if (const coracle::status added = server.add_rest(rest); !added.ok())
+    return std::fprintf(stderr, "%s\n", added.to_string().c_str()), 1;
   coracle::server_credentials credentials = coracle::insecure();
   if (count == 3) {
     coracle::tls::server_options tls;

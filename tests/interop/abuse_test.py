@@ -2,13 +2,12 @@
 is served."""
 
 import gzip
-import re
 import socket
 import struct
-import time
 
 import pytest
 
+from abused_server import MEGABYTE, Watch, closed_by_server
 from programs import Server, own
 
 pytest.importorskip("hpack", reason="./dev peers installs it")
@@ -17,8 +16,6 @@ import raw_http2 as h2  # noqa: E402
 from raw_http2 import Connection, block, frame, grpc_fields, message, number  # noqa: E402
 
 AT_ONCE, LATER, UPLOAD = "/echo.Echo/SayAtOnce", "/echo.Echo/Say", "/echo.Echo/Collect"
-QUOTA_BYTES = 32 << 20  # as abuse_server has it
-MEGABYTE = 1 << 20
 
 
 def text_of(count):
@@ -29,52 +26,12 @@ def text_of(count):
     return message(b"\x10" + out + bytes([count]))
 
 
-def resident_bytes(server):
-    with open(f"/proc/{server.process.pid}/status") as status:
-        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) * 1024
+class HealthyClient(Connection):
+    """Calls over HTTP/2, one after the other."""
 
-
-class Watch:
-    """Before, while and after an attack: a client that is served, and memory that does not grow beyond the quota."""
-
-    def __init__(self, server, ca=None):
-        self.server = server
-        self.healthy = Connection(server, ca=ca)
-        for _ in range(20):
-            self.still_served()
-        self.before = resident_bytes(server)
-
-    def still_served(self):
-        reply = self.healthy.call(AT_ONCE, text_of(10))
+    def expect_served(self):
+        reply = self.call(AT_ONCE, text_of(10))
         assert reply.fields.get("grpc-status") == "0", f"the healthy client's status ({reply})"
-
-    def look(self):
-        self.server.expect_alive()
-        self.still_served()
-        grown = resident_bytes(self.server) - self.before
-        assert grown < QUOTA_BYTES, f"the server has grown by {grown / MEGABYTE:.1f} MiB"
-
-    def for_seconds(self, seconds, until=lambda: False):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not until():
-            self.look()
-            time.sleep(0.02)
-        return until()
-
-
-def closed_by_server(sock):
-    """Whether the server has closed the connection; what it said is thrown away."""
-    sock.setblocking(False)
-    try:
-        while True:
-            if not sock.recv(1 << 16):
-                return True
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    finally:
-        sock.settimeout(h2.REPLY_LIMIT_S)
 
 
 def flood(watch, frames, count, expected, code=h2.ENHANCE_YOUR_CALM):
@@ -105,10 +62,9 @@ def open_frame(i, flags=h2.END_HEADERS):
 def watch(backend):
     """Beside a server of its own, which has to end well."""
     with Server(own("abuse_server"), env={"CORACLE_BACKEND": backend}) as server:
-        watch = Watch(server)
+        watch = Watch(server, HealthyClient(server))
         yield watch
-        watch.healthy.close()
-        assert server.stop() == 0, "the exit code at the end"
+        watch.stop()
 
 
 # Floods
@@ -337,7 +293,7 @@ def test_a_message_that_comes_byte_by_byte_ends_its_call(watch):
 def test_half_open_handshakes_are_closed(backend, certificates):
     made = certificates
     with Server(own("abuse_server"), made.server, made.server_key, env={"CORACLE_BACKEND": backend}) as server:
-        watch = Watch(server, made.ca)
+        watch = Watch(server, HealthyClient(server, ca=made.ca))
         half_open = []
         for i in range(200):
             sock = socket.create_connection(("127.0.0.1", server.port), h2.REPLY_LIMIT_S)
@@ -345,7 +301,7 @@ def test_half_open_handshakes_are_closed(backend, certificates):
                 sock.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
             half_open.append(sock)
             watch.look()
-        Watch(server, made.ca)  # a client that comes only now gets in, too
+        Watch(server, HealthyClient(server, ca=made.ca))  # a client that comes only now gets in, too
         def all_gone():
             half_open[:] = [sock for sock in half_open if not closed_by_server(sock)]
             return not half_open

@@ -105,6 +105,24 @@ TEST(Http1Request, IsReadOnlyWhenTheResponseBeforeItIsComplete) {
   EXPECT_EQ(c.fields()[0].value, "POST");
 }
 
+// Hundreds of requests may be in one feed.
+TEST(Http1Request, IsNotReadWhileItIsHeld) {
+  connection c(role::server, {}, {});
+  const std::string two = get("") + post("");
+  c.feed(as_bytes(two), {});
+  EXPECT_EQ(c.next().type, event::kind::headers);
+  c.begin_response(200, {framing::kind::counted, 0});
+  c.end_headers();
+  c.end_body(nullptr);
+  c.hold_next_request(true);
+  EXPECT_EQ(c.next().type, event::kind::none);
+  EXPECT_TRUE(c.exchange_done());
+  EXPECT_EQ(as_text(c.take_unread()), post(""));
+  c.hold_next_request(false);
+  c.feed(as_bytes(std::string_view(two).substr(get("").size())), {});
+  EXPECT_EQ(c.next().type, event::kind::headers);
+}
+
 TEST(Http1Request, OfHeadIsKnown) {
   server_transcript t;
   t.feed("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
