@@ -238,8 +238,8 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
   if (closing_) return;
   if (l->ready) {
     record_event(std::string("disconnected: ").append(c.end_reason()), severity::info);
-    // A server of HTTP/1.1 may close after each response.
-    if (params_.http1 && c.stats().streams_succeeded > 0) return schedule_state_report();
+    // A server of HTTP/1.1 may close after each response, and a cancelled call closes its connection.
+    if (params_.http1 && (c.stats().streams_succeeded > 0 || c.abandoned())) return schedule_state_report();
     return connection_lost(loop_.now() - l->ready_since, c.end_reason());
   }
   if (timer::holder) loop_.disarm(*this);

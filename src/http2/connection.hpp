@@ -216,6 +216,10 @@ class connection {
   // turn out to speak another protocol, and the output must then not be sent at all. Ends with the final
   // GOAWAY, too.
   [[nodiscard]] bool awaits_preface() const noexcept;
+  // Server: nothing more is awaited, and the preface is incomplete.
+  [[nodiscard]] bool ended_without_preface() const noexcept {
+    return reading_ == phase::preface && (failed_ || goaway_final_);
+  }
   // Server: how many bytes of the preface have arrived while it is incomplete; of a no_preface event, those
   // before its data.
   [[nodiscard]] std::size_t preface_bytes() const noexcept {

@@ -406,6 +406,9 @@ void connection::schedule_flush() noexcept {
 void connection::flush() noexcept {
   if (transport_closed_) return owner_.on_closed(*this);  // destroys this
   if (close_called_) return;
+  // A peer that may speak HTTP/1.1 would take the end of HTTP/2 for a response.
+  if (engine_.ended_without_preface() && acceptor_ && !http1_ && owner_.http1()) [[unlikely]]
+    engine_.output().clear();
   if (!send_broken_ && !stream_->sending() && !engine_.awaits_preface()) {
     // At least one frame, regardless of the amount of small responses.
     if (!closing_ && !http1_) engine_.produce(std::max(bulk_high_bytes, engine_.output().size() + 1));

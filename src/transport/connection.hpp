@@ -120,6 +120,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // A8). Valid in on_going_away().
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
 
+  // Whether this side has closed the connection because it has ended an exchange of HTTP/1.1 early.
+  [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
+
   [[nodiscard]] connection_stats stats() noexcept;
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return stats_.bytes_sent; }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
@@ -259,6 +262,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   bool just_resumed_ : 1 = false;  // data received meanwhile may be unread
   bool receive_ended_ : 1 = false;
   bool sent_too_many_pings_ : 1 = false;
+  bool abandoned_ : 1 = false;
 };
 
 }  // namespace coracle::transport

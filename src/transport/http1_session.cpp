@@ -191,9 +191,11 @@ void http1_session::end(const abnormal_end& reason) noexcept {
     e.reason = "out of memory";
     return handler->on_reset(e);
   }
-  // The server closed a connection that was idle, while the request was on its way (RFC 9110 9.2.2).
-  if (role_ == http1::role::client && used_ && !engine_.response_begun() && e.disconnected)
-    e.unprocessed = true;
+  // The server may have closed a connection that was idle, while the request was on its way; but it may also
+  // have failed while it handled the request (RFC 9110 9.2.2).
+  const bool unsent = connection_.stats_.bytes_sent == sent_before_;
+  if (role_ == http1::role::client && e.disconnected && !engine_.response_begun())
+    e.unprocessed = unsent || (safe_ && used_);
   handler->on_reset(e);
 }
 
@@ -204,7 +206,11 @@ void http1_session::advance() noexcept {
     call_handler([&] { handler_->on_writable(); });
   }
   if (in_exchange_ || !engine_.exchange_done()) return;
-  if (engine_.closes()) return connection_.broken("the connection is not used for another request");
+  if (engine_.closes()) {
+    // A closing connection has little time to send the rest: a slow peer would not get a large response.
+    if (!connection_.unsent()) connection_.broken("the connection is not used for another request");
+    return;
+  }
   resume_reading();
 }
 
@@ -218,11 +224,17 @@ void http1_session::resume_reading() noexcept {
 }
 
 void http1_session::on_timeout(time_point now) noexcept {
-  if (now >= idle_at_ && !in_exchange()) return connection_.broken("idle");
+  if (now >= idle_at_ && !in_exchange()) {
+    if (!connection_.unsent()) return connection_.broken("idle");
+    idle_at_ = deadline_after(now, idle_timeout_);  // a slow peer still receives the response
+  }
   engine_.on_timeout(now);
 }
 
-time_point http1_session::next_timeout() const noexcept { return std::min(engine_.next_timeout(), idle_at_); }
+// A message that has begun ends the idle time: only its own deadlines are left.
+time_point http1_session::next_timeout() const noexcept {
+  return in_exchange() ? engine_.next_timeout() : std::min(engine_.next_timeout(), idle_at_);
+}
 
 std::size_t http1_session::memory_bytes() const noexcept {
   return engine_.memory_bytes() + unread_.capacity() + block_.capacity_bytes() + kept_bytes_;
@@ -238,6 +250,7 @@ void http1_session::open(exchange_handler& handler) noexcept {
   handler_ = &handler;
   in_exchange_ = true;
   headers_sent_ = sent_ = received_ = false;
+  sent_before_ = connection_.stats_.bytes_sent;
   unconsumed_ = 0;
   idle_at_ = never;
 }
@@ -283,6 +296,7 @@ void http1_session::write_headers(bool end_stream) {
   if (body.type == kind::none && (server ? !has_no_content(status) && !engine_.is_head_request()
                                          : method == "POST" || method == "PUT" || method == "PATCH"))
     body = {kind::counted, 0};
+  safe_ = method == "GET";
   if (server) engine_.begin_response(status, body);
   else if (!engine_.begin_request(method, path, authority, body)) {
     sent_ = true;
@@ -368,7 +382,9 @@ void http1_session::reset(error_code code) noexcept {
 }
 
 void http1_session::abort(std::string_view reason) noexcept {
-  if (!connection_.closing_) connection_.broken(reason);
+  if (connection_.closing_) return;
+  connection_.abandoned_ = true;
+  connection_.broken(reason);
 }
 
 void http1_session::release() noexcept {

@@ -100,6 +100,7 @@ class http1_session final : public exchange_target {
   exchange_handler* handler_ = nullptr;
   base::output_buffer unread_;
   http::header_list block_;  // being written
+  std::uint64_t sent_before_ = 0;  // client: bytes of the connection before the request
   std::size_t unconsumed_ = 0;
   std::size_t kept_bytes_ = 0;
   std::size_t low_bytes_ = 0;
@@ -109,7 +110,8 @@ class http1_session final : public exchange_target {
   bool sent_ = false;  // this side's message is complete
   bool received_ = false;  // the handler knows the end of the peer's message
   bool at_end_ = false;  // the peer has closed its sending side
-  bool used_ = false;  // client: an exchange has succeeded on this connection
+  bool used_ = false;  // an exchange has succeeded on this connection
+  bool safe_ = false;  // client: the request is of GET, and may be repeated
   bool wants_writable_ = false;
   bool refusing_ = false;
   // A message could not be written or read: nothing more is written, and the connection is about to close.

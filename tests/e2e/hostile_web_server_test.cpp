@@ -184,7 +184,7 @@ TEST_F(a_web_call, WritesWhatTheProtocolRequires) {
   EXPECT_THAT(s.last_request, ::testing::StartsWith("POST /echo.Echo/Say HTTP/1.1\r\nhost: "));
   EXPECT_THAT(s.last_request, HasSubstr("\r\ncontent-type: application/proto\r\n"));
   EXPECT_THAT(s.last_request, HasSubstr("\r\nconnect-protocol-version: 1\r\n"));
-  EXPECT_THAT(s.last_request, HasSubstr("\r\nconnect-timeout-ms: 4999\r\n"));
+  EXPECT_THAT(s.last_request, HasSubstr("\r\nconnect-timeout-ms: 5000\r\n"));
   EXPECT_THAT(s.last_request, HasSubstr("\r\ncontent-length: 0\r\n"));
   EXPECT_THAT(s.last_request, ::testing::Not(HasSubstr("grpc-timeout")));
   EXPECT_THAT(s.last_request, ::testing::Not(HasSubstr("\r\nte: ")));

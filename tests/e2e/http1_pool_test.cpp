@@ -114,13 +114,44 @@ TEST_F(a_connection_of_http1, ThatTheServerHasClosedIsReplaced) {
   EXPECT_EQ(s.connections, 2);
 }
 
-TEST_F(a_connection_of_http1, ThatEndsInPlaceOfAReplyIsReplacedOnceIfItWasUsedBefore) {
+// The server may have begun the call (RFC 9110 9.2.2): without a retry policy it is not made twice.
+TEST_F(a_connection_of_http1, ThatEndsInPlaceOfAReplyFailsTheCall) {
   server_by_hand& s = serve({{reply_of(), ""}, {reply_of()}});
   channel c(client_, address("hand"), insecure(), over_http1());
   EXPECT_EQ(call(c), "z");
+  EXPECT_EQ(call(c), "UNAVAILABLE");
+  EXPECT_EQ(s.requests, 2);
   EXPECT_EQ(call(c), "z");
+}
+
+// A call of a method without side effects, which may be made twice.
+task<std::string> get(const channel& by) {
+  echo::Text request;
+  const auto path = method_path("/echo.Echo/Say").without_side_effects();
+  const auto reply = co_await generic_stub(by).unary<echo::Text>(path, request);
+  co_return reply ? reply->text() : std::string(name_of(reply.status().code()));
+}
+
+TEST_F(a_connection_of_http1, ThatEndsInPlaceOfAReplyToAGetIsReplacedOnceIfItWasUsedBefore) {
+  server_by_hand& s = serve({{reply_of(), ""}, {reply_of()}});
+  channel_options options = over_http1();
+  options.connect_get = true;
+  channel c(client_, address("hand"), insecure(), options);
+  EXPECT_EQ(run(get(c)), "z");
+  EXPECT_EQ(run(get(c)), "z");
   EXPECT_EQ(s.connections, 2);
   EXPECT_EQ(s.requests, 3);
+}
+
+// Cancelled calls close their connections, and say nothing about the server.
+TEST_F(a_connection_of_http1, ThatWasClosedByACancelledCallCausesNoPause) {
+  server_by_hand& s = serve({{reply_of()}, {reply_of()}, {reply_of()}, {reply_of()}});
+  s.pause = 100ms;
+  channel c(client_, address("hand"), insecure(), over_http1());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(call(c, within(50ms)), "DEADLINE_EXCEEDED");
+  const time_point began = world_.now();
+  EXPECT_EQ(call(c), "z");
+  EXPECT_LT(world_.now() - began, 200ms);
 }
 
 TEST_F(a_connection_of_http1, ThatEndsInPlaceOfItsFirstReplyFailsTheCall) {
@@ -133,17 +164,19 @@ TEST_F(a_connection_of_http1, ThatEndsInPlaceOfItsFirstReplyFailsTheCall) {
 TEST_F(a_connection_of_http1, IsReplacedOnlyOnceForACall) {
   server_by_hand& s = serve({{reply_of(), ""}, {reply_of(), ""}, {reply_of()}});
   s.pause = 100ms;  // so that the second call does not use the connection of the first
-  channel c(client_, address("hand"), insecure(), over_http1());
+  channel_options options = over_http1();
+  options.connect_get = true;
+  channel c(client_, address("hand"), insecure(), options);
   const auto two = [](const channel& by) -> task<> {
     scope work(co_await coro::this_environment());
-    const auto single = [](const channel& to) -> task<> { EXPECT_EQ(co_await ask(to), "z"); };
+    const auto single = [](const channel& to) -> task<> { EXPECT_EQ(co_await get(to), "z"); };
     work.spawn(single(by));
     work.spawn(single(by));
     co_await work.join();
   };
   run(two(c));
   ASSERT_EQ(s.connections, 2);
-  EXPECT_EQ(call(c), "UNAVAILABLE");
+  EXPECT_EQ(run(get(c)), "UNAVAILABLE");
   EXPECT_EQ(s.requests, 4);
 }
 

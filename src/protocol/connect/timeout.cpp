@@ -9,8 +9,8 @@ namespace coracle::protocol::connect {
 timeout_text format_timeout(duration left) noexcept {
   constexpr std::int64_t ms_max = 9'999'999'999;
   timeout_text out;
-  const std::int64_t ms =
-      std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(left).count(), 1);
+  constexpr duration unit = std::chrono::milliseconds(1);
+  const std::int64_t ms = std::max<std::int64_t>(left / unit + (left % unit > duration::zero()), 1);
   if (ms > ms_max) return out;
   out.size =
       static_cast<unsigned>(std::to_chars(out.bytes, out.bytes + sizeof out.bytes, ms).ptr - out.bytes);

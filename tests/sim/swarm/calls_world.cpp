@@ -33,13 +33,13 @@ sim::world_options calls_world::options(run& r, dice& draws, const mixture& m) {
   return o;
 }
 
-calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, const drawn_policies* policies,
-                         certified* secure)
+calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, const calls_world_options& o)
     : run_(r),
       mix_(m),
       ledger_(ledger),
-      policies_(policies),
-      secure_(secure),
+      policies_(o.policies),
+      secure_(o.secure),
+      web_(o.web),
       draws_(r.dice_for(2)),
       drains_(draws_.one_in(4)),
       world_(r.seed(), options(r, draws_, m)) {
@@ -78,6 +78,18 @@ void calls_world::start_servers() {
   }
 }
 
+channel_options calls_world::draw_channel() {
+  constexpr call_protocol protocols[] = {call_protocol::connect, call_protocol::grpc_web,
+                                         call_protocol::grpc_web_text};
+  channel_options o;
+  if (policies_) o.service_config = policies_->config;
+  if (!web_) return o;
+  o.protocol = protocols[draws_.below(3)];
+  o.http_version = draws_.one_in(3) ? http_version::http2 : http_version::http1;
+  o.http1_connections_per_server = static_cast<std::uint32_t>(draws_.between(1, 5));
+  return o;
+}
+
 void calls_world::start_clients() {
   const std::uint64_t clients = draws_.between(1, 3);
   for (std::uint64_t i = 0; i < clients; ++i) {
@@ -90,17 +102,17 @@ void calls_world::start_clients() {
                                           draws_.between(1, 10), policies_ ? most_fails : 0}));
       mine.push_back(callers_.back().get());
     }
+    std::vector<channel_options> drawn;
+    for (std::size_t s = 0; s < servers_.size(); ++s) drawn.push_back(draw_channel());
     world_.start(
         hosts_.back(),
-        [this, mine](runtime& rt) -> std::shared_ptr<void> {
+        [this, mine, drawn](runtime& rt) -> std::shared_ptr<void> {
           auto made = std::make_shared<channels>();
           std::vector<echo_stub> stubs;
           channel_credentials credentials = insecure();
           if (secure_) credentials = secure_->call();
           for (std::size_t s = 0; s < servers_.size(); ++s) {
-            channel_options options;
-            if (policies_) options.service_config = policies_->config;
-            made->push_back(std::make_unique<channel>(rt, target(s), credentials, options));
+            made->push_back(std::make_unique<channel>(rt, target(s), credentials, drawn[s]));
             ledger_.channel_made();
             stubs.emplace_back(*made->back());
           }

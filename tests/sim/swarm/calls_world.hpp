@@ -35,11 +35,16 @@ class serving {
   std::optional<server> server_;
 };
 
+// What differs between the scenarios.
+struct calls_world_options {
+  const drawn_policies* policies = nullptr;  // of the clients' channels; null: none
+  certified* secure = nullptr;  // null: plaintext
+  bool web = false;  // each channel speaks a protocol over a version of HTTP that are drawn, not gRPC
+};
+
 class calls_world {
  public:
-  // policies: of the clients' channels; null for none. secure: null for plaintext.
-  calls_world(run& r, const mixture& m, call_ledger& ledger, const drawn_policies* policies = nullptr,
-              certified* secure = nullptr);
+  calls_world(run& r, const mixture& m, call_ledger& ledger, const calls_world_options& o = {});
   // Everything, up to the last call on a repaired network.
   void play();
 
@@ -49,6 +54,7 @@ class calls_world {
   void start_clients();
   void start_operator();
   server_options draw_server();
+  channel_options draw_channel();
   [[nodiscard]] std::string target(std::size_t server) const;
   [[nodiscard]] bool all_done() const;
   [[nodiscard]] bool wait_and_drain();  // false: a hang
@@ -61,6 +67,7 @@ class calls_world {
   call_ledger& ledger_;
   const drawn_policies* policies_;
   certified* secure_;
+  const bool web_;
   dice draws_;
   bool drains_;
   std::vector<std::unique_ptr<caller>> callers_;

@@ -13,7 +13,7 @@ void play_retries(run& r) {
   const drawn_policies policies = draw_policies(r, draws);
   ledger.expect_attempts(policies.rules);
   {
-    calls_world world(r, mix, ledger, &policies);
+    calls_world world(r, mix, ledger, {.policies = &policies});
     world.play();
   }
   ledger.check_all_ended();

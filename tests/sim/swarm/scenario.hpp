@@ -16,6 +16,7 @@ struct scenario {
 };
 
 void play_calls(run& r);    // calls_scenario.cpp: gRPC clients and servers
+void play_web(run& r);      // web_scenario.cpp: the same with gRPC-Web and Connect
 void play_retries(run& r);  // retries_scenario.cpp: the same with policies of retries and hedging
 void play_secured(run& r);  // secured_scenario.cpp: that over TLS, with certificates that are renewed
 void play_fleet(run& r);    // fleet_scenario.cpp: channels to servers behind a name that changes
@@ -23,9 +24,12 @@ void play_beside(run& r);   // beside_scenario.cpp: a healthy client beside atta
 void play_streams(run& r);  // streams_scenario.cpp: TCP with half-closes
 void play_loops(run& r);    // loops_scenario.cpp: timers, scopes and channels on the loops of one host
 
-inline constexpr std::array<scenario, 7> scenarios{{
+inline constexpr std::array<scenario, 8> scenarios{{
     {"calls",
      play_calls,
+     {"OK", "CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "cut off by a crash", "drained"}},
+    {"web",
+     play_web,
      {"OK", "CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "cut off by a crash", "drained"}},
     {"retries",
      play_retries,

@@ -16,7 +16,7 @@ void play_secured(run& r) {
   const drawn_policies policies = draw_policies(r, draws);
   ledger.expect_attempts(policies.rules);
   {
-    calls_world world(r, mix, ledger, &policies, &hosts);
+    calls_world world(r, mix, ledger, {.policies = &policies, .secure = &hosts});
     world.play();
   }
   ledger.check_all_ended();

@@ -7,13 +7,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ConnectTimeout, IsWrittenInMillisecondsRoundedDown) {
+TEST(ConnectTimeout, IsWrittenInMillisecondsRoundedUp) {
   struct row {
     duration left;
     std::string_view text;
   };
-  for (const auto& [left, text] :
-       {row{1ms, "1"}, row{1'999'999ns, "1"}, row{5s, "5000"}, row{9'999'999'999ms, "9999999999"}})
+  for (const auto& [left, text] : {row{1ms, "1"}, row{1'999'999ns, "2"}, row{2'000'001ns, "3"},
+                                   row{5s, "5000"}, row{9'999'999'999ms, "9999999999"}})
     EXPECT_EQ(format_timeout(left).view(), text);
 }
 
@@ -23,6 +23,7 @@ TEST(ConnectTimeout, ThatExpiredIsWrittenAsTheShortest) {
 }
 
 TEST(ConnectTimeout, ThatNeedsMoreThanTenDigitsIsNotWritten) {
+  EXPECT_EQ(format_timeout(9'999'999'999ms + 1ns).view(), "");
   EXPECT_EQ(format_timeout(10'000'000'000ms).view(), "");
   EXPECT_EQ(format_timeout(duration::max()).view(), "");
 }
