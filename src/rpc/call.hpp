@@ -273,7 +273,7 @@ inline bool call::decode(const codec& k, void* into, bytes_view body, status& re
   if (!inspected) held_bytes_ = 0;
   else if (reason = admit(k, into, body); !reason.ok()) return false;
   if (!format_.reads_as_is(k)) reason = format_.read(k, into, body);
-  else if (!k.read(into, body)) reason = status::internal("a message cannot be parsed as its protobuf type");
+  else if (!k.read(into, body)) reason = format_.unreadable();
   if (reason.ok() && inspected) reason = measure(k, into, body.size());
   return reason.ok();
 }

@@ -167,8 +167,7 @@ status intercepted_message::decode() {
   status failure;
   if (receiver_) receiver_->decode_message(*codec_, writable_, bytes_, failure);
   else if (!format_->reads_as_is(*codec_)) failure = format_->read(*codec_, writable_, bytes_);
-  else if (!codec_->read(writable_, bytes_))
-    failure = status::internal("a message cannot be parsed as its protobuf type");
+  else if (!codec_->read(writable_, bytes_)) failure = format_->unreadable();
   object_current_ = failure.ok();
   return failure;
 }

@@ -24,24 +24,12 @@ class json_mapping final : public message_codec {
   [[nodiscard]] std::string_view name() const noexcept override { return "json"; }
 
   status write(const google::protobuf::Message& message, std::string& to) const override {
-    std::string text;
-    if (!json::MessageToJsonString(message, &text).ok())
-      return status::internal("the message " + std::string(message.GetTypeName()) +
-                              " cannot be written as JSON");
-    if (to.empty()) to = std::move(text);
-    else to.append(text);
-    return {};
+    return rpc::write_json(message, to);
   }
 
   status read(google::protobuf::Message& message, bytes_view from) const override {
-    message.Clear();
-    json::JsonParseOptions options;
-    options.ignore_unknown_fields = true;
-    const std::string text(
-        as_text(from));  // newer versions take a string_view, older ones a type of their own
-    if (!json::JsonStringToMessage(text, &message, options).ok())
-      return status::internal("a message cannot be parsed as JSON");
-    return {};
+    const status s = rpc::read_json(message, as_text(from), {.ignore_unknown_fields = true});
+    return s.ok() ? s : status::internal(s.message());
   }
 };
 

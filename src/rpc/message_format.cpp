@@ -98,12 +98,22 @@ status message_format::write(const codec& k, const void* message, std::string& b
 status message_format::read(const codec& k, void* into, bytes_view message) const {
   if (k.kind == message_kind::protobuf_lite) return no_other_form(*form_);
   try {
-    return form_->read(message_at(into), message);
+    status outcome = form_->read(message_at(into), message);
+    return outcome.ok() ? outcome : unreadable(outcome);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
     return threw(*form_);
   }
+}
+
+status message_format::unreadable(const status& why) const {
+  const bool renamed = why.code() == status_code::internal && unreadable_ != status_code::internal;
+  return renamed ? status(unreadable_, why.message()) : why;
+}
+
+status message_format::unreadable() const {
+  return {unreadable_, "a message cannot be parsed as its protobuf type"};
 }
 
 protocol::grpc::framed_message message_format::compress(bytes_view body) const {

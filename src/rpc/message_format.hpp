@@ -65,6 +65,9 @@ class message_format {
     form_ = form;
     update_fast_paths();
   }
+  // The code of a message that cannot be decompressed or parsed: INTERNAL in gRPC, INVALID_ARGUMENT of a
+  // server in Connect and REST.
+  void set_unreadable_code(status_code c) noexcept { unreadable_ = c; }
   [[nodiscard]] const message_codec* form() const noexcept { return form_; }
   // Larger messages are not sent. Counts bytes before compression.
   void set_max_send_bytes(std::uint32_t max_bytes) noexcept {
@@ -93,6 +96,9 @@ class message_format {
   status write(const codec& k, const void* message, std::string& body,
                std::optional<std::size_t> known_bytes = {}) const;
   status read(const codec& k, void* into, bytes_view message) const;
+  // With that code: the status of a message that a codec cannot read as it is, or `why` if its code is INTERNAL.
+  [[nodiscard, gnu::cold]] status unreadable() const;
+  [[nodiscard, gnu::cold]] status unreadable(const status& why) const;
 
   // Returns the body for an envelope: compressed, if compression is set and makes it smaller. Borrowed from
   // the argument or from the loop, until the next message of the loop.
@@ -108,6 +114,7 @@ class message_format {
   std::uint32_t max_send_bytes_ = writable_bytes_max;
   encoding receive_encoding_ = encoding::identity;
   bool as_is_ = true;
+  status_code unreadable_ = status_code::internal;
 };
 
 // A message of the user is larger than `limit`.

@@ -124,10 +124,10 @@ void rest_stream_exchange::set_kept(std::size_t bytes) noexcept {
 
 namespace {
 
-void add_envelope(std::string& to, std::string_view message) {
+void add_envelope(std::string& to, std::string_view message, bool compressed = false) {
   const std::size_t at = to.size();
   to.append(envelope_prefix_bytes, '\0');
-  protocol::write_envelope_prefix(reinterpret_cast<std::uint8_t*>(to.data() + at), 0,
+  protocol::write_envelope_prefix(reinterpret_cast<std::uint8_t*>(to.data() + at), compressed,
                                   static_cast<std::uint32_t>(message.size()));
   to.append(message);
 }
@@ -137,7 +137,7 @@ void add_envelope(std::string& to, std::string_view message) {
 bool rest_stream_exchange::split_requests(std::string& envelopes, bool end_stream) {
   if (options_.one_request || codec_.route().binding.has_raw_request()) {
     if (options_.one_request ? end_stream : !body_.text().empty()) {
-      add_envelope(envelopes, body_.text());
+      add_envelope(envelopes, body_.text(), options_.compressed && !body_.text().empty());
       body_.clear();
     }
     return true;

@@ -85,6 +85,7 @@ class rest_stream_exchange final : public web_exchange, public whole_request {
     stream_form form = stream_form::json_lines;
     std::uint64_t last_event_number = 0;  // that the client has
     bool one_request = false;  // the body is one message
+    bool compressed = false;  // it has a content-encoding
     bool one_reply = false;  // the response is one message
     std::uint32_t max_receive_bytes = 0;
     duration stall_time = duration::max();

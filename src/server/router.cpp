@@ -51,9 +51,13 @@ subtype make_subtype(std::string_view name, const message_codec* form) {
   return s;
 }
 
-subtype_table::subtype_table() {
-  rows_.push_back(make_subtype("", nullptr));
-  rows_.push_back(make_subtype("proto", nullptr));
+subtype_table::subtype_table(status_code unreadable) : unreadable_(unreadable) {
+  for (const std::string_view name : {"", "proto"}) add_row(name, nullptr);
+}
+
+void subtype_table::add_row(std::string_view name, const message_codec* form) {
+  rows_.push_back(make_subtype(name, form));
+  rows_.back().unreadable = unreadable_;
 }
 
 void subtype_table::add(const message_codec& form) {
@@ -61,31 +65,7 @@ void subtype_table::add(const message_codec& form) {
       protocol::grpc::is_valid_key(form.name()),
       "invalid codec name: use lower-case letters, digits, '-', '_' and '.', as in a content-type");
   CORACLE_ASSERT(!find(form.name()), "two codecs have the same name, or one has the name proto");
-  rows_.push_back(make_subtype(form.name(), &form));
-}
-
-namespace {
-
-class web_codec final : public message_codec {
- public:
-  explicit web_codec(const message_codec& form) noexcept : form_(form) {}
-  [[nodiscard]] std::string_view name() const noexcept override { return form_.name(); }
-  status write(const google::protobuf::Message& message, std::string& to) const override {
-    return form_.write(message, to);
-  }
-  status read(google::protobuf::Message& message, bytes_view from) const override {
-    const status s = form_.read(message, from);
-    return s.code() == status_code::internal ? status::invalid_argument(s.message()) : s;
-  }
-
- private:
-  const message_codec& form_;
-};
-
-}  // namespace
-
-void subtype_table::add_for_web(const message_codec& form) {
-  add(*own_.emplace_back(std::make_unique<web_codec>(form)));
+  add_row(form.name(), &form);
 }
 
 std::optional<std::uint32_t> subtype_table::find(std::string_view name) const noexcept {

@@ -30,24 +30,25 @@ struct subtype {
   std::string name;                   // "", "proto", "json", ...
   const message_codec* form;  // null: protobuf's binary format
   transport::header_block reply_headers;  // a reply has the content-type of its request
+  status_code unreadable = status_code::internal;  // of a request that cannot be parsed
 };
 
 // The subtypes that a server supports. Filled before the first connection, and read by every loop afterwards.
 class subtype_table {
  public:
-  subtype_table();
+  // unreadable: see subtype.
+  explicit subtype_table(status_code unreadable = status_code::internal);
   // Adds a codec, which must outlive the table. A malformed or duplicate name is a programming error (abort).
   void add(const message_codec& form);
-  // A table whose codecs report messages that they cannot read as errors of the client: Connect maps
-  // INVALID_ARGUMENT to 400, where gRPC has INTERNAL.
-  void add_for_web(const message_codec& form);
   // Empty if the server does not support the subtype.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const noexcept;
   [[nodiscard]] const subtype& at(std::uint32_t index) const noexcept { return rows_[index]; }
 
  private:
+  void add_row(std::string_view name, const message_codec* form);
+
   std::vector<subtype> rows_;
-  std::vector<std::unique_ptr<message_codec>> own_;
+  const status_code unreadable_;
 };
 
 // Makes a subtype whose name is in no table.
@@ -97,8 +98,9 @@ class router final : public service_host {
   [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }
   // The encodings of messages that requests may have.
   subtype_table subtypes;
-  // The same for requests of Connect.
-  subtype_table web_subtypes;
+  // The same for requests of Connect, where a request that cannot be parsed is an error of the client: HTTP
+  // status 400, as in other implementations.
+  subtype_table connect_subtypes{status_code::invalid_argument};
   // The compression encodings that requests may have.
   encoding_set encodings = encoding_set::all();
 

@@ -119,6 +119,7 @@ server_call::server_call(transport::exchange x, const request_info& request, tim
       fallback_(std::move(fallback)) {
   max_receive_bytes_ = set.max_receive_bytes;
   format_.use(subtype_.form);
+  format_.set_unreadable_code(subtype_.unreadable);
   format_.set_max_send_bytes(set.max_send_bytes);
   format_.set_receive_encoding(request.received);
   compression_ = set.compression;

@@ -34,7 +34,7 @@ server_state::server_state(runtime& on, const server_options& o)
   for (const message_codec* c : options.codecs) {
     CORACLE_REQUIRE(c, "server_options::codecs has a null pointer");
     routes.subtypes.add(*c);
-    routes.web_subtypes.add_for_web(*c);
+    routes.connect_subtypes.add(*c);
   }
   routes.encodings = options.accepted_encodings.common(encoding_set::all());
   if (options.observer) routes.report_unknown_methods();

@@ -5,6 +5,7 @@
 #include "protocol/connect/get_request.hpp"
 #include "protocol/connect/header_names.hpp"
 #include "protocol/connect/timeout.hpp"
+#include "protocol/grpc/accepted_encodings.hpp"
 #include "protocol/grpc_web/content_type.hpp"
 #include "protocol/rest/json_stream.hpp"
 #include "protocol/web/ascii.hpp"
@@ -98,7 +99,7 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
                         const connect::content& content, const web_call_options& o, bool end_stream) {
   const router& routes = o.routes;
   call_set& set = o.set;
-  const auto subtype = routes.web_subtypes.find(content.codec);
+  const auto subtype = routes.connect_subtypes.find(content.codec);
   if (!subtype) return std::nullopt;
   if (!r.row && !routes.fallback()) return direct_response{404, "the server has no such method\n"};
   // A fallback service takes streams only.
@@ -111,7 +112,7 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
   if (content.stream) {
     auto made = std::unique_ptr<connect_stream_exchange, void (*)(connect_stream_exchange*)>(
         new connect_stream_exchange(x, content.codec), [](connect_stream_exchange* e) { e->give_up(); });
-    web_call c = make_call(r, std::move(kept), routes.web_subtypes.at(*subtype), routes);
+    web_call c = make_call(r, std::move(kept), routes.connect_subtypes.at(*subtype), routes);
     if (!refusal.ok()) c.refusal = refusal;
     c.translator = made.release();
     c.exchange = c.translator->attach();
@@ -125,7 +126,7 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
   body.stall_bytes = set.stall_bytes;
   auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
       new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(kept), routes.web_subtypes.at(*subtype), routes);
+  web_call c = make_call(r, std::move(kept), routes.connect_subtypes.at(*subtype), routes);
   if (!refusal.ok()) c.refusal = refusal;
   if (end_stream) c.message.emplace();
   c.whole = made.get();
@@ -158,7 +159,7 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   if (!get) {
     refusal = status::invalid_argument(reason);
     get.emplace().codec = connect::json_codec;
-  } else if (subtype = routes.web_subtypes.find(get->codec); !subtype) {
+  } else if (subtype = routes.connect_subtypes.find(get->codec); !subtype) {
     return direct_response{415, "the server has no codec of the parameter encoding\n"};
   } else if (const auto e = connect::content_encoding(get->compression, routes.encodings)) {
     r.received = *e;
@@ -173,7 +174,7 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   body.max_receive_bytes = set.max_receive_bytes;
   auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
       new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(kept), routes.web_subtypes.at(*subtype), routes);
+  web_call c = make_call(r, std::move(kept), routes.connect_subtypes.at(*subtype), routes);
   if (!refusal.ok()) c.refusal = refusal;
   c.message = std::move(get->message);
   c.whole = made.get();
@@ -219,6 +220,17 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
       !is_json(r.other_content_type, kind == call_kind::client_streaming || kind == call_kind::bidi))
     return direct_response{415, "the body requires the content-type application/json\n"};
   const metadata& fields = received.get();
+  const bool one_request = kind == call_kind::unary || kind == call_kind::server_streaming;
+  const auto coding = connect::content_encoding(fields.find("content-encoding").value_or(std::string_view()),
+                                                o.routes.encodings);
+  // RFC 9110 15.5.16: the field tells what would be accepted.
+  if (has_body && !coding)
+    return direct_response{415, "the server does not accept this content-encoding\n"}.field(
+        "accept-encoding", protocol::grpc::accepted_encodings_text(o.routes.encodings));
+  if (has_body && !one_request && *coding != encoding::identity)
+    return direct_response{415, "the body of a stream of requests cannot have a content-encoding\n"}.field(
+        "accept-encoding", "identity");
+  const bool compressed = has_body && *coding != encoding::identity;
   const std::string_view accept = fields.find("accept").value_or(std::string_view());
   const auto last_event = fields.find(last_event_id_header);
   // A browser reconnects to a stream of events that has ended or was cut, and 204 stops it (HTML Standard
@@ -241,18 +253,19 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
                                             r.other_content_type);
   const rest_codec& form = *codec;
   own->form = make_subtype("json", codec.get());
+  own->form->unreadable = status_code::invalid_argument;
   own->codec = std::move(codec);
 
   received_metadata kept = o.set.take_metadata();
   for (const std::string& name : o.http.options().request_headers)
     for (const std::string_view value : fields.find_all(name)) kept.own().add_received(name, value);
 
-  const bool one_request = kind == call_kind::unary || kind == call_kind::server_streaming;
   web_call c;
   web_exchange* made = nullptr;
   if (kind == call_kind::unary) {
     unary_web_exchange::options body;
     body.codec = "json";
+    body.compressed = compressed;
     body.headers_only = r.method == request_info::verb::head;
     body.get = body.headers_only || r.method == request_info::verb::get;
     body.max_receive_bytes = o.set.max_receive_bytes;
@@ -266,6 +279,7 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
     body.form = form_of_stream;
     if (last_event) body.last_event_number = event_number_of(*last_event);
     body.one_request = one_request;
+    body.compressed = compressed;
     body.one_reply = kind == call_kind::client_streaming;
     body.max_receive_bytes = o.set.max_receive_bytes;
     body.stall_time = o.set.stall_time;
@@ -281,7 +295,7 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   c.request.method = request_info::verb::post;
   c.request.row = route.row;
   c.request.subtype = &*own->form;
-  c.request.received = encoding::identity;
+  c.request.received = compressed ? *coding : encoding::identity;
   c.request.accepted = {};
   c.request.unknown_encoding = c.request.bad_timeout = false;
   c.request.timeout = duration::max();

@@ -99,7 +99,7 @@ class RestChannel : public ::testing::TestWithParam<std::tuple<world_kind, http_
 };
 INSTANTIATE_TEST_SUITE_P(Over, RestChannel,
                          ::testing::Combine(all_kinds,
-                                          ::testing::Values(http_version::http1, http_version::http2)),
+                                            ::testing::Values(http_version::http1, http_version::http2)),
                          RestChannel::case_name);
 
 TEST_P(RestChannel, MakesCallsOfAllFourKinds) {

@@ -123,6 +123,68 @@ TEST_P(rest_requests, WhatIsWrongIsAnErrorThatNamesTheField) {
   EXPECT_EQ(ask("POST /v1/say", {}, "{\"no\": 1}").status(), 400);
 }
 
+// Of REST, and of Connect with JSON: protobuf's mapping is read by the same rules.
+TEST_P(rest_requests, JsonThatIsWrongIsAnErrorThatNamesThePlace) {
+  server_options options;
+  options.codecs.push_back(&json_codec());
+  serve(options);
+  for (const char* line : {"POST /v1/say", "POST /echo.Echo/Say"}) {
+    for (const auto& [body, expected] :
+         {std::pair<std::string, const char*>{R"({"text": )", "line 1, column 10"},
+          {R"({"text":)" + std::string(101, '['), "nested deeper than 100"},
+          {R"({"count": "many"})", "field count: "},
+          {R"({"text": 1})", "field text: "},
+          {"{\"text\": \"\xff\"}", "UTF-8"},
+          {"{\"count\": 1,\n\"count\": 2}", "line 2, column 1: "}}) {
+      const response r = ask(line, {}, body);
+      EXPECT_EQ(r.status(), 400) << line << ": " << body;
+      EXPECT_NE(r.body.find(expected), std::string::npos) << r.body;
+    }
+  }
+  // A field that the server does not know: a newer client of Connect may send it, as in protobuf's binary
+  // format.
+  const response unknown = ask("POST /v1/say", {}, R"({"no": 1})");
+  EXPECT_EQ(unknown.status(), 400);
+  EXPECT_NE(unknown.body.find("field no: "), std::string::npos) << unknown.body;
+  EXPECT_EQ(ask("POST /echo.Echo/Say", {}, R"({"no": 1})").status(), 200);
+}
+
+TEST_P(rest_requests, BytesThatAreNoMessageAreAnErrorOfAConnectClient) {
+  const auto post = [&](const std::string& content_type, const std::string& body) {
+    return run(exchange(
+        address_, "POST /echo.Echo/" + std::string(content_type == "proto" ? "Say" : "Collect") +
+                      " HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/" +
+                      content_type + "\r\ncontent-length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                      body));
+  };
+  const std::string unary = post("proto", "\xff\xff");
+  EXPECT_EQ(unary.substr(9, 3), "400") << unary;
+  EXPECT_NE(unary.find(R"("code":"invalid_argument")"), std::string::npos) << unary;
+  const std::string enveloped("\0\0\0\0\2\xff\xff", 7);
+  const std::string stream = post("connect+proto", enveloped);
+  EXPECT_NE(stream.find(R"("code":"invalid_argument")"), std::string::npos) << stream;
+  const std::string grpc_web = post("grpc-web+proto", enveloped);
+  EXPECT_NE(grpc_web.find("grpc-status: 13"), std::string::npos) << grpc_web;
+}
+
+TEST_P(rest_requests, ACompressedBodyIsReadIfItsEncodingIsAccepted) {
+  // {"text":"packed","count":1}
+  const std::string packed(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\x2a\x49\xad\x28\x51\xb2\x52\x2a\x48\x4c\xce"
+      "\x4e\x4d\x51\xd2\x51\x4a\xce\x2f\xcd\x03\x0a\x18\xd6\x02\x00\x7a\x29\xb2\x77\x1b\x00\x00\x00",
+      46);
+  const response r = ask("POST /v1/say", "content-encoding: gzip\r\n", packed);
+  EXPECT_EQ(r.status(), 200) << r.head;
+  EXPECT_EQ(r.body, R"({"text":"packed","count":1})");
+  EXPECT_EQ(ask("POST /v1/say", "content-encoding: gzip\r\n", "{}").status(), 400);
+  const response unknown = ask("POST /v1/say", "content-encoding: unknown\r\n", packed);
+  EXPECT_EQ(unknown.status(), 415) << unknown.head;
+  EXPECT_TRUE(unknown.has("accept-encoding: identity,deflate,gzip")) << unknown.head;
+  const response stream = ask("POST /v1/collect", "content-encoding: gzip\r\n", packed);
+  EXPECT_EQ(stream.status(), 415) << stream.head;
+  EXPECT_TRUE(stream.has("accept-encoding: identity\r")) << stream.head;
+}
+
 TEST_P(rest_requests, WhatHasNoRouteIsRejectedByHttp) {
   EXPECT_EQ(ask("GET /v1/nothing").status(), 404);
   const response r = ask("DELETE /v1/say/a");

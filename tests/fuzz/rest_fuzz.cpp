@@ -1,8 +1,8 @@
 // REST: a path template, a path, a query and a body, one line each. The first byte of the input chooses the
 // rule that binds them, the second one its options.
-#include "protocol/rest/escapes.hpp"
 #include "protocol/rest/query_string.hpp"
 #include "protocol/rest/route_table.hpp"
+#include "protocol/web/uri.hpp"
 #include "rest_kinds.pb.h"
 #include "rpc/json_mapping.hpp"
 #include "rpc/json_syntax.hpp"
@@ -75,7 +75,7 @@ void look_at_match(const route_match& m, std::string_view path) {
     if (value.data() == nullptr) continue;  // `**` without a segment
     require(value.data() >= end && value.data() + value.size() <= path.data() + path.size());
     end = value.data() + value.size();
-    require(protocol::rest::has_valid_escapes(value));
+    require(protocol::web::has_valid_escapes(value));
     require(protocol::rest::decode_variable(value, true).size() >=
             protocol::rest::decode_variable(value, false).size());
   }
@@ -139,7 +139,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // What the path does not lead to is bound as well, with values of its own.
   const rest_binding& b = all.bindings[data[0] % all.bindings.size()];
   const std::vector<std::string_view> values(b.rule().path.variables().size(), path);
-  if (!protocol::rest::has_valid_escapes(path)) return 0;
+  if (!protocol::web::has_valid_escapes(path)) return 0;
   const auto& type = *b.method().input_type();
   const std::unique_ptr<Message> request(
       google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());

@@ -1,6 +1,7 @@
 """Clients that mean harm over HTTP/1.1: what abuse_test.py does over HTTP/2, and what only HTTP/1.1 permits."""
 
 import base64
+import gzip
 import re
 import resource
 import select
@@ -192,6 +193,15 @@ def test_json_that_is_nested_too_deeply_is_refused(watch):
         assert (status, b"nested deeper than 100" in body) == (400, True), body
         attacker.close()
     watch.look()
+
+
+def test_a_compressed_message_does_not_grow_beyond_the_limit(watch):
+    bomb = gzip.compress(b" " * 64 * MEGABYTE)
+    for fields in (CALL, REST):
+        attacker = Client(watch.server, counted(fields + "content-encoding: gzip\r\n", bomb))
+        assert attacker.reply()[0] == 429
+        watch.look()
+        attacker.close()
 
 
 # Streams

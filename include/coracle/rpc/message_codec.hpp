@@ -37,7 +37,8 @@ class message_codec {
 };
 
 /// Returns the codec "json", which uses protobuf's JSON mapping. It ignores unknown fields when it reads, as
-/// the binary format does. The object lives until the program ends.
+/// the binary format does. A field that occurs twice and values nested deeper than 100 are errors, which name
+/// the field or the position. The object lives until the program ends.
 const message_codec& json_codec() noexcept;
 
 }  // namespace coracle

@@ -2,7 +2,7 @@
 
 #include "base/percent.hpp"
 #include "base/printable.hpp"
-#include "protocol/rest/escapes.hpp"
+#include "protocol/web/uri.hpp"
 
 #include <utility>
 
@@ -127,7 +127,7 @@ class path_template::parser {
   std::string read_literal(std::size_t end) {
     const std::size_t start = at_;
     for (; at_ < end && is_literal(text_[at_]); ++at_)
-      if (text_[at_] == '%' && !has_valid_escapes(text_.substr(at_, 3)))
+      if (text_[at_] == '%' && !web::has_valid_escapes(text_.substr(at_, 3)))
         fail(at_, "'%' must be followed by two hexadecimal digits");
     return base::percent_decode(text_.substr(start, at_ - start));
   }

@@ -2,7 +2,7 @@
 
 #include "base/percent.hpp"
 #include "base/printable.hpp"
-#include "protocol/rest/escapes.hpp"
+#include "protocol/web/uri.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -89,6 +89,14 @@ status route_table::add(std::string_view http_method, const path_template& path,
 
 // Walks the tree of templates along one path, and returns to the next best branch where a more specific one
 // leads to no route. It visits no node twice.
+std::string decode_variable(std::string_view raw, bool several) {
+  std::string value;
+  value.reserve(raw.size());
+  // find() has checked the escapes.
+  static_cast<void>(web::decode(raw, several ? web::uri_part::path_segments : web::uri_part::path, value));
+  return value;
+}
+
 class route_table::search {
  public:
   search(const route_table& table, std::string_view path, std::string_view verb, std::uint32_t method,
@@ -155,7 +163,7 @@ class route_table::search {
 
 route_match route_table::find(std::string_view http_method, std::string_view path) const {
   route_match m;
-  if (path.empty() || path.front() != '/' || !has_valid_escapes(path)) {
+  if (path.empty() || path.front() != '/' || !web::has_valid_escapes(path)) {
     m.outcome = match_outcome::malformed;
     return m;
   }

@@ -35,6 +35,11 @@ struct route_match {
   }
 };
 
+// Decodes the value of a variable of a path that has matched. Of a variable that may contain '/', "%2F" and
+// "%2f" stay as they are, so that they differ from the separators. The value may be anything, such as ".." or
+// NUL.
+[[nodiscard]] std::string decode_variable(std::string_view raw, bool several);
+
 // Routes are added before the first find(); after that, threads may share the table.
 //
 // Templates may overlap. The most specific one wins, compared segment by segment from the left: a literal

@@ -43,6 +43,12 @@ bool decode(std::string_view text, uri_part part, std::string& out) {
   return true;
 }
 
+bool has_valid_escapes(std::string_view text) noexcept {
+  for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 3))
+    if (text.size() - at < 3 || hex_value(text[at + 1]) < 0 || hex_value(text[at + 2]) < 0) return false;
+  return true;
+}
+
 void encode_uri_component(std::string_view text, std::string& out) {
   for (const char c : text) {
     if (unreserved(c)) out.push_back(c);
@@ -57,6 +63,7 @@ bool take_query_pair(std::string_view& query, query_pair& out) noexcept {
     query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
     if (pair.empty()) continue;
     const std::size_t equals = pair.find('=');
+    out.text = pair;
     out.name = pair.substr(0, equals);
     out.value = equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
     return true;

@@ -29,12 +29,16 @@ enum class uri_part : unsigned char {
 // characters are taken as they are. The result may contain any byte and need not be UTF-8.
 [[nodiscard]] bool decode(std::string_view text, uri_part part, std::string& out);
 
+// Whether each '%' begins an escape of two hexadecimal digits.
+[[nodiscard]] bool has_valid_escapes(std::string_view text) noexcept;
+
 // Appends `text`, in which every byte except the unreserved characters (RFC 3986 2.3) is an escape. The
 // result is valid as one segment of a path and as a name or a value of a query.
 void encode_uri_component(std::string_view text, std::string& out);
 
 // One pair of a query, still encoded.
 struct query_pair {
+  std::string_view text;  // the whole pair
   std::string_view name;
   std::string_view value;  // empty if there is no '='
 };

@@ -2,8 +2,8 @@
 
 #include "base/printable.hpp"
 #include "base/utf8.hpp"
-#include "protocol/rest/escapes.hpp"
 #include "protocol/rest/query_string.hpp"
+#include "protocol/rest/route_table.hpp"
 #include "rpc/json_mapping.hpp"
 #include "rpc/rest/field_text.hpp"
 

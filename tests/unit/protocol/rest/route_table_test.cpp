@@ -1,7 +1,5 @@
 #include "protocol/rest/route_table.hpp"
 
-#include "protocol/rest/escapes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
