@@ -1,4 +1,4 @@
-// bench_greeter PORT [CERT KEY]: the server that the load generators drive.
+// bench_greeter PORT [CERT KEY]: the server that the load generators drive, over every protocol of its port.
 #include "e2e/serving.hpp"
 #include "helloworld.coracle.hpp"
 #include "idle.coracle.hpp"
@@ -28,11 +28,21 @@ class idle_streams final : public idle::rpc::Idle::service {
   }
 };
 
+// protos/helloworld.rules.yaml says the same to grpc-gateway.
+constexpr const char* rest_rules = R"({"http": {"rules": [
+  {"selector": "helloworld.Greeter.SayHello", "get": "/hello/{name}",
+   "additional_bindings": [{"post": "/hello", "body": "*"}]}
+]}})";
+
 }  // namespace
 
 int main(int argc, char** argv) {
   greeter greets;
   order_echo echoes;
   idle_streams holds;
-  return bench::serve("bench_greeter", argc, argv, {&greets, &echoes, &holds});
+  coracle::server_options options;
+  options.codecs = {&coracle::json_codec()};
+  coracle::rest_options rest;
+  rest.http_rules = rest_rules;
+  return bench::serve("bench_greeter", argc, argv, {&greets, &echoes, &holds}, options, &rest);
 }

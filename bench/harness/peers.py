@@ -12,7 +12,12 @@ from harness import machine
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "bench/peers"
 PROTOS = ROOT / "bench/protos"
-GO_PLUGINS = ("google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12", "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2")
+GO_PLUGINS = {  # what protoc calls it: where it comes from
+    "go": "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12",
+    "go-grpc": "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2",
+    "connect-go": "connectrpc.com/connect/cmd/protoc-gen-connect-go@v1.21.1",
+    "grpc-gateway": "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway@v2.33.0",
+}
 GO_PLAIN = {"echo", "micro"}  # without gRPC
 BUILD_TIMEOUT_S = 15 * 60
 
@@ -52,13 +57,16 @@ def find_go():
 def generate_go(go, environment, copy):
     """The code for bench/protos, by protoc and Go's own generators."""
     plugins = copy / "plugins"
-    for plugin in GO_PLUGINS:
+    for plugin in GO_PLUGINS.values():
         run([go, "install", plugin], env={**environment, "GOBIN": str(plugins)})
     for proto in sorted(PROTOS.glob("*.proto")):
         package = f"bench_peers/generated/{proto.stem}"
-        options = [f"--{kind}_opt={option}" for kind in ("go", "go-grpc")
-                   for option in ("module=bench_peers", f"M{proto.name}={package}")]
-        run(["protoc", f"-I{PROTOS}", f"--go_out={copy}", f"--go-grpc_out={copy}", *options, proto.name],
+        rules = proto.with_suffix(".rules.yaml")  # REST routes
+        wanted = [kind for kind in GO_PLUGINS if kind != "grpc-gateway" or rules.exists()]
+        options = [f"--{kind}_opt={option}" for kind in wanted for option in ("module=bench_peers", f"M{proto.name}={package}")]
+        if rules.exists():
+            options.append(f"--grpc-gateway_opt=grpc_api_configuration={rules}")
+        run(["protoc", f"-I{PROTOS}", *(f"--{kind}_out={copy}" for kind in wanted), *options, proto.name],
             env={**environment, "PATH": f"{plugins}:{environment['PATH']}"})
 
 

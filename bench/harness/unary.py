@@ -20,6 +20,7 @@ NAME = bytes(ord("a") + i % 26 for i in range(100))
 MESSAGE = b"\x0a" + bytes([len(NAME)]) + NAME  # field 1; the reply has the same bytes
 BODY = b"\0" + len(MESSAGE).to_bytes(4, "big") + MESSAGE
 PATH = "/helloworld.Greeter/SayHello"
+FIELDS = ("content-type: application/grpc", "te: trailers")
 FLOOR = "floor (no gRPC)"
 KINDS = (
     servers.Kind("coracle io_uring", "bin/bench_greeter", CORACLE_BACKEND="io_uring"),
@@ -35,16 +36,17 @@ def children_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def load(address, column, seconds, body, core=None, more=(), before=(), scheme="http", path=PATH, requests=None):
-    """h2load's counts, of which every request must have been answered in full, by as many bytes as its own. core: the
-    generators', unless told; before: what stands before h2load's own command; requests: so many, in place of a time."""
+def load(address, column, seconds, body, core=None, more=(), before=(), scheme="http", path=PATH, requests=None, fields=FIELDS,
+         reply_bytes=None):
+    """h2load's counts, of which every request must have been answered in full, by `reply_bytes`, or else as many bytes as its
+    own. body: a file, or None for GET. core: the generators', unless told; before: what stands before h2load's own command;
+    requests: so many, in place of a time; fields: of the request."""
     connections, streams = (int(n) for n in column.split("x"))
     core = machine.cores()[1] if core is None else core
     length = f"-n{requests}" if requests else f"-D{round(seconds * 1000)}ms"
     command = ["taskset", "-c", str(core), *before, "h2load", *more, f"-c{connections}", f"-m{streams}", length,
-               "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
-               f"{scheme}://{address}{path}"]
-    size = pathlib.Path(body).stat().st_size
+               *(["-d", body] if body else []), *(word for field in fields for word in ("-H", field)), f"{scheme}://{address}{path}"]
+    size = pathlib.Path(body).stat().st_size if reply_bytes is None else reply_bytes
     cpu_before = children_seconds()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + PATIENCE_S)

@@ -1,8 +1,10 @@
 module bench_peers
 
-go 1.21
+go 1.25.0
 
 require (
+	connectrpc.com/connect v1.21.1
+	github.com/grpc-ecosystem/grpc-gateway/v2 v2.33.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 )
