@@ -47,8 +47,21 @@ if [[ $(id -u) != 0 ]]; then
 fi
 echo "dev: installing ${lacking[*]}" >&2
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120)
+# A server among the packages is only a program of the tests: it must neither start now (invoke-rc.d asks the policy) nor at boot.
+policy=/usr/sbin/policy-rc.d
+units=/etc/systemd/system/multi-user.target.wants
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+at_boot=$(ls "$units" 2>/dev/null || true)
+restore() {
+  rm -f "$log"
+  if [[ ${own_policy:-} ]]; then "${as_root[@]}" rm -f "$policy"; fi
+  comm -13 <(echo "$at_boot") <(ls "$units" 2>/dev/null || true) | while read -r unit; do "${as_root[@]}" rm "$units/$unit"; done
+}
+trap restore EXIT
+if [[ ! -e $policy ]]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+  own_policy=yes
+fi
 if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${lacking[@]}"; } </dev/null &>"$log"; then
   tail -20 "$log" >&2
   echo "dev: apt-get could not install: ${lacking[*]}" >&2

@@ -41,7 +41,7 @@ enum class edge_whitespace : std::uint8_t { reject, allow };
 // return it again. Does not allocate and keeps no names or values.
 //
 // CONNECT follows RFC 9113 8.5. The extended CONNECT of RFC 8441 is not supported, so :protocol is an unknown
-// pseudo-header. The router checks whether Host contradicts :authority, since it has both.
+// pseudo-header. A host beside :authority is ignored by the reader of requests.
 class header_validator {
  public:
   explicit header_validator(header_kind kind, edge_whitespace edges = edge_whitespace::reject) noexcept

@@ -37,7 +37,7 @@ result<http_route> openapi_route(const server_state& of, openapi_options options
   const bool yaml = path.ends_with(".yaml") || path.ends_with(".yml");
   options.rest = options.rest && of.http.has_rest();
   options.json_methods = options.json_methods && of.options.web.connect &&
-                         of.routes.web_subtypes.find(protocol::connect::json_codec);
+                         of.routes.connect_subtypes.find(protocol::connect::json_codec);
   options.http_rules = of.http.options().http_rules;
   options.proto_field_names = of.http.options().proto_field_names;
   options.format = yaml ? openapi_format::yaml : openapi_format::json;

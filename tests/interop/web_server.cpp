@@ -1,4 +1,5 @@
-// web_server: the movie service for the pages of browser_test.py, over every protocol of the port.
+// web_server: the movie service for the pages of browser_test.py and the clients of reverse_proxy_test.py,
+// over every protocol of the port.
 #include "../../examples/02_movie/credentials.hpp"
 #include "counts.coracle.hpp"
 #include "movie.coracle.hpp"
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -24,8 +26,20 @@ struct shared_state {
   counts::HandlerCounts counts;
 };
 
-// Returns the request's x-echo-... fields, text before the reply and binary after it.
+// --8<-- [start:client_address]
+// A proxy is the peer of the connection, and names the client last in this field.
+std::string client_address_of(const coracle::server_context& context) {
+  const std::string_view forwarded = context.metadata().find("x-forwarded-for").value_or("");
+  const std::size_t last = forwarded.find_last_of(", ");
+  return std::string(last == forwarded.npos ? forwarded : forwarded.substr(last + 1));
+}
+// --8<-- [end:client_address]
+
+// Returns the address of the client behind a proxy, and the request's x-echo-... fields, text before the
+// reply and binary after it.
 void echo(coracle::server_context& context) {
+  const std::string address = client_address_of(context);
+  if (!address.empty()) context.initial_metadata().add("x-client-address", address);
   for (const auto& field : context.metadata()) {
     if (!field.name.starts_with("x-echo-")) continue;
     auto& back = field.name.ends_with("-bin") ? context.trailing_metadata() : context.initial_metadata();
@@ -153,8 +167,8 @@ constexpr const char* rest_rules = R"({"http": {"rules": [
 
 int main(int argc, char** argv) {
   return examples::run("web_server", [&] {
-    const examples::command_line line(argc, argv,
-                                      "[--origin=ORIGIN] [--continue=yes] [--cert=FILE --key=FILE]");
+    const examples::command_line line(
+        argc, argv, "[--origin=ORIGIN] [--host=HOST] [--continue=yes] [--cert=FILE --key=FILE]");
     const std::string origin = line.option("origin").value_or("http://localhost:3000");
     shared_state state;
     movies service(state);
@@ -166,9 +180,12 @@ int main(int argc, char** argv) {
     options.web.allowed_headers = {"x-echo-text", "x-echo-bytes-bin"};
     // JSON for clients of Connect; their default.
     options.codecs = {&coracle::json_codec()};
+    // --8<-- [end:options]
+    if (const auto host = line.option("host")) options.web.allowed_hosts = {std::string(*host)};
+    // --8<-- [start:add]
     coracle::server server(options);
     server.add(service);
-    // --8<-- [end:options]
+    // --8<-- [end:add]
     server.add(counts);
     // --8<-- [start:rest]
     coracle::rest_options rest;
@@ -177,6 +194,8 @@ int main(int argc, char** argv) {
     rest.request_headers.push_back("x-echo-text");
     rest.response_headers.push_back("x-echo-text");
     // --8<-- [end:rest]
+    rest.request_headers.push_back("x-forwarded-for");
+    rest.response_headers.push_back("x-client-address");
     if (line.option("continue")) rest.request_headers.push_back("last-event-id");
     // --8<-- [start:add_rest]
     server.add_rest(rest).throw_if_error();

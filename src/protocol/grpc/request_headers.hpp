@@ -35,7 +35,7 @@ struct request_headers {
   std::uint32_t route_index = none;  // find_route()'s result for :path
   std::uint32_t subtype_index = none;  // find_subtype()'s result for the content-type, if it is content::grpc
   duration timeout = duration::max();
-  // :authority, if the reader was given a place for that of the connection.
+  // :authority, or else host, if the reader was given a place for that of the connection.
   [[nodiscard]] std::string_view authority() const noexcept {
     return other_authority.empty() ? connection_authority : std::string_view(other_authority);
   }
@@ -43,7 +43,7 @@ struct request_headers {
   // Values of a request for an unregistered method:
   std::string unknown_path;  // a :path without a route; set if keeps_unknown_paths()
   std::string other_content_type;  // if it is content::other
-  std::string other_authority;  // an :authority that is not that of the connection's first request
+  std::string other_authority;  // one that is not that of the connection's first request
 };
 
 // `Routes` is what the server knows when it reads a request:
@@ -111,6 +111,8 @@ class request_reader {
     if (name.front() == ':') return pseudo(name, value);
     if (name == "content-type") return content_type(value);
     if (name == "te" || name == "content-length") return slot_of(meaning::nothing);
+    // RFC 9113 8.3.1: nginx and HAProxy pass on the Host of HTTP/1.1 in place of :authority.
+    if (name == "host") return authority_ && out_.authority().empty() ? authority(value) : 0;
     if (name == timeout_header) {
       const auto parsed = parse_timeout(value);
       out_.bad_timeout = !parsed;

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,17 +21,20 @@ using http2::event;
 struct read_request {
   request_headers headers;
   metadata received;
+  std::string authority;
 };
 
 std::vector<read_request> read(const std::vector<std::string>& blocks) {
   server_internal::router routes;
+  std::unique_ptr<std::string> authority;  // of the connection
   std::vector<read_request> all;
   session s(http2::role::server, {}, [&](session& at, const event& e) {
     if (e.type != event::kind::headers) return;
     transport::header_source fields(at.engine);
     read_request& one = all.emplace_back();
-    request_reader reader(routes, one.headers, one.received);
+    request_reader reader(routes, one.headers, one.received, &authority);
     EXPECT_TRUE(reader.read(fields));
+    one.authority = one.headers.authority();
   });
   s.pulls_fields = false;
   s.feed(from_client());
@@ -52,6 +56,24 @@ TEST(RequestHeaders, WhatAStaticFieldMeansIsNotLeftAtTheFieldBeforeIt) {
   const auto requests = read({get + (http + authority) + root, get + std::string(http) + "\xbe" + other});
   EXPECT_TRUE(requests[0].headers.root_path);
   EXPECT_FALSE(requests[1].headers.root_path);
+}
+
+// RFC 9113 8.3.1.
+TEST(RequestHeaders, HostIsTheAuthorityOfARequestWithoutOne) {
+  const std::string start = get + (http + std::string(root));
+  const std::string a = "\x41\x01"
+                        "a",
+                    b = "\x41\x01"
+                        "b",
+                    host =
+                        "\x66\x01"
+                        "h";  // entered
+  const auto requests = read({start + host, start + "\xbe", start + a + "\xbf", start + "\xbf", start + b});
+  const char* const expected[] = {"h", "h", "a", "h", "b"};
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    EXPECT_EQ(requests[i].authority, expected[i]) << i;
+    EXPECT_FALSE(requests[i].received.find("host")) << "metadata of " << i;
+  }
 }
 
 TEST(RequestHeaders, ATimeoutThatComesAgainAsAnEntryIsReadAgain) {
