@@ -45,6 +45,7 @@ class observed_exchange final : public transport::exchange_target,
   void set_kept(std::size_t bytes) noexcept override { inner_.set_kept(bytes); }
   void wait_until_uncongested() noexcept override { inner_.wait_until_uncongested(); }
   void reset(transport::error_code code) noexcept override { inner_.reset(code); }
+  void out_of_memory() noexcept override { inner_.out_of_memory(); }
   void set_handler(transport::exchange_handler* handler) noexcept override { handler_ = handler; }
   void release() noexcept override;
 

@@ -4,7 +4,6 @@
 #include "base/printable.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "http/header_validator.hpp"
-#include "protocol/rest/escapes.hpp"
 #include "protocol/web/media_type.hpp"
 #include "server/exception_text.hpp"
 #include "server/http_response_headers.hpp"
