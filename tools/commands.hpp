@@ -16,6 +16,7 @@ void add_ls(CLI::App& app, action& chosen);
 void add_describe(CLI::App& app, action& chosen);
 void add_call(CLI::App& app, action& chosen);
 void add_repl(CLI::App& app, action& chosen);
+void add_console(CLI::App& app, action& chosen);
 void add_proxy(CLI::App& app, action& chosen);
 void add_replay(CLI::App& app, action& chosen);
 void add_load(CLI::App& app, action& chosen);

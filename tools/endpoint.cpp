@@ -179,18 +179,22 @@ void endpoint::add_header(const std::string& line, metadata& to) {
   const std::size_t colon = line.find(':', 1);
   if (colon == std::string::npos)
     throw usage_failure("a header has the form 'name: value', not '" + line + "'");
-  std::string key = line.substr(0, colon);
+  const std::size_t begin = line.find_first_not_of(' ', colon + 1);
+  add_header(line.substr(0, colon),
+             begin == std::string::npos ? std::string() : with_variables(line.substr(begin)), to);
+}
+
+void endpoint::add_header(std::string key, std::string value, metadata& to) {
   for (char& c : key)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const std::size_t begin = line.find_first_not_of(' ', colon + 1);
-  std::string value = begin == std::string::npos ? std::string() : with_variables(line.substr(begin));
   if (std::string bytes; key.ends_with("-bin")) {
     if (!base::base64_decode(value, bytes))
-      throw usage_failure("the header '" + line + "' is invalid: the value of a -bin name must be base64");
+      throw usage_failure("the header '" + key + ": " + value +
+                          "' is invalid: the value of a -bin name must be base64");
     value = std::move(bytes);
   }
   if (!to.add(key, value))
-    throw usage_failure("the header '" + line +
+    throw usage_failure("the header '" + key + ": " + value +
                         "' is not valid: names have letters, digits, '-', '_' and '.', "
                         "none is reserved by the protocol, and values are printable ASCII");
 }

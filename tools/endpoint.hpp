@@ -53,6 +53,12 @@ class endpoint {
   // The address as it was typed; empty if it is optional and missing.
   [[nodiscard]] const std::string& typed_address() const noexcept { return address_; }
   [[nodiscard]] bool plaintext() const noexcept;
+  [[nodiscard]] bool verifies() const noexcept { return !no_verify_; }
+  // The files and the name of the options of TLS; empty if there are none.
+  [[nodiscard]] const std::string& ca() const noexcept { return ca_; }
+  [[nodiscard]] const std::string& certificate() const noexcept { return certificate_; }
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
   [[nodiscard]] std::uint32_t max_message_bytes() const noexcept { return max_message_bytes_; }
 
   // The value of --timeout, or `usual` if it is not set.
@@ -61,6 +67,8 @@ class endpoint {
   // Adds a header in the form "name: value" of --header; ${NAME} in the value stands for an environment
   // variable. Throws usage_failure.
   static void add_header(const std::string& line, metadata& to);
+  // The same for a name in any case and a value that is used as it is.
+  static void add_header(std::string key, std::string value, metadata& to);
 
   // What the user may try after a call failed with this status; empty if there is no hint.
   [[nodiscard]] std::string hint(const status& outcome) const;

@@ -12,6 +12,7 @@
 #include <google/protobuf/duration.pb.h>
 #include <google/protobuf/empty.pb.h>
 #include <google/protobuf/field_mask.pb.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/timestamp.pb.h>
 #include <google/protobuf/wrappers.pb.h>
@@ -19,6 +20,9 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <utility>
 
 namespace coracle::tools {
@@ -39,16 +43,11 @@ const pb::DescriptorPool& own_types() {
   return *pb::DescriptorPool::generated_pool();
 }
 
-class file_definitions final : public definitions, private pb::compiler::MultiFileErrorCollector {
+// Where .proto files are read from: folders, or texts in memory.
+class file_definitions : public definitions, private pb::compiler::MultiFileErrorCollector {
  public:
-  file_definitions(const std::vector<std::string>& protos, const std::vector<std::string>& import_dirs,
-                   const std::vector<std::string>& protosets)
-      : own_(own_types()), sources_(&tree_, &own_) {
+  explicit file_definitions(pb::compiler::SourceTree& tree) : own_(own_types()), sources_(&tree, &own_) {
     sources_.RecordErrorsTo(this);
-    for (const std::string& dir : import_dirs) tree_.MapPath("", dir);
-    if (import_dirs.empty()) tree_.MapPath("", ".");
-    for (const std::string& path : protos) first_.push_back(name_of(path));
-    for (const std::string& path : protosets) add_set(path);
     all_.emplace(std::vector<pb::DescriptorDatabase*>{&sets_, &sources_});
   }
 
@@ -66,26 +65,13 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
   std::vector<std::string> first() override { return first_; }
   std::string errors() const override { return errors_; }
 
- private:
-  // A path outside the import directories is used as it is, and its folder is added for its imports.
-  std::string name_of(const std::string& path) {
-    std::string found;
-    if (tree_.VirtualFileToDiskFile(path, &found)) return path;
-    std::string name, shadowing;
-    if (tree_.DiskFileToVirtualFile(path, &name, &shadowing) == pb::compiler::DiskSourceTree::SUCCESS)
-      return name;
-    const std::filesystem::path file(path);
-    if (!std::filesystem::exists(file))
-      throw failure("there is no file " + path + ", also not in an -I directory");
-    tree_.MapPath("", file.has_parent_path() ? file.parent_path().string() : ".");
-    return file.filename().string();
-  }
+ protected:
+  void add_first(std::string name) { first_.push_back(std::move(name)); }
 
-  void add_set(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
+  void add_set(std::istream&& in, const std::string& name) {
     pb::FileDescriptorSet set;
     if (!in || !set.ParseFromIstream(&in))
-      throw failure(path +
+      throw failure(name +
                     " is not a descriptor set; protoc --include_imports --descriptor_set_out=FILE makes one");
     for (pb::FileDescriptorProto& file : *set.mutable_file()) {
       forget_usual_json_names(file);
@@ -94,6 +80,7 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
     }
   }
 
+ private:
   // pb::compiler::MultiFileErrorCollector
   void AddError(const std::string& file, int line, int column, const std::string& reason) override {
     errors_ += "\n  " + file;
@@ -101,7 +88,6 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
     errors_ += ": " + reason;
   }
 
-  pb::compiler::DiskSourceTree tree_;
   pb::DescriptorPoolDatabase own_;
   pb::compiler::SourceTreeDescriptorDatabase sources_;
   pb::SimpleDescriptorDatabase sets_;
@@ -110,12 +96,97 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
   std::string errors_;
 };
 
+// A base of the classes below, so that the tree is made before what reads it.
+template <class Tree>
+struct holds_tree {
+  Tree tree;
+};
+
+class disk_definitions final : holds_tree<pb::compiler::DiskSourceTree>, public file_definitions {
+ public:
+  disk_definitions(const std::vector<std::string>& protos, const std::vector<std::string>& import_dirs,
+                   const std::vector<std::string>& protosets)
+      : file_definitions(tree) {
+    for (const std::string& dir : import_dirs) tree.MapPath("", dir);
+    if (import_dirs.empty()) tree.MapPath("", ".");
+    for (const std::string& path : protos) add_first(name_of(path));
+    for (const std::string& path : protosets) add_set(std::ifstream(path, std::ios::binary), path);
+  }
+
+ private:
+  // A path outside the import directories is used as it is, and its folder is added for its imports.
+  std::string name_of(const std::string& path) {
+    std::string found;
+    if (tree.VirtualFileToDiskFile(path, &found)) return path;
+    std::string name, shadowing;
+    if (tree.DiskFileToVirtualFile(path, &name, &shadowing) == pb::compiler::DiskSourceTree::SUCCESS)
+      return name;
+    const std::filesystem::path file(path);
+    if (!std::filesystem::exists(file))
+      throw failure("there is no file " + path + ", also not in an -I directory");
+    tree.MapPath("", file.has_parent_path() ? file.parent_path().string() : ".");
+    return file.filename().string();
+  }
+};
+
+// A std::string in older versions of protobuf, a view in newer ones.
+template <class Result, class Name>
+Name name_taken_by(Result (pb::compiler::SourceTree::*)(Name));
+using opened_name = decltype(name_taken_by(&pb::compiler::SourceTree::Open));
+
+class text_tree final : public pb::compiler::SourceTree {
+ public:
+  pb::io::ZeroCopyInputStream* Open(opened_name name) override {
+    const auto found = texts.find(std::string(name));
+    if (found == texts.end()) return nullptr;
+    return new pb::io::ArrayInputStream(found->second.data(), static_cast<int>(found->second.size()));
+  }
+  std::string GetLastErrorMessage() override { return "the file is not among those that were given"; }
+
+  std::map<std::string, std::string> texts;
+};
+
+// Gives a file the name by which another one imports it, if it has only the end of that name.
+void name_as_imported(std::map<std::string, std::string>& texts) {
+  static const std::regex import("(^|\n)[ \t]*import[ \t]+((public|weak)[ \t]+)?\"([^\"\n]+)\"");
+  std::set<std::string> imported;
+  for (const auto& [name, text] : texts)
+    for (std::sregex_iterator at(text.begin(), text.end(), import), end; at != end; ++at)
+      imported.insert((*at)[4].str());
+  for (const std::string& path : imported) {
+    if (texts.count(path) > 0) continue;
+    std::vector<std::string> ends;
+    for (const auto& [name, text] : texts)
+      if (path.ends_with("/" + name)) ends.push_back(name);
+    if (ends.size() != 1) continue;
+    auto node = texts.extract(ends.front());
+    node.key() = path;
+    texts.insert(std::move(node));
+  }
+}
+
+class text_definitions final : holds_tree<text_tree>, public file_definitions {
+ public:
+  text_definitions(std::map<std::string, std::string> protos, const std::vector<std::string>& protosets)
+      : file_definitions(tree) {
+    name_as_imported(protos);
+    tree.texts = std::move(protos);
+    for (const auto& [name, text] : tree.texts) add_first(name);
+    for (const std::string& bytes : protosets) add_set(std::istringstream(bytes), "a file");
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<definitions> from_files(const std::vector<std::string>& protos,
                                         const std::vector<std::string>& import_dirs,
                                         const std::vector<std::string>& protosets) {
-  return std::make_unique<file_definitions>(protos, import_dirs, protosets);
+  return std::make_unique<disk_definitions>(protos, import_dirs, protosets);
+}
+
+std::unique_ptr<definitions> from_texts(std::map<std::string, std::string> protos,
+                                        const std::vector<std::string>& protosets) {
+  return std::make_unique<text_definitions>(std::move(protos), protosets);
 }
 
 }  // namespace coracle::tools

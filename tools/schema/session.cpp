@@ -144,10 +144,14 @@ schema& session::types() {
     types_ = std::make_unique<schema>(from_files(protos_, import_dirs_, protosets_));
     return *types_;
   }
+  types_ = std::make_unique<schema>(reflect());
+  return *types_;
+}
+
+std::unique_ptr<definitions> session::reflect() {
   metadata headers;
   for (const std::string& line : reflection_headers_) endpoint::add_header(line, headers);
-  types_ = std::make_unique<schema>(reflected(server(), where_, std::move(headers)));
-  return *types_;
+  return reflected(server(), where_, std::move(headers));
 }
 
 }  // namespace coracle::tools

@@ -48,6 +48,8 @@ class session {
   [[nodiscard]] schema& types();
   // The content of --http-rules, a service config file; empty without it. Throws failure.
   [[nodiscard]] std::string http_rules() const;
+  // The definitions from the server, read anew.
+  [[nodiscard]] std::unique_ptr<definitions> reflect();
   [[nodiscard]] bool has_files() const noexcept { return !protos_.empty() || !protosets_.empty(); }
 
  private:

@@ -1,0 +1,126 @@
+// The page: connects, and shows the method that is chosen.
+
+import { openEvents, perform, performHere } from "./api.js";
+import { byId, element } from "./dom.js";
+import { setUpTabs, showLists } from "./lists.js";
+import { MethodView } from "./method_view.js";
+import { Schema } from "./schema.js";
+import { ServerDialog } from "./server_dialog.js";
+import { filterTree, markChosen, moveInTree, showTree } from "./tree.js";
+
+const themeKey = "coracle-console-theme";
+let about = {};
+let server = null; // {id, schema, address, security, ...}
+let dialog = null;
+let views = new Map(); // by the path of the method
+let current = null;
+
+function showConnection(text, isFailure = false) {
+  byId("connection").replaceChildren(element("span", { class: isFailure ? "failure" : "" }, text));
+}
+
+async function connect(settings) {
+  showConnection("Connecting …");
+  let reached;
+  try {
+    reached = await performHere("connect", { settings });
+  } catch (error) {
+    showConnection(server ? serverText() : "Not connected", !server);
+    throw error;
+  }
+  const chosen = current?.method.path;
+  server = { ...(about.own ? { address: location.host, security: location.protocol === "http:" ? "plaintext" : "tls" } : {}),
+             ...about.given, ...settings, id: reached.server, schema: new Schema(reached.schema), compressions: about.compressions ?? [] };
+  views = new Map();
+  current = null;
+  showTree(server.schema, choose);
+  showConnection(serverText());
+  if (chosen && server.schema.method(chosen)) choose(chosen);
+  else byId("main").replaceChildren(welcome());
+}
+
+function serverText() {
+  if (about.own) return `Calls ${location.host}, the server that this page is part of`;
+  const how = { plaintext: "plaintext", unverified: "TLS, not verified" }[server.security] ?? "TLS";
+  return `${server.address} (${how})`;
+}
+
+function welcome() {
+  const count = server.schema.services.reduce((sum, service) => sum + service.methods.length, 0);
+  return element("section", { id: "welcome" }, element("h2", {}, "Choose a method"),
+                 element("p", {}, `The tree on the left has the ${count} methods of the server.`));
+}
+
+function choose(path) {
+  const method = server?.schema.method(path);
+  if (!method) {
+    showConnection(`The server has no method ${path}`, true);
+    return;
+  }
+  if (!views.has(path)) views.set(path, new MethodView(server, method));
+  current = views.get(path);
+  byId("main").replaceChildren(current.node);
+  markChosen(path);
+}
+
+function setUpTheme() {
+  const select = byId("theme");
+  const apply = () => (document.documentElement.dataset.theme = select.value);
+  select.value = localStorage.getItem(themeKey) ?? "auto";
+  if (!select.value) select.value = "auto";
+  select.addEventListener("change", () => {
+    localStorage.setItem(themeKey, select.value);
+    apply();
+  });
+  apply();
+}
+
+function setUpKeys() {
+  byId("keys").addEventListener("click", () => byId("keys-dialog").showModal());
+  byId("filter").addEventListener("input", filterTree);
+  byId("services").addEventListener("keydown", moveInTree);
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") current?.callOrSend();
+    else if ((event.ctrlKey || event.metaKey) && event.key === ".") current?.cancel();
+    else if (event.key === "/" && !event.target.matches("input, textarea, select")) {
+      byId("services-tab").click();
+      byId("filter").focus();
+    } else return;
+    event.preventDefault();
+  });
+}
+
+async function begin() {
+  setUpTheme();
+  setUpTabs();
+  setUpKeys();
+  showLists((call) => {
+    choose(call.method);
+    if (current?.method.path === call.method) current.load(call);
+  });
+  try {
+    about = await perform("about");
+    await openEvents(() => showConnection("The connection to the console was lost: load the page again", true));
+  } catch (error) {
+    showConnection(error.message, true);
+    return;
+  }
+  if (!about.own) {
+    dialog = new ServerDialog({ ...about.given, certificates: about.certificates }, connect);
+    byId("connect").hidden = false;
+    byId("connect").addEventListener("click", () => dialog.open());
+  }
+  try {
+    if (about.own || about.given?.address) await connect(about.own ? {} : { ...about.given, definitions: "given", given: true });
+    else {
+      showConnection("Not connected");
+      dialog.open();
+    }
+  } catch (error) {
+    if (dialog) dialog.open(error.message);
+    else showConnection(error.message, true);
+  }
+}
+
+begin();

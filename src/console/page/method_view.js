@@ -1,0 +1,291 @@
+// One method: its request, the calls that are made of it, and what they return.
+
+import { listen, performHere } from "./api.js";
+import { button, coloredJson, copyText, element, indentedJson, uniqueId } from "./dom.js";
+import { Editor } from "./editor.js";
+import { Form } from "./form.js";
+import { coracleLine, curlLine } from "./lines.js";
+import { kindOf } from "./schema.js";
+import { past, saved, withoutSecrets } from "./store.js";
+
+const messagesShown = 1000; // of one call; the oldest go first
+const wrongShown = 8;
+let lastCall = 0;
+
+export class MethodView {
+  /** `server` is {id, schema, address, security, compressions}: the one that is connected at the moment. */
+  constructor(server, method) {
+    this.server = server;
+    this.method = method;
+    this.call = null; // that runs
+    this.editor = new Editor(server.schema, method.input, () => this.editorChanged());
+    this.form = new Form(server.schema, method.input, (value) => this.formChanged(value));
+    this.node = element("article", { "aria-label": method.path }, this.heading(), element("div", { class: "panes" }, this.request(), this.response()));
+    this.text = JSON.stringify(server.schema.template(method.input), null, 2);
+    this.update();
+  }
+
+  // --- the parts of the page
+
+  heading() {
+    const [, service, name] = this.method.path.split("/");
+    return element("header", { class: "method" },
+      element("h2", {}, element("small", {}, service, " / "), name, " ", element("span", { class: "kind" }, kindOf(this.method))),
+      this.method.deprecated ? element("p", { class: "deprecated" }, "deprecated") : null,
+      this.method.comment ? element("p", { class: "comment" }, this.method.comment) : null,
+      element("p", { class: "types" }, this.method.clientStreaming ? "stream " : "", this.method.input, " → ",
+              this.method.serverStreaming ? "stream " : "", this.method.output));
+  }
+
+  request() {
+    this.problems = element("ul", { class: "problems", "aria-live": "polite", "aria-label": "What is wrong with the message" });
+    const deadline = uniqueId();
+    const compression = uniqueId();
+    this.deadline = element("input", { id: deadline, placeholder: "none", inputMode: "decimal", size: 8, autocomplete: "off" });
+    this.compression = element("select", { id: compression }, ...["", ...this.server.compressions].map((name) => element("option", { value: name }, name || "none")));
+    this.pairs = element("div", { class: "pairs" });
+    this.send = button("Call", () => this.callOrSend(), { class: "main" });
+    this.end = button("End requests", () => this.endRequests());
+    this.stop = button("Cancel", () => this.cancel());
+    this.start = button("Start without a message", () => this.begin(undefined));
+    this.failure = element("p", { class: "failure", role: "alert" });
+    return element("section", { class: "request", "aria-label": "Request" },
+      element("div", { class: "message-panes" },
+        element("div", {}, element("h3", {}, "Form"), this.form.node),
+        element("div", {}, element("h3", {}, "JSON"), this.editor.node, this.problems)),
+      element("div", { class: "actions" }, this.send, this.method.clientStreaming ? this.start : null, this.method.clientStreaming ? this.end : null, this.stop),
+      this.failure,
+      element("div", { class: "options" },
+        element("div", { class: "field" }, element("label", { for: deadline }, "Deadline ", element("small", {}, "ms")), this.deadline),
+        element("div", { class: "field" }, element("label", { for: compression }, "Compression"), this.compression)),
+      element("h3", {}, "Metadata ", button("Add", () => this.addPair("", "").querySelector("input").focus(), { "aria-label": "Add metadata" })),
+      this.pairs,
+      element("div", { class: "actions" },
+        button("Save …", () => this.save()),
+        button("Copy as coracle call", (event) => copyText(coracleLine(withoutSecrets(this.described()), this.server), event.target)),
+        this.method.clientStreaming || this.method.serverStreaming ? null
+          : button("Copy as curl", (event) => copyText(curlLine(withoutSecrets(this.described()), this.server), event.target))));
+  }
+
+  response() {
+    this.status = element("p", { class: "status", role: "status" }, element("span", { class: "quiet" }, "No call yet."));
+    this.details = element("div", { class: "details" });
+    this.headers = element("details", { hidden: true });
+    this.trailers = element("details", { hidden: true });
+    this.messages = element("ol", { class: "messages", "aria-label": "Messages", tabIndex: 0 });
+    return element("section", { class: "response", "aria-label": "Response" }, element("h3", {}, "Response"),
+                   this.status, this.details, this.headers, this.messages, this.trailers);
+  }
+
+  addPair(name, value) {
+    const nameInput = element("input", { value: name, placeholder: "name", "aria-label": "Name of metadata", spellcheck: false, autocomplete: "off" });
+    const valueInput = element("input", { value, placeholder: "value", "aria-label": "Value of metadata", spellcheck: false, autocomplete: "off" });
+    const row = element("div", { class: "pair" }, nameInput, valueInput, button("Remove", () => row.remove(), { "aria-label": "Remove metadata" }));
+    this.pairs.append(row);
+    return row;
+  }
+
+  // --- the message: the editor has the text, and the form shows it
+
+  get text() {
+    return this.editor.text;
+  }
+
+  set text(text) {
+    this.editor.text = text;
+    this.editorChanged();
+  }
+
+  editorChanged() {
+    const { value, wrong } = this.read();
+    if (value && typeof value === "object" && !Array.isArray(value) && wrong.every((one) => !one.includes("must be a"))) this.form.show(value);
+    this.showProblems(wrong);
+  }
+
+  formChanged(value) {
+    this.editor.text = JSON.stringify(value, null, 2);
+    this.showProblems(this.read().wrong);
+  }
+
+  read() {
+    try {
+      const value = JSON.parse(this.text);
+      return { value, wrong: this.server.schema.check(this.method.input, value) };
+    } catch (error) {
+      return { wrong: [`not valid JSON: ${error.message}`] };
+    }
+  }
+
+  showProblems(wrong) {
+    this.problems.replaceChildren(...wrong.slice(0, wrongShown).map((text) => element("li", {}, text)));
+  }
+
+  // --- the call
+
+  update() {
+    const running = this.call !== null;
+    this.send.textContent = running && this.method.clientStreaming ? "Send message" : this.method.clientStreaming ? "Start with this message" : "Call";
+    this.send.disabled = running && (!this.method.clientStreaming || this.call.ended || this.call.sending);
+    this.start.disabled = running;
+    this.end.disabled = !running || this.call.ended || this.call.sending;
+    this.stop.disabled = !running;
+  }
+
+  callOrSend() {
+    if (this.send.disabled) return;
+    if (this.call) this.sendMessage(this.text);
+    else this.begin(this.text);
+  }
+
+  /** What is entered, as the history and exports have it. Throws an Error. */
+  described(messages = [this.text]) {
+    const deadline = this.deadline.value.trim();
+    if (deadline && !(Number(deadline) > 0)) throw new Error("the deadline is a number of milliseconds above 0");
+    const metadata = [...this.pairs.children].map((row) => [...row.querySelectorAll("input")].map((input) => input.value.trim())).filter(([name]) => name);
+    return { method: this.method.path, messages, metadata, timeoutMs: deadline ? Number(deadline) : null, compression: this.compression.value };
+  }
+
+  async begin(json) {
+    this.failure.textContent = "";
+    const name = String(++lastCall);
+    const call = { name, ended: !this.method.clientStreaming, sending: true, messages: [], sent: 0, received: 0, at: Date.now() };
+    try {
+      call.described = this.described(call.messages);
+      this.call = call;
+      this.clearResponse();
+      this.update();
+      listen(name, (event) => this.happened(call, event));
+      const { metadata, timeoutMs, compression } = call.described;
+      await performHere("start", { server: this.server.id, call: name, method: this.method.path, json, metadata, timeoutMs, compression });
+      if (json !== undefined) this.sentMessage(call, json);
+    } catch (error) {
+      this.call = null;
+      this.status.replaceChildren(element("span", { class: "quiet" }, "The call was not made."));
+      this.failure.textContent = error.message;
+    }
+    call.sending = false;
+    this.update();
+  }
+
+  async sendMessage(json) {
+    const { call } = this;
+    await this.ask(call, { json });
+  }
+
+  async endRequests() {
+    const { call } = this;
+    if (await this.ask(call, { last: true })) call.ended = true;
+    this.update();
+  }
+
+  async cancel() {
+    if (this.call) await this.ask(this.call, { cancel: true });
+  }
+
+  async ask(call, request) {
+    this.failure.textContent = "";
+    if (!request.cancel) call.sending = true;
+    this.update();
+    let done = false;
+    try {
+      await performHere("send", { call: call.name, ...request });
+      if (request.json !== undefined) this.sentMessage(call, request.json);
+      done = true;
+    } catch (error) {
+      if (this.call === call) this.failure.textContent = error.message;
+    }
+    if (!request.cancel) call.sending = false;
+    this.update();
+    return done;
+  }
+
+  sentMessage(call, json) {
+    call.messages.push(json);
+    call.sent++;
+    this.addMessage("sent", call.sent, Date.now() - call.at, json);
+    this.showProgress(call);
+  }
+
+  happened(call, event) {
+    if (event.kind === "headers") this.showPairs(this.headers, "Headers", event.metadata);
+    else if (event.kind === "message") {
+      call.received++;
+      this.addMessage("received", call.received, event.ms, event.json, event);
+      this.showProgress(call);
+    } else if (event.kind === "end") this.ended(call, event);
+  }
+
+  ended(call, event) {
+    this.call = null;
+    const took = event.ms === null ? "" : `${duration(event.ms)}, `;
+    this.status.replaceChildren(
+      element("strong", { class: event.code === 0 ? "ok" : "not-ok" }, event.status), " ",
+      element("span", { class: "quiet" }, `${took}${call.sent} sent, ${call.received} received`));
+    if (event.message) this.details.append(element("p", { class: "status-message" }, event.message));
+    for (const detail of event.details)
+      this.details.append(element("figure", {}, element("figcaption", {}, detail.type),
+        element("pre", {}, detail.json === undefined ? `base64: ${detail.base64}` : coloredJson(indentedJson(detail.json)))));
+    this.showPairs(this.trailers, "Trailers", event.trailers);
+    past.add({ ...call.described, at: call.at, ms: event.ms, status: event.status });
+    this.update();
+  }
+
+  clearResponse() {
+    this.status.replaceChildren(element("span", { class: "running" }, "Running …"));
+    this.details.replaceChildren();
+    this.messages.replaceChildren();
+    this.headers.hidden = true;
+    this.trailers.hidden = true;
+  }
+
+  showProgress(call) {
+    if (this.call === call) this.status.replaceChildren(element("span", { class: "running" }, `Running … ${call.sent} sent, ${call.received} received`));
+  }
+
+  showPairs(at, title, pairs) {
+    at.hidden = pairs.length === 0;
+    at.replaceChildren(element("summary", {}, `${title} (${pairs.length})`),
+      element("table", {}, element("tbody", {}, ...pairs.map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value))))));
+  }
+
+  addMessage(direction, number, ms, json, event = {}) {
+    const facts = [`${direction} ${number}`, duration(ms)];
+    if (event.bytes !== undefined) facts.push(`${event.bytes} bytes`);
+    if (event.compressed) facts.push("compressed");
+    const body = json === undefined ? element("pre", { class: "not-ok" }, `${event.error}\nbase64: ${event.base64}`) : element("pre", {}, coloredJson(indentedJson(json)));
+    const atEnd = this.messages.scrollHeight - this.messages.scrollTop - this.messages.clientHeight < 40;
+    this.messages.append(element("li", { class: direction }, element("div", { class: "facts" }, element("span", {}, facts.join(" · ")),
+      button("Copy", (click) => copyText(json === undefined ? event.base64 : indentedJson(json), click.target), { "aria-label": `Copy ${direction} ${number}` })), body));
+    if (this.messages.childElementCount > messagesShown) this.messages.firstElementChild.remove();
+    if (atEnd) this.messages.scrollTop = this.messages.scrollHeight;
+  }
+
+  // --- history and saved calls
+
+  /** Shows a call of the history, an export or the saved ones. */
+  load(call) {
+    this.text = indentedJson(call.messages[0] ?? "{}");
+    this.pairs.replaceChildren();
+    for (const [name, value] of call.metadata) this.addPair(name, value);
+    this.deadline.value = call.timeoutMs ?? "";
+    this.compression.value = call.compression ?? "";
+    this.failure.textContent = "";
+  }
+
+  save() {
+    let call;
+    try {
+      call = this.described();
+    } catch (error) {
+      this.failure.textContent = error.message;
+      return;
+    }
+    const name = prompt("Name of the saved call", this.method.name);
+    if (name) saved.add({ ...call, name });
+  }
+}
+
+function duration(ms) {
+  if (ms < 10) return `${ms.toFixed(2)} ms`;
+  return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,94 @@
+#include "console/json_text.hpp"
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/base/usage_error.hpp"
+#include "coracle/client/channel.hpp"
+#include "coracle/console/console.hpp"
+#include "coracle/console/impl/console_host.hpp"
+#include "coracle/server/server.hpp"
+#include "services/served_names.hpp"
+#include "wellknown/descriptors.hpp"
+
+#include <google/protobuf/descriptor.h>
+
+#include <functional>
+#include <set>
+#include <utility>
+
+namespace coracle {
+
+namespace console {
+
+namespace {
+
+namespace pb = google::protobuf;
+
+// Adds a file and what it imports.
+void add_file(const pb::FileDescriptor& file, std::set<const pb::FileDescriptor*>& added,
+              pb::FileDescriptorSet& to) {
+  if (!added.insert(&file).second) return;
+  for (int i = 0; i < file.dependency_count(); ++i) add_file(*file.dependency(i), added, to);
+  file.CopyTo(to.add_file());
+  file.CopyJsonNameTo(to.mutable_file(to.file_size() - 1));
+}
+
+// The page of a server, which calls that server only. The server keeps it as a service without methods, so
+// that it learns what the server serves.
+class own_server final : public console_host, public service {
+ public:
+  own_server(server& on, console_options options) noexcept : server_(on), options_(std::move(options)) {}
+
+  // Without `authorize` the server listens on this machine only: with_console().
+  status authorize(const http_request& request, bool) override {
+    return options_.authorize ? options_.authorize(request) : status();
+  }
+  std::string about() override { return text_of({{"own", true}}); }
+
+  // A channel for each page: one that the server kept would keep the server.
+  task<result<std::shared_ptr<called_server>>> connect(std::string) override {
+    channel_options options;
+    options.retries = false;
+    auto names = services::served_names(*host_);
+    pb::FileDescriptorSet files;
+    std::set<const pb::FileDescriptor*> added;
+    for (const std::string& name : names)
+      if (const auto* const known = pb::DescriptorPool::generated_pool()->FindServiceByName(name))
+        add_file(*known->file(), added, files);
+    // gRPC's own services are in no pool. Their files come last: a program may have generated code of its own.
+    pb::FileDescriptorSet own;
+    const std::string_view bytes = wellknown::descriptors();
+    CORACLE_ASSERT(own.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
+                   "the embedded descriptors are not valid: rebuild the library");
+    files.MergeFrom(own);
+    co_return std::make_shared<called_server>(channel(server_.owner(), server_.in_process(), options),
+                                              std::move(files),
+                                              std::vector<std::string>(names.begin(), names.end()));
+  }
+
+  [[nodiscard]] method_table methods() const noexcept override { return {}; }
+  void added_to(const service_host& host) override { host_ = &host; }
+
+ private:
+  server& server_;
+  const console_options options_;
+  const service_host* host_ = nullptr;
+};
+
+}  // namespace
+
+}  // namespace console
+
+void with_console(server& on, console_options options) {
+  if (!options.path.starts_with('/') || options.path.ends_with('/'))
+    throw usage_error("console_options::path begins with a slash and does not end with one: \"" +
+                      options.path + "\"");
+  if (!options.authorize)
+    on.require_loopback(
+        "with_console() without console_options::authorize lets anybody who reaches the server call it: set "
+        "authorize, or listen on 127.0.0.1, ::1 or a UNIX socket");
+  const std::string path = options.path;
+  const auto host = std::make_shared<console::own_server>(on, std::move(options));
+  console::add_console(on, path, host);
+  on.add(host);
+}
+
+}  // namespace coracle

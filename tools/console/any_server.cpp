@@ -1,0 +1,225 @@
+#include "tools/console/any_server.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/schema/from_files.hpp"
+#include "tools/schema/reflected.hpp"
+
+#include <coracle/base/impl/base64.hpp>
+#include <coracle/runtime/offload.hpp>
+#include <coracle/tls/client_options.hpp>
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+using nlohmann::json;
+
+std::string random_token() {
+  std::array<unsigned char, 16> bits{};
+  if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1)
+    throw failure("OpenSSL has no random numbers for the token");
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char one : bits) text.append({digits[one >> 4], digits[one & 15]});
+  return text;
+}
+
+json object_in(const std::string& text) {
+  json value = json::parse(text, nullptr, false);
+  if (!value.is_object()) throw failure("the page sent something else than an object of JSON");
+  return value;
+}
+
+std::string text_in(const json& of, const char* name) {
+  const auto found = of.find(name);
+  if (found == of.end() || found->is_null()) return {};
+  if (!found->is_string()) throw failure(std::string(name) + " must be a string");
+  return found->get<std::string>();
+}
+
+metadata metadata_in(const json& settings) {
+  metadata sent;
+  const auto pairs = settings.find("metadata");
+  if (pairs == settings.end()) return sent;
+  for (const json& pair : *pairs) {
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
+      throw failure("metadata must be an array of pairs of strings");
+    endpoint::add_header(pair[0].get<std::string>(), pair[1].get<std::string>(), sent);
+  }
+  return sent;
+}
+
+// The services of `types` with everything that defines them.
+std::shared_ptr<console::called_server> described(channel server, schema& types) {
+  google::protobuf::FileDescriptorSet files;
+  for (const google::protobuf::FileDescriptor* const file : types.files()) {
+    google::protobuf::FileDescriptorProto& to = *files.add_file();
+    file->CopyTo(&to);
+    file->CopyJsonNameTo(&to);
+    file->CopySourceCodeInfoTo(&to);
+  }
+  return std::make_shared<console::called_server>(std::move(server), std::move(files), types.services());
+}
+
+}  // namespace
+
+any_server::any_server(session& given) : given_(given), token_(random_token()) {}
+
+status any_server::authorize(const http_request& request, bool of_api) {
+  // The files of the page are the same for everybody, and a browser loads them without the token.
+  if (!of_api) return {};
+  const std::string_view sent = request.header("coracle-console-token").value_or("");
+  if (sent.size() == token_.size() && CRYPTO_memcmp(sent.data(), token_.data(), sent.size()) == 0) return {};
+  return status::permission_denied(
+      "the page has no token, or one of another run: open the address that the console has printed");
+}
+
+std::string any_server::about() {
+  json all{{"own", false}, {"certificates", certificates()}};
+  const endpoint& where = given_.where();
+  if (!where.typed_address().empty())
+    all["given"] = {{"address", where.address()},
+                    {"security", where.plaintext()  ? "plaintext"
+                                 : where.verifies() ? "tls"
+                                                    : "unverified"},
+                    {"ca", where.ca()},
+                    {"certificate", where.certificate()},
+                    {"key", where.key()},
+                    {"serverName", where.server_name()}};
+  all["given"]["files"] = given_.has_files();
+  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+task<result<std::shared_ptr<console::called_server>>> any_server::connect(std::string settings) {
+  // Reflection and files block.
+  status wrong;
+  std::shared_ptr<console::called_server> made;
+  co_await offload([&] {
+    try {
+      made = open(settings);
+    } catch (const call_failure& error) {
+      wrong = status::unavailable(error.what());
+    } catch (const failure& error) {
+      wrong = status::invalid_argument(error.what());
+    }
+  });
+  if (!wrong.ok()) co_return wrong;
+  co_return made;
+}
+
+std::shared_ptr<console::called_server> any_server::open(const std::string& text) {
+  const json settings = object_in(text);
+  if (settings.value("given", false)) return open_given();
+  const endpoint where = endpoint().at(text_in(settings, "address"));
+  if (where.typed_address().empty()) throw failure("the address of the server is missing");
+  channel server(given_.on(), where.address(), credentials(settings), where.options());
+  const std::string source = text_in(settings, "definitions");
+  if (source == "given" && given_.has_files()) return described(std::move(server), given_.types());
+  if (source == "files") {
+    schema types(uploaded(settings));
+    return described(std::move(server), types);
+  }
+  schema types(reflected(server, where, metadata_in(settings)));
+  return described(std::move(server), types);
+}
+
+std::shared_ptr<console::called_server> any_server::open_given() {
+  const endpoint& where = given_.where();
+  channel server = given_.server();
+  if (given_.has_files()) return described(std::move(server), given_.types());
+  // Made anew, so that a page that is loaded again sees what the server has now.
+  schema types(given_.reflect());
+  return described(std::move(server), types);
+}
+
+channel_credentials any_server::credentials(const json& settings) {
+  const std::string security = text_in(settings, "security");
+  if (security == "plaintext") return insecure();
+  tls::client_options options;
+  if (const std::string ca = text_in(settings, "ca"); !ca.empty())
+    options.cas.push_back(tls::pem_source::text(find(ca).chain));
+  if (const std::string name = text_in(settings, "certificate"); !name.empty()) {
+    const certificate own = find(name);
+    if (own.key.empty()) throw failure("the certificate " + name + " has no private key");
+    options.certificate = tls::key_pair::pem(own.chain, own.key);
+  }
+  options.target_name = text_in(settings, "serverName");
+  options.verify = security != "unverified";
+  channel_credentials made(options);
+  if (!made.failure().ok()) throw failure(std::string(made.failure().message()));
+  return made;
+}
+
+std::unique_ptr<definitions> any_server::uploaded(const json& settings) {
+  std::map<std::string, std::string> protos;
+  std::vector<std::string> sets;
+  for (const json& file : settings.value("protos", json::array())) {
+    if (!file.is_array() || file.size() != 2 || !file[0].is_string() || !file[1].is_string())
+      throw failure("protos must be an array of pairs: the name and the text of a file");
+    protos[file[0].get<std::string>()] = file[1].get<std::string>();
+  }
+  for (const json& set : settings.value("descriptorSets", json::array())) {
+    std::string bytes;
+    if (!set.is_string() || !base::base64_decode(set.get<std::string>(), bytes))
+      throw failure("descriptorSets must be an array of base64");
+    sets.push_back(std::move(bytes));
+  }
+  if (protos.empty() && sets.empty()) throw failure("there are no files with definitions");
+  return from_texts(std::move(protos), sets);
+}
+
+any_server::certificate any_server::find(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = certificates_.find(name);
+  if (found == certificates_.end())
+    throw failure("there is no certificate " + name +
+                  ": the console forgets them when it ends; add it again");
+  return found->second;
+}
+
+json any_server::certificates() {
+  const std::lock_guard lock(mutex_);
+  json names = json::array();
+  for (const auto& [name, one] : certificates_)
+    names.push_back({{"name", name}, {"hasKey", !one.key.empty()}});
+  return names;
+}
+
+void any_server::add_certificate(const std::string& body) {
+  const json request = object_in(body);
+  certificate added{text_in(request, "certificate"), text_in(request, "key")};
+  const std::string name = text_in(request, "name");
+  if (name.empty()) throw failure("a certificate needs a name");
+  if (added.chain.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
+    throw failure("the certificate is no PEM file: it has no line -----BEGIN CERTIFICATE-----");
+  if (!added.key.empty() && added.key.find("PRIVATE KEY-----") == std::string::npos)
+    throw failure("the key is no PEM file: it has no line -----BEGIN PRIVATE KEY-----");
+  const std::lock_guard lock(mutex_);
+  if (certificates_.size() >= certificates_max && certificates_.count(name) == 0)
+    throw failure("there are " + std::to_string(certificates_max) + " certificates: forget them first");
+  certificates_[name] = std::move(added);
+}
+
+task<result<std::string>> any_server::perform(std::string action, std::string body) try {
+  if (action == "add-certificate") {
+    add_certificate(body);
+  } else if (action == "forget-certificates") {
+    const std::lock_guard lock(mutex_);
+    certificates_.clear();
+  } else {
+    co_return co_await console_host::perform(std::move(action), std::move(body));
+  }
+  co_return json{{"certificates", certificates()}}.dump(-1, ' ', false, json::error_handler_t::replace);
+} catch (const failure& error) {
+  co_return status::invalid_argument(error.what());
+}
+
+}  // namespace coracle::tools

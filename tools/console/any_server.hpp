@@ -1,0 +1,56 @@
+// any_server: the host of a console that calls every server that its page names.
+#pragma once
+
+#include "tools/schema/session.hpp"
+
+#include <coracle/console/impl/console_host.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace coracle::tools {
+
+// Whoever has the token may use it. It keeps the certificates and keys that the page sends, in memory only,
+// and never gives them back.
+class any_server final : public console::console_host {
+ public:
+  static constexpr std::size_t certificates_max = 64;
+
+  // `given` has the server and the definitions of the command line; it must outlive this object.
+  explicit any_server(session& given);
+
+  // 128 random bits in hexadecimal digits.
+  [[nodiscard]] const std::string& token() const noexcept { return token_; }
+
+  status authorize(const http_request& request, bool of_api) override;
+  std::string about() override;
+  task<result<std::shared_ptr<console::called_server>>> connect(std::string settings) override;
+  task<result<std::string>> perform(std::string action, std::string body) override;
+
+ private:
+  struct certificate {
+    std::string chain;
+    std::string key;  // empty for a CA
+  };
+
+  // These run on a thread that may block. Throw failure.
+  std::shared_ptr<console::called_server> open(const std::string& settings);
+  std::shared_ptr<console::called_server> open_given();
+  [[nodiscard]] channel_credentials credentials(const nlohmann::json& settings);
+  [[nodiscard]] std::unique_ptr<definitions> uploaded(const nlohmann::json& settings);
+
+  [[nodiscard]] certificate find(const std::string& name);
+  void add_certificate(const std::string& body);
+  [[nodiscard]] nlohmann::json certificates();
+
+  session& given_;
+  const std::string token_;
+  std::mutex mutex_;
+  std::map<std::string, certificate> certificates_;
+};
+
+}  // namespace coracle::tools

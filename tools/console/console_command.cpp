@@ -1,0 +1,55 @@
+// console: coracle console serves a page from which people call gRPC servers in a browser.
+#include "tools/commands.hpp"
+#include "tools/console/any_server.hpp"
+#include "tools/failure.hpp"
+#include "tools/out_of_memory.hpp"
+#include "tools/standard_output.hpp"
+
+#include <coracle/server.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace coracle::tools {
+
+namespace {
+
+struct console_command {
+  session at;
+  // Browsers keep the history and the saved calls by the address of the page.
+  std::uint16_t port = 50050;
+
+  int run() {
+    go_on_when_memory_runs_out();
+    // These check the options, and are only read later, on several threads.
+    if (!at.where().typed_address().empty()) static_cast<void>(at.server());
+    if (at.has_files()) static_cast<void>(at.types());
+    const auto host = std::make_shared<any_server>(at);
+    server page(at.on());
+    console::add_console(page, "", host);
+    if (const status bound = page.listen("127.0.0.1:" + std::to_string(port), insecure()); !bound.ok())
+      throw failure("cannot listen on port " + std::to_string(port) + ": " + std::string(bound.message()),
+                    "--port 0 takes any free port");
+    print("The console is at http://127.0.0.1:" + std::to_string(page.port()) + "/#" + host->token() +
+          "\nWhoever has this address can use it. Ctrl-C ends it.\n");
+    flush_output();
+    return page.run();
+  }
+};
+
+}  // namespace
+
+void add_console(CLI::App& app, action& chosen) {
+  CLI::App* const command =
+      app.add_subcommand("console", "serves a page on this machine, from which a browser calls servers");
+  const auto it = std::make_shared<console_command>();
+  it->at.add_to(*command, endpoint::address_use::optional);
+  command->add_option("--port", it->port, "the port of the page on 127.0.0.1; 0 takes any free port")
+      ->capture_default_str();
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools
