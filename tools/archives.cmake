@@ -24,6 +24,6 @@ function(coracle_link_archives program)
 
   # Before the shared libraries of the targets, which nobody needs then.
   target_link_libraries(${program} PRIVATE -Wl,--as-needed -Wl,--start-group
-    $<TARGET_FILE:coracle::tls> $<TARGET_FILE:coracle::coracle> ${archives} -Wl,--end-group)
+    $<TARGET_FILE:coracle::tls> $<TARGET_FILE:coracle::console> $<TARGET_FILE:coracle::coracle> ${archives} -Wl,--end-group)
   target_link_options(${program} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
 endfunction()

@@ -150,6 +150,12 @@ std::shared_ptr<transport::connector> server::in_process() {
   return std::make_shared<in_process_connector>(state_);
 }
 
+void server::require_loopback(std::string reason) {
+  const std::lock_guard lock(state_->setting_up);
+  CORACLE_ASSERT(!state_->listening, "require_loopback() after listen(): call it before");
+  state_->loopback_reason = std::move(reason);
+}
+
 runtime& server::owner() const noexcept { return state_->owner; }
 
 }  // namespace coracle

@@ -316,6 +316,9 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
   const bool inherited = text.starts_with(inherited_scheme);
   result<acceptors> opened = inherited ? adopt(on, text.substr(inherited_scheme.size())) : open_at(on, text);
   if (!opened) return opened.status();
+  if (!loopback_reason.empty())
+    for (const auto& a : *opened)
+      if (!a->local_address().is_loopback()) return status::failed_precondition(loopback_reason);
   if (!std::exchange(listening, true)) {
     port = opened->front()->local_address().port();
     defer_sigterm();

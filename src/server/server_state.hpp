@@ -110,6 +110,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   http_routes http;
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<std::shared_ptr<server_interceptor>> interceptors;
+  std::string loopback_reason;  // why listen() takes loopback addresses and UNIX sockets only; may be empty
   status listen_failure;
   bool listening = false;
   // The last id that was assigned to a connection or a listener.

@@ -20,7 +20,7 @@ namespace coracle::tools {
 
 namespace {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
 
 std::string random_token() {
   std::array<unsigned char, 16> bits{};
@@ -32,24 +32,24 @@ std::string random_token() {
   return text;
 }
 
-json object_in(const std::string& text) {
-  json value = json::parse(text, nullptr, false);
+ordered_json object_in(const std::string& text) {
+  ordered_json value = ordered_json::parse(text, nullptr, false);
   if (!value.is_object()) throw failure("the page sent something else than an object of JSON");
   return value;
 }
 
-std::string text_in(const json& of, const char* name) {
+std::string text_in(const ordered_json& of, const char* name) {
   const auto found = of.find(name);
   if (found == of.end() || found->is_null()) return {};
   if (!found->is_string()) throw failure(std::string(name) + " must be a string");
   return found->get<std::string>();
 }
 
-metadata metadata_in(const json& settings) {
+metadata metadata_in(const ordered_json& settings) {
   metadata sent;
   const auto pairs = settings.find("metadata");
   if (pairs == settings.end()) return sent;
-  for (const json& pair : *pairs) {
+  for (const ordered_json& pair : *pairs) {
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
       throw failure("metadata must be an array of pairs of strings");
     endpoint::add_header(pair[0].get<std::string>(), pair[1].get<std::string>(), sent);
@@ -83,7 +83,7 @@ status any_server::authorize(const http_request& request, bool of_api) {
 }
 
 std::string any_server::about() {
-  json all{{"own", false}, {"certificates", certificates()}};
+  ordered_json all{{"own", false}, {"certificates", certificates()}};
   const endpoint& where = given_.where();
   if (!where.typed_address().empty())
     all["given"] = {{"address", where.address()},
@@ -95,7 +95,7 @@ std::string any_server::about() {
                     {"key", where.key()},
                     {"serverName", where.server_name()}};
   all["given"]["files"] = given_.has_files();
-  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+  return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 task<result<std::shared_ptr<console::called_server>>> any_server::connect(std::string settings) {
@@ -116,7 +116,7 @@ task<result<std::shared_ptr<console::called_server>>> any_server::connect(std::s
 }
 
 std::shared_ptr<console::called_server> any_server::open(const std::string& text) {
-  const json settings = object_in(text);
+  const ordered_json settings = object_in(text);
   if (settings.value("given", false)) return open_given();
   const endpoint where = endpoint().at(text_in(settings, "address"));
   if (where.typed_address().empty()) throw failure("the address of the server is missing");
@@ -132,7 +132,6 @@ std::shared_ptr<console::called_server> any_server::open(const std::string& text
 }
 
 std::shared_ptr<console::called_server> any_server::open_given() {
-  const endpoint& where = given_.where();
   channel server = given_.server();
   if (given_.has_files()) return described(std::move(server), given_.types());
   // Made anew, so that a page that is loaded again sees what the server has now.
@@ -140,7 +139,7 @@ std::shared_ptr<console::called_server> any_server::open_given() {
   return described(std::move(server), types);
 }
 
-channel_credentials any_server::credentials(const json& settings) {
+channel_credentials any_server::credentials(const ordered_json& settings) {
   const std::string security = text_in(settings, "security");
   if (security == "plaintext") return insecure();
   tls::client_options options;
@@ -158,15 +157,15 @@ channel_credentials any_server::credentials(const json& settings) {
   return made;
 }
 
-std::unique_ptr<definitions> any_server::uploaded(const json& settings) {
+std::unique_ptr<definitions> any_server::uploaded(const ordered_json& settings) {
   std::map<std::string, std::string> protos;
   std::vector<std::string> sets;
-  for (const json& file : settings.value("protos", json::array())) {
+  for (const ordered_json& file : settings.value("protos", ordered_json::array())) {
     if (!file.is_array() || file.size() != 2 || !file[0].is_string() || !file[1].is_string())
       throw failure("protos must be an array of pairs: the name and the text of a file");
     protos[file[0].get<std::string>()] = file[1].get<std::string>();
   }
-  for (const json& set : settings.value("descriptorSets", json::array())) {
+  for (const ordered_json& set : settings.value("descriptorSets", ordered_json::array())) {
     std::string bytes;
     if (!set.is_string() || !base::base64_decode(set.get<std::string>(), bytes))
       throw failure("descriptorSets must be an array of base64");
@@ -185,16 +184,16 @@ any_server::certificate any_server::find(const std::string& name) {
   return found->second;
 }
 
-json any_server::certificates() {
+ordered_json any_server::certificates() {
   const std::lock_guard lock(mutex_);
-  json names = json::array();
+  ordered_json names = ordered_json::array();
   for (const auto& [name, one] : certificates_)
     names.push_back({{"name", name}, {"hasKey", !one.key.empty()}});
   return names;
 }
 
 void any_server::add_certificate(const std::string& body) {
-  const json request = object_in(body);
+  const ordered_json request = object_in(body);
   certificate added{text_in(request, "certificate"), text_in(request, "key")};
   const std::string name = text_in(request, "name");
   if (name.empty()) throw failure("a certificate needs a name");
@@ -208,16 +207,17 @@ void any_server::add_certificate(const std::string& body) {
   certificates_[name] = std::move(added);
 }
 
-task<result<std::string>> any_server::perform(std::string action, std::string body) try {
-  if (action == "add-certificate") {
+task<result<std::string>> any_server::perform(std::string name, std::string body) try {
+  if (name == "add-certificate") {
     add_certificate(body);
-  } else if (action == "forget-certificates") {
+  } else if (name == "forget-certificates") {
     const std::lock_guard lock(mutex_);
     certificates_.clear();
   } else {
-    co_return co_await console_host::perform(std::move(action), std::move(body));
+    co_return co_await console_host::perform(std::move(name), std::move(body));
   }
-  co_return json{{"certificates", certificates()}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  co_return ordered_json{{"certificates", certificates()}}.dump(-1, ' ', false,
+                                                                ordered_json::error_handler_t::replace);
 } catch (const failure& error) {
   co_return status::invalid_argument(error.what());
 }

@@ -29,7 +29,7 @@ class any_server final : public console::console_host {
   status authorize(const http_request& request, bool of_api) override;
   std::string about() override;
   task<result<std::shared_ptr<console::called_server>>> connect(std::string settings) override;
-  task<result<std::string>> perform(std::string action, std::string body) override;
+  task<result<std::string>> perform(std::string name, std::string body) override;
 
  private:
   struct certificate {
@@ -40,12 +40,12 @@ class any_server final : public console::console_host {
   // These run on a thread that may block. Throw failure.
   std::shared_ptr<console::called_server> open(const std::string& settings);
   std::shared_ptr<console::called_server> open_given();
-  [[nodiscard]] channel_credentials credentials(const nlohmann::json& settings);
-  [[nodiscard]] std::unique_ptr<definitions> uploaded(const nlohmann::json& settings);
+  [[nodiscard]] channel_credentials credentials(const nlohmann::ordered_json& settings);
+  [[nodiscard]] std::unique_ptr<definitions> uploaded(const nlohmann::ordered_json& settings);
 
   [[nodiscard]] certificate find(const std::string& name);
   void add_certificate(const std::string& body);
-  [[nodiscard]] nlohmann::json certificates();
+  [[nodiscard]] nlohmann::ordered_json certificates();
 
   session& given_;
   const std::string token_;

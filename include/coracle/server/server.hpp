@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace coracle {
@@ -128,6 +129,10 @@ class server {
   /// Returns what the server has done so far. The loops are queried one after the other, so connections that
   /// open or close meanwhile may be missing. For coroutines on a loop of any runtime.
   [[nodiscard]] task<server_snapshot> snapshot();
+
+  // For the library: makes listen() fail for addresses that other machines reach, with this reason. Call it
+  // before the first listen().
+  void require_loopback(std::string reason);
 
   /// The runtime that the server runs on.
   [[nodiscard]] runtime& owner() const noexcept;
