@@ -165,8 +165,9 @@ task<result<std::string>> console_pages::perform(std::string action, std::string
 }
 
 task<result<std::string>> console_pages::connect(std::shared_ptr<page> of, ordered_json request) {
-  const auto settings = request.find("settings");
-  auto reached = co_await host_->connect(settings == request.end() ? "{}" : text_of(*settings));
+  std::string settings = "{}";
+  if (const auto given = request.find("settings"); given != request.end()) settings = text_of(*given);
+  auto reached = co_await host_->connect(std::move(settings));
   if (!reached.ok()) co_return reached.status();
   const called_server& called = **reached;
   auto server = std::make_shared<page_server>(called.to, called.files, called.services);
