@@ -55,25 +55,23 @@ task<result<std::string>> console_host::perform(std::string action, std::string)
 
 void add_console(server& to, const std::string& path, std::shared_ptr<console_host> host) {
   const auto pages = std::make_shared<console_pages>(std::move(host));
-  for (const page_file& file : page_files()) {
-    const auto handler = [pages, &file](http_request request) -> task<http_response> {
-      if (const status no = pages->host().authorize(request, false); !no.ok()) co_return refused(no);
-      http_response response;
-      response.body = file.bytes;
-      response.header("content-type", file.content_type);
+  const auto serve_file = [pages, path](http_request request) -> task<http_response> {
+    if (const status no = pages->host().authorize(request, false); !no.ok()) co_return refused(no);
+    http_response response;
+    if (request.path() == path) {  // relative addresses in the page need the slash
+      response.status = 308;
+      response.header("location", path + "/");
       co_return secured(std::move(response));
-    };
-    to.add_http("GET", path + "/" + std::string(file.name), handler);
-  }
-  // Relative addresses in the page need the slash.
-  const auto to_slash = [path](http_request) -> task<http_response> {
-    http_response response(308);
-    response.header("location", path + "/");
+    }
+    const page_file* const file = find_page_file(request.path_parameter("file"));
+    if (!file) co_return failure(status::not_found("the console has no such file"), 404);
+    response.body = file->bytes;
+    response.header("content-type", file->content_type);
     co_return secured(std::move(response));
   };
-  if (!path.empty()) to.add_http("GET", path, to_slash);
+  to.add_http("GET", path + "/{file=**}", serve_file);
 
-  const auto handler = [pages](http_request request) -> task<http_response> {
+  const auto perform = [pages](http_request request) -> task<http_response> {
     if (const status no = pages->host().authorize(request, true); !no.ok()) co_return refused(no);
     std::string action(request.path_parameter("action"));
     if (action == "events") try {
@@ -85,7 +83,7 @@ void add_console(server& to, const std::string& path, std::shared_ptr<console_ho
     if (!done.ok()) co_return failure(done.status(), http_code_of(done.status().code()));
     co_return secured(http_response::json(std::move(*done)));
   };
-  http_route api("POST", path + "/api/{action}", handler);
+  http_route api("POST", path + "/api/{action}", perform);
   // Another site's page cannot send this type without the server's permission.
   api.content_types = {"application/json"};
   api.max_body_bytes = body_bytes_max;

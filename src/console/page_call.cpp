@@ -120,6 +120,9 @@ task<> page_call::send(std::optional<std::string> bytes, bool last) {
 task<> page_call::write(std::optional<std::string> bytes, bool last) {
   // A failure means that the call has ended: its reader has the status.
   if (bytes) {
+    ordered_json sent = event("sent");
+    sent["bytes"] = bytes->size();
+    page_->push(sent);
     const bytes_message message(std::move(*bytes));
     if (last) static_cast<void>(co_await call_.write_last(message));
     else static_cast<void>(co_await call_.write(message));

@@ -1,5 +1,8 @@
 #include "console/page_files.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace coracle::console {
 
 namespace {
@@ -59,7 +62,7 @@ constexpr std::string_view script = "text/javascript; charset=utf-8";
 
 }  // namespace
 
-std::span<const page_file> page_files() noexcept {
+const page_file* find_page_file(std::string_view name) noexcept {
   static const page_file files[] = {
       {"", "text/html; charset=utf-8", text_of_file(index_html)},
       {"console.css", "text/css; charset=utf-8", text_of_file(console_css)},
@@ -77,7 +80,9 @@ std::span<const page_file> page_files() noexcept {
       {"store.js", script, text_of_file(store_js)},
       {"tree.js", script, text_of_file(tree_js)},
   };
-  return files;
+  const auto* const found = std::find_if(std::begin(files), std::end(files),
+                                         [&](const page_file& one) { return one.name == name; });
+  return found == std::end(files) ? nullptr : found;
 }
 
 }  // namespace coracle::console

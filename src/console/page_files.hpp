@@ -1,7 +1,6 @@
 // page_files: the files of the page, which are embedded when the library is built.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 namespace coracle::console {
@@ -12,6 +11,7 @@ struct page_file {
   std::string_view bytes;
 };
 
-[[nodiscard]] std::span<const page_file> page_files() noexcept;
+// Null if there is none of that name.
+[[nodiscard]] const page_file* find_page_file(std::string_view name) noexcept;
 
 }  // namespace coracle::console

@@ -1,9 +1,10 @@
-// web_server: the movie service for the pages of browser_test.py and the clients of reverse_proxy_test.py,
-// over every protocol of the port.
+// web_server: the movie service for the pages of browser_test.py and console_test.py and the clients of
+// reverse_proxy_test.py, over every protocol of the port.
 #include "../../examples/02_movie/credentials.hpp"
 #include "counts.coracle.hpp"
 #include "movie.coracle.hpp"
 
+#include "coracle/console/console.hpp"
 #include "coracle/rpc/status_details.hpp"
 #include "coracle/server.hpp"
 
@@ -168,7 +169,8 @@ constexpr const char* rest_rules = R"({"http": {"rules": [
 int main(int argc, char** argv) {
   return examples::run("web_server", [&] {
     const examples::command_line line(
-        argc, argv, "[--origin=ORIGIN] [--host=HOST] [--continue=yes] [--cert=FILE --key=FILE]");
+        argc, argv,
+        "[--origin=ORIGIN] [--host=HOST] [--continue=yes] [--console=yes] [--cert=FILE --key=FILE]");
     const std::string origin = line.option("origin").value_or("http://localhost:3000");
     shared_state state;
     movies service(state);
@@ -197,6 +199,7 @@ int main(int argc, char** argv) {
     rest.request_headers.push_back("x-forwarded-for");
     rest.response_headers.push_back("x-client-address");
     if (line.option("continue")) rest.request_headers.push_back("last-event-id");
+    if (line.option("console")) coracle::with_console(server);
     // --8<-- [start:add_rest]
     server.add_rest(rest).throw_if_error();
     // --8<-- [end:add_rest]

@@ -2,12 +2,14 @@
 // [action, ...arguments]. Answers each with a line of JSON: {value}, or {error}. Elements are named as people who use a screen
 // reader hear them: {role, name}, {label} or {text}, with "within" for another one that holds it. MODULES is the folder that
 // npm installed into.
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
 const [modules, browserPath] = process.argv.slice(2);
 const { chromium } = createRequire(`${modules}/package.json`)("playwright-core");
 const STEP_LIMIT_MS = 15_000;
+const axe = readFileSync(createRequire(`${modules}/package.json`).resolve("axe-core/axe.min.js"), "utf8");
 
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
 let page = null;
@@ -27,11 +29,12 @@ const actions = {
   async open(url, { theme = "light", width = 1280, height = 900 } = {}) {
     await page?.context().close();
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", ignoreHTTPSErrors: true,
-                                               acceptDownloads: true });
+                                               permissions: ["clipboard-read", "clipboard-write"] });
     page = await context.newPage();
     page.setDefaultTimeout(STEP_LIMIT_MS);
     page.on("pageerror", (error) => slips.push(String(error)));
     page.on("console", (message) => message.type() === "error" && slips.push(message.text()));
+    visited.clear();
     page.on("request", (request) => request.url().startsWith("http") && visited.add(new URL(request.url()).origin));
     await page.goto(url);
   },
@@ -54,7 +57,7 @@ const actions = {
   },
   async saveDownload(at) {
     const [download] = await Promise.all([page.waitForEvent("download"), find(at).click()]);
-    return (await import("node:fs")).readFileSync(await download.path(), "utf8");
+    return readFileSync(await download.path(), "utf8");
   },
   // Answers the next prompt().
   answer(text) {
@@ -62,6 +65,12 @@ const actions = {
   },
   picture: (path, whole = false) => page.screenshot({ path, fullPage: whole }),
   run: (script) => page.evaluate(script),
+  // What keeps people from using the page: a line for each.
+  async faults() {
+    const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
+    return found.violations.filter((one) => ["serious", "critical"].includes(one.impact))
+        .flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.target.join(" ")}: ${node.any.map((check) => check.message).join(" ")}`));
+  },
   slips: () => slips.splice(0),
   visited: () => [...visited],
 };

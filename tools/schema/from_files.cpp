@@ -148,7 +148,7 @@ class text_tree final : public pb::compiler::SourceTree {
 
 // Gives a file the name by which another one imports it, if it has only the end of that name.
 void name_as_imported(std::map<std::string, std::string>& texts) {
-  static const std::regex import("(^|\n)[ \t]*import[ \t]+((public|weak)[ \t]+)?\"([^\"\n]+)\"");
+  static const std::regex import("(^|[\n;])[ \t]*import[ \t]+((public|weak)[ \t]+)?\"([^\"\n]+)\"");
   std::set<std::string> imported;
   for (const auto& [name, text] : texts)
     for (std::sregex_iterator at(text.begin(), text.end(), import), end; at != end; ++at)

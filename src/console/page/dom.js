@@ -43,6 +43,9 @@ export function coloredJson(text) {
   return fragment;
 }
 
+// protobuf escapes these for pages that put JSON into HTML.
+const unescaped = (text) => text.replace(/\\(u003[ce]|.)/gi, (escape, code) => ({ u003c: "<", u003e: ">" })[code.toLowerCase()] ?? escape);
+
 /** Indents JSON, without reading its numbers: those of more than 53 bits would change. */
 export function indentedJson(text) {
   let out = "";
@@ -57,7 +60,7 @@ export function indentedJson(text) {
       out += line() + token;
     } else if (token === ",") out += token + line();
     else if (token === ":") out += ": ";
-    else out += /^[{[]/.test(token) ? token.replace(/\s+/, "") : token;
+    else out += /^[{[]/.test(token) ? token.replace(/\s+/, "") : unescaped(token);
   }
   return out;
 }

@@ -1,5 +1,7 @@
 // A call as a line for a shell: `coracle call`, and curl with JSON in Connect's form.
 
+import { isSecret } from "./store.js";
+
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 const compact = (json) => {
@@ -8,6 +10,13 @@ const compact = (json) => {
 };
 
 const seconds = (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
+
+// A secret that was left out is a variable of the shell.
+const variable = (name) => name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+
+const header = ([name, value]) => (isSecret(name) && !value && /^[\w.-]+$/.test(name) ? `"${name}: \${${variable(name)}}"` : quoted(`${name}: ${value}`));
+
+const line = (words, call) => [...words.map(quoted), ...call.metadata.flatMap((pair) => ["-H", header(pair)])].join(" ");
 
 export function coracleLine(call, server) {
   const words = ["coracle", "call", server.address ?? "ADDRESS"];
@@ -18,10 +27,9 @@ export function coracleLine(call, server) {
   if (server.serverName) words.push("--server-name", server.serverName);
   words.push(call.method.slice(1));
   for (const json of call.messages) words.push("-d", compact(json));
-  for (const [name, value] of call.metadata) words.push("-H", `${name}: ${value}`);
   if (call.timeoutMs) words.push("--timeout", seconds(call.timeoutMs));
   if (call.compression) words.push("--compress", call.compression);
-  return words.map(quoted).join(" ");
+  return line(words, call);
 }
 
 /** Unary methods only: the messages of a stream have prefixes that curl cannot write. */
@@ -32,8 +40,7 @@ export function curlLine(call, server) {
   if (server.ca) words.push("--cacert", server.ca);
   if (server.certificate) words.push("--cert", server.certificate, "--key", server.key || `${server.certificate}.key`);
   words.push("-H", "content-type: application/json");
-  for (const [name, value] of call.metadata) words.push("-H", `${name}: ${value}`);
   if (call.timeoutMs) words.push("-H", `connect-timeout-ms: ${Math.ceil(call.timeoutMs)}`);
   words.push("-d", compact(call.messages[0] ?? "{}"));
-  return words.map(quoted).join(" ");
+  return line(words, call);
 }

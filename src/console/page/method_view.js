@@ -18,6 +18,7 @@ export class MethodView {
     this.server = server;
     this.method = method;
     this.call = null; // that runs
+    this.queued = []; // the further messages of a call that was loaded
     this.editor = new Editor(server.schema, method.input, () => this.editorChanged());
     this.form = new Form(server.schema, method.input, (value) => this.formChanged(value));
     this.node = element("article", { "aria-label": method.path }, this.heading(), element("div", { class: "panes" }, this.request(), this.response()));
@@ -49,22 +50,34 @@ export class MethodView {
     this.stop = button("Cancel", () => this.cancel());
     this.start = button("Start without a message", () => this.begin(undefined));
     this.failure = element("p", { class: "failure", role: "alert" });
+    this.secrets = element("input", { type: "checkbox" });
+    const { clientStreaming, serverStreaming } = this.method;
     return element("section", { class: "request", "aria-label": "Request" },
+      element("div", { class: "bar" },
+        element("div", { class: "actions" }, this.send, clientStreaming ? this.start : null, clientStreaming ? this.end : null, this.stop),
+        element("div", { class: "options" },
+          element("label", { for: deadline }, "Deadline ", element("small", {}, "ms")), this.deadline,
+          element("label", { for: compression }, "Compression"), this.compression)),
+      this.failure,
       element("div", { class: "message-panes" },
         element("div", {}, element("h3", {}, "Form"), this.form.node),
-        element("div", {}, element("h3", {}, "JSON"), this.editor.node, this.problems)),
-      element("div", { class: "actions" }, this.send, this.method.clientStreaming ? this.start : null, this.method.clientStreaming ? this.end : null, this.stop),
-      this.failure,
-      element("div", { class: "options" },
-        element("div", { class: "field" }, element("label", { for: deadline }, "Deadline ", element("small", {}, "ms")), this.deadline),
-        element("div", { class: "field" }, element("label", { for: compression }, "Compression"), this.compression)),
+        element("div", {}, element("h3", {}, "JSON ", button("Indent", () => (this.text = indentedJson(this.text)))), this.editor.node, this.problems)),
       element("h3", {}, "Metadata ", button("Add", () => this.addPair("", "").querySelector("input").focus(), { "aria-label": "Add metadata" })),
       this.pairs,
       element("div", { class: "actions" },
         button("Save …", () => this.save()),
-        button("Copy as coracle call", (event) => copyText(coracleLine(withoutSecrets(this.described()), this.server), event.target)),
-        this.method.clientStreaming || this.method.serverStreaming ? null
-          : button("Copy as curl", (event) => copyText(curlLine(withoutSecrets(this.described()), this.server), event.target))));
+        button("Copy as coracle call", (event) => this.copyLine(coracleLine, event.target)),
+        clientStreaming || serverStreaming ? null : button("Copy as curl", (event) => this.copyLine(curlLine, event.target)),
+        element("label", { class: "secrets" }, this.secrets, " with secrets")));
+  }
+
+  copyLine(line, from) {
+    try {
+      const call = this.described();
+      copyText(line(this.secrets.checked ? call : withoutSecrets(call), this.server), from);
+    } catch (error) {
+      this.failure.textContent = error.message;
+    }
   }
 
   response() {
@@ -148,7 +161,8 @@ export class MethodView {
   async begin(json) {
     this.failure.textContent = "";
     const name = String(++lastCall);
-    const call = { name, ended: !this.method.clientStreaming, sending: true, messages: [], sent: 0, received: 0, at: Date.now() };
+    // "unsent" are the messages whose sending the program has not told of yet.
+    const call = { name, ended: !this.method.clientStreaming, sending: true, messages: [], unsent: json === undefined ? [] : [json], received: 0, at: Date.now() };
     try {
       call.described = this.described(call.messages);
       this.call = call;
@@ -157,7 +171,7 @@ export class MethodView {
       listen(name, (event) => this.happened(call, event));
       const { metadata, timeoutMs, compression } = call.described;
       await performHere("start", { server: this.server.id, call: name, method: this.method.path, json, metadata, timeoutMs, compression });
-      if (json !== undefined) this.sentMessage(call, json);
+      this.showProgress(call);
     } catch (error) {
       this.call = null;
       this.status.replaceChildren(element("span", { class: "quiet" }, "The call was not made."));
@@ -185,13 +199,14 @@ export class MethodView {
   async ask(call, request) {
     this.failure.textContent = "";
     if (!request.cancel) call.sending = true;
+    if (request.json !== undefined) call.unsent.push(request.json);
     this.update();
     let done = false;
     try {
       await performHere("send", { call: call.name, ...request });
-      if (request.json !== undefined) this.sentMessage(call, request.json);
       done = true;
     } catch (error) {
+      if (request.json !== undefined) call.unsent.pop();
       if (this.call === call) this.failure.textContent = error.message;
     }
     if (!request.cancel) call.sending = false;
@@ -199,16 +214,15 @@ export class MethodView {
     return done;
   }
 
-  sentMessage(call, json) {
-    call.messages.push(json);
-    call.sent++;
-    this.addMessage("sent", call.sent, Date.now() - call.at, json);
-    this.showProgress(call);
-  }
-
   happened(call, event) {
     if (event.kind === "headers") this.showPairs(this.headers, "Headers", event.metadata);
-    else if (event.kind === "message") {
+    else if (event.kind === "sent") {
+      const json = call.unsent.shift();
+      call.messages.push(json);
+      this.addMessage("sent", call.messages.length, event.ms, json, event);
+      this.showProgress(call);
+      if (this.queued.length > 0) this.text = indentedJson(this.queued.shift());
+    } else if (event.kind === "message") {
       call.received++;
       this.addMessage("received", call.received, event.ms, event.json, event);
       this.showProgress(call);
@@ -220,7 +234,7 @@ export class MethodView {
     const took = event.ms === null ? "" : `${duration(event.ms)}, `;
     this.status.replaceChildren(
       element("strong", { class: event.code === 0 ? "ok" : "not-ok" }, event.status), " ",
-      element("span", { class: "quiet" }, `${took}${call.sent} sent, ${call.received} received`));
+      element("span", { class: "quiet" }, `${took}${call.messages.length} sent, ${call.received} received`));
     if (event.message) this.details.append(element("p", { class: "status-message" }, event.message));
     for (const detail of event.details)
       this.details.append(element("figure", {}, element("figcaption", {}, detail.type),
@@ -239,7 +253,7 @@ export class MethodView {
   }
 
   showProgress(call) {
-    if (this.call === call) this.status.replaceChildren(element("span", { class: "running" }, `Running … ${call.sent} sent, ${call.received} received`));
+    if (this.call === call) this.status.replaceChildren(element("span", { class: "running" }, `Running … ${call.messages.length} sent, ${call.received} received`));
   }
 
   showPairs(at, title, pairs) {
@@ -262,9 +276,10 @@ export class MethodView {
 
   // --- history and saved calls
 
-  /** Shows a call of the history, an export or the saved ones. */
+  /** Shows a call of the history or of the saved ones. Of several messages, each is shown when the one before was sent. */
   load(call) {
     this.text = indentedJson(call.messages[0] ?? "{}");
+    this.queued = call.messages.slice(1);
     this.pairs.replaceChildren();
     for (const [name, value] of call.metadata) this.addPair(name, value);
     this.deadline.value = call.timeoutMs ?? "";

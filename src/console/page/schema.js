@@ -165,7 +165,7 @@ export class Schema {
 
   similar(type, key) {
     const same = this.fields(type).find((field) => field.json.toLowerCase() === key.toLowerCase().replaceAll("_", ""));
-    const near = same ?? this.fields(type).find((field) => distance(field.json, key) <= 2);
+    const near = same ?? this.fields(type).find((field) => distance(field.json, key) <= Math.min(2, Math.ceil(key.length / 3)));
     return near ? `: did you mean ${near.json}?` : "";
   }
 }

@@ -68,24 +68,29 @@ export class ServerDialog {
     const chain = element("input", { type: "file", accept: ".pem,.crt,.cer" });
     const key = element("input", { type: "file", accept: ".pem,.key" });
     const failure = element("p", { class: "failure", role: "alert" });
+    const added = element("p", { class: "comment", role: "status" });
     const add = button("Add", async () => {
-      failure.textContent = "";
+      failure.textContent = added.textContent = "";
       try {
         if (!name.value.trim() || !chain.files[0]) throw new Error("a name and a certificate file are needed");
         const { certificates } = await perform("add-certificate", {
           name: name.value.trim(), certificate: await chain.files[0].text(), ...(key.files[0] ? { key: await key.files[0].text() } : {}) });
         this.listCertificates(certificates);
         (key.files[0] ? this.certificate : this.ca).value = name.value.trim();
+        added.textContent = `The program has ${name.value.trim()} now; it is chosen above.`;
         for (const input of [name, chain, key]) input.value = "";
       } catch (error) {
         failure.textContent = error.message;
       }
     });
-    const remove = button("Forget all", async () => this.listCertificates((await perform("forget-certificates")).certificates));
+    const remove = button("Forget all", async () => {
+      this.listCertificates((await perform("forget-certificates")).certificates);
+      added.textContent = "The program has no certificates now.";
+    });
     return element("details", {}, element("summary", {}, "Certificates"),
       element("p", { class: "comment" }, "PEM files. They stay in the memory of the program until it ends; the page cannot read them again."),
       labelled("Name", name), labelled("Certificate or CA", chain), labelled("Private key", key, "With a key it is a certificate for this client, without one a CA."),
-      failure, element("div", { class: "actions" }, add, remove));
+      failure, added, element("div", { class: "actions" }, add, remove));
   }
 
   listCertificates(certificates) {

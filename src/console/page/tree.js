@@ -7,9 +7,13 @@ const marks = { unary: "→", "client stream": "⇉", "server stream": "⇶", bi
 
 export function showTree(schema, choose) {
   const tree = byId("tree");
-  tree.replaceChildren(...schema.services.map((service) =>
-    element("details", { open: !service.name.startsWith("grpc."), class: "service" },
-      element("summary", { title: service.comment }, service.name),
+  // Those of gRPC itself, such as reflection, stand last and closed.
+  const isOfGrpc = (service) => service.name.startsWith("grpc.");
+  const services = [...schema.services].sort((a, b) => isOfGrpc(a) - isOfGrpc(b));
+  tree.replaceChildren(...services.map((service) =>
+    element("details", { open: !isOfGrpc(service), class: "service" },
+      element("summary", { title: service.comment }, ...nameParts(service.name)),
+      service.comment ? element("p", { class: "comment" }, service.comment) : null,
       element("ul", {}, ...service.methods.map((method) =>
         element("li", {}, element("button", {
           type: "button", class: "method", title: method.comment, data: { path: method.path }, onclick: () => choose(method.path),
@@ -18,6 +22,11 @@ export function showTree(schema, choose) {
   if (schema.services.length === 0) tree.append(element("p", { class: "quiet" }, "The server has no services."));
   if (schema.errors) tree.append(element("p", { class: "failure" }, schema.errors));
   filterTree();
+}
+
+function nameParts(name) {
+  const dot = name.lastIndexOf(".");
+  return [name.slice(dot + 1), dot > 0 ? element("small", {}, name.slice(0, dot)) : null].filter(Boolean);
 }
 
 export function markChosen(path) {
