@@ -29,7 +29,7 @@ if(sources)
   target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(e2e_tests PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(e2e_tests PRIVATE
-    coracle::coracle coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+    coracle::coracle coracle::console coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
   if(NOT thread_sanitizer)

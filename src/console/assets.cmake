@@ -1,7 +1,7 @@
 # The files of the console's page, and the descriptors of google.rpc's error details, as bytes in the library.
 
 set(page ${CMAKE_CURRENT_LIST_DIR}/page)
-set(out ${CMAKE_CURRENT_BINARY_DIR}/console_assets)
+set(out ${CMAKE_CURRENT_BINARY_DIR}/console/assets)
 file(MAKE_DIRECTORY ${out})
 
 _coracle_choose_protoc()

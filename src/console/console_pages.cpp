@@ -7,10 +7,10 @@
 #include "coracle/coro/stop_on.hpp"
 #include "coracle/runtime/on.hpp"
 #include "coracle/runtime/runtime.hpp"
-
-#include <sys/random.h>
+#include "runtime/backend.hpp"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -21,15 +21,11 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// 128 random bits: a page cannot name the pages of others.
-std::string make_page_id() {
-  std::array<unsigned char, 16> bits{};
-  if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size()))
-    throw invalid_request("the system has no random numbers");
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char one : bits) text.append({digits[one >> 4], digits[one & 15]});
-  return text;
+// Random, so that a page does not reach one of the program that ran before.
+std::string make_page_id(loop& on) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), on.io().random(), 16);
+  return {digits.data(), end.ptr};
 }
 
 std::string lower(std::string name) {
@@ -118,7 +114,7 @@ class console_pages::opened {
 };
 
 async_generator<std::string> console_pages::open(coro::stop_token drain) {
-  const std::string id = make_page_id();
+  const std::string id = make_page_id(*loop::current());
   auto made = std::make_shared<page>(*loop::current());
   made->push({{"kind", "page"}, {"page", id}});
   {

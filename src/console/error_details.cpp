@@ -13,7 +13,7 @@ namespace {
 // A descriptor set, made by src/console/assets.cmake: generated classes would stand twice in a program that
 // has its own of the same definitions.
 constexpr unsigned char error_details_bytes[] = {
-#include "console_assets/error_details.inc"
+#include "console/assets/error_details.inc"
 };
 
 struct error_detail_types {

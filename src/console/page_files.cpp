@@ -8,49 +8,49 @@ namespace coracle::console {
 namespace {
 
 constexpr unsigned char index_html[] = {
-#include "console_assets/index.html.inc"
+#include "console/assets/index.html.inc"
 };
 constexpr unsigned char console_css[] = {
-#include "console_assets/console.css.inc"
+#include "console/assets/console.css.inc"
 };
 constexpr unsigned char icon_svg[] = {
-#include "console_assets/icon.svg.inc"
+#include "console/assets/icon.svg.inc"
 };
 constexpr unsigned char main_js[] = {
-#include "console_assets/main.js.inc"
+#include "console/assets/main.js.inc"
 };
 constexpr unsigned char api_js[] = {
-#include "console_assets/api.js.inc"
+#include "console/assets/api.js.inc"
 };
 constexpr unsigned char dom_js[] = {
-#include "console_assets/dom.js.inc"
+#include "console/assets/dom.js.inc"
 };
 constexpr unsigned char editor_js[] = {
-#include "console_assets/editor.js.inc"
+#include "console/assets/editor.js.inc"
 };
 constexpr unsigned char form_js[] = {
-#include "console_assets/form.js.inc"
+#include "console/assets/form.js.inc"
 };
 constexpr unsigned char lines_js[] = {
-#include "console_assets/lines.js.inc"
+#include "console/assets/lines.js.inc"
 };
 constexpr unsigned char lists_js[] = {
-#include "console_assets/lists.js.inc"
+#include "console/assets/lists.js.inc"
 };
 constexpr unsigned char method_view_js[] = {
-#include "console_assets/method_view.js.inc"
+#include "console/assets/method_view.js.inc"
 };
 constexpr unsigned char schema_js[] = {
-#include "console_assets/schema.js.inc"
+#include "console/assets/schema.js.inc"
 };
 constexpr unsigned char server_dialog_js[] = {
-#include "console_assets/server_dialog.js.inc"
+#include "console/assets/server_dialog.js.inc"
 };
 constexpr unsigned char store_js[] = {
-#include "console_assets/store.js.inc"
+#include "console/assets/store.js.inc"
 };
 constexpr unsigned char tree_js[] = {
-#include "console_assets/tree.js.inc"
+#include "console/assets/tree.js.inc"
 };
 
 template <std::size_t size>

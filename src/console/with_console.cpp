@@ -53,7 +53,8 @@ class own_server final : public console_host, public service {
     for (const std::string& name : names)
       if (const auto* const known = pb::DescriptorPool::generated_pool()->FindServiceByName(name))
         add_file(*known->file(), added, files);
-    // gRPC's own services are in no pool. Their files come last: a program may have generated code of its own.
+    // gRPC's own services are in no pool. Their files come last: a program may have generated code of its
+    // own.
     pb::FileDescriptorSet own;
     const std::string_view bytes = wellknown::descriptors();
     CORACLE_ASSERT(own.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),

@@ -65,7 +65,7 @@ def test_a_program_without_tls_links_no_openssl(user, installed):
 
 def test_the_installed_package_does_not_point_into_the_sources(user, prefix):
     files = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc")]
-    assert {"coracle_targets.cmake", "coracle-tls.pc"} <= {path.name for path in files}
+    assert {"coracle_targets.cmake", "coracle-console.pc", "coracle-tls.pc"} <= {path.name for path in files}
     assert not (prefix / "share/doc").exists()
     pointing = [f"{path.name}: {line}" for path in files for line in path.read_text().splitlines()
                 if "coracle_build" in line or "/src/" in line or str(user.scratch) in line]
@@ -105,7 +105,7 @@ def test_the_plugin_is_found_wherever_it_was_installed(user, shared):
     user.run(user.build(folder, folder / "build", f"-DCMAKE_PREFIX_PATH={shared}") / "served")
 
 
-@pytest.mark.parametrize("name", ["libcoracle.so", "libcoracle_tls.so"])
+@pytest.mark.parametrize("name", ["libcoracle.so", "libcoracle_console.so", "libcoracle_tls.so"])
 def test_the_shared_libraries_export_our_namespace_alone(name, user, shared):
     (library,) = shared.glob(f"lib*/{name}")
     exported = [line.split()[0] for line in user.run("nm", "--dynamic", "--defined-only", "--format=posix", library).splitlines()]

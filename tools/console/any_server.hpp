@@ -14,7 +14,7 @@
 
 namespace coracle::tools {
 
-// Whoever has the token may use it. It keeps the certificates and keys that the page sends, in memory only,
+// The token admits the user. It keeps the certificates and keys that the page sends, in memory only,
 // and never gives them back.
 class any_server final : public console::console_host {
  public:

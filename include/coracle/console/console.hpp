@@ -31,8 +31,8 @@ static_assert(!std::is_aggregate_v<console_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");
 
 /// Adds a page to a server from which people call its services: a tree of them, a form and a JSON editor for
-/// requests, all four kinds of call, a history. Call it before the first listen() or in_process(), on any
-/// thread. Link coracle::console.
+/// requests, all four kinds of call, a history. Call it before the first listen() or in_process(). Link
+/// coracle::console.
 ///
 ///   coracle::with_console(server);  // http://127.0.0.1:50051/console
 ///

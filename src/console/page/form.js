@@ -103,7 +103,7 @@ export class Form {
       value[key] = [...items, this.schema.empty(one)];
       this.rebuild();
     }, { "aria-label": `Add ${field.json}` });
-    return element("fieldset", {}, element("legend", { title: field.comment }, field.json, " ", element("small", {}, typeText(field)), " ", add),
+    return element("fieldset", {}, element("legend", { title: field.comment }, field.json, " ", element("small", {}, typeText(one)), " ", add),
                    this.comment(field), ...rows);
   }
 

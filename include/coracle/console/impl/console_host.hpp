@@ -39,8 +39,8 @@ class console_host {
   virtual ~console_host() = default;
   /// Decides on each request of the page and its files (`of_api` false), and of its interface (true).
   virtual status authorize(const http_request& request, bool of_api) = 0;
-  /// Returns an object of JSON that the page gets first: "own", whether it calls its own server only, and what
-  /// it may choose otherwise.
+  /// Returns an object of JSON that the page gets first: "own", whether it calls its own server only, and
+  /// what it may choose otherwise.
   virtual std::string about() = 0;
   /// Connects to the server that `settings`, an object of JSON from the page, names.
   virtual task<result<std::shared_ptr<called_server>>> connect(std::string settings) = 0;
