@@ -41,8 +41,8 @@ class failing_service : public echo_service {
     return with_details(status::failed_precondition("50% \xc3\xbc"), error_info("BUSY", "movies.example"));
   }
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
-    if (request.text() == "busy") co_return reason();
-    co_return co_await echo_service::Say(context, request);
+    if (request.text() == "busy") return reason();
+    return echo_service::Say(context, request);
   }
 };
 

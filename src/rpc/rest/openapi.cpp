@@ -367,7 +367,9 @@ result<std::string> openapi_document(std::span<const google::protobuf::ServiceDe
         "openapi_options::descriptor_set is not a descriptor set; protoc --include_imports "
         "--include_source_info --descriptor_set_out=FILE writes one");
   google::protobuf::SimpleDescriptorDatabase files;
-  for (const auto& file : set.file()) files.Add(file);  // sets may have the same imports
+  std::set<std::string> added;  // sets may have the same imports
+  for (const auto& file : set.file())
+    if (added.insert(file.name()).second) files.Add(file);
   google::protobuf::DescriptorPool commented(&files);
   rpc::rest::openapi_writer writer(options);
   for (const auto* service : services) {
