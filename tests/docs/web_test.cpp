@@ -1,4 +1,4 @@
-// The code of docs/guides/web_protocols.md and docs/guides/rest.md.
+// The code of docs/guides/web_protocols.md, docs/guides/rest.md and docs/guides/openapi.md.
 // --8<-- [start:includes]
 #include "movie.coracle.hpp"  // generated from movie.proto
 
@@ -51,6 +51,11 @@ TEST(WebGuides, AServerAnswersEveryProtocolOnOnePort) {
   rest.http_rules = rules;  // without it: the option google.api.http of the .proto files
   if (const coracle::status s = server.add_rest(rest); !s.ok()) throw coracle::status_error(s);
   // --8<-- [end:rest]
+  // --8<-- [start:add_openapi]
+  coracle::openapi_options document;
+  document.title = "Movies";
+  if (const coracle::status s = server.add_openapi(document); !s.ok()) throw coracle::status_error(s);
+  // --8<-- [end:add_openapi]
   ASSERT_EQ(server.listen("127.0.0.1:0", coracle::insecure()), coracle::status());
   const std::string address = "localhost:" + std::to_string(server.port());
   movie::Movie movie;
