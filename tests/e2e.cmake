@@ -9,7 +9,7 @@ if(thread_sanitizer)
   # Signals are not among them: ThreadSanitizer delivers them later, and one that is raised again in a handler never.
   set(sources)
   foreach(name IN ITEMS activation channel_handle channelz channelz_tls connection drain_token foreign_coroutine foreign_loop socket_handover
-      handler_defects health http1_pool server_lifetime lifetime limits loops_apart memory race reflection restart server
+      handler_defects health server_lifetime lifetime limits loops_apart memory race reflection restart server
       stream service_fixture thread_claims tls unary web_protocol)
     list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}_test.cpp)
   endforeach()

@@ -96,7 +96,7 @@ class message_format {
   status write(const codec& k, const void* message, std::string& body,
                std::optional<std::size_t> known_bytes = {}) const;
   status read(const codec& k, void* into, bytes_view message) const;
-  // With that code: the status of a message that a codec cannot read as it is, or `why` if its code is INTERNAL.
+  // With that code: the status of a message that a codec cannot read as it is; `why`, if it is INTERNAL.
   [[nodiscard, gnu::cold]] status unreadable() const;
   [[nodiscard, gnu::cold]] status unreadable(const status& why) const;
 

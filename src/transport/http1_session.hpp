@@ -73,8 +73,8 @@ class http1_session final : public exchange_target {
 
  private:
   [[nodiscard]] http1::event next_event() noexcept;
-  // A pipelined request waits until the exchange before it is released, and while the peer reads no responses:
-  // a single read may contain hundreds of requests.
+  // A pipelined request waits until the exchange before it is released, and while the peer reads no
+  // responses: a single read may contain hundreds of requests.
   [[nodiscard]] bool holds_next_request() const noexcept;
   void handle(const http1::event& e) noexcept;
   void on_message_headers() noexcept;
