@@ -16,9 +16,9 @@ struct timeout_text {
   [[nodiscard]] std::string_view view() const noexcept { return {bytes, size}; }
 };
 
-// Formats the time, rounded up: the peer must not end the call before the deadline, which the caller enforces,
-// too. At least 1, since the number must be positive. Returns an empty text if the time does not fit into ten
-// digits (115 days): the field must then be omitted.
+// Formats the time, rounded up: the peer must not end the call before the deadline, which the caller also
+// enforces. At least 1, since the number must be positive. Returns an empty text if the time needs more than
+// ten digits (115 days): the field must then be omitted.
 [[nodiscard]] timeout_text format_timeout(duration left) noexcept;
 
 // Returns nullopt if the text violates the grammar. 0, which the grammar does not allow, is accepted as a
