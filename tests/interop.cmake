@@ -27,7 +27,7 @@ target_link_libraries(restart_pair PRIVATE coracle::coracle coracle_build Thread
 add_executable(openapi_tool interop/openapi_tool.cpp)
 target_link_libraries(openapi_tool PRIVATE coracle::coracle coracle_build protobuf::libprotobuf Threads::Threads)
 
-# web_server, for tests/interop/browser_test.py and console_test.py.
+# web_server, for tests/interop: browser_test.py, console_test.py, openapi_client_test.py; and tests/tools/protocols_test.py.
 add_executable(web_server interop/web_server.cpp)
 coracle_generate(TARGET web_server PROTOS movie.proto counts.proto
   IMPORT_DIRS ${PROJECT_SOURCE_DIR}/examples/02_movie ${CMAKE_CURRENT_SOURCE_DIR}/interop)

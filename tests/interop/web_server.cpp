@@ -1,5 +1,5 @@
-// web_server: the movie service for the pages of browser_test.py and console_test.py and the clients of
-// reverse_proxy_test.py, over every protocol of the port.
+// web_server: the movie service over every protocol of the port, for browser_test.py, console_test.py,
+// reverse_proxy_test.py, openapi_client_test.py and protocols_test.py.
 #include "../../examples/02_movie/credentials.hpp"
 #include "counts.coracle.hpp"
 #include "movie.coracle.hpp"
@@ -203,6 +203,7 @@ int main(int argc, char** argv) {
     // --8<-- [start:add_rest]
     server.add_rest(rest).throw_if_error();
     // --8<-- [end:add_rest]
+    server.add_openapi().throw_if_error();
     server.listen("127.0.0.1:0", examples::server_credentials_of(line)).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
