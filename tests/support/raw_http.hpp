@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -61,8 +62,10 @@ inline task<> send(net::stream& s, std::string content) {
 
 // Appends what arrives until `all` contains `wanted`; false if the connection ends before.
 inline task<bool> receive_until(net::stream& s, std::string& all, std::string wanted) {
-  std::uint8_t bytes[4096];
-  while (wanted.empty() || all.find(wanted) == std::string::npos) {
+  std::uint8_t bytes[16'384];
+  std::size_t from = 0;
+  while (wanted.empty() || all.find(wanted, from) == std::string::npos) {
+    from = all.size() - std::min(all.size(), wanted.size());
     const auto got = co_await s.read(bytes);
     if (!got || *got == 0) co_return wanted.empty();
     all.append(reinterpret_cast<const char*>(bytes), *got);

@@ -80,18 +80,30 @@ constexpr example make_project[] = {
     {"Make a project, build it and run its test.",
      "coracle new movies && cd movies && cmake -B build && cmake --build build && ctest --test-dir build"},
 };
+constexpr example console[] = {
+    {"Serve a page that calls a server, and print its address.", "coracle console localhost:50051 -p"},
+    {"Serve a page that asks for the server.", "coracle console"},
+};
 constexpr example completion[] = {
     {"Complete commands, options and methods in bash.", "source <(coracle completion bash)"},
 };
 
 constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
-    {"", overview},         {"ls", ls},
-    {"describe", describe}, {"call", call},
-    {"repl", repl},         {"load", load},
-    {"health", health},     {"proxy", proxy},
-    {"replay", replay},     {"openapi", openapi},
-    {"diff", diff},         {"certs", certs},
-    {"new", make_project},  {"completion", completion},
+    {"", overview},
+    {"ls", ls},
+    {"describe", describe},
+    {"call", call},
+    {"repl", repl},
+    {"load", load},
+    {"health", health},
+    {"proxy", proxy},
+    {"replay", replay},
+    {"openapi", openapi},
+    {"diff", diff},
+    {"certs", certs},
+    {"console", console},
+    {"new", make_project},
+    {"completion", completion},
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ export class Editor {
 
   set text(text) {
     this.area.value = text;
+    this.area.scrollLeft = 0;
     this.paint();
     this.close();
   }
