@@ -3,6 +3,10 @@
 #include "console/json_text.hpp"
 #include "console/schema.hpp"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <algorithm>
 #include <string_view>
 #include <vector>
 

@@ -65,7 +65,7 @@ def examples(command):
 
 
 # Examples that wait for people or clients, and those that other tests run: tests/tutorial runs `new`.
-NOT_RUN = {"proxy", "replay", "new"}
+NOT_RUN = {"console", "proxy", "replay", "new"}
 
 
 @pytest.mark.parametrize("command", ["", *(one for one in commands() if one not in NOT_RUN)])
