@@ -24,6 +24,7 @@ CLASSES = (
     ("client_ping_limits", "server/server_options.hpp"),
     ("connection_age", "server/server_options.hpp"),
     ("server_limits", "server/server_limits.hpp"),
+    ("console_options", "console/console.hpp"),
     ("runtime_options", "runtime/runtime_options.hpp"),
     ("tls::client_options", "tls/client_options.hpp"),
     ("tls::server_options", "tls/server_options.hpp"),
@@ -126,7 +127,7 @@ def shown(declaration, name):
     text = re.sub(r"\[\[nodiscard\]\] |\bnoexcept\b|\bstd::move\b|\bconstexpr |;$", "", declaration)
     depth = 0
     for place, letter in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(letter, 0)
+        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(letter, 0)
         if letter == ")" and depth == 0:
             text = text[:place + 1]
             break

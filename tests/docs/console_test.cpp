@@ -8,7 +8,7 @@
 
 #include <coracle/runtime/sync_wait.hpp>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <string>
 
@@ -16,52 +16,53 @@ namespace coracle::console_guide_test {
 namespace {
 
 namespace raw_http = testing_support::raw_http;
+using ::testing::HasSubstr;
 
-void add_page(coracle::server& server) {
-  // --8<-- [start:page]
-  coracle::with_console(server);  // http://127.0.0.1:50051/console
-  // --8<-- [end:page]
+void add_local_page(coracle::server& server) {
+  // --8<-- [start:local]
+  coracle::with_console(server);
+  // --8<-- [end:local]
 }
 
-void add_protected_page(coracle::server& server) {
+void add_page(coracle::server& server, const std::string& name_and_password) {
   // --8<-- [start:authorize]
   coracle::console_options console;
-  console.path = "/internal/console";
-  console.authorize = [](const coracle::http_request& request) -> coracle::status {
-    const auto sent = request.header("authorization");
-    if (!sent) return coracle::status::unauthenticated("log in");            // 401, the browser asks
-    if (*sent == "Basic b3BlcmF0b3I6c2VjcmV0") return {};                    // operator:secret
-    return coracle::status::permission_denied("this is for operators only");  // 403
+  // HTTP's Basic authentication: "name:password" in base64.
+  console.authorize = [expected = "Basic " + name_and_password](const coracle::http_request& request) {
+    if (request.header("authorization").value_or("") == expected) return coracle::status();
+    return coracle::status::unauthenticated("a name and a password are needed");
   };
   coracle::with_console(server, console);
   // --8<-- [end:authorize]
 }
 
-int status_of(coracle::runtime& on, const coracle::server& server, const std::string& path,
-              const std::string& fields = {}) {
-  const std::string address = "127.0.0.1:" + std::to_string(server.port());
-  return raw_http::parse(
-             sync_wait(on, on.at(0), raw_http::exchange(address, raw_http::request("GET " + path, fields))))
-      .status();
+class ConsoleGuide : public ::testing::Test {
+ protected:
+  ConsoleGuide() : rt_(coracle::runtime_options{.loops = 1}), server_(rt_) { rt_.start(); }
+
+  raw_http::response ask(const std::string& fields = {}) {
+    const std::string address = "127.0.0.1:" + std::to_string(server_.port());
+    return raw_http::parse(
+        coracle::sync_wait(rt_, raw_http::exchange(address, raw_http::request("GET /console/", fields))));
+  }
+
+  coracle::runtime rt_;
+  coracle::server server_;
+};
+
+TEST_F(ConsoleGuide, ItsLocalPageAnswersOnThisMachine) {
+  add_local_page(server_);
+  EXPECT_FALSE(server_.listen("0.0.0.0:0", coracle::insecure()).ok());
+  ASSERT_EQ(server_.listen("127.0.0.1:0", coracle::insecure()), coracle::status());
+  EXPECT_THAT(ask().body, HasSubstr("<title>Coracle console</title>"));
 }
 
-TEST(console_guide, APageOfThisMachine) {
-  coracle::runtime on({.loops = 1});
-  coracle::server server(on);
-  add_page(server);
-  ASSERT_TRUE(server.listen("127.0.0.1:0", coracle::insecure()).ok());
-  EXPECT_EQ(status_of(on, server, "/console/"), 200);
-}
-
-TEST(console_guide, APageThatAsksWhoOneIs) {
-  coracle::runtime on({.loops = 1});
-  coracle::server server(on);
-  add_protected_page(server);
-  ASSERT_TRUE(server.listen("0.0.0.0:0", coracle::insecure()).ok());
-  EXPECT_EQ(status_of(on, server, "/internal/console/"), 401);
-  EXPECT_EQ(status_of(on, server, "/internal/console/", "authorization: Basic eDp5\r\n"), 403);
-  EXPECT_EQ(status_of(on, server, "/internal/console/", "authorization: Basic b3BlcmF0b3I6c2VjcmV0\r\n"),
-            200);
+TEST_F(ConsoleGuide, ItsProtectedPageAsksForAPassword) {
+  add_page(server_, "bWU6aHVzaA==");  // me:hush
+  ASSERT_EQ(server_.listen("0.0.0.0:0", coracle::insecure()), coracle::status());
+  EXPECT_EQ(ask().status(), 401);
+  EXPECT_EQ(ask("authorization: Basic bWU6d3Jvbmc=\r\n").status(), 401);
+  EXPECT_THAT(ask("authorization: Basic bWU6aHVzaA==\r\n").body, HasSubstr("<title>Coracle console</title>"));
 }
 
 }  // namespace

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
+from console_program import Console
 from driven_page import driven_page, label, named
 from programs import BIN, MOVIE_PROTO, ROOT, Background, Server, own, run
 
 START_LIMIT_S = 20
-AT = re.compile(r"The console is at (http://(\S+)/#([0-9a-f]{32}))$")
 EDITOR = label("Message as JSON")
 FORM = named("group", "Message as a form")
 RESPONSE = named("region", "Response")
@@ -23,15 +23,6 @@ STATUS = {"css": ".response .status"}
 ERROR_DETAILS = ROOT / "proto/google/rpc/error_details.proto"
 # More than any test waits.
 LONG_PAUSE_MS = 600_000
-
-
-class Console(Background):
-    """The program, and the address of its page."""
-
-    def __init__(self, *words):
-        super().__init__(own("coracle"), "console", *words, "--port", "0")
-        found = self.wait_for(AT, START_LIMIT_S)
-        self.url, self.host, self.token = found[1], found[2], found[3]
 
 
 def button(name, **more):
