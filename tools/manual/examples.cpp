@@ -38,6 +38,11 @@ constexpr example repl[] = {
     {"Explore a server line by line.", "coracle repl localhost:50051 -p"},
     {"Run lines of a script.", "printf 'ls\\n' | coracle repl localhost:50051 -p"},
 };
+constexpr example console[] = {
+    {"Call the methods of a server from a page in the browser.", "coracle console localhost:50051 -p"},
+    {"Show the comments of a .proto file in it.", "coracle console localhost:50051 -p --proto movie.proto"},
+    {"Choose the server in the page.", "coracle console"},
+};
 constexpr example load[] = {
     {"Call a method from 20 workers for ten seconds.",
      "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' -c 20"},
@@ -94,6 +99,7 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"describe", describe},
     {"call", call},
     {"repl", repl},
+    {"console", console},
     {"load", load},
     {"health", health},
     {"proxy", proxy},
@@ -101,7 +107,6 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"openapi", openapi},
     {"diff", diff},
     {"certs", certs},
-    {"console", console},
     {"new", make_project},
     {"completion", completion},
 };
