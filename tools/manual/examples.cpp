@@ -85,10 +85,6 @@ constexpr example make_project[] = {
     {"Make a project, build it and run its test.",
      "coracle new movies && cd movies && cmake -B build && cmake --build build && ctest --test-dir build"},
 };
-constexpr example console[] = {
-    {"Serve a page that calls a server, and print its address.", "coracle console localhost:50051 -p"},
-    {"Serve a page that asks for the server.", "coracle console"},
-};
 constexpr example completion[] = {
     {"Complete commands, options and methods in bash.", "source <(coracle completion bash)"},
 };
