@@ -183,7 +183,7 @@ call::decoded call::read_large(const codec& k, void* into, const protocol::grpc:
   }
   deferred_.reset();
   if (!one->failure().ok()) {
-    reason = format_.unreadable(one->failure());
+    reason = one->lacks_encoding() ? one->failure() : format_.unreadable(one->failure());
     return decoded::failed;
   }
   budget.charge(static_cast<std::int64_t>(one->body().size()));  // parsing cannot be split

@@ -27,6 +27,8 @@ class decompression {
   // body() is its content, which lives as long as this object.
   bool step(bytes_view compressed, std::uint32_t max_bytes, std::size_t step_bytes);
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
+  // Whether the stream has no encoding: the message's flag, and not its bytes, is at fault.
+  [[nodiscard]] bool lacks_encoding() const noexcept { return encoding_ == encoding::identity; }
   [[nodiscard]] bytes_view body() const noexcept { return made_.pending(); }
   // The bytes that were read and produced so far: the work that was done.
   [[nodiscard]] std::size_t work_bytes() const noexcept { return read_bytes_ + made_.size(); }
