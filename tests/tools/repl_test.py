@@ -283,12 +283,11 @@ def test_the_keys_of_a_message_are_listed(form):
 
 def test_well_known_types_are_typed_as_people_write_them(server, tmp_path):
     (tmp_path / "form.proto").write_text(FORM)
-    words = ("--proto", tmp_path / "form.proto", "--import", tmp_path, "-v")
+    words = ("--proto", tmp_path / "form.proto", "--import", tmp_path)
     for answers, code in (("\n\n\n2024-01-01T00:00:00Z\ntrue\n{\"a\": [1]}\n\n\n\n", 12), ("\n\n\nyesterday\n", 65)):
-        done = script(server, f"call form.Form/Fill\n{answers}", *words, code=code)  # the server has no such method
-        if code == 12:
-            assert "> a message of" in done.stderr, done.stderr
-        else:
+        # 12: the call was made, and the server has no such method.
+        done = script(server, f"call form.Form/Fill\n{answers}", *words, code=code)
+        if code == 65:
             assert "when is a time such as 2026-01-31T12:00:00Z, not 'yesterday'" in done.stderr, done.stderr
 
 
