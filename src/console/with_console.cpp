@@ -37,9 +37,16 @@ class own_server final : public console_host, public service {
  public:
   own_server(server& on, console_options options) noexcept : server_(on), options_(std::move(options)) {}
 
-  // Without `authorize` the server listens on this machine only: with_console().
+  // Without `authorize` the server listens on this machine only: with_console(). A proxy on the machine brings
+  // clients of others.
   status authorize(const http_request& request, bool) override {
-    return options_.authorize ? options_.authorize(request) : status();
+    if (options_.authorize) return options_.authorize(request);
+    if (request.header("forwarded") || request.header("x-forwarded-for"))
+      return status::permission_denied(
+          "the page answers no proxy, because a proxy's clients may be on other machines: the server's "
+          "program "
+          "must set console_options::authorize");
+    return {};
   }
   std::string about() override { return text_of({{"own", true}}); }
 

@@ -121,6 +121,17 @@ TEST_P(console_page, ListensOnThisMachineAloneUnlessItAuthorizes) {
   EXPECT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
 }
 
+TEST_P(console_page, AnswersNoProxyUnlessItAuthorizes) {
+  with_console(*server_);
+  link();
+  for (const char* field : {"forwarded: for=192.0.2.1\r\n", "x-forwarded-for: 192.0.2.1\r\n"}) {
+    const auto refused = ask("GET /console/", field);
+    EXPECT_EQ(refused.status(), 403) << field;
+    EXPECT_THAT(refused.body, HasSubstr("console_options::authorize"));
+  }
+  EXPECT_EQ(ask("GET /console/").status(), 200);
+}
+
 TEST_P(console_page, AsksAuthorizeForEveryRequest) {
   console_options options;
   options.authorize = [](const http_request& request) -> status {

@@ -34,7 +34,7 @@ struct console_command {
       throw failure("cannot listen on port " + std::to_string(port) + ": " + std::string(bound.message()),
                     "--port 0 takes any free port");
     print("The console is at http://127.0.0.1:" + std::to_string(page.port()) + "/#" + host->token() +
-          "\nWhoever has this address can use it. Ctrl-C ends it.\n");
+          "\nAnyone who has this address can use the page. Ctrl-C ends it.\n");
     flush_output();
     return page.run();
   }

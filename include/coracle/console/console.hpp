@@ -24,7 +24,8 @@ class console_options {
   /// (Authorization: Basic, RFC 7617); any other status becomes 403. The client sees the message.
   ///
   /// Default: none. The page then answers only clients of the same machine, over loopback or a UNIX socket,
-  /// and a listen() on any other address fails.
+  /// and a listen() on any other address fails. A request that a proxy has forwarded (Forwarded,
+  /// X-Forwarded-For) gets 403, because its client may be on another machine.
   std::function<status(const http_request&)> authorize;
 };
 static_assert(!std::is_aggregate_v<console_options>,

@@ -30,8 +30,8 @@ class http_route {
   http_route(std::string_view http_method, std::string_view path_template, http_handler h)
       : method(http_method), path(path_template), handler(std::move(h)) {}
 
-  /// GET, POST, PUT, PATCH or DELETE. The server answers HEAD for every route of GET, and OPTIONS for every
-  /// route.
+  /// GET, POST, PUT, PATCH or DELETE. The server also answers HEAD for a path of GET, and OPTIONS for each
+  /// path.
   std::string method = "GET";
   /// The path: "/health", "/movies/{id}/poster", "/files/{name=**}". A variable without a pattern is one
   /// segment; `**` is the rest of the path, which may be empty. If several routes match, the most specific
