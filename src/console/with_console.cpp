@@ -37,8 +37,8 @@ class own_server final : public console_host, public service {
  public:
   own_server(server& on, console_options options) noexcept : server_(on), options_(std::move(options)) {}
 
-  // Without `authorize` the server listens on this machine only: with_console(). A proxy on the machine brings
-  // clients of others.
+  // Without `authorize` the server listens on this machine only: with_console(). A proxy on the machine
+  // brings clients of others.
   status authorize(const http_request& request, bool) override {
     if (options_.authorize) return options_.authorize(request);
     if (request.header("forwarded") || request.header("x-forwarded-for"))
