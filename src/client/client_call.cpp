@@ -20,6 +20,14 @@ namespace {
 
 status cancelled_call() { return status::cancelled("the call was cancelled"); }
 
+// A call that is started outside a coroutine runs on the loop of its caller, if that belongs to the runtime
+// of the channel.
+loop& loop_for(call_channel& c) {
+  loop& other = c.blocking_loop();
+  loop* const here = loop::current();
+  return here && &here->owner() == &other.owner() ? *here : other;
+}
+
 }  // namespace
 
 client_call::stop_hook::stop_hook(client_call& c) noexcept
@@ -321,7 +329,37 @@ void client_call::stop_waiting_for_headers(const status& outcome) noexcept {
   terms_.owner_loop->post(*op);  // resuming it may destroy the call
 }
 
+loop& client_call::chosen_loop() {
+  if (begun()) return owner_loop();
+  if (held_on_) return *held_on_;
+  return loop_for(channel_);
+}
+
+loop& client_call::hold() {
+  held_on_ = &chosen_loop();
+  if (!held_channel_) held_channel_ = channel_.handle();
+  holders_.fetch_add(1, std::memory_order_relaxed);
+  return *held_on_;
+}
+
+void client_call::let_go() noexcept {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
+}
+
+// Operations hold the call: it ends now, they end because of that, and the last one disposes of it.
+void client_call::abandon() noexcept {
+  abandoned_.of = this;
+  abandoned_.run = [](coro::runnable& w) noexcept {
+    client_call& self = *static_cast<abandonment&>(w).of;
+    self.cancel();
+    self.let_go();
+  };
+  held_on_->post(abandoned_);
+}
+
 void client_call::dispose() noexcept {
+  if (holders_.load(std::memory_order_acquire) > 1) [[unlikely]]
+    return abandon();
   if (begun() && !terms_.owner_loop->is_current()) {
     runnable::run = [](coro::runnable& w) noexcept {
       auto& self = static_cast<client_call&>(w);
@@ -670,6 +708,28 @@ void client_call::on_credentials(const result<metadata>& got) noexcept {
 
 // --- the operations that the owner of a call awaits
 
+unary_operation::unary_operation(unary_operation&& other, void* reply)
+    : release_(other.release_),
+      channel_(other.channel_),
+      path_(other.path_),
+      request_codec_(other.request_codec_),
+      reply_codec_(other.reply_codec_),
+      request_(other.request_),
+      copy_request_(other.copy_request_),
+      reply_(reply),
+      options_(std::move(other.options_)),
+      held_(std::move(other.held_)) {
+  CORACLE_ASSERT(!other.call_ && !other.chain_, "a unary call was moved after it was awaited");
+}
+
+loop& unary_operation::hold() {
+  if (!held_) {
+    held_ = std::make_unique<const held>(channel_.handle(), release_ ? nullptr : copy_request_(request_));
+    if (held_->request) request_ = held_->request.get();
+  }
+  return loop_for(channel_);
+}
+
 unary_operation::~unary_operation() {
   if (chain_) chain_->orphan();
   if (call_) call_->dispose();
@@ -780,5 +840,7 @@ void half_close(client_call& c) noexcept { c.half_close(); }
 void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept { c.expect_reply(k, into); }
 const status& status_of(client_call& c) noexcept { return c.outcome(); }
 loop& blocking_loop_of(client_call& c) { return c.begun() ? c.owner_loop() : c.channel().blocking_loop(); }
+loop& hold_call(client_call& c) { return c.hold(); }
+void let_go(client_call& c) noexcept { c.let_go(); }
 
 }  // namespace coracle::client

@@ -18,6 +18,9 @@
 #include "protocol/grpc/response_headers.hpp"
 #include "rpc/call.hpp"
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -54,6 +57,11 @@ class client_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void cancel() noexcept;
   // The owner gives up the call: cancels it, then deletes this on the loop of the call.
   void dispose() noexcept;
+  // Keeps the call, and its channel, for an operation that may outlive the owner. The call then begins on the
+  // loop that this returns.
+  [[gnu::cold, gnu::noinline]] loop& hold();
+  void let_go() noexcept;
+  [[nodiscard]] loop& chosen_loop();
   // Whether the call has ended for its owner: not while interceptors may still change the result, or the
   // reply is deferred.
   [[nodiscard]] bool ended() const noexcept {
@@ -106,6 +114,7 @@ class client_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
+  [[gnu::cold, gnu::noinline]] void abandon() noexcept;
   enum class phase : std::uint8_t {
     made,
     begun,
@@ -198,6 +207,14 @@ class client_call final : public rpc::call,
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   std::unique_ptr<intercepted_message> seen_request_;  // until chain_ begins
   std::unique_ptr<stream_hooks> hooks_;
+  // What hold() needs. The owner counts as one.
+  struct abandonment : coro::runnable {
+    client_call* of = nullptr;
+  };
+  std::atomic<std::uint32_t> holders_{1};
+  loop* held_on_ = nullptr;
+  std::shared_ptr<call_channel> held_channel_;
+  abandonment abandoned_;
   const call_target* target_ = nullptr;  // while there is an exchange
   stop_hook on_stop_;
   std::coroutine_handle<> resume_later_;

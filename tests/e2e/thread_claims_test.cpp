@@ -8,6 +8,7 @@
 //   client/service_config.hpp     copies share what was parsed
 //   security/auth_context.hpp          any thread reads it
 //   security/security.hpp              reload(), while every loop makes connections
+//   client/start.hpp              start() of calls and of their operations
 //   client/impl/call_channel.hpp, client/sync_wait.hpp  blocking calls of plain threads
 //   server/call_statistics.hpp       last_second()
 //   server/server_interceptor.hpp, client/client_interceptor.hpp  one object for the calls of all loops
@@ -29,6 +30,7 @@
 #include "coracle/client/channel_pool.hpp"
 #include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/resolver.hpp"
+#include "coracle/client/start.hpp"
 #include "coracle/server/call_statistics.hpp"
 #include "coracle/server/memory_quota.hpp"
 #include "coracle/services/health_service.hpp"
@@ -449,6 +451,26 @@ TEST_P(thread_claims, CertificatesAreReadAnewByAllThreadsWhileConnectionsAreMade
       EXPECT_FALSE(who_called->identities().empty());
     }
   });
+}
+
+TEST_P(thread_claims, CallsAreStartedAndTheirObjectsDestroyedByAllThreads) {
+  serve();
+  channel to(rt(), address(), insecure());
+  std::atomic<int> ended{0};
+  at_once(threads, [&](int) {
+    const channel mine = to;
+    for (int i = 0; i < rounds; ++i) {
+      start(echo_stub(mine).Say(text("j")), [&](outcome<result<echo::Text>> o) {
+        EXPECT_EQ(o.value()->text(), "j");
+        ++ended;
+      }).detach();
+      auto chat = echo_stub(mine).Chat();
+      start(chat.write(text("k")), [&](const outcome<status>&) { ++ended; }).detach();
+      start(chat.next(), [&](const outcome<result<std::optional<echo::Text>>>&) { ++ended; }).detach();
+    }
+  });
+  rt().run();
+  EXPECT_EQ(ended, 3 * threads * rounds);
 }
 
 TEST_P(thread_claims, AServiceConfigIsSharedByChannelsOfAllThreads) {

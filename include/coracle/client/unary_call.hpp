@@ -10,6 +10,7 @@
 
 #include <concepts>  // for generated stubs
 #include <coroutine>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -35,18 +36,30 @@ class unary_operation {
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
   // For sync_wait(): the loop on which a plain thread may run the call.
   [[nodiscard]] loop& blocking_loop() const { return channel_.blocking_loop(); }
+  // Makes the call independent of its stub and of the caller's request, which it copies unless it owns one.
+  // Before the await. Returns the loop on which to start the call.
+  loop& hold();
 
  protected:
+  // A request that is copied, and its copy.
+  using request_copy = std::shared_ptr<const void>;
+  using copy_function = request_copy (*)(const void* request);
   unary_operation(const channel& by, method_path path, const rpc::codec& request_codec, const void* request,
-                  const rpc::codec& reply_codec, void* reply, const call_options& options)
+                  copy_function copy_request, const rpc::codec& reply_codec, void* reply,
+                  const call_options& options)
       : channel_(by.implementation()),
         path_(path),
         request_codec_(request_codec),
         reply_codec_(reply_codec),
         request_(request),
+        copy_request_(copy_request),
         reply_(reply),
         options_(options) {}
+  // Only before the await.
+  unary_operation(unary_operation&& other, void* reply);
   ~unary_operation();
+  // For a call that owns its request: its object has moved.
+  void set_request(const void* request) noexcept { request_ = request; }
   // Returns true if the coroutine has to wait.
   bool start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
 
@@ -69,6 +82,7 @@ class unary_operation {
   const rpc::codec& request_codec_;
   const rpc::codec& reply_codec_;
   const void* request_;
+  copy_function copy_request_;
   void* reply_;
   call_options options_;  // moved into the call when it begins, unless there are interceptors
   client_call* call_ = nullptr;  // while in flight
@@ -77,12 +91,17 @@ class unary_operation {
   metadata initial_;
   metadata trailing_;
   bool read_compressed_ = false;
+  struct held {
+    std::shared_ptr<call_channel> channel;
+    request_copy request;
+  };
+  std::unique_ptr<const held> held_;
 };
 
 }  // namespace client
 
 /// A unary call, which must be awaited once: `auto reply = co_await stub.Method(request, options);` returns
-/// `result<Reply>`.
+/// `result<Reply>`. It may be moved until then.
 ///
 /// The request must outlive the await, or be moved in; the options are copied. The stub, or another handle of
 /// the channel, must exist until the await begins: `co_await stub(channel).Method(request)` is correct, and
@@ -96,8 +115,12 @@ class [[nodiscard]] unary_call : public client::unary_operation {
   template <class Request>
   unary_call(const channel& by, method_path path, const Request& request, const call_options& options)
       : client::unary_operation(by, path, rpc::codec_of<Request>::get(),
-                                rpc::codec_of<Request>::address(request), rpc::codec_of<Reply>::get(),
-                                rpc::codec_of<Reply>::address(message_), options) {}
+                                rpc::codec_of<Request>::address(request), &unary_call::copy<Request>,
+                                rpc::codec_of<Reply>::get(), rpc::codec_of<Reply>::address(message_),
+                                options) {}
+  /// Moves a call that was not awaited yet.
+  unary_call(unary_call&& other)
+      : client::unary_operation(std::move(other), rpc::codec_of<Reply>::address(message_)) {}
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -110,6 +133,12 @@ class [[nodiscard]] unary_call : public client::unary_operation {
   }
 
  private:
+  template <class Request>
+  static request_copy copy(const void* request) {
+    auto copy = std::make_shared<const Request>(*rpc::message_at<const Request>(request));
+    const void* const address = rpc::codec_of<Request>::address(*copy);
+    return {std::move(copy), address};
+  }
   Reply message_;
 };
 
@@ -137,6 +166,11 @@ class [[nodiscard]] owning_unary_call : private client::owned_request<Request>, 
     this->release_ = [](client::unary_operation& self) noexcept {
       static_cast<owning_unary_call&>(self).own_.reset();
     };
+  }
+  /// Moves a call that was not awaited yet.
+  owning_unary_call(owning_unary_call&& other)
+      : client::owned_request<Request>{std::move(other.own_)}, unary_call<Reply>(std::move(other)) {
+    this->set_request(rpc::codec_of<Request>::address(*this->own_));
   }
 };
 

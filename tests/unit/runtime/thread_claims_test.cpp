@@ -12,6 +12,7 @@
 //   runtime/loop.hpp              post(), owner(), index(), log(), backend_name()
 //   runtime/impl/parallel_chunks.hpp   next(), failed()
 //   runtime/runtime.hpp           every member, with the constructor and the destructor
+//   runtime/start.hpp             start(), cancel() and the end of a handle
 //   runtime/sync_wait.hpp         sync_wait() by plain threads
 //
 // The primitives have primitive_thread_claims_test.cpp; what is above these rooms has
@@ -22,10 +23,12 @@
 
 #include "coracle/base/log.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/coro/sleep.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/runtime/impl/parallel_chunks.hpp"
 #include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "coracle/runtime/start.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "coro/post_function.hpp"
 
@@ -160,6 +163,28 @@ TEST_P(claims_about_threads, EveryRootThatAThreadSpawnsRunsOnce) {
   rt().run();
   EXPECT_EQ(ran, 4 * threads * rounds);
   EXPECT_EQ(failed, threads * rounds);
+}
+
+TEST_P(claims_about_threads, AWaitThatAThreadStartsEndsOnceWhateverCancelsIt) {
+  rt().start();
+  std::atomic<int> ended{0};
+  at_once(threads, [&](int thread_index) {
+    const auto pause = [](duration d) -> task<> { co_await sleep_for(d); };
+    for (int i = 0; i < rounds; ++i) {
+      started waits = start(rt().next(), pause(std::chrono::microseconds(20 * (i % 5))),
+                            [&](const outcome<void>&) { ++ended; });
+      started stays = start(rt().next(), pause(std::chrono::hours(1)), [&](const outcome<void>& o) {
+        EXPECT_TRUE(o.cancelled());
+        ++ended;
+      });
+      if (i % 2 == 0) waits.cancel();
+      if (thread_index % 2 == 0) stays.cancel();
+      if (i % 3 == 0) waits.detach();
+      static_cast<void>(waits.ended());
+    }
+  });
+  rt().run();
+  EXPECT_EQ(ended, 2 * threads * rounds);
 }
 
 TEST_P(claims_about_threads, AThreadThatFindsLoop0DrivenWaitsUntilNothingIsLeft) {

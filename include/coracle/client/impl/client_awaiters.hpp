@@ -61,113 +61,125 @@ void half_close(client_call& c) noexcept;
 void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept;
 const status& status_of(client_call& c) noexcept;
 loop& blocking_loop_of(client_call& c);
+loop& hold_call(client_call& c);
+void let_go(client_call& c) noexcept;
+
+// One operation of a streaming call. It may be moved until it is awaited.
+class call_operation {
+ public:
+  call_operation(const call_operation&) = delete;
+  call_operation& operator=(const call_operation&) = delete;
+  // The loop on which a plain thread may run the operation.
+  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(of_); }
+  // Makes the operation independent of the call object, which may then be destroyed at any time: that cancels
+  // the call, and the operation ends with CANCELLED. Returns the loop on which to start the operation.
+  loop& hold() {
+    loop& where = hold_call(of_);
+    holds_ = true;
+    return where;
+  }
+
+ protected:
+  explicit call_operation(client_call& c) noexcept : of_(c) {}
+  call_operation(call_operation&& other) noexcept
+      : of_(other.of_), holds_(std::exchange(other.holds_, false)) {}
+  ~call_operation() {
+    if (holds_) let_go(of_);
+  }
+  client_call& of_;
+
+ private:
+  bool holds_ = false;
+};
 
 template <class Awaiter>
-class begun : public Awaiter {
+class begun : public call_operation, public Awaiter {
  public:
   template <class... Args>
   explicit begun(client_call& c, Args&&... args) noexcept
-      : Awaiter(stream_of(c), std::forward<Args>(args)...), client_(c) {}
+      : call_operation(c), Awaiter(stream_of(c), std::forward<Args>(args)...) {}
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    ensure_begun(client_, coro::environment_of(h));
+    ensure_begun(of_, coro::environment_of(h));
     return Awaiter::await_suspend(h);
   }
-  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(client_); }
-
- private:
-  client_call& client_;
+  loop& hold() {
+    if constexpr (requires(Awaiter& a) { a.own_message(); }) this->own_message();
+    return call_operation::hold();
+  }
 };
 
 // finish() without a reply: half-closes, waits for the end, returns the status.
-class finish_awaiter : end_operation {
+class finish_awaiter : public call_operation, end_operation {
  public:
-  explicit finish_awaiter(client_call& c) noexcept : call_(c) {}
+  explicit finish_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    ensure_begun(call_, coro::environment_of(h));
-    half_close(call_);
-    return start(call_, h, coro::environment_of(h).stop);
+    ensure_begun(of_, coro::environment_of(h));
+    half_close(of_);
+    return start(of_, h, coro::environment_of(h).stop);
   }
-  status await_resume() const { return status_of(call_); }
-  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
-
- private:
-  client_call& call_;
+  status await_resume() const { return status_of(of_); }
 };
 
-class start_awaiter {
+class start_awaiter : public call_operation {
  public:
-  explicit start_awaiter(client_call& c) noexcept : call_(c) {}
+  explicit start_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    ensure_begun(call_, coro::environment_of(h));
+    ensure_begun(of_, coro::environment_of(h));
     return false;
   }
   void await_resume() const noexcept {}
-  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
-
- private:
-  client_call& call_;
 };
 
-class headers_awaiter : headers_operation {
+class headers_awaiter : public call_operation, headers_operation {
  public:
-  explicit headers_awaiter(client_call& c) noexcept : call_(c) {}
+  explicit headers_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    ensure_begun(call_, coro::environment_of(h));
-    return start(call_, h, coro::environment_of(h).stop);
+    ensure_begun(of_, coro::environment_of(h));
+    return start(of_, h, coro::environment_of(h).stop);
   }
   status await_resume() const { return outcome(); }
-  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
-
- private:
-  client_call& call_;
 };
 
-class writes_done_awaiter {
+class writes_done_awaiter : public call_operation {
  public:
-  explicit writes_done_awaiter(client_call& c) noexcept : call_(c) {}
+  explicit writes_done_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    ensure_begun(call_, coro::environment_of(h));
-    half_close(call_);
+    ensure_begun(of_, coro::environment_of(h));
+    half_close(of_);
     return false;
   }
   void await_resume() const noexcept {}
-  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
-
- private:
-  client_call& call_;
 };
 
 // finish() of a client-streaming call: half-closes, waits for the reply and the end.
 template <class Reply>
-class reply_awaiter : end_operation {
+class reply_awaiter : public call_operation, end_operation {
  public:
-  explicit reply_awaiter(client_call& c) noexcept : call_(c) {}
+  explicit reply_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    ensure_begun(call_, coro::environment_of(h));
-    half_close(call_);
-    expect_reply(call_, rpc::codec_of<Reply>::get(), rpc::codec_of<Reply>::address(message_));
-    return start(call_, h, coro::environment_of(h).stop);
+    ensure_begun(of_, coro::environment_of(h));
+    half_close(of_);
+    expect_reply(of_, rpc::codec_of<Reply>::get(), rpc::codec_of<Reply>::address(message_));
+    return start(of_, h, coro::environment_of(h).stop);
   }
   result<Reply> await_resume() {
-    const status& s = status_of(call_);
+    const status& s = status_of(of_);
     if (!s.ok()) return s;
     return std::move(message_);
   }
-  [[nodiscard]] loop& blocking_loop() const { return blocking_loop_of(call_); }
 
  private:
-  client_call& call_;
   Reply message_;
 };
 

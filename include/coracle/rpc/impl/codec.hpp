@@ -65,10 +65,12 @@ struct message_type {
   void (*destroy)(void*);
 };
 
-template <class M>
-M* message_at(void* address) noexcept {
+template <class M, class Address>
+M* message_at(Address* address) noexcept {
+  using base = std::conditional_t<std::is_const_v<M>, const google::protobuf::MessageLite,
+                                  google::protobuf::MessageLite>;
   if constexpr (std::is_base_of_v<google::protobuf::MessageLite, M>)
-    return static_cast<M*>(static_cast<google::protobuf::MessageLite*>(address));
+    return static_cast<M*>(static_cast<base*>(address));
   else return static_cast<M*>(address);
 }
 

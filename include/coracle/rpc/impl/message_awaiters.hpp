@@ -7,6 +7,7 @@
 #include "coracle/rpc/impl/operations.hpp"
 
 #include <coroutine>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -95,9 +96,18 @@ class write_result_awaiter : protected write_operation {
     return start(to_, h, coro::environment_of(h).stop);
   }
   status await_resume() const { return outcome(); }
+  // Before the await: makes a copy of the message, which the caller's object need not outlive.
+  void own_message() {
+    if (own_) return;
+    own_ = std::make_unique<const T>(*message_at<const T>(message()));
+    set_message(codec_of<T>::address(*own_));
+  }
 
  protected:
   call* to_;
+
+ private:
+  std::unique_ptr<const T> own_;
 };
 
 template <class T>

@@ -81,6 +81,9 @@ class write_operation : private coro::runnable, private coro::stop_callback {
 
  protected:
   bool start(call* c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
+  // Only before start().
+  [[nodiscard]] const void* message() const noexcept { return message_; }
+  void set_message(const void* message) noexcept { message_ = message; }
 
  private:
   friend class call;
