@@ -53,7 +53,8 @@ def headers(suite):
     """Each public header compiles alone: CMake's verification of header sets (tests/headers.cmake)."""
     one = Run(["cmake", "--build", "--preset", "release", "--target", "all_verify_interface_header_sets", "--", "-k", "0"],
               log_of(suite), BUILD_LIMIT_S)
-    every = {str(path.relative_to(ROOT / "include")) for path in ROOT.glob("include/coracle/**/*.hpp")}
+    folders = [ROOT / "include", *ROOT.glob("adapters/*/include")]
+    every = {str(path.relative_to(folder)) for folder in folders for path in folder.glob("**/*.h*")}
     broken = set(re.findall(r"^FAILED: \S*_verify_interface_header_sets/(\S+)\.cxx\.o", one.text, re.M))
     outcome = Outcome(suite, len(every - broken), [(name, "does not compile alone") for name in sorted(broken)], seconds=one.seconds,
                       log=one.log)

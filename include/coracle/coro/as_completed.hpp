@@ -5,8 +5,8 @@
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/event.hpp"
-#include "coracle/coro/impl/outcome.hpp"
 #include "coracle/coro/impl/promise.hpp"
+#include "coracle/coro/outcome.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/coro/task.hpp"
 

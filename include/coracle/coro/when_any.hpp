@@ -3,7 +3,7 @@
 
 #include "coracle/coro/impl/as_task.hpp"
 #include "coracle/coro/impl/concurrent.hpp"
-#include "coracle/coro/impl/outcome.hpp"
+#include "coracle/coro/outcome.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <coroutine>

@@ -7,7 +7,7 @@
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/as_task.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
-#include "coracle/coro/impl/outcome.hpp"
+#include "coracle/coro/outcome.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/runtime.hpp"

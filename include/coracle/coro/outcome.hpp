@@ -13,8 +13,8 @@
 
 namespace coracle {
 
-// Holds exactly one of a value and an exception; an outcome<void> has no value. value() of a failed outcome
-// rethrows the exception. An outcome owns what it holds and does not refer to the task.
+/// Holds exactly one of a value and an exception; an outcome<void> has no value. value() of a failed outcome
+/// rethrows the exception. An outcome owns what it holds and does not refer to the task.
 template <class T>
 class [[nodiscard]] outcome {
   using held = std::conditional_t<std::is_void_v<T>, bool, T>;
@@ -22,25 +22,27 @@ class [[nodiscard]] outcome {
  public:
   using value_type = T;
 
-  // Makes the outcome of a task that completed. For void, the argument has no meaning.
+  /// Makes the outcome of a task that completed. For void, the argument has no meaning.
   explicit outcome(held value) : value_(std::move(value)) {}
+  /// Makes the outcome of a task that threw; `error` is not null.
   [[nodiscard]] static outcome failure(std::exception_ptr error) noexcept {
     CORACLE_ASSERT(error, "a failed outcome requires its exception");
     return outcome(failed{}, std::move(error));
   }
-  // Returns the outcome of a task that never started because it was stopped before.
+  /// Returns the outcome of a task that never started because it was stopped before.
   [[nodiscard]] static outcome stopped() noexcept {
     return failure(std::make_exception_ptr(coro::cancelled()));
   }
 
+  /// Returns whether there is a value.
   [[nodiscard]] bool ok() const noexcept { return !error_; }
   explicit operator bool() const noexcept { return ok(); }
-  // Returns the exception; null when the task completed.
+  /// Returns the exception; null when the task completed.
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
-  // Returns whether the task ended with coro::cancelled.
+  /// Returns whether the task ended with coro::cancelled.
   [[nodiscard]] bool cancelled() const noexcept { return coro::is_cancelled(error_); }
 
-  // Returns the value, or throws the exception.
+  /// Returns the value, or throws the exception.
   std::add_lvalue_reference_t<T> value() & {
     check();
     if constexpr (!std::is_void_v<T>) return *value_;

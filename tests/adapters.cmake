@@ -1,0 +1,21 @@
+# The tests of the adapters: a program for each, made as a user's, in tests/adapters/NAME.
+
+# coracle_adapter_tests(PROGRAM LABEL SOURCE...): a program of tests with the echo service, and its shards for ./dev test.
+function(coracle_adapter_tests program label)
+  add_executable(${program} ${ARGN} ${PROJECT_SOURCE_DIR}/tests/support/uring_faults.cpp)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/uring_faults.cpp PROPERTIES
+    INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(${program} PRIVATE ${test_optimisation})
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${program} PRIVATE coracle::${label} coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  coracle_generate(TARGET ${program} PROTOS echo.proto IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/e2e)
+  add_dependencies(test_programs ${program})
+  coracle_tests(${program} ${label})
+  coracle_shards(${program} ${label} SHARDS 2)
+endfunction()
+
+file(GLOB adapters CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/adapters/*/CMakeLists.txt)
+foreach(adapter IN LISTS adapters)
+  get_filename_component(folder ${adapter} DIRECTORY)
+  add_subdirectory(${folder})
+endforeach()
