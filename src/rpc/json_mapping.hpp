@@ -1,5 +1,5 @@
 // json_mapping: protobuf's JSON mapping with strict reading and errors that name the field. It is
-// implemented in message_codec.cpp, the only file that includes protobuf's.
+// implemented in message_codec.cpp, the only file that includes protobuf's; plain_json.hpp is its fast path.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -39,5 +39,11 @@ status write_json(const google::protobuf::Message& message, std::string& to, jso
 status write_json_field(const google::protobuf::Message& message,
                         const google::protobuf::FieldDescriptor& field, std::string& to,
                         json_write_options options = {});
+
+// read_json() and write_json() without the fast path.
+status read_json_by_protobuf(google::protobuf::Message& message, std::string_view from,
+                             json_read_options options = {});
+status write_json_by_protobuf(const google::protobuf::Message& message, std::string& to,
+                              json_write_options options = {});
 
 }  // namespace coracle::rpc

@@ -4,6 +4,7 @@
 #include "base/printable.hpp"
 #include "rpc/json_mapping.hpp"
 #include "rpc/json_syntax.hpp"
+#include "rpc/plain_json.hpp"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -151,6 +152,11 @@ status write_elements(const Message& message, const FieldDescriptor& field, std:
 }  // namespace
 
 status read_json(Message& message, std::string_view from, json_read_options options) {
+  if (read_plain_json(message, from)) return {};
+  return read_json_by_protobuf(message, from, options);
+}
+
+status read_json_by_protobuf(Message& message, std::string_view from, json_read_options options) {
   message.Clear();
   if (status broken = check_json(from, message.GetDescriptor()); !broken.ok()) return broken;
   return parse_json(message, std::string(from), options);
@@ -167,6 +173,12 @@ status read_json_field(Message& message, const FieldDescriptor& field, std::stri
 }
 
 status write_json(const Message& message, std::string& to, json_write_options options) {
+  const bool usual = !options.proto_field_names && !options.emit_defaults && !options.enums_as_numbers;
+  if (usual && write_plain_json(message, to)) return {};
+  return write_json_by_protobuf(message, to, options);
+}
+
+status write_json_by_protobuf(const Message& message, std::string& to, json_write_options options) {
   json::JsonPrintOptions print;
   print.preserve_proto_field_names = options.proto_field_names;
   print.always_print_enums_as_ints = options.enums_as_numbers;

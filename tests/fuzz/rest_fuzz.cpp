@@ -6,6 +6,7 @@
 #include "rest_kinds.pb.h"
 #include "rpc/json_mapping.hpp"
 #include "rpc/json_syntax.hpp"
+#include "rpc/plain_json.hpp"
 #include "rpc/rest/error_body.hpp"
 #include "rpc/rest/rest_binding.hpp"
 
@@ -109,8 +110,21 @@ std::string bytes_of(const Message& m) {
   return bytes;
 }
 
+// The fast path gives what protobuf's mapping gives.
+void look_at_json(const Message& prototype, std::string_view json) {
+  const std::unique_ptr<Message> fast(prototype.New());
+  if (!rpc::read_plain_json(*fast, json)) return;
+  const std::unique_ptr<Message> general(prototype.New());
+  require(rpc::read_json_by_protobuf(*general, json).ok());
+  require(bytes_of(*fast) == bytes_of(*general));
+}
+
 void look_at_message(const Message& request) {
+  std::string general;
+  const bool writable = rpc::write_json_by_protobuf(request, general).ok();
   std::string json;
+  require(!rpc::write_plain_json(request, json) || (writable && json == general));
+  json.clear();
   if (!rpc::write_json(request, json).ok()) return;  // a path of a FieldMask that has no name in JSON
   require(rpc::check_json(json, request.GetDescriptor()).ok());
   const std::unique_ptr<Message> back(request.New());
@@ -143,6 +157,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto& type = *b.method().input_type();
   const std::unique_ptr<Message> request(
       google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
+  look_at_json(*request, body);
   const status outcome = b.read_request({values, query, path_text, as_bytes(body)}, *request);
   if (!outcome.ok()) {
     require(outcome.code() == status_code::invalid_argument && !outcome.message().empty());
