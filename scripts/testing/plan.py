@@ -20,6 +20,8 @@ CI = bool(os.environ.get("CI"))
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute; a sixth of that under
 # ThreadSanitizer, for which a world has one thread.
 SIM_SEEDS = {"release": 1000, "asan": 150, "tsan": 20}
+# The adapters, each with a program of tests below tests/adapters.
+ADAPTERS = ("protobuf_services",)
 # Tests with a parameter name the backends that they run on.
 BACKEND_OF_THE_ENVIRONMENT = {"GTEST_FILTER": "-*/*"}
 
@@ -89,8 +91,14 @@ def interop(suite):
     return outcome
 
 
+def adapters(preset):
+    for name in ADAPTERS:
+        yield one(f"{name} ({preset})", ctest, preset, name)
+
+
 def release():
     """What does not depend on the backend."""
+    yield from adapters("release")
     yield one("out of memory (release)", ctest, "release", "out_of_memory")
     yield one("footprint (release)", ctest, "release", "footprint")
     yield sim("release")
@@ -130,11 +138,13 @@ def whole():
     yield one("unit (asan)", ctest, "asan", "unit")
     yield e2e("asan", "io_uring")
     yield e2e("asan", "epoll")
+    yield from adapters("asan")
     yield sim("asan")
     yield built("tsan", ["test_programs"])
     yield one("unit (tsan)", ctest, "tsan", "unit")
     yield e2e("tsan", "io_uring")
     yield e2e("tsan", "epoll", None if io_uring_refusal() else BACKEND_OF_THE_ENVIRONMENT)
+    yield from adapters("tsan")
     yield sim("tsan")
     yield built("gcc-asan", ["test_programs"])
     yield one("unit (gcc-asan)", ctest, "gcc-asan", "unit")

@@ -1,6 +1,8 @@
 #include "coracle/server/call_statistics.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/executor.hpp"
+#include "coracle/coro/sleep.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +14,10 @@ namespace {
 
 std::string microseconds(duration d) {
   return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(d).count());
+}
+
+std::int64_t second_of(time_point t) {
+  return std::chrono::floor<std::chrono::seconds>(t.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -29,13 +35,13 @@ task<status> call_statistics::intercept(server_context&, next_handler next) {
 }
 
 void call_statistics::count(duration took, bool succeeded, time_point now) {
-  const std::int64_t second = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
+  const std::int64_t second = second_of(now);
   std::optional<second_of_calls> over;
   {
     const std::lock_guard held(mutex_);
     if (second > current_.second) {
-      if (current_.count > 0) over = last_ = current_;
-      current_ = {};
+      if (current_.count > 0 && !each_second_) over = current_;
+      close_current();
       current_.second = second;
     }
     current_.min = current_.count == 0 ? took : std::min(current_.min, took);
@@ -45,6 +51,48 @@ void call_statistics::count(duration took, bool succeeded, time_point now) {
     if (!succeeded) ++current_.errors;
   }
   if (over) report(*over);
+}
+
+// Under the lock.
+void call_statistics::close_current() {
+  if (current_.count > 0) {
+    last_ = current_;
+    if (each_second_) over_.push_back(current_);
+  }
+  current_ = {};
+}
+
+// Returns what ended in this second, which is over.
+second_of_calls call_statistics::take(std::int64_t second) {
+  const std::lock_guard held(mutex_);
+  if (current_.second <= second) close_current();
+  second_of_calls found;
+  found.second = second;
+  for (const second_of_calls& s : over_)
+    if (s.second == second) found = s;
+  std::erase_if(over_, [second](const second_of_calls& s) { return s.second <= second; });
+  return found;
+}
+
+task<> call_statistics::log_each_second() {
+  struct running {
+    explicit running(call_statistics& s) : of(s) {
+      const std::lock_guard held(of.mutex_);
+      CORACLE_REQUIRE(!of.each_second_,
+                      "log_each_second() of one call_statistics ran twice at the same time");
+      of.each_second_ = true;
+    }
+    ~running() {
+      const std::lock_guard held(of.mutex_);
+      of.each_second_ = false;
+      of.over_.clear();
+    }
+    call_statistics& of;
+  } while_running(*this);
+  for (std::int64_t second = second_of(coro::this_executor().now());; ++second) {
+    co_await sleep_until(time_point(std::chrono::seconds(second + 1)));
+    report(take(second));
+  }
 }
 
 void call_statistics::report(const second_of_calls& s) const {

@@ -323,6 +323,38 @@ TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
               ::testing::ContainsRegex("calls=[0-9]+ mean_us=[0-9]+ max_us=[0-9]+ min_us=[0-9]+ errors="));
 }
 
+// In the time of the simulation, because it waits for seconds.
+TEST_P(server_interceptors, StatisticsLogIdleSecondsToo) {
+  if (!sim_world()) return;
+  kept_log lines;
+  const auto counted = std::make_shared<call_statistics>(lines);
+  channel_.reset();
+  server_.emplace(rt());
+  server_->add(service_);
+  server_->add_interceptor(counted);
+  link();
+  struct program {
+    static task<> calls(echo_stub s, call_statistics& counted) {
+      scope logging(co_await coro::this_environment());
+      logging.spawn(counted.log_each_second());
+      co_await sleep_for(2s);
+      static_cast<void>(co_await s.Say(text("fine")));
+      co_await sleep_for(2s);
+      logging.request_stop();
+      co_await logging.join();
+    }
+  };
+  run(program::calls(stub(), *counted));
+  const std::string output = lines.text();
+  std::vector<int> counts;
+  for (std::size_t at = 0; (at = output.find("calls=", at)) != std::string::npos; ++at)
+    counts.push_back(output[at + 6] - '0');
+  EXPECT_GE(counts.size(), 4u) << output;
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0), 1) << output;
+  EXPECT_EQ(counts.front(), 0) << output;
+  EXPECT_EQ(counts.back(), 0) << output;
+}
+
 // An error that a client causes must not end a server.
 TEST_P(server_interceptors, OkWithoutAReplyIsInternal) {
   serve([](server_context&, next_handler next) -> task<status> {

@@ -38,6 +38,20 @@ def test_relay_passes_deadline_and_cancellation(backend):
             assert server.stop() == 0, "a server's exit code"
 
 
+def test_protobufs_services_echo_through_a_relay(backend):
+    env = {"CORACLE_BACKEND": backend, "CORACLE_LOG": "info"}
+    with Server(own("protobuf_echo_server"), "--port=0", env=env) as last, \
+            Server(own("protobuf_echo_server"), "--port=0", "--next", last.address, env=env) as first:
+        shown = client("protobuf_echo_client", first, backend=backend)
+        assert shown.splitlines() == [
+            "Recv Echo Rsp, status:success, rsp: Echo >>>>>>> hello, Echo.",
+            "Recv RelayEcho Rsp, status:success, rsp: Echo >>>>>>> Relay Call >>>>>> hello, RelayEcho."]
+        stressed = client("protobuf_echo_stress", first, "--callers=50", "--seconds=0.5", backend=backend)
+        assert "of 50 callers" in stressed and ", 0 failed" in stressed, stressed
+        for server in (first, last):
+            assert server.stop() == 0, "a server's exit code"
+
+
 def test_a_proxy_passes_on_the_whole_tour_of_movies(backend):
     env = {"CORACLE_BACKEND": backend}
     with Server(own("movie_server"), "--port=0", env=env) as movies, \

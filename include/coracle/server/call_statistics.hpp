@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace coracle {
 
@@ -33,7 +34,8 @@ struct second_of_calls {
 ///   calls=1234 mean_us=81 max_us=950 min_us=12 errors=3
 ///
 /// The line is written when the first call of a later second ends, and the last line when the object is
-/// destroyed: no timer wakes an idle server. Each call takes a lock for a few instructions.
+/// destroyed: no timer wakes an idle server. log_each_second() also logs the seconds without calls. Each call
+/// takes a lock for a few instructions.
 class call_statistics final : public server_interceptor {
  public:
   /// Logs to `to`, which must outlive this object.
@@ -41,17 +43,27 @@ class call_statistics final : public server_interceptor {
   ~call_statistics() override;
   task<status> intercept(server_context& context, next_handler next) override;
 
+  /// Logs a line for each second when it is over, also if no call ended in it, until the task is stopped. The
+  /// object must outlive the task, of which there may be one:
+  ///
+  ///   runtime.spawn(statistics->log_each_second());
+  [[nodiscard]] task<> log_each_second();
+
   /// Returns the latest second that is over and in which calls ended. May be called from any thread.
   [[nodiscard]] std::optional<second_of_calls> last_second() const;
 
  private:
   void count(duration took, bool ok, time_point now);
   void report(const second_of_calls& s) const;
+  void close_current();
+  second_of_calls take(std::int64_t second);
 
   logger& to_;
   mutable std::mutex mutex_;
   second_of_calls current_;
   std::optional<second_of_calls> last_;
+  bool each_second_ = false;  // log_each_second() runs
+  std::vector<second_of_calls> over_;  // which it has not logged yet
 };
 
 }  // namespace coracle
