@@ -70,7 +70,9 @@ int main(int argc, char** argv) {
     // --8<-- [end:serve]
     const auto statistics = std::make_shared<coracle::call_statistics>(runtime.log());
     server.add_interceptor(statistics);
-    runtime.spawn(statistics->log_each_second());  // CORACLE_LOG=info shows the lines
+    coracle::runtime ticker;
+    ticker.spawn(statistics->log_each_second());  // CORACLE_LOG=info shows the lines
+    ticker.start();
     server.listen("127.0.0.1:" + std::to_string(line.port("port")), coracle::insecure()).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);

@@ -44,9 +44,13 @@ class call_statistics final : public server_interceptor {
   task<status> intercept(server_context& context, next_handler next) override;
 
   /// Logs a line for each second when it is over, also if no call ended in it, until the task is stopped. The
-  /// object must outlive the task, of which there may be one:
+  /// object must outlive the task, of which there may be one at a time. server::run() waits for the tasks of
+  /// its runtime, so that a runtime of its own suits this task, which ends when that is destroyed:
   ///
-  ///   runtime.spawn(statistics->log_each_second());
+  ///   coracle::runtime ticker;
+  ///   ticker.spawn(statistics->log_each_second());
+  ///   ticker.start();
+  ///   return server.run();
   [[nodiscard]] task<> log_each_second();
 
   /// Returns the latest second that is over and in which calls ended. May be called from any thread.
