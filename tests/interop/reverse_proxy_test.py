@@ -8,6 +8,7 @@ import ipaddress
 import json
 import os
 import queue
+import re
 import shutil
 import socket
 import ssl
@@ -64,10 +65,10 @@ def settings(name, port, server, certificates, folder):
     text = (SETTINGS / name).read_text()
     both = folder / "tls.pem"
     both.write_text(certificates.server.read_text() + certificates.server_key.read_text())
-    for old, new in (("/etc/movies/tls.crt", certificates.server), ("/etc/movies/tls.key", certificates.server_key),
-                     ("/etc/movies/tls.pem", both), ("50051", server.port), ("443", port)):
-        text = text.replace(old, str(new))
-    return text
+    new = {"/etc/movies/tls.crt": certificates.server, "/etc/movies/tls.key": certificates.server_key, "/etc/movies/tls.pem": both,
+           "50051": server.port, "443": port}
+    # At once: the server's port may contain 443.
+    return re.sub("|".join(map(re.escape, new)), lambda found: str(new[found[0]]), text)
 
 
 class Proxy:
