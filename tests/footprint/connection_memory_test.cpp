@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(On, weight, kernel_kinds, every_backend::case_name);
 constexpr int held = 200;
 constexpr std::int64_t connection_bytes_max = 2'560;
 constexpr std::int64_t stream_bytes_max = 1'792;
-constexpr std::int64_t http1_connection_bytes_max = 3'648;
+constexpr std::int64_t http1_connection_bytes_max = 3'840;
 constexpr std::string_view say =
     "POST /echo.Echo/Say HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/proto\r\n"
     "content-length: 3\r\n\r\n\x0a\1x";
