@@ -2,7 +2,8 @@
 """Compares the binary interface of the shared libraries with the one that was kept for their SONAME.
 
 A program that was built with an earlier version of the same minor version must run with this one: no function may go,
-and no type in the public headers may change its layout. `--keep` replaces the kept files, for a new minor version."""
+and no type in the public headers may change its layout. `--keep` replaces the kept files, for a new minor version; `--keep-new` keeps
+those of new libraries alone."""
 
 import argparse
 import lzma
@@ -37,10 +38,13 @@ def kept_file(soname):
     return KEPT / f"{soname}.abi.xz"
 
 
-def keep(found):
+def keep(found, only_new=False):
     KEPT.mkdir(parents=True, exist_ok=True)
-    for path in KEPT.glob("*.abi.xz"):
-        path.unlink()
+    if only_new:
+        found = {soname: library for soname, library in found.items() if not kept_file(soname).exists()}
+    else:
+        for path in KEPT.glob("*.abi.xz"):
+            path.unlink()
     with tempfile.TemporaryDirectory() as folder:
         for soname, library in found.items():
             text = described(library, pathlib.Path(folder, "now.abi")).read_bytes()
@@ -52,7 +56,7 @@ def keep(found):
 def differs(soname, library, folder):
     kept = kept_file(soname)
     if not kept.exists():
-        print(f"{soname}: no interface is kept; for a new minor version, ./dev abi --keep keeps this one")
+        print(f"{soname}: no interface is kept; ./dev abi --keep-new keeps that of a new library, and --keep all for a new minor version")
         return True
     before = pathlib.Path(folder, "before.abi")
     before.write_bytes(lzma.decompress(kept.read_bytes()))
@@ -70,12 +74,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/abi")
     parser.add_argument("--keep", action="store_true", help="keep the present interface in packaging/abi")
+    parser.add_argument("--keep-new", action="store_true", help="keep it of the libraries of which none is kept")
     chosen = parser.parse_args()
     found = libraries(chosen.build)
     if not found:
         sys.exit(f"there is no libcoracle*.so below {chosen.build}")
-    if chosen.keep:
-        return keep(found)
+    if chosen.keep or chosen.keep_new:
+        return keep(found, only_new=not chosen.keep)
     with tempfile.TemporaryDirectory() as folder:
         return 1 if any([differs(soname, library, folder) for soname, library in found.items()]) else 0
 

@@ -8,7 +8,10 @@ import pytest
 sys.dont_write_bytecode = True
 pytest.register_assert_rewrite("abused_server", "accessibility", "certificates", "load_command", "movie_pairs", "programs", "raw_http2", "walk")
 
+import labels  # noqa: E402
+import peers  # noqa: E402
 import programs  # noqa: E402
+from accessibility import chromium as find_chromium  # noqa: E402
 from certificates import Certificates  # noqa: E402
 
 # The project's own variables, of whoever runs the tests: what the programs say must not depend on them.
@@ -17,6 +20,7 @@ OF_THE_CALLER = ("CORACLE_LOG", "CORACLE_BACKEND")
 
 def pytest_addoption(parser):
     parser.addoption("--update", action="store_true", help="tests/golden: take what is generated for what is expected")
+    parser.addoption("--one-of-each", action="store_true", help="leave out the tests with a label but for one case of each kind")
 
 
 def pytest_configure():
@@ -28,10 +32,25 @@ def pytest_report_header():
     return f"backends: {' '.join(programs.backends())}; programs of {programs.BIN}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(config, items):
+    """Labels the tests, and leaves out what --one-of-each does not keep."""
+    labelled = {item: label for item in items if (label := labels.label_of(item.fixturenames))}
+    for item, label in labelled.items():
+        item.add_marker(label)
+        if config.getoption("--one-of-each") and not labels.is_kept(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason=labels.reason(label)))
+    files = {item.location[0] for item in labelled} - {item.location[0] for item in labelled if labels.is_kept(item.nodeid)}
+    if config.getoption("--one-of-each") and files:
+        raise pytest.UsageError(f"a run of everything keeps no test with a label of {', '.join(sorted(files))}: see scripts/testing/labels.py")
+
+
 def failed_instead(report):
-    """The report of what was skipped, as a failure."""
+    """The report of what was skipped, as a failure, unless a run with the label runs it."""
     if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
         *_, reason = report.longrepr
+        if reason.removeprefix("Skipped: ") in labels.REASONS:
+            return report
         report.outcome, report.longrepr = "failed", f"{reason} (on CI nothing may be skipped)"
     return report
 
@@ -52,6 +71,17 @@ def pytest_make_collect_report():
 def backend(request):
     """The I/O backend that the programs are told to use: each that works here, in turn."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Chromium's path. What drives it is installed."""
+    try:
+        peers.install_browser()
+        peers.command("node")
+    except peers.Missing as reason:
+        pytest.skip(str(reason))
+    return find_chromium()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
-"""./dev test [quick|whole] [word...]: runs the suites of a tier, or those whose names contain one of the words."""
+"""./dev test [quick|whole] [word...]: runs the suites of a tier, or those whose names contain one of the words. A word may be a label:
+labels.py."""
 
 import os
 import pathlib
@@ -23,6 +24,10 @@ def main(arguments):
     report = Report()
     for name, suite in plan.TIERS[tier]():
         if arguments and not any(word in name for word in arguments):
+            continue
+        report.add(suite())
+    for label, suite in plan.labelled():
+        if label not in arguments:
             continue
         report.add(suite())
     return 0 if report.finish() else 1

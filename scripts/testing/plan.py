@@ -4,6 +4,9 @@
     whole   that on both backends, then the sanitizers of both compilers, fuzzers, format, and other people's programs
     conformance   g++ release: other people's conformance suites alone
     consumers     g++ release: other projects use the library, by way of Conan, vcpkg and copied sources, too
+
+Of the tests with a label (labels.py), the suites run one case of each kind. A label is a suite, too, of all tests that have it, which
+runs only if it is asked for by its name.
 """
 
 import concurrent.futures
@@ -11,6 +14,7 @@ import ctypes
 import functools
 import os
 
+import labels
 import peers
 from outcome import Outcome
 from process import BUILD
@@ -82,6 +86,11 @@ def with_peers(suite, *paths, waits=True):
     if waits:
         peers_on_their_way().result()
     return pytest(suite, *paths)
+
+
+def labelled_tests(suite, label):
+    peers_on_their_way().result()
+    return pytest(suite, *labels.folders(label), options=["-m", label], one_of_each=False)
 
 
 def interop(suite):
@@ -161,6 +170,11 @@ def consumers():
     yield built("release")
     yield one("consume", pytest, "consume")
     yield one("consume/slow", pytest, "consume/slow")
+
+
+def labelled():
+    for label in labels.FIXTURES:
+        yield one(label, labelled_tests, label)
 
 
 TIERS = {"quick": quick, "whole": whole, "conformance": conformance, "consumers": consumers}

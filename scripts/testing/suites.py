@@ -116,18 +116,18 @@ def python():
     return peers.SYSTEM_PYTHON
 
 
-def pytest(suite, *paths, env=None, jobs=CPUS, options=()):
-    """The tests below these folders of tests/."""
+def pytest(suite, *paths, env=None, jobs=CPUS, options=(), one_of_each=True):
+    """The tests below these folders of tests/; of those with a label (labels.py) only one of each kind, unless told otherwise."""
     outcome, log = Outcome(suite), log_of(suite)
     summary = log.with_suffix(".xml")
     summary.unlink(missing_ok=True)
     one = Run([python(), "-B", "-m", "pytest", "-c", TESTS / "pytest.ini", "--rootdir", TESTS, "-p", "no:cacheprovider", "-n", jobs,
-               "--junit-xml", summary, *options, *(TESTS / path for path in paths)], log, SUITE_LIMIT_S, env)
+               "--junit-xml", summary, *(["--one-of-each"] if one_of_each else []), *options, *(TESTS / path for path in paths)], log, SUITE_LIMIT_S, env)
     outcome.log, outcome.seconds = log, one.seconds
     for name, verdict, reason in junit.cases(summary) if summary.exists() else ():
         if verdict == "passed":
             outcome.passed += 1
-        else:  # on CI nothing is skipped: conftest.py
+        else:  # on CI nothing is skipped but tests with a label: conftest.py
             (outcome.left_out if verdict == "skipped" else outcome.failed).append((name, reason))
     nothing_but_skips = one.code == NO_TESTS and outcome.left_out
     if one.code != 0 and not outcome.failed and not nothing_but_skips:

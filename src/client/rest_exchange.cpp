@@ -52,6 +52,7 @@ std::optional<status> error_in(std::string_view value, const google::protobuf::D
 rest_exchange::rest_exchange(transport::exchange inner, const call_terms& terms, const rest_table* methods)
     : web_exchange(inner, terms),
       method_(methods ? methods->find(terms.path) : nullptr),
+      query_(methods ? methods->query() : std::string_view()),
       path_(terms.path),
       json_(codec() == protocol::connect::json_codec),
       max_receive_bytes_(terms.options.receive_limit()) {}
@@ -129,11 +130,20 @@ result<rpc::rest::client_request> rest_exchange::converted(std::string_view mess
   return method_->write(*request);
 }
 
+std::string rest_exchange::target_with_query(const std::string& target) const {
+  const std::size_t mark = target.find('?');
+  std::string all = target.substr(0, mark);
+  all.append("?").append(query_);
+  if (mark != target.npos) all.append("&").append(target, mark + 1);
+  return all;
+}
+
 void rest_exchange::send_headers(const rpc::rest::client_request& r) {
   if (!inner_.begin_headers()) return;
   const bool stream = method_->descriptor().client_streaming();
   for (const auto& [name, value] : block_) {
     if (name == ":method") inner_.add_field(name, r.method);
+    else if (name == ":path" && !query_.empty()) inner_.add_field(name, target_with_query(r.target));
     else if (name == ":path") inner_.add_field(name, r.target);
     else if (name == "content-type") {
       if (stream && !method_->first().has_raw_request()) inner_.add_field(name, "application/x-ndjson");

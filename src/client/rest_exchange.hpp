@@ -50,6 +50,7 @@ class rest_exchange final : public web_exchange {
   void send_messages(bool end_stream);
   [[nodiscard]] result<rpc::rest::client_request> converted(std::string_view message) const;
   void send_headers(const rpc::rest::client_request& r);
+  [[nodiscard]] std::string target_with_query(const std::string& target) const;
   void fail_later(status reason);
   // Passes the messages of a stream on that are complete.
   void pass_values(bytes_view bytes, bool end);
@@ -57,6 +58,7 @@ class rest_exchange final : public web_exchange {
   [[nodiscard]] result<std::string> converted_reply(std::string_view body) const;
 
   const rest_method* const method_;  // null: the channel has no rule for it
+  const std::string_view query_;  // of the channel, in every request
   const std::string path_;
   const bool json_;  // the codec of the call
   const std::uint32_t max_receive_bytes_;

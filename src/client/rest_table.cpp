@@ -4,6 +4,9 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace coracle::client {
@@ -27,7 +30,9 @@ result<rpc::rest::client_request> rest_method::write(const google::protobuf::Mes
   return first;
 }
 
-rest_table::rest_table() { messages_.SetDelegateToGeneratedFactory(true); }
+rest_table::rest_table(std::string_view query) : query_(query) {
+  messages_.SetDelegateToGeneratedFactory(true);
+}
 
 status rest_table::add(const ServiceDescriptor& service, const rpc::rest::http_rule_file& file) {
   for (int i = 0; i < service.method_count(); ++i) {
@@ -62,15 +67,26 @@ const rest_method* rest_table::find(std::string_view path) const {
 
 namespace coracle {
 
+namespace {
+
+// RFC 3986 3.4.
+constexpr std::string_view query_characters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%!$&'()*+,;=:@/?";
+
+}  // namespace
+
 result<rest_methods> rest_methods::make(std::span<const google::protobuf::ServiceDescriptor* const> services,
-                                        std::string_view http_rules) {
+                                        std::string_view http_rules, std::string_view query) {
+  if (const std::size_t at = query.find_first_not_of(query_characters); at != query.npos)
+    return status::invalid_argument("rest_methods::make(): the character at " + std::to_string(at) +
+                                    " of the query has to be escaped");
   rpc::rest::http_rule_file file;
   if (!http_rules.empty()) {
     auto parsed = rpc::rest::http_rule_file::parse(http_rules);
     if (!parsed.ok()) return parsed.status();
     file = *std::move(parsed);
   }
-  const auto table = std::make_shared<client::rest_table>();
+  const auto table = std::make_shared<client::rest_table>(query);
   for (const google::protobuf::ServiceDescriptor* const service : services)
     if (status failed = table->add(*service, file); !failed.ok()) return failed;
   for (const auto& [name, rules] : file.methods())

@@ -39,13 +39,16 @@ class rest_method {
 // Immutable: threads share it.
 class rest_table {
  public:
-  rest_table();
+  // `query`: see rest_methods::make().
+  explicit rest_table(std::string_view query);
   [[nodiscard]] status add(const google::protobuf::ServiceDescriptor& service,
                            const rpc::rest::http_rule_file& rules);
   // By "/package.Service/Method". Null if there is no rule for it.
   [[nodiscard]] const rest_method* find(std::string_view path) const;
+  [[nodiscard]] const std::string& query() const noexcept { return query_; }
 
  private:
+  const std::string query_;
   google::protobuf::DynamicMessageFactory messages_;  // generated classes where there are some
   std::map<std::string, rest_method, std::less<>> methods_;
 };

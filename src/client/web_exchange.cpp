@@ -51,7 +51,7 @@ void attach(call_attempt& a, transport::exchange x, const call_target& target) n
 }
 
 web_exchange::web_exchange(transport::exchange inner, const call_terms& terms)
-    : inner_(inner),
+    : exchange_filter(inner),
       unary_(terms.unary),
       codec_(terms.options.subtype().empty() ? std::string_view("proto") : terms.options.subtype()) {}
 

@@ -8,8 +8,7 @@
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/http/header_list.hpp"
 #include "transport/decode_budget.hpp"
-#include "transport/exchange.hpp"
-#include "transport/exchange_target.hpp"
+#include "transport/exchange_filter.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,41 +30,25 @@ void attach(call_attempt& a, transport::exchange x, const call_target& target) n
 // The headers of a response without an error are passed to the attempt when they arrive, those of a unary
 // call with its message. An error without a message before it then consists of one block, as gRPC's
 // Trailers-Only, so that a retry policy applies to it; its metadata is all trailing metadata.
-class web_exchange : public transport::exchange_target,
-                     public transport::exchange_handler,
-                     public coro::pooled {
+//
+// The handler is the attempt; inner_ is empty when the attempt has released its exchange.
+class web_exchange : public transport::exchange_filter, public coro::pooled {
  public:
   // Takes over the exchange. Returns that of the attempt.
   [[nodiscard]] transport::exchange attach(transport::exchange_handler& attempt) noexcept {
-    handler_ = &attempt;
-    inner_.set_handler(this);
-    return inner_.behind(*this);
+    return attach_to(&attempt);
   }
 
   // transport::exchange_target
   bool begin_headers() noexcept final;
   void add_field(std::string_view name, std::string_view value) noexcept final;
   void end_headers(bool end_stream) noexcept final;
-  std::uint8_t* reserve_data(std::size_t n) override { return inner_.reserve_data(n); }
-  void commit_data(std::size_t n, bool end_stream) noexcept override { inner_.commit_data(n, end_stream); }
-  bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override {
-    return inner_.queue_data(std::move(bytes), n, end_stream);
-  }
-  [[nodiscard]] std::size_t queued() const noexcept override { return inner_.queued(); }
-  void want_writable(std::size_t low_bytes) noexcept override { inner_.want_writable(low_bytes); }
-  void consume(std::size_t n) noexcept override { inner_.consume(n); }
-  void set_kept(std::size_t bytes) noexcept final { inner_.set_kept(bytes); }
-  void wait_until_uncongested() noexcept final { inner_.wait_until_uncongested(); }
-  void reset(transport::error_code code) noexcept final { inner_.reset(code); }
-  void out_of_memory() noexcept final { inner_.out_of_memory(); }
-  void set_handler(transport::exchange_handler* handler) noexcept final { handler_ = handler; }
   void release() noexcept final;
 
   // transport::exchange_handler
   void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) final;
   void on_data(bytes_view bytes, bool end_stream) final;
   void on_writable() final;
-  void on_uncongested() final {}
   void on_reset(const transport::abnormal_end& end) noexcept final;
 
  protected:
@@ -128,7 +111,6 @@ class web_exchange : public transport::exchange_target,
    private:
     web_exchange& x_;
   };
-  transport::exchange inner_;  // empty when the attempt has released its exchange
   http::header_list block_;  // that the attempt writes
   http::header_list response_;  // the headers for the attempt
   bool headers_delivered_ = false;
@@ -146,7 +128,6 @@ class web_exchange : public transport::exchange_target,
   void end_of_response();
   void pass_end();
 
-  transport::exchange_handler* handler_ = nullptr;  // the attempt
   const std::string codec_;
   std::optional<status> rejection_;
   http::header_list end_;

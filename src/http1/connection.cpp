@@ -22,7 +22,6 @@ constexpr std::string_view last_chunk = "0\r\n";
 constexpr auto length_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 // What end_headers() writes at most: a length of 20 digits, a connection option and the empty line.
 constexpr std::size_t framing_bytes_max = 96;
-constexpr std::size_t kept_when_idle_bytes = 256;
 
 // RFC 9110 6.4.1: these responses have no content, whatever their fields say.
 constexpr bool has_no_content(int status) noexcept { return status < 200 || status == 204 || status == 304; }
@@ -858,7 +857,7 @@ std::size_t connection::memory_bytes() const noexcept {
 
 void connection::release_idle_memory() noexcept {
   if (busy()) return;
-  output_.release(kept_when_idle_bytes);
+  output_.release(0);
   section_.release();
   fields_.release();
   trailers_.release();

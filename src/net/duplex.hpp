@@ -34,6 +34,9 @@ class duplex_sink {
   // Completes one send(): the number of its bytes, always all of them, or -errno; -ECANCELED when close()
   // ended it early. The bytes may be reused from here on. After an error no further send is possible.
   virtual void sent(std::int64_t result) noexcept = 0;
+  // With duplex::watch_hangup(), while receiving is paused: the peer has ended its side or the connection has
+  // broken, although received bytes may wait. Possibly several times; receive_ended() follows in its order.
+  virtual void hung_up() noexcept {}
   // duplex::memory_bytes() has changed because bytes arrived or left while receiving is paused, which no
   // other callback reports.
   virtual void memory_changed() noexcept {}
@@ -66,6 +69,11 @@ class duplex {
   // stops the peer. Idempotent, and allowed at any time after start().
   virtual void pause_receive() noexcept = 0;
   virtual void resume_receive() noexcept = 0;
+
+  // From now on hung_up() tells the end of the peer during a pause, as far as the kernel knows it: an end
+  // behind bytes for which its buffers have no room is not known. Has no effect on streams that are no
+  // sockets. Call it while receiving is not paused.
+  virtual void watch_hangup() noexcept {}
 
   // Sends all bytes, or fails. At most one send may be in flight: wait for sent() before the next. The bytes,
   // and the array of pieces, must stay in place until then. Returns false, and sent() does not follow, after

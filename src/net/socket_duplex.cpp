@@ -40,6 +40,8 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
     if (std::exchange(paused_, false) && receiving_ && !closing_) loop_.io().resume_receive(*this);
   }
 
+  void watch_hangup() noexcept override { watches_hangup = true; }
+
   using duplex::send;
   bool send(std::span<const piece> pieces) noexcept override {
     if (closing_ || shut_down_) return false;
@@ -93,6 +95,9 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
     receiving_ = false;
     if (!closing_) sink_->receive_ended(result);
     else finish_when_idle();
+  }
+  void hung_up() noexcept override {
+    if (!closing_) sink_->hung_up();
   }
   void held_changed() noexcept override {
     if (!closing_) sink_->memory_changed();

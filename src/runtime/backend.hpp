@@ -116,6 +116,11 @@ class receive_source {
   virtual void ended(std::int64_t result) noexcept = 0;
   // Reports that backend::held_bytes() has changed.
   virtual void held_changed() noexcept {}
+  // With watches_hangup, during a pause: the peer has ended its side or the connection has broken, although
+  // bytes may wait that were not received. Possibly several times. A peer whose last bytes do not fit into
+  // the kernel's buffer is not noticed: its end is behind them.
+  virtual void hung_up() noexcept {}
+  bool watches_hangup = false;  // changed outside of pauses
   void* state = nullptr;  // used by the backend
 
  protected:
@@ -169,8 +174,8 @@ class backend {
   // happened.
   virtual void cancel(operation& op) noexcept = 0;
 
-  // Multishot sources. No event is delivered between pause_receive() and resume_receive(); the kernel's
-  // window closes meanwhile. One ended(-ECANCELED) follows stop_*(). The start functions throw
+  // Multishot sources. Neither bytes nor the end are delivered between pause_receive() and resume_receive();
+  // the kernel's window closes meanwhile. One ended(-ECANCELED) follows stop_*(). The start functions throw
   // std::bad_alloc, and then have started nothing.
   virtual void start_accept(handle listener, accept_source& source) = 0;
   virtual void stop_accept(accept_source& source) noexcept = 0;

@@ -76,6 +76,7 @@ http_call::http_call(transport::exchange x, const http_routes::plain_route& rout
       request_(data_of(x, route, match, r, shared_.get(), set)),
       permission_(std::move(permission)),
       watch_(*this, set.stall_time, set.stall_bytes),
+      began_(x.owner_loop().now()),
       headers_only_(r.method == request_info::verb::head) {
   received_ = &shared_.get();
   environment_.stop = stop_.token();
@@ -142,7 +143,7 @@ void http_call::reject(int status, std::string_view text) {
   http::header_list fields;
   fields.add("content-type", "text/plain; charset=utf-8");
   watch_.stop();
-  write_response_headers(exchange_, status, fields, text.size(), permission_.get(), headers_only_);
+  write_headers(status, fields, text.size(), headers_only_);
   if (!headers_only_) write(text, true);
   exchange_.release();
   end_call();
@@ -205,8 +206,7 @@ task<> http_call::respond(http_response response) {
   std::optional<std::uint64_t> length = response.content_length;
   if (!response.pieces) length = response.body.size();
   if (has_no_content(response.status)) length.reset();
-  write_response_headers(exchange_, response.status, response.headers, length, permission_.get(), bodyless);
-  headers_sent_ = true;
+  write_headers(response.status, response.headers, length, bodyless);
   if (bodyless) co_return;
   if (!response.pieces) {
     write(response.body, true);
@@ -239,7 +239,16 @@ task<> http_call::send_pieces(http_response& response) {
   write({}, true);
 }
 
+void http_call::write_headers(int status, const http::header_list& fields,
+                              std::optional<std::uint64_t> length, bool bodyless) {
+  write_response_headers(exchange_, status, fields, length, permission_.get(), bodyless);
+  status_ = status;
+  complete_ = bodyless;
+}
+
 void http_call::write(std::string_view bytes, bool end_stream) {
+  sent_bytes_ += bytes.size();
+  complete_ = end_stream;
   if (std::uint8_t* const room = exchange_.reserve_data(bytes.size())) {
     if (!bytes.empty()) std::memcpy(room, bytes.data(), bytes.size());
     return exchange_.commit_data(bytes.size(), end_stream);
@@ -263,18 +272,31 @@ void http_call::fail(std::string_view reason) noexcept {
                    request_->peer.to_string() + ")");
   });
   if (!exchange_) return;
-  const bool answered = !headers_sent_ && base::if_memory_allows([&] {
-    http::header_list fields;
-    fields.add("content-type", "text/plain; charset=utf-8");
-    constexpr std::string_view text = "the server failed to answer the request\n";
-    write_response_headers(exchange_, 500, fields, text.size(), permission_.get(), headers_only_);
-    headers_sent_ = true;
-    if (!headers_only_) write(text, true);
-  });
+  const bool answered = status_ == 0 && base::if_memory_allows([&] {
+                          http::header_list fields;
+                          fields.add("content-type", "text/plain; charset=utf-8");
+                          constexpr std::string_view text = "the server failed to answer the request\n";
+                          write_headers(500, fields, text.size(), headers_only_);
+                          if (!headers_only_) write(text, true);
+                        });
   if (!answered) exchange_.reset(transport::error_code::internal_error);
 }
 
+void http_call::notify_interceptors() const noexcept {
+  const http_request request(request_);
+  const finished_http_request end{.method = request_->method,
+                                  .path = request.path(),
+                                  .peer = request_->peer,
+                                  .status = status_,
+                                  .complete = complete_,
+                                  .took = loop::current()->now() - began_,
+                                  .received_bytes = request_->body.size(),
+                                  .sent_bytes = sent_bytes_};
+  for (const auto& one : *set_.interceptors) one->on_http_end(end);
+}
+
 void http_call::end_call() noexcept {
+  if (set_.interceptors) notify_interceptors();
   call_set& set = set_;
   if (orphaned_) --set.orphaned;
   if (orphans_of_connection_) --*orphans_of_connection_;

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -68,11 +69,15 @@ class http_call final : public transport::exchange_handler,
   task<> serve();
   task<> respond(http_response response);
   task<> send_pieces(http_response& response);
+  // The headers of the response, which ends with them if it has no body.
+  void write_headers(int status, const http::header_list& fields, std::optional<std::uint64_t> length,
+                     bool bodyless);
   void write(std::string_view bytes, bool end_stream);
   // The handler or its response has failed: sends 500, or cuts the response that has begun.
   void fail(std::string_view reason) noexcept;
   void fail(const std::exception_ptr& error) noexcept;
   void end_call() noexcept;
+  void notify_interceptors() const noexcept;
 
   transport::exchange exchange_;
   const http_routes::plain_route& route_;
@@ -85,10 +90,13 @@ class http_call final : public transport::exchange_handler,
   coro::environment environment_;
   body_watch watch_;
   event<> writable_;
+  const time_point began_;
+  std::uint64_t sent_bytes_ = 0;
+  int status_ = 0;  // of the response; 0: it has not begun
   const bool headers_only_;  // HEAD
   bool running_ = false;
   bool orphaned_ = false;
-  bool headers_sent_ = false;
+  bool complete_ = false;  // the response
 };
 
 }  // namespace coracle::server_internal

@@ -21,8 +21,7 @@ void write_response_headers(transport::exchange& x, int status, const http::head
   x.add_field(":status", code);
   for (const auto& [name, value] : fields) x.add_field(name, value);
   for (const auto& [name, value] : more) x.add_field(name, value);
-  for (const auto& [name, value] : x.general_fields())
-    if (!fields.contains(name)) x.add_field(name, value);
+  x.add_general_fields([&](std::string_view name) { return fields.contains(name); });
   x.end_headers(end_stream);
 }
 

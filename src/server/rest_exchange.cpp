@@ -169,7 +169,8 @@ void rest_stream_exchange::begin_body(std::string_view content_type) {
   inner_.add_field(":status", "200");
   inner_.add_field("content-type", content_type);
   if (options_.form == stream_form::server_sent_events) inner_.add_field("cache-control", "no-store");
-  inner_.add_general_fields();
+  inner_.add_general_fields(
+      [this](std::string_view name) { return is_sent(codec_.options(), name) && initial_.contains(name); });
   std::vector<std::string_view> names;
   for (const auto& [name, value] : initial_) {
     if (!is_sent(codec_.options(), name)) continue;

@@ -160,7 +160,10 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
   inner_.add_field(":status", number_text(static_cast<std::uint64_t>(http_status)).view());
   inner_.add_field("content-type", content_type);
   inner_.add_field("content-length", number_text(body.size()).view());
-  inner_.add_general_fields();
+  inner_.add_general_fields([this](std::string_view name) {
+    return sends_metadata(name) &&
+           (initial_.contains(name) || (trailer_prefix().empty() && block_.contains(name)));
+  });
   if (get_) inner_.add_field("vary", "accept-encoding");
   for (const auto& [name, value] : initial_) {
     if (name.starts_with(':') || name == "content-type") continue;

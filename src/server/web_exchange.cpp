@@ -74,7 +74,7 @@ void web_exchange::write_headers(std::string_view content_type, std::string_view
   if (!inner_.begin_headers()) return;
   inner_.add_field(":status", "200");
   inner_.add_field("content-type", content_type);
-  inner_.add_general_fields();
+  inner_.add_general_fields([this](std::string_view name) { return block_.contains(name); });
   for (const auto& [name, value] : block_) {
     if (name.starts_with(':') || name == "content-type") continue;
     if (name == protocol::grpc::encoding_header) inner_.add_field(encoding_name, value);

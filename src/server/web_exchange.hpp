@@ -10,8 +10,7 @@
 #include "server/body_watch.hpp"
 #include "server/web_access.hpp"
 #include "transport/converted_credit.hpp"
-#include "transport/exchange.hpp"
-#include "transport/exchange_target.hpp"
+#include "transport/exchange_filter.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,18 +27,12 @@ namespace coracle::server_internal {
 // Owns itself: it is destroyed when the call releases its exchange, or by give_up().
 //
 // A response consists of two header blocks of gRPC, headers and trailers, even if it has no message; see
-// server_call::send_trailers().
-class web_exchange : public transport::exchange_target,
-                     public transport::exchange_handler,
-                     public coro::pooled,
-                     protected body_receiver {
+// server_call::send_trailers(). The handler is the call.
+class web_exchange : public transport::exchange_filter, public coro::pooled, protected body_receiver {
  public:
   virtual ~web_exchange() = default;
   // Takes over `inner`. Returns the exchange for the call.
-  [[nodiscard]] transport::exchange attach() noexcept {
-    inner_.set_handler(this);
-    return inner_.behind(*this);
-  }
+  [[nodiscard]] transport::exchange attach() noexcept { return attach_to(nullptr); }
   // The response gets the fields by which a browser lets a page of another origin read it. May be null.
   void set_cross_origin(std::unique_ptr<cross_origin> fields) noexcept { cross_origin_ = std::move(fields); }
   // No call was made: destroys this object, and returns the HTTP exchange.
@@ -52,32 +45,17 @@ class web_exchange : public transport::exchange_target,
   bool begin_headers() noexcept final;
   void add_field(std::string_view name, std::string_view value) noexcept final;
   void end_headers(bool end_stream) noexcept final;
-  std::uint8_t* reserve_data(std::size_t n) override { return inner_.reserve_data(n); }
-  void commit_data(std::size_t n, bool end_stream) noexcept override { inner_.commit_data(n, end_stream); }
-  bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override {
-    return inner_.queue_data(std::move(bytes), n, end_stream);
-  }
-  [[nodiscard]] std::size_t queued() const noexcept override { return inner_.queued(); }
-  void want_writable(std::size_t low_bytes) noexcept override { inner_.want_writable(low_bytes); }
-  void consume(std::size_t n) noexcept override { inner_.consume(n); }
-  void set_kept(std::size_t bytes) noexcept override { inner_.set_kept(bytes); }
-  void wait_until_uncongested() noexcept final { inner_.wait_until_uncongested(); }
-  void reset(transport::error_code code) noexcept final { inner_.reset(code); }
-  void out_of_memory() noexcept final { inner_.out_of_memory(); }
-  void set_handler(transport::exchange_handler* handler) noexcept final { handler_ = handler; }
   void release() noexcept final;
 
   // transport::exchange_handler
   void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) final;
   void on_data(bytes_view bytes, bool end_stream) final { receive(bytes, end_stream); }
-  void on_writable() final { handler_->on_writable(); }
-  void on_uncongested() final { handler_->on_uncongested(); }
   void on_reset(const transport::abnormal_end& end) noexcept final;
 
  protected:
   // body_receiver: ends the call.
   void on_slow_body() noexcept final;
-  explicit web_exchange(transport::exchange inner) noexcept : inner_(inner) {}
+  explicit web_exchange(transport::exchange inner) noexcept : exchange_filter(inner) {}
 
   // A piece of the request's body. May destroy this object, like every call of handler_.
   virtual void receive(bytes_view bytes, bool end_stream) { handler_->on_data(bytes, end_stream); }
@@ -101,8 +79,6 @@ class web_exchange : public transport::exchange_target,
   // Writes bytes of the response's body.
   void write_body(bytes_view bytes, bool end_stream);
 
-  transport::exchange inner_;
-  transport::exchange_handler* handler_ = nullptr;  // the call
   http::header_list block_;  // that the call has written
 
  private:

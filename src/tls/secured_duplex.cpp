@@ -349,6 +349,10 @@ std::size_t secured_duplex::memory_bytes() const noexcept {
   return limits::connection_memory_bytes + buffers + 3 * chain_bytes_;
 }
 
+void secured_duplex::hung_up() noexcept {
+  if (paused_ && !closing_) sink_->hung_up();
+}
+
 void secured_duplex::memory_changed() noexcept {
   if (!closing_) sink_->memory_changed();
 }

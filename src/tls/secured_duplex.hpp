@@ -38,6 +38,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void start(net::duplex_sink& sink) override;
   void pause_receive() noexcept override;
   void resume_receive() noexcept override;
+  void watch_hangup() noexcept override { raw_->watch_hangup(); }
   using duplex::send;
   bool send(std::span<const piece> pieces) noexcept override;
   [[nodiscard]] bool sending() const noexcept override { return sending_; }
@@ -62,6 +63,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;
   void memory_changed() noexcept override;
+  void hung_up() noexcept override;
   void closed() noexcept override;
 
   // f and the functions of this group may throw std::bad_alloc. Runs f; fails the connection if f runs out of

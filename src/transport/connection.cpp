@@ -177,6 +177,13 @@ void connection::receive_ended(std::int64_t result) noexcept {
   if (!closing_) broken(end_reason_);
 }
 
+// Only of HTTP/1.1, which does not read on while its handler consumes nothing; HTTP/2 does, because its
+// windows limit what arrives. Other pauses end by themselves.
+void connection::hung_up() noexcept {
+  hung_up_ = true;
+  schedule_flush();
+}
+
 void connection::dispatch() noexcept {
   if (http1_) [[unlikely]]
     return http1_->dispatch();
@@ -256,9 +263,13 @@ bool connection::continue_decoding() noexcept {
 void connection::update_receiving() noexcept {
   const bool pause =
       output_stalled_ || is_deferred() || (http1_ && (memory_pressure_ || http1_->holds_input()));
-  if (pause == receive_paused_) return;
+  if (pause == receive_paused_) {
+    if (hung_up_ && !closing_ && !output_stalled_ && http1_->holds_input()) schedule_flush();
+    return;
+  }
   receive_paused_ = pause;
   just_resumed_ = !pause;
+  hung_up_ = false;
   if (pause) stream_->pause_receive();
   else stream_->resume_receive();
 }
@@ -318,6 +329,8 @@ void connection::switch_to_http1(bytes_view rest) noexcept {
                       http1_ = std::make_unique<http1_session>(*this, http1::role::server, *options);
                     });
   if (!made) return broken("invalid connection preface (RFC 9113 3.4)");
+  stream_->watch_hangup();
+  engine_.release_idle_memory();  // it is not used again
   if (draining_) http1_->drain();
   http1_->feed(as_bytes(http2::client_preface.substr(0, engine_.preface_bytes())), loop_.now());
   http1_->dispatch();
@@ -440,6 +453,7 @@ void connection::flush() noexcept {
   if (deferred_ || output_stalled_ != receive_paused_) [[unlikely]] {
     if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
     update_receiving();
+    if (hung_up_ && !closing_ && http1_->holds_input()) broken("the peer closed the connection");
   }
   finish_if_done();
 }

@@ -157,6 +157,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   void received(bytes_view bytes) noexcept override;
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;
+  void hung_up() noexcept override;
   void memory_changed() noexcept override;
   void closed() noexcept override;
 
@@ -263,6 +264,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   bool receive_ended_ : 1 = false;
   bool sent_too_many_pings_ : 1 = false;
   bool abandoned_ : 1 = false;
+  bool hung_up_ : 1 = false;  // while receiving is paused: the peer has ended its side
 };
 
 }  // namespace coracle::transport

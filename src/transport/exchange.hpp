@@ -49,8 +49,14 @@ class exchange {
   [[nodiscard]] std::span<const http::header_view> general_fields() const noexcept {
     return connection_->owner_.general_fields(*connection_);
   }
+  // Writes those that the response does not have itself: of which `has` returns false.
+  template <class F>
+  void add_general_fields(F has) {
+    for (const auto& [name, value] : general_fields())
+      if (!has(name)) add_field(name, value);
+  }
   void add_general_fields() noexcept {
-    for (const auto& [name, value] : general_fields()) add_field(name, value);
+    add_general_fields([](std::string_view) { return false; });
   }
   void keep_fields(hpack::encoded_fields& to) const {
     if (!target_) [[likely]]

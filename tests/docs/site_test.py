@@ -57,7 +57,7 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("way", ["from the disk", "over HTTP"])
-def test_the_searches_find_pages_and_classes(complaints, way):
+def test_the_searches_find_pages_and_classes(chromium, complaints, way):
     with served() as address:
         root = SITE.as_uri() if way == "from the disk" else address
         pages, api = accessibility.look(f"{root}/index.html", f"{root}/api/index.html", themes=["light"], widths=[1280], search="deadline")
@@ -69,7 +69,7 @@ def test_the_searches_find_pages_and_classes(complaints, way):
 
 
 @pytest.mark.timeout(400)
-def test_the_pages_can_be_used_without_a_mouse_and_good_eyes(complaints):
+def test_the_pages_can_be_used_without_a_mouse_and_good_eyes(chromium, complaints):
     """axe finds nothing serious; Tab leads through the navigation to the content, and what it reaches can be seen."""
     views = accessibility.look(*((SITE / page).as_uri() for page in KINDS_OF_PAGES))
     assert not accessibility.faults(views)
@@ -77,7 +77,7 @@ def test_the_pages_can_be_used_without_a_mouse_and_good_eyes(complaints):
 
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("page", ["guides/deadlines.html", "api/index.html"])
-def test_tab_leads_through_the_navigation_to_the_content(complaints, page):
+def test_tab_leads_through_the_navigation_to_the_content(chromium, complaints, page):
     views = accessibility.look((SITE / page).as_uri(), themes=["light"], tabs=60)
     assert not accessibility.lost_stops(views)
     for view in views:

@@ -11,12 +11,23 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace coracle::general_fields_test {
 namespace {
 
 using namespace std::chrono_literals;
 using namespace testing_support;
+
+// Its replies have the date that it is given.
+class dated_service final : public echo_service {
+ public:
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    if (!date.empty()) context.initial_metadata().add("date", date);
+    co_return request;
+  }
+  std::string date;
+};
 
 class general_fields : public every_backend {
  protected:
@@ -35,7 +46,7 @@ class general_fields : public every_backend {
     server_->add(service_);
     ASSERT_EQ(server_->listen("127.0.0.1:0", credentials), status());
   }
-  // The value of a field of a response; "(none)" if it has none.
+  // The values of a field of a response, with commas; "(none)" if it has none.
   std::string field(const std::string& name, call_protocol protocol, http_version version,
                     const channel_credentials& credentials) {
     channel_options options;
@@ -48,12 +59,15 @@ class general_fields : public every_backend {
       auto call = stub.Say(request);
       const auto reply = co_await call;
       EXPECT_EQ(reply.status(), status());
-      co_return std::string(call.initial_metadata().find(wanted).value_or("(none)"));
+      std::string all;
+      for (const std::string_view value : call.initial_metadata().find_all(wanted))
+        all.append(all.empty() ? "" : ", ").append(value);
+      co_return all.empty() ? "(none)" : all;
     };
     return run(ask(echo_stub(to), name));
   }
 
-  echo_service service_;
+  dated_service service_;
   std::optional<server> server_;
 };
 INSTANTIATE_TEST_SUITE_P(Over, general_fields, all_kinds, general_fields::case_name);
@@ -79,6 +93,14 @@ TEST_P(general_fields, ResponsesHaveTheDate) {
     for (const call_protocol p : {call_protocol::grpc_web, call_protocol::connect})
       EXPECT_THAT(field("date", p, v, insecure()), ::testing::EndsWith(" GMT"));
   EXPECT_EQ(field("date", call_protocol::grpc, http_version::http2, insecure()), "(none)");
+}
+
+TEST_P(general_fields, TheDateOfAHandlerIsTheOnlyOne) {
+  service_.date = "Tue, 01 Jan 2030 00:00:00 GMT";
+  serve(insecure());
+  for (const http_version v : {http_version::http1, http_version::http2})
+    for (const call_protocol p : {call_protocol::grpc_web, call_protocol::connect})
+      EXPECT_EQ(field("date", p, v, insecure()), service_.date);
 }
 
 }  // namespace

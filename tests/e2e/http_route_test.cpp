@@ -1,5 +1,6 @@
 // Plain HTTP routes beside the protocols of calls, over HTTP/1.1 and HTTP/2.
 #include "support/echo_fixture.hpp"
+#include "support/kept_log.hpp"
 #include "support/raw_frames.hpp"
 #include "support/raw_http.hpp"
 
@@ -8,8 +9,11 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/stop_on.hpp"
 
+#include "coracle/server/access_log.hpp"
+
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -280,6 +284,59 @@ TEST_P(http_routes, AHandlerIsStoppedWhenItsClientGoesAway) {
     co_await over;
   };
   run(leave(address_, began, ended));
+}
+
+// The next request waits, so that the server receives nothing more.
+TEST_P(http_routes, AHandlerIsStoppedWhenItsClientGoesAwayBehindTheNextRequest) {
+  event<> began(rt().at(0));
+  event<> ended(rt().at(0));
+  server_->add_http("GET", "/wait", [&](http_request) -> task<http_response> {
+    const end_notice notice(ended);
+    began.set();
+    co_await sleep_for(1h);
+    co_return http_response();
+  });
+  link();
+  const auto leave = [](std::string address, event<>& there, event<>& over) -> task<> {
+    {
+      net::stream s = co_await raw_http::connect(address);
+      const std::string wait = "GET /wait HTTP/1.1\r\nhost: localhost\r\n\r\n";
+      co_await raw_http::send(s, wait + wait);
+      co_await there;
+    }
+    co_await over;
+  };
+  run(leave(address_, began, ended));
+}
+
+TEST_P(http_routes, TheAccessLogHasALineForEachRequest) {
+  kept_log lines;
+  server_->add_interceptor(std::make_shared<access_log>(lines));
+  server_->add_http("POST", "/echo", [](http_request r) -> task<http_response> {
+    co_return http_response::text(std::string(r.body()) + "!");
+  });
+  server_->add_http("GET", "/events", [](http_request) -> task<http_response> {
+    co_return http_response::stream("text/plain", fails_after_one());
+  });
+  link();
+  const std::string type = "content-type: application/octet-stream\r\n";
+  EXPECT_EQ(ask("POST /echo?token=secret", type, "hello").status(), 200);
+  EXPECT_EQ(ask("POST /echo", "content-type: text/plain\r\n", "hello").status(), 415);
+  EXPECT_EQ(ask("HEAD /events").status(), 200);
+  EXPECT_EQ(ask("GET /events").status(), 200);
+  EXPECT_EQ(ask("GET /nowhere").status(), 404);
+  server_.reset();
+  const std::string output = lines.text();
+  const std::string until_status = " peer=[^ ]+ status=";
+  for (const std::string& line :
+       {"http=POST path=/echo" + until_status + "200 duration_us=[0-9]+ received_bytes=5 sent_bytes=6\n",
+        "http=POST path=/echo" + until_status +
+            "415 duration_us=[0-9]+ received_bytes=0 sent_bytes=[0-9]+\n"s,
+        "http=HEAD path=/events" + until_status + "200 duration_us=[0-9]+ received_bytes=0 sent_bytes=0\n",
+        "http=GET path=/events" + until_status +
+            "200 duration_us=[0-9]+ received_bytes=0 sent_bytes=[0-9]+ cut=yes\n"})
+    EXPECT_THAT(output, ::testing::ContainsRegex(line));
+  EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 4) << output;
 }
 
 async_generator<std::string> large_pieces(std::size_t& made) {

@@ -1,5 +1,5 @@
 // Channels that speak REST, over both versions of HTTP, with our own server.
-#include "support/echo_fixture.hpp"
+#include "support/echo_world.hpp"
 
 #include "coracle/base/usage_error.hpp"
 #include "coracle/net/listener.hpp"
@@ -32,8 +32,6 @@ const google::protobuf::ServiceDescriptor* service_descriptor() {
   return echo::Text::descriptor()->file()->FindServiceByName("Echo");
 }
 
-bool more(const result<bool>& read) { return read.ok() && *read; }
-
 // Fails with details, before or after a reply.
 class failing_service : public echo_service {
  public:
@@ -46,7 +44,8 @@ class failing_service : public echo_service {
   }
 };
 
-class RestChannel : public ::testing::TestWithParam<std::tuple<world_kind, http_version>> {
+class RestChannel : public ::testing::TestWithParam<std::tuple<world_kind, http_version>>,
+                    protected echo_world {
  public:
   static std::string case_name(const ::testing::TestParamInfo<ParamType>& info) {
     return name_of(std::get<0>(info.param)) +
@@ -54,7 +53,9 @@ class RestChannel : public ::testing::TestWithParam<std::tuple<world_kind, http_
   }
 
  protected:
+  RestChannel() : echo_world(std::get<0>(GetParam())) {}
   void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
     server_.emplace(rt());
     server_->add(service_);
     rest_options o;
@@ -65,10 +66,7 @@ class RestChannel : public ::testing::TestWithParam<std::tuple<world_kind, http_
     ASSERT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
     connect(options());
   }
-  void TearDown() override {
-    channel_.reset();
-    server_.reset();
-  }
+  void TearDown() override { close(); }
   [[nodiscard]] static channel_options options() {
     channel_options o;
     o.protocol = call_protocol::rest;
@@ -76,26 +74,9 @@ class RestChannel : public ::testing::TestWithParam<std::tuple<world_kind, http_
     o.rest = rest_methods::make({service_descriptor()}, rules).value();
     return o;
   }
-  void connect(const channel_options& o) {
-    channel_.emplace(rt(), "127.0.0.1:" + std::to_string(server_->port()), insecure(), o);
-  }
-  [[nodiscard]] runtime& rt() noexcept { return *world_.get(); }
-  [[nodiscard]] echo_stub stub() { return echo_stub(*channel_); }
-  template <class T>
-  T run(task<T> t) {
-    return sync_wait(rt(), rt().at(0), std::move(t));
-  }
-  static echo::Text text(std::string text, int count = 0) {
-    echo::Text t;
-    t.set_text(std::move(text));
-    t.set_count(count);
-    return t;
-  }
+  void connect(const channel_options& o) { channel_.emplace(rt(), tcp_address(), insecure(), o); }
 
-  any_world world_{std::get<0>(GetParam())};
   failing_service service_;
-  std::optional<server> server_;
-  std::optional<channel> channel_;
 };
 INSTANTIATE_TEST_SUITE_P(Over, RestChannel,
                          ::testing::Combine(all_kinds,
@@ -109,25 +90,9 @@ TEST_P(RestChannel, MakesCallsOfAllFourKinds) {
       EXPECT_EQ(said.status(), status());
       EXPECT_TRUE(said.ok() && said->text() == word && said->count() == 7);
     }
-    auto repeated = s.Repeat(text("again", 3));
-    int n = 0;
-    for (echo::Text one; more(co_await repeated.read(one));) EXPECT_EQ(one.count(), n++);
-    EXPECT_EQ(n, 3);
-    EXPECT_EQ(co_await repeated.finish(), status());
-    auto collected = s.Collect();
-    for (const char* word : {"a", "b", "c"}) EXPECT_EQ(co_await collected.write(text(word)), status());
-    const auto all = co_await collected.finish();
-    EXPECT_EQ(all.status(), status());
-    EXPECT_TRUE(all.ok() && all->text() == "abc");
     auto nothing = s.Collect();
     EXPECT_EQ((co_await nothing.finish()).status(), status());
-    auto chat = s.Chat();
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(co_await chat.write(text("x", i)), status());
-    co_await chat.writes_done();
-    n = 0;
-    for (echo::Text one; more(co_await chat.read(one));) EXPECT_EQ(one.count(), n++);
-    EXPECT_EQ(n, 3);
-    EXPECT_EQ(co_await chat.finish(), status());
+    co_await expect_streams_of_all_kinds(s);
   };
   run(calls(stub()));
 }
@@ -140,13 +105,7 @@ TEST_P(RestChannel, ErrorsKeepTheirCodeMessageAndDetails) {
     const auto info = find_detail<error_info>(reply.status());
     EXPECT_TRUE(info && info->reason() == "BUSY" && info->domain() == "movies.example");
     EXPECT_EQ((co_await s.Say(text("still there"))).status(), status());
-    auto stream = s.Repeat(text("fail", 2));
-    int n = 0;
-    for (echo::Text one; more(co_await stream.read(one));) ++n;
-    EXPECT_EQ(n, 2);
-    const status end = co_await stream.finish();
-    EXPECT_EQ(end.code(), status_code::not_found);
-    EXPECT_EQ(end.message(), "after the replies");
+    co_await expect_a_failure_after_replies(s);
   };
   run(calls(stub()));
 }
@@ -248,6 +207,28 @@ TEST_P(RestChannel, TheJsonCodecPassesMessagesOn) {
     EXPECT_TRUE(all.ok() && all->text() == "ab") << all.status();
   };
   run(calls(stub()));
+}
+
+TEST_P(RestChannel, TheQueryOfTheChannelIsInEveryRequest) {
+  channel_options o = options();
+  o.rest = rest_methods::make({service_descriptor()}, rules, "count=7").value();
+  connect(o);
+  const auto calls = [](const echo_stub s) -> task<> {
+    for (int i = 0; i < 2; ++i) {
+      const auto said = co_await s.Say(text("hello"));
+      EXPECT_TRUE(said.ok() && said->text() == "hello" && said->count() == 7) << said.status();
+    }
+  };
+  run(calls(stub()));
+}
+
+TEST(RestMethods, AQueryIsEscapedByTheCaller) {
+  EXPECT_EQ(rest_methods::make({service_descriptor()}, rules, "key=a%20b&q=/?").status(), status());
+  for (const char* query : {"a b", "key=#", "key=\xc3\xbc", "a\r\nb"}) {
+    const auto made = rest_methods::make({service_descriptor()}, rules, query);
+    EXPECT_EQ(made.status().code(), status_code::invalid_argument) << query;
+    EXPECT_THAT(std::string(made.status().message()), HasSubstr("has to be escaped"));
+  }
 }
 
 TEST(RestMethods, RulesOfUnknownMethodsAreRefused) {

@@ -1,6 +1,6 @@
 // Channels that speak gRPC-Web and the Connect protocol, over both versions of HTTP, with our own server.
 #include "support/certificates.hpp"
-#include "support/echo_fixture.hpp"
+#include "support/echo_world.hpp"
 
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/scope.hpp"
@@ -16,9 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-// Whether a message was read.
-bool more(const result<bool>& read) { return read.ok() && *read; }
-
 struct form {
   const char* name;
   call_protocol protocol;
@@ -27,21 +24,19 @@ struct form {
 };
 void PrintTo(const form& f, std::ostream* out) { *out << f.name; }
 
-class WebProtocol : public ::testing::TestWithParam<std::tuple<world_kind, form>> {
+class WebProtocol : public ::testing::TestWithParam<std::tuple<world_kind, form>>, protected echo_world {
  public:
   static std::string case_name(const ::testing::TestParamInfo<ParamType>& info) {
     return name_of(std::get<0>(info.param)) + "_" + std::get<1>(info.param).name;
   }
 
  protected:
+  WebProtocol() : echo_world(std::get<0>(GetParam())) {}
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
     make_server({});
   }
-  void TearDown() override {
-    channel_.reset();
-    server_.reset();
-  }
+  void TearDown() override { close(); }
   void make_server(const server_options& options) {
     channel_.reset();
     server_.emplace(rt(), options);
@@ -55,21 +50,8 @@ class WebProtocol : public ::testing::TestWithParam<std::tuple<world_kind, form>
     o.protocol = f.protocol;
     o.http_version = f.version;
     o.connect_get = f.get;
-    channel_.emplace(rt(), "127.0.0.1:" + std::to_string(server_->port()), credentials, o);
+    channel_.emplace(rt(), tcp_address(), credentials, o);
   }
-  [[nodiscard]] runtime& rt() noexcept { return *world_.get(); }
-  [[nodiscard]] echo_stub stub() { return echo_stub(*channel_); }
-  template <class T>
-  T run(task<T> t) {
-    return sync_wait(rt(), rt().at(0), std::move(t));
-  }
-  static echo::Text text(std::string text, int count = 0) {
-    echo::Text t;
-    t.set_text(std::move(text));
-    t.set_count(count);
-    return t;
-  }
-
   // Counts the calls of Misbehave that have begun.
   class counting_service final : public echo_service {
    public:
@@ -80,11 +62,8 @@ class WebProtocol : public ::testing::TestWithParam<std::tuple<world_kind, form>
     std::atomic<int> begun{0};
   };
 
-  any_world world_{std::get<0>(GetParam())};
   counting_service service_;
   channel_options options_;
-  std::optional<server> server_;
-  std::optional<channel> channel_;
 };
 
 constexpr form forms[] = {
@@ -106,25 +85,7 @@ TEST_P(WebProtocol, MakesCallsOfAllFourKinds) {
       if (!said) co_return;
       EXPECT_EQ(said->count(), i);
     }
-    auto repeated = s.Repeat(text("again", 3));
-    int n = 0;
-    for (echo::Text one; more(co_await repeated.read(one));) EXPECT_EQ(one.count(), n++);
-    EXPECT_EQ(n, 3);
-    EXPECT_EQ(co_await repeated.finish(), status());
-    auto collected = s.Collect();
-    for (const char* word : {"a", "b", "c"}) EXPECT_EQ(co_await collected.write(text(word)), status());
-    const auto all = co_await collected.finish();
-    EXPECT_EQ(all.status(), status());
-    if (!all) co_return;
-    EXPECT_EQ(all->text(), "abc");
-    // Half duplex, as HTTP/1.1 requires of peers in general.
-    auto chat = s.Chat();
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(co_await chat.write(text("x", i)), status());
-    co_await chat.writes_done();
-    n = 0;
-    for (echo::Text one; more(co_await chat.read(one));) EXPECT_EQ(one.count(), n++);
-    EXPECT_EQ(n, 3);
-    EXPECT_EQ(co_await chat.finish(), status());
+    co_await expect_streams_of_all_kinds(s);
   };
   run(calls(stub()));
 }
@@ -175,13 +136,7 @@ TEST_P(WebProtocol, ErrorsKeepTheirCodeAndMessage) {
     EXPECT_EQ(missing.status().code(), status_code::unimplemented);
     // An error does not end a connection of HTTP/1.1.
     EXPECT_EQ((co_await s.Say(text("still there"))).status(), status());
-    auto stream = s.Repeat(text("fail", 2));
-    int n = 0;
-    for (echo::Text one; more(co_await stream.read(one));) ++n;
-    EXPECT_EQ(n, 2);
-    const status end = co_await stream.finish();
-    EXPECT_EQ(end.code(), status_code::not_found);
-    EXPECT_EQ(end.message(), "after the replies");
+    co_await expect_a_failure_after_replies(s);
   };
   run(calls(stub()));
 }

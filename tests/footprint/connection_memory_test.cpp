@@ -22,17 +22,22 @@ namespace {
 
 using namespace std::literals;
 
+int connected(std::uint16_t port) {
+  const int made = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval patience{20, 0};
+  ::setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  EXPECT_EQ(::connect(made, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  return made;
+}
+
 // A minimal client, whose own memory is not on the server's thread.
 class raw_client {
  public:
-  explicit raw_client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{20, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  explicit raw_client(std::uint16_t port) : socket_(connected(port)) {
     send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, {}) + frame(settings, ack, 0, {}));
     expect(settings, ack);
   }
@@ -97,6 +102,32 @@ class raw_client {
   std::string unread_;
 };
 
+// A client of HTTP/1.1.
+class http1_client {
+ public:
+  explicit http1_client(std::uint16_t port) : socket_(connected(port)) {}
+  http1_client(http1_client&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
+  ~http1_client() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+  void send(std::string_view text) {
+    EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
+  void expect(std::string_view end) {
+    std::string got;
+    char more[512];
+    while (!got.ends_with(end)) {
+      const ssize_t n = ::recv(socket_, more, sizeof more, 0);
+      if (n < 0 && errno == EINTR) continue;
+      ASSERT_GT(n, 0) << "the server has gone, or says nothing: " << std::strerror(errno);
+      got.append(more, static_cast<std::size_t>(n));
+    }
+  }
+
+ private:
+  int socket_;
+};
+
 class weight : public ::testing::TestWithParam<world_kind> {
  protected:
   void SetUp() override {
@@ -134,6 +165,10 @@ INSTANTIATE_TEST_SUITE_P(On, weight, kernel_kinds, every_backend::case_name);
 constexpr int held = 200;
 constexpr std::int64_t connection_bytes_max = 2'560;
 constexpr std::int64_t stream_bytes_max = 1'792;
+constexpr std::int64_t http1_connection_bytes_max = 3'840;
+constexpr std::string_view say =
+    "POST /echo.Echo/Say HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/proto\r\n"
+    "content-length: 3\r\n\r\n\x0a\1x";
 
 TEST_P(weight, AnIdleConnectionIsLight) {
   std::vector<raw_client> all;
@@ -157,6 +192,30 @@ TEST_P(weight, AConnectionIsAsLightAgainSomeTimeAfterItsCalls) {
     for (int n = 0; n < 3; ++n) all.back().expect_end();
   }
   EXPECT_LE(weight_of_each(before, held, most), most);
+}
+
+class weight_of_http1 : public weight {
+ protected:
+  // Of connections on which `sent` was sent, and answered if it is a whole request.
+  void expect_light(std::string_view sent) {
+    std::vector<http1_client> all;
+    const auto add = [&] {
+      all.emplace_back(server_->port());
+      all.back().send(sent);
+      if (sent == say) all.back().expect("\x0a\1x");
+    };
+    for (int i = 0; i < 4; ++i) add();
+    const std::int64_t before = heap_bytes();
+    for (int i = 0; i < held; ++i) add();
+    EXPECT_LE(weight_of_each(before, held, http1_connection_bytes_max), http1_connection_bytes_max);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(On, weight_of_http1, kernel_kinds, every_backend::case_name);
+
+TEST_P(weight_of_http1, AConnectionThatWaitsForItsNextRequestIsLight) { expect_light(say); }
+
+TEST_P(weight_of_http1, AConnectionThatWaitsForTheRestOfItsHeadersIsLight) {
+  expect_light(say.substr(0, 50));
 }
 
 TEST_P(weight, AnOpenStreamIsLight) {

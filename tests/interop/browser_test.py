@@ -18,8 +18,8 @@ import time
 
 import pytest
 
+import accessibility
 import peers
-from accessibility import chromium
 from programs import ROOT, Server, own, run
 
 SOURCES = ROOT / "tests/interop/peers/browser"
@@ -43,10 +43,9 @@ CANCEL_LIMIT_S = 10
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(chromium, tmp_path_factory):
     """A folder with a page and its script, bundled as web applications are."""
     try:
-        peers.install_browser()
         peers.install_web()
     except peers.Missing as reason:
         pytest.skip(str(reason))
@@ -83,7 +82,7 @@ Outcome = collections.namedtuple("Outcome", "value error requests")
 def visit(page, calls, script=None):
     """What the page's calls, each [name, arguments], lead to."""
     given = {"page": page, "calls": calls, "script": str(script) if script else None}
-    done = run(peers.command("node"), SOURCES / "visit.mjs", peers.BROWSER, chromium(), data=json.dumps(given), limit_s=VISIT_LIMIT_S)
+    done = run(peers.command("node"), SOURCES / "visit.mjs", peers.BROWSER, accessibility.chromium(), data=json.dumps(given), limit_s=VISIT_LIMIT_S)
     assert done.returncode == 0, done.stderr[-2000:]
     return [Outcome(one.get("value"), one.get("error"), one["requests"]) for one in json.loads(done.stdout)]
 

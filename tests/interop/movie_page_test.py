@@ -21,18 +21,14 @@ def server():
         assert one.stop() == 0, "the server's exit code"
 
 
-def visit(address):
-    try:
-        peers.install_browser()
-    except peers.Missing as reason:
-        pytest.skip(str(reason))
-    done = run(peers.command("node"), SOURCES / "movie_page.mjs", peers.BROWSER, accessibility.chromium(), address, limit_s=VISIT_LIMIT_S)
+def visit(chromium, address):
+    done = run(peers.command("node"), SOURCES / "movie_page.mjs", peers.BROWSER, chromium, address, limit_s=VISIT_LIMIT_S)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
 
-def test_a_person_adds_movies_and_sees_those_of_others(server):
-    seen = visit(f"http://127.0.0.1:{server.port}/")
+def test_a_person_adds_movies_and_sees_those_of_others(chromium, server):
+    seen = visit(chromium, f"http://127.0.0.1:{server.port}/")
     assert seen["title"] == "Movies"
     assert seen["added"].splitlines()[1:] == ["<b>Stalker</b>", "1979 · Andrei Tarkovsky · sci-fi"], "text of a client is never HTML"
     assert seen["error"] == "a movie needs a title"
@@ -41,6 +37,7 @@ def test_a_person_adds_movies_and_sees_those_of_others(server):
     assert all("status of 400" in one for one in seen["faults"]), seen["faults"]  # of the movie without a title
 
 
+@pytest.mark.usefixtures("chromium")
 def test_the_page_can_be_used_without_a_mouse_or_good_eyes(server):
     views = accessibility.look(f"http://127.0.0.1:{server.port}/", tabs=5)
     assert not accessibility.faults(views) + accessibility.lost_stops(views)

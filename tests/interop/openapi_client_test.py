@@ -15,7 +15,7 @@ PACKAGE = "generated_movies"
 
 
 @pytest.fixture(scope="module")
-def movies(tmp_path_factory):
+def generated_client(tmp_path_factory):
     """A client of the generated package, and its functions by their names."""
     folder = tmp_path_factory.mktemp("client")
     (folder / "config.yaml").write_text("post_hooks: []\n")
@@ -41,13 +41,13 @@ def models():
     return importlib.import_module(f"{PACKAGE}.models")
 
 
-def test_a_generated_client_posts_gets_and_reads_errors(movies):
+def test_a_generated_client_posts_gets_and_reads_errors(generated_client):
     movie = models().MovieMovie(title="Alien", year_of_production=1979, genres=[models().MovieMovieGenre.SCI_FI])
     for n, form in enumerate(("add_movie", "add_movie_json"), 1):  # by a rule, and POST /movie.MovieService/AddMovie
-        assert operation(form).sync(client=movies, body=movie).movie_id == str(n)
-    listed = operation("list_movies").sync(client=movies, pause_ms=1)
+        assert operation(form).sync(client=generated_client, body=movie).movie_id == str(n)
+    listed = operation("list_movies").sync(client=generated_client, pause_ms=1)
     assert [(one.id, one.title, one.year_of_production, one.genres) for one in listed] == \
         [(n, "Alien", 1979, [models().MovieMovieGenre.SCI_FI]) for n in ("1", "2")]
-    refused = operation("add_movie").sync_detailed(client=movies, body=models().MovieMovie())
+    refused = operation("add_movie").sync_detailed(client=generated_client, body=models().MovieMovie())
     assert refused.status_code == 400
     assert (refused.parsed.code, refused.parsed.message) == (3, "a movie needs a title")

@@ -8,6 +8,7 @@ import ipaddress
 import json
 import os
 import queue
+import re
 import shutil
 import socket
 import ssl
@@ -64,10 +65,10 @@ def settings(name, port, server, certificates, folder):
     text = (SETTINGS / name).read_text()
     both = folder / "tls.pem"
     both.write_text(certificates.server.read_text() + certificates.server_key.read_text())
-    for old, new in (("/etc/movies/tls.crt", certificates.server), ("/etc/movies/tls.key", certificates.server_key),
-                     ("/etc/movies/tls.pem", both), ("50051", server.port), ("443", port)):
-        text = text.replace(old, str(new))
-    return text
+    new = {"/etc/movies/tls.crt": certificates.server, "/etc/movies/tls.key": certificates.server_key, "/etc/movies/tls.pem": both,
+           "50051": server.port, "443": port}
+    # At once: the server's port may contain 443.
+    return re.sub("|".join(map(re.escape, new)), lambda found: str(new[found[0]]), text)
 
 
 class Proxy:
@@ -99,7 +100,7 @@ class Proxy:
 
 
 @pytest.fixture(scope="module", params=PROXIES)
-def proxy(request, certificates, tmp_path_factory):
+def reverse_proxy(request, certificates, tmp_path_factory):
     file, command = PROXIES[request.param]
     folder, port = tmp_path_factory.mktemp("proxy"), walk.free_port()
     with Server(own("web_server"), f"--host={HOST}") as server:
@@ -128,27 +129,27 @@ def message(body):
     return b"\0" + len(body).to_bytes(4, "big") + body
 
 
-def test_a_grpc_call_brings_metadata_and_the_clients_address(proxy):
+def test_a_grpc_call_brings_metadata_and_the_clients_address(reverse_proxy):
     metadata = [("x-echo-text", "a text")]
-    reply, call = proxy.stub.AddMovie.with_call(movie_pb2.Movie(title="Nosferatu"), metadata=metadata, timeout=LIMIT_S)
+    reply, call = reverse_proxy.stub.AddMovie.with_call(movie_pb2.Movie(title="Nosferatu"), metadata=metadata, timeout=LIMIT_S)
     fields = dict(call.initial_metadata())
     assert int(reply.movie_id) > 0, "the id"
     assert fields["x-echo-text"] == "a text", "the metadata"
     assert_this_machine(fields["x-client-address"])
 
 
-def test_a_grpc_call_that_fails_brings_its_details(proxy):
+def test_a_grpc_call_that_fails_brings_its_details(reverse_proxy):
     with pytest.raises(grpc.RpcError) as failed:
-        proxy.stub.AddMovie(movie_pb2.Movie(), timeout=LIMIT_S)
+        reverse_proxy.stub.AddMovie(movie_pb2.Movie(), timeout=LIMIT_S)
     assert failed.value.code() == grpc.StatusCode.INVALID_ARGUMENT, "the status"
     assert failed.value.details() == "a movie needs a title", "the message"
     assert b"is empty" in dict(failed.value.trailing_metadata())["grpc-status-details-bin"], "the details"
 
 
-def test_messages_of_grpc_streams_pass_one_by_one(proxy):
+def test_messages_of_grpc_streams_pass_one_by_one(reverse_proxy):
     """The next request is not sent before the reply to the last one has come."""
     wanted = queue.SimpleQueue()
-    replies = proxy.stub.WatchTogether(iter(wanted.get, None), timeout=LIMIT_S)
+    replies = reverse_proxy.stub.WatchTogether(iter(wanted.get, None), timeout=LIMIT_S)
     for number in ("1", "2", "3"):
         wanted.put(movie_pb2.WatchTogetherRequest(movie_id=number))
         assert next(replies).movie.id == number, "the reply"
@@ -156,19 +157,19 @@ def test_messages_of_grpc_streams_pass_one_by_one(proxy):
     assert list(replies) == [], "the replies that nothing asked for"
 
 
-def test_a_grpc_stream_of_requests_may_be_long(proxy):
+def test_a_grpc_stream_of_requests_may_be_long(reverse_proxy):
     movies = (movie_pb2.Movie(title="x" * UPLOAD_BYTES) for _ in range(UPLOADED))
-    assert len(proxy.stub.AddMultipleMovies(movies, timeout=LIMIT_S).movie_ids) == UPLOADED, "the ids"
+    assert len(reverse_proxy.stub.AddMultipleMovies(movies, timeout=LIMIT_S).movie_ids) == UPLOADED, "the ids"
 
 
-def test_the_other_protocols_pass_over_http1(proxy):
+def test_the_other_protocols_pass_over_http1(reverse_proxy):
     movie = json.dumps({"title": "Faust"})
     for path in (ADD, "/v1/movies"):  # Connect, REST
-        status, fields, body = proxy.ask("POST", path, {"content-type": "application/json"}, movie)
+        status, fields, body = reverse_proxy.ask("POST", path, {"content-type": "application/json"}, movie)
         assert status == 200 and int(json.loads(body)["movieId"]) > 0, f"the reply of {path}: {status} {body}"
         assert_this_machine(fields["x-client-address"])
     framed = message(movie_pb2.Movie(title="Faust").SerializeToString())
-    status, _, body = proxy.ask("POST", ADD, {"content-type": "application/grpc-web+proto"}, framed)
+    status, _, body = reverse_proxy.ask("POST", ADD, {"content-type": "application/grpc-web+proto"}, framed)
     assert status == 200 and b"grpc-status:0" in body.replace(b" ", b""), f"the reply of gRPC-Web: {status} {body}"
 
 
@@ -182,26 +183,26 @@ STREAMS = {
 }
 
 
-def test_streams_over_http1_begin_before_they_end_and_end_with_the_client(proxy):
+def test_streams_over_http1_begin_before_they_end_and_end_with_the_client(reverse_proxy):
     for number in range(LISTED):
-        proxy.stub.AddMovie(movie_pb2.Movie(title=f"Movie {number}"), timeout=LIMIT_S)
-    before = proxy.cancelled()
+        reverse_proxy.stub.AddMovie(movie_pb2.Movie(title=f"Movie {number}"), timeout=LIMIT_S)
+    before = reverse_proxy.cancelled()
     with contextlib.ExitStack() as streams:
         for name, request in STREAMS.items():
-            response = streams.enter_context(proxy.response(*request))
+            response = streams.enter_context(reverse_proxy.response(*request))
             assert (response.status, len(response.read(1))) == (200, 1), f"the first byte of {name}"
     end = time.monotonic() + LIMIT_S
-    while proxy.cancelled() < before + len(STREAMS) and time.monotonic() < end:
+    while reverse_proxy.cancelled() < before + len(STREAMS) and time.monotonic() < end:
         time.sleep(0.05)
-    assert proxy.cancelled() == before + len(STREAMS), "the streams that the server ended when their clients had left"
+    assert reverse_proxy.cancelled() == before + len(STREAMS), "the streams that the server ended when their clients had left"
 
 
-def test_pages_of_the_public_address_may_call_and_others_may_not(proxy):
+def test_pages_of_the_public_address_may_call_and_others_may_not(reverse_proxy):
     for origin, expected in ((f"https://{HOST}", 200), ("https://another.example", 403)):
-        status, *_ = proxy.ask("POST", ADD, {"content-type": "application/json", "origin": origin}, '{"title": "Faust"}')
+        status, *_ = reverse_proxy.ask("POST", ADD, {"content-type": "application/json", "origin": origin}, '{"title": "Faust"}')
         assert status == expected, f"the status for {origin}"
 
 
-def test_hosts_that_are_not_allowed_reach_no_handler(proxy):
-    status, *_ = proxy.ask("POST", ADD, {"content-type": "application/json", "host": "another.example"}, '{"title": "Faust"}')
+def test_hosts_that_are_not_allowed_reach_no_handler(reverse_proxy):
+    status, *_ = reverse_proxy.ask("POST", ADD, {"content-type": "application/json", "host": "another.example"}, '{"title": "Faust"}')
     assert status == 421, "the status"

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <chrono>
+#include <string>
 #include <string_view>
 
 namespace coracle::every_web_allocation_test {
@@ -125,88 +126,74 @@ channel to_server(runtime& from, const std::string& at, call_protocol protocol) 
   return channel(from, at, insecure(), options);
 }
 
-// A server that answers all protocols, and its address.
+// A server that answers all protocols.
 struct served {
-  explicit served(runtime& host, const std::string& name) : server_(host) {
+  explicit served(runtime& host) : server_(host) {
     server_.add(service_);
     rest_options o;
     o.http_rules = rules;
     listening = server_.add_rest(o);
     if (listening.ok()) listening = server_.listen("0.0.0.0:50051", insecure());
-    at = name + ":50051";
   }
   packing_service service_;
   server server_;
   status listening;
-  std::string at;
+};
+
+// Channels that speak two protocols to the server.
+struct web_channels {
+  explicit web_channels(two_hosts& hosts, call_protocol web_protocol = call_protocol::grpc_web_text)
+      : connect(to_server(hosts.client, hosts.server_address, call_protocol::connect)),
+        web(to_server(hosts.client, hosts.server_address, web_protocol)) {}
+  const channel connect;
+  const channel web;
 };
 
 std::string play_server() {
   outcomes out;
-  sim::world world(1);
-  runtime& server_host = world.host("server");
-  runtime& client_host = world.host("client");
-  failing_host = &server_host;
+  two_hosts hosts(two_hosts::failing::server);
+  const std::string& at = hosts.server_address;
   {
-    served s(server_host, world.address_of("server"));
+    const served s(hosts.server);
     if (!s.listening.ok()) return s.listening.to_string();
-    world.run_for(std::chrono::milliseconds(1));  // what belongs to the start
+    hosts.world.run_for(std::chrono::milliseconds(1));  // what belongs to the start
     {
-      const channel connect = to_server(client_host, s.at, call_protocol::connect);
-      const channel web = to_server(client_host, s.at, call_protocol::grpc_web_text);
-      count_allocations(true);
-      try {
-        sync_wait(client_host, web_calls::all(echo_stub(connect), echo_stub(web), s.at, out));
-      } catch (const std::bad_alloc&) {
-        return "the failure of the server reached the client's code";
-      }
-      count_allocations(false);
+      const web_channels to(hosts);
+      if (!with_failing_allocations([&] {
+            sync_wait(hosts.client, web_calls::all(echo_stub(to.connect), echo_stub(to.web), at, out));
+          }))
+        return reached_the_client;
     }
-    const channel connect = to_server(client_host, s.at, call_protocol::connect);
-    const channel web = to_server(client_host, s.at, call_protocol::grpc_web);
-    sync_wait(client_host, web_calls::one_of_each(echo_stub(connect), echo_stub(web), s.at, out));
+    const web_channels to(hosts, call_protocol::grpc_web);
+    sync_wait(hosts.client, web_calls::one_of_each(echo_stub(to.connect), echo_stub(to.web), at, out));
   }
   return out.wrong();
 }
 
 std::string play_client() {
   outcomes out;
-  sim::world world(1);
-  runtime& server_host = world.host("server");
-  runtime& client_host = world.host("client");
-  failing_host = &client_host;
+  two_hosts hosts(two_hosts::failing::client);
   {
-    served s(server_host, world.address_of("server"));
+    const served s(hosts.server);
     if (!s.listening.ok()) return s.listening.to_string();
-    const channel connect = to_server(client_host, s.at, call_protocol::connect);
-    const channel web = to_server(client_host, s.at, call_protocol::grpc_web_text);
-    sync_wait(client_host, web_calls::one_of_each(echo_stub(connect), echo_stub(web), s.at, out));
-    count_allocations(true);
-    try {
-      sync_wait(client_host, web_calls::of_client(echo_stub(connect), echo_stub(web), out));
-    } catch (const std::bad_alloc&) {
-      // The allocation was one of the test's, or of making a call, and then the caller is notified.
-    }
-    count_allocations(false);
-    sync_wait(client_host, web_calls::one_of_each(echo_stub(connect), echo_stub(web), s.at, out));
+    const web_channels to(hosts);
+    const auto one_of_each = [&] {
+      sync_wait(hosts.client,
+                web_calls::one_of_each(echo_stub(to.connect), echo_stub(to.web), hosts.server_address, out));
+    };
+    one_of_each();
+    // An allocation of the test, or of making a call, fails with an exception for the caller.
+    with_failing_allocations([&] {
+      sync_wait(hosts.client, web_calls::of_client(echo_stub(to.connect), echo_stub(to.web), out));
+    });
+    one_of_each();
   }
   return out.wrong();
 }
 
-TEST(EveryAllocationForTheWeb, OfAServerMayFail) {
-  // protobuf builds descriptors when they are first used, and does not survive a failure there.
-  ASSERT_EQ(play_server(), "");
-  const auto result = fail_each_allocation([] { return play_server(); }, options_for(1, 1));
-  EXPECT_TRUE(result.broken.empty()) << result.report();
-  EXPECT_GT(result.failed, 200u);
-}
+TEST(EveryAllocationForTheWeb, OfAServerMayFail) { expect_each_may_fail(play_server, 200); }
 
-TEST(EveryAllocationForTheWeb, OfAClientMayFail) {
-  ASSERT_EQ(play_client(), "");
-  const auto result = fail_each_allocation([] { return play_client(); }, options_for(1, 1));
-  EXPECT_TRUE(result.broken.empty()) << result.report();
-  EXPECT_GT(result.failed, 100u);
-}
+TEST(EveryAllocationForTheWeb, OfAClientMayFail) { expect_each_may_fail(play_client, 100); }
 
 }  // namespace
 }  // namespace coracle::every_web_allocation_test

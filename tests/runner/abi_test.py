@@ -20,11 +20,11 @@ def abi(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "KEPT", tmp_path / "kept")
     (tmp_path / "include").mkdir()
 
-    def check(header, source, *words):
+    def check(header, source, *words, library="libcoracle.so"):
         (tmp_path / "include/shape.hpp").write_text(header)
         (tmp_path / "shape.cpp").write_text(source)
-        subprocess.run(["g++", "-g", "-shared", "-fPIC", "-Wl,-soname,libcoracle.so.9", f"-I{tmp_path / 'include'}",
-                        "-o", tmp_path / "libcoracle.so", tmp_path / "shape.cpp"], check=True)
+        subprocess.run(["g++", "-g", "-shared", "-fPIC", f"-Wl,-soname,{library}.9", f"-I{tmp_path / 'include'}",
+                        "-o", tmp_path / library, tmp_path / "shape.cpp"], check=True)
         monkeypatch.setattr("sys.argv", ["abi.py", "--build", str(tmp_path), *words])
         return module.main()
     return check
@@ -54,4 +54,14 @@ def test_what_breaks_programs_is_found(abi, capsys, header, source):
 
 def test_without_a_kept_interface_it_fails(abi, capsys):
     assert abi(HEADER, SOURCE) == 1
-    assert "./dev abi --keep" in capsys.readouterr().out
+    assert "./dev abi --keep-new" in capsys.readouterr().out
+
+
+def test_the_interface_of_a_new_library_is_kept_beside_the_others(abi, capsys):
+    other = HEADER.replace("int a;", "int b; int a;")
+    abi(HEADER, SOURCE, "--keep")
+    assert abi(other, SOURCE, "--keep-new", library="libcoracle_console.so") == 0
+    capsys.readouterr()
+    assert abi(other, SOURCE) == 1, "the first library has changed"
+    out = capsys.readouterr().out
+    assert "libcoracle.so.9: programs must be built again" in out and "libcoracle_console.so.9: compatible" in out

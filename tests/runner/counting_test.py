@@ -5,13 +5,11 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts/testing"))
-
-import junit  # noqa: E402
-import suites  # noqa: E402
-from outcome import Outcome  # noqa: E402
-from process import Run  # noqa: E402
-from report import Report  # noqa: E402
+import junit
+import suites
+from outcome import Outcome
+from process import Run
+from report import Report
 
 PASSED = '<testcase name="Good" status="run" result="completed" classname="Frame"/>'
 FAILED = '<testcase name="Bad" status="run" result="completed" classname="Frame"><failure message="frame_test.cpp:7&#x0A;1 is not 2"/></testcase>'

@@ -2,16 +2,13 @@
 // connection.
 #pragma once
 
-#include "support/echo_service.hpp"
-#include "support/every_backend.hpp"
+#include "support/echo_world.hpp"
 
 #include <unistd.h>
-#include <functional>
-#include <memory>
-#include <optional>
+#include <cstdint>
+#include <ostream>
 #include <string>
 #include <tuple>
-#include <utility>
 
 namespace coracle::testing_support {
 
@@ -22,21 +19,19 @@ inline std::string name_of(link_kind k) {
 }
 inline void PrintTo(link_kind k, std::ostream* out) { *out << name_of(k); }
 
-class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_kind>> {
+class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_kind>>, protected echo_world {
  public:
   static std::string case_name(const testing::TestParamInfo<ParamType>& info) {
     return name_of(std::get<0>(info.param)) + "_" + name_of(std::get<1>(info.param));
   }
 
  protected:
+  echo_fixture() : echo_world(std::get<0>(GetParam())) {}
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
     make_server({});
   }
-  void TearDown() override {
-    channel_.reset();
-    server_.reset();
-  }
+  void TearDown() override { close(); }
 
   void make_server(const server_options& options) {
     channel_.reset();
@@ -51,7 +46,7 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
     switch (std::get<1>(GetParam())) {
       case link_kind::tcp:
         ASSERT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
-        address_ = "127.0.0.1:" + std::to_string(server_->port());
+        address_ = tcp_address();
         channel_.emplace(rt(), address_, insecure());
         return;
       case link_kind::unix_socket:
@@ -65,25 +60,8 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
     }
   }
 
-  [[nodiscard]] runtime& rt() noexcept { return *world_.get(); }
-  [[nodiscard]] sim::world* sim_world() noexcept { return world_.simulated(); }
-  [[nodiscard]] echo_stub stub() noexcept { return echo_stub(*channel_); }
-  template <class T>
-  T run(task<T> t) {
-    return sync_wait(rt(), rt().at(0), std::move(t));
-  }
-  static echo::Text text(std::string text, int count = 0) {
-    echo::Text t;
-    t.set_text(std::move(text));
-    t.set_count(count);
-    return t;
-  }
-
-  any_world world_{std::get<0>(GetParam())};
   echo_service service_;
   std::string address_;
-  std::optional<server> server_;
-  std::optional<channel> channel_;
 };
 
 inline const auto every_world_and_link = testing::Combine(

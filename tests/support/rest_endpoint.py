@@ -9,7 +9,8 @@ MARKUP = "</script><img src=x onerror=slips.push(1)>"
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):
-    """Keeps its connections; or closes them after each response (/closing); or answers with markup (/rude)."""
+    """Keeps its connections; or closes them after each response (/closing); or answers with markup (/rude). Needs `key=7%2F8` in the
+    query of /keyed."""
 
     protocol_version = "HTTP/1.1"
     asked = 0
@@ -23,7 +24,8 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
             self.send_response(400)
             self.send_header("Content-Type", "text/plain")
         else:
-            self.send_response(200 if name else 400)
+            without_key = self.path.startswith("/keyed") and self.path != "/keyed?key=7%2F8"
+            self.send_response(200 if name and not without_key else 400)
         self.send_header("Content-Length", str(len(body)))
         if self.path == "/closing":
             self.send_header("Connection", "close")

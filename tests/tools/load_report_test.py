@@ -33,7 +33,7 @@ document.body.dataset.seen = JSON.stringify({ slips, charts: Object.fromEntries(
 
 
 @pytest.fixture(scope="module")
-def server(greeter_server):
+def server(chromium, greeter_server):
     return greeter_server
 
 

@@ -243,6 +243,14 @@ def test_both_protocols_stand_in_one_report(server):
     load(server, *GREET, "-n", "5", "--rest", "https://127.0.0.1/", code=USAGE)
 
 
+def test_the_query_of_the_url_is_sent(server):
+    with endpoint() as origin:
+        load(server, *GREET, "-n", "5", "--rest", f"{origin}/keyed?key=7%2F8")
+        load(server, *GREET, "-n", "5", "--rest", f"{origin}/keyed?key=7", code=FAILURE)
+        for url, text in ((f"{origin}/keyed?key=<7>", "has to be escaped"), (f"{origin}/keyed#top", "without a fragment")):
+            assert text in load(server, *GREET, "-n", "5", "--rest", url, code=USAGE).stderr, url
+
+
 def test_rest_may_be_called_alone():
     with endpoint() as origin:
         url, Endpoint.asked = f"{origin}/keeping", 0

@@ -139,7 +139,7 @@ struct load_scenario {
     const nlohmann::json rule{
         {"selector", std::string(method.full_name())}, {"post", url.path()}, {"body", "*"}};
     const nlohmann::json rules{{"http", {{"rules", nlohmann::json::array({rule})}}}};
-    const auto routes = rest_methods::make(services, rules.dump());
+    const auto routes = rest_methods::make(services, rules.dump(), url.query());
     if (!routes.ok()) throw usage_failure("--rest: " + std::string(routes.status().message()));
     options.protocol = call_protocol::rest;
     options.http_version = http_version::http1;

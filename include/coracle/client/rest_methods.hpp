@@ -40,13 +40,16 @@ class rest_methods {
   /// Reads the rules from the options of the methods, or from `http_rules`: a service config file in JSON,
   /// {"http":{"rules":[...]}}, whose rules replace the options of their methods. The descriptors must outlive
   /// the channels; those of generated code do. The status is INVALID_ARGUMENT if a rule is invalid, or if
-  /// http_rules selects a method that the services do not have; it names the method.
+  /// http_rules selects a method that the services do not have; it names the method. `query`, such as
+  /// "key=abc", begins the query of each request: parameters of the server's own that are no fields. It is
+  /// sent as it is; the status is INVALID_ARGUMENT if a character has to be escaped.
   [[nodiscard]] static result<rest_methods> make(
-      std::span<const google::protobuf::ServiceDescriptor* const> services, std::string_view http_rules = {});
+      std::span<const google::protobuf::ServiceDescriptor* const> services, std::string_view http_rules = {},
+      std::string_view query = {});
   [[nodiscard]] static result<rest_methods> make(
       std::initializer_list<const google::protobuf::ServiceDescriptor*> services,
-      std::string_view http_rules = {}) {
-    return make(std::span(services.begin(), services.size()), http_rules);
+      std::string_view http_rules = {}, std::string_view query = {}) {
+    return make(std::span(services.begin(), services.size()), http_rules, query);
   }
 
   /// Whether the method "/package.Service/Method" has a rule.

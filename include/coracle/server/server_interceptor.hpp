@@ -1,18 +1,22 @@
 // server_interceptor: a coroutine around every call of a server, whatever its kind.
 #pragma once
 
+#include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/coro/task.hpp"
+#include "coracle/net/address.hpp"
 #include "coracle/rpc/impl/interceptor_chain.hpp"
 #include "coracle/rpc/intercepted_message.hpp"
 #include "coracle/server/server_context.hpp"
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace coracle {
@@ -49,6 +53,22 @@ class request_awaiter : private coro::runnable, private coro::stop_callback {
 };
 
 }  // namespace server_internal
+
+/// A request for a plain route that has ended. It and what it refers to are valid during the call that passes
+/// it.
+struct finished_http_request {
+  std::string_view method;  ///< "GET"
+  /// As the client sent it, without the query: percent-escapes are not decoded.
+  std::string_view path;
+  const net::address& peer;
+  int status = 0;  ///< the HTTP status of the response; 0: the client went away before it
+  /// Whether the whole response was passed to the connection. False if the client went away or the handler
+  /// failed after it had begun.
+  bool complete = false;
+  duration took{};  ///< since the request headers arrived, in steps of a loop iteration
+  std::uint64_t received_bytes = 0;  ///< of the request's body
+  std::uint64_t sent_bytes = 0;  ///< of the response's body
+};
 
 /// The rest of the interceptor chain: `const status s = co_await next();` runs the interceptors that were
 /// added later, then the handler. Call it once. It is a handle, cheap to copy, and valid until intercept()
@@ -115,6 +135,10 @@ class server_interceptor {
   virtual ~server_interceptor() = default;
   /// Runs around one call. The status that it returns becomes the status of the call.
   [[nodiscard]] virtual task<status> intercept(server_context& context, next_handler next) = 0;
+  /// Reports a request for a plain route (server::add_http(), static files), which intercept() does not see,
+  /// once its handler and its response have ended. Called on its loop, in the order in which the interceptors
+  /// were added. Requests that reach no route are not reported. The default does nothing.
+  virtual void on_http_end(const finished_http_request& /*request*/) noexcept {}
 };
 
 }  // namespace coracle

@@ -500,8 +500,10 @@ void epoll_loop::end(source_state& s, std::int64_t result) noexcept {
 
 void epoll_loop::serve(source_state& s) noexcept {
   if (s.stopping) end(s, -ECANCELED);
-  else if (s.paused) s.ready = true;
-  else if (s.receiver) serve_receive(s);
+  else if (s.paused) {
+    s.ready = true;
+    watch_hangup(s);
+  } else if (s.receiver) serve_receive(s);
   else serve_accept(s);
 }
 
@@ -525,11 +527,19 @@ void epoll_loop::serve_receive(source_state& s) noexcept {
     const bool drained = static_cast<std::size_t>(n) < buffer_bytes && !w.peer_is_done && w.registered;
     if (s.paused) {
       s.ready = s.ready || !drained;
-      return;
+      return watch_hangup(s);
     }
     if (drained) return;
   }
   if (!s.linked()) work_.push_back(s);
+}
+
+// Of a paused source. If its descriptor was never registered, the edge of registration tells the state.
+void epoll_loop::watch_hangup(source_state& s) noexcept {
+  if (!s.receiver || !s.receiver->watches_hangup) return;
+  watch& w = watch_of(s.on);
+  if (!w.registered) static_cast<void>(watch_for_edges(s.on, w));  // failed: the end is known after the pause
+  else if (w.peer_is_done) s.receiver->hung_up();
 }
 
 void epoll_loop::serve_accept(source_state& s) noexcept {

@@ -109,6 +109,7 @@ class epoll_loop final : public kernel_backend {
   void park(source_state& s) noexcept;
   void end(source_state& s, std::int64_t result) noexcept;
   void resume_paused() noexcept;
+  void watch_hangup(source_state& s) noexcept;
 
   handle poll_;
   handle timer_ = no_handle;

@@ -86,7 +86,7 @@ void sim_backend::finish(runtime_internal::operation& op, std::int64_t result) n
 }
 
 void sim_backend::queue(receiving& r) noexcept {
-  if (r.queued || (r.paused && !r.stopping)) return;
+  if (r.queued || (r.paused && !r.stopping && !r.source->watches_hangup)) return;
   r.queued = true;
   due d;
   d.receive = &r;
@@ -127,6 +127,7 @@ void sim_backend::deliver(receiving& r) noexcept {
   if (r.stopping) return end(r, -ECANCELED);
   socket& s = *net_.find(r.socket);
   if (!r.paused && s.arrived == 0 && s.readable()) return end(r, -s.broken);
+  if (r.paused && r.source->watches_hangup && (s.end_arrived || s.broken != 0)) return r.source->hung_up();
   if (r.paused || s.arrived == 0) return;
   std::vector<std::uint8_t> chunk(std::min(chunk_bytes, s.arrived));
   const std::size_t got = net_.read(s, chunk);

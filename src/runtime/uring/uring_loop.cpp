@@ -348,6 +348,8 @@ void uring_loop::pause_receive(receive_source& source) noexcept {
 void uring_loop::resume_receive(receive_source& source) noexcept {
   auto& s = state_of<receiver_state>(source.state);
   if (!std::exchange(s.paused, false) || s.stopping) return;
+  s.hung_up = false;
+  if (s.watching && !std::exchange(s.cancelling, true)) request_cancel(user_data_of(tag::receiver, s));
   if (!s.held.empty() || s.has_end) {
     if (!s.linked()) due_receivers_.push_back(s);
   } else if (!s.armed) {
@@ -392,6 +394,13 @@ void uring_loop::take_bytes(receiver_state& s, bytes_view bytes) noexcept {
 void uring_loop::completed(receiver_state& s, const completion& c) noexcept {
   if (!(c.flags & IORING_CQE_F_MORE)) s.armed = false;
   const std::int64_t result = c.result;
+  if (std::exchange(s.watching, false)) {
+    if (result != -ECANCELED && s.paused && !s.stopping) {
+      s.hung_up = true;
+      if (result > 0) s.source->hung_up();
+    }
+    return rearm_or_end(s);
+  }
   if (c.flags & IORING_CQE_F_BUFFER) {
     if (result > 0) take_bytes(s, buffers_.filled(c));
     buffers_.give_back(c);
@@ -438,7 +447,7 @@ void uring_loop::receive_by_hand(receiver_state& s) noexcept {
 // Decides what to do when no request is in the kernel.
 void uring_loop::rearm_or_end(receiver_state& s) noexcept {
   if (s.stopping) return end(s, -ECANCELED);
-  if (s.paused) return;
+  if (s.paused) return watch_hangup(s);
   if (!s.held.empty()) {
     if (!s.linked()) due_receivers_.push_back(s);
   } else if (s.has_end) {
@@ -446,6 +455,21 @@ void uring_loop::rearm_or_end(receiver_state& s) noexcept {
   } else {
     arm(s);
   }
+}
+
+// No request is in the kernel, because bytes or the end have arrived during the pause.
+void uring_loop::watch_hangup(receiver_state& s) noexcept {
+  if (!s.source->watches_hangup || s.hung_up) return;
+  if (s.has_end) {
+    s.hung_up = true;
+    return s.source->hung_up();
+  }
+  ++stats_.submissions;
+  io_uring_sqe& e = entry(0);
+  io_uring_prep_poll_add(&e, s.on, POLLRDHUP);
+  e.user_data = user_data_of(tag::receiver, s);
+  s.armed = s.watching = true;
+  s.cancelling = false;
 }
 
 void uring_loop::end(receiver_state& s, std::int64_t result) noexcept {

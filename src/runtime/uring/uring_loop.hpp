@@ -29,6 +29,8 @@ struct receiver_state : base::list_hook, coro::pooled {
   bool cancelling = false;  // and its cancellation was requested
   bool limited = false;  // it ends after a number of bytes
   bool by_hand = false;  // multishot is not available: poll, then recv()
+  bool watching = false;  // the request polls for the peer's end, during a pause
+  bool hung_up = false;  // the source knows that
   bool paused = false;
   bool stopping = false;
   bool has_end = false;
@@ -126,6 +128,7 @@ class uring_loop final : public kernel_backend {
   void take_bytes(receiver_state& s, bytes_view bytes) noexcept;
   void receive_by_hand(receiver_state& s) noexcept;
   void rearm_or_end(receiver_state& s) noexcept;
+  void watch_hangup(receiver_state& s) noexcept;
   void rearm_or_end(acceptor_state& s, std::int64_t result) noexcept;
   void end(receiver_state& s, std::int64_t result) noexcept;
   void end(acceptor_state& s, std::int64_t result) noexcept;

@@ -156,6 +156,80 @@ TEST_P(backend_sources, APauseHoldsBackBytesAndTheEnd) {
   b().close(s[0]);
 }
 
+// Bytes that wait arrive before the pause, during it, or both; the peer ends its side, or resets.
+TEST_P(backend_sources, APauseTellsTheEndOfThePeerOnRequest) {
+  const std::string large(200'000, 'z');
+  for (const bool watched : {true, false}) {
+    for (const std::string& text : {std::string(), std::string("held"), large}) {
+      for (const bool before : {true, false}) {
+        const auto s = pair(SOCK_NONBLOCK);
+        receiver_under_test r;
+        r.watches_hangup = watched;
+        r.on_received = [&] {
+          b().pause_receive(r);
+          r.paused = true;
+        };
+        b().start_receive(s[0], r);
+        if (before) put(s[1], "first");
+        else r.on_received();
+        until([&] { return r.paused; });
+        std::string_view left = text;
+        while (!left.empty()) {
+          const ssize_t n = ::send(s[1], left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+          if (n <= 0) break;  // the kernel holds no more
+          left.remove_prefix(static_cast<std::size_t>(n));
+          turn_idly(b());
+        }
+        turn_idly(b());
+        EXPECT_EQ(r.hangups, 0);
+        ::shutdown(s[1], SHUT_WR);
+        if (watched) until([&] { return r.hangups > 0; });
+        else turn_idly(b());
+        EXPECT_EQ(r.hangups > 0, watched);
+        EXPECT_FALSE(r.end);
+        r.on_received = nullptr;
+        r.paused = false;
+        b().resume_receive(r);
+        until([&] { return r.end.has_value(); });
+        EXPECT_EQ(*r.end, 0);
+        EXPECT_EQ(r.text.size(), (before ? 5 : 0) + text.size() - left.size());
+        b().close(s[0]);
+        ::close(s[1]);
+      }
+    }
+  }
+}
+
+TEST_P(backend_sources, AWatchForTheEndEndsWithThePauseOrTheSource) {
+  for (const bool resumed : {true, false}) {
+    const auto s = pair();
+    receiver_under_test r;
+    r.watches_hangup = true;
+    b().start_receive(s[0], r);
+    turn_idly(b());
+    b().pause_receive(r);
+    r.paused = true;
+    put(s[1], "one");
+    turn_idly(b());
+    if (resumed) {
+      r.paused = false;
+      b().resume_receive(r);
+      put(s[1], "two");
+      until([&] { return r.text == "onetwo"; });
+      b().pause_receive(r);  // again, while the first watch ends
+      r.paused = true;
+      put(s[1], "three");
+      turn_idly(b());
+      ::shutdown(s[1], SHUT_WR);
+      until([&] { return r.hangups > 0; });
+    }
+    stop(r);
+    EXPECT_EQ(r.hangups > 0, resumed);
+    b().close(s[0]);
+    ::close(s[1]);
+  }
+}
+
 TEST_P(backend_sources, WhatIsHeldDuringAPauseIsKnown) {
   const auto s = pair();
   receiver_under_test r;

@@ -109,9 +109,15 @@ struct receiver_under_test final : runtime_internal::receive_source {
     end = result;
   }
   void held_changed() noexcept override { ++held_changes; }
+  void hung_up() noexcept override {
+    EXPECT_TRUE(watches_hangup);
+    EXPECT_TRUE(paused);
+    ++hangups;
+  }
   std::string text;
   int chunks = 0;
   int held_changes = 0;
+  int hangups = 0;
   bool paused = false;
   std::optional<std::int64_t> end;
   std::function<void()> on_received;

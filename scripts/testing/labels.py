@@ -1,0 +1,49 @@
+"""Labels of the tests in Python that start large programs of other projects. A run of everything, such as the one of CI, keeps one
+case of each kind; `./dev test LABEL` runs all tests with the label."""
+
+import fnmatch
+
+# A test has the label if it uses one of these fixtures, itself or through another fixture.
+FIXTURES = {
+    "browser": ("browser", "chromium"),  # headless Chromium
+    "proxy": ("reverse_proxy",),         # nginx, HAProxy, Envoy
+    "generator": ("generated_client",),  # openapi-python-client
+}
+# The cases that stand for the others of their file.
+KEPT = {
+    "browser": [
+        # All clients of pages, fetch() and EventSource, from another origin, with TLS: one visit, which many tests examine.
+        "interop/browser_test.py::*[[]HTTP/2 with TLS*",
+        # Messages go both ways while the call is open.
+        "interop/console_test.py::test_both_sides_of_a_stream_take_turns",
+        "interop/movie_page_test.py::test_a_person_adds_movies_and_sees_those_of_others",
+        "tools/load_report_test.py::test_each_chart_is_drawn",
+        "docs/site_test.py::test_the_searches_find_pages_and_classes[[]from the disk]",
+    ],
+    # Each proxy, with full-duplex streams: what a wrong configuration breaks first.
+    "proxy": ["interop/reverse_proxy_test.py::test_messages_of_grpc_streams_pass_one_by_one*"],
+    "generator": ["interop/openapi_client_test.py::test_a_generated_client_posts_gets_and_reads_errors"],
+}
+
+
+def folders(label):
+    """Of tests/, where the tests with the label are."""
+    return sorted({pattern.partition("/")[0] for pattern in KEPT[label]})
+
+
+def label_of(fixtures):
+    """The label of a test that uses these fixtures; None if it has none."""
+    return next((label for label, names in FIXTURES.items() if not set(names).isdisjoint(fixtures)), None)
+
+
+def is_kept(case):
+    """Whether the case, by the name that pytest gives it, runs with the tests that have no label."""
+    return any(fnmatch.fnmatchcase(case, pattern) for patterns in KEPT.values() for pattern in patterns)
+
+
+def reason(label):
+    """Why a case is left out."""
+    return f"one case of its kind runs; ./dev test {label} runs them all"
+
+
+REASONS = frozenset(reason(label) for label in FIXTURES)

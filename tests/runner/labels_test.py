@@ -1,0 +1,69 @@
+"""Labels of tests: a run of everything keeps one case of each kind, says which others are left out, and a label runs them all."""
+
+import re
+import sys
+
+import pytest
+
+import labels
+import plan
+import suites
+
+# What only tests with a label may start, as a test in Python names it.
+STARTS = {
+    "browser": r"\b(accessibility\.(chromium|look)|driven_page)\(",
+    "proxy": r'"(nginx|haproxy|envoy)"',
+    "generator": r"openapi_python_client",
+}
+TESTS = """
+import pytest
+@pytest.fixture
+def chromium(): pass
+@pytest.fixture
+def page(chromium): pass
+def test_kept(chromium): pass
+def test_other(page): pass
+def test_without(): pass
+"""
+KEPT = "::test_kept"
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """The outcome of TESTS as the runner runs them on CI: how many passed, why any failed, and what was left out."""
+    def outcome(kept, **how):
+        (tmp_path / "planted_test.py").write_text(TESTS)
+        (tmp_path / "conftest.py").write_text((suites.TESTS / "conftest.py").read_text() + f"\nlabels.KEPT = {{'browser': ['*{kept}']}}\n")
+        monkeypatch.setattr(suites, "log_of", lambda name: tmp_path / f"{name}.log")
+        monkeypatch.setattr(suites, "python", lambda: sys.executable)
+        found = suites.pytest("planted", tmp_path / "planted_test.py", env={"CI": "true"}, jobs=0, **how)
+        return found.passed, [reason for _, reason in found.failed], found.left_out
+    return outcome
+
+
+def test_one_case_of_each_kind_is_kept_and_the_others_are_listed(planted):
+    passed, failed, left_out = planted(KEPT)
+    assert (passed, failed) == (2, [])
+    assert [(name.rpartition(".")[2], reason) for name, reason in left_out] == [("test_other", labels.reason("browser"))]
+
+
+def test_a_label_runs_all_its_tests(planted):
+    assert planted(KEPT, options=["-m", "browser"], one_of_each=False) == (2, [], [])
+
+
+def test_a_file_of_which_no_case_is_kept_is_a_failure(planted):
+    passed, failed, _ = planted("::test_renamed")
+    assert (passed, len(failed)) == (0, 1)
+
+
+@pytest.mark.parametrize("label", labels.FIXTURES)
+def test_what_starts_such_a_program_has_the_label(label):
+    """By its file, of which conftest.py then requires a labelled test."""
+    files = {str(path.relative_to(suites.TESTS)) for path in suites.TESTS.glob("**/*_test.py")
+             if "runner" not in path.parts and re.search(STARTS[label], path.read_text())}
+    assert files == {pattern.partition("::")[0] for pattern in labels.KEPT[label]}
+
+
+def test_each_label_is_a_suite_that_runs_when_it_is_asked_for():
+    assert [name for name, _ in plan.labelled()] == list(labels.FIXTURES)
+    assert not set(labels.FIXTURES) & {name for tier in plan.TIERS.values() for name, _ in tier()}
