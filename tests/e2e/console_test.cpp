@@ -7,6 +7,7 @@
 #include "coracle/console/console.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/latch.hpp"
+#include "coracle/security/auth_context.hpp"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.pb.h>
@@ -205,6 +206,41 @@ TEST_P(console_page, CallsThroughTheInterceptorsOfTheServer) {
     EXPECT_THAT(page->events, HasSubstr(R"("json":"{\"text\":\"hello\"}")"));
   };
   run(call_twice(address_));
+}
+
+// Gives back the name of the client.
+class identity_service final : public echo_service {
+ public:
+  reply<echo::Text> Say(server_context& context, const echo::Text&) override {
+    echo::Text text;
+    text.set_text(context.auth() ? context.auth()->identities().front().value() : "nobody");
+    co_return text;
+  }
+};
+
+class calls_in_process : public echo_fixture {
+ protected:
+  service& served() noexcept override { return identities_; }
+  std::string caller_of(const channel& c) { return run(say(echo_stub(c))); }
+
+ private:
+  static task<std::string> say(echo_stub stub) {
+    const echo::Text request;
+    const auto answer = co_await stub.Say(request);
+    co_return answer ? answer->text() : std::string(answer.status().message());
+  }
+  identity_service identities_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, calls_in_process,
+                         ::testing::Combine(all_kinds, ::testing::Values(link_kind::in_process)),
+                         echo_fixture::case_name);
+
+// What the page of with_console() makes its calls by.
+TEST_P(calls_in_process, HaveTheIdentityThatTheConnectorWasGiven) {
+  const auto known = std::make_shared<auth_context>();
+  known->peer_verified(true).identities({peer_identity(peer_identity::kind::dns_name, "films.example")});
+  EXPECT_EQ(caller_of(channel(rt(), server_->in_process(known))), "films.example");
+  EXPECT_EQ(caller_of(*channel_), "nobody");
 }
 
 TEST_P(console_page, StreamsBothWays) {

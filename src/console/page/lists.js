@@ -64,7 +64,7 @@ function collectionNode(name, open, secrets, closed) {
     element("div", { class: "actions" },
       button("Export", () => download(fileName, exported(calls, secrets.input.checked)), { "aria-label": `Export ${name}` }),
       button("Rename …", () => ask("Rename the collection", [{ label: "Name", value: name }], "Rename", (to) => saved.rename(name, to)), { "aria-label": `Rename ${name}` }),
-      button("Delete …", () => ask(`Delete ${name} with its ${calls.length} calls?`, [], "Delete", () => saved.removeCollection(name)), { "aria-label": `Delete ${name}` })),
+      button("Delete …", () => ask(`Delete ${name} with ${calls.length === 1 ? "its call" : `its ${calls.length} calls`}?`, [], "Delete", () => saved.removeCollection(name)), { "aria-label": `Delete ${name}` })),
     element("ul", { class: "entries" }, ...calls.map((call) => entry(saved, call, open, others(call)))));
 }
 
