@@ -104,7 +104,7 @@ def console_server(to):
     """The choice of a server."""
     with console_program.Console() as program, driven_page() as page:
         dialog = named("dialog", "Server")
-        page.open(program.url, {"width": CONSOLE_WIDTH, "height": 860})
+        page.open(program.url, {"width": CONSOLE_WIDTH, "height": 1060})
         page.fill(label("Address", within=dialog), "localhost:50051")
         page.click({"css": "dialog.server summary"})
         page.click(label("Address", within=dialog))

@@ -60,6 +60,12 @@ class endpoint {
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
   [[nodiscard]] std::uint32_t max_message_bytes() const noexcept { return max_message_bytes_; }
+  // The values of --header, --compress, --authority, --user-agent and --keepalive as they were typed.
+  [[nodiscard]] const std::vector<std::string>& headers() const noexcept { return headers_; }
+  [[nodiscard]] const std::string& compression() const noexcept { return compression_; }
+  [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
+  [[nodiscard]] const std::string& user_agent() const noexcept { return user_agent_; }
+  [[nodiscard]] const std::string& keepalive() const noexcept { return keepalive_; }
 
   // The value of --timeout, or `usual` if it is not set.
   [[nodiscard]] duration timeout_or(duration usual) const;

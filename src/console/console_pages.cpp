@@ -21,6 +21,16 @@ namespace {
 
 namespace pb = google::protobuf;
 
+std::shared_ptr<const auth_context> auth_of(const http_request& request) {
+  return request.auth() ? request.auth()->shared_from_this() : nullptr;
+}
+
+// A browser has several connections, each with a handshake of its own.
+bool same_client(const auth_context* one, const auth_context* other) {
+  if (!one || !other) return one == other;
+  return one->peer_verified() == other->peer_verified() && one->identities() == other->identities();
+}
+
 // Random, so that a page does not reach one of the program that ran before.
 std::string make_page_id(loop& on) {
   std::array<char, 16> digits{};
@@ -113,9 +123,9 @@ class console_pages::opened {
   std::shared_ptr<page> page_;
 };
 
-async_generator<std::string> console_pages::open(coro::stop_token drain) {
+async_generator<std::string> console_pages::open(const http_request& request) {
   const std::string id = make_page_id(*loop::current());
-  auto made = std::make_shared<page>(*loop::current());
+  auto made = std::make_shared<page>(*loop::current(), auth_of(request));
   made->push({{"kind", "page"}, {"page", id}});
   {
     const std::lock_guard lock(mutex_);
@@ -123,7 +133,7 @@ async_generator<std::string> console_pages::open(coro::stop_token drain) {
       throw invalid_request("there are " + std::to_string(pages_max) + " open pages: close one");
     pages_.emplace(id, made);
   }
-  return events(opened(shared_from_this(), id, std::move(made)), drain);
+  return events(opened(shared_from_this(), id, std::move(made)), request.drain_token());
 }
 
 async_generator<std::string> console_pages::events(opened of, coro::stop_token drain) {
@@ -134,36 +144,40 @@ async_generator<std::string> console_pages::events(opened of, coro::stop_token d
   }
 }
 
-std::shared_ptr<page> console_pages::find(const ordered_json& request) {
-  const std::string id = string_member(request, "page");
+std::shared_ptr<page> console_pages::find(const ordered_json& body, const http_request& request) {
+  const std::string id = string_member(body, "page");
   const std::lock_guard lock(mutex_);
   const auto found = pages_.find(id);
-  if (found == pages_.end()) throw invalid_request("the page was closed: load it again");
+  // Calls of a page are calls of the client who has opened it.
+  if (found == pages_.end() || !same_client(found->second->client(), request.auth()))
+    throw invalid_request("the page was closed: load it again");
   return found->second;
 }
 
-task<result<std::string>> console_pages::perform(std::string action, std::string body) try {
+task<result<std::string>> console_pages::perform(std::string action, http_request request) try {
   if (action == "about") {
     ordered_json about = parse_object(host_->about());
     about["compressions"] = compressions();
     co_return text_of(about);
   }
   if (action == "connect" || action == "start" || action == "send") {
-    ordered_json request = parse_object(body);
-    const std::shared_ptr<page> of = find(request);
-    if (action == "connect") co_return co_await on(of->owner(), connect(of, std::move(request)));
-    if (action == "start") co_return text_of(co_await on(of->owner(), start(of, std::move(request))));
-    co_return text_of(co_await on(of->owner(), send(of, std::move(request))));
+    ordered_json body = parse_object(request.body());
+    const std::shared_ptr<page> of = find(body, request);
+    if (action == "connect") co_return co_await on(of->owner(), connect(of, std::move(body), request));
+    if (action == "start") co_return text_of(co_await on(of->owner(), start(of, std::move(body))));
+    co_return text_of(co_await on(of->owner(), send(of, std::move(body))));
   }
+  std::string body(request.body());
   co_return co_await host_->perform(std::move(action), std::move(body));
 } catch (const invalid_request& wrong) {
   co_return status::invalid_argument(wrong.what());
 }
 
-task<result<std::string>> console_pages::connect(std::shared_ptr<page> of, ordered_json request) {
+task<result<std::string>> console_pages::connect(std::shared_ptr<page> of, ordered_json body,
+                                                 http_request request) {
   std::string settings = "{}";
-  if (const auto given = request.find("settings"); given != request.end()) settings = text_of(*given);
-  auto reached = co_await host_->connect(std::move(settings));
+  if (const auto given = body.find("settings"); given != body.end()) settings = text_of(*given);
+  auto reached = co_await host_->connect(std::move(settings), std::move(request));
   if (!reached.ok()) co_return reached.status();
   const called_server& called = **reached;
   auto server = std::make_shared<page_server>(called.to, called.files, called.services);

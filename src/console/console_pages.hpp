@@ -24,18 +24,19 @@ class console_pages : public std::enable_shared_from_this<console_pages> {
   [[nodiscard]] console_host& host() noexcept { return *host_; }
 
   // Opens a page on this loop and returns the stream of its events, whose first one names the page. The page
-  // is closed when the stream is destroyed, or when `drain` fires. Throws invalid_request.
-  [[nodiscard]] async_generator<std::string> open(coro::stop_token drain);
+  // is closed when the stream is destroyed, or when the server drains. Throws invalid_request.
+  [[nodiscard]] async_generator<std::string> open(const http_request& request);
   // Performs an action of a page: JSON in, JSON out. The result's status is what the user did wrong, or what
   // failed.
-  [[nodiscard]] task<result<std::string>> perform(std::string action, std::string body);
+  [[nodiscard]] task<result<std::string>> perform(std::string action, http_request request);
 
  private:
   class opened;
   static async_generator<std::string> events(opened of, coro::stop_token drain);
-  // Throws invalid_request.
-  [[nodiscard]] std::shared_ptr<page> find(const ordered_json& request);
-  task<result<std::string>> connect(std::shared_ptr<page> of, ordered_json request);
+  // The page that the body names, if the client who asks is the one who has opened it. Throws
+  // invalid_request.
+  [[nodiscard]] std::shared_ptr<page> find(const ordered_json& body, const http_request& request);
+  task<result<std::string>> connect(std::shared_ptr<page> of, ordered_json body, http_request request);
   task<ordered_json> start(std::shared_ptr<page> of, ordered_json request);
   task<ordered_json> send(std::shared_ptr<page> of, ordered_json request);
 

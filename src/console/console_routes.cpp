@@ -75,11 +75,11 @@ void add_console(server& to, const std::string& path, std::shared_ptr<console_ho
     if (const status no = pages->host().authorize(request, true); !no.ok()) co_return refused(no);
     std::string action(request.path_parameter("action"));
     if (action == "events") try {
-        co_return secured(http_response::stream("text/event-stream", pages->open(request.drain_token())));
+        co_return secured(http_response::stream("text/event-stream", pages->open(request)));
       } catch (const invalid_request& wrong) {
         co_return failure(status::invalid_argument(wrong.what()), 400);
       }
-    auto done = co_await pages->perform(std::move(action), std::string(request.body()));
+    auto done = co_await pages->perform(std::move(action), std::move(request));
     if (!done.ok()) co_return failure(done.status(), http_code_of(done.status().code()));
     co_return secured(http_response::json(std::move(*done)));
   };

@@ -8,6 +8,7 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coracle/security/auth_context.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace coracle::console {
 
@@ -41,9 +43,12 @@ class page : public std::enable_shared_from_this<page> {
   // After this time without events the stream carries a comment, so that proxies do not close it.
   static constexpr duration silence_max = std::chrono::seconds(15);
 
-  explicit page(loop& owner) noexcept : owner_(owner), arrived_(owner), room_(owner) {}
+  page(loop& owner, std::shared_ptr<const auth_context> client) noexcept
+      : owner_(owner), client_(std::move(client)), arrived_(owner), room_(owner) {}
 
   [[nodiscard]] loop& owner() const noexcept { return owner_; }
+  // Who has opened the page; null in plaintext. On every loop.
+  [[nodiscard]] const auth_context* client() const noexcept { return client_.get(); }
 
   void push(const ordered_json& event);
   [[nodiscard]] task<> wait_for_room();
@@ -65,6 +70,7 @@ class page : public std::enable_shared_from_this<page> {
   task<> wait_for_events();
 
   loop& owner_;
+  const std::shared_ptr<const auth_context> client_;
   event<> arrived_, room_;
   std::deque<std::string> events_;
   std::size_t waiting_bytes_ = 0;

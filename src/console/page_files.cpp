@@ -22,6 +22,9 @@ constexpr unsigned char main_js[] = {
 constexpr unsigned char api_js[] = {
 #include "console/assets/api.js.inc"
 };
+constexpr unsigned char ask_js[] = {
+#include "console/assets/ask.js.inc"
+};
 constexpr unsigned char dom_js[] = {
 #include "console/assets/dom.js.inc"
 };
@@ -69,6 +72,7 @@ const page_file* find_page_file(std::string_view name) noexcept {
       {"icon.svg", "image/svg+xml", text_of_file(icon_svg)},
       {"main.js", script, text_of_file(main_js)},
       {"api.js", script, text_of_file(api_js)},
+      {"ask.js", script, text_of_file(ask_js)},
       {"dom.js", script, text_of_file(dom_js)},
       {"editor.js", script, text_of_file(editor_js)},
       {"form.js", script, text_of_file(form_js)},

@@ -68,6 +68,7 @@ class schema_writer {
                          {"output", std::string(method.output_type()->full_name())}});
     }
     to.push_back({{"name", std::string(service.full_name())},
+                  {"file", std::string(service.file()->name())},
                   {"comment", comment_of(service)},
                   {"methods", std::move(methods)}});
   }

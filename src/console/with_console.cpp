@@ -35,7 +35,13 @@ void add_file(const pb::FileDescriptor& file, std::set<const pb::FileDescriptor*
 // that it learns what the server serves.
 class own_server final : public console_host, public service {
  public:
-  own_server(server& on, console_options options) noexcept : server_(on), options_(std::move(options)) {}
+  // Throws usage_error.
+  own_server(server& on, console_options options) : server_(on), options_(std::move(options)) {
+    if (!described_.ParseFromString(options_.descriptor_set))
+      throw usage_error(
+          "console_options::descriptor_set is not a descriptor set; protoc --include_imports "
+          "--include_source_info --descriptor_set_out=FILE writes one");
+  }
 
   // Without `authorize` the server listens on this machine only: with_console(). A proxy on the machine
   // brings clients of others.
@@ -50,12 +56,14 @@ class own_server final : public console_host, public service {
   }
   std::string about() override { return text_of({{"own", true}}); }
 
-  // A channel for each page: one that the server kept would keep the server.
-  task<result<std::shared_ptr<called_server>>> connect(std::string) override {
+  // A channel for each page: one that the server kept would keep the server, and the client of the page is
+  // that of the calls.
+  task<result<std::shared_ptr<called_server>>> connect(std::string, http_request request) override {
     channel_options options;
     options.retries = false;
     auto names = services::served_names(*host_);
-    pb::FileDescriptorSet files;
+    // Of files with the same name, the first one counts: here the one with comments.
+    pb::FileDescriptorSet files = described_;
     std::set<const pb::FileDescriptor*> added;
     for (const std::string& name : names)
       if (const auto* const known = pb::DescriptorPool::generated_pool()->FindServiceByName(name))
@@ -67,8 +75,10 @@ class own_server final : public console_host, public service {
     CORACLE_ASSERT(own.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
                    "the embedded descriptors are not valid: rebuild the library");
     files.MergeFrom(own);
-    co_return std::make_shared<called_server>(channel(server_.owner(), server_.in_process(), options),
-                                              std::move(files),
+    std::shared_ptr<const auth_context> client;
+    if (request.auth()) client = request.auth()->shared_from_this();
+    channel own_calls(server_.owner(), server_.in_process(std::move(client)), options);
+    co_return std::make_shared<called_server>(std::move(own_calls), std::move(files),
                                               std::vector<std::string>(names.begin(), names.end()));
   }
 
@@ -78,6 +88,7 @@ class own_server final : public console_host, public service {
  private:
   server& server_;
   const console_options options_;
+  pb::FileDescriptorSet described_;
   const service_host* host_ = nullptr;
 };
 

@@ -51,8 +51,9 @@ struct memory_link {
 
 class memory_end final : public duplex, coro::runnable {
  public:
-  memory_end(std::shared_ptr<memory_link> link, std::size_t index) noexcept
-      : link_(std::move(link)), index_(index) {
+  memory_end(std::shared_ptr<memory_link> link, std::size_t index,
+             std::shared_ptr<const auth_context> peer) noexcept
+      : link_(std::move(link)), index_(index), auth_(std::move(peer)) {
     run = [](coro::runnable& w) noexcept { static_cast<memory_end&>(w).turn(); };
   }
   ~memory_end() override {
@@ -105,6 +106,7 @@ class memory_end final : public duplex, coro::runnable {
 
   [[nodiscard]] const address& peer_address() const noexcept override { return none_; }
   [[nodiscard]] const address& local_address() const noexcept override { return none_; }
+  [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
 
  private:
   friend struct memory_link;
@@ -206,6 +208,7 @@ class memory_end final : public duplex, coro::runnable {
 
   const std::shared_ptr<memory_link> link_;
   const std::size_t index_;
+  const std::shared_ptr<const auth_context> auth_;
   duplex_sink* sink_ = nullptr;
   base::output_buffer taken_;  // taken out of the lane, not delivered to the sink yet
   std::span<const piece> left_;
@@ -236,8 +239,8 @@ std::pair<std::unique_ptr<duplex>, std::unique_ptr<duplex>> make_memory_duplex_p
   auto link = std::make_shared<memory_link>();
   link->capacity = options.buffer_bytes;
   link->crosses = &first != &second;
-  auto a = std::make_unique<memory_end>(link, 0);
-  auto b = std::make_unique<memory_end>(link, 1);
+  auto a = std::make_unique<memory_end>(link, 0, nullptr);
+  auto b = std::make_unique<memory_end>(link, 1, options.auth_of_first);
   link->sides[0].end = a.get();
   link->sides[0].owner_loop = &first;
   link->sides[1].end = b.get();

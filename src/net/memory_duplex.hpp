@@ -14,6 +14,8 @@ struct memory_pair_options {
   // The capacity of each direction, beyond which send() waits: enough for bulk transfer over one connection,
   // and small enough to stay in the cache.
   std::size_t buffer_bytes = 64 * 1024;
+  // Who is at the first end: auth() of the second one. Null: none, as in plaintext.
+  std::shared_ptr<const auth_context> auth_of_first;
 };
 
 // Each end lives on its own executor. Both executors may be the same one; no lock is taken then. Either end

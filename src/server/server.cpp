@@ -18,11 +18,15 @@ namespace {
 
 class in_process_connector final : public transport::connector {
  public:
-  explicit in_process_connector(std::shared_ptr<server_internal::server_state> to) : server_(std::move(to)) {}
+  in_process_connector(std::shared_ptr<server_internal::server_state> to,
+                       std::shared_ptr<const auth_context> client)
+      : server_(std::move(to)), client_(std::move(client)) {}
 
   task<result<std::unique_ptr<net::duplex>>> make_duplex(loop& on) override {
     const std::size_t i = on.index() % server_->size();
-    auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i));
+    net::memory_pair_options options;
+    options.auth_of_first = client_;
+    auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i), options);
     std::atomic<std::size_t>& load = server_->load_of(server_->loop_of(i));
     ++load;
     auto held = std::make_shared<std::unique_ptr<net::duplex>>(std::move(there));
@@ -41,6 +45,7 @@ class in_process_connector final : public transport::connector {
 
  private:
   std::shared_ptr<server_internal::server_state> server_;
+  std::shared_ptr<const auth_context> client_;
 };
 
 }  // namespace
@@ -146,8 +151,8 @@ task<> server::drain(duration grace) { return state_->drain(grace); }
 
 task<server_snapshot> server::snapshot() { return state_->snapshot(); }
 
-std::shared_ptr<transport::connector> server::in_process() {
-  return std::make_shared<in_process_connector>(state_);
+std::shared_ptr<transport::connector> server::in_process(std::shared_ptr<const auth_context> client) {
+  return std::make_shared<in_process_connector>(state_, std::move(client));
 }
 
 void server::require_loopback(std::string reason) {

@@ -1,6 +1,7 @@
 #include "coracle/services/reflection_service.hpp"
 
 #include "coracle/base/impl/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "services/reflection.coracle.hpp"
 #include "services/served_names.hpp"
 #include "wellknown/descriptors.hpp"
@@ -17,13 +18,15 @@
 
 namespace coracle::services {
 
-// Finds files in the pool of all generated code of the program, then among the files of gRPC's own services.
-// Threads may share it. The result is null if nothing is found.
+// Finds files among those that the program has given, which have comments, in the pool of all generated code
+// of the program, then among the files of gRPC's own services. Threads may share it. The result is null if
+// nothing is found.
 class descriptor_lookup {
  public:
   using file = const google::protobuf::FileDescriptor*;
 
-  descriptor_lookup();
+  // Throws usage_error if `descriptor_set` is none.
+  explicit descriptor_lookup(const std::string& descriptor_set);
   [[nodiscard]] file by_name(const std::string& name) const;
   [[nodiscard]] file containing_symbol(const std::string& full_name) const;
   [[nodiscard]] file containing_extension(const std::string& extended, int number) const;
@@ -31,6 +34,8 @@ class descriptor_lookup {
   [[nodiscard]] std::optional<std::vector<int>> extension_numbers(const std::string& extended) const;
 
  private:
+  // Built at once: a pool that reads a database keeps every name that it was asked for in vain.
+  google::protobuf::DescriptorPool given_;
   google::protobuf::DescriptorPool own_;  // the files of wellknown/descriptors.hpp
 };
 
@@ -44,7 +49,18 @@ const DescriptorPool& generated() { return *DescriptorPool::generated_pool(); }
 
 }  // namespace
 
-descriptor_lookup::descriptor_lookup() {
+descriptor_lookup::descriptor_lookup(const std::string& descriptor_set) {
+  google::protobuf::FileDescriptorSet given;
+  if (!given.ParseFromString(descriptor_set))
+    throw usage_error(
+        "the descriptor set of reflection_service is none; protoc --include_imports --include_source_info "
+        "--descriptor_set_out=FILE writes one");
+  for (const google::protobuf::FileDescriptorProto& f : given.file()) {
+    if (given_.FindFileByName(f.name())) continue;  // sets may have the same imports
+    if (!given_.BuildFile(f))
+      throw usage_error("the descriptor set of reflection_service has no imports of " + f.name() +
+                        ", or they do not stand before it: protoc --include_imports writes them");
+  }
   const std::string_view bytes = wellknown::descriptors();
   google::protobuf::FileDescriptorSet files;
   CORACLE_ASSERT(files.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
@@ -53,12 +69,14 @@ descriptor_lookup::descriptor_lookup() {
 }
 
 descriptor_lookup::file descriptor_lookup::by_name(const std::string& name) const {
-  const file found = generated().FindFileByName(name);
+  file found = given_.FindFileByName(name);
+  if (!found) found = generated().FindFileByName(name);
   return found ? found : own_.FindFileByName(name);
 }
 
 descriptor_lookup::file descriptor_lookup::containing_symbol(const std::string& full_name) const {
-  const file found = generated().FindFileContainingSymbol(full_name);
+  file found = given_.FindFileContainingSymbol(full_name);
+  if (!found) found = generated().FindFileContainingSymbol(full_name);
   return found ? found : own_.FindFileContainingSymbol(full_name);
 }
 
@@ -139,17 +157,18 @@ class conversation {
                 const std::string& requested) {
     if (!found) return refuse(reply, status_code::not_found, "no descriptor for " + requested);
     auto& files = *reply.mutable_file_descriptor_response();
-    sent_.erase(found);  // the requested file is always in the answer
+    sent_.erase(std::string(found->name()));  // the requested file is always in the answer
     add_with_imports(files, found);
   }
 
   // Adds the file, then its imports, except the files that this call has sent already.
   template <class Files>
   void add_with_imports(Files& files, descriptor_lookup::file f) {
-    if (!sent_.insert(f).second) return;
+    if (!sent_.insert(std::string(f->name())).second) return;
     google::protobuf::FileDescriptorProto proto;
     f->CopyTo(&proto);
     f->CopyJsonNameTo(&proto);
+    f->CopySourceCodeInfoTo(&proto);
     proto.SerializeToString(files.add_file_descriptor_proto());
     for (int i = 0; i < f->dependency_count(); ++i) add_with_imports(files, f->dependency(i));
   }
@@ -170,7 +189,7 @@ class conversation {
 
   const descriptor_lookup& descriptors_;
   const service_host* host_;
-  std::set<descriptor_lookup::file> sent_;
+  std::set<std::string> sent_;  // by name: two pools may have a file
 };
 
 }  // namespace
@@ -178,6 +197,8 @@ class conversation {
 class reflection_service::implementation final
     : public wellknown::reflection::v1::rpc::ServerReflection::service {
  public:
+  explicit implementation(const std::string& descriptor_set) : descriptors_(descriptor_set) {}
+
   replies<ServerReflectionResponse> ServerReflectionInfo(server_context&,
                                                          reader<ServerReflectionRequest> questions) override {
     conversation c(descriptors_, host_);
@@ -207,7 +228,8 @@ class reflection_service::implementation final
   const service_host* host_ = nullptr;
 };
 
-reflection_service::reflection_service() : implementation_(std::make_unique<implementation>()) {}
+reflection_service::reflection_service(const std::string& descriptor_set)
+    : implementation_(std::make_unique<implementation>(descriptor_set)) {}
 reflection_service::~reflection_service() = default;
 reflection_service::operator service&() noexcept { return *implementation_; }
 

@@ -10,6 +10,9 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace coracle::console_guide_test {
@@ -35,6 +38,15 @@ void add_page(coracle::server& server, const std::string& name_and_password) {
   coracle::with_console(server, console);
   // --8<-- [end:authorize]
 }
+
+// --8<-- [start:comments]
+void add_page_with_comments(coracle::server& server, const std::string& protoset_path) {
+  std::ifstream file(protoset_path, std::ios::binary);
+  coracle::console_options console;
+  console.descriptor_set.assign(std::istreambuf_iterator<char>(file), {});
+  coracle::with_console(server, console);
+}
+// --8<-- [end:comments]
 
 class ConsoleGuide : public ::testing::Test {
  protected:
@@ -63,6 +75,13 @@ TEST_F(ConsoleGuide, ItsProtectedPageAsksForAPassword) {
   EXPECT_EQ(ask().status(), 401);
   EXPECT_EQ(ask("authorization: Basic bWU6d3Jvbmc=\r\n").status(), 401);
   EXPECT_THAT(ask("authorization: Basic bWU6aHVzaA==\r\n").body, HasSubstr("<title>Coracle console</title>"));
+}
+
+TEST_F(ConsoleGuide, ItsPageTakesTheCommentsOfAFile) {
+  ASSERT_TRUE(std::filesystem::exists(CORACLE_MOVIE_PROTOSET));
+  add_page_with_comments(server_, CORACLE_MOVIE_PROTOSET);
+  ASSERT_EQ(server_.listen("127.0.0.1:0", coracle::insecure()), coracle::status());
+  EXPECT_THAT(ask().body, HasSubstr("<title>Coracle console</title>"));
 }
 
 }  // namespace

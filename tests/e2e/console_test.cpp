@@ -1,15 +1,19 @@
-// The page of with_console(): who may use it, what its calls pass through, its limits, and its end.
+// The page of with_console(): who may use it, what its calls pass through, what it shows, its limits, and its
+// end.
 #include "support/echo_fixture.hpp"
 #include "support/raw_http.hpp"
 
 #include "coracle/base/usage_error.hpp"
 #include "coracle/console/console.hpp"
-#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/latch.hpp"
+#include "coracle/security/auth_context.hpp"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.pb.h>
 
-#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,7 +22,6 @@
 namespace coracle::console_test {
 namespace {
 
-using namespace std::chrono_literals;
 using namespace std::string_literals;
 using namespace testing_support;
 using ::testing::HasSubstr;
@@ -51,9 +54,14 @@ class open_page {
     co_return raw_http::parse(answer);
   }
   task<> connect() {
-    const auto connected = co_await perform("connect", "");
+    const std::string answer = co_await describe();
+    EXPECT_THAT(answer, HasSubstr("\"name\":\"echo.Echo\""));
+  }
+  // Connects, and returns what the page gets to know.
+  task<std::string> describe() {
+    auto connected = co_await perform("connect", "");
     EXPECT_EQ(connected.status(), 200) << connected.body;
-    EXPECT_THAT(connected.body, HasSubstr("\"name\":\"echo.Echo\""));
+    co_return std::move(connected.body);
   }
   task<raw_http::response> start(std::string call, std::string method, std::string json) {
     return perform("start", ",\"server\":\"1\",\"call\":\"" + call + "\",\"method\":\"/echo.Echo/" + method +
@@ -200,6 +208,41 @@ TEST_P(console_page, CallsThroughTheInterceptorsOfTheServer) {
   run(call_twice(address_));
 }
 
+// Gives back the name of the client.
+class identity_service final : public echo_service {
+ public:
+  reply<echo::Text> Say(server_context& context, const echo::Text&) override {
+    echo::Text text;
+    text.set_text(context.auth() ? context.auth()->identities().front().value() : "nobody");
+    co_return text;
+  }
+};
+
+class calls_in_process : public echo_fixture {
+ protected:
+  service& served() noexcept override { return identities_; }
+  std::string caller_of(const channel& c) { return run(say(echo_stub(c))); }
+
+ private:
+  static task<std::string> say(echo_stub stub) {
+    const echo::Text request;
+    const auto answer = co_await stub.Say(request);
+    co_return answer ? answer->text() : std::string(answer.status().message());
+  }
+  identity_service identities_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, calls_in_process,
+                         ::testing::Combine(all_kinds, ::testing::Values(link_kind::in_process)),
+                         echo_fixture::case_name);
+
+// What the page of with_console() makes its calls by.
+TEST_P(calls_in_process, HaveTheIdentityThatTheConnectorWasGiven) {
+  const auto known = std::make_shared<auth_context>();
+  known->peer_verified(true).identities({peer_identity(peer_identity::kind::dns_name, "films.example")});
+  EXPECT_EQ(caller_of(channel(rt(), server_->in_process(known))), "films.example");
+  EXPECT_EQ(caller_of(*channel_), "nobody");
+}
+
 TEST_P(console_page, StreamsBothWays) {
   with_console(*server_);
   link();
@@ -221,20 +264,63 @@ TEST_P(console_page, StreamsBothWays) {
   run(chat(address_));
 }
 
-TEST_P(console_page, CancelsItsCallsWhenItIsClosed) {
+// Its handlers wait until they are stopped, and tell so.
+class waiting_service final : public echo_service {
+ public:
+  reply<echo::Text> Misbehave(server_context&, const echo::Text&) override {
+    try {
+      co_await never_;
+    } catch (const coro::cancelled&) {
+      on_stop();
+      throw;
+    }
+    co_return status::internal("it was not stopped");
+  }
+  std::function<void()> on_stop;
+
+ private:
+  event<> never_;
+};
+
+class waiting_page : public console_page {
+ protected:
+  service& served() noexcept override { return waiting_; }
+  waiting_service waiting_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, waiting_page, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(waiting_page, CancelsItsCallsWhenItIsClosed) {
   with_console(*server_);
   link();
-  const auto leave = [](std::string address, echo_service& handlers) -> task<> {
+  const auto leave = [](std::string address, waiting_service& handlers) -> task<> {
+    latch stopped(2);
+    handlers.on_stop = [&] { stopped.count_down(); };
     {
       const auto page = co_await open_page::open(address);
       co_await page->connect();
-      for (const char* call : {"a", "b"}) co_await page->start(call, "Misbehave", R"({\"text\":\"hang\"})");
+      for (const char* call : {"a", "b"}) co_await page->start(call, "Misbehave", "{}");
       co_await page->perform("send", R"(,"call":"a","cancel":true)");
       co_await page->wait_for("\"status\":\"CANCELLED\"");
     }
-    while (handlers.stopped < 2) co_await sleep_for(1ms);  // sleeps on purpose: the cancellation travels
+    co_await stopped;
   };
-  run(leave(address_, service_));
+  run(leave(address_, waiting_));
+}
+
+TEST_P(waiting_page, EndsWhenTheServerDrains) {
+  with_console(*server_);
+  link();
+  const auto drain = [](std::string address, server& s, waiting_service& handlers) -> task<> {
+    event<> stopped;
+    handlers.on_stop = [&] { stopped.set(); };
+    const auto page = co_await open_page::open(address);
+    co_await page->connect();
+    co_await page->start("a", "Misbehave", "{}");
+    s.stop();
+    co_await page->wait_for_end();
+    co_await stopped;
+  };
+  run(drain(address_, *server_, waiting_));
 }
 
 TEST_P(console_page, HasALimitOfCallsThatRun) {
@@ -293,15 +379,109 @@ TEST_P(console_page, KeepsAFewOfTheServersThatItConnectsTo) {
   run(connect_often(address_));
 }
 
-// Counts its replies.
+TEST_P(console_page, TakesRequestsUpToALimit) {
+  with_console(*server_);
+  link();
+  constexpr std::size_t limit = std::size_t{16} << 20;
+  EXPECT_EQ(ask("POST /console/api/about", json_type, std::string(limit, ' ')).status(), 200);
+  EXPECT_EQ(ask("POST /console/api/about", json_type, std::string(limit + 1, ' ')).status(), 413);
+}
+
+// The simulation's clock makes long pauses short.
+class simulated_page : public console_page {};
+INSTANTIATE_TEST_SUITE_P(OverTcp, simulated_page,
+                         ::testing::Combine(::testing::Values(world_kind::sim),
+                                            ::testing::Values(link_kind::tcp)),
+                         echo_fixture::case_name);
+
+TEST_P(simulated_page, ShowsProxiesThatItIsAlive) {
+  with_console(*server_);
+  link();
+  const auto stay = [](std::string address) -> task<> {
+    const auto page = co_await open_page::open(address);
+    const time_point begin = loop::current()->now();
+    co_await page->wait_for("\n:\n\n");
+    EXPECT_EQ(std::chrono::round<std::chrono::seconds>(loop::current()->now() - begin),
+              std::chrono::seconds(15));
+    co_await page->connect();
+    co_await page->start("a", "Say", "{}");
+    co_await page->wait_for("\"status\":\"OK\"");
+  };
+  run(stay(address_));
+}
+
+// The file of the echo service as a descriptor set, after a change.
+std::string echo_set(const std::function<void(google::protobuf::FileDescriptorProto&)>& change) {
+  google::protobuf::FileDescriptorSet set;
+  google::protobuf::FileDescriptorProto& file = *set.add_file();
+  echo::Text::descriptor()->file()->CopyTo(&file);
+  change(file);
+  return set.SerializeAsString();
+}
+
+TEST_P(console_page, ShowsTheCommentsOfADescriptorSet) {
+  console_options options;
+  options.descriptor_set = echo_set([](google::protobuf::FileDescriptorProto& file) {
+    auto& where = *file.mutable_source_code_info()->add_location();
+    for (const int step : {6, 0, 2, 0}) where.add_path(step);  // the first method of the first service
+    for (const int n : {0, 0, 0}) where.add_span(n);
+    where.set_leading_comments(" Comes back at once.\n");
+  });
+  with_console(*server_, options);
+  link();
+  const auto look = [](std::string address) -> task<> {
+    const auto page = co_await open_page::open(address);
+    const std::string answer = co_await page->describe();
+    EXPECT_THAT(answer, HasSubstr("\"comment\":\"Comes back at once.\""));
+    co_await page->start("a", "Say", "{}");
+    co_await page->wait_for("\"status\":\"OK\"");
+  };
+  run(look(address_));
+}
+
+TEST_P(console_page, RejectsWhatIsNoDescriptorSet) {
+  console_options options;
+  options.descriptor_set = "movie.protoset";  // its name, in place of its content
+  EXPECT_THROW(with_console(*server_, options), usage_error);
+}
+
+TEST_P(console_page, ShowsSomeOfTheErrorsInDefinitions) {
+  console_options options;
+  options.descriptor_set = echo_set([](google::protobuf::FileDescriptorProto& file) {
+    for (int i = 0; i < 1'000; ++i) {
+      auto& field = *file.mutable_message_type(0)->add_field();
+      field.set_name("field_" + std::to_string(i));
+      field.set_number(100 + i);
+      field.set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+      field.set_type_name(".echo.Missing" + std::to_string(i));
+    }
+  });
+  with_console(*server_, options);
+  link();
+  const auto look = [](std::string address) -> task<> {
+    const auto page = co_await open_page::open(address);
+    const std::string answer = co_await page->describe();
+    const std::size_t errors = answer.find("\"errors\":");
+    EXPECT_THAT(answer.substr(errors), HasSubstr("Missing0"));
+    EXPECT_GT(answer.size() - errors, 4'096u);
+    EXPECT_LT(answer.size() - errors, 4'096u + 256u) << "the limit, and one line";
+  };
+  run(look(address_));
+}
+
+// Counts its replies, of 50 MB together.
 class counting_service final : public echo_service {
  public:
   replies<echo::Text> Repeat(server_context&, const echo::Text&) override {
     echo::Text reply;
     reply.set_text(std::string(50'000, 'x'));
-    for (; made < 1'000; ++made) co_yield reply;
+    for (; made < 1'000; ++made) {
+      if (made == 20) page_is_full.set();  // 1 MiB
+      co_yield reply;
+    }
     co_return status();
   }
+  event<> page_is_full;
   int made = 0;
 };
 
@@ -319,30 +499,17 @@ TEST_P(slow_page, SlowsDownTheServerThatItCalls) {
     const auto page = co_await open_page::open(address);
     co_await page->connect();
     co_await page->start("a", "Repeat", "{}");
-    int before = -1;
-    while (before != handlers.made) {  // sleeps on purpose: until the handler waits
-      before = handlers.made;
-      co_await sleep_for(50ms);
+    co_await handlers.page_is_full;
+    // Without the limit, the handler would end while the server answers so many other requests.
+    for (int i = 0; i < 300 && handlers.made < 1'000; ++i) {
+      const auto unknown = co_await page->perform("nothing", "");
+      EXPECT_EQ(unknown.status(), 404);
     }
     EXPECT_LT(handlers.made, 1'000) << "the buffers on the way, and no more";
     co_await page->wait_for("\"status\":\"OK\"");
     EXPECT_EQ(handlers.made, 1'000);
   };
   run(read_late(address_, counting_));
-}
-
-TEST_P(console_page, EndsWhenTheServerDrains) {
-  with_console(*server_);
-  link();
-  const auto drain = [](std::string address, server& s, echo_service& handlers) -> task<> {
-    const auto page = co_await open_page::open(address);
-    co_await page->connect();
-    co_await page->start("a", "Misbehave", R"({\"text\":\"hang\"})");
-    s.stop();
-    co_await page->wait_for_end();
-    while (handlers.stopped < 1) co_await sleep_for(1ms);  // sleeps on purpose: the cancellation travels
-  };
-  run(drain(address_, *server_, service_));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "catalog/catalog.coracle.hpp"
 #include "catalog/small.coracle.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/services/defaults.hpp"
+#include "coracle/services/reflection_service.hpp"
 #include "grpc/reflection/v1/reflection.coracle.hpp"
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
@@ -157,6 +159,42 @@ TEST_P(reflection, WhatIsUnknownGetsAnErrorAndTheCallGoesOn) {
   EXPECT_EQ(code({}), status_code::invalid_argument);
   EXPECT_EQ(files(ask(c, by_name("echo.proto"))), names{"echo.proto"});
   EXPECT_EQ(sync_wait(c.finish()), status());
+}
+
+TEST_P(reflection, FilesOfADescriptorSetHaveTheirComments) {
+  google::protobuf::FileDescriptorSet set;
+  auto& file = *set.add_file();
+  echo::Text::descriptor()->file()->CopyTo(&file);
+  auto& where = *file.mutable_source_code_info()->add_location();
+  where.add_path(6);  // the first service
+  where.add_path(0);
+  for (const int n : {0, 0, 0}) where.add_span(n);
+  where.set_leading_comments(" Comes back.\n");
+  reflection_service described(set.SerializeAsString());
+  server other(rt());
+  other.add(echo_);
+  other.add(described);
+  {
+    const channel to(rt(), other.in_process());
+    conversation c{to, v1, {}};
+    const auto answer = ask(c, by_symbol("echo.Echo.Say"));
+    google::protobuf::FileDescriptorProto got;
+    ASSERT_EQ(answer.file_descriptor_response().file_descriptor_proto_size(), 1);
+    ASSERT_TRUE(got.ParseFromString(answer.file_descriptor_response().file_descriptor_proto(0)));
+    ASSERT_EQ(got.source_code_info().location_size(), 1);
+    EXPECT_EQ(got.source_code_info().location(0).leading_comments(), " Comes back.\n");
+    EXPECT_EQ(files(ask(c, by_symbol("catalog.Part"))), names{"catalog/part.proto"})
+        << "of the generated code";
+    EXPECT_EQ(sync_wait(c.finish()).code(), status_code::ok);
+  }
+}
+
+TEST(reflection_service, RejectsADescriptorSetWithoutItsImports) {
+  EXPECT_THROW(reflection_service("echo.proto"), usage_error);
+  google::protobuf::FileDescriptorSet set;
+  catalog::Part::descriptor()->file()->CopyTo(set.add_file());
+  set.mutable_file(0)->add_dependency("elsewhere.proto");
+  EXPECT_THROW(reflection_service(set.SerializeAsString()), usage_error);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 """The console's page in headless Chromium, used by clicks and by typing: `coracle console`, and the page of with_console()."""
 
+import contextlib
 import http.client
 import json
 import os
 import re
+import ssl
 
 import pytest
 
@@ -40,11 +42,19 @@ def browser():
 
 
 @pytest.fixture
-def page(browser):
+def started():
+    """Starts a program that ends after the page of the test, which would complain of it."""
+    with contextlib.ExitStack() as programs:
+        yield programs.enter_context
+
+
+@pytest.fixture
+def page(browser, started):
     """Whatever a test does, the page runs no script of others, loads nothing of others and raises nothing."""
     yield browser
     assert browser.slips() == []
     assert len(browser.visited()) == 1, "the origins that the page has loaded something from"
+    browser.open("about:blank")
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +151,30 @@ def test_a_deadline_ends_a_call(page, console):
     page.fill(label("Deadline ms"), "50")
     call(page, {"pauseMs": LONG_PAUSE_MS})
     page.expect(STATUS, "DEADLINE_EXCEEDED")
+
+
+def test_the_last_1000_messages_of_a_call_are_shown(page, started):
+    server = started(Server(own("movie_server"), "--port=0"))
+    movies = "".join(f'{{"title": "{number}"}}' for number in range(1, 1003))
+    done = run(own("coracle"), "call", server.address, "-p", "AddMultipleMovies", data=movies)
+    assert done.returncode == 0, done.stderr
+    page.open(started(Console(server.address, "-p")).url)
+    choose(page, "movie.MovieService/ListMovies")
+    call(page, "{}")
+    page.expect(STATUS, "1 sent, 1002 received")
+    shown = messages(page, {"css": ".messages li"})
+    assert len(shown) == 1000
+    assert [shown[0]["title"], shown[-1]["title"]] == ["3", "1002"]
+
+
+def test_messages_of_a_call_are_compressed(page, web_server):
+    page.open(f"http://{web_server.address}/console")
+    choose(page, "movie.MovieService/AddMovie")
+    for compression, shown in (("gzip", 1), ("", 0)):
+        page.choose(label("Compression"), compression)
+        call(page, {"title": "x" * 2000})
+        page.expect(STATUS, "OK")
+        assert page.run("document.querySelector('.response').textContent.split('x-compressed').length - 1") == shown
 
 
 def test_messages_of_a_client_stream_are_sent_one_by_one(page, console):
@@ -311,6 +345,56 @@ def test_wrong_proto_files_are_named(page, any_console, tmp_path):
     page.slips()  # status 400
 
 
+def add_certificate(page, name, chain, key):
+    page.fill(label("Name", within=DIALOG), name)
+    page.upload(label("Certificate or CA"), [str(chain)])
+    page.upload(label("Private key"), [str(key)] if key else [])
+    page.click(button("Add", within=DIALOG))
+    page.expect({"css": "dialog.server details"}, f"The program has {name} now")
+
+
+def test_a_folder_of_proto_files_defines_the_services(page, any_console, web_server, tmp_path):
+    folder = tmp_path / "definitions"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "service.proto").write_text(
+        'syntax = "proto3"; package movie; import "parts/parts.proto";'
+        "service MovieService { rpc AddMovie(parts.Title) returns (parts.Id); }")
+    (folder / "parts/parts.proto").write_text(
+        'syntax = "proto3"; package parts; message Title { string title = 2; } message Id { string movie_id = 1; }')
+    (folder / "README.md").write_text("no definitions")
+    page.open(any_console.url)
+    fill_dialog(page, web_server.address, "plaintext")
+    page.choose(label("Definitions"), "files")
+    page.upload(label("or a folder"), str(folder))
+    connect(page, web_server.address)
+    add_movies(page, "By a folder")
+
+
+def test_the_dialog_begins_with_the_options_of_the_command_line(page, started, certificates):
+    flags = ("--cert", certificates.server, "--key", certificates.server_key, "--client-ca", certificates.ca)
+    ours = ("--ca", certificates.ca, "--cert", certificates.client, "--key", certificates.client_key, "-H", "x-team: films",
+            "--reflect-header", "x-why: reflection", "--timeout", "1500ms", "--compress", "gzip", "--authority", "localhost")
+    server = started(Server(own("movie_server"), "--port=0", *flags))
+    page.open(started(Console(f"localhost:{server.port}", *ours)).url)
+    page.expect({"css": "#connection"}, f"localhost:{server.port} (TLS)")
+    page.click(button("Server …"))
+    for name, value in (("Address", f"localhost:{server.port}"), ("Security", "tls"), ("Metadata of every call", "x-team: films"),
+                        ("Metadata of reflection", "x-why: reflection"), ("Deadline in ms", "1500"), ("Compression", "gzip")):
+        assert page.value(label(name, within=DIALOG)) == value
+    page.expect(DIALOG, "ca.pem (command line)")
+    page.expect(DIALOG, "client.pem (command line)")
+    page.expect(DIALOG, "--authority localhost")
+    page.choose(label("Trusted CA"), "")
+    page.click(button("Connect", within=DIALOG))
+    page.expect({"css": "dialog.server[open] > form > .failure"}, "certificate")
+    page.choose(label("Trusted CA"), " ")
+    page.fill(label("Deadline in ms"), "")
+    connect(page, f"localhost:{server.port} (TLS)")
+    add_movies(page, "With the command line's files")
+    assert page.value(label("Deadline ms")) == ""
+    page.slips()  # status 502 of the try without the CA
+
+
 def test_tls_with_own_ca_and_a_client_certificate(page, any_console, certificates):
     flags = ("--cert", certificates.server, "--key", certificates.server_key, "--client-ca", certificates.ca)
     with Server(own("movie_server"), "--port=0", *flags) as server:
@@ -318,11 +402,7 @@ def test_tls_with_own_ca_and_a_client_certificate(page, any_console, certificate
         page.fill(label("Address", within=DIALOG), f"localhost:{server.port}")
         page.click({"css": "dialog.server summary"})
         for name, chain, key in (("our CA", certificates.ca, None), ("me", certificates.client, certificates.client_key)):
-            page.fill(label("Name"), name)
-            page.upload(label("Certificate or CA"), [str(chain)])
-            page.upload(label("Private key"), [str(key)] if key else [])
-            page.click(button("Add", within=DIALOG))
-            page.expect({"css": "dialog.server details"}, f"The program has {name} now")
+            add_certificate(page, name, chain, key)
         assert page.value(label("Trusted CA")) == "our CA"
         assert page.value(label("Client certificate")) == "me"
         connect(page, f"localhost:{server.port} (TLS)")
@@ -330,9 +410,14 @@ def test_tls_with_own_ca_and_a_client_certificate(page, any_console, certificate
         about = ask(any_console, "about").body
         assert "our CA" in about and "PRIVATE" not in about and "BEGIN" not in about
         page.click(button("Server …"))
-        page.click(button("Forget all"))
-        page.expect({"css": "dialog.server details"}, "no certificates now")
+        page.click(button("Remove our CA"))
+        page.expect({"css": "dialog.server details"}, "does not have our CA any more")
         assert page.value(label("Trusted CA")) == ""
+        assert page.value(label("Client certificate")) == "me"
+        page.click(button("Remove all"))
+        page.expect({"css": "dialog.server details"}, "no certificates now")
+        assert page.value(label("Client certificate")) == ""
+        assert json.loads(ask(any_console, "about").body)["certificates"] == []
 
 
 def test_a_unix_socket(page, any_console, tmp_path):
@@ -385,6 +470,97 @@ def test_calls_are_kept_and_shown_again(page, console):
     assert json.loads(page.value(EDITOR)) == {"title": "To remember"}
 
 
+def save(page, name, collection="Saved calls"):
+    page.click(button("Save …"))
+    page.fill(label("Name", within=named("dialog", "Save the call")), name)
+    page.choose(label("Collection"), collection)
+    page.click(button("Save"))
+
+
+def fill_name(page, dialog, name, confirm):
+    page.fill(label("Name", within=named("dialog", dialog)), name)
+    page.click(button(confirm, within=named("dialog", dialog)))
+
+
+def shown_collections(page):
+    return {name.split()[0]: calls.splitlines() for name, calls in zip(
+        page.texts({"css": ".collection > summary"}),
+        [page.run(f"[...document.querySelectorAll('.collection')[{i}].querySelectorAll('button.entry')].map((one) => one.firstChild.data).join('\\n')")
+         for i in range(page.count({"css": ".collection"}))])}
+
+
+def test_saved_calls_stand_in_collections(page, console, tmp_path):
+    page.open(console.url)
+    choose(page, "movie.MovieService/AddMovie")
+    page.click(named("tab", "Saved"))
+    page.click(button("New collection …"))
+    fill_name(page, "New collection", "Smoke", "Create")
+    page.fill(EDITOR, '{"title": "One"}')
+    save(page, "one", "Smoke")
+    save(page, "two", "Smoke")
+    page.click(button("New collection …"))
+    page.fill(label("Name", within=named("dialog", "New collection")), "Smoke")
+    page.click(button("Create"))
+    page.expect({"css": "dialog.ask .failure"}, "there is a collection Smoke")
+    fill_name(page, "New collection", "Load", "Create")
+    page.choose(label("Collection of one"), "Load")
+    assert shown_collections(page) == {"Smoke": ["two"], "Load": ["one"]}
+    page.click(button("Rename Load"))
+    fill_name(page, "Rename the collection", "Stress", "Rename")
+    page.reload()
+    page.expect(named("main"), "Choose a method")
+    page.click(named("tab", "Saved"))
+    assert shown_collections(page) == {"Smoke": ["two"], "Stress": ["one"]}
+    one_collection = page.saveDownload(button("Export Stress"))
+    assert [call["name"] for call in json.loads(one_collection)["calls"]] == ["one"]
+    page.click(button("Delete Stress"))
+    page.click(button("Delete", within=named("dialog", "Delete Stress with its call?")))
+    assert shown_collections(page) == {"Smoke": ["two"]}
+    (tmp_path / "stress.json").write_text(one_collection)
+    page.upload(label("File to import"), [str(tmp_path / "stress.json")])
+    page.expect({"css": "#saved"}, "Stress")
+    assert shown_collections(page) == {"Smoke": ["two"], "Stress": ["one"]}
+
+
+def test_the_history_is_exported_and_becomes_saved_calls(page, console, tmp_path):
+    page.open(console.url)
+    choose(page, "movie.MovieService/AddMovie")
+    page.click(button("Add metadata"))
+    page.fill(label("Name of metadata"), "x-token")
+    page.fill(label("Value of metadata"), "hush")
+    call(page, {"title": "Past"})
+    page.expect(STATUS, "OK")
+    call(page, {"title": ""})
+    page.expect(STATUS, "INVALID_ARGUMENT")
+    page.click(named("tab", "History"))
+    shown = page.texts({"css": "#history button.entry"})
+    assert "INVALID_ARGUMENT" in shown[0] and "OK" in shown[1] and "Past" in shown[1]
+    exported = page.saveDownload(button("Export"))
+    assert "hush" not in exported
+    assert [one["status"] for one in json.loads(exported)["calls"]] == ["INVALID_ARGUMENT", "OK"]
+    page.check({"css": "#history .secrets input"}, True)
+    assert "hush" in page.saveDownload(button("Export"))
+    (tmp_path / "history.json").write_text(exported)
+    page.click(named("tab", "Saved"))
+    page.upload(label("File to import"), [str(tmp_path / "history.json")])
+    page.expect({"css": "#saved"}, "Imported")
+    assert shown_collections(page) == {"Imported": ["AddMovie", "AddMovie"]}
+
+
+def test_a_history_has_100_calls(page, console):
+    page.open(console.url)
+    add_movies(page, "First")
+    page.run("""localStorage.setItem("coracle-console-history", JSON.stringify([...Array(100)].map((_, i) =>
+        ({ method: "/movie.MovieService/AddMovie", messages: [`{"title": "${i}"}`], metadata: [], status: "OK", at: i }))))""")
+    page.reload()
+    page.expect(named("main"), "Choose a method")
+    add_movies(page, "The newest")
+    page.click(named("tab", "History"))
+    shown = page.texts({"css": "#history button.entry"})
+    assert len(shown) == 100
+    assert "The newest" in shown[0] and '"98"' in shown[99]
+
+
 def test_saved_calls_leave_out_secrets_unless_asked(page, console, tmp_path):
     page.open(console.url)
     choose(page, "movie.MovieService/AddMovie")
@@ -392,16 +568,15 @@ def test_saved_calls_leave_out_secrets_unless_asked(page, console, tmp_path):
     page.click(button("Add metadata"))
     page.fill(label("Name of metadata"), "authorization")
     page.fill(label("Value of metadata"), "Bearer hush")
-    page.answer("my call")
-    page.click(button("Save …"))
+    save(page, "my call")
     page.click(named("tab", "Saved"))
-    content = json.loads(page.saveDownload(button("Export")))
+    content = json.loads(page.saveDownload(button("Export all")))
     assert content["calls"][0]["name"] == "my call"
     assert content["calls"][0]["metadata"] == [["authorization", ""]]
     assert "hush" not in page.run("JSON.stringify(localStorage)")
     assert console.token not in json.dumps(content) + page.run("JSON.stringify(localStorage)")
     page.check({"css": "#saved .secrets input"}, True)
-    with_secrets = page.saveDownload(button("Export"))
+    with_secrets = page.saveDownload(button("Export all"))
     assert "Bearer hush" in with_secrets
     (tmp_path / "calls.json").write_text(with_secrets)
     page.open(console.url)  # without what the browser has kept
@@ -418,8 +593,8 @@ def copied(page, name):
     return page.run("navigator.clipboard.readText()")
 
 
-def run_in_shell(line):
-    done = run("sh", "-c", line, env={"PATH": f"{BIN}:{os.environ['PATH']}", "AUTHORIZATION": "Bearer hush"})
+def run_in_shell(line, folder="."):
+    done = run("sh", "-c", f"cd {folder} && {line}", env={"PATH": f"{BIN}:{os.environ['PATH']}", "AUTHORIZATION": "Bearer hush", "TOWN": "Linz"})
     assert done.returncode == 0, (line, done.stderr)
     return json.loads(done.stdout)
 
@@ -445,6 +620,90 @@ def test_a_copied_line_makes_the_call_in_a_shell(page, request, name, of):
     call(page, "{}")
     page.expect(STATUS, "OK")
     assert [one["title"] for one in messages(page, RECEIVED)][-1] == title
+
+
+def lines(page, folder="."):
+    """Runs both lines, whose titles the server then has."""
+    choose(page, "movie.MovieService/AddMovie")
+    for name in ("Copy as coracle call", "Copy as curl"):
+        page.fill(EDITOR, json.dumps({"title": name}))
+        assert set(run_in_shell(copied(page, name), folder)) == {"movieId"}
+        page.expect(REQUEST, name)
+    choose(page, "movie.MovieService/ListMovies")
+    call(page, "{}")
+    page.expect(STATUS, "OK")
+    assert [one["title"] for one in messages(page, RECEIVED)][-2:] == ["Copy as coracle call", "Copy as curl"]
+
+
+@pytest.mark.parametrize("form", ["127.0.0.1:{}", "dns:///localhost:{}", "ipv4:127.0.0.1:{}", "passthrough:///127.0.0.1:{}", "http://127.0.0.1:{}"])
+def test_lines_take_all_forms_of_addresses(page, started, web_server, form):
+    flags = [] if form.startswith("http") else ["-p"]
+    page.open(started(Console(form.format(web_server.port), *flags, "--proto", MOVIE_PROTO.name, "-I", MOVIE_PROTO.parent)).url)
+    lines(page)
+
+
+@pytest.mark.parametrize("form", ["unix:{}", "unix://{}"])
+def test_lines_reach_a_unix_socket(page, started, tmp_path, form):
+    started(Server(own("web_server"), f"--socket={tmp_path}/s"))
+    page.open(started(Console(form.format(f"{tmp_path}/s"), "-p", "--proto", MOVIE_PROTO)).url)
+    lines(page)
+
+
+def test_lines_have_the_options_of_the_command_line(page, started, certificates):
+    server = started(Server(own("web_server"), f"--cert={certificates.server}", f"--key={certificates.server_key}", f"--client-ca={certificates.ca}"))
+    ours = ("--ca", certificates.ca, "--cert", certificates.client, "--key", certificates.client_key, "--server-name", "localhost", "--proto", MOVIE_PROTO,
+            "-H", 'x-echo-text: it\'s ${TOWN} "quoted"', "-H", "authorization: ${AUTHORIZATION}", "--timeout", "9s", "--compress", "gzip",
+            "--max-message-bytes", "64MiB", "--user-agent", "films")
+    page.open(started(Console(f"127.0.0.1:{server.port}", *ours, env={"TOWN": "Linz", "AUTHORIZATION": "Bearer hush"})).url)
+    choose(page, "movie.MovieService/AddMovie")
+    assert page.value(label("Deadline ms")) == "9000"
+    assert page.value(label("Compression", within=REQUEST)) == "gzip"
+    page.expect({"css": ".general"}, "${AUTHORIZATION}")
+    call(page, {"title": "x" * 2000})
+    page.expect(STATUS, "OK")
+    page.click({"css": ".response summary", "nth": 0})
+    for text in ('it\'s Linz "quoted"', "x-compressed", "a client"):
+        page.expect(RESPONSE, text)
+    for name in ("Copy as coracle call", "Copy as curl"):
+        line = copied(page, name)
+        assert str(certificates.ca) in line and "${TOWN}" in line and "Linz" not in line
+        page.expect(REQUEST, name)
+    lines(page)
+
+
+def test_a_line_names_the_files_that_were_chosen_in_the_page(page, started, certificates, tmp_path):
+    folder = tmp_path / "protos"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "movie.proto").write_text(MOVIE_PROTO.read_text())
+    (folder / "deep/other.proto").write_text('syntax = "proto3"; package other;')
+    for file in (certificates.ca, certificates.client, certificates.client_key):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    flags = (f"--cert={certificates.server}", f"--key={certificates.server_key}", f"--client-ca={certificates.ca}")
+    server = started(Server(own("web_server"), *flags))
+    page.open(started(Console()).url)
+    page.fill(label("Address", within=DIALOG), f"https://localhost:{server.port}")
+    page.click({"css": "dialog.server summary"})
+    for name, chain, key in (("our CA", certificates.ca, None), ("me", certificates.client, certificates.client_key)):
+        add_certificate(page, name, chain, key)
+    page.choose(label("Definitions"), "files")
+    page.upload(label("or a folder"), str(folder))
+    connect(page, f"localhost:{server.port} (TLS)")
+    choose(page, "movie.MovieService/AddMovie")
+    line = copied(page, "Copy as coracle call")
+    page.expect({"css": ".copied"}, "Run the line in the folder of ca.pem, client.pem, client.key, protos")
+    assert "--ca ca.pem --cert client.pem --key client.key" in line and "-I protos --proto movie.proto" in line
+    page.expect(REQUEST, "Copy as coracle call")
+    lines(page, tmp_path)
+
+
+def test_a_line_without_secrets_has_variables_in_their_place(page, started, web_server):
+    page.open(started(Console(web_server.address, "-p", "--proto", MOVIE_PROTO, "-H", "authorization: Bearer hush")).url)
+    choose(page, "movie.MovieService/AddMovie")
+    page.expect({"css": ".general"}, "•••")
+    for name in ("Copy as coracle call", "Copy as curl"):
+        assert '"authorization: ${AUTHORIZATION}"' in copied(page, name)
+        page.expect(REQUEST, name)
+    lines(page)
 
 
 # --- keys and themes
@@ -559,6 +818,55 @@ def test_wrong_requests_are_refused(any_console, action, body, status):
     answer = ask(any_console, action, body=body)
     assert answer.status == status
     assert status == 200 or json.loads(answer.body)["error"]
+
+
+def test_a_protected_page_asks_for_a_password(page, started):
+    url = f"http://{started(Server(own('web_server'), '--console=bWU6aHVzaA==')).address}/console"  # me:hush
+    page.open(url, {"login": {"username": "me", "password": "wrong"}})
+    assert "a name and a password are needed" in page.run("document.body.textContent")
+    page.slips()  # status 401
+    page.open(url, {"login": {"username": "me", "password": "hush"}})
+    add_movies(page, "By those who may")
+
+
+def test_calls_of_a_page_are_those_of_its_client(certificates):
+    flags = (f"--cert={certificates.server}", f"--key={certificates.server_key}", f"--client-ca={certificates.ca}")
+
+    def connection(chain, key):
+        context = ssl.create_default_context(cafile=certificates.ca)
+        context.load_cert_chain(chain, key)
+        return http.client.HTTPSConnection("localhost", server.port, context=context, timeout=15)
+
+    def post(to, action, body):
+        to.request("POST", f"/console/api/{action}", json.dumps(body), {"content-type": "application/json"})
+        return to.getresponse()
+
+    with Server(own("web_server"), "--console=yes", *flags) as server:
+        me = (certificates.client, certificates.client_key)
+        events = post(connection(*me), "events", {})
+        of = {"page": json.loads(events.readline().removeprefix(b"data: "))["page"]}
+        start = {**of, "server": "1", "call": "a", "method": "/movie.MovieService/AddMovie", "json": '{"title": "Mine"}'}
+        assert post(connection(*me), "connect", of).status == 200
+        another = post(connection(certificates.server, certificates.server_key), "start", start)
+        assert another.status == 400
+        assert b"load it again" in another.read()
+        assert post(connection(*me), "start", start).status == 200
+        headers = next(line for line in events if b'"headers"' in line)
+        assert ["x-client-identity", "a client"] in json.loads(headers.removeprefix(b"data: "))["metadata"]
+
+
+def test_certificates_are_kept_up_to_a_limit(any_console):
+    def add(name):
+        return ask(any_console, "add-certificate", body=json.dumps({"name": name, "certificate": "-----BEGIN CERTIFICATE-----"}))
+
+    for number in range(64):
+        assert add(f"CA {number}").status == 200
+    refused = add("one more")
+    assert refused.status == 400
+    assert "there are 64 certificates" in json.loads(refused.body)["error"]
+    assert add("CA 1").status == 200
+    assert ask(any_console, "remove-certificate", body='{"name": "CA 2"}').status == 200
+    assert add("one more").status == 200
 
 
 def test_the_page_of_a_server_takes_no_address(web_server):

@@ -36,11 +36,15 @@ std::string client_address_of(const coracle::server_context& context) {
 }
 // --8<-- [end:client_address]
 
-// Returns the address of the client behind a proxy, and the request's x-echo-... fields, text before the
-// reply and binary after it.
+// Returns the address of the client behind a proxy, the names in its certificate, whether it has compressed
+// the request, and the request's x-echo-... fields, text before the reply and binary after it.
 void echo(coracle::server_context& context) {
   const std::string address = client_address_of(context);
   if (!address.empty()) context.initial_metadata().add("x-client-address", address);
+  if (context.read_compressed()) context.initial_metadata().add("x-compressed", "yes");
+  if (context.auth())
+    for (const coracle::peer_identity& one : context.auth()->identities())
+      context.initial_metadata().add("x-client-identity", one.value());
   for (const auto& field : context.metadata()) {
     if (!field.name.starts_with("x-echo-")) continue;
     auto& back = field.name.ends_with("-bin") ? context.trailing_metadata() : context.initial_metadata();
@@ -170,7 +174,8 @@ int main(int argc, char** argv) {
   return examples::run("web_server", [&] {
     const examples::command_line line(
         argc, argv,
-        "[--origin=ORIGIN] [--host=HOST] [--continue=yes] [--console=yes] [--cert=FILE --key=FILE]");
+        "[--origin=ORIGIN] [--host=HOST] [--continue=yes] [--console=yes|PASSWORD] [--socket=PATH] "
+        "[--cert=FILE --key=FILE [--client-ca=FILE]]");
     const std::string origin = line.option("origin").value_or("http://localhost:3000");
     shared_state state;
     movies service(state);
@@ -199,12 +204,22 @@ int main(int argc, char** argv) {
     rest.request_headers.push_back("x-forwarded-for");
     rest.response_headers.push_back("x-client-address");
     if (line.option("continue")) rest.request_headers.push_back("last-event-id");
-    if (line.option("console")) coracle::with_console(server);
+    if (const auto console = line.option("console")) {
+      coracle::console_options page;
+      if (*console != "yes")  // the name and the password in base64
+        page.authorize = [basic = "Basic " + *console](const coracle::http_request& request) {
+          if (request.header("authorization") == basic) return coracle::status();
+          return coracle::status::unauthenticated("a name and a password are needed");
+        };
+      coracle::with_console(server, page);
+    }
     // --8<-- [start:add_rest]
     server.add_rest(rest).throw_if_error();
     // --8<-- [end:add_rest]
     server.add_openapi().throw_if_error();
     server.listen("127.0.0.1:0", examples::server_credentials_of(line)).throw_if_error();
+    if (const auto socket = line.option("socket"))
+      server.listen("unix:" + *socket, coracle::insecure()).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();

@@ -26,9 +26,10 @@ const find = ({ role, name, label, text, css, nth, within }) => {
 };
 
 const actions = {
-  async open(url, { theme = "light", width = 1280, height = 900 } = {}) {
+  // `login` is {username, password}, for a page that asks for them.
+  async open(url, { theme = "light", width = 1280, height = 900, login } = {}) {
     await page?.context().close();
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", ignoreHTTPSErrors: true,
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", ignoreHTTPSErrors: true, httpCredentials: login,
                                                permissions: ["clipboard-read", "clipboard-write"] });
     page = await context.newPage();
     page.setDefaultTimeout(STEP_LIMIT_MS);
@@ -58,10 +59,6 @@ const actions = {
   async saveDownload(at) {
     const [download] = await Promise.all([page.waitForEvent("download"), find(at).click()]);
     return readFileSync(await download.path(), "utf8");
-  },
-  // Answers the next prompt().
-  answer(text) {
-    page.once("dialog", (dialog) => dialog.accept(text));
   },
   picture: (path, whole = false) => page.screenshot({ path, fullPage: whole }),
   run: (script) => page.evaluate(script),

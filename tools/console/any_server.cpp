@@ -11,8 +11,9 @@
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <array>
-#include <exception>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -45,16 +46,45 @@ std::string text_in(const ordered_json& of, const char* name) {
   return found->get<std::string>();
 }
 
-metadata metadata_in(const ordered_json& settings) {
+// The lines "name: value" of a member. A line of the command line may name variables of the environment,
+// which is not for pages to read.
+metadata metadata_in(const ordered_json& settings, const char* member,
+                     const std::vector<std::string>& given) {
   metadata sent;
-  const auto pairs = settings.find("metadata");
-  if (pairs == settings.end()) return sent;
-  for (const ordered_json& pair : *pairs) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
-      throw failure("metadata must be an array of pairs of strings");
-    endpoint::add_header(pair[0].get<std::string>(), pair[1].get<std::string>(), sent);
+  for (const ordered_json& line : settings.value(member, ordered_json::array())) {
+    if (!line.is_string()) throw failure(std::string(member) + " must be an array of strings");
+    const auto text = line.get<std::string>();
+    const std::size_t colon = text.find(':', 1);
+    if (std::find(given.begin(), given.end(), text) != given.end() || colon == text.npos) {
+      endpoint::add_header(text, sent);
+      continue;
+    }
+    const std::size_t begin = text.find_first_not_of(' ', colon + 1);
+    endpoint::add_header(text.substr(0, colon), begin == text.npos ? std::string() : text.substr(begin),
+                         sent);
   }
   return sent;
+}
+
+bool bool_in(const ordered_json& of, const char* name) {
+  const auto found = of.find(name);
+  return found != of.end() && found->is_boolean() && found->get<bool>();
+}
+
+// Options that no part of the page sets: as words of a command line.
+ordered_json other_options(const endpoint& of) {
+  ordered_json words = ordered_json::array();
+  const auto add = [&](const char* name, const std::string& value) {
+    if (value.empty()) return;
+    words.push_back(name);
+    words.push_back(value);
+  };
+  add("--authority", of.authority());
+  add("--user-agent", of.user_agent());
+  add("--keepalive", of.keepalive());
+  if (of.max_message_bytes() != endpoint::message_bytes_max)
+    add("--max-message-bytes", std::to_string(of.max_message_bytes()));
+  return words;
 }
 
 // The services of `types` with everything that defines them.
@@ -83,22 +113,33 @@ status any_server::authorize(const http_request& request, bool of_api) {
 }
 
 std::string any_server::about() {
-  ordered_json all{{"own", false}, {"certificates", certificates()}};
-  const endpoint& where = given_.where();
-  if (!where.typed_address().empty())
-    all["given"] = {{"address", where.address()},
-                    {"security", where.plaintext()  ? "plaintext"
-                                 : where.verifies() ? "tls"
-                                                    : "unverified"},
-                    {"ca", where.ca()},
-                    {"certificate", where.certificate()},
-                    {"key", where.key()},
-                    {"serverName", where.server_name()}};
-  all["given"]["files"] = given_.has_files();
+  const ordered_json all{{"own", false}, {"certificates", certificates()}, {"given", given()}};
   return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-task<result<std::shared_ptr<console::called_server>>> any_server::connect(std::string settings) {
+ordered_json any_server::given() const {
+  const endpoint& where = given_.where();
+  const std::chrono::duration<double, std::milli> timeout = where.timeout_or(duration::zero());
+  return {{"address", where.typed_address().empty() ? std::string() : where.address()},
+          {"security", where.plaintext()  ? "plaintext"
+                       : where.verifies() ? "tls"
+                                          : "unverified"},
+          {"ca", where.ca()},
+          {"certificate", where.certificate()},
+          {"key", where.key()},
+          {"serverName", where.server_name()},
+          {"headers", where.headers()},
+          {"timeoutMs", timeout.count() > 0 ? ordered_json(timeout.count()) : ordered_json()},
+          {"compression", where.compression()},
+          {"other", other_options(where)},
+          {"protos", given_.protos()},
+          {"importDirs", given_.import_dirs()},
+          {"descriptorSets", given_.protosets()},
+          {"reflectHeaders", given_.reflection_headers()}};
+}
+
+task<result<std::shared_ptr<console::called_server>>> any_server::connect(std::string settings,
+                                                                          http_request) {
   // Reflection and files block.
   status wrong;
   std::shared_ptr<console::called_server> made;
@@ -117,25 +158,24 @@ task<result<std::shared_ptr<console::called_server>>> any_server::connect(std::s
 
 std::shared_ptr<console::called_server> any_server::open(const std::string& text) {
   const ordered_json settings = object_in(text);
-  if (settings.value("given", false)) return open_given();
-  const endpoint where = endpoint().at(text_in(settings, "address"));
+  const endpoint where = given_.where().at(text_in(settings, "address"));
   if (where.typed_address().empty()) throw failure("the address of the server is missing");
-  channel server(given_.on(), where.address(), credentials(settings), where.options());
+  channel_options options = where.options();
+  // What the page shows is what a call has: it sets these in each call.
+  options.calls.timeout.reset();
+  options.calls.compression.reset();
+  options.calls.metadata.clear();
+  options.calls.metadata.add_all(metadata_in(settings, "headers", where.headers()));
+  channel server(given_.on(), where.address(), credentials(settings), options);
   const std::string source = text_in(settings, "definitions");
   if (source == "given" && given_.has_files()) return described(std::move(server), given_.types());
   if (source == "files") {
     schema types(uploaded(settings));
     return described(std::move(server), types);
   }
-  schema types(reflected(server, where, metadata_in(settings)));
-  return described(std::move(server), types);
-}
-
-std::shared_ptr<console::called_server> any_server::open_given() {
-  channel server = given_.server();
-  if (given_.has_files()) return described(std::move(server), given_.types());
-  // Made anew, so that a page that is loaded again sees what the server has now.
-  schema types(given_.reflect());
+  // Asked anew, so that a page that is loaded again sees what the server has now.
+  schema types(
+      reflected(server, where, metadata_in(settings, "reflectHeaders", given_.reflection_headers())));
   return described(std::move(server), types);
 }
 
@@ -143,9 +183,12 @@ channel_credentials any_server::credentials(const ordered_json& settings) {
   const std::string security = text_in(settings, "security");
   if (security == "plaintext") return insecure();
   tls::client_options options;
-  if (const std::string ca = text_in(settings, "ca"); !ca.empty())
+  if (bool_in(settings, "givenCa")) options.cas.push_back(tls::pem_source::file(given_.where().ca()));
+  else if (const std::string ca = text_in(settings, "ca"); !ca.empty())
     options.cas.push_back(tls::pem_source::text(find(ca).chain));
-  if (const std::string name = text_in(settings, "certificate"); !name.empty()) {
+  if (bool_in(settings, "givenCertificate")) {
+    options.certificate = tls::key_pair::files(given_.where().certificate(), given_.where().key());
+  } else if (const std::string name = text_in(settings, "certificate"); !name.empty()) {
     const certificate own = find(name);
     if (own.key.empty()) throw failure("the certificate " + name + " has no private key");
     options.certificate = tls::key_pair::pem(own.chain, own.key);
@@ -188,13 +231,15 @@ ordered_json any_server::certificates() {
   const std::lock_guard lock(mutex_);
   ordered_json names = ordered_json::array();
   for (const auto& [name, one] : certificates_)
-    names.push_back({{"name", name}, {"hasKey", !one.key.empty()}});
+    names.push_back(
+        {{"name", name}, {"hasKey", !one.key.empty()}, {"file", one.chain_file}, {"keyFile", one.key_file}});
   return names;
 }
 
 void any_server::add_certificate(const std::string& body) {
   const ordered_json request = object_in(body);
-  certificate added{text_in(request, "certificate"), text_in(request, "key")};
+  certificate added{text_in(request, "certificate"), text_in(request, "key"), text_in(request, "file"),
+                    text_in(request, "keyFile")};
   const std::string name = text_in(request, "name");
   if (name.empty()) throw failure("a certificate needs a name");
   if (added.chain.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
@@ -203,14 +248,18 @@ void any_server::add_certificate(const std::string& body) {
     throw failure("the key is no PEM file: it has no line -----BEGIN PRIVATE KEY-----");
   const std::lock_guard lock(mutex_);
   if (certificates_.size() >= certificates_max && certificates_.count(name) == 0)
-    throw failure("there are " + std::to_string(certificates_max) + " certificates: forget them first");
+    throw failure("there are " + std::to_string(certificates_max) + " certificates: remove one first");
   certificates_[name] = std::move(added);
 }
 
 task<result<std::string>> any_server::perform(std::string name, std::string body) try {
   if (name == "add-certificate") {
     add_certificate(body);
-  } else if (name == "forget-certificates") {
+  } else if (name == "remove-certificate") {
+    const std::string removed = text_in(object_in(body), "name");
+    const std::lock_guard lock(mutex_);
+    certificates_.erase(removed);
+  } else if (name == "remove-certificates") {
     const std::lock_guard lock(mutex_);
     certificates_.clear();
   } else {

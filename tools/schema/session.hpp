@@ -51,6 +51,13 @@ class session {
   // The definitions from the server, read anew.
   [[nodiscard]] std::unique_ptr<definitions> reflect();
   [[nodiscard]] bool has_files() const noexcept { return !protos_.empty() || !protosets_.empty(); }
+  // The values of --proto, --import, --protoset and --reflect-header as they were typed.
+  [[nodiscard]] const std::vector<std::string>& protos() const noexcept { return protos_; }
+  [[nodiscard]] const std::vector<std::string>& import_dirs() const noexcept { return import_dirs_; }
+  [[nodiscard]] const std::vector<std::string>& protosets() const noexcept { return protosets_; }
+  [[nodiscard]] const std::vector<std::string>& reflection_headers() const noexcept {
+    return reflection_headers_;
+  }
 
  private:
   [[nodiscard]] std::vector<const google::protobuf::ServiceDescriptor*> copies(

@@ -27,6 +27,10 @@ class console_options {
   /// and a listen() on any other address fails. A request that a proxy has forwarded (Forwarded,
   /// X-Forwarded-For) gets 403, because its client may be on another machine.
   std::function<status(const http_request&)> authorize;
+  /// A serialized google.protobuf.FileDescriptorSet, whose comments the page shows, as
+  /// openapi_options::descriptor_set: the .protoset of coracle_generate() with GENERATE_DESCRIPTORS, for
+  /// example. Generated code has no comments. Several sets may follow one another. Default: none.
+  std::string descriptor_set;
 };
 static_assert(!std::is_aggregate_v<console_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");
@@ -38,13 +42,14 @@ static_assert(!std::is_aggregate_v<console_options>,
 ///   coracle::with_console(server);  // http://127.0.0.1:50051/console
 ///
 /// The page calls this server only, in the process, through its routing, its interceptors and its limits; it
-/// is given no address and no keys. The metadata of a call is what the user types. An interceptor thus sees
-/// a call without the identity of the browser: auth() is null, and the peer is this process. The page shows
-/// the services that are described by the program's generated code; it needs no reflection.
+/// is given no address and no keys. The metadata of a call is what the user types. Its auth() is that of the
+/// browser's connection: with mutual TLS the identity of the browser, in plaintext null. Its peer is this
+/// process. The page shows the services that are described by the program's generated code, or by
+/// console_options::descriptor_set; it needs no reflection.
 ///
 /// Use it for development, or protect it by `authorize`: it shows how to call every method.
 ///
-/// Throws usage_error if the path is invalid or taken by another route.
+/// Throws usage_error if the path is invalid or taken by another route, or if descriptor_set is none.
 void with_console(server& on, console_options options = {});
 
 }  // namespace coracle

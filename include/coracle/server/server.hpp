@@ -23,6 +23,8 @@
 
 namespace coracle {
 
+class auth_context;
+
 namespace server_internal {
 class server_state;  // private: src/server/server_state.hpp
 }
@@ -124,7 +126,12 @@ class server {
 
   /// Returns a connector for channels in this process. Their bytes pass through memory; everything else is as
   /// on a socket. It connects as long as the server exists.
-  [[nodiscard]] std::shared_ptr<transport::connector> in_process();
+  ///
+  /// `client`: the identity that calls of these channels have, as server_context::auth(). Use it to make
+  /// calls on behalf of a client whose identity is known, or to test handlers that check it. Null: they have
+  /// none, as in plaintext.
+  [[nodiscard]] std::shared_ptr<transport::connector> in_process(
+      std::shared_ptr<const auth_context> client = nullptr);
 
   /// Returns what the server has done so far. The loops are queried one after the other, so connections that
   /// open or close meanwhile may be missing. For coroutines on a loop of any runtime.

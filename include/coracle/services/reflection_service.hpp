@@ -4,6 +4,7 @@
 #include "coracle/server/service.hpp"
 
 #include <memory>
+#include <string>
 
 namespace coracle {
 
@@ -21,7 +22,11 @@ namespace coracle {
 /// Source: grpc/grpc doc/server-reflection.md.
 class reflection_service {
  public:
-  reflection_service();
+  /// `descriptor_set`: a serialized google.protobuf.FileDescriptorSet, whose files the service describes in
+  /// place of those of the same names: with their comments, which generated code has not. It must have the
+  /// imports, too; the .protoset of coracle_generate() with GENERATE_DESCRIPTORS has both. Several sets may
+  /// follow one another. Throws usage_error if it is none.
+  explicit reflection_service(const std::string& descriptor_set = {});
   reflection_service(const reflection_service&) = delete;
   reflection_service& operator=(const reflection_service&) = delete;
   ~reflection_service();

@@ -4,6 +4,9 @@ import { isSecret } from "./store.js";
 
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
+// In double quotes, in which the shell replaces ${NAME} alone.
+const expanded = (text) => `"${text.replace(/\$\{\w+\}|[\\"$`]/g, (part) => (part.length > 1 ? part : `\\${part}`))}"`;
+
 const compact = (json) => {
   // Only white space outside strings goes, so that no number changes.
   return json.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) => (part.startsWith('"') ? part : ""));
@@ -11,36 +14,106 @@ const compact = (json) => {
 
 const seconds = (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
 
-// A secret that was left out is a variable of the shell.
-const variable = (name) => name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+const words = (...list) => list.map(quoted);
 
-const header = ([name, value]) => (isSecret(name) && !value && /^[\w.-]+$/.test(name) ? `"${name}: \${${variable(name)}}"` : quoted(`${name}: ${value}`));
+// A secret that is left out is a variable of the shell.
+function header(name, value, secrets) {
+  if (!secrets && isSecret(name) && value && /^[\w.-]+$/.test(name)) return expanded(`${name}: \${${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}}`);
+  return quoted(`${name}: ${value}`);
+}
 
-const line = (words, call) => [...words.map(quoted), ...call.metadata.flatMap((pair) => ["-H", header(pair)])].join(" ");
+/** The name and the value of a line "name: value". Throws an Error. */
+export function pairOf(line) {
+  const colon = line.indexOf(":", 1);
+  if (colon < 0) throw new Error(`metadata has the form "name: value", not "${line}"`);
+  return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+}
 
-export function coracleLine(call, server) {
-  const words = ["coracle", "call", server.address ?? "ADDRESS"];
-  if (server.security === "plaintext") words.push("--plaintext");
-  if (server.security === "unverified") words.push("--no-verify");
-  if (server.ca) words.push("--ca", server.ca);
-  if (server.certificate) words.push("--cert", server.certificate, "--key", server.key || `${server.certificate}.key`);
-  if (server.serverName) words.push("--server-name", server.serverName);
-  words.push(call.method.slice(1));
-  for (const json of call.messages) words.push("-d", compact(json));
-  if (call.timeoutMs) words.push("--timeout", seconds(call.timeoutMs));
-  if (call.compression) words.push("--compress", call.compression);
-  return line(words, call);
+// A line of the command line may name variables of the environment, which both coracle and the shell replace.
+const namesVariable = (line, given) => given.includes(line) && /\$\{\w+\}/.test(line);
+
+// Of several pairs with a name, those of the call count.
+function headersOf(call, server, secrets, ofLine) {
+  const own = new Set(call.metadata.map(([name]) => name.toLowerCase()));
+  const general = (server.headers ?? []).filter((line) => !own.has(pairOf(line)[0].toLowerCase()));
+  return [...general.map((line) => ofLine(line) ?? header(...pairOf(line), secrets)), ...call.metadata.map((pair) => header(...pair, secrets))]
+    .flatMap((text) => ["-H", text]);
+}
+
+// Where `coracle call` finds the definitions. A file that was chosen in the page has no folder here.
+function definitionsOf(call, server, secrets) {
+  const { shell } = server;
+  const file = server.schema.fileOf(call.method);
+  if (server.definitions === "reflection")
+    return (server.reflectHeaders ?? []).flatMap((line) => ["--reflect-header", shell.givenReflectHeaders.includes(line) ? quoted(line) : header(...pairOf(line), secrets)]);
+  if (shell.own) return server.schema.hasReflection() ? [] : words("--proto", file);
+  let { protos, descriptorSets } = shell;
+  if (server.definitions === "files") {
+    const fitting = protos.filter((name) => file === name || file.endsWith(`/${name}`));
+    if (fitting.length > 0) [protos, descriptorSets] = [fitting, []];
+  }
+  return words(...shell.importDirs.flatMap((folder) => ["-I", folder]), ...protos.flatMap((name) => ["--proto", name]),
+               ...descriptorSets.flatMap((name) => ["--protoset", name]));
+}
+
+/** Names that the page knows without their folders, and a line has. */
+export function filesWithoutFolders(call, server, ofCoracle) {
+  const { shell } = server;
+  const uploaded = [...shell.uploaded];
+  if (ofCoracle && server.definitions === "files") uploaded.push(...shell.importDirs, ...shell.protos, ...shell.descriptorSets);
+  if (ofCoracle && shell.own && !server.schema.hasReflection()) uploaded.push(server.schema.fileOf(call.method));
+  return uploaded.filter(Boolean);
+}
+
+export function coracleLine(call, server, secrets) {
+  const { shell } = server;
+  const line = words("coracle", "call", server.address);
+  if (server.security === "plaintext") line.push("--plaintext");
+  if (server.security === "unverified") line.push("--no-verify");
+  if (shell.ca) line.push(...words("--ca", shell.ca));
+  if (shell.certificate) line.push(...words("--cert", shell.certificate, "--key", shell.key));
+  if (server.serverName) line.push(...words("--server-name", server.serverName));
+  line.push(...words(...shell.other), ...definitionsOf(call, server, secrets), ...words(call.method.slice(1)));
+  for (const json of call.messages) line.push("-d", quoted(compact(json)));
+  if (call.timeoutMs) line.push("--timeout", seconds(call.timeoutMs));
+  if (call.compression) line.push("--compress", call.compression);
+  // coracle replaces the variables.
+  line.push(...headersOf(call, server, secrets, (text) => (namesVariable(text, shell.givenHeaders) ? quoted(text) : undefined)));
+  return line.join(" ");
+}
+
+/** What curl connects to, of an address of gRPC: a UNIX socket, or a host with its port. */
+function curlTarget(address) {
+  const [, scheme, rest] = /^(unix|unix-abstract|dns|ipv4|ipv6|passthrough):(.*)$/.exec(address) ?? [, "", address];
+  const name = rest.replace(/^\/\/[^/]*\//, scheme === "unix" ? "/" : "");
+  if (scheme === "unix") return { socket: ["--unix-socket", name] };
+  if (scheme === "unix-abstract") return { socket: ["--abstract-unix-socket", name] };
+  const [first] = name.split(",");
+  if (/^[^[\]]*:[^[\]]*:/.test(first)) return { host: `[${first}]:443` };
+  return { host: /:\d+$/.test(first) ? first : `${first}:443` };  // as gRPC has it, also in plaintext
 }
 
 /** Unary methods only: the messages of a stream have prefixes that curl cannot write. */
-export function curlLine(call, server) {
-  const scheme = server.security === "plaintext" ? "http" : "https";
-  const words = ["curl", "-s", `${scheme}://${(server.address ?? "ADDRESS").replace(/^https?:\/\//, "")}${call.method}`];
-  if (server.security === "unverified") words.push("-k");
-  if (server.ca) words.push("--cacert", server.ca);
-  if (server.certificate) words.push("--cert", server.certificate, "--key", server.key || `${server.certificate}.key`);
-  words.push("-H", "content-type: application/json");
-  if (call.timeoutMs) words.push("-H", `connect-timeout-ms: ${Math.ceil(call.timeoutMs)}`);
-  words.push("-d", compact(call.messages[0] ?? "{}"));
-  return line(words, call);
+export function curlLine(call, server, secrets) {
+  const { shell } = server;
+  const { socket, host } = curlTarget(server.address);
+  const plaintext = server.security === "plaintext";
+  const name = server.serverName || "localhost";
+  const line = ["curl", "-s"];
+  const authority = shell.other[shell.other.indexOf("--authority") + 1];
+  if (socket) {
+    line.push(...words(...socket, `${plaintext ? "http" : "https"}://${name}${call.method}`));
+  } else if (server.serverName) {
+    // The certificate must contain the name in the URL. Like coracle, curl sends it as the authority.
+    line.push(...words(`https://${name}:${host.split(":").pop()}${call.method}`, "--connect-to", `::${host}`));
+  } else line.push(...words(`${plaintext ? "http" : "https"}://${host}${call.method}`));
+  if (server.security === "unverified") line.push("-k");
+  if (shell.ca) line.push(...words("--cacert", shell.ca));
+  if (shell.certificate) line.push(...words("--cert", shell.certificate, "--key", shell.key));
+  if (shell.other.includes("--authority")) line.push("-H", quoted(`host: ${authority}`));
+  line.push("-H", "'content-type: application/json'");
+  if (call.timeoutMs) line.push("-H", quoted(`connect-timeout-ms: ${Math.ceil(call.timeoutMs)}`));
+  line.push("-d", quoted(compact(call.messages[0] ?? "{}")));
+  line.push(...headersOf(call, server, secrets, (text) => (namesVariable(text, shell.givenHeaders) ? expanded(text) : undefined)));
+  return line.join(" ");
 }

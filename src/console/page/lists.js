@@ -1,46 +1,106 @@
-// The history, and the saved calls with their export and import.
+// The history, and the collections of saved calls, with their export and import.
 
+import { ask } from "./ask.js";
 import { button, byId, download, element } from "./dom.js";
-import { exported, imported, past, saved } from "./store.js";
+import { exported, firstCollection, imported, past, saved } from "./store.js";
 
-function entry(list, call, open) {
-  const name = call.name ?? call.method.split("/").pop();
-  const facts = [call.status, call.at && new Date(call.at).toLocaleTimeString()].filter(Boolean).join(" · ");
-  return element("li", {},
-    element("button", { type: "button", class: "entry", title: call.method, onclick: () => open(call) }, name,
-            element("small", {}, call.name ? call.method : "", " ", facts)),
-    button("Remove", () => list.remove(call), { "aria-label": `Remove ${name}` }));
+function timeOf(call) {
+  const at = new Date(call.at);
+  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString() : at.toLocaleString();
 }
 
-export function showLists(open) {
-  const history = byId("history");
-  const drawHistory = () => history.replaceChildren(
-    element("div", { class: "actions" }, button("Clear", () => past.clear())),
-    element("ul", { class: "entries" }, ...past.calls.map((call) => entry(past, call, open))),
-    past.calls.length === 0 ? element("p", { class: "quiet" }, "Calls that were made stand here.") : "");
-  past.listeners.push(drawHistory);
-  drawHistory();
+// What tells a call from others of the same method.
+const excerpt = (call) => (call.messages.length > 1 ? `${call.messages.length} messages: ` : "") + (call.messages[0] ?? "").replace(/\s+/g, " ").slice(0, 200);
 
-  const panel = byId("saved");
-  const secrets = element("input", { type: "checkbox" });
+function entry(list, call, open, more = null) {
+  const method = call.method.split("/").pop();
+  const name = call.name ?? method;
+  const facts = call.status ? `${timeOf(call)}${call.ms > 0 ? ` · ${Math.round(call.ms)} ms` : ""}` : name === method ? "" : method;
+  return element("li", {},
+    element("button", { type: "button", class: "entry", title: call.method, onclick: () => open(call) }, name, " ",
+            call.status ? element("span", { class: `outcome ${call.status === "OK" ? "ok" : "not-ok"}` }, call.status) : null,
+            facts ? element("small", {}, facts) : null, element("small", { class: "excerpt" }, excerpt(call))),
+    element("div", { class: "entry-actions" }, more, button("Remove", () => list.remove(call), { "aria-label": `Remove ${name}` })));
+}
+
+function secretsBox() {
+  const input = element("input", { type: "checkbox" });
+  return { input, node: element("label", { class: "secrets" }, input, " export with secrets (authorization and the like)") };
+}
+
+function showHistory(open) {
+  const secrets = secretsBox();
+  const list = element("ul", { class: "entries" });
+  const empty = element("p", { class: "quiet" }, "Calls that were made stand here.");
+  const actions = element("div", { class: "actions" }, button("Export", () => download("coracle-history.json", exported(past.calls, secrets.input.checked))),
+                          button("Clear", () => past.clear()));
+  byId("history").replaceChildren(actions, secrets.node, list, empty);
+  const draw = () => {
+    list.replaceChildren(...past.calls.map((call) => entry(past, call, open)));
+    empty.hidden = past.calls.length > 0;
+    actions.hidden = secrets.node.hidden = past.calls.length === 0;
+  };
+  past.listeners.push(draw);
+  draw();
+}
+
+/** Asks for the name and the collection of a call that is saved. */
+export function askForCall(name, take) {
+  const collections = saved.names.length > 0 ? saved.names : [firstCollection];
+  ask("Save the call", [{ label: "Name", value: name }, { label: "Collection", value: saved.lastUsed, options: collections }], "Save", (called, collection) => {
+    saved.lastUsed = collection;
+    take(called, collection);
+  });
+}
+
+function collectionNode(name, open, secrets, closed) {
+  const calls = saved.of(name);
+  const others = (call) => saved.names.length < 2 ? null
+    : element("select", { "aria-label": `Collection of ${call.name}`, title: "Moves the call to another collection", onchange: (event) => saved.move(call, event.target.value) },
+              ...saved.names.map((one) => element("option", { value: one, selected: one === name }, one)));
+  const fileName = `coracle-${name.replace(/[^\w-]+/g, "-")}.json`;
+  return element("details", { class: "collection", open: !closed.has(name), ontoggle: (event) => closed[event.target.open ? "delete" : "add"](name) },
+    element("summary", {}, name, " ", element("small", {}, String(calls.length))),
+    element("div", { class: "actions" },
+      button("Export", () => download(fileName, exported(calls, secrets.input.checked)), { "aria-label": `Export ${name}` }),
+      button("Rename …", () => ask("Rename the collection", [{ label: "Name", value: name }], "Rename", (to) => saved.rename(name, to)), { "aria-label": `Rename ${name}` }),
+      button("Delete …", () => ask(`Delete ${name} with ${calls.length === 1 ? "its call" : `its ${calls.length} calls`}?`, [], "Delete", () => saved.removeCollection(name)), { "aria-label": `Delete ${name}` })),
+    element("ul", { class: "entries" }, ...calls.map((call) => entry(saved, call, open, others(call)))));
+}
+
+function showSaved(open) {
+  const secrets = secretsBox();
   const failure = element("p", { class: "failure", role: "alert" });
   const file = element("input", { type: "file", accept: ".json,application/json", hidden: true, "aria-label": "File to import", onchange: async () => {
     failure.textContent = "";
     try {
-      for (const call of imported(await file.files[0].text()).reverse()) saved.add(call);
+      saved.addImported(imported(await file.files[0].text()));
     } catch (error) {
       failure.textContent = error.message;
     }
     file.value = "";
   } });
-  const list = element("ul", { class: "entries" });
-  panel.replaceChildren(
-    element("div", { class: "actions" }, button("Export", () => download("coracle-console.json", exported(saved.calls, secrets.checked))),
-            button("Import …", () => file.click()), file),
-    element("label", { class: "secrets" }, secrets, " with secrets (authorization and the like)"), failure, list);
-  const drawSaved = () => list.replaceChildren(...saved.calls.map((call) => entry(saved, call, open)));
-  saved.listeners.push(drawSaved);
-  drawSaved();
+  const empty = element("p", { class: "quiet" }, "Save … beside a method keeps a call here.");
+  const exportAll = button("Export all", () => download("coracle-console.json", exported(saved.calls, secrets.input.checked)));
+  const list = element("div", {});
+  byId("saved").replaceChildren(
+    element("div", { class: "actions" }, button("New collection …", () => ask("New collection", [{ label: "Name", value: "" }], "Create", (name) => saved.create(name))),
+            button("Import …", () => file.click()), exportAll, file),
+    secrets.node, failure, list, empty);
+  const closed = new Set();
+  const draw = () => {
+    list.replaceChildren(...saved.names.map((name) => collectionNode(name, open, secrets, closed)));
+    empty.hidden = saved.names.length > 0;
+    exportAll.hidden = secrets.node.hidden = saved.calls.length === 0;
+  };
+  saved.listeners.push(draw);
+  draw();
+}
+
+/** `open` gets a call that the user has chosen. */
+export function showLists(open) {
+  showHistory(open);
+  showSaved(open);
 }
 
 export function setUpTabs() {

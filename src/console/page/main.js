@@ -19,7 +19,16 @@ function showConnection(text, isFailure = false) {
   byId("connection").replaceChildren(element("span", { class: isFailure ? "failure" : "" }, text));
 }
 
-async function connect(settings) {
+// Of the page of a server: it calls its own server, with what a method says.
+function ownSettings() {
+  const plaintext = location.protocol === "http:";
+  const settings = { address: location.port ? location.host : `${location.host}:${plaintext ? 80 : 443}`, security: plaintext ? "plaintext" : "tls" };
+  const shell = { own: true, other: [], givenHeaders: [], givenReflectHeaders: [], importDirs: [], protos: [], descriptorSets: [], uploaded: [] };
+  return [settings, { shell, deadline: "", compression: "" }];
+}
+
+/** `calls` has what the methods begin with, and what lines for a shell need. Throws an Error. */
+async function connect(settings, calls) {
   showConnection("Connecting …");
   let reached;
   try {
@@ -29,8 +38,7 @@ async function connect(settings) {
     throw error;
   }
   const chosen = current?.method.path;
-  server = { ...(about.own ? { address: location.host, security: location.protocol === "http:" ? "plaintext" : "tls" } : {}),
-             ...about.given, ...settings, id: reached.server, schema: new Schema(reached.schema), compressions: about.compressions ?? [] };
+  server = { ...settings, ...calls, id: reached.server, schema: new Schema(reached.schema), compressions: about.compressions };
   views = new Map();
   current = null;
   showTree(server.schema, choose);
@@ -107,12 +115,13 @@ async function begin() {
     return;
   }
   if (!about.own) {
-    dialog = new ServerDialog({ ...about.given, certificates: about.certificates }, connect);
+    dialog = new ServerDialog(about, connect);
     byId("connect").hidden = false;
     byId("connect").addEventListener("click", () => dialog.open());
   }
   try {
-    if (about.own || about.given?.address) await connect(about.own ? {} : { ...about.given, definitions: "given", given: true });
+    if (about.own) await connect(...ownSettings());
+    else if (about.given.address) await dialog.connectNow();
     else {
       showConnection("Not connected");
       dialog.open();

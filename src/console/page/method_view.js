@@ -4,25 +4,29 @@ import { listen, performHere } from "./api.js";
 import { button, coloredJson, copyText, element, indentedJson, uniqueId } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Form } from "./form.js";
-import { coracleLine, curlLine } from "./lines.js";
+import { coracleLine, curlLine, filesWithoutFolders, pairOf } from "./lines.js";
 import { kindOf } from "./schema.js";
-import { past, saved, withoutSecrets } from "./store.js";
+import { askForCall } from "./lists.js";
+import { isSecret, past, saved } from "./store.js";
 
 const messagesShown = 1000; // of one call; the oldest go first
 const wrongShown = 8;
 let lastCall = 0;
 
 export class MethodView {
-  /** `server` is {id, schema, address, security, compressions}: the one that is connected at the moment. */
+  /** `server` is the one that is connected at the moment: the settings of the dialog, {id, schema, compressions}, and what calls begin with. */
   constructor(server, method) {
     this.server = server;
     this.method = method;
     this.call = null; // that runs
     this.queued = []; // the further messages of a call that was loaded
+    this.follows = false; // whether the next frame scrolls to the last message
     this.editor = new Editor(server.schema, method.input, () => this.editorChanged());
     this.form = new Form(server.schema, method.input, (value) => this.formChanged(value));
     this.node = element("article", { "aria-label": method.path }, this.heading(), element("div", { class: "panes" }, this.request(), this.response()));
     this.text = JSON.stringify(server.schema.template(method.input), null, 2);
+    this.deadline.value = server.deadline;
+    this.compression.value = server.compression;
     this.update();
   }
 
@@ -51,6 +55,7 @@ export class MethodView {
     this.start = button("Start without a message", () => this.begin(undefined));
     this.failure = element("p", { class: "failure", role: "alert" });
     this.secrets = element("input", { type: "checkbox" });
+    this.copied = element("p", { class: "comment copied", role: "status" });
     const { clientStreaming, serverStreaming } = this.method;
     return element("section", { class: "request", "aria-label": "Request" },
       element("div", { class: "bar" },
@@ -64,17 +69,29 @@ export class MethodView {
         element("div", {}, element("h3", {}, "JSON ", button("Indent", () => (this.text = indentedJson(this.text)))), this.editor.node, this.problems)),
       element("h3", {}, "Metadata ", button("Add", () => this.addPair("", "").querySelector("input").focus(), { "aria-label": "Add metadata" })),
       this.pairs,
+      this.general(),
       element("div", { class: "actions" },
         button("Save …", () => this.save()),
         button("Copy as coracle call", (event) => this.copyLine(coracleLine, event.target)),
         clientStreaming || serverStreaming ? null : button("Copy as curl", (event) => this.copyLine(curlLine, event.target)),
-        element("label", { class: "secrets" }, this.secrets, " with secrets")));
+        element("label", { class: "secrets" }, this.secrets, " with secrets")), this.copied);
+  }
+
+  /** The metadata that all calls of the server have, without secrets. */
+  general() {
+    const lines = this.server.headers ?? [];
+    if (lines.length === 0) return null;
+    const shown = ([name, value]) => [name, isSecret(name) && !/\$\{\w+\}/.test(value) ? "•••" : value];
+    return element("div", { class: "general" }, element("p", { class: "comment" }, "With every call of this server, unless a pair above has the same name:"),
+                   pairsTable(lines.map((line) => shown(pairOf(line)))));
   }
 
   copyLine(line, from) {
     try {
       const call = this.described();
-      copyText(line(this.secrets.checked ? call : withoutSecrets(call), this.server), from);
+      copyText(line(call, this.server, this.secrets.checked), from);
+      const files = filesWithoutFolders(call, this.server, line === coracleLine);
+      this.copied.textContent = files.length > 0 ? `Run the line in the folder of ${files.join(", ")}, or write the folder before each name: the page does not know it.` : "";
     } catch (error) {
       this.failure.textContent = error.message;
     }
@@ -259,7 +276,7 @@ export class MethodView {
   showPairs(at, title, pairs) {
     at.hidden = pairs.length === 0;
     at.replaceChildren(element("summary", {}, `${title} (${pairs.length})`),
-      element("table", {}, element("tbody", {}, ...pairs.map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value))))));
+      pairsTable(pairs));
   }
 
   addMessage(direction, number, ms, json, event = {}) {
@@ -267,11 +284,22 @@ export class MethodView {
     if (event.bytes !== undefined) facts.push(`${event.bytes} bytes`);
     if (event.compressed) facts.push("compressed");
     const body = json === undefined ? element("pre", { class: "not-ok" }, `${event.error}\nbase64: ${event.base64}`) : element("pre", {}, coloredJson(indentedJson(json)));
-    const atEnd = this.messages.scrollHeight - this.messages.scrollTop - this.messages.clientHeight < 40;
+    this.followEnd();
     this.messages.append(element("li", { class: direction }, element("div", { class: "facts" }, element("span", {}, facts.join(" · ")),
       button("Copy", (click) => copyText(json === undefined ? event.base64 : indentedJson(json), click.target), { "aria-label": `Copy ${direction} ${number}` })), body));
     if (this.messages.childElementCount > messagesShown) this.messages.firstElementChild.remove();
-    if (atEnd) this.messages.scrollTop = this.messages.scrollHeight;
+  }
+
+  // Once for all messages of a frame: to read the position makes the browser lay out the list.
+  followEnd() {
+    if (this.follows) return;
+    this.follows = true;
+    const { messages } = this;
+    const atEnd = messages.scrollHeight - messages.scrollTop - messages.clientHeight < 40;
+    requestAnimationFrame(() => {
+      this.follows = false;
+      if (atEnd) messages.scrollTop = messages.scrollHeight;
+    });
   }
 
   // --- history and saved calls
@@ -295,10 +323,12 @@ export class MethodView {
       this.failure.textContent = error.message;
       return;
     }
-    const name = prompt("Name of the saved call", this.method.name);
-    if (name) saved.add({ ...call, name });
+    askForCall(this.method.name, (name, collection) => saved.add({ ...call, name, collection }));
   }
 }
+
+const pairsTable = (pairs) => element("table", {}, element("tbody", {}, ...pairs.map(([name, value]) =>
+  element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)))));
 
 function duration(ms) {
   if (ms < 10) return `${ms.toFixed(2)} ms`;

@@ -39,6 +39,15 @@ export class Schema {
     return undefined;
   }
 
+  /** The name of the file that defines the service of a method. */
+  fileOf(path) {
+    return this.services.find((service) => service.name === path.split("/")[1])?.file ?? "";
+  }
+
+  hasReflection() {
+    return this.services.some((service) => service.name.startsWith("grpc.reflection."));
+  }
+
   fields(type) {
     return this.messages[type]?.fields ?? [];
   }

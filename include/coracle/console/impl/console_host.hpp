@@ -42,8 +42,10 @@ class console_host {
   /// Returns an object of JSON that the page gets first: "own", whether it calls its own server only, and
   /// what it may choose otherwise.
   virtual std::string about() = 0;
-  /// Connects to the server that `settings`, an object of JSON from the page, names.
-  virtual task<result<std::shared_ptr<called_server>>> connect(std::string settings) = 0;
+  /// Connects to the server that `settings`, an object of JSON from the page, names. `request` is the one
+  /// that has brought them.
+  virtual task<result<std::shared_ptr<called_server>>> connect(std::string settings,
+                                                               http_request request) = 0;
   /// Performs an action that this host alone has; JSON in, JSON out. NOT_FOUND: there is no such action.
   virtual task<result<std::string>> perform(std::string action, std::string body);
 };
