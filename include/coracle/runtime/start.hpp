@@ -105,7 +105,8 @@ class cancellable : private coro::runnable {
 ///
 /// Wait is an awaitable that can be moved before it is awaited: a task, an operation of a call, a timer. Done
 /// is called once, with an outcome<T> of the wait's value, or the exception that it threw, as
-/// `done(outcome<T>)`. It must not throw. It may destroy the operation.
+/// `done(outcome<T>)` or `done(outcome<T>, wait)`, where `wait` is a reference to the Wait that has ended. It
+/// must not throw. It may destroy the operation.
 template <coro::awaitable Wait, class Done>
 class operation : public runtime_internal::cancellable {
  public:
@@ -144,7 +145,8 @@ class operation : public runtime_internal::cancellable {
     typename cancellable::settle settled(*this);
     co_await settled;
     Done done(std::move(done_));  // it may destroy this object
-    done(std::move(*result));
+    if constexpr (std::invocable<Done&, outcome<value_type>, Wait&>) done(std::move(*result), wait_);
+    else done(std::move(*result));
   }
 
   Wait wait_;
@@ -217,20 +219,22 @@ class started_wait final : public started::state, public coro::pooled {
     started_wait* of;
     Done done;
     template <class Outcome>
-    void operator()(Outcome o) {
+    void operator()(Outcome o, Wait& wait) {
       Done call(std::move(done));
       started_wait* const ended = of;
-      call(std::move(o));
+      if constexpr (std::invocable<Done&, Outcome, Wait&>) call(std::move(o), wait);
+      else call(std::move(o));
       ended->release();
     }
   };
-  operation<Wait, report> running_;
+  coracle::operation<Wait, report> running_;
 };
 
 }  // namespace runtime_internal
 
-/// Runs `wait` on the loop `where` and passes its outcome to `done(outcome<T>)`, on that loop and never
-/// inside this call: see operation. Throws std::bad_alloc, and usage_error if a task is empty or has ended.
+/// Runs `wait` on the loop `where` and passes its outcome to `done(outcome<T>)` or `done(outcome<T>, wait)`,
+/// on that loop and never inside this call: see operation. Throws std::bad_alloc, and usage_error if a task
+/// is empty or has ended.
 template <coro::awaitable Wait, class Done>
 started start(loop& where, Wait wait, Done done, const coro::environment* inherited = nullptr) {
   using running = runtime_internal::started_wait<Wait, Done>;
