@@ -5,6 +5,7 @@
 #include "client/client_interceptor_chain.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/client/client_stream.hpp"
+#include "coracle/client/then.hpp"
 #include "coracle/client/unary_call.hpp"
 #include "coracle/rpc/impl/propagated_context.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -329,15 +330,11 @@ void client_call::stop_waiting_for_headers(const status& outcome) noexcept {
   terms_.owner_loop->post(*op);  // resuming it may destroy the call
 }
 
-loop& client_call::chosen_loop() {
-  if (begun()) return owner_loop();
-  if (held_on_) return *held_on_;
-  return loop_for(channel_);
-}
-
 loop& client_call::hold() {
-  held_on_ = &chosen_loop();
-  if (!held_channel_) held_channel_ = channel_.handle();
+  if (!held_on_) {
+    held_on_ = begun() ? &owner_loop() : &loop_for(channel_);
+    held_channel_ = channel_.handle();
+  }
   holders_.fetch_add(1, std::memory_order_relaxed);
   return *held_on_;
 }
@@ -730,6 +727,10 @@ loop& unary_operation::hold() {
   return loop_for(channel_);
 }
 
+call_details unary_operation::take_details() noexcept {
+  return {std::move(initial_), std::move(trailing_), read_compressed_};
+}
+
 unary_operation::~unary_operation() {
   if (chain_) chain_->orphan();
   if (call_) call_->dispose();
@@ -842,5 +843,7 @@ const status& status_of(client_call& c) noexcept { return c.outcome(); }
 loop& blocking_loop_of(client_call& c) { return c.begun() ? c.owner_loop() : c.channel().blocking_loop(); }
 loop& hold_call(client_call& c) { return c.hold(); }
 void let_go(client_call& c) noexcept { c.let_go(); }
+void cancel(client_call& c) noexcept { c.cancel(); }
+const char* method_of(const client_call& c) noexcept { return c.method(); }
 
 }  // namespace coracle::client
