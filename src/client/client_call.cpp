@@ -24,12 +24,16 @@ status cancelled_call() { return status::cancelled("the call was cancelled"); }
 // A call that is started outside a coroutine runs on the loop of its caller, if that belongs to the runtime
 // of the channel.
 loop& loop_for(call_channel& c) {
-  loop& other = c.blocking_loop();
   loop* const here = loop::current();
-  return here && &here->owner() == &other.owner() ? *here : other;
+  return here && c.runs_on(here->owner()) ? *here : c.blocking_loop();
 }
 
 }  // namespace
+}  // namespace coracle::client
+
+bool coracle::call_channel::runs_on(const runtime& r) { return &blocking_loop().owner() == &r; }
+
+namespace coracle::client {
 
 client_call::stop_hook::stop_hook(client_call& c) noexcept
     : coro::stop_callback([](coro::stop_callback& s) noexcept {
@@ -715,14 +719,16 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
       copy_request_(other.copy_request_),
       reply_(reply),
       options_(std::move(other.options_)),
-      held_(std::move(other.held_)) {
+      held_channel_(std::move(other.held_channel_)),
+      held_request_(std::move(other.held_request_)) {
   CORACLE_ASSERT(!other.call_ && !other.chain_, "a unary call was moved after it was awaited");
 }
 
 loop& unary_operation::hold() {
-  if (!held_) {
-    held_ = std::make_unique<const held>(channel_.handle(), release_ ? nullptr : copy_request_(request_));
-    if (held_->request) request_ = held_->request.get();
+  if (!held_channel_) held_channel_ = channel_.handle();
+  if (!release_ && !held_request_) {
+    held_request_ = copy_request_(request_);
+    request_ = held_request_.get();
   }
   return loop_for(channel_);
 }

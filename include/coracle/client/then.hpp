@@ -189,11 +189,11 @@ template <class F, class T>
 void call_with(F& f, outcome<T>&& o, [[maybe_unused]] std::optional<call_details>& details) {
   if constexpr (std::is_void_v<T>) {
     o.value();
-    std::invoke(f);
+    f();
   } else if constexpr (std::invocable<F&, T, call_details>) {
-    std::invoke(f, value_of(std::move(o)), *std::move(details));
+    f(value_of(std::move(o)), *std::move(details));
   } else {
-    std::invoke(f, value_of(std::move(o)));
+    f(value_of(std::move(o)));
   }
 }
 template <class F, class T>
@@ -218,7 +218,7 @@ class callback {
  public:
   explicit callback(F f) : f_(std::move(f)) {}
   template <class T, class Operation>
-  void operator()(outcome<T> o, Operation& ended) noexcept {
+  void operator()(outcome<T>&& o, Operation& ended) noexcept {
     try {
       auto details = details_for<F>(ended);
       call_with(f_, std::move(o), details);
@@ -285,11 +285,18 @@ constexpr void check_callback() {
                 "nothing if that is void; that of a unary call may take a call_details as well");
 }
 
+// start() of what a member of the operation is called on.
+template <class Operation, class Done>
+started start_this(Operation&& self, Done done) {
+  loop& where = self.hold();
+  return runtime_internal::start_moved(where, std::move(self), std::move(done));
+}
+
 template <class Operation>
 template <class F>
 auto stream_callbacks<Operation>::then(F f) && {
   check_callback<Operation, F>();
-  start(static_cast<Operation&&>(*this), callback<F>(std::move(f))).detach();
+  start_this(static_cast<Operation&&>(*this), callback<F>(std::move(f))).detach();
 }
 
 template <class Operation>
@@ -297,7 +304,8 @@ template <class Executor, class F>
 auto stream_callbacks<Operation>::then(Executor executor, F f) && {
   static_assert(callback_executor<Executor>);
   check_callback<Operation, F>();
-  start(static_cast<Operation&&>(*this), executed_callback<Executor, F>(std::move(executor), std::move(f)))
+  start_this(static_cast<Operation&&>(*this),
+             executed_callback<Executor, F>(std::move(executor), std::move(f)))
       .detach();
 }
 
@@ -305,7 +313,7 @@ template <class Operation, class Reply>
 template <class F>
 auto unary_callbacks<Operation, Reply>::then(F f) && {
   check_callback<Operation, F>();
-  return start(static_cast<Operation&&>(*this), callback<F>(std::move(f)));
+  return start_this(static_cast<Operation&&>(*this), callback<F>(std::move(f)));
 }
 
 template <class Operation, class Reply>
@@ -313,18 +321,18 @@ template <class Executor, class F>
 auto unary_callbacks<Operation, Reply>::then(Executor executor, F f) && {
   static_assert(callback_executor<Executor>);
   check_callback<Operation, F>();
-  return start(static_cast<Operation&&>(*this),
-               executed_callback<Executor, F>(std::move(executor), std::move(f)));
+  return start_this(static_cast<Operation&&>(*this),
+                    executed_callback<Executor, F>(std::move(executor), std::move(f)));
 }
 
 template <class Operation, class Reply>
 std::future<result<Reply>> unary_callbacks<Operation, Reply>::future() && {
   std::promise<result<Reply>> promise;
   std::future<result<Reply>> future = promise.get_future();
-  start(static_cast<Operation&&>(*this),
-        callback([promise = std::move(promise)](result<Reply> reply) mutable {
-          promise.set_value(std::move(reply));
-        }))
+  start_this(static_cast<Operation&&>(*this),
+             callback([promise = std::move(promise)](result<Reply> reply) mutable {
+               promise.set_value(std::move(reply));
+             }))
       .detach();
   return future;
 }

@@ -96,11 +96,9 @@ class unary_operation {
   metadata initial_;
   metadata trailing_;
   bool read_compressed_ = false;
-  struct held {
-    std::shared_ptr<call_channel> channel;
-    request_copy request;
-  };
-  std::unique_ptr<const held> held_;
+  // What hold() has made.
+  std::shared_ptr<call_channel> held_channel_;
+  request_copy held_request_;
 };
 
 }  // namespace client

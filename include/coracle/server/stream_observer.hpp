@@ -67,6 +67,7 @@ namespace server_internal {
 template <class Request>
 class observes_requests {
  public:
+  using requests_base = observes_requests;
   virtual ~observes_requests() = default;
   /// The next request.
   virtual void on_message(Request message) = 0;
@@ -86,6 +87,7 @@ class observes_requests {
 template <class Reply>
 class makes_replies {
  public:
+  using replies_base = makes_replies;
   virtual ~makes_replies() = default;
   /// There is room for replies: at the beginning of the call, and after is_ready() has been false.
   virtual void on_ready() {}
@@ -111,6 +113,7 @@ class makes_replies {
 /// the call as one of a handler does.
 class stream_observer {
  public:
+  using observer_base = stream_observer;
   stream_observer() noexcept = default;
   stream_observer(const stream_observer&) = delete;
   stream_observer& operator=(const stream_observer&) = delete;

@@ -146,7 +146,8 @@ class unsent_replies {
 // Reads as many requests as the observer wants, until `ended()`.
 template <class Observer, class Ended>
 task<> read_requests(reader<typename Observer::request_type> requests, Observer& observer, Ended ended) {
-  request_demand& demand = observer.demand();
+  typename Observer::requests_base& functions = observer;  // the overrides may be private
+  request_demand& demand = functions.demand();
   while (!ended()) {
     if (!demand.take_one()) {
       co_await demand.link().changed();
@@ -161,10 +162,10 @@ task<> read_requests(reader<typename Observer::request_type> requests, Observer&
     }
     if (ended()) co_return;
     if (!message) {
-      observer.on_half_close();
+      functions.on_half_close();
       co_return;
     }
-    observer.on_message(*std::move(message));
+    functions.on_message(*std::move(message));
     demand.message_handled();
   }
 }
@@ -173,8 +174,9 @@ task<> read_requests(reader<typename Observer::request_type> requests, Observer&
 template <class Observer>
 task<> send_replies(writer<typename Observer::reply_type> out, Observer& observer, scope& work) {
   using unsent = unsent_replies<typename Observer::reply_type>;
-  unsent& replies = observer.unsent();
-  observer.on_ready();
+  typename Observer::replies_base& functions = observer;
+  unsent& replies = functions.unsent();
+  functions.on_ready();
   std::vector<typename unsent::unsent> batch;
   for (;;) {
     const auto next = replies.take(batch);
@@ -185,7 +187,7 @@ task<> send_replies(writer<typename Observer::reply_type> out, Observer& observe
     }
     for (const auto& reply : batch) {
       co_await out.write(reply.message);
-      if (replies.sent(reply.bytes)) observer.on_ready();
+      if (replies.sent(reply.bytes)) functions.on_ready();
     }
     batch.clear();
   }
@@ -214,7 +216,7 @@ task<> join_observed(server_context& context, scope& work, Observer& observer) {
   if (context.cancelled()) {
     if constexpr (requires { observer.unsent(); }) observer.unsent().cancel();
     if constexpr (requires { observer.answer(); }) observer.answer()->cancel();
-    observer.on_cancel();
+    static_cast<typename Observer::observer_base&>(observer).on_cancel();
   }
   std::rethrow_exception(error);
 }
