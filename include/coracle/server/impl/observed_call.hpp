@@ -73,7 +73,7 @@ class unsent_replies {
     Reply message;
     std::size_t bytes;
   };
-  // As many bytes as fit into the default window of a stream twice: enough to keep it full.
+  // Twice the initial window of HTTP/2: one is on its way, and one is ready to follow.
   static constexpr std::size_t ready_bytes = 128u << 10;
   // A handler that ignores is_ready() has this much memory for a client that does not read.
   static constexpr std::size_t bytes_max = 64u << 20;
