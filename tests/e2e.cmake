@@ -8,9 +8,9 @@ if(thread_sanitizer)
   # for what the other's loop does. These have more loops or threads, or stand for a kind of call or connection.
   # Signals are not among them: ThreadSanitizer delivers them later, and one that is raised again in a handler never.
   set(sources)
-  foreach(name IN ITEMS activation channel_handle channelz channelz_tls connection drain_token foreign_coroutine foreign_loop socket_handover
-      handler_defects health server_lifetime lifetime limits loops_apart memory race reflection restart server
-      stream service_fixture thread_claims tls unary web_protocol)
+  foreach(name IN ITEMS activation callback_thread_claims channel_handle channelz channelz_tls connection drain_token foreign_coroutine foreign_loop socket_handover
+      handler_defects health responder server_lifetime lifetime limits loops_apart memory race reflection restart server
+      start stream stream_observer service_fixture then thread_claims tls unary web_protocol)
     list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}_test.cpp)
   endforeach()
 endif()

@@ -7,6 +7,7 @@
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/client/stub.hpp"
 #include "coracle/client/sync_wait.hpp"
+#include "coracle/client/then.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/stop_on.hpp"

@@ -69,6 +69,7 @@ class intercepted_channel final : public call_channel,
   }
   void begin(client::call_attempt& a) noexcept override { inner_->begin(a); }
   loop& blocking_loop() override { return inner_->blocking_loop(); }
+  [[nodiscard]] bool runs_on(const runtime& r) override { return inner_->runs_on(r); }
   void set_up(client::call_setup& setup, std::string_view method, loop& here) noexcept override {
     inner_->set_up(setup, method, here);
   }

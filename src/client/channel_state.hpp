@@ -77,6 +77,9 @@ class channel_state final : public call_channel,
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept override;
   // A loop of the background runtime if the runtime has ended: the call fails there.
   [[nodiscard]] loop& blocking_loop() override;
+  [[nodiscard]] bool runs_on(const runtime& r) override {
+    return &r == open_on_.load(std::memory_order_relaxed);
+  }
   const call_options* defaults() noexcept override { return call_defaults_; }
   std::span<const std::shared_ptr<client_interceptor>> interceptors() noexcept override {
     return options.interceptors;

@@ -5,6 +5,7 @@
 #include "client/client_interceptor_chain.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/client/client_stream.hpp"
+#include "coracle/client/then.hpp"
 #include "coracle/client/unary_call.hpp"
 #include "coracle/rpc/impl/propagated_context.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -23,12 +24,16 @@ status cancelled_call() { return status::cancelled("the call was cancelled"); }
 // A call that is started outside a coroutine runs on the loop of its caller, if that belongs to the runtime
 // of the channel.
 loop& loop_for(call_channel& c) {
-  loop& other = c.blocking_loop();
   loop* const here = loop::current();
-  return here && &here->owner() == &other.owner() ? *here : other;
+  return here && c.runs_on(here->owner()) ? *here : c.blocking_loop();
 }
 
 }  // namespace
+}  // namespace coracle::client
+
+bool coracle::call_channel::runs_on(const runtime& r) { return &blocking_loop().owner() == &r; }
+
+namespace coracle::client {
 
 client_call::stop_hook::stop_hook(client_call& c) noexcept
     : coro::stop_callback([](coro::stop_callback& s) noexcept {
@@ -329,15 +334,11 @@ void client_call::stop_waiting_for_headers(const status& outcome) noexcept {
   terms_.owner_loop->post(*op);  // resuming it may destroy the call
 }
 
-loop& client_call::chosen_loop() {
-  if (begun()) return owner_loop();
-  if (held_on_) return *held_on_;
-  return loop_for(channel_);
-}
-
 loop& client_call::hold() {
-  held_on_ = &chosen_loop();
-  if (!held_channel_) held_channel_ = channel_.handle();
+  if (!held_on_) {
+    held_on_ = begun() ? &owner_loop() : &loop_for(channel_);
+    held_channel_ = channel_.handle();
+  }
   holders_.fetch_add(1, std::memory_order_relaxed);
   return *held_on_;
 }
@@ -718,16 +719,22 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
       copy_request_(other.copy_request_),
       reply_(reply),
       options_(std::move(other.options_)),
-      held_(std::move(other.held_)) {
+      held_channel_(std::move(other.held_channel_)),
+      held_request_(std::move(other.held_request_)) {
   CORACLE_ASSERT(!other.call_ && !other.chain_, "a unary call was moved after it was awaited");
 }
 
 loop& unary_operation::hold() {
-  if (!held_) {
-    held_ = std::make_unique<const held>(channel_.handle(), release_ ? nullptr : copy_request_(request_));
-    if (held_->request) request_ = held_->request.get();
+  if (!held_channel_) held_channel_ = channel_.handle();
+  if (!release_ && !held_request_) {
+    held_request_ = copy_request_(request_);
+    request_ = held_request_.get();
   }
   return loop_for(channel_);
+}
+
+call_details unary_operation::take_details() noexcept {
+  return {std::move(initial_), std::move(trailing_), read_compressed_};
 }
 
 unary_operation::~unary_operation() {
@@ -842,5 +849,7 @@ const status& status_of(client_call& c) noexcept { return c.outcome(); }
 loop& blocking_loop_of(client_call& c) { return c.begun() ? c.owner_loop() : c.channel().blocking_loop(); }
 loop& hold_call(client_call& c) { return c.hold(); }
 void let_go(client_call& c) noexcept { c.let_go(); }
+void cancel(client_call& c) noexcept { c.cancel(); }
+const char* method_of(const client_call& c) noexcept { return c.method(); }
 
 }  // namespace coracle::client

@@ -58,10 +58,11 @@ class client_call final : public rpc::call,
   // The owner gives up the call: cancels it, then deletes this on the loop of the call.
   void dispose() noexcept;
   // Keeps the call, and its channel, for an operation that may outlive the owner. The call then begins on the
-  // loop that this returns.
+  // loop that this returns. The first operation decides about that; after it, one thread may read while
+  // another one writes.
   [[gnu::cold, gnu::noinline]] loop& hold();
   void let_go() noexcept;
-  [[nodiscard]] loop& chosen_loop();
+  [[nodiscard]] const char* method() const noexcept { return terms_.path; }
   // Whether the call has ended for its owner: not while interceptors may still change the result, or the
   // reply is deferred.
   [[nodiscard]] bool ended() const noexcept {
@@ -212,7 +213,7 @@ class client_call final : public rpc::call,
     client_call* of = nullptr;
   };
   std::atomic<std::uint32_t> holders_{1};
-  loop* held_on_ = nullptr;
+  loop* held_on_ = nullptr;  // both are set once
   std::shared_ptr<call_channel> held_channel_;
   abandonment abandoned_;
   const call_target* target_ = nullptr;  // while there is an exchange

@@ -5,7 +5,7 @@
 #include "coracle/runtime/loop.hpp"
 #include "http/header_validator.hpp"
 #include "protocol/web/media_type.hpp"
-#include "server/exception_text.hpp"
+#include "rpc/exception_text.hpp"
 #include "server/http_response_headers.hpp"
 
 #include <algorithm>
@@ -260,7 +260,7 @@ void http_call::write(std::string_view bytes, bool end_stream) {
 
 void http_call::fail(const std::exception_ptr& error) noexcept {
   if (!exchange_ && coro::is_cancelled(error)) return;  // the client has gone
-  base::if_memory_allows([&] { fail(exception_text(error)); });
+  base::if_memory_allows([&] { fail(rpc::exception_text(error)); });
 }
 
 void http_call::fail(std::string_view reason) noexcept {

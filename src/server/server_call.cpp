@@ -11,8 +11,8 @@
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/grpc/status_headers.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
+#include "rpc/exception_text.hpp"
 #include "rpc/message_format.hpp"
-#include "server/exception_text.hpp"
 #include "transport/header_block.hpp"
 
 #include <google/protobuf/arena.h>
@@ -697,7 +697,7 @@ status server_call::defect(std::string_view subject, std::string_view text,
 status server_call::status_of_exception(const std::exception_ptr& error, std::string_view subject) noexcept {
   const auto log = [&] {
     log_defect(subject, [&](std::string& line) {
-      line.append(exception_text(error)).append(" (peer ").append(peer().to_string()).append(")");
+      line.append(rpc::exception_text(error)).append(" (peer ").append(peer().to_string()).append(")");
     });
   };
   // A cancellation that the call's end or an interceptor's timeout has caused is not logged.

@@ -100,12 +100,11 @@ TEST_P(started_calls, AStreamMayBeDestroyedByTheFunctionOfItsOperation) {
 TEST_P(started_calls, AnOperationThatWaitsForTheEndOutlivesItsStream) {
   std::optional<status> ended;
   std::optional<result<echo::Text>> collected;
-  auto body = [](echo_stub s, std::optional<status>& ended,
-                 std::optional<result<echo::Text>>& collected) -> task<> {
+  auto body = [](echo_stub s, std::optional<status>& end, std::optional<result<echo::Text>>& all) -> task<> {
     auto chat = std::make_unique<bidi_call<echo::Text, echo::Text>>(s.Chat());
     auto upload = std::make_unique<client_streaming_call<echo::Text, echo::Text>>(s.Collect());
-    start(chat->finish(), keep(ended)).detach();
-    start(upload->finish(), keep(collected)).detach();
+    start(chat->finish(), keep(end)).detach();
+    start(upload->finish(), keep(all)).detach();
     co_await sleep_for(0ms);
     chat.reset();
     upload.reset();

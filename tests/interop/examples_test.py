@@ -26,6 +26,14 @@ def test_greeter_greets(backend):
         assert server.stop() == 0, "the server's exit code"
 
 
+def test_sums_are_added_without_coroutines(backend):
+    with Server(own("sums_server"), "127.0.0.1:0", env={"CORACLE_BACKEND": backend}) as server:
+        shown = client("sums_client", server, backend=backend)
+        for line in ("1 + 2 = 3", "3 + 4 = 7", "counted to 1000", "accumulated 36"):
+            assert line in shown, f"the client does not show {line!r}: {shown}"
+        assert server.stop() == 0, "the server's exit code"
+
+
 def test_relay_passes_deadline_and_cancellation(backend):
     env = {"CORACLE_BACKEND": backend}
     with Server(own("relay_server"), "--port=0", env=env) as last, \

@@ -27,7 +27,7 @@ concept holding_operation = coro::awaitable<T> && requires(T& t) { t.hold(); };
 template <client::holding_operation T, class Done>
 started start(T operation, Done done, const coro::environment* inherited = nullptr) {
   loop& where = operation.hold();
-  return start(where, std::move(operation), std::move(done), inherited);
+  return runtime_internal::start_moved(where, std::move(operation), std::move(done), inherited);
 }
 
 }  // namespace coracle

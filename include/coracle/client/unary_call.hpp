@@ -4,6 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/channel_handle.hpp"
+#include "coracle/client/impl/with_callbacks.hpp"
 #include "coracle/client/method_path.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/codec.hpp"
@@ -16,6 +17,7 @@
 
 namespace coracle {
 
+class call_details;
 namespace rpc {
 class message_path;  // private: src/rpc/message_path.hpp
 }
@@ -39,6 +41,9 @@ class unary_operation {
   // Makes the call independent of its stub and of the caller's request, which it copies unless it owns one.
   // Before the await. Returns the loop on which to start the call.
   loop& hold();
+  // For then(), after the await.
+  [[nodiscard]] const char* method() const noexcept { return path_.text(); }
+  [[nodiscard]] call_details take_details() noexcept;
 
  protected:
   // A request that is copied, and its copy.
@@ -91,11 +96,9 @@ class unary_operation {
   metadata initial_;
   metadata trailing_;
   bool read_compressed_ = false;
-  struct held {
-    std::shared_ptr<call_channel> channel;
-    request_copy request;
-  };
-  std::unique_ptr<const held> held_;
+  // What hold() has made.
+  std::shared_ptr<call_channel> held_channel_;
+  request_copy held_request_;
 };
 
 }  // namespace client
@@ -108,8 +111,12 @@ class unary_operation {
 /// so is dropping the stub during the await. The call resumes on the loop on which it was awaited. It
 /// inherits the deadline and the stop token of the awaiting task: whichever is first ends the call with
 /// DEADLINE_EXCEEDED or CANCELLED, and notifies the server.
+///
+/// Programs without coroutines use sync_wait(), then() or future(): `stub.Method(request).then(f)`; see
+/// coracle/client/then.hpp.
 template <class Reply>
-class [[nodiscard]] unary_call : public client::unary_operation {
+class [[nodiscard]] unary_call : public client::unary_operation,
+                                 public client::unary_callbacks<unary_call<Reply>, Reply> {
  public:
   using value_type = result<Reply>;
   template <class Request>
@@ -158,8 +165,13 @@ struct owned_request {
 /// again. A call with a request of more than 256 KiB is not retried transparently (gRFC A6), but a retry
 /// policy still applies.
 template <class Request, class Reply>
-class [[nodiscard]] owning_unary_call : private client::owned_request<Request>, public unary_call<Reply> {
+class [[nodiscard]] owning_unary_call
+    : private client::owned_request<Request>,
+      public unary_call<Reply>,
+      public client::unary_callbacks<owning_unary_call<Request, Reply>, Reply> {
  public:
+  using client::unary_callbacks<owning_unary_call, Reply>::then;
+  using client::unary_callbacks<owning_unary_call, Reply>::future;
   owning_unary_call(const channel& by, method_path path, Request&& request, const call_options& options)
       : client::owned_request<Request>{std::move(request)},
         unary_call<Reply>(by, path, *this->own_, options) {

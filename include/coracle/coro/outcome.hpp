@@ -23,7 +23,8 @@ class [[nodiscard]] outcome {
   using value_type = T;
 
   /// Makes the outcome of a task that completed. For void, the argument has no meaning.
-  explicit outcome(held value) : value_(std::move(value)) {}
+  explicit outcome(held&& value) : value_(std::move(value)) {}
+  explicit outcome(const held& value) : value_(value) {}
   /// Makes the outcome of a task that threw; `error` is not null.
   [[nodiscard]] static outcome failure(std::exception_ptr error) noexcept {
     CORACLE_ASSERT(error, "a failed outcome requires its exception");

@@ -105,12 +105,15 @@ class cancellable : private coro::runnable {
 ///
 /// Wait is an awaitable that can be moved before it is awaited: a task, an operation of a call, a timer. Done
 /// is called once, with an outcome<T> of the wait's value, or the exception that it threw, as
-/// `done(outcome<T>)`. It must not throw. It may destroy the operation.
+/// `done(outcome<T>)` or `done(outcome<T>, wait)`, where `wait` is a reference to the Wait that has ended. It
+/// must not throw. It may destroy the operation.
 template <coro::awaitable Wait, class Done>
 class operation : public runtime_internal::cancellable {
  public:
   using value_type = coro::awaited_t<Wait>;
-  operation(Wait wait, Done done) : wait_(std::move(wait)), done_(std::move(done)) {}
+  operation(Wait wait, Done done) : operation(std::in_place, std::move(wait), std::move(done)) {}
+  /// The same, with one move of each.
+  operation(std::in_place_t, Wait&& wait, Done&& done) : wait_(std::move(wait)), done_(std::move(done)) {}
 
   /// Starts the wait on `where`, never inside this call, as a root task of its runtime: run() does not return
   /// before `done` was called, and the wait is stopped when the runtime is. `done` is called on that loop.
@@ -144,7 +147,8 @@ class operation : public runtime_internal::cancellable {
     typename cancellable::settle settled(*this);
     co_await settled;
     Done done(std::move(done_));  // it may destroy this object
-    done(std::move(*result));
+    if constexpr (std::invocable<Done&, outcome<value_type>, Wait&>) done(std::move(*result), wait_);
+    else done(std::move(*result));
   }
 
   Wait wait_;
@@ -206,7 +210,8 @@ namespace runtime_internal {
 template <class Wait, class Done>
 class started_wait final : public started::state, public coro::pooled {
  public:
-  started_wait(Wait wait, Done done) : running_(std::move(wait), report{this, std::move(done)}) {}
+  started_wait(Wait&& wait, Done&& done)
+      : running_(std::in_place, std::move(wait), report{this, std::move(done)}) {}
   void start(loop& where, const coro::environment* inherited) { running_.start(where, inherited); }
   void cancel() noexcept override { running_.cancel(); }
   [[nodiscard]] bool ended() const noexcept override { return running_.ended(); }
@@ -217,26 +222,33 @@ class started_wait final : public started::state, public coro::pooled {
     started_wait* of;
     Done done;
     template <class Outcome>
-    void operator()(Outcome o) {
+    void operator()(Outcome&& o, Wait& wait) {
       Done call(std::move(done));
       started_wait* const ended = of;
-      call(std::move(o));
+      if constexpr (std::invocable<Done&, Outcome, Wait&>) call(std::forward<Outcome>(o), wait);
+      else call(std::forward<Outcome>(o));
       ended->release();
     }
   };
-  operation<Wait, report> running_;
+  coracle::operation<Wait, report> running_;
 };
+
+// Moves each argument once.
+template <class Wait, class Done>
+started start_moved(loop& where, Wait&& wait, Done&& done, const coro::environment* inherited = nullptr) {
+  auto made = std::make_unique<started_wait<Wait, Done>>(std::move(wait), std::move(done));
+  made->start(where, inherited);
+  return started(made.release());
+}
 
 }  // namespace runtime_internal
 
-/// Runs `wait` on the loop `where` and passes its outcome to `done(outcome<T>)`, on that loop and never
-/// inside this call: see operation. Throws std::bad_alloc, and usage_error if a task is empty or has ended.
+/// Runs `wait` on the loop `where` and passes its outcome to `done(outcome<T>)` or `done(outcome<T>, wait)`,
+/// on that loop and never inside this call: see operation. Throws std::bad_alloc, and usage_error if a task
+/// is empty or has ended.
 template <coro::awaitable Wait, class Done>
 started start(loop& where, Wait wait, Done done, const coro::environment* inherited = nullptr) {
-  using running = runtime_internal::started_wait<Wait, Done>;
-  auto made = std::make_unique<running>(std::move(wait), std::move(done));
-  made->start(where, inherited);
-  return started(made.release());
+  return runtime_internal::start_moved(where, std::move(wait), std::move(done), inherited);
 }
 
 }  // namespace coracle

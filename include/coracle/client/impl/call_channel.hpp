@@ -12,6 +12,7 @@ namespace coracle {
 
 class call_options;
 class loop;
+class runtime;
 class client_interceptor;
 
 namespace client {
@@ -31,6 +32,8 @@ class call_channel {
   virtual void begin(client::call_attempt& a) noexcept = 0;
   // Returns a loop that is driven, for a blocking call of a plain thread.
   virtual loop& blocking_loop() = 0;
+  // Returns whether calls may begin on the loops of this runtime.
+  [[nodiscard]] virtual bool runs_on(const runtime& r);
   // Fills `setup` for a call of a method ("/package.Service/Method") that begins on the current loop, `here`.
   virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) noexcept {}
   // Returns why set_up() refused a call.

@@ -3,6 +3,7 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/impl/call_channel.hpp"
+#include "coracle/client/impl/with_callbacks.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/operations.hpp"
 
@@ -63,6 +64,26 @@ const status& status_of(client_call& c) noexcept;
 loop& blocking_loop_of(client_call& c);
 loop& hold_call(client_call& c);
 void let_go(client_call& c) noexcept;
+void cancel(client_call& c) noexcept;
+const char* method_of(const client_call& c) noexcept;
+
+// Keeps a call for what follows an operation; may be empty. On the loop of the call.
+class stream_hold {
+ public:
+  stream_hold() noexcept = default;
+  explicit stream_hold(client_call& c) : of_(&c) { hold_call(c); }
+  stream_hold(stream_hold&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+  stream_hold& operator=(stream_hold&&) = delete;
+  ~stream_hold() {
+    if (of_) let_go(*of_);
+  }
+  void cancel() noexcept {
+    if (of_) client::cancel(*of_);
+  }
+
+ private:
+  client_call* of_ = nullptr;
+};
 
 // One operation of a streaming call. It may be moved until it is awaited.
 class call_operation {
@@ -78,6 +99,10 @@ class call_operation {
     holds_ = true;
     return where;
   }
+  // For then(), on the loop of the call.
+  [[nodiscard]] const char* method() const noexcept { return method_of(of_); }
+  [[nodiscard]] stream_hold another_hold() { return stream_hold(of_); }
+  void cancel_call() noexcept { cancel(of_); }
 
  protected:
   explicit call_operation(client_call& c) noexcept : of_(c) {}
@@ -93,7 +118,7 @@ class call_operation {
 };
 
 template <class Awaiter>
-class begun : public call_operation, public Awaiter {
+class begun : public call_operation, public Awaiter, public stream_callbacks<begun<Awaiter>> {
  public:
   template <class... Args>
   explicit begun(client_call& c, Args&&... args) noexcept
@@ -110,7 +135,7 @@ class begun : public call_operation, public Awaiter {
 };
 
 // finish() without a reply: half-closes, waits for the end, returns the status.
-class finish_awaiter : public call_operation, end_operation {
+class finish_awaiter : public call_operation, end_operation, public stream_callbacks<finish_awaiter> {
  public:
   explicit finish_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -123,7 +148,7 @@ class finish_awaiter : public call_operation, end_operation {
   status await_resume() const { return status_of(of_); }
 };
 
-class start_awaiter : public call_operation {
+class start_awaiter : public call_operation, public stream_callbacks<start_awaiter> {
  public:
   explicit start_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -135,7 +160,7 @@ class start_awaiter : public call_operation {
   void await_resume() const noexcept {}
 };
 
-class headers_awaiter : public call_operation, headers_operation {
+class headers_awaiter : public call_operation, headers_operation, public stream_callbacks<headers_awaiter> {
  public:
   explicit headers_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -147,7 +172,7 @@ class headers_awaiter : public call_operation, headers_operation {
   status await_resume() const { return outcome(); }
 };
 
-class writes_done_awaiter : public call_operation {
+class writes_done_awaiter : public call_operation, public stream_callbacks<writes_done_awaiter> {
  public:
   explicit writes_done_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -162,7 +187,7 @@ class writes_done_awaiter : public call_operation {
 
 // finish() of a client-streaming call: half-closes, waits for the reply and the end.
 template <class Reply>
-class reply_awaiter : public call_operation, end_operation {
+class reply_awaiter : public call_operation, end_operation, public stream_callbacks<reply_awaiter<Reply>> {
  public:
   explicit reply_awaiter(client_call& c) noexcept : call_operation(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }

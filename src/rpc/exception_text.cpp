@@ -1,4 +1,4 @@
-#include "server/exception_text.hpp"
+#include "rpc/exception_text.hpp"
 
 #include "base/printable.hpp"
 
@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-namespace coracle::server_internal {
+namespace coracle::rpc {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::string exception_text(const std::exception_ptr& error) {
   }
 }
 
-}  // namespace coracle::server_internal
+}  // namespace coracle::rpc

@@ -4,9 +4,9 @@
 #include <exception>
 #include <string>
 
-namespace coracle::server_internal {
+namespace coracle::rpc {
 
 // "threw std::runtime_error: no such table". Unprintable bytes are shown as '?', and a long text is cut.
 [[nodiscard]] std::string exception_text(const std::exception_ptr& error);
 
-}  // namespace coracle::server_internal
+}  // namespace coracle::rpc
