@@ -105,7 +105,9 @@ class cancellable : private coro::runnable {
 ///
 /// Wait is an awaitable that can be moved before it is awaited: a task, an operation of a call, a timer. Done
 /// is called once, with an outcome<T> of the wait's value, or the exception that it threw, as
-/// `done(outcome<T>)`. It must not throw. It may destroy the operation.
+/// `done(outcome<T>)`. It must not throw. It may destroy the operation. If it has `bool begin()`, that is
+/// called on the loop first, when cancel() is allowed: false ends the operation with coro::cancelled, and the
+/// wait never starts.
 template <coro::awaitable Wait, class Done>
 class operation : public runtime_internal::cancellable {
  public:
@@ -127,12 +129,19 @@ class operation : public runtime_internal::cancellable {
   // which still follows. ended() tells whether a cancel() comes too late.
 
  private:
+  bool begin() noexcept {
+    if constexpr (requires { done_.begin(); }) return done_.begin();
+    else return true;
+  }
   task<> run() {
-    typename cancellable::enter enter(*this);
-    co_await enter;
+    const bool begun = begin();
+    typename cancellable::enter opening(*this);
+    co_await opening;
     std::optional<outcome<value_type>> result;
     try {
-      if constexpr (std::is_void_v<value_type>) {
+      if (!begun) {
+        result.emplace(outcome<value_type>::stopped());
+      } else if constexpr (std::is_void_v<value_type>) {
         co_await std::move(wait_);
         result.emplace(true);
       } else {
@@ -141,8 +150,8 @@ class operation : public runtime_internal::cancellable {
     } catch (...) {
       result.emplace(outcome<value_type>::failure(std::current_exception()));
     }
-    typename cancellable::settle settle(*this);
-    co_await settle;
+    typename cancellable::settle closing(*this);
+    co_await closing;
     Done done(std::move(done_));  // it may destroy this object
     done(std::move(*result));
   }
