@@ -19,7 +19,8 @@ def flags(tmp_path_factory):
     out = tmp_path_factory.mktemp("generated")
     subprocess.run(["protoc", f"-I{HERE}", plugin(), f"--cpp_out={out}", f"--coracle_out={out}", *map(str, HERE.glob("*.proto"))],
                    check=True)
-    return ["-I", str(ROOT / "include"), "-I", str(ROOT / "src"), "-isystem", str(out)]
+    adapters = [flag for include in sorted(ROOT.glob("adapters/*/include")) for flag in ("-I", str(include))]
+    return ["-I", str(ROOT / "include"), *adapters, "-I", str(ROOT / "src"), "-isystem", str(out)]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)

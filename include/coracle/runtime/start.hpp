@@ -106,7 +106,8 @@ class cancellable : private coro::runnable {
 /// Wait is an awaitable that can be moved before it is awaited: a task, an operation of a call, a timer. Done
 /// is called once, with an outcome<T> of the wait's value, or the exception that it threw, as
 /// `done(outcome<T>)` or `done(outcome<T>, wait)`, where `wait` is a reference to the Wait that has ended. It
-/// must not throw. It may destroy the operation.
+/// must not throw. It may destroy the operation. If it has `bool begin()`, that is called on the loop first,
+/// when cancel() is allowed: false ends the operation with coro::cancelled, and the wait never starts.
 template <coro::awaitable Wait, class Done>
 class operation : public runtime_internal::cancellable {
  public:
@@ -130,12 +131,19 @@ class operation : public runtime_internal::cancellable {
   // which still follows. ended() tells whether a cancel() comes too late.
 
  private:
+  bool begin() noexcept {
+    if constexpr (requires { done_.begin(); }) return done_.begin();
+    else return true;
+  }
   task<> run() {
+    const bool begun = begin();
     typename cancellable::enter entered(*this);
     co_await entered;
     std::optional<outcome<value_type>> result;
     try {
-      if constexpr (std::is_void_v<value_type>) {
+      if (!begun) {
+        result.emplace(outcome<value_type>::stopped());
+      } else if constexpr (std::is_void_v<value_type>) {
         co_await std::move(wait_);
         result.emplace(true);
       } else {

@@ -16,7 +16,7 @@ concept awaiter = requires(T& t) {
   t.await_resume();
 };
 template <class T>
-concept awaitable = awaited_by_member<T> || awaited_by_function<T> || awaiter<T>;
+concept awaitable = awaited_by_member<T> || awaited_by_function<T> || awaiter<T> || awaited_by_adapter<T>;
 
 // The type of the result of co_await.
 template <awaitable A>

@@ -35,12 +35,23 @@ concept awaited_by_itself = requires(std::remove_reference_t<T>& t) {
   t.await_resume();
 };
 
-// Returns the awaiter of an awaitable: a value where an operator co_await makes one, else a reference to the
-// awaitable.
+// Makes the coroutines of this library await what has no operator co_await, such as the senders of other
+// libraries. An adapter specialises it for T without a reference: `static Awaiter await(T&&)`.
+template <class T>
+struct await_adapter;
+
+template <class T>
+concept awaited_by_adapter =
+    requires(T&& t) { await_adapter<std::remove_cvref_t<T>>::await(static_cast<T&&>(t)); };
+
+// Returns the awaiter of an awaitable: a value where an operator co_await or an adapter makes one, else a
+// reference to the awaitable.
 template <class T>
 decltype(auto) awaiter_of(T&& awaitable) noexcept {
   if constexpr (awaited_by_member<T>) return static_cast<T&&>(awaitable).operator co_await();
   else if constexpr (awaited_by_function<T>) return operator co_await(static_cast<T&&>(awaitable));
+  else if constexpr (!awaited_by_itself<T> && awaited_by_adapter<T>)
+    return await_adapter<std::remove_cvref_t<T>>::await(static_cast<T&&>(awaitable));
   else return static_cast<std::remove_reference_t<T>&>(awaitable);
 }
 
@@ -73,9 +84,10 @@ class traced_awaiter {
 
 template <class T>
 auto traced_await(tree_node& of, T&& awaitable) noexcept {
-  static_assert(awaited_by_member<T> || awaited_by_function<T> || awaited_by_itself<T>,
-                "co_await of something that cannot be awaited: await a task, a stub's call, or a wait such "
-                "as sleep_for()");
+  static_assert(
+      awaited_by_member<T> || awaited_by_function<T> || awaited_by_itself<T> || awaited_by_adapter<T>,
+      "co_await of something that cannot be awaited: await a task, a stub's call, or a wait such "
+      "as sleep_for()");
   using awaiter = decltype(awaiter_of(static_cast<T&&>(awaitable)));
   return traced_awaiter<awaiter>(of, [&]() -> awaiter { return awaiter_of(static_cast<T&&>(awaitable)); });
 }
