@@ -42,4 +42,5 @@
 #include "coracle/runtime/on.hpp"
 #include "coracle/runtime/parallel_for.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "coracle/runtime/spawn.hpp"
 #include "coracle/runtime/sync_wait.hpp"

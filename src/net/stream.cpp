@@ -42,7 +42,7 @@ bool stream_read::start(std::coroutine_handle<> h, const coro::environment& e) {
   io_wait& reading = stream_->reading;
   CORACLE_REQUIRE(!reading.waits(), "concurrent reads on one stream: await one read before the next");
   reading.into = into_;
-  return reading.start(h, e);
+  return stream_->start(reading, h, e);
 }
 
 result<std::size_t> stream_read::await_resume() {
@@ -56,7 +56,7 @@ bool stream_write::start(std::coroutine_handle<> h, const coro::environment& e) 
   CORACLE_REQUIRE(!stream_->writing.waits(),
                   "concurrent writes on one stream: await one write before the next");
   stream_->to_write = {bytes_.data(), bytes_.size()};
-  return stream_->writing.start(h, e);
+  return stream_->start(stream_->writing, h, e);
 }
 
 status stream_write::await_resume() {
@@ -67,6 +67,22 @@ status stream_write::await_resume() {
 void stream::shutdown_send() noexcept {
   open_stream& s = checked(open_);
   s.on.io().shutdown_send(s.socket);
+}
+
+void stream::move_to(loop& where) {
+  open_stream& s = checked(open_);
+  CORACLE_REQUIRE(
+      &where.owner() == &s.on.owner(),
+      "a stream was moved to a loop of another runtime: only loops of one runtime exchange streams");
+  CORACLE_REQUIRE(s.is_here(), "a stream was moved by a task that does not run on its owner loop");
+  CORACLE_REQUIRE(!s.reading.waits() && !s.writing.waits(),
+                  "a stream was moved while a task waits for it: await its read and its write first");
+  if (&where == &s.on) return;
+  auto moved = std::make_unique<open_stream>(where, s.socket);
+  if (!s.unused_since_move) s.on.io().forget(s.socket);
+  moved->unused_since_move = true;
+  static_cast<void>(s.release());
+  open_ = std::move(moved);
 }
 
 void stream::close(bool abort) noexcept {

@@ -126,12 +126,24 @@ TEST(FirstExamples, OfLogging) {
     const movie::rpc::MovieService::stub stub(coracle::channel(runtime, server.in_process()));
     EXPECT_EQ(coracle::sync_wait(stub.AddMovie(movie::Movie())).status().code(),
               coracle::status_code::unimplemented);
+    const movie::Movie request;
+    const coracle::status status = coracle::status::not_found("it is gone");
+    const auto waited = std::chrono::milliseconds(20);
+    // --8<-- [start:log_lines]
+    coracle::logger& to = runtime.log();
+    to.info("reloaded ", 12, " movies in ", waited);
+    to.warning("AddMovie failed: ", status);
+    to.debug("the request: ", [&] { return request.DebugString(); });  // called only at level debug
+    // --8<-- [end:log_lines]
   }
   std::rewind(file);
   std::string text(4096, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file));
   EXPECT_NE(text.find("info call=/movie.MovieService/AddMovie"), std::string::npos) << text;
   EXPECT_NE(text.find("info calls=1 "), std::string::npos) << text;
+  EXPECT_NE(text.find("info reloaded 12 movies in 20ms\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("warning AddMovie failed: NOT_FOUND: it is gone\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("the request"), std::string::npos) << text;
   std::fclose(file);
 }
 

@@ -11,7 +11,8 @@ from fleeting_server import fleeting_server
 from programs import Server, own, run
 
 
-COROUTINES = ("event", "latch", "wait_group", "mutex", "when_all", "condition_variable", "channel")
+COROUTINES = ("event", "latch", "wait_group", "mutex", "when_all", "condition_variable", "channel", "broadcast", "watch",
+              "semaphore", "generator", "parallel_for", "udp", "resolver", "spread")
 
 
 def client(name, server, *words, backend):

@@ -12,6 +12,10 @@
 #include <memory>
 #include <vector>
 
+namespace coracle {
+class loop;
+}
+
 namespace coracle::net {
 
 class open_stream;  // private: a handle and its operations in flight
@@ -53,9 +57,9 @@ class [[nodiscard]] stream_write {
   bytes_view bytes_;
 };
 
-/// A TCP or UNIX connection. Lives on the loop on which it was made; only coroutines of that loop may use it.
-/// At most one read and one write may be in flight, also at the same time. The stream must outlive both. A
-/// moved-from stream may only be destroyed or assigned to.
+/// A TCP or UNIX connection. Lives on the loop on which it was made, until move_to() moves it to another
+/// loop; only coroutines of that loop may use it. At most one read and one write may be in flight, also at
+/// the same time. The stream must outlive both. A moved-from stream may only be destroyed or assigned to.
 ///
 /// Every operation ends early when the awaiter's environment requires it, and only after the kernel no longer
 /// uses the bytes: with CANCELLED on a stop, with DEADLINE_EXCEEDED when the environment's deadline has
@@ -79,6 +83,20 @@ class stream {
   /// Writes all of `bytes`, which must stay in place until the await ends. After a write that fails or ends
   /// early it is unknown how much was sent, and only close() is useful.
   stream_write write(bytes_view bytes);
+
+  /// Moves the connection to the loop `where` of the same runtime, so that a program can accept connections
+  /// on one loop and serve them on all:
+  ///
+  ///     loop& where = runtime.next();
+  ///     connection.move_to(where);
+  ///     runtime.spawn_on(where, serve(std::move(connection)));
+  ///
+  /// Call it on the owner loop, with no read and no write in flight. From then on `where` is the owner loop.
+  /// Nothing is lost: bytes that have arrived stay in the kernel until the next read(). Until that, the
+  /// stream may also be destroyed, or moved again, on any loop of the runtime. Throws usage_error, and
+  /// changes nothing, on another loop, while an operation is in flight, if the stream is closed, or if
+  /// `where` belongs to another runtime. Throws std::bad_alloc, and changes nothing.
+  void move_to(loop& where);
 
   /// Closes the sending direction: the peer reads the remaining bytes, then the end. Reading continues to
   /// work.

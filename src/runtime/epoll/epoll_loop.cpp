@@ -97,6 +97,7 @@ void epoll_loop::close(handle h, bool abort) noexcept {
 }
 
 void epoll_loop::forget(handle h) noexcept {
+  if (!has_watch(h)) return;
   watch& w = watch_of(h);
   if (!w.registered || !w.idle()) return;  // another object of the program still uses it
   epoll_event unused{};

@@ -296,11 +296,12 @@ TEST(ClaimsAboutThreads, ALoggerTakesLinesAndLevelsFromAllThreads) {
       log.write(log_level::error, "always");
       log.write(log_level::warning, "at times");
       log.write(log_level::debug, "never");
+      log.error("also always, ", thread_index, '.', i);
       EXPECT_NE(log.min_level(), log_level::debug);
       EXPECT_FALSE(kept.is_enabled(log_level::debug) && !kept.is_enabled(log_level::error));
     }
   });
-  EXPECT_EQ(log.count(log_level::error), threads * rounds);
+  EXPECT_EQ(log.count(log_level::error), 2 * threads * rounds);
   EXPECT_LE(log.count(log_level::warning), threads * rounds);
   EXPECT_EQ(log.count(log_level::debug), 0);
   EXPECT_EQ(log.broken(), 0);
