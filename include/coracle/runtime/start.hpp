@@ -128,8 +128,8 @@ class operation : public runtime_internal::cancellable {
 
  private:
   task<> run() {
-    typename cancellable::enter enter(*this);
-    co_await enter;
+    typename cancellable::enter entered(*this);
+    co_await entered;
     std::optional<outcome<value_type>> result;
     try {
       if constexpr (std::is_void_v<value_type>) {
@@ -141,8 +141,8 @@ class operation : public runtime_internal::cancellable {
     } catch (...) {
       result.emplace(outcome<value_type>::failure(std::current_exception()));
     }
-    typename cancellable::settle settle(*this);
-    co_await settle;
+    typename cancellable::settle settled(*this);
+    co_await settled;
     Done done(std::move(done_));  // it may destroy this object
     done(std::move(*result));
   }
