@@ -139,9 +139,9 @@ typedef struct coracle_event {
   size_t status_text_size;
   const char* status_details; /* the bytes of a google.rpc.Status */
   size_t status_details_size;
-  const coracle_pair* initial_metadata; /* of UNARY, HEADERS, FINISH; the client's metadata of REQUEST */
+  const coracle_pair* initial_metadata; /* of UNARY, HEADERS, FINISH, and the last READ; the client's, of REQUEST */
   size_t initial_metadata_count;
-  const coracle_pair* trailing_metadata; /* of UNARY and FINISH */
+  const coracle_pair* trailing_metadata; /* of UNARY, FINISH, and the last READ */
   size_t trailing_metadata_count;
   const char* method; /* of REQUEST: "/package.Service/Method" */
   size_t method_size;

@@ -258,11 +258,13 @@ class client_stream_object : public stream {
   void reads_ended() noexcept override {
     if (!finish_) return;
     finish_->outcome = end_;
-    if (call_) {
-      finish_->initial = call_->initial_metadata();
-      finish_->trailing = call_->trailing_metadata();
-    }
+    add_metadata(*finish_);
     completion::finish(std::move(finish_));
+  }
+  void add_metadata(completion& to) override {
+    if (!call_) return;
+    to.initial = call_->initial_metadata();
+    to.trailing = call_->trailing_metadata();
   }
   class forget {
    public:

@@ -139,7 +139,7 @@ class completion {
   std::int64_t timeout_ns = 0;
   bool has_message = false;
   coracle_call call = 0;
-  [[nodiscard]] std::uint32_t kind() const noexcept { return event_.kind; }
+  [[nodiscard]] const destination& to() const noexcept { return to_; }
 
  private:
   friend class event_queue;

@@ -48,6 +48,7 @@ void stream::end_wish(wish w) noexcept {
     auto over = std::make_unique<completion>(CORACLE_EVENT_READ, w.to);
     over->outcome = end_;
     over->call = handle_;
+    add_metadata(*over);
     completion::finish(std::move(over));
   } catch (...) {
     where_.log().write(log_level::error, "no memory for an event of the C interface");
@@ -68,10 +69,7 @@ void stream::end_reads(std::unique_ptr<completion> reading, const status& s) noe
   reads_over_ = true;
   end_ = s;
   if (reading) {
-    if (wish_continues_) wanted_.pop_front();
-    reading->message = bytes_message();
-    reading->outcome = s;
-    completion::finish(std::move(reading));
+    if (!wish_continues_) wanted_.push_front({reading->to(), reservation(reading->to().queue), 1});
   }
   for (; !wanted_.empty(); wanted_.pop_front()) end_wish(std::move(wanted_.front()));
   reads_ended();

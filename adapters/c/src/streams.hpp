@@ -125,6 +125,8 @@ class stream : public call_object, private coro::runnable, public std::enable_sh
   // Ends what is pending with `s`, and refuses later commands.
   void end(const status& s) noexcept;
   virtual void reads_ended() noexcept {}
+  // Adds the metadata of a call that has ended to its last event.
+  virtual void add_metadata(completion&) {}
 
   const std::shared_ptr<shared_runtime> owner_;
   loop& where_;

@@ -81,6 +81,17 @@ static void answer(coracle_call call, int32_t status, const char* text, const vo
   IN_CALLBACK(coracle_answer_call(call, &a) == CORACLE_OK);
 }
 
+// --8<-- [start:handler]
+static void on_shout(const coracle_event* request, void* context) {
+  coracle_answer reply = {.size = sizeof reply, .has_message = 1};
+  reply.message = request->message;
+  reply.message_size = request->message_size;
+  coracle_answer_call(request->call, &reply); /* or later, from any thread, once */
+  coracle_call_release(request->call);
+  (void)context;
+}
+// --8<-- [end:handler]
+
 static void on_say(const coracle_event* e, void* context) {
   (void)context;
   const coracle_pair echoed = {"seen", 4, e->method, e->method_size};
@@ -505,6 +516,27 @@ static void a_call_that_is_not_answered_ends_with_unknown(void) {
   coracle_event_release(&e);
 }
 
+static void a_server_as_the_guide_shows_it(void) {
+  const coracle_option options[] = {{"credentials", "insecure"}};
+  // --8<-- [start:server]
+  coracle_server server = 0;
+  uint16_t port = 0;
+  const coracle_completion calls = {.size = sizeof calls, .callback = on_shout};
+  coracle_server_create(0, NULL, 0, &server);
+  coracle_server_method(server, "/t.Echo/Shout", CORACLE_METHOD_UNARY, &calls);
+  if (coracle_server_listen(server, "127.0.0.1:0", options, 1, &port) != CORACLE_OK)
+    fprintf(stderr, "%s\n", coracle_last_error());
+  // --8<-- [end:server]
+  char address[32];
+  snprintf(address, sizeof address, "127.0.0.1:%d", port);
+  coracle_channel channel = channel_to(address);
+  coracle_event e;
+  CHECK(coracle_unary_wait(channel, "/t.Echo/Shout", "x", 1, NULL, &e) == CORACLE_OK && e.status == 0);
+  coracle_event_release(&e);
+  CHECK(coracle_channel_destroy(channel) == CORACLE_OK);
+  CHECK(coracle_server_destroy(server) == CORACLE_OK);
+}
+
 static void misuse_of_servers(void) {
   const coracle_completion to = {.size = sizeof to, .callback = on_say};
   CHECK(coracle_server_method(echo.server, "/t.Echo/New", CORACLE_METHOD_UNARY, &to) == CORACLE_WRONG_STATE);
@@ -713,6 +745,73 @@ static void tls_with_an_own_authority_and_client_certificates(void) {
   stop_server(&secured);
 }
 
+/* ---- what the guide shows */
+
+// --8<-- [start:callback]
+static void on_reply(const coracle_event* event, void* context) {
+  struct seen* to = context;
+  to->status = event->status; /* of gRPC: 0 is OK */
+  to->size = event->message_size;
+  raise_flag(&to->done);
+}
+// --8<-- [end:callback]
+
+static void the_guide(void) {
+  const char* address = echo.address;
+  // --8<-- [start:unary]
+  coracle_channel channel = 0;
+  const coracle_option options[] = {{"credentials", "insecure"}, {"keepalive.time", "30s"}};
+  if (coracle_channel_create(0, address, options, 2, &channel) != CORACLE_OK)
+    fprintf(stderr, "%s\n", coracle_last_error());
+
+  coracle_call_options within = {.size = sizeof within, .timeout_ns = 5000000000};
+  coracle_event event;
+  if (coracle_unary_wait(channel, "/t.Echo/Say", "hello", 5, &within, &event) == CORACLE_OK) {
+    if (event.status == 0) printf("%.*s\n", (int)event.message_size, event.message);
+    coracle_event_release(&event);
+  }
+  // --8<-- [end:unary]
+  struct seen reply = {.done = FLAG_INIT};
+  // --8<-- [start:start_callback]
+  const coracle_completion to = {.size = sizeof to, .callback = on_reply, .context = &reply};
+  coracle_unary(channel, "/t.Echo/Say", "hello", 5, NULL, &to, NULL);
+  // --8<-- [end:start_callback]
+  await_flag(&reply.done, 1);
+  CHECK(reply.status == 0 && reply.size == 5);
+  // --8<-- [start:queue]
+  coracle_queue queue = 0;
+  const coracle_queue_options with_descriptor = {.size = sizeof with_descriptor, .descriptor = 1};
+  coracle_queue_create(0, &with_descriptor, &queue);
+  for (uint64_t i = 0; i < 10; ++i) {
+    const coracle_completion queued = {.size = sizeof queued, .queue = queue, .tag = i};
+    coracle_unary(channel, "/t.Echo/Say", "hello", 5, NULL, &queued, NULL);
+  }
+  for (size_t ended = 0; ended < 10;) {
+    struct pollfd ready = {.fd = coracle_queue_descriptor(queue), .events = POLLIN};
+    poll(&ready, 1, -1);
+    coracle_event events[16];
+    size_t count = 0;
+    coracle_queue_take(queue, events, sizeof events[0], 16, &count);
+    coracle_events_release(events, sizeof events[0], count);
+    ended += count;
+  }
+  coracle_queue_destroy(queue);
+  // --8<-- [end:queue]
+  // --8<-- [start:stream]
+  coracle_call call = 0;
+  coracle_stream(channel, "/t.Echo/Chat", &within, &call);
+  coracle_write(call, "one", 3, 0, NULL);
+  coracle_write(call, "two", 3, CORACLE_WRITE_LAST, NULL);
+  while (coracle_read_wait(call, &event) == CORACLE_OK) {
+    const int more = event.has_message; /* without a message, event.status tells how the call ended */
+    coracle_event_release(&event);
+    if (!more) break;
+  }
+  coracle_call_release(call);
+  // --8<-- [end:stream]
+  CHECK(coracle_channel_destroy(channel) == CORACLE_OK);
+}
+
 #define CASE(name) {#name, name}
 const struct test_case test_cases[] = {
     CASE(unary_by_waiting),
@@ -726,6 +825,7 @@ const struct test_case test_cases[] = {
     CASE(cancel_and_release_end_a_stream),
     CASE(a_unary_call_as_a_stream),
     CASE(a_call_that_is_not_answered_ends_with_unknown),
+    CASE(a_server_as_the_guide_shows_it),
     CASE(misuse_of_servers),
     CASE(misuse_is_an_error_with_a_text),
     CASE(a_stale_handle_is_an_error),
@@ -734,6 +834,7 @@ const struct test_case test_cases[] = {
     CASE(the_end_of_a_runtime_ends_its_calls),
     CASE(a_forked_child_is_refused),
     CASE(tls_with_an_own_authority_and_client_certificates),
+    CASE(the_guide),
     {NULL, NULL},
 };
 
