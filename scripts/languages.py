@@ -52,8 +52,7 @@ def wheel(venv, lib):
     env = dict(os.environ, CORACLE_LIBRARY=str(soname), CORACLE_INCLUDE=str(ROOT / "adapters/c/include"),
                PATH=f"{venv}/bin:{os.environ['PATH']}")
     run(venv / "bin/pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", made, sources, env=env)
-    run(venv / "bin/auditwheel", "repair", "--wheel-dir", repaired, *made.glob("*.whl"), env=env,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run(venv / "bin/auditwheel", "repair", "--wheel-dir", repaired, *made.glob("*.whl"), env=env)
     [result] = repaired.glob("*.whl")
     run(venv / "bin/auditwheel", "show", result, env=env)
     return result

@@ -97,6 +97,18 @@ async def test_an_error_of_the_requests_reaches_the_reader(target, pb2):
             _ = [one async for one in echo_of(channel, pb2).Chat(broken())]
 
 
+@asynchronous
+async def test_a_stream_that_is_dropped_is_cancelled(service, target, pb2):
+    async with coracle.aio.Channel(target, coracle.insecure()) as channel:
+        echo = echo_of(channel, pb2)
+        service.chat_ended.clear()
+        chat = echo.Chat()
+        await chat.write(pb2.Text(count=1))
+        assert (await chat.read()).count == 1
+        del chat
+        assert await asyncio.to_thread(service.chat_ended.wait, 30)
+
+
 def test_a_channel_serves_one_event_loop_after_the_other(target, pb2):
     channel = coracle.aio.Channel(target, coracle.insecure())
     echo = echo_of(channel, pb2)

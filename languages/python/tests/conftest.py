@@ -40,6 +40,7 @@ def echo_service(pb2, pb2_grpc):
     class Echo(pb2_grpc.EchoServicer):
         released = threading.Event()
         cancelled = threading.Event()
+        chat_ended = threading.Event()
 
         def Say(self, request, context):
             sent = dict(context.invocation_metadata())
@@ -68,6 +69,7 @@ def echo_service(pb2, pb2_grpc):
                 context.abort(grpc.StatusCode.ABORTED, "after the replies")
 
         def Chat(self, requests, context):
+            context.add_callback(self.chat_ended.set)
             yield from requests
 
     return Echo()

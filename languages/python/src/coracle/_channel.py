@@ -89,6 +89,7 @@ class _Completions:
 
 _completions: Optional[_Completions] = None
 _making = threading.Lock()
+_calling_back = threading.Lock()  # between the end of a future and a callback that is added
 
 
 def _shared_completions() -> _Completions:
@@ -113,8 +114,9 @@ class Future:
         self._from = source
 
     def _finish(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-        callbacks, self._callbacks = self._callbacks, None
+        with _calling_back:
+            self._outcome = outcome
+            callbacks, self._callbacks = self._callbacks, None
         for callback in callbacks or ():
             callback(self)
 
@@ -150,7 +152,7 @@ class Future:
 
     def add_done_callback(self, callback: Callable[["Future"], None]) -> None:
         """Calls `callback(future)` when the call has ended, on a thread of this module, or at once if it has."""
-        with self._from._taking:
+        with _calling_back:
             if self._outcome is None:
                 self._callbacks = [*(self._callbacks or ()), callback]
                 self._from.take_always()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import weakref
-from typing import Any, AsyncIterable, AsyncIterator, Deque, Dict, Generator, Iterable, Mapping, Optional, Union
+from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, Mapping, Optional, Union
 
 from . import _native
 from ._channel import WINDOW, Call, _reply
@@ -21,7 +21,7 @@ class _Completions:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.queue, descriptor = _native.queue_create(True)
-        self._streams: Dict[int, "Stream"] = {}
+        self._streams: "weakref.WeakValueDictionary[int, Stream]" = weakref.WeakValueDictionary()  # a dropped one ends
         self._next_tag = 0
         self.loop = loop
         loop.add_reader(descriptor, self._take)
@@ -34,7 +34,9 @@ class _Completions:
                     if not waiter.done():
                         waiter.set_result(outcome)
                 else:
-                    self._streams[waiter]._on_event(kind, outcome)
+                    stream = self._streams.get(waiter)
+                    if stream is not None:
+                        stream._on_event(kind, outcome)
             if len(taken) < 128:
                 return
 
