@@ -6,12 +6,18 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/coracle)
 set(coracle_shared ${BUILD_SHARED_LIBS})
 
+# The C interface is shared in every build; of a static one it is in the only package there is.
+set(runtime_component coracle_dev)
+if(BUILD_SHARED_LIBS)
+  set(runtime_component coracle_runtime)
+endif()
+
 # Targets with an export of their own, so that it can be read where it is wanted.
 function(coracle_install_targets name)
   install(TARGETS ${ARGN} EXPORT ${name} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT coracle_dev
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT coracle_dev
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT coracle_runtime NAMELINK_COMPONENT coracle_dev)
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime_component} NAMELINK_COMPONENT coracle_dev)
   install(EXPORT ${name} NAMESPACE coracle:: DESTINATION ${package_dir} COMPONENT coracle_dev)
 endfunction()
 

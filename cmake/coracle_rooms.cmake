@@ -58,10 +58,12 @@ function(coracle_room name)
   set(target coracle_${name})
   if(sources)
     add_library(${target} OBJECT ${sources})
+    # A static library may end in a shared one, such as that of the C interface. Its thread-local variables are few
+    # enough for the space that the C library reserves for a shared library that is loaded later.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${target} PRIVATE -ftls-model=initial-exec -fno-semantic-interposition)
     if(BUILD_SHARED_LIBS)
-      set_target_properties(${target} PROPERTIES
-        POSITION_INDEPENDENT_CODE ON
-        INTERPROCEDURAL_OPTIMIZATION ${coracle_optimised_at_link})
+      set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ${coracle_optimised_at_link})
     endif()
     target_link_libraries(${target} PUBLIC coracle_usage PRIVATE coracle_build)
     # A room is one translation unit where it is optimised: its functions are inlined into each other.

@@ -2,8 +2,8 @@
 """Keeps the code that pages show the same as code that is compiled: samples.py [--write].
 
 A page of docs/ has the site fetch it (pymdownx.snippets): a line `--8<-- "examples/01_greeter/server.cpp:handler"` in a fenced
-block. The source holds `// --8<-- [start:handler]` before and `// --8<-- [end:handler]` after the part that is shown; without
-:handler the whole file is. Pages of docs/ show no other C++, but for those of NOT_COMPILED.
+block. The source holds `// --8<-- [start:handler]` before and `// --8<-- [end:handler]` after the part that is shown, in
+Python after `#`; without :handler the whole file is shown. Pages of docs/ show no other C++, but for those of NOT_COMPILED.
 
 README.md is read where nothing is fetched. There `<!-- sample: examples/01_greeter/server.cpp#handler -->` stands before a fenced
 block, which --write brings up to date.
@@ -24,8 +24,8 @@ SAMPLE = re.compile(r"(<!-- sample: (\S+?)(?:#(\w+))? -->\n```\w+\n)(.*?)(^```$)
 SNIPPET = re.compile(r'^ *--8<-- "([^":]+)(?::(\w+))?"$', re.M)
 UNMARKED = re.compile(r"(?<!-->\n)^```cpp$(?!\n--8<-- )", re.M)
 # Where a part begins and ends.
-BEGIN, END = r"^ *// --8<-- \[start:{0}\]\n", r"^ *// --8<-- \[end:{0}\]$"
-ANY_MARK = re.compile(r"^ *// --8<-- \[(?:start|end):\w+\]\n", re.M)
+BEGIN, END = r"^ *(?://|#) --8<-- \[start:{0}\]\n", r"^ *(?://|#) --8<-- \[end:{0}\]$"
+ANY_MARK = re.compile(r"^ *(?://|#) --8<-- \[(?:start|end):\w+\]\n", re.M)
 # A page, and why some of its code is not compiled.
 NOT_COMPILED = {
     "docs/reference/options.md": "made of the comments of headers by scripts/options_reference.py",

@@ -18,14 +18,14 @@ import labels
 import peers
 from outcome import Outcome
 from process import BUILD
-from suites import CPUS, build, ctest, headers, pytest, sanitizers
+from suites import CPUS, build, ctest, headers, languages, pytest, sanitizers
 
 CI = bool(os.environ.get("CI"))
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute; a sixth of that under
 # ThreadSanitizer, for which a world has one thread.
 SIM_SEEDS = {"release": 1000, "asan": 150, "tsan": 20}
 # The adapters, each with a program of tests below tests/adapters.
-ADAPTERS = ("asio", "execution", "protobuf_services")
+ADAPTERS = ("asio", "execution", "interface_c", "protobuf_services")
 # Tests with a parameter name the backends that they run on.
 BACKEND_OF_THE_ENVIRONMENT = {"GTEST_FILTER": "-*/*"}
 
@@ -134,6 +134,7 @@ def whole():
     yield e2e("release", "io_uring")
     yield e2e("release", "epoll")
     yield from release()
+    yield one("languages", languages)
     yield one("without io_uring's parts", functools.partial(unless_refused, ctest), "release", "without-io_uring", jobs=4 * CPUS)
     yield one("headers", headers)
     yield one("compile-fail", pytest, "compile_fail")

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 import xml.etree.ElementTree
 
@@ -131,6 +132,23 @@ def pytest(suite, *paths, env=None, jobs=CPUS, options=(), one_of_each=True):
             (outcome.left_out if verdict == "skipped" else outcome.failed).append((name, reason))
     nothing_but_skips = one.code == NO_TESTS and outcome.left_out
     if one.code != 0 and not outcome.failed and not nothing_but_skips:
+        outcome.failed.append((suite, f"{one.ended}: {one.last_line}"))
+    return outcome
+
+
+def languages(suite):
+    """The package for Python, made and tested as a user gets it: scripts/languages.py."""
+    outcome, log = Outcome(suite), log_of(suite)
+    summary = BUILD / "languages/results/python.xml"
+    summary.unlink(missing_ok=True)
+    one = Run([sys.executable, "-B", ROOT / "scripts/languages.py", "python"], log, SUITE_LIMIT_S)
+    outcome.log, outcome.seconds = log, one.seconds
+    for name, verdict, reason in junit.cases(summary) if summary.exists() else ():
+        if verdict == "passed":
+            outcome.passed += 1
+        else:
+            (outcome.left_out if verdict == "skipped" else outcome.failed).append((name, reason))
+    if one.code != 0 and not outcome.failed:
         outcome.failed.append((suite, f"{one.ended}: {one.last_line}"))
     return outcome
 

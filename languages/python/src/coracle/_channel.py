@@ -1,0 +1,396 @@
+"""Channels for threads: calls that block, futures, and iterators of messages."""
+
+from __future__ import annotations
+
+import collections
+import threading
+import time
+from typing import Any, Callable, Deque, Iterable, Iterator, List, Mapping, Optional, Tuple
+
+from . import _native
+from ._errors import Metadata, Outcome, RpcError, StatusCode
+from ._options import (KIND_READ, NO_LIMIT, WAIT_FOR_READY, WRITE_LAST, Credentials, Deserializer, Option, Serializer, as_bytes,
+                       make_channel, timeout_ns)
+
+# Messages of a stream that are read ahead, and written without waiting for flow control.
+WINDOW = 64
+
+
+class Call:
+    """What is known of a call that has ended."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._status, _, rest = outcome
+        self._text, self._details, self._initial, self._trailing = rest if rest is not None else ("", b"", (), ())
+
+    def code(self) -> StatusCode:
+        """The status code."""
+        return StatusCode(self._status)
+
+    def details(self) -> str:
+        """The text of the status."""
+        return self._text
+
+    def initial_metadata(self) -> Metadata:
+        """What the server sent before its replies."""
+        return self._initial
+
+    def trailing_metadata(self) -> Metadata:
+        """What the server sent with the status."""
+        return self._trailing
+
+
+def _reply(outcome: Outcome, deserializer: Deserializer) -> Any:
+    status, message, rest = outcome
+    if status or message is None:
+        raise RpcError(status, rest)
+    return deserializer(message)
+
+
+class _Completions:
+    """The queue of all futures. A thread that waits for one of them takes what has completed, for the others, too."""
+
+    def __init__(self) -> None:
+        self.queue, _ = _native.queue_create(False)
+        self._taking = threading.Lock()
+        self._thread: Optional[threading.Thread] = None
+
+    def take(self, wait_ns: int) -> None:
+        for future, _, outcome in _native.queue_take(self.queue, wait_ns):
+            future._finish(outcome)
+
+    def wait(self, future: "Future", timeout: Optional[float]) -> bool:
+        end = None if timeout is None else time.monotonic() + timeout
+        while future._outcome is None:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            if not self._taking.acquire(timeout=-1 if left is None else left):
+                return False
+            try:
+                if future._outcome is None:
+                    # Another future's end makes this one look again.
+                    self.take(NO_LIMIT if left is None else int(left * 1e9))
+            finally:
+                self._taking.release()
+        return True
+
+    def take_always(self) -> None:
+        """For callbacks of futures that no thread waits for."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="coracle-futures", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._taking:
+                self.take(100_000_000)
+
+
+_completions: Optional[_Completions] = None
+_making = threading.Lock()
+_calling_back = threading.Lock()  # between the end of a future and a callback that is added
+
+
+def _shared_completions() -> _Completions:
+    global _completions
+    if _completions is None:
+        with _making:
+            if _completions is None:
+                _completions = _Completions()
+    return _completions
+
+
+class Future:
+    """A unary call in progress."""
+
+    __slots__ = ("_outcome", "_deserializer", "_call", "_callbacks", "_from")
+
+    def __init__(self, source: _Completions, deserializer: Deserializer) -> None:
+        self._outcome: Optional[Outcome] = None
+        self._deserializer = deserializer
+        self._call = 0
+        self._callbacks: Optional[List[Callable[["Future"], None]]] = None
+        self._from = source
+
+    def _finish(self, outcome: Outcome) -> None:
+        with _calling_back:
+            self._outcome = outcome
+            callbacks, self._callbacks = self._callbacks, None
+        for callback in callbacks or ():
+            callback(self)
+
+    def __del__(self) -> None:
+        if self._call:
+            _native.call_release(self._call)
+
+    def done(self) -> bool:
+        """Whether the call has ended."""
+        if self._outcome is None and self._from._taking.acquire(blocking=False):
+            try:
+                self._from.take(0)
+            finally:
+                self._from._taking.release()
+        return self._outcome is not None
+
+    def result(self, timeout: Optional[float] = None) -> Any:
+        """Waits for the reply. Raises RpcError, and TimeoutError if it is not there in time; the call continues then."""
+        if self._outcome is None and not self._from.wait(self, timeout):
+            raise TimeoutError
+        return _reply(self._outcome, self._deserializer)  # type: ignore[arg-type]
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[RpcError]:
+        """Waits, and returns the error of the call, or None."""
+        if self._outcome is None and not self._from.wait(self, timeout):
+            raise TimeoutError
+        status, _, rest = self._outcome  # type: ignore[misc]
+        return RpcError(status, rest) if status else None
+
+    def cancel(self) -> None:
+        """Ends the call with CANCELLED, unless it has ended."""
+        _native.call_cancel(self._call)
+
+    def add_done_callback(self, callback: Callable[["Future"], None]) -> None:
+        """Calls `callback(future)` when the call has ended, on a thread of this module, or at once if it has."""
+        with _calling_back:
+            if self._outcome is None:
+                self._callbacks = [*(self._callbacks or ()), callback]
+                self._from.take_always()
+                return
+        callback(self)
+
+
+class _Method:
+    __slots__ = ("_channel", "_path", "_serializer", "_deserializer")
+
+    def __init__(self, channel: "Channel", path: str, serializer: Optional[Serializer],
+                 deserializer: Optional[Deserializer]) -> None:
+        self._channel = channel
+        self._path = path
+        self._serializer = serializer or as_bytes
+        self._deserializer = deserializer or as_bytes
+
+    def _begin(self, timeout: Optional[float], metadata: Optional[Metadata], wait_for_ready: Optional[bool]) -> "_Stream":
+        call = _native.stream(self._channel._handle, self._path, timeout_ns(timeout), metadata,
+                              WAIT_FOR_READY if wait_for_ready else 0)
+        return _Stream(call, self._deserializer)
+
+
+class UnaryUnary(_Method):
+    """A method with one request and one reply."""
+
+    __slots__ = ()
+
+    def __call__(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                 wait_for_ready: Optional[bool] = None) -> Any:
+        """Returns the reply. `timeout` is in seconds and covers queueing. Raises RpcError."""
+        return _reply(_native.unary_wait(self._channel._handle, self._path, timeout_ns(timeout), metadata,
+                                         WAIT_FOR_READY if wait_for_ready else 0, self._serializer(request)),
+                      self._deserializer)
+
+    def with_call(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                  wait_for_ready: Optional[bool] = None) -> Tuple[Any, Call]:
+        """Returns the reply, and the metadata that came with it."""
+        outcome = _native.unary_wait(self._channel._handle, self._path, timeout_ns(timeout), metadata,
+                                     WAIT_FOR_READY if wait_for_ready else 0, self._serializer(request))
+        return _reply(outcome, self._deserializer), Call(outcome)
+
+    def future(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+               wait_for_ready: Optional[bool] = None) -> Future:
+        """Starts the call and returns at once."""
+        source = _shared_completions()
+        made = Future(source, self._deserializer)
+        made._call = _native.unary(self._channel._handle, self._path, timeout_ns(timeout), metadata,
+                                   WAIT_FOR_READY if wait_for_ready else 0, self._serializer(request), source.queue, made)
+        return made
+
+
+class _Stream:
+    """A call with streams. Iterating reads its messages and raises RpcError if the call ends with another status than OK."""
+
+    def __init__(self, call: int, deserializer: Deserializer) -> None:
+        self._call = call
+        self._deserializer = deserializer
+        self._queue, _ = _native.queue_create(False)
+        self._ready: Deque[bytes] = collections.deque()
+        self._asked = 0
+        self._end: Optional[Outcome] = None
+        self._writer: Optional[threading.Thread] = None
+        self._write_error: Optional[BaseException] = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def _take(self) -> None:
+        if self._asked <= WINDOW // 2:
+            _native.read(self._call, WINDOW - self._asked, self._queue, 0)
+            self._asked = WINDOW
+        for _, kind, outcome in _native.queue_take(self._queue, NO_LIMIT):
+            if kind == KIND_READ and outcome[1] is not None:
+                self._asked -= 1
+                self._ready.append(outcome[1])
+            elif self._end is None:
+                self._end = outcome
+
+    def __next__(self) -> Any:
+        while not self._ready and self._end is None:
+            self._take()
+        if self._ready:
+            return self._deserializer(self._ready.popleft())
+        status, _, rest = self._end  # type: ignore[misc]
+        if self._write_error is not None:
+            raise self._write_error
+        if status:
+            raise RpcError(status, rest)
+        raise StopIteration
+
+    def _write_all(self, requests: Iterable[Any], serializer: Serializer) -> None:
+        try:
+            for i, request in enumerate(requests, 1):
+                message = serializer(request)
+                if i % WINDOW:
+                    _native.write(self._call, message, 0, 0, 0)
+                elif _native.write_wait(self._call, message, 0)[0]:
+                    return  # the call has ended; reading tells why
+            _native.writes_done(self._call)
+        except _native.UsageError:
+            pass  # the handle was released: nobody reads any more
+        except BaseException as error:  # of the caller's iterator
+            self._write_error = error
+            _native.call_cancel(self._call)
+
+    def _write_in_thread(self, requests: Iterable[Any], serializer: Serializer) -> None:
+        self._writer = threading.Thread(target=self._write_all, args=(requests, serializer), daemon=True)
+        self._writer.start()
+
+    def _ended(self) -> Call:
+        while self._end is None:
+            self._take()
+            self._ready.clear()
+        return Call(self._end)
+
+    def code(self) -> StatusCode:
+        """The status code; waits for the end of the call, and drops messages that were not read."""
+        return self._ended().code()
+
+    def details(self) -> str:
+        """The text of the status; waits as code() does."""
+        return self._ended().details()
+
+    def trailing_metadata(self) -> Metadata:
+        """What the server sent with the status; waits as code() does."""
+        return self._ended().trailing_metadata()
+
+    def cancel(self) -> None:
+        """Ends the call with CANCELLED, unless it has ended."""
+        _native.call_cancel(self._call)
+
+    def __del__(self) -> None:
+        call, self._call = self._call, 0
+        if not call:
+            return
+        try:
+            _native.call_release(call)
+            while self._asked and self._end is None:
+                for _, _, outcome in _native.queue_take(self._queue, NO_LIMIT):
+                    if outcome[1] is None:
+                        self._end = outcome
+            _native.queue_destroy(self._queue)
+        except _native.UsageError:
+            pass  # the library has ended before this object
+
+
+class UnaryStream(_Method):
+    """A method with one request and many replies."""
+
+    __slots__ = ()
+
+    def __call__(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                 wait_for_ready: Optional[bool] = None) -> _Stream:
+        """Returns an iterator of the replies."""
+        made = self._begin(timeout, metadata, wait_for_ready)
+        _native.write(made._call, self._serializer(request), WRITE_LAST, 0, 0)
+        return made
+
+
+class StreamUnary(_Method):
+    """A method with many requests and one reply."""
+
+    __slots__ = ()
+
+    def with_call(self, requests: Iterable[Any], timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                  wait_for_ready: Optional[bool] = None) -> Tuple[Any, Call]:
+        """Sends the requests, and returns the reply and what came with it."""
+        made = self._begin(timeout, metadata, wait_for_ready)
+        made._write_all(requests, self._serializer)
+        replies = list(made)
+        if len(replies) != 1:
+            raise RpcError(StatusCode.INTERNAL, (f"{len(replies)} replies came, where one belongs", b"", (), ()))
+        return replies[0], made._ended()
+
+    def __call__(self, requests: Iterable[Any], timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                 wait_for_ready: Optional[bool] = None) -> Any:
+        """Sends the requests of an iterable, and returns the reply."""
+        return self.with_call(requests, timeout, metadata, wait_for_ready)[0]
+
+
+class StreamStream(_Method):
+    """A method with many requests and many replies."""
+
+    __slots__ = ()
+
+    def __call__(self, requests: Iterable[Any], timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                 wait_for_ready: Optional[bool] = None) -> _Stream:
+        """Returns an iterator of the replies; a thread sends the requests meanwhile."""
+        made = self._begin(timeout, metadata, wait_for_ready)
+        made._write_in_thread(requests, self._serializer)
+        return made
+
+
+class Channel:
+    """Connects to the servers of a target. May be used by any number of threads. Stubs that grpcio's plugin generates take it, too."""
+
+    def __init__(self, target: str, credentials: Credentials, options: Optional[Mapping[str, Option]] = None) -> None:
+        """`options` are those of coracle::channel_options by their names: {"keepalive.time": timedelta(seconds=30)}."""
+        self._handle = make_channel(target, credentials, options)
+
+    def unary_unary(self, method: str, request_serializer: Optional[Serializer] = None,
+                    response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryUnary:
+        """A method by its path; without serializers its messages are bytes."""
+        return UnaryUnary(self, method, request_serializer, response_deserializer)
+
+    def unary_stream(self, method: str, request_serializer: Optional[Serializer] = None,
+                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryStream:
+        """The same with many replies."""
+        return UnaryStream(self, method, request_serializer, response_deserializer)
+
+    def stream_unary(self, method: str, request_serializer: Optional[Serializer] = None,
+                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamUnary:
+        """The same with many requests."""
+        return StreamUnary(self, method, request_serializer, response_deserializer)
+
+    def stream_stream(self, method: str, request_serializer: Optional[Serializer] = None,
+                      response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamStream:
+        """The same with many requests and replies."""
+        return StreamStream(self, method, request_serializer, response_deserializer)
+
+    def close(self) -> None:
+        """Ends the calls in progress with UNAVAILABLE. Later calls raise UsageError."""
+        handle, self._handle = self._handle, 0
+        if handle:
+            _native.channel_close(handle)
+            _native.channel_destroy(handle)
+
+    def __enter__(self) -> "Channel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        handle, self._handle = getattr(self, "_handle", 0), 0
+        if handle:
+            try:
+                _native.channel_destroy(handle)
+            except _native.UsageError:
+                pass  # in a forked child

@@ -1,0 +1,74 @@
+"""Credentials, options and arguments, in the form that the native module takes."""
+
+from __future__ import annotations
+
+import atexit
+import datetime
+import math
+from typing import Any, Callable, Mapping, Optional, Tuple, Union
+
+from . import _native
+
+Option = Union[str, bool, int, datetime.timedelta]
+Serializer = Callable[[Any], bytes]
+Deserializer = Callable[[bytes], Any]
+
+WAIT_FOR_READY = 1
+WRITE_LAST = 1
+KIND_UNARY, KIND_READ, KIND_WRITE = 1, 2, 3
+NO_LIMIT = (1 << 63) - 1
+
+
+class Credentials:
+    """Plaintext or TLS: coracle.insecure() or coracle.tls()."""
+
+    def __init__(self, options: Tuple[Tuple[str, str], ...]) -> None:
+        self.options = options
+
+
+def insecure() -> Credentials:
+    """Plaintext: neither confidential nor authentic."""
+    return Credentials((("credentials", "insecure"),))
+
+
+def tls(*, ca: Optional[str] = None, ca_file: Optional[str] = None, certificate: Optional[str] = None,
+        certificate_file: Optional[str] = None, key: Optional[str] = None, key_file: Optional[str] = None,
+        target_name: Optional[str] = None, verify: bool = True) -> Credentials:
+    """TLS; the system's authorities unless `ca` (PEM) or `ca_file` names others. A certificate with its key is presented to servers
+    that ask for one. `target_name` and `verify` are for tests."""
+    given = {"ca": ca, "ca_file": ca_file, "certificate": certificate, "certificate_file": certificate_file, "key": key,
+             "key_file": key_file, "target_name": target_name, "verify": None if verify else "false"}
+    named = tuple((f"tls.{name}", value) for name, value in given.items() if value is not None)
+    return Credentials((("credentials", "tls"), *named))
+
+
+def option_text(value: Option) -> str:
+    """An option as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.timedelta):
+        return f"{value // datetime.timedelta(microseconds=1)}us"
+    return str(value)
+
+
+def make_channel(target: str, credentials: Credentials, options: Optional[Mapping[str, Option]]) -> int:
+    """The handle of a new channel."""
+    named = tuple((name, option_text(value)) for name, value in (options or {}).items())
+    return _native.channel_create(target, credentials.options + named)
+
+
+def timeout_ns(timeout: Optional[float]) -> int:
+    """A timeout in seconds as the native module takes it; None is the channel's default."""
+    if timeout is None:
+        return 0
+    if math.isinf(timeout):
+        return NO_LIMIT
+    return int(timeout * 1e9) if timeout > 0 else -1
+
+
+def as_bytes(message: Any) -> bytes:
+    """The serializer and deserializer of messages that are bytes."""
+    return bytes(message)
+
+
+atexit.register(_native.shut_down)

@@ -1,0 +1,340 @@
+"""Channels for asyncio. The event loop watches one descriptor, and takes completions in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import weakref
+from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, Mapping, Optional, Union
+
+from . import _native
+from ._channel import WINDOW, Call, _reply
+from ._errors import Metadata, Outcome, RpcError, StatusCode
+from ._options import (KIND_READ, KIND_UNARY, WAIT_FOR_READY, WRITE_LAST, Credentials, Deserializer, Option, Serializer, as_bytes,
+                       make_channel, timeout_ns)
+
+Requests = Union[Iterable[Any], AsyncIterable[Any]]
+
+
+class _Completions:
+    """The queue of one event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.queue, descriptor = _native.queue_create(True)
+        self._streams: "weakref.WeakValueDictionary[int, Stream]" = weakref.WeakValueDictionary()  # a dropped one ends
+        self._next_tag = 0
+        self.loop = loop
+        loop.add_reader(descriptor, self._take)
+
+    def _take(self) -> None:
+        while True:
+            taken = _native.queue_take(self.queue, 0)
+            for waiter, kind, outcome in taken:
+                if kind == KIND_UNARY:
+                    if not waiter.done():
+                        waiter.set_result(outcome)
+                else:
+                    stream = self._streams.get(waiter)
+                    if stream is not None:
+                        stream._on_event(kind, outcome)
+            if len(taken) < 128:
+                return
+
+    def add(self, stream: "Stream") -> int:
+        self._next_tag += 1
+        self._streams[self._next_tag] = stream
+        return self._next_tag
+
+    def remove(self, tag: int) -> None:
+        self._streams.pop(tag, None)
+
+
+_by_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Completions]" = weakref.WeakKeyDictionary()
+
+
+def _completions() -> _Completions:
+    loop = asyncio.get_running_loop()
+    found = _by_loop.get(loop)
+    if found is None:
+        found = _by_loop[loop] = _Completions(loop)
+    return found
+
+
+class UnaryCall:
+    """A unary call in progress, to be awaited."""
+
+    __slots__ = ("_future", "_call", "_deserializer")
+
+    def __init__(self, future: "asyncio.Future[Outcome]", call: int, deserializer: Deserializer) -> None:
+        self._future = future
+        self._call = call
+        self._deserializer = deserializer
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """Returns the reply, or raises RpcError. Cancelling the task cancels the call."""
+        try:
+            outcome = yield from self._future.__await__()
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        return _reply(outcome, self._deserializer)
+
+    def cancel(self) -> None:
+        """Ends the call with CANCELLED, unless it has ended."""
+        _native.call_cancel(self._call)
+
+    async def ended(self) -> Call:
+        """Waits for the end of the call, and returns its status and metadata."""
+        return Call(await asyncio.shield(self._future))
+
+    def __del__(self) -> None:
+        try:
+            _native.call_release(self._call)
+        except _native.UsageError:
+            pass  # in a forked child
+
+
+class Stream:
+    """A call with streams: iterate over it with `async for`, and write() to it."""
+
+    def __init__(self, call: int, serializer: Serializer, deserializer: Deserializer) -> None:
+        self._call = call
+        self._serializer = serializer
+        self._deserializer = deserializer
+        self._from = _completions()
+        self._tag = self._from.add(self)
+        self._ready: Deque[bytes] = collections.deque()
+        self._asked = 0
+        self._unwritten = 0
+        self._end: Optional[Outcome] = None
+        self._reading: Optional[asyncio.Future[None]] = None
+        self._writing: Optional[asyncio.Future[None]] = None
+        self._pump: Optional[asyncio.Task[None]] = None
+
+    def _on_event(self, kind: int, outcome: Outcome) -> None:
+        if kind == KIND_READ:
+            if outcome[1] is not None:
+                self._asked -= 1
+                self._ready.append(outcome[1])
+            else:
+                self._asked = 0
+                if self._end is None:
+                    self._end = outcome
+            waiter = self._reading
+        else:
+            self._unwritten -= 1
+            waiter = self._writing
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Once nothing more can come, the loop need not know this stream."""
+        if self._end is not None and not self._unwritten and not self._asked:
+            self._from.remove(self._tag)
+
+    async def write(self, request: Any) -> None:
+        """Sends a message. Waits while flow control holds many back. Raises RpcError if the call has ended."""
+        while self._unwritten >= WINDOW and self._end is None:
+            self._writing = self._from.loop.create_future()
+            await self._writing
+        if self._end is not None:
+            raise RpcError(self._end[0] or StatusCode.CANCELLED, self._end[2])
+        _native.write(self._call, self._serializer(request), 0, self._from.queue, self._tag)
+        self._unwritten += 1
+
+    async def done_writing(self) -> None:
+        """Ends the requests."""
+        _native.writes_done(self._call)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self._ready and self._end is None:
+            if self._asked <= WINDOW // 2:
+                _native.read(self._call, WINDOW - self._asked, self._from.queue, self._tag)
+                self._asked = WINDOW
+            self._reading = self._from.loop.create_future()
+            await self._reading
+        if self._ready:
+            return self._deserializer(self._ready.popleft())
+        status, _, rest = self._end  # type: ignore[misc]
+        if self._pump is not None and self._pump.done() and not self._pump.cancelled() and self._pump.exception():
+            raise self._pump.exception()  # type: ignore[misc]
+        if status:
+            raise RpcError(status, rest)
+        raise StopAsyncIteration
+
+    async def read(self) -> Optional[Any]:
+        """The next message, or None at the end of a call that ended with OK. Raises RpcError."""
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            return None
+
+    async def ended(self) -> Call:
+        """Waits for the end of the call, drops messages that were not read, and returns its status and metadata."""
+        while self._end is None:
+            try:
+                await self.__anext__()
+            except (RpcError, StopAsyncIteration):
+                pass
+        return Call(self._end)
+
+    def cancel(self) -> None:
+        """Ends the call with CANCELLED, unless it has ended."""
+        _native.call_cancel(self._call)
+
+    def _write_all(self, requests: Requests) -> None:
+        self._pump = self._from.loop.create_task(self._pump_requests(requests))
+
+    async def _pump_requests(self, requests: Requests) -> None:
+        try:
+            if hasattr(requests, "__aiter__"):
+                async for request in requests:
+                    await self.write(request)
+            else:
+                for request in requests:
+                    await self.write(request)
+            await self.done_writing()
+        except (RpcError, _native.UsageError):
+            pass  # the call has ended; reading tells why
+        except BaseException:
+            self.cancel()
+            raise
+
+    def close(self) -> None:
+        """Cancels the call, unless it has ended. The end of this object does the same."""
+        call, self._call = self._call, 0
+        if call:
+            try:
+                _native.call_release(call)
+            except _native.UsageError:
+                pass  # in a forked child
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class _Method:
+    __slots__ = ("_channel", "_path", "_serializer", "_deserializer")
+
+    def __init__(self, channel: "Channel", path: str, serializer: Optional[Serializer],
+                 deserializer: Optional[Deserializer]) -> None:
+        self._channel = channel
+        self._path = path
+        self._serializer = serializer or as_bytes
+        self._deserializer = deserializer or as_bytes
+
+    def _begin(self, timeout: Optional[float], metadata: Optional[Metadata], wait_for_ready: Optional[bool]) -> Stream:
+        call = _native.stream(self._channel._handle, self._path, timeout_ns(timeout), metadata,
+                              WAIT_FOR_READY if wait_for_ready else 0)
+        return Stream(call, self._serializer, self._deserializer)
+
+
+class UnaryUnary(_Method):
+    """A method with one request and one reply."""
+
+    __slots__ = ()
+
+    def __call__(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                 wait_for_ready: Optional[bool] = None) -> UnaryCall:
+        """Starts the call: `reply = await method(request)`. `timeout` is in seconds and covers queueing."""
+        completions = _completions()
+        future = completions.loop.create_future()
+        call = _native.unary(self._channel._handle, self._path, timeout_ns(timeout), metadata,
+                             WAIT_FOR_READY if wait_for_ready else 0, self._serializer(request), completions.queue, future)
+        return UnaryCall(future, call, self._deserializer)
+
+
+class UnaryStream(_Method):
+    """A method with one request and many replies."""
+
+    __slots__ = ()
+
+    def __call__(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                 wait_for_ready: Optional[bool] = None) -> Stream:
+        """Starts the call; iterate over it."""
+        made = self._begin(timeout, metadata, wait_for_ready)
+        _native.write(made._call, self._serializer(request), WRITE_LAST, 0, 0)
+        return made
+
+
+class StreamUnary(_Method):
+    """A method with many requests and one reply."""
+
+    __slots__ = ()
+
+    async def __call__(self, requests: Requests, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                       wait_for_ready: Optional[bool] = None) -> Any:
+        """Sends the requests of an iterable, synchronous or not, and returns the reply."""
+        made = self._begin(timeout, metadata, wait_for_ready)
+        made._write_all(requests)
+        replies = [reply async for reply in made]
+        if len(replies) != 1:
+            raise RpcError(StatusCode.INTERNAL, (f"{len(replies)} replies came, where one belongs", b"", (), ()))
+        return replies[0]
+
+
+class StreamStream(_Method):
+    """A method with many requests and many replies."""
+
+    __slots__ = ()
+
+    def __call__(self, requests: Optional[Requests] = None, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
+                 wait_for_ready: Optional[bool] = None) -> Stream:
+        """Starts the call; a task sends the requests, if there are any. Otherwise write() does."""
+        made = self._begin(timeout, metadata, wait_for_ready)
+        if requests is not None:
+            made._write_all(requests)
+        return made
+
+
+class Channel:
+    """Connects to the servers of a target. For any number of event loops. Stubs that grpcio's plugin generates take it, too."""
+
+    def __init__(self, target: str, credentials: Credentials, options: Optional[Mapping[str, Option]] = None) -> None:
+        """`options` are those of coracle::channel_options by their names."""
+        self._handle = make_channel(target, credentials, options)
+
+    def unary_unary(self, method: str, request_serializer: Optional[Serializer] = None,
+                    response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryUnary:
+        """A method by its path; without serializers its messages are bytes."""
+        return UnaryUnary(self, method, request_serializer, response_deserializer)
+
+    def unary_stream(self, method: str, request_serializer: Optional[Serializer] = None,
+                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryStream:
+        """The same with many replies."""
+        return UnaryStream(self, method, request_serializer, response_deserializer)
+
+    def stream_unary(self, method: str, request_serializer: Optional[Serializer] = None,
+                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamUnary:
+        """The same with many requests."""
+        return StreamUnary(self, method, request_serializer, response_deserializer)
+
+    def stream_stream(self, method: str, request_serializer: Optional[Serializer] = None,
+                      response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamStream:
+        """The same with many requests and replies."""
+        return StreamStream(self, method, request_serializer, response_deserializer)
+
+    async def close(self) -> None:
+        """Ends the calls in progress with UNAVAILABLE. Later calls raise UsageError."""
+        handle, self._handle = self._handle, 0
+        if handle:
+            _native.channel_close(handle)
+            _native.channel_destroy(handle)
+
+    async def __aenter__(self) -> "Channel":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        handle, self._handle = getattr(self, "_handle", 0), 0
+        if handle:
+            try:
+                _native.channel_destroy(handle)
+            except _native.UsageError:
+                pass  # in a forked child

@@ -1,0 +1,114 @@
+"""A server of grpcio in this process, so that every test has both libraries loaded; and generated messages."""
+
+import importlib
+import pathlib
+import subprocess
+import sys
+import threading
+from concurrent import futures
+
+import grpc
+import grpc_tools
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+
+
+def generate(folder):
+    from grpc_tools import protoc
+
+    include = pathlib.Path(grpc_tools.__file__).parent / "_proto"
+    code = protoc.main(["protoc", f"-I{HERE}", f"-I{include}", f"--python_out={folder}", f"--grpc_python_out={folder}",
+                        str(HERE / "echo.proto")])
+    assert code == 0
+    sys.path.insert(0, str(folder))
+
+
+@pytest.fixture(scope="session")
+def pb2(tmp_path_factory):
+    generate(tmp_path_factory.mktemp("generated"))
+    return importlib.import_module("echo_pb2")
+
+
+@pytest.fixture(scope="session")
+def pb2_grpc(pb2):
+    return importlib.import_module("echo_pb2_grpc")
+
+
+def echo_service(pb2, pb2_grpc):
+    class Echo(pb2_grpc.EchoServicer):
+        released = threading.Event()
+        cancelled = threading.Event()
+        chat_ended = threading.Event()
+
+        def Say(self, request, context):
+            sent = dict(context.invocation_metadata())
+            if "name" in sent:
+                context.send_initial_metadata((("seen", sent["name"]),))
+                context.set_trailing_metadata((("raw-bin", b"\x00\xff"),))
+            return request
+
+        def Never(self, request, context):
+            context.add_callback(self.cancelled.set)
+            self.released.wait(30)
+            return request
+
+        def Fail(self, request, context):
+            context.set_trailing_metadata((("reason-bin", b"\x01\x02"),))
+            context.abort(grpc.StatusCode.NOT_FOUND, "no such name")
+
+        def Collect(self, requests, context):
+            texts = [one.text for one in requests]
+            return pb2.Text(text="".join(texts), count=len(texts))
+
+        def Repeat(self, request, context):
+            for i in range(request.count):
+                yield pb2.Text(text=request.text, count=i)
+            if request.text == "fail":
+                context.abort(grpc.StatusCode.ABORTED, "after the replies")
+
+        def Chat(self, requests, context):
+            context.add_callback(self.chat_ended.set)
+            yield from requests
+
+    return Echo()
+
+
+@pytest.fixture(scope="session")
+def service(pb2, pb2_grpc):
+    return echo_service(pb2, pb2_grpc)
+
+
+def serve(service, pb2_grpc, credentials=None):
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
+    pb2_grpc.add_EchoServicer_to_server(service, server)
+    port = server.add_secure_port("localhost:0", credentials) if credentials else server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    return server, port
+
+
+@pytest.fixture(scope="session")
+def target(service, pb2_grpc):
+    server, port = serve(service, pb2_grpc)
+    yield f"127.0.0.1:{port}"
+    service.released.set()
+    server.stop(None).wait()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    subprocess.run(["bash", str(ROOT / "tests/support/certificates.sh"), str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def secure_target(service, pb2_grpc, certificates):
+    def read(name):
+        return (certificates / name).read_bytes()
+
+    credentials = grpc.ssl_server_credentials([(read("server.key"), read("server.pem"))], read("ca.pem"), require_client_auth=True)
+    server, port = serve(service, pb2_grpc, credentials)
+    yield f"localhost:{port}"
+    server.stop(None).wait()
