@@ -81,8 +81,11 @@ class operation_state {
  public:
   using operation_state_concept = provider::operation_state_t;
 
-  operation_state(loop* where, placement how, Wait wait, Receiver r)
-      : receiver_(std::move(r)), where_(where), how_(how), running_(std::move(wait), report{this}) {}
+  operation_state(loop* where, placement how, Wait&& wait, Receiver r)
+      : receiver_(std::move(r)),
+        where_(where),
+        how_(how),
+        running_(std::in_place, std::move(wait), report{this}) {}
   operation_state(operation_state&&) = delete;
 
   void start() & noexcept {
@@ -196,7 +199,7 @@ class [[nodiscard]] wait_sender {
   using sender_concept = provider::sender_t;
   using completion_signatures = typename completions_of<coro::awaited_t<Wait>>::type;
 
-  wait_sender(loop* where, Wait wait) : where_(where), wait_(std::move(wait)) {}
+  wait_sender(loop* where, Wait&& wait) : where_(where), wait_(std::move(wait)) {}
 
   template <provider::receiver Receiver>
   [[nodiscard]] auto connect(Receiver r) && {
@@ -205,7 +208,7 @@ class [[nodiscard]] wait_sender {
   template <provider::receiver Receiver>
     requires std::copy_constructible<Wait>
   [[nodiscard]] auto connect(Receiver r) const& {
-    return operation_state<Wait, Receiver>(where_, How, wait_, std::move(r));
+    return operation_state<Wait, Receiver>(where_, How, Wait(wait_), std::move(r));
   }
   [[nodiscard]] attributes<How> get_env() const noexcept { return attributes<How>(where_); }
 
