@@ -1,13 +1,15 @@
 # The tests of the adapters: a program for each, made as a user's, in tests/adapters/NAME.
 
-# coracle_adapter_tests(PROGRAM LABEL SOURCE...): a program of tests with the echo service, and its shards for ./dev test.
+# coracle_adapter_tests(PROGRAM LABEL SOURCE...): a program of tests with the echo service, and its shards for ./dev test. LABEL is
+# the name of the adapter, alone or followed by that of a variant: asio, asio-standalone.
 function(coracle_adapter_tests program label)
+  string(REGEX REPLACE "-.*" "" adapter ${label})
   add_executable(${program} ${ARGN} ${PROJECT_SOURCE_DIR}/tests/support/uring_faults.cpp)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/uring_faults.cpp PROPERTIES
     INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(${program} PRIVATE ${test_optimisation})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${program} PRIVATE coracle::${label} coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  target_link_libraries(${program} PRIVATE coracle::${adapter} coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   coracle_generate(TARGET ${program} PROTOS echo.proto IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/e2e)
   add_dependencies(test_programs ${program})
   coracle_tests(${program} ${label})

@@ -25,7 +25,7 @@ CI = bool(os.environ.get("CI"))
 # ThreadSanitizer, for which a world has one thread.
 SIM_SEEDS = {"release": 1000, "asan": 150, "tsan": 20}
 # The adapters, each with a program of tests below tests/adapters.
-ADAPTERS = ("execution", "protobuf_services")
+ADAPTERS = ("execution", "protobuf_services", "asio")
 # Tests with a parameter name the backends that they run on.
 BACKEND_OF_THE_ENVIRONMENT = {"GTEST_FILTER": "-*/*"}
 

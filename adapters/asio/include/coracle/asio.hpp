@@ -1,0 +1,13 @@
+// Calls, streams, timers and tasks as asynchronous operations of Asio, and Coracle's loops in Asio's threads.
+//
+// Works with Boost.Asio from Boost 1.81 on and with standalone Asio from 1.22 on. <coracle/asio/yield.hpp>,
+// for stackful coroutines, and <coracle/asio/tokens.hpp>, for names that have moved between versions, are
+// included separately.
+#pragma once
+
+#include "coracle/asio/async_wait.hpp"
+#include "coracle/asio/driver.hpp"
+#include "coracle/asio/library.hpp"
+#include "coracle/asio/loop_context.hpp"
+#include "coracle/asio/on_executor.hpp"
+#include "coracle/asio/use_task.hpp"
