@@ -146,6 +146,12 @@ def test_runs_inside_a_foreign_loop(backend):
     assert "100 calls answered" in done.stdout, done.stdout
 
 
+def test_asio_and_calls_share_a_thread(backend):
+    done = run(own("asio"), env={"CORACLE_BACKEND": backend})
+    assert done.returncode == 0, f"the exit code ({done.stdout[-400:]} {done.stderr[-400:]})"
+    assert done.stdout == "100 greetings over TCP, each by a call\n"
+
+
 def test_relay_says_that_the_next_server_is_away():
     with Server(own("relay_server"), "--port=0") as gone:
         address = gone.address

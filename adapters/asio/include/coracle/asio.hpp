@@ -1,8 +1,7 @@
 // Calls, streams, timers and tasks as asynchronous operations of Asio, and Coracle's loops in Asio's threads.
 //
-// Works with Boost.Asio from Boost 1.81 on and with standalone Asio from 1.22 on. <coracle/asio/yield.hpp>,
-// for stackful coroutines, and <coracle/asio/tokens.hpp>, for names that have moved between versions, are
-// included separately.
+// Requires Boost 1.78 or standalone Asio 1.22, or newer. <coracle/asio/yield.hpp>, for stackful coroutines, and
+// <coracle/asio/tokens.hpp>, for names that have moved between versions, are included separately.
 #pragma once
 
 #include "coracle/asio/async_wait.hpp"
