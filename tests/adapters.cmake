@@ -7,6 +7,7 @@ function(coracle_adapter_tests program label)
   add_executable(${program} ${ARGN} ${PROJECT_SOURCE_DIR}/tests/support/uring_faults.cpp)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/uring_faults.cpp PROPERTIES
     INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src)
+  compile_together(${program} 6)
   target_compile_options(${program} PRIVATE ${test_optimisation})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${program} PRIVATE coracle::${adapter} coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
