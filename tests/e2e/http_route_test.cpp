@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using namespace testing_support;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class http_routes : public echo_fixture {
  protected:
@@ -519,7 +519,8 @@ TEST_P(http_routes, TheLimitOfCallsHoldsForThem) {
 
 class slow_bodies : public http_routes {};  // by the simulation's clock
 INSTANTIATE_TEST_SUITE_P(Simulated, slow_bodies,
-                         testing::Combine(testing::Values(world_kind::sim), testing::Values(link_kind::tcp)),
+                         ::testing::Combine(::testing::Values(world_kind::sim),
+                                            ::testing::Values(link_kind::tcp)),
                          echo_fixture::case_name);
 
 TEST_P(slow_bodies, AreAnsweredWith408) {

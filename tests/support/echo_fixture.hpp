@@ -19,9 +19,10 @@ inline std::string name_of(link_kind k) {
 }
 inline void PrintTo(link_kind k, std::ostream* out) { *out << name_of(k); }
 
-class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_kind>>, protected echo_world {
+class echo_fixture : public ::testing::TestWithParam<std::tuple<world_kind, link_kind>>,
+                     protected echo_world {
  public:
-  static std::string case_name(const testing::TestParamInfo<ParamType>& info) {
+  static std::string case_name(const ::testing::TestParamInfo<ParamType>& info) {
     return name_of(std::get<0>(info.param)) + "_" + name_of(std::get<1>(info.param));
   }
 
@@ -64,8 +65,8 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
   std::string address_;
 };
 
-inline const auto every_world_and_link = testing::Combine(
-    all_kinds, testing::Values(link_kind::tcp, link_kind::unix_socket, link_kind::in_process));
-inline const auto every_world_over_tcp = testing::Combine(all_kinds, testing::Values(link_kind::tcp));
+inline const auto every_world_and_link = ::testing::Combine(
+    all_kinds, ::testing::Values(link_kind::tcp, link_kind::unix_socket, link_kind::in_process));
+inline const auto every_world_over_tcp = ::testing::Combine(all_kinds, ::testing::Values(link_kind::tcp));
 
 }  // namespace coracle::testing_support

@@ -60,9 +60,11 @@ class any_world {
   std::string missing_;
 };
 
-class every_backend : public testing::TestWithParam<world_kind> {
+class every_backend : public ::testing::TestWithParam<world_kind> {
  public:
-  static std::string case_name(const testing::TestParamInfo<world_kind>& info) { return name_of(info.param); }
+  static std::string case_name(const ::testing::TestParamInfo<world_kind>& info) {
+    return name_of(info.param);
+  }
 
  protected:
   explicit every_backend(std::size_t loops = 1) : world_(GetParam(), loops) {}
@@ -81,8 +83,8 @@ class every_backend : public testing::TestWithParam<world_kind> {
   any_world world_;
 };
 
-inline const auto all_kinds = testing::Values(world_kind::io_uring, world_kind::epoll, world_kind::sim);
+inline const auto all_kinds = ::testing::Values(world_kind::io_uring, world_kind::epoll, world_kind::sim);
 
-inline const auto kernel_kinds = testing::Values(world_kind::io_uring, world_kind::epoll);
+inline const auto kernel_kinds = ::testing::Values(world_kind::io_uring, world_kind::epoll);
 
 }  // namespace coracle::testing_support

@@ -38,7 +38,7 @@ class naming_service final : public echo_service {
   std::string name_;
 };
 
-class server_fleet : public testing::Test {
+class server_fleet : public ::testing::Test {
  protected:
   static constexpr std::uint16_t port = 50051;
 

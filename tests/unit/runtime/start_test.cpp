@@ -122,9 +122,9 @@ TEST_P(start_test, TheWaitInheritsTheDeadlineOfTheGivenEnvironment) {
   coro::environment limited;
   limited.deadline = rt().now() + 5s;
   time_point seen = never;
-  auto body = [](time_point& seen) -> task<> {
-    const coro::environment& here = co_await coro::this_environment();
-    seen = here.deadline;
+  auto body = [](time_point& into) -> task<> {
+    const coro::environment& of_task = co_await coro::this_environment();
+    into = of_task.deadline;
   };
   start(here(), body(seen), [](const outcome<void>&) {}, &limited).detach();
   rt().run();
