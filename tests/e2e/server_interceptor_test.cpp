@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <numeric>
+#include <string>
 #include <vector>
 
 namespace coracle::testing_support::server_interceptor_test {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/channel_handle.hpp"
 #include "coracle/client/impl/with_callbacks.hpp"
@@ -13,6 +14,7 @@
 #include <coroutine>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace coracle {
@@ -142,9 +144,14 @@ class [[nodiscard]] unary_call : public client::unary_operation,
  private:
   template <class Request>
   static request_copy copy(const void* request) {
-    auto copy = std::make_shared<const Request>(*rpc::message_at<const Request>(request));
-    const void* const address = rpc::codec_of<Request>::address(*copy);
-    return {std::move(copy), address};
+    CORACLE_REQUIRE(std::is_copy_constructible_v<Request>,
+                    "a request that cannot be copied must be moved into a call that no coroutine awaits");
+    if constexpr (std::is_copy_constructible_v<Request>) {
+      auto copy = std::make_shared<const Request>(*rpc::message_at<const Request>(request));
+      const void* const address = rpc::codec_of<Request>::address(*copy);
+      return {std::move(copy), address};
+    }
+    return {};
   }
   Reply message_;
 };
