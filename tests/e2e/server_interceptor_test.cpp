@@ -339,9 +339,9 @@ TEST_P(server_interceptors, StatisticsLogIdleSecondsToo) {
     static task<> calls(echo_stub s, call_statistics& counted) {
       scope logging(co_await coro::this_environment());
       logging.spawn(counted.log_each_second());
-      co_await sleep_for(2s);
+      co_await sleep_for(2500ms);
       static_cast<void>(co_await s.Say(text("fine")));
-      co_await sleep_for(2s);
+      co_await sleep_for(2700ms);
       logging.request_stop();
       co_await logging.join();
     }
