@@ -292,6 +292,7 @@ started start_this(Operation&& self, Done done) {
   return runtime_internal::start_moved(where, std::move(self), std::move(done));
 }
 
+/// @cond  The members are documented where they are declared.
 template <class Operation>
 template <class F>
 auto stream_callbacks<Operation>::then(F f) && {
@@ -336,6 +337,7 @@ std::future<result<Reply>> unary_callbacks<Operation, Reply>::future() && {
       .detach();
   return future;
 }
+/// @endcond
 
 }  // namespace client
 }  // namespace coracle
