@@ -1,4 +1,4 @@
-// The latest state of a value, for everyone who needs to follow it: watch.
+// The latest state of a value, for each task that follows it: watch.
 #include "check.hpp"
 
 #include "coracle/runtime.hpp"

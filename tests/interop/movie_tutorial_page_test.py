@@ -15,7 +15,7 @@ pytest.importorskip("grpc_tools", reason="./dev peers installs it")
 PAGE = ROOT / "docs/guides/from_movie_tutorial.md"
 TEXT = PAGE.read_text()
 STEPS = {f"{line_of(TEXT, block.start())}": step_of(block) for block in BLOCK.finditer(TEXT)}
-broken = []  # the step at which the walk had to end: what follows stands on it
+broken = []  # the step at which the walk had to end: what follows depends on it
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_its_definition_is_the_tutorials():
 @pytest.mark.timeout(LIMIT_S + START_S)
 @pytest.mark.parametrize("line", STEPS)
 def test_a_reader_comes_through(line, reader):
-    assert not broken, f"line {broken[0]} has failed, and this stands on it"
+    assert not broken, f"line {broken[0]} has failed, and this step depends on it"
     broken.append(line)
     STEPS[line](reader)
     broken.pop()

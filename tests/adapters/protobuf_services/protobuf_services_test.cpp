@@ -214,6 +214,32 @@ TEST_P(protobuf_services, AnswersComeFromOtherThreads) {
   for (int n = stock_.notified; n != 50; n = stock_.notified) stock_.notified.wait(n);
 }
 
+TEST_P(protobuf_services, ACallWithAClosureCanBeAwaitedToo) {
+  struct ended {
+    std::atomic<int> calls{0};
+    void run() { ++calls; }
+  } end;
+  auto body = [](EchoService_Stub& stub, ended& e) -> task<int> {
+    protobuf_controller controller;
+    EchoResponse response;
+    const EchoRequest r = request("hello");
+    stub.Echo(&controller, &r, &response, NewCallback(&e, &ended::run));
+    co_await controller;
+    co_return e.calls;
+  };
+  EXPECT_EQ(run(body(*stub_, end)), 1);
+  if (world_.simulated()) return;  // its loops run on the test's thread, which may not block
+  rt().start();
+  protobuf_controller controller;
+  EchoResponse response;
+  const EchoRequest r = request("hello");
+  stub_->Echo(&controller, &r, &response, NewCallback(&end, &ended::run));
+  controller.wait();
+  EXPECT_EQ(response.msg(), "hello");
+  rt().run();
+  EXPECT_EQ(end.calls, 2);
+}
+
 TEST_P(protobuf_services, OurStubCallsTheStockService) {
   auto body = [](our_stub stub) -> task<result<EchoResponse>> {
     const EchoRequest r = request("from ours");

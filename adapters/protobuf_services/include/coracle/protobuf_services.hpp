@@ -40,8 +40,9 @@ namespace coracle {
 /// Describes one call at a time, on the client: its options before the call, its end afterwards. It must live
 /// until the call has ended, as protobuf requires of a controller; destroying it before aborts the program.
 ///
-/// A call that was started without a closure is awaited by `co_await controller;` on the loop that started
-/// it, or by wait() on a plain thread.
+/// `co_await controller;` waits for the end of the call on the loop that started it, and wait() on a plain
+/// thread. If the call has a closure, too, that runs independently of a thread in wait(), and before the task
+/// resumes.
 ///
 /// Threads: StartCancel() may be called from any thread, everything else by one thread at a time, and what
 /// describes the end only after the end.
@@ -98,8 +99,8 @@ class protobuf_controller : public google::protobuf::RpcController {
    private:
     protobuf_controller& of_;
   };
-  /// Waits for the end of the call that was started with this controller and without a closure. The task
-  /// must not be destroyed while it waits. A stop of the task does not end the wait: StartCancel() does.
+  /// Waits for the end of the call that was started with this controller. The task must not be destroyed
+  /// while it waits. A stop of the task does not end the wait: StartCancel() does.
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
   // --- for servers, where protobuf_service makes the controllers
@@ -133,12 +134,9 @@ class protobuf_controller : public google::protobuf::RpcController {
     status_ = std::move(outcome);
     const auto waiter = std::exchange(waiter_, {});
     phase_ = phase::ended;  // a thread in wait() may destroy this from here on
-    if (done || waiter) {
-      if (done) done->Run();
-      else waiter.resume();
-      return;
-    }
     phase_.notify_all();
+    if (done) done->Run();
+    if (waiter) waiter.resume();
   }
 
   call_options options_;

@@ -254,7 +254,7 @@ class _Stream:
                     return  # the call has ended; reading tells why
             _native.writes_done(self._call)
         except _native.UsageError:
-            pass  # the handle was released: nobody reads any more
+            pass  # the handle was released: no thread reads any more
         except BaseException as error:  # of the caller's iterator
             self._write_error = error
             _native.call_cancel(self._call)
