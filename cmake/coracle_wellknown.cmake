@@ -5,6 +5,10 @@
 
 _coracle_choose_protoc()
 set(from ${PROJECT_SOURCE_DIR}/src)
+set(options -w)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")  # not ours to examine, like protobuf's library, and slow to compile so
+  list(APPEND options -O0 -fno-sanitize=all)
+endif()
 set(out ${CMAKE_CURRENT_BINARY_DIR}/wellknown)
 file(MAKE_DIRECTORY ${out})
 foreach(name IN ITEMS health reflection channelz)
@@ -14,7 +18,7 @@ foreach(name IN ITEMS health reflection channelz)
     DEPENDS ${from}/wellknown/${name}.proto ${programs}
     COMMENT "Generating C++ from wellknown/${name}.proto"
     VERBATIM)
-  set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
   target_sources(coracle_wellknown PRIVATE ${stem}.pb.cc ${stem}.pb.h)
 endforeach()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers of the preset fuzz; tests/fuzz/smoke_test.py runs each for a second.
+"""Runs the fuzzers, which the preset asan builds; tests/fuzz/smoke_test.py runs each for a second.
 
     fuzz.py NAME [SECONDS]    one for long (600 s unless told); what it learns goes to build/fuzz/learned/NAME
     fuzz.py keep NAME         merges what was learned into tests/fuzz/corpus/NAME.zip
@@ -12,7 +12,7 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BIN = ROOT / "build/fuzz/bin"
+BIN = ROOT / "build/asan/bin"
 LEARNED = ROOT / "build/fuzz/learned"
 CORPUS = ROOT / "tests/fuzz/corpus"
 UNPACKED = ROOT / "build/fuzz/corpus"

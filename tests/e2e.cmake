@@ -32,7 +32,7 @@ if(sources)
     coracle::coracle coracle::console coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
-  if(NOT thread_sanitizer)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")  # what guides show is tested elsewhere in e2e_tests
     include(docs.cmake)
   endif()
   # Real programs that it starts.

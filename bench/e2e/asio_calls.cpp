@@ -3,7 +3,7 @@
 //
 //   bench_asio_calls CLIENT CLIENT_LOOP SERVER_LOOP CALLS
 //
-// CLIENT: co_await, callback or use_awaitable. The loops: own or asio. 10 connections with 10 calls each at a
+// CLIENT: co_await, then (which takes no Asio), callback or use_awaitable. The loops: own or asio. 10 connections with 10 calls each at a
 // time. Prints the CPU time of the thread of the client and of that of the server, in nanoseconds per call.
 #include "helloworld.coracle.hpp"
 
@@ -83,6 +83,16 @@ class clients {
     }
     ended();
   }
+  void with_then(std::shared_ptr<greeter_stub> stub) {
+    if (!take()) return ended();
+    const greeter_stub& s = *stub;
+    s.SayHello(request_)
+        .then([this, stub = std::move(stub)](const coracle::result<HelloReply>& r) mutable {
+          check(r);
+          with_then(std::move(stub));
+        })
+        .detach();
+  }
   void with_callback(std::shared_ptr<greeter_stub> stub) {
     if (!take()) return ended();
     const greeter_stub& s = *stub;
@@ -128,6 +138,7 @@ double run_client(std::string_view kind, bool by_asio, std::uint16_t port, int c
   for (int i = 0; i < connections * calls_each; ++i) {
     const greeter_stub stub(channels[static_cast<std::size_t>(i % connections)]);
     if (kind == "co_await") on.runtime.spawn(all.with_co_await(stub));
+    else if (kind == "then") all.with_then(std::make_shared<greeter_stub>(stub));
     else if (kind == "callback") all.with_callback(std::make_shared<greeter_stub>(stub));
     else if (by_asio) asio::co_spawn(on.io, all.with_use_awaitable(stub), asio::detached);
     else asio::co_spawn(context, all.with_use_awaitable(stub), asio::detached);

@@ -719,14 +719,20 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
       copy_request_(other.copy_request_),
       reply_(reply),
       options_(std::move(other.options_)),
+      call_(std::exchange(other.call_, nullptr)),
       held_channel_(std::move(other.held_channel_)),
       held_request_(std::move(other.held_request_)) {
-  CORACLE_ASSERT(!other.call_ && !other.chain_, "a unary call was moved after it was awaited");
+  CORACLE_ASSERT(!other.chain_ && !(call_ && call_->begun()), "a unary call was moved after it was awaited");
 }
 
 loop& unary_operation::hold() {
-  if (!held_channel_) held_channel_ = channel_.handle();
-  if (!release_ && !held_request_) {
+  if (held_channel_) return loop_for(channel_);
+  held_channel_ = channel_.handle();
+  if (channel_.interceptors().empty()) {
+    call_ = new client_call(channel_, path_, std::move(options_));
+    call_->set_request(request_codec_, std::exchange(request_, nullptr));
+    if (release_) release_(*this);
+  } else if (!release_) {
     held_request_ = copy_request_(request_);
     request_ = held_request_.get();
   }
@@ -764,7 +770,8 @@ void unary_operation::start_attempt(const coro::environment& inherited, const ca
 bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
   if (!channel_.interceptors().empty()) [[unlikely]]
     return start_chain(waiter, inherited);
-  if (!base::if_memory_allows([&] { call_ = new client_call(channel_, path_, std::move(options_)); })) {
+  if (!call_ &&
+      !base::if_memory_allows([&] { call_ = new client_call(channel_, path_, std::move(options_)); })) {
     status_ = rpc::out_of_memory();
     return false;
   }

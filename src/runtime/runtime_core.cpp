@@ -57,10 +57,9 @@ driven_loop& runtime_core::next() noexcept {
 }
 
 void runtime_core::spawn(driven_loop& on, task<> t, coro::blocking_signal* ended) {
-  guard_.check();
   CORACLE_REQUIRE(t.valid(), "spawned a task that is empty or has ended: a task is spawned or awaited once");
   auto* r = new root(*this, on, std::move(t), ended, false);
-  state_.fetch_add(one_root, std::memory_order_relaxed);
+  add_root();
   on.post(*r);
 }
 
@@ -89,7 +88,7 @@ void runtime_core::root_failed(std::exception_ptr error) noexcept {
   stop();
 }
 
-void runtime_core::root_ended() noexcept {
+void runtime_core::end_root() noexcept {
   state_.fetch_sub(one_root, std::memory_order_acq_rel);
   notify_if_finished();
 }
@@ -185,7 +184,7 @@ std::coroutine_handle<> root::finished(coro::promise_base& promise, std::corouti
   const bool loop_service = service_;
   delete this;
   if (loop_service) core.service_ended();
-  else core.root_ended();
+  else core.end_root();
   if (ended) ended->set();
   return std::noop_coroutine();
 }

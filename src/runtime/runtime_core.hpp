@@ -120,6 +120,14 @@ class runtime_core {
   // --- roots and services
   // Sets `ended`, if not null, as the last act of the root, which does not access the core after that.
   void spawn(driven_loop& on, task<> t, coro::blocking_signal* ended = nullptr);
+  // For roots that run without spawn(): count one, before it begins; log what left it, and stop the runtime; and
+  // count its end.
+  void add_root() noexcept {
+    guard_.check();
+    state_.fetch_add(one_root, std::memory_order_relaxed);
+  }
+  void root_failed(std::exception_ptr error) noexcept;
+  void end_root() noexcept;
   // Spawns a root that only the runtime's destructor waits for, not run(): see loop_service.hpp.
   void spawn_service(driven_loop& on, task<> t);
   void stop() noexcept;
@@ -166,8 +174,6 @@ class runtime_core {
   }
   std::shared_ptr<companion> companion_of(const void* kind, std::shared_ptr<companion> (*make)());
   void notify_companions() noexcept;
-  void root_failed(std::exception_ptr error) noexcept;
-  void root_ended() noexcept;
   void service_ended() noexcept;
   void notify_waiters() noexcept;
   template <class F>

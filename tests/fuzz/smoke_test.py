@@ -1,4 +1,4 @@
-"""Each fuzzer of the preset fuzz, for a second on its corpus; the canary has to find its planted bug."""
+"""Each fuzzer, for a second on its corpus; the canary has to find its planted bug."""
 
 import pytest
 

@@ -21,8 +21,9 @@ concept holding_operation = coro::awaitable<T> && requires(T& t) { t.hold(); };
 ///
 /// The call runs on the current loop, if that belongs to the channel's runtime, or else on a loop of that
 /// runtime, and all operations of one call run on the same loop. `done` is called there, never inside this
-/// call. Nothing that was passed by reference must outlive this call, except the message of read(): a request
-/// that the operation does not own is copied, and the stub or the call object may be destroyed at once.
+/// call. Nothing that was passed by reference must outlive this call, except the message of read(): the
+/// request of a unary call is serialized, or copied for interceptors, and the stub or the call object may be
+/// destroyed at once. A call with a request of more than 256 KiB is not retried transparently (gRFC A6).
 /// Destroying the object of a streaming call cancels the call: its operations end with CANCELLED.
 template <client::holding_operation T, class Done>
 started start(T operation, Done done, const coro::environment* inherited = nullptr) {

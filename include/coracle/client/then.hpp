@@ -165,6 +165,15 @@ void log_callback_failure(const char* method, const std::exception_ptr& error) n
 status status_of_failure(const std::exception_ptr& error);
 
 // What co_await of an operation returns, as the function of then() takes it.
+template <class Operation>
+coro::awaited_t<Operation> value_of(const std::exception_ptr& error, Operation& ended) {
+  if (error) return status_of_failure(error);
+  try {
+    return ended.await_resume();
+  } catch (...) {
+    return status_of_failure(std::current_exception());
+  }
+}
 template <class T>
 T value_of(outcome<T>&& o) {
   if (o.ok()) return std::move(o).value();
@@ -217,11 +226,20 @@ template <class F>
 class callback {
  public:
   explicit callback(F f) : f_(std::move(f)) {}
-  template <class T, class Operation>
-  void operator()(outcome<T>&& o, Operation& ended) noexcept {
+  template <class Operation>
+  void operator()(const std::exception_ptr& error, Operation& ended) noexcept {
+    using value = coro::awaited_t<Operation>;
     try {
-      auto details = details_for<F>(ended);
-      call_with(f_, std::move(o), details);
+      if constexpr (std::is_void_v<value>) {
+        if (error) std::rethrow_exception(error);
+        ended.await_resume();
+        f_();
+      } else if constexpr (takes_details<F, value>) {
+        auto details = ended.take_details();
+        f_(value_of(error, ended), std::move(details));
+      } else {
+        f_(value_of(error, ended));
+      }
     } catch (...) {
       fail_callback(ended, std::current_exception());
     }

@@ -40,8 +40,9 @@ class unary_operation {
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
   // For sync_wait(): the loop on which a plain thread may run the call.
   [[nodiscard]] loop& blocking_loop() const { return channel_.blocking_loop(); }
-  // Makes the call independent of its stub and of the caller's request, which it copies unless it owns one.
-  // Before the await. Returns the loop on which to start the call.
+  // Makes the call independent of its stub and of the caller's request, which it serializes, or copies for
+  // interceptors unless it owns one. Before the await. Returns the loop on which to start the call. Throws
+  // std::bad_alloc.
   loop& hold();
   // For then(), after the await.
   [[nodiscard]] const char* method() const noexcept { return path_.text(); }
@@ -92,7 +93,7 @@ class unary_operation {
   copy_function copy_request_;
   void* reply_;
   call_options options_;  // moved into the call when it begins, unless there are interceptors
-  client_call* call_ = nullptr;  // while in flight
+  client_call* call_ = nullptr;  // from hold() on, or while in flight
   unary_chain* chain_ = nullptr;  // null: no interceptors
   std::coroutine_handle<> waiter_;
   metadata initial_;
@@ -189,7 +190,7 @@ class [[nodiscard]] owning_unary_call
   /// Moves a call that was not awaited yet.
   owning_unary_call(owning_unary_call&& other)
       : client::owned_request<Request>{std::move(other.own_)}, unary_call<Reply>(std::move(other)) {
-    this->set_request(rpc::codec_of<Request>::address(*this->own_));
+    if (this->own_) this->set_request(rpc::codec_of<Request>::address(*this->own_));
   }
 };
 

@@ -26,6 +26,48 @@ namespace coracle {
 
 namespace runtime_internal {
 
+// The coroutine of an operation: a root task whose frame is all that it takes. Its frame is destroyed at its
+// end.
+class root_coroutine {
+ public:
+  class promise_type final : public coro::promise_base, private coro::runnable, private coro::completion {
+   public:
+    promise_type() noexcept = default;
+    root_coroutine get_return_object() noexcept { return root_coroutine(*this); }
+    void return_void() const noexcept {}
+    void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+    void begin(loop& on) noexcept;  // on that loop
+    void post(loop& to) noexcept;  // from any thread
+
+   private:
+    friend class root_coroutine;
+    [[nodiscard]] std::coroutine_handle<> frame() noexcept {
+      return std::coroutine_handle<promise_type>::from_promise(*this);
+    }
+    std::coroutine_handle<> finished(coro::promise_base&, std::coroutine_handle<> frame) noexcept override;
+    loop* where_ = nullptr;
+    std::exception_ptr error_;
+  };
+  // Resumes the coroutine from the queue of its loop.
+  class later {
+   public:
+    explicit later(promise_type& of) noexcept : of_(of) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) noexcept;
+    void await_resume() const noexcept {}
+
+   private:
+    promise_type& of_;
+  };
+
+  explicit root_coroutine(promise_type& p) noexcept : promise_(p) {}
+  [[nodiscard]] promise_type& promise() const noexcept { return promise_; }
+
+ private:
+  promise_type& promise_;
+};
+
 // The part of an operation that does not depend on its types: its cancellation. A request to cancel travels
 // to the loop as a runnable; the operation does not end before that runnable has arrived.
 class cancellable : private coro::runnable {
@@ -44,46 +86,47 @@ class cancellable : private coro::runnable {
   cancellable() noexcept : runnable{&cancellable::arrived} {}
   ~cancellable() = default;
 
-  // Gives the current coroutine the environment of the operation.
-  class enter {
+  // Waits for a request to cancel that is on its way; none can begin after that.
+  class settle {
    public:
-    explicit enter(cancellable& by) noexcept : by_(by) {}
+    explicit settle(cancellable& by) noexcept : by_(by) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      by_.open(coro::environment_of(h));
-      h.promise().inherit(by_.environment_);
-      return false;
-    }
+    void await_suspend(std::coroutine_handle<> h) noexcept { by_.settling_ = h; }
     void await_resume() const noexcept {}
 
    private:
     cancellable& by_;
   };
-  // Waits for a request to cancel that is on its way; none can begin after that.
-  class settle {
-   public:
-    explicit settle(cancellable& by) noexcept : by_(by) {}
-    [[nodiscard]] bool await_ready() const noexcept { return by_.close(); }
-    void await_suspend(std::coroutine_handle<> h) noexcept { by_.settling_ = h; }
-    void await_resume() const noexcept { by_.stop_.reset(); }
-
-   private:
-    cancellable& by_;
-  };
+  // Starts the coroutine of the operation on its loop: at once if that is the current one.
+  void begin(root_coroutine coroutine) noexcept {
+    frame_ = &coroutine.promise();
+    if (!where_->is_current()) return frame_->post(*where_);
+    starting_ = true;
+    frame_->begin(*where_);
+    starting_ = false;
+  }
+  // At the beginning of the coroutine: gives it the environment of the operation.
+  void open() noexcept {
+    const coro::environment& outer = inherited_ ? *inherited_ : frame_->inherited();
+    stop_.emplace(outer.stop);
+    environment_ = {stop_->token(), outer.deadline, outer.call};
+    frame_->inherit(environment_);
+    if (arrived_) stop_->request_stop();
+  }
+  // Whether the coroutine is still inside start(), which it must leave before it ends.
+  [[nodiscard]] bool starting() const noexcept { return starting_; }
+  [[nodiscard]] root_coroutine::later leave_start() const noexcept { return root_coroutine::later(*frame_); }
+  // At the end of the coroutine. False: a request to cancel is on its way.
+  [[nodiscard]] bool close() noexcept {
+    return phase_.exchange(phase::ended) != phase::cancelling || arrived_;
+  }
+  void forget_stop() noexcept { stop_.reset(); }
 
   loop* where_ = nullptr;
   const coro::environment* inherited_ = nullptr;  // null: that of the loop's root tasks
 
  private:
   enum class phase : std::uint8_t { running, cancelling, ended };
-  void open(const coro::environment& of_root) noexcept {
-    const coro::environment& outer = inherited_ ? *inherited_ : of_root;
-    stop_.emplace(outer.stop);
-    environment_ = {stop_->token(), outer.deadline, outer.call};
-    if (arrived_) stop_->request_stop();
-  }
-  bool close() noexcept { return phase_.exchange(phase::ended) != phase::cancelling || arrived_; }
   static void arrived(coro::runnable& w) noexcept {
     auto& self = static_cast<cancellable&>(w);
     self.arrived_ = true;
@@ -92,11 +135,19 @@ class cancellable : private coro::runnable {
   }
 
   std::atomic<phase> phase_{phase::running};
+  bool starting_ = false;
   bool arrived_ = false;  // the request to cancel
+  root_coroutine::promise_type* frame_ = nullptr;
   std::coroutine_handle<> settling_;
   std::optional<coro::stop_source> stop_;
   coro::environment environment_;
 };
+
+// Whether an operation leaves it to Done to take the value from the wait.
+template <class Done, class Wait>
+inline constexpr bool done_takes_value =
+    coro::awaited_by_itself<Wait> && !std::invocable<Done&, outcome<coro::awaited_t<Wait>>, Wait&> &&
+    std::invocable<Done&, const std::exception_ptr&, Wait&>;
 
 }  // namespace runtime_internal
 
@@ -105,9 +156,12 @@ class cancellable : private coro::runnable {
 ///
 /// Wait is an awaitable that can be moved before it is awaited: a task, an operation of a call, a timer. Done
 /// is called once, with an outcome<T> of the wait's value, or the exception that it threw, as
-/// `done(outcome<T>)` or `done(outcome<T>, wait)`, where `wait` is a reference to the Wait that has ended. It
-/// must not throw. It may destroy the operation. If it has `bool begin()`, that is called on the loop first,
-/// when cancel() is allowed: false ends the operation with coro::cancelled, and the wait never starts.
+/// `done(outcome<T>)` or `done(outcome<T>, wait)`, where `wait` is a reference to the Wait that has ended. If
+/// Wait is an awaiter itself, as the operations of calls are, and Done can be called as
+/// `done(const std::exception_ptr& error, wait)`, then it is called so, and takes the value from
+/// `wait.await_resume()` unless there is an error: no copy of it is made. Done must not throw. It may destroy
+/// the operation. If it has `bool begin()`, that is called on the loop first, when cancel() is allowed: false
+/// ends the operation with coro::cancelled, and the wait never starts.
 template <coro::awaitable Wait, class Done>
 class operation : public runtime_internal::cancellable {
  public:
@@ -116,33 +170,57 @@ class operation : public runtime_internal::cancellable {
   /// The same, with one move of each.
   operation(std::in_place_t, Wait&& wait, Done&& done) : wait_(std::move(wait)), done_(std::move(done)) {}
 
-  /// Starts the wait on `where`, never inside this call, as a root task of its runtime: run() does not return
-  /// before `done` was called, and the wait is stopped when the runtime is. `done` is called on that loop.
-  /// May be called from any thread. Throws std::bad_alloc; the operation has then not started.
+  /// Starts the wait on `where` as a root task of its runtime: run() does not return before `done` was called,
+  /// and the wait is stopped when the runtime is. On that loop, the wait begins inside this call. `done` is
+  /// called on that loop, never inside this call. May be called from any thread. Throws std::bad_alloc; the
+  /// operation has then not started.
   ///
   /// The wait inherits the deadline, the stop token and the call of `inherited`, or of the root tasks of the
   /// loop if it is null. The environment must belong to the loop, and outlive the operation.
   void start(loop& where, const coro::environment* inherited = nullptr) {
     this->where_ = &where;
     this->inherited_ = inherited;
-    where.owner().spawn_on(where, run());
+    this->begin(run());
   }
   // Inherited: cancel() requests the wait to stop. From any thread, between start() and the call of `done`,
   // which still follows. ended() tells whether a cancel() comes too late.
 
  private:
-  bool begin() noexcept {
+  // Ends without its value, which Done takes from it.
+  class ended_wait {
+   public:
+    explicit ended_wait(Wait& of) noexcept : of_(of) {}
+    [[nodiscard]] bool await_ready() { return of_.await_ready(); }
+    template <class Promise>
+    auto await_suspend(std::coroutine_handle<Promise> h) {
+      return of_.await_suspend(h);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    Wait& of_;
+  };
+  static constexpr bool done_takes_value = runtime_internal::done_takes_value<Done, Wait>;
+  using found = std::conditional_t<done_takes_value, std::exception_ptr, std::optional<outcome<value_type>>>;
+
+  [[nodiscard]] bool may_begin() noexcept {
     if constexpr (requires { done_.begin(); }) return done_.begin();
     else return true;
   }
-  task<> run() {
-    const bool begun = begin();
-    typename cancellable::enter entered(*this);
-    co_await entered;
-    std::optional<outcome<value_type>> result;
+  static void fail(found& into, std::exception_ptr error) {
+    if constexpr (done_takes_value) into = std::move(error);
+    else into.emplace(outcome<value_type>::failure(std::move(error)));
+  }
+  runtime_internal::root_coroutine run() {
+    const bool begins = may_begin();
+    this->open();
+    found result{};
     try {
-      if (!begun) {
-        result.emplace(outcome<value_type>::stopped());
+      if (!begins) {
+        fail(result, std::make_exception_ptr(coro::cancelled()));
+      } else if constexpr (done_takes_value) {
+        ended_wait ended(wait_);
+        co_await ended;
       } else if constexpr (std::is_void_v<value_type>) {
         co_await std::move(wait_);
         result.emplace(true);
@@ -150,12 +228,20 @@ class operation : public runtime_internal::cancellable {
         result.emplace(co_await std::move(wait_));
       }
     } catch (...) {
-      result.emplace(outcome<value_type>::failure(std::current_exception()));
+      fail(result, std::current_exception());
     }
-    typename cancellable::settle settled(*this);
-    co_await settled;
+    if (this->starting()) {
+      auto later = this->leave_start();
+      co_await later;
+    }
+    if (!this->close()) {
+      typename cancellable::settle settled(*this);
+      co_await settled;
+    }
+    this->forget_stop();
     Done done(std::move(done_));  // it may destroy this object
-    if constexpr (std::invocable<Done&, outcome<value_type>, Wait&>) done(std::move(*result), wait_);
+    if constexpr (done_takes_value) done(std::as_const(result), wait_);
+    else if constexpr (std::invocable<Done&, outcome<value_type>, Wait&>) done(std::move(*result), wait_);
     else done(std::move(*result));
   }
 
@@ -229,12 +315,21 @@ class started_wait final : public started::state, public coro::pooled {
   struct report {
     started_wait* of;
     Done done;
-    template <class Outcome>
-    void operator()(Outcome&& o, Wait& wait) {
+    void operator()(outcome<coro::awaited_t<Wait>>&& o, Wait& wait)
+      requires(!done_takes_value<Done, Wait>)
+    {
       Done call(std::move(done));
       started_wait* const ended = of;
-      if constexpr (std::invocable<Done&, Outcome, Wait&>) call(std::forward<Outcome>(o), wait);
-      else call(std::forward<Outcome>(o));
+      if constexpr (std::invocable<Done&, decltype(std::move(o)), Wait&>) call(std::move(o), wait);
+      else call(std::move(o));
+      ended->release();
+    }
+    void operator()(const std::exception_ptr& error, Wait& wait)
+      requires done_takes_value<Done, Wait>
+    {
+      Done call(std::move(done));
+      started_wait* const ended = of;
+      call(error, wait);
       ended->release();
     }
   };

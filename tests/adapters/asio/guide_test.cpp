@@ -169,7 +169,8 @@ TEST_P(asio_guide, ThreeWaysToShareThreads) {
     // --8<-- [start:on_a_loop]
     coracle::loop_context context(rt().at(0));
     const auto work = [](echo_stub stub) -> asio::awaitable<void> {
-      co_await coracle::async_wait(stub.Say(Text()), asio::use_awaitable);
+      const auto answer = co_await coracle::async_wait(stub.Say(Text()), asio::use_awaitable);
+      std::printf("%s\n", answer.status().to_string().c_str());
     };
     asio::co_spawn(context, work(stub()), asio::detached);
     rt().run();

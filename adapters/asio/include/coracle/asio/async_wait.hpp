@@ -117,7 +117,7 @@ struct ending {
     if constexpr (std::is_void_v<value>) {
       std::move(handler)(o.ok() ? std::exception_ptr() : translated(o.error()));
     } else if (o.ok()) {
-      std::move(handler)(std::exception_ptr(), std::move(o).value());
+      std::move(handler)(std::exception_ptr(), std::move(o.value()));
     } else {
       std::move(handler)(translated(o.error()), placeholder<value>(o.error()));
     }
@@ -162,7 +162,7 @@ struct ending<Wait> {
   template <class Handler>
   static void call(Handler&& handler, outcome<value>&& o) {
     if constexpr (std::is_void_v<value>) std::move(handler)();
-    else if (o.ok()) std::move(handler)(std::move(o).value());
+    else if (o.ok()) std::move(handler)(std::move(o.value()));
     else std::move(handler)(value(status_of(o.error())));
   }
 };
@@ -188,7 +188,7 @@ class wait_state {
     allocator memory = allocator_of(handler);
     wait_state* const made = traits::allocate(memory, 1);
     try {
-      ::new (static_cast<void*>(made)) wait_state(std::forward<H>(handler), std::forward<W>(wait), candidate);
+      ::new (static_cast<void*>(made)) wait_state(std::forward<H>(handler), std::move(wait), candidate);
     } catch (...) {
       traits::deallocate(memory, made, 1);
       throw;
@@ -202,7 +202,16 @@ class wait_state {
  private:
   struct report {
     wait_state* of;
-    void operator()(outcome<value> o) { of->ended(std::move(o)); }
+    void operator()(outcome<value>&& o) {
+      of->outcome_.emplace(std::move(o));
+      of->ended();
+    }
+    void operator()(const std::exception_ptr& error, Wait& ended)
+      requires coro::awaited_by_itself<Wait>
+    {
+      of->take_outcome(error, ended);
+      of->ended();
+    }
   };
   struct canceller {
     operation<Wait, report>* of;
@@ -226,11 +235,7 @@ class wait_state {
       return allocator_type(allocator_of(of_->handler_));
     }
     [[nodiscard]] wait_state* release() noexcept { return std::exchange(of_, nullptr); }
-    void operator()() {
-      wait_state* const ended = release();
-      outcome<value> o(std::move(*ended->outcome_));
-      ended->complete(std::move(o));
-    }
+    void operator()() { release()->complete(); }
 
    private:
     wait_state* of_;
@@ -243,7 +248,7 @@ class wait_state {
   wait_state(H&& handler, W&& wait, const Candidate& candidate)
       : handler_(std::forward<H>(handler)),
         work_(asio::associated_executor<Handler, Candidate>::get(handler_, candidate)),
-        running_(std::forward<W>(wait), report{this}) {}
+        running_(std::in_place, std::forward<W>(wait), report{this}) {}
   ~wait_state() = default;
 
   static allocator allocator_of(const Handler& handler) noexcept {
@@ -259,22 +264,38 @@ class wait_state {
     if (slot.is_connected()) slot.clear();
   }
   // On the loop.
-  void ended(outcome<value> o) {
+  void take_outcome(const std::exception_ptr& error, Wait& from) noexcept {
+    if (error) {
+      outcome_.emplace(outcome<value>::failure(error));
+      return;
+    }
+    try {
+      if constexpr (std::is_void_v<value>) {
+        from.await_resume();
+        outcome_.emplace(true);
+      } else {
+        outcome_.emplace(from.await_resume());
+      }
+    } catch (...) {
+      outcome_.emplace(outcome<value>::failure(std::current_exception()));
+    }
+  }
+  void ended() {
     try {
       if constexpr (has_executor) {
-        outcome_.emplace(std::move(o));
         owner continues(this);
         asio::dispatch(work_.get_executor(), std::move(continues));
       } else {
-        complete(std::move(o));
+        complete();
       }
     } catch (...) {
       fail_on_loop(std::current_exception());
     }
   }
   // On the handler's executor.
-  void complete(outcome<value> o) {
+  void complete() {
     disconnect();
+    outcome<value> o(std::move(*outcome_));
     Handler handler(std::move(handler_));
     destroy(handler);
     ends::call(std::move(handler), std::move(o));

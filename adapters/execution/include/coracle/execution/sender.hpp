@@ -338,9 +338,9 @@ loop& operation_state<Wait, Receiver>::loop_of(const loop_scheduler& s) noexcept
 /// any thread, cancels a unary call, and ends an operation of a streaming call, which then continues: a read that was
 /// stopped has consumed no message.
 ///
-/// Nothing that was passed by reference must outlive this function, except the message of read(): a request that the
-/// call does not own is copied, and the stub or the object of the streaming call may be destroyed at once, as with
-/// coracle::start(). Throws std::bad_alloc.
+/// Nothing that was passed by reference must outlive this function, except the message of read(): requests are
+/// serialized, and the stub or the object of the streaming call may be destroyed at once, as with coracle::start().
+/// Throws std::bad_alloc.
 template <client::holding_operation Call>
 [[nodiscard]] auto as_sender(Call call) {
   loop& where = call.hold();
