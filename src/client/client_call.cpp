@@ -298,7 +298,7 @@ void client_call::messages_broken(status reason) noexcept {
 
 bool client_call::wait_for_end(end_operation& op) noexcept {
   if (ended()) return false;
-  CORACLE_ASSERT(!end_waiter_, "two tasks wait for the end of one call");
+  CORACLE_ASSERT(!end_waiter_, about("has two concurrent waits for its end: let one task wait").c_str());
   end_waiter_ = &op;
   if (!reply_codec_) {
     // finish() on a stream that was not read to its end: drops the remaining messages.
@@ -319,7 +319,8 @@ bool client_call::wait_for_headers(headers_operation& op) noexcept {
   if (!headers_received_) op.outcome_ = outcome_;
   if (headers_received_ || ended()) return false;
   if (headers_waiter_) {
-    op.outcome_ = status::internal("two tasks wait for the initial metadata of one call: let one task wait");
+    op.outcome_ =
+        status::internal(about("has two concurrent waits for its initial metadata: let one task wait"));
     return false;
   }
   headers_waiter_ = &op;
@@ -715,7 +716,7 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
       path_(other.path_),
       request_codec_(other.request_codec_),
       reply_codec_(other.reply_codec_),
-      request_(other.request_),
+      request_(std::exchange(other.request_, nullptr)),
       copy_request_(other.copy_request_),
       reply_(reply),
       options_(std::move(other.options_)),
@@ -726,7 +727,7 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
 
 loop& unary_operation::hold() {
   if (!held_channel_) held_channel_ = channel_.handle();
-  if (!release_ && !held_request_) {
+  if (!release_ && !held_request_ && request_) {
     held_request_ = copy_request_(request_);
     request_ = held_request_.get();
   }
@@ -761,7 +762,15 @@ void unary_operation::start_attempt(const coro::environment& inherited, const ca
   call_->begin(inherited);
 }
 
+bool unary_operation::refuse_second_start() noexcept {
+  status_ = status::internal(std::string("the call of ") + path_.text() +
+                             " was started twice: start each operation once");
+  return false;
+}
+
 bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
+  if (!request_ || call_ || chain_) [[unlikely]]
+    return refuse_second_start();
   if (!channel_.interceptors().empty()) [[unlikely]]
     return start_chain(waiter, inherited);
   if (!base::if_memory_allows([&] { call_ = new client_call(channel_, path_, std::move(options_)); })) {
