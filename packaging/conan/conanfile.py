@@ -29,7 +29,7 @@ class Coracle(ConanFile):
         self.version = re.search(r"project\(coracle VERSION ([\d.]+)", load(self, self._project() / "CMakeLists.txt"))[1]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "codegen/*", "include/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "adapters/*", "cmake/*", "codegen/*", "include/*", "src/*"):
             copy(self, pattern, self._project(), self.export_sources_folder)
 
     def layout(self):

@@ -298,7 +298,7 @@ void client_call::messages_broken(status reason) noexcept {
 
 bool client_call::wait_for_end(end_operation& op) noexcept {
   if (ended()) return false;
-  CORACLE_ASSERT(!end_waiter_, "two tasks wait for the end of one call");
+  CORACLE_ASSERT(!end_waiter_, about("has two concurrent waits for its end: let one task wait").c_str());
   end_waiter_ = &op;
   if (!reply_codec_) {
     // finish() on a stream that was not read to its end: drops the remaining messages.
@@ -319,7 +319,8 @@ bool client_call::wait_for_headers(headers_operation& op) noexcept {
   if (!headers_received_) op.outcome_ = outcome_;
   if (headers_received_ || ended()) return false;
   if (headers_waiter_) {
-    op.outcome_ = status::internal("two tasks wait for the initial metadata of one call: let one task wait");
+    op.outcome_ =
+        status::internal(about("has two concurrent waits for its initial metadata: let one task wait"));
     return false;
   }
   headers_waiter_ = &op;
@@ -715,7 +716,7 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
       path_(other.path_),
       request_codec_(other.request_codec_),
       reply_codec_(other.reply_codec_),
-      request_(other.request_),
+      request_(std::exchange(other.request_, nullptr)),
       copy_request_(other.copy_request_),
       reply_(reply),
       options_(std::move(other.options_)),
@@ -726,8 +727,10 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
 }
 
 loop& unary_operation::hold() {
-  if (held_channel_) return loop_for(channel_);
+  loop& where = loop_for(channel_);
+  if (held_channel_) return where;
   held_channel_ = channel_.handle();
+  if (!request_) return where;  // its start is refused
   if (channel_.interceptors().empty()) {
     call_ = new client_call(channel_, path_, std::move(options_));
     call_->set_request(request_codec_, std::exchange(request_, nullptr));
@@ -736,7 +739,7 @@ loop& unary_operation::hold() {
     held_request_ = copy_request_(request_);
     request_ = held_request_.get();
   }
-  return loop_for(channel_);
+  return where;
 }
 
 call_details unary_operation::take_details() noexcept {
@@ -767,7 +770,16 @@ void unary_operation::start_attempt(const coro::environment& inherited, const ca
   call_->begin(inherited);
 }
 
+bool unary_operation::refuse_second_start() noexcept {
+  status_ = status::internal(std::string("the call of ") + path_.text() +
+                             " was started twice: start each operation once");
+  return false;
+}
+
 bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
+  const bool was_started = chain_ || (call_ ? call_->begun() : !request_);
+  if (was_started) [[unlikely]]
+    return refuse_second_start();
   if (!channel_.interceptors().empty()) [[unlikely]]
     return start_chain(waiter, inherited);
   if (!call_ &&

@@ -146,6 +146,7 @@ class client_call final : public rpc::call,
   }
   void no_more_writes() noexcept override { own_side_ = own_side::closed; }
   [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
+  [[nodiscard]] std::string_view path() const noexcept override { return terms_.path; }
 
   // The codec and the limits of the messages. begin_here() sets the compression.
   void apply_options() noexcept {

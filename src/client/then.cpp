@@ -10,15 +10,14 @@
 
 #include <new>
 #include <string_view>
-#include <unordered_map>
 
 namespace coracle::client {
 
 namespace {
 
-// The line about each method, of one loop: each has a limit of its own.
+// The lines about methods, of one loop.
 struct callback_lines final : coro::executor_local {
-  std::unordered_map<std::string, repeated_line> of;
+  repeated_lines of;
 };
 
 std::string line_about(const char* method, const std::exception_ptr& error) {
@@ -32,8 +31,8 @@ std::string line_about(const char* method, const std::exception_ptr& error) {
 void log_callback_failure(const char* method, const std::exception_ptr& error) noexcept {
   loop& here = *loop::current();
   try {
-    here.local<callback_lines>().of[method].write(here.log(), log_level::error, here.now(),
-                                                  line_about(method, error));
+    here.local<callback_lines>().of.write(here.log(), log_level::error, here.now(), method,
+                                          line_about(method, error));
   } catch (const std::bad_alloc&) {
     here.log().write(log_level::error, "a callback of a call failed (out of memory for the details)");
   }

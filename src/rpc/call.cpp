@@ -1,6 +1,7 @@
 #include "rpc/call.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "base/printable.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "protocol/envelope.hpp"
 #include "rpc/message_footprint.hpp"
@@ -30,6 +31,8 @@ constexpr std::uint32_t pump_bytes_max = 64u << 10;
 
 constexpr const char* two_readers = "has two concurrent reads: let one task read and pass the messages on";
 constexpr const char* two_writers = "has two concurrent writes: await one write before the next";
+constexpr const char* too_late = "takes no message any more: it has ended, or its last message was written";
+constexpr const char* used_twice = "has a write that was started twice: start each operation once";
 
 status stopped_wait() { return status::cancelled("the task was asked to stop"); }
 
@@ -41,13 +44,17 @@ status broken_message(protocol::grpc::deframer::state s, bytes_view message, std
   return status::internal("a message has a compressed flag that is neither 0 nor 1");
 }
 
+std::string call::about(const char* what) const {
+  return std::string("the call of ").append(base::printable(path())).append(" ").append(what);
+}
+
 // --- reading
 
 bool call::begin_read(read_operation& op) noexcept {
   if (reader_) [[unlikely]] {
-    on_misuse(two_readers);  // also ends the wait of the first reader
     op.outcome_ = read_operation::outcome::failed;
-    op.failure_ = status::internal(std::string("the call ") + two_readers);
+    op.failure_ = status::internal(about(two_readers));
+    on_misuse(two_readers);  // also ends the wait of the first reader
     return false;
   }
   const next_message outcome = take_kept(op);
@@ -310,13 +317,14 @@ void call::credit(std::size_t n) noexcept {
 // --- writing
 
 bool call::begin_write(write_operation& op) noexcept {
-  if (writer_) [[unlikely]] {
-    on_misuse(two_writers);
-    op.outcome_ = status::internal(std::string("the call ") + two_writers);
+  if (writer_ || !op.message_) [[unlikely]] {
+    const char* const misuse = writer_ ? two_writers : used_twice;
+    op.outcome_ = status::internal(about(misuse));
+    on_misuse(misuse);
     return false;
   }
   if (sending_over()) {
-    op.outcome_ = failure_.ok() ? status::cancelled("the call has ended") : failure_;
+    op.outcome_ = failure_.ok() ? status::cancelled(about(too_late)) : failure_;
     return false;
   }
   writer_ = &op;

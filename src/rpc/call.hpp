@@ -17,6 +17,8 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace coracle::rpc {
 
@@ -95,8 +97,13 @@ class call {
   virtual void no_more_writes() noexcept = 0;
   // A received message is malformed, or a message could not be encoded. Ends the call.
   virtual void messages_broken(status reason) noexcept = 0;
-  // The program breaks a rule. `how` is a literal that says which one, and what to do instead. Ends the call.
-  virtual void on_misuse(const char* outcome) noexcept { messages_broken(status::internal(outcome)); }
+  // The path of the method.
+  [[nodiscard]] virtual std::string_view path() const noexcept = 0;
+  // The program breaks a rule. `misuse` says which one, and what to do instead: "has two concurrent reads:
+  // ...". Ends the call.
+  virtual void on_misuse(const char* misuse) noexcept { messages_broken(status::internal(about(misuse))); }
+  // A text about this call: "the call of /p.S/M has ...".
+  [[nodiscard]] std::string about(const char* what) const;
   // A message has begun to arrive; only a part of it may be there.
   virtual void message_begun() noexcept {}
 

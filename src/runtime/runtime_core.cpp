@@ -268,7 +268,7 @@ driven_loop& runtime_core::keep_first_loop() {
   start_from(1);
   CORACLE_ASSERT(
       try_acquire_first_loop(),
-      "another thread drives loop 0: call poll() there, or let that thread call release_loop() first");
+      "two threads drive one loop: call poll() on the first, or let it call release_loop() before");
   keeps_first_loop_ = true;
   return *loops_[0];
 }
@@ -313,7 +313,7 @@ bool runtime_core::run(time_point until, const std::function<bool()>* keep_going
   std::unique_lock lock(mutex_);
   start_from(1);
   while (!try_acquire_first_loop()) {
-    CORACLE_ASSERT(!keep_going, "run_while() drives loop 0, and another thread already drives it");
+    CORACLE_ASSERT(!keep_going, "two threads drive one loop: run_while() drives loop 0, which has a thread");
     bool in_time = true;
     const auto changed = [this] { return finished() || !driven_[0]; };
     if (until == never) changed_.wait(lock, changed);
@@ -398,7 +398,7 @@ void runtime_core::wait_until_empty() noexcept {
   }
   const bool first = try_acquire_first_loop();
   CORACLE_ASSERT(first || !keeps_first_loop_,
-                 "another thread drives loop 0 by poll(): let it call release_loop() first");
+                 "two threads drive one loop: let the one that called poll() call release_loop() before");
   if (first || (!empty() && std::find(driven_.begin(), driven_.end(), false) != driven_.end())) {
     lock.unlock();
     drive_remaining(first);

@@ -250,6 +250,7 @@ class server_call final : public rpc::call,
   void no_more_writes() noexcept override {}  // the server's side ends with the status
   [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
   [[gnu::cold, gnu::noinline]] void on_misuse(const char* misuse) noexcept override;
+  [[nodiscard]] std::string_view path() const noexcept override { return method_; }
   void message_begun() noexcept override;
 
   // One timer enforces the deadline and checks a partly received message once per stall_time.

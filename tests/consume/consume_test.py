@@ -1,6 +1,7 @@
 """Other projects use the library: installed, as a subproject, as a shared library, by make and by FetchContent."""
 
 import re
+import shutil
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_a_program_without_tls_links_no_openssl(user, installed):
 
 def test_the_installed_package_does_not_point_into_the_sources(user, prefix):
     files = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc")]
-    assert {"coracle_targets.cmake", "coracle-console.pc", "coracle-tls.pc"} <= {path.name for path in files}
+    assert {"coracle_targets.cmake", "coracle-c.pc", "coracle-console.pc", "coracle-tls.pc"} <= {path.name for path in files}
     assert not (prefix / "share/doc").exists()
     pointing = [f"{path.name}: {line}" for path in files for line in path.read_text().splitlines()
                 if "coracle_build" in line or "/src/" in line or str(user.scratch) in line]
@@ -127,6 +128,17 @@ def test_make_and_pkg_config_link(library, user, request):
     user.run("make", cwd=folder, env=env)
     user.run(folder / "served", env=env)
     user.run("pkg-config", "--exists", "coracle-tls", env=env)
+
+
+def test_a_program_in_c_links_the_c_interface_alone(user, prefix):
+    """With a compiler of C, whose program needs no library of C++ to link."""
+    folder = user.scratch / "plain_c"
+    shutil.copytree(CONSUME / "plain_c", folder)
+    modules = pkg_config_path(prefix)
+    env = {"PKG_CONFIG_PATH": str(modules), "LD_LIBRARY_PATH": str(modules.parent)}
+    user.run("make", cwd=folder, env=env)
+    assert user.run(folder / "program", env=env) == "UNAVAILABLE\n"
+    assert user.run("pkg-config", "--static", "--libs", "coracle-c", env=env).split()[1:] == ["-lcoracle_c"]
 
 
 def test_pkg_config_names_private_libraries_for_the_static_library_alone(user, prefix, shared):

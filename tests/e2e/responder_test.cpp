@@ -1,6 +1,7 @@
 // Handlers that answer later, by a responder.
 #include "support/echo_fixture.hpp"
 #include "support/kept_log.hpp"
+#include "support/misuse.hpp"
 
 #include "coracle/server/responder.hpp"
 
@@ -38,7 +39,10 @@ class later_service final : public echo_service {
         return;
       }
       deadline = r.deadline();
-      r.on_cancel([this, only_moved = std::make_unique<int>(1)] { cancelled += *only_moved; });
+      r.on_cancel([this, only_moved = std::make_unique<int>(1), throws = text == "throw on cancel"] {
+        cancelled += *only_moved;
+        if (throws) throw std::runtime_error("after the end");
+      });
       kept.push_back(r);
     });
   }
@@ -104,10 +108,12 @@ TEST_P(responders, AnAnswerMayBeAStatusAndIsGivenOnce) {
   const started call = begin(got);
   const text_responder copy = later_.kept.front();
   later_.kept.front().answer(status::not_found("no such text"));
-  EXPECT_THROW(copy.answer(text("again")), usage_error);
+  const auto again = [&] { copy.answer(text("again")); };
+  const std::string rule = "the call of /echo.Echo/Say was answered twice: answer each call once";
+  test::expect_misuse(again, rule);
   wait_until([&] { return got.has_value(); });
   EXPECT_EQ(got->status(), status::not_found("no such text"));
-  EXPECT_THROW(copy.answer(text("again")), usage_error);
+  test::expect_misuse(again, rule);
   EXPECT_FALSE(copy.cancelled());
   EXPECT_EQ(later_.cancelled, 0);
 }
@@ -175,6 +181,27 @@ TEST(responder_log, ADroppedResponderIsLoggedWithItsMethod) {
   EXPECT_THAT(log.text(),
               ::testing::HasSubstr("the handler of /echo.Echo/Say threw coracle::usage_error: the last "
                                    "copy of a responder was destroyed without an answer"));
+}
+
+TEST(responder_log, AnExceptionOfTheFunctionOfOnCancelIsLoggedWithTheMethod) {
+  kept_log log;
+  runtime_options options;
+  options.log = &log;
+  runtime rt(options);
+  later_service service;
+  server s(rt);
+  s.add(service);
+  const channel to(rt, s.in_process());
+  echo::Text request;
+  request.set_text("throw on cancel");
+  started call = echo_stub(to).Say(request).then([](const result<echo::Text>&) {});
+  const auto guard = rt.keep_running();
+  rt.run_while([&] { return service.kept.empty(); });
+  call.cancel();
+  rt.run_while([&] { return log.text().find("threw") == std::string::npos; });
+  EXPECT_THAT(log.text(),
+              ::testing::HasSubstr("the handler of /echo.Echo/Say threw std::runtime_error: after the end"));
+  EXPECT_TRUE(service.kept.front().cancelled());
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Handlers of streams as objects whose functions are called.
 #include "support/echo_fixture.hpp"
+#include "support/misuse.hpp"
 
 #include "coracle/server/stream_observer.hpp"
+
+#include <gmock/gmock.h>
 
 #include <chrono>
 #include <functional>
@@ -25,6 +28,7 @@ struct events {
   int cancelled = 0;
   int destroyed = 0;
   int written = 0;
+  std::string misuse;
   std::optional<request_flow> flow;
   std::optional<reply_stream<echo::Text>> stream;
   std::optional<responder<echo::Text>> answers;
@@ -37,6 +41,7 @@ class repeater final : public server_streaming_observer<echo::Text> {
   ~repeater() override { ++events_.destroyed; }
   void on_ready() override {
     ++events_.ready;
+    if (text_.text() == "throw") throw std::runtime_error("secret");
     const int count = text_.count();
     while (events_.written < count && replies().is_ready()) {
       echo::Text reply = text_;
@@ -68,6 +73,7 @@ class collector final : public client_streaming_observer<echo::Text, echo::Text>
   }
   void on_half_close() override {
     events_.answers = responder();
+    if (all_.text() == "throw at the end") throw std::runtime_error("secret");
     if (all_.text() != "later") responder().answer(std::move(all_));
   }
   void on_cancel() override { ++events_.cancelled; }
@@ -102,8 +108,12 @@ class chatter final : public bidi_observer<echo::Text, echo::Text> {
     }
     if (text.text() == "twice") {
       replies().finish(status());
-      replies().write(std::move(text));
-      return;
+      try {
+        replies().write(std::move(text));
+      } catch (const usage_error& e) {
+        events_.misuse = e.what();
+        throw;
+      }
     }
     replies().write(std::move(text));
   }
@@ -248,6 +258,8 @@ TEST_P(observers, AnAnswerMayFollowTheHalfClose) {
   const auto answer = [](events& of) -> task<> {
     while (!of.answers) co_await sleep_for(1ms);
     of.answers->answer(status::not_found("later"));
+    test::expect_misuse([&of] { of.answers->answer(status::not_found("again")); },
+                        "the call of /echo.Echo/Collect was answered twice: answer each call once");
   };
   rt().spawn_on(rt().at(0), answer(seen()));
   EXPECT_EQ(collect({"later"}).status(), status::not_found("later"));
@@ -261,6 +273,8 @@ TEST_P(observers, BothSidesTalk) {
   EXPECT_EQ(seen().destroyed, 1);
   EXPECT_FALSE(seen().stream->cancelled());
   EXPECT_FALSE(seen().stream->write(text("after the end")));
+  test::expect_misuse([this] { seen().stream->finish(status()); },
+                      "the call of /echo.Echo/Chat was answered twice: answer each call once");
 }
 
 TEST_P(observers, AnObserverMayEndTheCallFirst) {
@@ -271,7 +285,15 @@ TEST_P(observers, AnObserverMayEndTheCallFirst) {
 TEST_P(observers, ADefectEndsTheCall) {
   EXPECT_EQ(chat({"throw"}).outcome, status::unknown("the handler failed"));
   EXPECT_EQ(chat({"twice"}).outcome, status::unknown("the handler failed"));
-  EXPECT_EQ(seen().destroyed, 2);
+  EXPECT_THAT(seen().misuse,
+              ::testing::HasSubstr("the call of /echo.Echo/Chat was answered: no reply follows the "
+                                   "status of finish()"));
+  EXPECT_EQ(collect({"throw at the end"}).status(), status::unknown("the handler failed"));
+  int read = 0;
+  std::string trailing;
+  EXPECT_EQ(run(read_repeated(stub(), text("throw", 1), read, trailing)),
+            status::unknown("the handler failed"));
+  EXPECT_EQ(seen().destroyed, 4);
   EXPECT_EQ(seen().cancelled, 0);
 }
 

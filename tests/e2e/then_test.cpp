@@ -105,6 +105,80 @@ TEST_P(callbacks, EachOperationOfAStreamCallsItsFunction) {
   EXPECT_EQ(events, (std::vector<std::string>{"started", "written", "headers", "hello", "done", "finished"}));
 }
 
+// The misuse of a call is a result that names the call and the rule.
+TEST_P(callbacks, AnOperationThatIsStartedTwiceIsAnError) {
+  std::optional<said> first;
+  std::optional<said> second;
+  const status unary =
+      status::internal("the call of /echo.Echo/Say was started twice: start each operation once");
+  const echo::Text request = text("borrowed");
+  auto borrowed = stub().Say(request);
+  std::move(borrowed).then([&](said reply) { first = std::move(reply); }).detach();
+  std::move(borrowed).then([&](said reply) { second = std::move(reply); }).detach();  // NOLINT: the misuse
+  rt().run();
+  EXPECT_EQ((*first)->text(), "borrowed");
+  EXPECT_EQ(second->status(), unary);
+  auto owned = stub().Say(text("owned"));
+  std::move(owned).then([&](said reply) { first = std::move(reply); }).detach();
+  auto future = std::move(owned).future();  // NOLINT: the misuse
+  rt().run();
+  EXPECT_EQ((*first)->text(), "owned");
+  EXPECT_EQ(future.get().status(), unary);
+  auto chat = stub().Chat();
+  std::optional<status> written;
+  std::optional<status> again;
+  auto write = chat.write(text("once"));
+  std::move(write).then([&](status outcome) { written = std::move(outcome); });
+  std::move(write).then([&](status outcome) { again = std::move(outcome); });  // NOLINT: the misuse
+  rt().run();
+  EXPECT_EQ(*written, status());
+  EXPECT_EQ(*again,
+            status::internal("the call of /echo.Echo/Chat has a write that was started twice: start each "
+                             "operation once"));
+}
+
+TEST_P(callbacks, TwoReadsOrTwoWaitsAtOnceAreErrors) {
+  auto chat = stub().Chat();
+  std::vector<status> reads;
+  for (int i = 0; i < 2; ++i)
+    chat.next().then([&](const read& message) { reads.push_back(message.status()); });
+  rt().run();
+  const status two_reads = status::internal(
+      "the call of /echo.Echo/Chat has two concurrent reads: let one task read and pass the messages on");
+  EXPECT_EQ(reads, (std::vector<status>{two_reads, two_reads}));
+  auto headers = stub().Chat();
+  std::vector<status> waits;
+  for (int i = 0; i < 2; ++i)
+    headers.wait_for_initial_metadata().then([&](status outcome) { waits.push_back(std::move(outcome)); });
+  headers.write(text("x")).then([](const status&) {});
+  rt().run();
+  EXPECT_THAT(waits,
+              ::testing::UnorderedElementsAre(
+                  status(), status::internal("the call of /echo.Echo/Chat has two concurrent waits for its "
+                                             "initial metadata: let one task wait")));
+}
+
+TEST_P(callbacks, AnOperationOfACallThatHasEndedGetsItsStatus) {
+  auto chat = stub().Chat();
+  std::optional<status> ended;
+  chat.finish().then([&](status outcome) { ended = std::move(outcome); });
+  rt().run();
+  EXPECT_EQ(*ended, status());
+  std::optional<status> late;
+  std::optional<read> nothing;
+  std::optional<status> again;
+  chat.write(text("late")).then([&](status outcome) { late = std::move(outcome); });
+  chat.next().then([&](read message) { nothing.emplace(std::move(message)); });
+  chat.finish().then([&](status outcome) { again = std::move(outcome); });
+  rt().run();
+  EXPECT_EQ(*late,
+            status::cancelled("the call of /echo.Echo/Chat takes no message any more: it has ended, or its "
+                              "last message was written"));
+  ASSERT_TRUE(nothing->ok());
+  EXPECT_FALSE(nothing->value());
+  EXPECT_EQ(*again, status());
+}
+
 // The shape of most programs: an object that its functions share, and that is destroyed with the last one.
 class lister : public std::enable_shared_from_this<lister> {
  public:

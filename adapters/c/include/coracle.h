@@ -158,7 +158,9 @@ void coracle_event_release(coracle_event* event);
 void coracle_events_release(coracle_event* events, size_t event_size, size_t count);
 
 /* A callback runs on a thread of the runtime, with no lock held. It may call every function that does not wait. What
- * it takes long for delays the other calls of that thread. The event ends with the callback: not to be released. */
+ * it takes long for delays the other calls of that thread. The event ends with the callback: not to be released. An
+ * exception of a callback in C++ is logged with the method and ends the call: a server's with UNKNOWN, a stream of a
+ * client with CANCELLED. */
 typedef void (*coracle_callback)(const coracle_event* event, void* context);
 
 /* Where the event of an operation goes: to `queue`, or to `callback`. Exactly one of them is set. */
@@ -175,7 +177,7 @@ typedef struct coracle_queue_options {
   /* Whether the queue has a descriptor: coracle_queue_descriptor(). */
   int32_t descriptor;
   /* Called when the queue was empty and no longer is, on any thread, with no lock held; it may call
-   * coracle_queue_take(), but not coracle_queue_destroy(). Null: none. libuv's uv_async_send can be passed with its
+   * coracle_queue_take(), but not coracle_queue_destroy(). It must not throw. Null: none. libuv's uv_async_send can be passed with its
    * handle. */
   void (*wake)(void* context);
   void* context;

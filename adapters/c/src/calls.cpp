@@ -99,6 +99,7 @@ class unary_operation : public completion {
   }
   // Of a call with a handle.
   std::shared_ptr<unary_object> handle;
+  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
 
  private:
   static void mark_ended(unary_operation& self) noexcept;
@@ -122,7 +123,8 @@ class unary_operation : public completion {
 // The handle of a unary call.
 class unary_object : public call_object {
  public:
-  explicit unary_object(std::shared_ptr<shared_runtime> of) noexcept : owner_(std::move(of)) {}
+  unary_object(std::shared_ptr<shared_runtime> of, std::string path) noexcept
+      : owner_(std::move(of)), path_(std::move(path)) {}
   void start(loop& where, std::unique_ptr<unary_operation> operation) {
     const std::lock_guard lock(changing_);
     running_ = coracle::start(where, unary_operation::run(std::move(operation)), [](const outcome<void>&) {});
@@ -138,9 +140,12 @@ class unary_object : public call_object {
   }
   [[nodiscard]] bool has_ended() const noexcept override { return ended_.load(std::memory_order_acquire); }
   void mark_ended() noexcept { ended_.store(true, std::memory_order_release); }
+  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+  void on_callback_exception() noexcept override {}  // the call has ended
 
  private:
   const std::shared_ptr<shared_runtime> owner_;
+  const std::string path_;
   std::atomic<bool> ended_{false};
   std::mutex changing_;
   started running_;
@@ -163,7 +168,7 @@ void start_unary(coracle_channel channel, const char* path, const void* request,
       call_settings(options, on));
   loop& where = on.next();
   if (!call) return on.spawn_on(where, unary_operation::run(std::move(operation)));
-  const auto object = std::make_shared<unary_object>(by->owner);
+  const auto object = std::make_shared<unary_object>(by->owner, path);
   operation->handle = object;
   *call = operation->call = open_handle(handle_kind::call, object);
   try {
@@ -210,7 +215,7 @@ class client_stream_object : public stream {
  public:
   client_stream_object(std::shared_ptr<channel_object> by, loop& where, const char* path,
                        call_settings settings)
-      : stream(by->owner, where), by_(std::move(by)), path_(path), settings_(std::move(settings)) {}
+      : stream(by->owner, where, path), by_(std::move(by)), settings_(std::move(settings)) {}
 
   static task<> run(std::shared_ptr<client_stream_object> self) {
     try {
@@ -255,6 +260,9 @@ class client_stream_object : public stream {
     if (call_) call_->cancel();
     else cancelled_early_ = true;
   }
+  void on_callback_exception() noexcept override {
+    if (call_) call_->cancel();
+  }
   void reads_ended() noexcept override {
     if (!finish_) return;
     finish_->outcome = end_;
@@ -278,7 +286,6 @@ class client_stream_object : public stream {
   };
 
   const std::shared_ptr<channel_object> by_;
-  const std::string path_;
   call_settings settings_;
   client_side::call_type* call_ = nullptr;  // while the session lasts
   bool cancelled_early_ = false;
@@ -287,7 +294,9 @@ class client_stream_object : public stream {
 std::shared_ptr<stream> stream_of(coracle_call call) {
   const auto object = object_of<call_object>(call);
   stream* const found = object->as_stream();
-  if (!found) throw failure(CORACLE_WRONG_STATE, "a unary call has no stream to read, write or finish");
+  if (!found)
+    throw failure(CORACLE_WRONG_STATE,
+                  "the call of " + object->path() + " is unary: it has no stream to read, write or finish");
   return found->shared_from_this();
 }
 

@@ -1,5 +1,9 @@
 #include "completion.hpp"
 
+#include "coracle/client/then.hpp"
+
+#include "streams.hpp"
+
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -221,12 +225,18 @@ void completion::finish(std::unique_ptr<completion> ended) noexcept {
   }
   try {
     to.callback(&ended->event_, to.context);
-  } catch (const std::exception& e) {
-    loop::current()->log().write(log_level::error,
-                                 std::string("a callback of the C interface threw: ") + e.what());
-  } catch (...) {
-    loop::current()->log().write(log_level::error, "a callback of the C interface threw");
+  } catch (...) {  // a callback in C++
+    ended->on_callback_exception();
   }
+}
+
+// Logs the exception with the method, and ends the call.
+void completion::on_callback_exception() noexcept {
+  const auto found = std::static_pointer_cast<call_object>(find_handle(handle_kind::call, call));
+  const std::string& name = found && path().empty() ? found->path() : path();
+  client::log_callback_failure(name.empty() ? "a call whose handle was released" : name.c_str(),
+                               std::current_exception());
+  if (found) found->on_callback_exception();
 }
 
 void completion::hand_out(std::unique_ptr<completion> ended, coracle_event* to, std::size_t size) noexcept {

@@ -141,8 +141,13 @@ class completion {
   coracle_call call = 0;
   [[nodiscard]] const destination& to() const noexcept { return to_; }
 
+ protected:
+  // The path of the method; empty: that of the call whose handle is `call`.
+  [[nodiscard]] virtual const std::string& path() const noexcept { return method; }
+
  private:
   friend class event_queue;
+  void on_callback_exception() noexcept;
   void fill();
   destination to_;
   coracle_event event_{};

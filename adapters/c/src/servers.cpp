@@ -51,16 +51,16 @@ class server_side {
 class server_stream_object : public stream {
  public:
   server_stream_object(std::shared_ptr<shared_runtime> of, server_context& context, bool unary)
-      : stream(std::move(of), *loop::current()),
+      : stream(std::move(of), *loop::current(), std::string(context.method())),
         context_(&context),
-        unary_(unary),
-        method_(context.method()) {}
+        unary_(unary) {}
 
   void answer_with(answer a) override {
     if (unary_ && a.outcome.ok() && !a.has_message)
-      invalid("a unary call is answered with a message or with a status that is not OK");
+      invalid("the call of " + path_ + " is unary: answer it with a message or a status that is not OK");
     if (answered_once_.exchange(true))
-      throw failure(CORACLE_WRONG_STATE, "the call of " + method_ + " was answered twice");
+      throw failure(CORACLE_WRONG_STATE,
+                    "the call of " + path_ + " was answered twice: answer each call once");
     send({.type = command::kind::answer, .ending = std::make_unique<answer>(std::move(a))}, true);
   }
   void send_headers(metadata pairs) override {
@@ -68,6 +68,13 @@ class server_stream_object : public stream {
   }
   void released() noexcept override {
     if (!answered_once_.exchange(true)) stream::released();
+  }
+  // As an exception of a handler.
+  void on_callback_exception() noexcept override {
+    if (answered_once_.exchange(true) || has_ended()) return;
+    answer failed;
+    failed.outcome = status::unknown("the handler failed");
+    finish_with(std::move(failed));
   }
 
   // Runs until the call was answered, or has ended; `end_` then has the status.
@@ -104,7 +111,7 @@ class server_stream_object : public stream {
           context_->send_initial_metadata();
           return;
         case kind::release: {
-          where_.log().write(log_level::warning, "the handle of a call of " + method_ +
+          where_.log().write(log_level::warning, "the handle of a call of " + path_ +
                                                      " was released without an answer: it ends with UNKNOWN");
           answer dropped;
           dropped.outcome = status::unknown("the handler gave no answer");
@@ -133,7 +140,6 @@ class server_stream_object : public stream {
 
   server_context* context_;  // until the end
   const bool unary_;
-  const std::string method_;
   std::atomic<bool> answered_once_{false};
   bool answered_ = false;  // on the loop
   answer answer_;

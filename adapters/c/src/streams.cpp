@@ -7,22 +7,24 @@ void stream::send(command c, bool may_be_late) {
   const std::lock_guard lock(changing_);
   if (has_ended()) {
     if (may_be_late) return;
-    throw failure(CORACLE_SHUT_DOWN, "the call has ended and takes no operation any more");
+    throw failure(CORACLE_SHUT_DOWN, "the call of " + path_ + " has ended: it takes no operation any more");
   }
   using kind = command::kind;
   if (c.operation) c.operation->call = handle_;
   if (c.type == kind::write) {
     if (writes_over_)
-      throw failure(CORACLE_WRONG_STATE,
-                    "a message was written after the last one, or after the end of the writes");
+      throw failure(CORACLE_WRONG_STATE, "the call of " + path_ + " takes no message after its last one");
     writes_over_ = static_cast<const outgoing&>(*c.operation).last;
   } else if (c.type == kind::writes_done) {
     writes_over_ = true;
   } else if (c.type == kind::headers) {
     if (std::exchange(asked_headers_, true))
-      throw failure(CORACLE_WRONG_STATE, "the initial metadata of a call was asked for twice");
+      throw failure(CORACLE_WRONG_STATE,
+                    "the initial metadata of the call of " + path_ + " was asked for twice: ask once");
   } else if (c.type == kind::finish) {
-    if (std::exchange(asked_finish_, true)) throw failure(CORACLE_WRONG_STATE, "a call was finished twice");
+    if (std::exchange(asked_finish_, true))
+      throw failure(CORACLE_WRONG_STATE,
+                    "the call of " + path_ + " was finished twice: finish each call once");
     writes_over_ = true;
   }
   inbox_.push_back(std::move(c));
@@ -149,11 +151,12 @@ void stream::finish(std::unique_ptr<completion> c) {
   send({.type = command::kind::finish, .operation = std::move(c)});
 }
 void stream::answer_with(answer) {
-  throw failure(CORACLE_WRONG_STATE, "only the call of a server is answered");
+  throw failure(CORACLE_WRONG_STATE,
+                "the call of " + path_ + " is a client's, and only that of a server is answered");
 }
 void stream::send_headers(metadata) {
   throw failure(CORACLE_WRONG_STATE,
-                "only the call of a server sends initial metadata; that of a client has options");
+                "the call of " + path_ + " is a client's, whose initial metadata is in coracle_call_options");
 }
 
 void stream::released() noexcept {

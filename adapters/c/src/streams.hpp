@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,10 @@ class call_object {
   // The handle was closed.
   virtual void released() noexcept = 0;
   [[nodiscard]] virtual bool has_ended() const noexcept = 0;
+  // The path of the method.
+  [[nodiscard]] virtual const std::string& path() const noexcept = 0;
+  // On the loop: a callback of the call has thrown, which ends the call.
+  virtual void on_callback_exception() noexcept = 0;
   // Null: a unary call of a client.
   [[nodiscard]] virtual stream* as_stream() noexcept { return nullptr; }
 };
@@ -58,16 +63,18 @@ struct answer {
 // commands fail with CORACLE_SHUT_DOWN, or are dropped where that is said.
 class stream : public call_object, private coro::runnable, public std::enable_shared_from_this<stream> {
  public:
-  stream(std::shared_ptr<shared_runtime> of, loop& where) noexcept
+  stream(std::shared_ptr<shared_runtime> of, loop& where, std::string path) noexcept
       : runnable{&stream::arrived},
         owner_(std::move(of)),
         where_(where),
+        path_(std::move(path)),
         read_wake_(where),
         write_wake_(where),
         headers_wake_(where) {}
 
   [[nodiscard]] stream* as_stream() noexcept final { return this; }
   [[nodiscard]] const shared_runtime& owner() const noexcept { return *owner_; }
+  [[nodiscard]] const std::string& path() const noexcept final { return path_; }
   [[nodiscard]] bool has_ended() const noexcept final { return ended_.load(std::memory_order_acquire); }
   void cancel() final { send({.type = command::kind::cancel}, true); }
   void released() noexcept override;
@@ -130,6 +137,7 @@ class stream : public call_object, private coro::runnable, public std::enable_sh
 
   const std::shared_ptr<shared_runtime> owner_;
   loop& where_;
+  const std::string path_;
   coracle_call handle_ = 0;  // for the events
   // What a coracle_read() has asked for. It ends with its last message, or with an event that has none.
   struct wish {

@@ -63,11 +63,12 @@ class unary_operation {
         copy_request_(copy_request),
         reply_(reply),
         options_(options) {}
-  // Only before the await.
+  // Only before the await. The other one has no request any more: to start it is misuse.
   unary_operation(unary_operation&& other, void* reply);
   ~unary_operation();
   // For a call that owns its request: its object has moved.
   void set_request(const void* request) noexcept { request_ = request; }
+  [[nodiscard]] bool has_request() const noexcept { return request_; }
   // Returns true if the coroutine has to wait.
   bool start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
 
@@ -83,6 +84,8 @@ class unary_operation {
   bool start_chain(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
   void start_attempt(const coro::environment& inherited, const call_options& options,
                      const rpc::message_to_send& request, rpc::message_path* replies) noexcept;
+  // A call is started once: the second time its result is an error.
+  [[nodiscard, gnu::cold, gnu::noinline]] bool refuse_second_start() noexcept;
   // False with interceptors, because they may repeat the call.
   [[nodiscard]] bool may_release() const noexcept { return release_ && !chain_; }
   call_channel& channel_;
@@ -190,7 +193,7 @@ class [[nodiscard]] owning_unary_call
   /// Moves a call that was not awaited yet.
   owning_unary_call(owning_unary_call&& other)
       : client::owned_request<Request>{std::move(other.own_)}, unary_call<Reply>(std::move(other)) {
-    if (this->own_) this->set_request(rpc::codec_of<Request>::address(*this->own_));
+    if (this->has_request()) this->set_request(rpc::codec_of<Request>::address(*this->own_));
   }
 };
 

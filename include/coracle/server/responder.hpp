@@ -15,6 +15,8 @@
 #include <concepts>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace coracle {
@@ -41,6 +43,12 @@ class cancel_function {
   }
 };
 
+[[noreturn]] inline void throw_answered_twice(const std::string& method) {
+  // An observer's constructor does not know the method.
+  const std::string call = method.empty() ? "a call" : "the call of " + method;
+  base::throw_usage_error((call + " was answered twice: answer each call once").c_str());
+}
+
 // What the copies of a responder and the handler of its call share, apart from the reply.
 class answer {
  public:
@@ -49,8 +57,8 @@ class answer {
 
   // Any thread: the first answer. Throws usage_error if there was one.
   void claim() {
-    CORACLE_REQUIRE(!claimed_.exchange(true, std::memory_order_relaxed),
-                    "a responder answered its call a second time: the first answer has been sent");
+    if (claimed_.exchange(true, std::memory_order_relaxed))
+      throw_answered_twice(link_.locked([this] { return method_; }));
   }
   // Any thread: no copy of the responder is left.
   void drop() noexcept {
@@ -61,6 +69,10 @@ class answer {
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
   // --- called by the handler
+  // For the texts of errors.
+  void set_method(std::string_view method) {
+    link_.locked([&] { method_ = method; });
+  }
   void on_cancel(std::unique_ptr<cancel_function> f) {
     CORACLE_REQUIRE(!later_, "on_cancel() was called after the function that got the responder had returned");
     on_cancel_ = std::move(f);
@@ -91,6 +103,7 @@ class answer {
  private:
   [[nodiscard]] virtual bool has_answer() const noexcept = 0;
   coro::wake_link link_;
+  std::string method_;  // guarded by link_
   const time_point deadline_;
   std::atomic<bool> claimed_{false};
   std::atomic<bool> cancelled_{false};
@@ -209,6 +222,7 @@ struct replier<Result (Class::*)(responder<Reply>) const> {
 template <class Reply, std::invocable<responder<Reply>> F>
 [[nodiscard]] reply<Reply> respond_later(server_context& context, F f) {
   const auto state = std::make_shared<server_internal::answer_with<Reply>>(context.deadline());
+  state->set_method(context.method());
   f(responder<Reply>(state));
   if (state->settled()) return state->take(context);
   return server_internal::await_answer<Reply>(context, state);

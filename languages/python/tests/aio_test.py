@@ -87,6 +87,59 @@ async def test_streams(target, pb2):
 
 
 @asynchronous
+async def test_misuse_of_a_stream_names_the_call_and_the_rule(target, pb2):
+    async with coracle.aio.Channel(target, coracle.insecure()) as channel:
+        echo = echo_of(channel, pb2)
+        chat = echo.Chat()
+        first = asyncio.create_task(chat.read())
+        await asyncio.sleep(0)
+        with pytest.raises(coracle.UsageError, match="the call of /languages.test.Echo/Chat has two concurrent reads"):
+            await chat.read()
+
+        async def read_elsewhere():
+            await chat.read()
+
+        with pytest.raises(coracle.UsageError, match="the call of /languages.test.Echo/Chat was started in another event loop"):
+            await asyncio.to_thread(asyncio.run, read_elsewhere())
+        await chat.write(pb2.Text(count=1))
+        assert (await first).count == 1
+        await chat.done_writing()
+        with pytest.raises(coracle.UsageError, match="the call of /languages.test.Echo/Chat takes no message after its last one"):
+            await chat.write(pb2.Text(count=2))
+        assert (await chat.ended()).code() is coracle.StatusCode.OK
+        with pytest.raises(coracle.RpcError, match="the call of /languages.test.Echo/Chat takes no message any more"):
+            await chat.write(pb2.Text(count=3))
+        assert await chat.read() is None
+        chat.close()
+        with pytest.raises(coracle.UsageError, match="CORACLE_INVALID_HANDLE"):
+            await chat.done_writing()
+        failed = echo.Repeat(pb2.Text(text="fail", count=0))
+        assert (await failed.ended()).code() is coracle.StatusCode.ABORTED
+        with pytest.raises(coracle.RpcError) as caught:
+            await failed.write(pb2.Text())
+        assert caught.value.code() is coracle.StatusCode.ABORTED
+
+
+@asynchronous
+async def test_two_writes_that_wait_are_a_usage_error(target, pb2):
+    async with coracle.aio.Channel(target, coracle.insecure()) as channel:
+        chat = echo_of(channel, pb2).Chat()
+        large = pb2.Text(text="x" * 100_000)
+
+        async def write_all():
+            while True:
+                await chat.write(large)
+
+        [failed], [waiting] = await asyncio.wait([asyncio.create_task(write_all()), asyncio.create_task(write_all())],
+                                                 return_when=asyncio.FIRST_EXCEPTION)
+        with pytest.raises(coracle.UsageError, match="the call of /languages.test.Echo/Chat has two concurrent writes"):
+            await failed
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+
+@asynchronous
 async def test_an_error_of_the_requests_reaches_the_reader(target, pb2):
     async def broken():
         yield pb2.Text(count=1)

@@ -103,6 +103,25 @@ def test_a_future_can_be_cancelled_and_has_callbacks(echo, pb2):
     assert call.exception().code() is coracle.StatusCode.CANCELLED
 
 
+def test_a_callback_that_raises_is_logged_and_other_calls_continue(echo, pb2, caplog):
+    def broken(_):
+        raise KeyError("mine")
+
+    reached = threading.Event()
+    call = echo.Say.future(pb2.Text(count=1))
+    call.add_done_callback(broken)
+    call.add_done_callback(lambda _: reached.set())
+    assert call.result(30).count == 1 and reached.wait(30)
+    call.add_done_callback(broken)  # at once
+    lines = [record.getMessage() for record in caplog.records if record.name == "coracle"]
+    assert lines == ["the callback of /languages.test.Echo/Say threw KeyError: 'mine'"] * 2
+    # The thread of the module, which has called it, takes the next completions.
+    later = echo.Say.future(pb2.Text(count=2))
+    ended = threading.Event()
+    later.add_done_callback(lambda _: ended.set())
+    assert ended.wait(30) and later.result().count == 2
+
+
 def test_streams_of_replies(echo, pb2):
     assert [one.count for one in echo.Repeat(pb2.Text(count=500))] == list(range(500))
     replies = echo.Repeat(pb2.Text(text="fail", count=2))
@@ -136,6 +155,27 @@ def test_a_stream_that_is_dropped_is_cancelled(echo, pb2):
     assert next(replies).count == 0
     del replies
     assert echo.Say(pb2.Text(count=7)).count == 7
+
+
+def test_two_threads_that_read_one_stream_are_a_usage_error(echo, pb2):
+    waits = threading.Event()
+
+    def requests():
+        yield pb2.Text(count=1)
+        waits.wait(30)
+
+    replies = echo.Chat(requests())
+    assert next(replies).count == 1
+    reader = threading.Thread(target=lambda: list(replies))
+    reader.start()
+    while not replies._reading.locked():
+        pass
+    with pytest.raises(coracle.UsageError, match="the call of /languages.test.Echo/Chat has two concurrent reads"):
+        next(replies)
+    waits.set()
+    reader.join()
+    assert replies.code() is coracle.StatusCode.OK
+    assert list(replies) == []  # a call that has ended
 
 
 def test_misuse_is_a_usage_error(channel, target, pb2):

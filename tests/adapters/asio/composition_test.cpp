@@ -278,12 +278,73 @@ TEST_P(composition, AnOperationOnAFinishedCallGivesItsStatus) {
   std::optional<status> late;
   async_wait(chat.write(text("late")), [&](status s) { late = std::move(s); });
   run_until([&] { return late.has_value(); });
-  EXPECT_EQ(ended->code(), status_code::ok);
+  EXPECT_EQ(*ended, status());
+  EXPECT_EQ(*late,
+            status::cancelled("the call of /echo.Echo/Chat takes no message any more: it has ended, or its "
+                              "last message was written"));
   std::optional<read_result> nothing;
   async_wait(chat.next(), [&](read_result r) { nothing.emplace(std::move(r)); });
   run_until([&] { return nothing.has_value(); });
   ASSERT_TRUE(nothing->ok());
   EXPECT_FALSE(nothing->value());
+}
+
+TEST_P(composition, AnOperationThatIsStartedTwiceIsAnErrorThatNamesTheCall) {
+  std::optional<result<echo::Text>> first;
+  std::optional<result<echo::Text>> second;
+  auto call = stub().Say(text("once"));
+  async_wait(std::move(call), [&](result<echo::Text> r) { first = std::move(r); });
+  async_wait(std::move(call), [&](result<echo::Text> r) { second = std::move(r); });  // NOLINT: the misuse
+  run_until([&] { return first && second; });
+  EXPECT_EQ(first->value().text(), "once");
+  const status misuse =
+      status::internal("the call of /echo.Echo/Say was started twice: start each operation once");
+  EXPECT_EQ(second->status(), misuse);
+  // The object of a lazy token.
+  auto later = async_wait(stub().Say(text("once")), asio_tokens::deferred);
+  first.reset();
+  second.reset();
+  std::move(later)([&](result<echo::Text> r) { first = std::move(r); });
+  std::move(later)([&](result<echo::Text> r) { second = std::move(r); });  // NOLINT: the misuse
+  run_until([&] { return first && second; });
+  EXPECT_TRUE(first->ok());
+  EXPECT_EQ(second->status(), misuse);
+}
+
+TEST_P(composition, TwoReadsAtOnceAreAnErrorThatNamesTheCall) {
+  auto chat = stub().Chat();
+  std::optional<status> first;
+  std::optional<status> second;
+  async_wait(chat.next(), [&](const read_result& r) { first = r.status(); });
+  async_wait(chat.next(), [&](const read_result& r) { second = r.status(); });
+  run_until([&] { return first && second; });
+  const status misuse = status::internal(
+      "the call of /echo.Echo/Chat has two concurrent reads: let one task read and pass the messages on");
+  EXPECT_EQ(*first, misuse);
+  EXPECT_EQ(*second, misuse);
+}
+
+// A completion handler that is kept, as a handler by callback keeps it, and called twice.
+TEST_P(composition, AHandlerOfUseTaskIsCalledOnce) {
+  std::string failure;
+  const auto body = [](std::string& into) -> task<int> {
+    auto answer = asio::async_initiate<const use_task_t, void(int)>(
+        [&into](auto handler) {
+          handler(1);
+          try {
+            handler(2);
+          } catch (const usage_error& e) {
+            into = e.what();
+          }
+        },
+        use_task);
+    co_return co_await std::move(answer);
+  };
+  std::optional<int> answered;
+  async_wait(here(), body(failure), [&](std::exception_ptr, int n) { answered = n; });
+  run_until([&] { return answered.has_value(); });
+  EXPECT_EQ(answered, 1);
+  EXPECT_NE(failure.find("a completion handler was called twice"), std::string::npos) << failure;
 }
 
 // An io_context that is destroyed drops the handlers that it has not called.

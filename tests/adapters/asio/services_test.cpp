@@ -3,12 +3,17 @@
 
 #include "coracle/asio/yield.hpp"
 
+#include <gmock/gmock.h>
+
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace coracle::testing_support::asio_tests::services_test {
 namespace {
@@ -276,6 +281,52 @@ TEST_P(awaitable_handlers, TheDeadlinePassesToTheCallsOfTheCoroutine) {
   const auto none = finished<result<echo::Text>>(stub().Misbehave(text("relay")));
   EXPECT_EQ(none.value().count(), -1);
   driver.reset();
+}
+
+// A call_context belongs to the loop of its handler.
+class strict_service final : public asio_service {
+ public:
+  bidi_call<echo::Text, echo::Text>* elsewhere = nullptr;  // a stream of another loop
+  const channel* strange = nullptr;  // of another runtime
+  std::vector<std::string> misuses;
+
+ private:
+  template <class Wrong>
+  void misuse(Wrong wrong) {
+    try {
+      wrong();
+      misuses.emplace_back("nothing was thrown");
+    } catch (const usage_error& e) {
+      misuses.emplace_back(e.what());
+    }
+  }
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    const call_context call(context);
+    std::thread([&] { misuse([&] { const call_context without(context); }); }).join();
+    misuse([&] { async_wait(call, echo_stub(*strange).Say(request), asio::detached); });
+    misuse([&] { async_wait(call, elsewhere->next(), asio::detached); });
+    return request;
+  }
+};
+
+using strict_handlers = services<strict_service>;
+INSTANTIATE_TEST_SUITE_P(On, strict_handlers, kernel_kinds, world::case_name);
+
+TEST_P(strict_handlers, ACallContextIsForItsLoopAndRuntime) {
+  runtime other(1);
+  const channel strange(other, "127.0.0.1:1", insecure());
+  service.strange = &strange;
+  other.start();
+  auto chat = echo_stub(strange).Chat();
+  std::promise<void> started;
+  async_wait(chat.start(), [&] { started.set_value(); });
+  started.get_future().wait();
+  service.elsewhere = &chat;
+  EXPECT_EQ(say(text("hello")).value().text(), "hello");
+  EXPECT_THAT(service.misuses, ::testing::ElementsAre(
+                                   ::testing::HasSubstr("a call_context is made on the loop of the handler"),
+                                   ::testing::HasSubstr("a call_context of another runtime"),
+                                   ::testing::HasSubstr("a call_context of another loop")));
 }
 
 using yield_handlers = services<yield_service>;

@@ -222,5 +222,17 @@ TEST(DriverDeath, TwoThreadsWithoutAStrand) {
       "two threads drive one loop");
 }
 
+TEST(DriverDeath, DestroyedOnAnotherThreadThanItsIoContexts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        asio::io_context io;
+        runtime guest;
+        asio_driver driver(io, guest);
+        std::thread([&] { io.run_one(); }).join();
+      },
+      "two threads drive one loop");
+}
+
 }  // namespace
 }  // namespace coracle::testing_support::asio_tests::sharing_test

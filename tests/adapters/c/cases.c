@@ -28,6 +28,8 @@ static void record(int line, const char* what) {
       return;                       \
     }                               \
   } while (0)
+/* What the latest failure has said. */
+static int says(const char* text) { return strstr(coracle_last_error(), text) != NULL; }
 #define IN_CALLBACK(condition)                                       \
   do {                                                               \
     if (!(condition)) atomic_store(&wrong_in_callback, __LINE__);    \
@@ -112,6 +114,7 @@ static void on_fail(const coracle_event* e, void* context) {
   a.trailing_metadata_count = 2;
   IN_CALLBACK(coracle_answer_call(e->call, &a) == CORACLE_OK);
   IN_CALLBACK(coracle_answer_call(e->call, &a) == CORACLE_WRONG_STATE);
+  IN_CALLBACK(says("the call of /t.Echo/Fail was answered twice: answer each call once"));
   IN_CALLBACK(coracle_call_release(e->call) == CORACLE_OK);
 }
 
@@ -594,6 +597,109 @@ static void misuse_is_an_error_with_a_text(void) {
   CHECK(coracle_option_name("channel", 0) && !coracle_option_name("channel", 1000) && !coracle_option_name("x", 0));
 }
 
+static void misuse_of_a_call_names_it_and_the_rule(void) {
+  coracle_call call = 0;
+  coracle_event e;
+  CHECK(coracle_stream(to_echo, "/t.Echo/Chat", NULL, &call) == CORACLE_OK);
+  CHECK(coracle_write(call, "x", 1, 0, NULL) == CORACLE_OK);
+  CHECK(coracle_headers_wait(call, &e) == CORACLE_OK);
+  coracle_event_release(&e);
+  CHECK(coracle_headers_wait(call, &e) == CORACLE_WRONG_STATE);
+  CHECK(says("the initial metadata of the call of /t.Echo/Chat was asked for twice"));
+  CHECK(coracle_writes_done(call) == CORACLE_OK);
+  CHECK(coracle_write(call, "late", 4, 0, NULL) == CORACLE_WRONG_STATE);
+  CHECK(says("the call of /t.Echo/Chat takes no message after its last one"));
+  CHECK(coracle_finish_wait(call, &e) == CORACLE_OK && e.status == 0);
+  coracle_event_release(&e);
+  CHECK(coracle_finish_wait(call, &e) == CORACLE_WRONG_STATE);
+  CHECK(says("the call of /t.Echo/Chat was finished twice: finish each call once"));
+  const coracle_answer a = {.size = sizeof a, .has_message = 1};
+  CHECK(coracle_answer_call(call, &a) == CORACLE_WRONG_STATE);
+  CHECK(says("the call of /t.Echo/Chat is a client's"));
+  CHECK(coracle_send_headers(call, NULL, 0) == CORACLE_WRONG_STATE);
+  CHECK(says("the call of /t.Echo/Chat is a client's"));
+  CHECK(coracle_call_release(call) == CORACLE_OK);
+  /* A unary call, and its call on the server after its client has ended it. */
+  struct seen s = {.done = FLAG_INIT};
+  const coracle_completion to = {.size = sizeof to, .callback = keep, .context = &s};
+  CHECK(coracle_unary(to_echo, "/t.Echo/Never", NULL, 0, NULL, &to, &call) == CORACLE_OK);
+  CHECK(coracle_read_wait(call, &e) == CORACLE_WRONG_STATE);
+  CHECK(says("the call of /t.Echo/Never is unary"));
+  await_flag(&never_began, 1);
+  CHECK(coracle_call_cancel(call) == CORACLE_OK);
+  await_flag(&s.done, 1);
+  CHECK(coracle_call_release(call) == CORACLE_OK);
+  const coracle_call served = atomic_load(&never_call);
+  for (int ended = 0; !ended;) CHECK(coracle_call_ended(served, &ended) == CORACLE_OK);
+  CHECK(coracle_write(served, "late", 4, 0, NULL) == CORACLE_SHUT_DOWN);
+  CHECK(says("the call of /t.Echo/Never has ended: it takes no operation any more"));
+  CHECK(coracle_call_release(served) == CORACLE_OK);
+}
+
+/* Every function knows a handle that was closed, even while another object has its slot. */
+static void a_closed_handle_is_an_error_of_every_function(void) {
+  coracle_runtime runtime = 0;
+  coracle_channel channel = 0;
+  coracle_call call = 0;
+  coracle_queue queue = 0;
+  coracle_server server = 0;
+  coracle_event e;
+  size_t count = 0;
+  int ended = 0;
+  CHECK(coracle_runtime_create(NULL, 0, &runtime) == CORACLE_OK);
+  CHECK(coracle_channel_create(0, echo.address, plain, 1, &channel) == CORACLE_OK);
+  CHECK(coracle_stream(channel, "/t.Echo/Chat", NULL, &call) == CORACLE_OK);
+  CHECK(coracle_queue_create(0, NULL, &queue) == CORACLE_OK);
+  CHECK(coracle_server_create(0, NULL, 0, &server) == CORACLE_OK);
+  CHECK(coracle_call_release(call) == CORACLE_OK);
+  CHECK(coracle_channel_destroy(channel) == CORACLE_OK);
+  CHECK(coracle_queue_destroy(queue) == CORACLE_OK);
+  CHECK(coracle_server_destroy(server) == CORACLE_OK);
+  CHECK(coracle_runtime_destroy(runtime) == CORACLE_OK);
+  coracle_channel others[8];
+  for (int i = 0; i < 8; ++i) others[i] = channel_to(echo.address);
+  const coracle_completion to = {.size = sizeof to, .callback = keep};
+  const coracle_completion queued = {.size = sizeof queued, .queue = queue};
+  const coracle_answer a = {.size = sizeof a, .has_message = 1};
+  coracle_channel made = 0;
+#define CLOSED(function, kind) \
+  CHECK((function) == CORACLE_INVALID_HANDLE && says("is no handle of a " kind ": it was closed"))
+  CLOSED(coracle_channel_create(runtime, echo.address, plain, 1, &made), "runtime");
+  CLOSED(coracle_queue_create(runtime, NULL, &made), "runtime");
+  CLOSED(coracle_server_create(runtime, NULL, 0, &made), "runtime");
+  CLOSED(coracle_runtime_destroy(runtime), "runtime");
+  CLOSED(coracle_unary(channel, "/t.Echo/Say", NULL, 0, NULL, &to, NULL), "channel");
+  CLOSED(coracle_unary_wait(channel, "/t.Echo/Say", NULL, 0, NULL, &e), "channel");
+  CLOSED(coracle_stream(channel, "/t.Echo/Chat", NULL, &made), "channel");
+  CLOSED(coracle_channel_close(channel), "channel");
+  CLOSED(coracle_channel_destroy(channel), "channel");
+  CLOSED(coracle_read(call, 1, &to), "call");
+  CLOSED(coracle_read_wait(call, &e), "call");
+  CLOSED(coracle_write(call, "x", 1, 0, NULL), "call");
+  CLOSED(coracle_write_wait(call, "x", 1, 0, &e), "call");
+  CLOSED(coracle_writes_done(call), "call");
+  CLOSED(coracle_headers(call, &to), "call");
+  CLOSED(coracle_headers_wait(call, &e), "call");
+  CLOSED(coracle_finish(call, &to), "call");
+  CLOSED(coracle_finish_wait(call, &e), "call");
+  CLOSED(coracle_answer_call(call, &a), "call");
+  CLOSED(coracle_send_headers(call, NULL, 0), "call");
+  CLOSED(coracle_call_ended(call, &ended), "call");
+  CLOSED(coracle_call_cancel(call), "call");
+  CLOSED(coracle_call_release(call), "call");
+  CLOSED(coracle_unary(to_echo, "/t.Echo/Say", NULL, 0, NULL, &queued, NULL), "queue");
+  CLOSED(coracle_queue_take(queue, &e, sizeof e, 1, &count), "queue");
+  CLOSED(coracle_queue_wait(queue, ms, &e, sizeof e, 1, &count), "queue");
+  CLOSED(coracle_queue_destroy(queue), "queue");
+  CHECK(coracle_queue_descriptor(queue) == -1);
+  CLOSED(coracle_server_method(server, "/a/b", CORACLE_METHOD_UNARY, &to), "server");
+  CLOSED(coracle_server_listen(server, "127.0.0.1:0", plain, 1, NULL), "server");
+  CLOSED(coracle_server_stop(server), "server");
+  CLOSED(coracle_server_destroy(server), "server");
+#undef CLOSED
+  for (int i = 0; i < 8; ++i) CHECK(coracle_channel_destroy(others[i]) == CORACLE_OK);
+}
+
 static void a_stale_handle_is_an_error(void) {
   coracle_channel old = channel_to(echo.address);
   coracle_event e;
@@ -828,6 +934,8 @@ const struct test_case test_cases[] = {
     CASE(a_server_as_the_guide_shows_it),
     CASE(misuse_of_servers),
     CASE(misuse_is_an_error_with_a_text),
+    CASE(misuse_of_a_call_names_it_and_the_rule),
+    CASE(a_closed_handle_is_an_error_of_every_function),
     CASE(a_stale_handle_is_an_error),
     CASE(a_callback_that_blocks),
     CASE(threads_share_a_channel),

@@ -28,6 +28,12 @@ class call_senders : public echo_fixture {
     EXPECT_EQ(end.completions, 1);
     return end;
   }
+  // The failure of the second of two operations that are made of one sender.
+  template <class T, class Sender>
+  std::optional<status> connected_twice(Sender sender) {
+    EXPECT_TRUE(complete<T>(std::move(sender)).value);
+    return complete<T>(std::move(sender)).failure;  // NOLINT(bugprone-use-after-move): the misuse
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, call_senders, every_world_and_link, echo_fixture::case_name);
 
@@ -187,9 +193,48 @@ TEST_P(call_senders, AStreamThatIsDestroyedEndsItsOperations) {
 TEST_P(call_senders, AnOperationOfACallThatHasEndedIsItsStatus) {
   auto call = stub().Chat();
   EXPECT_TRUE(complete<void>(as_sender(call.finish())).value);
-  const seen<> late = complete<void>(as_sender(call.write(text("late"))));
-  EXPECT_TRUE(late.failure) << "value " << late.value.has_value() << late.threw<usage_error>();
+  // The status is OK, with which a write cannot end.
+  EXPECT_EQ(
+      complete<void>(as_sender(call.write(text("late")))).failure,
+      status::cancelled("the call of /echo.Echo/Chat takes no message any more: it has ended, or its last "
+                        "message was written"));
   EXPECT_TRUE(at_end(complete<text_or_end>(as_sender(call.next()))));
+  EXPECT_TRUE(complete<void>(as_sender(call.finish())).value);
+  // Each operation of a call that has failed completes with that status, every time.
+  const status failed = status::not_found("after the replies");
+  auto failing = stub().Repeat(text("fail", 0));
+  EXPECT_EQ(complete<void>(as_sender(failing.finish())).failure, failed);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(complete<text_or_end>(as_sender(failing.next())).failure, failed);
+    EXPECT_EQ(complete<void>(as_sender(failing.finish())).failure, failed);
+  }
+  EXPECT_EQ(complete<void>(as_sender(failing.wait_for_initial_metadata())).failure, failed);
+}
+
+TEST_P(call_senders, ASenderThatIsConnectedTwiceIsAnErrorThatNamesTheCall) {
+  const status unary =
+      status::internal("the call of /echo.Echo/Say was started twice: start each operation once");
+  EXPECT_EQ(connected_twice<echo::Text>(as_sender(stub().Say(text("owned")))), unary);
+  const echo::Text borrowed = text("borrowed");
+  EXPECT_EQ(connected_twice<echo::Text>(as_sender(stub().Say(borrowed))), unary);
+  auto chat = stub().Chat();
+  EXPECT_EQ(
+      connected_twice<void>(as_sender(chat.write(text("once")))),
+      status::internal("the call of /echo.Echo/Chat has a write that was started twice: start each operation "
+                       "once"));
+}
+
+TEST_P(call_senders, TwoReadsAtOnceAreAnErrorThatNamesTheCall) {
+  auto chat = stub().Chat();
+  seen<text_or_end> first;
+  seen<text_or_end> second;
+  const running a(as_sender(chat.next()), observer(first));
+  const running b(as_sender(chat.next()), observer(second));
+  rt().run();
+  const status misuse = status::internal(
+      "the call of /echo.Echo/Chat has two concurrent reads: let one task read and pass the messages on");
+  EXPECT_EQ(first.failure, misuse);
+  EXPECT_EQ(second.failure, misuse);
 }
 
 TEST_P(call_senders, AServerThatStopsEndsTheCallWithAStatus) {

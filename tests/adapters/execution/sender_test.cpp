@@ -76,6 +76,25 @@ TEST_P(sender_test, AnExceptionIsAnError) {
   EXPECT_TRUE(end.threw<std::runtime_error>());
 }
 
+TEST_P(sender_test, AFunctionThatThrowsInsteadOfAWaitIsAnError) {
+  seen end;
+  const running r(as_sender(here(), []() -> sleep_for { throw std::runtime_error("no"); }), observer(end));
+  rt().run();
+  EXPECT_TRUE(end.threw<std::runtime_error>());
+}
+
+TEST_P(sender_test, ATaskThatIsConnectedTwiceIsAUsageError) {
+  loop* on = nullptr;
+  auto sender = as_sender(here(), say_where(on));
+  seen<int> first;
+  seen<int> second;
+  const running a(std::move(sender), observer(first));
+  const running b(std::move(sender), observer(second));  // NOLINT(bugprone-use-after-move): the misuse
+  rt().run();
+  EXPECT_EQ(first.value, 1);
+  EXPECT_TRUE(second.threw<usage_error>());
+}
+
 TEST_P(sender_test, AResultIsAValueOrAStatus) {
   auto divide = [](int by) -> task<result<int>> {
     if (by == 0) co_return status::out_of_range("by zero");

@@ -3,18 +3,23 @@
 
 #include "stock_echo.coracle.hpp"
 #include "support/echo_fixture.hpp"
+#include "support/kept_log.hpp"
 #include "support/misuse.hpp"
 
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/latch.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/rpc/message_codec.hpp"
+#include "coracle/runtime/on.hpp"
+
+#include <gmock/gmock.h>
 
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -27,6 +32,7 @@ namespace {
 using namespace std::chrono_literals;
 using google::protobuf::Closure;
 using google::protobuf::NewCallback;
+using google::protobuf::NewPermanentCallback;
 using google::protobuf::RpcController;
 using stock::EchoRequest;
 using stock::EchoResponse;
@@ -46,6 +52,24 @@ class stock_service : public stock::EchoService {
             Closure* done) override {
     const std::string& msg = request->msg();
     if (msg == "throw") throw std::runtime_error("secret");
+    if (msg == "notify and throw") {
+      controller->NotifyOnCancel(NewCallback(this, &stock_service::count_end, controller));
+      throw std::runtime_error("secret");
+    }
+    if (msg == "answer and throw") {
+      controller->NotifyOnCancel(NewCallback(this, &stock_service::count_end, controller));
+      done->Run();
+      throw std::runtime_error("secret");
+    }
+    if (msg == "notify and answer")
+      controller->NotifyOnCancel(NewCallback(this, &stock_service::count_end, controller));
+    if (msg == "notify and fail") controller->NotifyOnCancel(NewCallback(&fail_later));
+    if (msg == "notify twice") {
+      controller->NotifyOnCancel(NewCallback(this, &stock_service::count_notified));
+      const std::unique_ptr<Closure> second(NewPermanentCallback(this, &stock_service::count_notified));
+      controller->NotifyOnCancel(second.get());
+    }
+    if (msg == "answer twice") done->Run();
     response->set_msg(msg);
     if (msg == "fail") controller->SetFailed("no echo");
     if (msg == "not found")
@@ -79,8 +103,15 @@ class stock_service : public stock::EchoService {
   std::atomic<int> kept{0};
   std::atomic<int> cancelled{0};
   std::atomic<int> notified{0};
+  int ends = 0;
+  int early_ends = 0;
 
  private:
+  [[noreturn]] static void fail_later() { throw std::runtime_error("no such row"); }
+  void count_end(RpcController* controller) {
+    ++ends;
+    if (controller->IsCanceled()) ++early_ends;
+  }
   void count_notified() {
     ++notified;
     notified.notify_all();
@@ -280,6 +311,21 @@ TEST_P(protobuf_services, AFailureOfTheServiceIsAStatus) {
   EXPECT_EQ(call("hello", response, within(0s)).code(), status_code::deadline_exceeded);
 }
 
+// As protobuf documents it: called exactly once, and after the completion if the call was not cancelled.
+TEST_P(protobuf_services, TheCallbackOfNotifyOnCancelRunsOnceWhenTheCallEnds) {
+  EchoResponse response;
+  EXPECT_EQ(call("notify and answer", response), status());
+  EXPECT_EQ(stock_.ends, 1);
+  // An exception ends the call as one of a handler does, which cancels nothing.
+  EXPECT_EQ(call("notify and throw", response), status::unknown("the handler failed"));
+  EXPECT_EQ(stock_.ends, 2);
+  EXPECT_EQ(call("answer and throw", response), status::unknown("the handler failed"));
+  EXPECT_EQ(stock_.ends, 3);
+  EXPECT_EQ(stock_.early_ends, 0);
+  EXPECT_EQ(call("notify twice", response), status::unknown("the handler failed"));
+  EXPECT_EQ(stock_.notified, 1);
+}
+
 TEST_P(protobuf_services, ACancelReachesTheServiceWhoseClosureMayRunLater) {
   auto body = [](EchoService_Stub& stub, stock_service& s) -> task<status> {
     event<> kept;
@@ -326,9 +372,131 @@ TEST_P(protobuf_services, AControllerIsUsedAgainAfterReset) {
   EXPECT_FALSE(controller.Failed());
   const EchoRequest good = request("good");
   stub_->Echo(&controller, &good, &response, nullptr);
-  test::expect_misuse([&] { stub_->Echo(&controller, &good, &response, nullptr); }, "one call at a time");
+  test::expect_misuse(
+      [&] { stub_->Echo(&controller, &good, &response, nullptr); },
+      "the call of /stock.EchoService/Echo was started with the controller of a call in progress");
   rt().run();
   EXPECT_EQ(response.msg(), "good");
+}
+
+// A server and a client whose log a test reads.
+class failing_closures : public testing::Test {
+ protected:
+  static runtime_options options_of(logger& log) {
+    runtime_options options;
+    options.log = &log;
+    return options;
+  }
+  failing_closures() {
+    server_.add(served_);
+    channel_.emplace(channel(rt_, server_.in_process()));
+    stub_.emplace(&*channel_);
+  }
+  kept_log log_;
+  runtime rt_{options_of(log_)};
+  stock_service stock_;
+  protobuf_service served_{stock_};
+  server server_{rt_};
+  std::optional<protobuf_channel> channel_;
+  std::optional<EchoService_Stub> stub_;
+};
+
+[[noreturn]] void fail() { throw std::runtime_error("no such row"); }
+
+TEST_F(failing_closures, ThatOfACallIsLoggedWithTheMethodAndTheCallEnds) {
+  protobuf_controller controller;
+  EchoResponse response;
+  const EchoRequest r = request("hello");
+  stub_->Echo(&controller, &r, &response, NewCallback(&fail));
+  rt_.run();
+  EXPECT_EQ(response.msg(), "hello");
+  EXPECT_THAT(log_.text(),
+              ::testing::HasSubstr(
+                  "the callback of /stock.EchoService/Echo threw std::runtime_error: no such row\n"));
+}
+
+TEST_F(failing_closures, ThatOfNotifyOnCancelIsLoggedWithTheMethod) {
+  protobuf_controller controller;
+  EchoResponse response;
+  const EchoRequest r = request("notify and fail");
+  stub_->Echo(&controller, &r, &response, nullptr);
+  rt_.run();
+  EXPECT_EQ(controller.status(), status());
+  EXPECT_THAT(log_.text(),
+              ::testing::HasSubstr(
+                  "the callback of /stock.EchoService/Echo threw std::runtime_error: no such row\n"));
+}
+
+TEST_F(failing_closures, ASecondCallbackOfNotifyOnCancelIsLoggedWithTheRule) {
+  protobuf_controller controller;
+  EchoResponse response;
+  const EchoRequest r = request("notify twice");
+  stub_->Echo(&controller, &r, &response, nullptr);
+  rt_.run();
+  EXPECT_THAT(log_.text(),
+              ::testing::HasSubstr("the call of /stock.EchoService/Echo got a second callback of "
+                                   "NotifyOnCancel(): pass one for each call"));
+}
+
+// Makes one call of a server and a client of its own.
+void call_once(const std::string& msg, void (*meanwhile)(protobuf_controller&)) {
+  runtime rt;
+  stock_service stock;
+  protobuf_service served(stock);
+  server s(rt);
+  s.add(served);
+  protobuf_channel to(channel(rt, s.in_process()));
+  EchoService_Stub stub(&to);
+  protobuf_controller controller;
+  EchoResponse response;
+  const EchoRequest r = request(msg);
+  stub.Echo(&controller, &r, &response, nullptr);
+  meanwhile(controller);
+  rt.run();
+}
+
+TEST(ProtobufServicesDeath, OneLineNamesTheCallAndTheRule) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(call_once("answer twice", [](protobuf_controller&) {}),
+               "the call of /stock.EchoService/Echo was answered twice: answer each call once");
+  EXPECT_DEATH(call_once("hello", [](protobuf_controller& c) { c.Reset(); }),
+               "the call of /stock.EchoService/Echo has lost its controller");
+}
+
+TEST_P(protobuf_services, OneTaskAwaitsACallOnItsLoop) {
+  auto body = [](EchoService_Stub& stub, stock_service& s, runtime& on, std::string& misuse) -> task<> {
+    protobuf_controller controller;
+    EchoResponse response;
+    const EchoRequest r = request("hello");
+    stub.Echo(&controller, &r, &response, nullptr);
+    auto waits = [](protobuf_controller& c, std::string& what) -> task<> {
+      try {
+        co_await c;
+      } catch (const usage_error& e) {
+        what = e.what();
+      }
+    };
+    scope both;
+    both.spawn(waits(controller, misuse));
+    both.spawn(waits(controller, misuse));
+    co_await both.join();
+    EXPECT_THAT(misuse,
+                ::testing::HasSubstr("the call of /stock.EchoService/Echo has two concurrent waits for its "
+                                     "end: let one task wait"));
+    event<> kept;
+    s.on_kept = [&kept] { kept.set(); };
+    protobuf_controller elsewhere;
+    const EchoRequest later = request("later");
+    stub.Echo(&elsewhere, &later, &response, nullptr);
+    co_await kept;
+    co_await coracle::on(on.at(1), waits(elsewhere, misuse));
+    EXPECT_THAT(misuse,
+                ::testing::HasSubstr("the call of /stock.EchoService/Echo was awaited on another loop"));
+    s.answer_all();
+    co_await elsewhere;
+  };
+  std::string misuse;
+  run(body(*stub_, stock_, rt(), misuse));
 }
 
 TEST(ProtobufServicesMisuse, ThrowsWithTheRule) {

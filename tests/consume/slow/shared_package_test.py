@@ -51,4 +51,4 @@ def test_a_project_links_the_unpacked_shared_libraries(user, packages):
     folder = user.project("yard", "found")
     served = user.build(folder, folder / "build", f"-DCMAKE_PREFIX_PATH={root}/usr") / "served"
     user.run(served)
-    assert re.search(rf"{re.escape(str(root))}.*libcoracle\.so\.0\.1", user.run("ldd", served))
+    assert re.search(rf"{re.escape(str(root))}.*libcoracle\.so\.0\.2", user.run("ldd", served))

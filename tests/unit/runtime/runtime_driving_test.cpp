@@ -247,7 +247,7 @@ TEST(DrivingDeathTest, PollingOnASecondThreadAborts) {
         rt.poll();
         std::thread([&] { rt.poll(); }).join();
       },
-      "another thread drives loop 0");
+      "two threads drive one loop: call poll\\(\\) on the first");
 }
 
 TEST(DrivingDeathTest, DestroyingItWhileAnotherThreadKeepsLoop0Aborts) {
@@ -257,7 +257,7 @@ TEST(DrivingDeathTest, DestroyingItWhileAnotherThreadKeepsLoop0Aborts) {
         std::thread([&] { rt->poll(); }).join();
         delete rt;
       },
-      "let it call release_loop\\(\\) first");
+      "two threads drive one loop: let the one that called poll\\(\\) call release_loop");
 }
 
 // Of two tasks that have awaited in turn, the report names the one that made the mistake.

@@ -10,6 +10,7 @@
 #include "coracle/client/channel.hpp"
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/client/start.hpp"
+#include "coracle/client/then.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/outcome.hpp"
 #include "coracle/rpc/bytes_message.hpp"
@@ -26,6 +27,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +38,23 @@
 #include <vector>
 
 namespace coracle {
+
+namespace protobuf_internal {
+
+// Runs a closure of the program on the loop of the call, which has ended for it. An exception is logged.
+inline void run_closure(google::protobuf::Closure& closure, const std::string& path) noexcept {
+  try {
+    closure.Run();
+  } catch (...) {
+    client::log_callback_failure(path.c_str(), std::current_exception());
+  }
+}
+
+[[noreturn]] inline void throw_misuse(const std::string& path, const char* what) {
+  base::throw_usage_error(("the call of " + path + " " + what).c_str());
+}
+
+}  // namespace protobuf_internal
 
 /// Describes one call at a time, on the client: its options before the call, its end afterwards. It must live
 /// until the call has ended, as protobuf requires of a controller; destroying it before aborts the program.
@@ -88,9 +107,11 @@ class protobuf_controller : public google::protobuf::RpcController {
     explicit awaiter(protobuf_controller& of) noexcept : of_(of) {}
     [[nodiscard]] bool await_ready() const noexcept { return of_.phase_ != phase::calling; }
     void await_suspend(std::coroutine_handle<> h) const {
-      CORACLE_REQUIRE(loop::current() == of_.on_,
-                      "a call was awaited on another loop than that which started it");
-      CORACLE_REQUIRE(!of_.waiter_, "two tasks await one call");
+      if (loop::current() != of_.on_)
+        protobuf_internal::throw_misuse(*of_.path_, "was awaited on another loop than that which started it");
+      if (of_.waiter_)
+        protobuf_internal::throw_misuse(*of_.path_,
+                                        "has two concurrent waits for its end: let one task wait");
       of_.waiter_ = h;
     }
     /// Returns the status of the call.
@@ -118,15 +139,23 @@ class protobuf_controller : public google::protobuf::RpcController {
   }
   void require_idle() const noexcept {
     CORACLE_ASSERT(phase_ != phase::calling,
-                   "a protobuf_controller was destroyed or reset while its call runs");
+                   ("the call of " + *path_ +
+                    " has lost its controller: a protobuf_controller is destroyed or "
+                    "reset after the end of its call")
+                       .c_str());
   }
-  void begin(loop& on) {
-    CORACLE_REQUIRE(phase_ != phase::calling, "a protobuf_controller has one call at a time");
+  void begin(loop& on, std::shared_ptr<const std::string> path) {
+    if (phase_ == phase::calling)
+      protobuf_internal::throw_misuse(*path,
+                                      "was started with the controller of a call in progress: a "
+                                      "protobuf_controller has one call at a time");
+    path_ = std::move(path);
     status_ = {};
     on_ = &on;
     phase_ = phase::calling;
   }
-  void end(coracle::status outcome, google::protobuf::Closure* done) {
+  void end(coracle::status outcome, google::protobuf::Closure* done) noexcept {
+    const std::shared_ptr<const std::string> path = path_;
     {
       const std::lock_guard lock(mutex_);
       running_.reset();
@@ -135,7 +164,7 @@ class protobuf_controller : public google::protobuf::RpcController {
     const auto waiter = std::exchange(waiter_, {});
     phase_ = phase::ended;  // a thread in wait() may destroy this from here on
     phase_.notify_all();
-    if (done) done->Run();
+    if (done) protobuf_internal::run_closure(*done, *path);
     if (waiter) waiter.resume();
   }
 
@@ -144,6 +173,7 @@ class protobuf_controller : public google::protobuf::RpcController {
   std::atomic<phase> phase_{phase::idle};
   loop* on_ = nullptr;
   std::coroutine_handle<> waiter_;
+  std::shared_ptr<const std::string> path_;  // of the last call
   std::mutex mutex_;  // guards running_
   std::optional<started> running_;
 };
@@ -169,7 +199,7 @@ class protobuf_channel : public google::protobuf::RpcChannel {
     CORACLE_REQUIRE(by, "a protobuf_channel requires a coracle::protobuf_controller");
     CORACLE_REQUIRE(!method->client_streaming() && !method->server_streaming(),
                     "protobuf's services have no streams: call the method by a stub of protoc-gen-coracle");
-    auto path = std::make_unique<const std::string>("/" + std::string(method->service()->full_name()) + "/" +
+    auto path = std::make_shared<const std::string>("/" + std::string(method->service()->full_name()) + "/" +
                                                     std::string(method->name()));
     call_options options = by->options_;
     const message_codec* const codec = std::exchange(options.codec, nullptr);
@@ -182,9 +212,9 @@ class protobuf_channel : public google::protobuf::RpcChannel {
       encoded = status::internal("the request cannot be encoded: " + request->InitializationErrorString());
     }
     auto call = stub_.unary(path->c_str(), bytes_message(std::move(body)), options);
-    if (!encoded.ok()) return fail(*by, call.hold(), std::move(encoded), done);
     loop& where = call.hold();
-    by->begin(where);
+    by->begin(where, path);
+    if (!encoded.ok()) return fail(*by, where, std::move(encoded), done);
     // The end of the call waits for this lock, and only then may the controller be destroyed.
     const std::lock_guard lock(by->mutex_);
     by->running_ =
@@ -205,7 +235,6 @@ class protobuf_channel : public google::protobuf::RpcChannel {
   // Ends a call that was not sent, as others end: later, on a loop.
   static void fail(protobuf_controller& by, loop& where, coracle::status reason,
                    google::protobuf::Closure* done) {
-    by.begin(where);
     const auto nothing = []() -> task<> { co_return; };
     const std::lock_guard lock(by.mutex_);
     by.running_ = start(where, nothing(), [&by, reason = std::move(reason), done](const outcome<void>&) {
@@ -226,13 +255,16 @@ class protobuf_server_controller : public google::protobuf::RpcController {
   void fail(coracle::status reason) { status_ = std::move(reason); }
   /// Returns whether the call has ended early: the client cancelled it or is gone, or the deadline has passed.
   [[nodiscard]] bool IsCanceled() const override { return cancelled_.load(std::memory_order_acquire); }
-  /// Runs `callback` once: when the call ends early, on the loop of the call, or immediately if it has; else
-  /// after the closure has run. One callback for each call.
+  /// Runs `callback` once, on the loop of the call: when the call ends early, or else when it ends, after the
+  /// closure of the method has run or the method has thrown. IsCanceled() tells which. If the call has ended
+  /// early before, runs it immediately. One callback for each call; an exception of it is logged.
   void NotifyOnCancel(google::protobuf::Closure* callback) override {
     {
       const std::lock_guard lock(mutex_);
       if (!cancelled_) {
-        CORACLE_REQUIRE(!on_cancel_, "NotifyOnCancel() takes one callback for each call");
+        if (on_cancel_)
+          protobuf_internal::throw_misuse(
+              path_, "got a second callback of NotifyOnCancel(): pass one for each call");
         on_cancel_ = callback;
         return;
       }
@@ -260,8 +292,9 @@ class protobuf_server_controller : public google::protobuf::RpcController {
       cancelled_ = cancelled;
       callback = std::exchange(on_cancel_, nullptr);
     }
-    if (callback) callback->Run();
+    if (callback) protobuf_internal::run_closure(*callback, path_);
   }
+  std::string path_;
   coracle::status status_;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;  // guards on_cancel_
@@ -279,7 +312,8 @@ class protobuf_server_controller : public google::protobuf::RpcController {
 /// until then, also if the call has ended early. The call that arrives is an ordinary one: it has the
 /// interceptors, limits, deadline and protocols of the server.
 ///
-/// A method that throws must not run its closure: the call ends with UNKNOWN, as for every handler.
+/// A method that throws ends its call with UNKNOWN, as every handler does, and must not run its closure later.
+/// Running a closure twice aborts the program.
 ///
 /// Both objects must outlive the server. The constructor throws usage_error if a method is streaming, because
 /// this interface has no streams.
@@ -298,16 +332,19 @@ class protobuf_service final : public service {
   // A call of a method until its closure has run. It is the closure.
   class served_call final : public google::protobuf::Closure, private coro::runnable {
    public:
-    served_call(const google::protobuf::Message& request_type, const google::protobuf::Message& response_type)
+    served_call(const google::protobuf::Message& request_type, const google::protobuf::Message& response_type,
+                std::string_view path)
         : request(request_type.New()), response(response_type.New()), on_(coro::this_executor()), done_(on_) {
+      controller.path_ = path;
       runnable::run = [](coro::runnable& self) noexcept { static_cast<served_call&>(self).arrived(); };
     }
     // Any thread.
     void Run() override {
       auto expected = phase::running;
       if (phase_.compare_exchange_strong(expected, phase::answered)) return on_.post(*this);
-      CORACLE_ASSERT(expected == phase::abandoned,
-                     "the closure of a method of a protobuf::Service ran twice");
+      CORACLE_ASSERT(
+          expected == phase::abandoned,
+          ("the call of " + controller.path_ + " was answered twice: answer each call once").c_str());
       delete this;
     }
     // The handler waits for the closure, and gives up the call if it is stopped.
@@ -340,12 +377,12 @@ class protobuf_service final : public service {
       if (left_) delete this;
       else done_.set();
     }
+    // A method that has thrown does not run the closure any more.
     void abandon(bool threw) noexcept {
       left_ = true;
-      controller.run_callback(!arrived_);
-      if (threw) phase_ = phase::answered;
-      else if (phase_.exchange(phase::abandoned) == phase::running) return;  // Run() deletes it
-      if (arrived_ || threw) delete this;
+      controller.run_callback(!arrived_ && !threw);
+      const bool ran = phase_.exchange(threw ? phase::answered : phase::abandoned) == phase::answered;
+      if (ran ? arrived_ : threw) delete this;  // else arrived() does, or Run()
     }
     coro::executor& on_;
     event<> done_;
@@ -371,8 +408,8 @@ class protobuf_service final : public service {
 
   reply<bytes_message> handle(server_context& context, const bytes_message& request) {
     const google::protobuf::MethodDescriptor& method = *table_.by_path.find(context.method())->second;
-    served_call::handle call(
-        new served_call(of_.GetRequestPrototype(&method), of_.GetResponsePrototype(&method)));
+    served_call::handle call(new served_call(of_.GetRequestPrototype(&method),
+                                             of_.GetResponsePrototype(&method), context.method()));
     const message_codec* const codec = context.content_subtype() == "json" ? &json_codec() : nullptr;
     coracle::status decoded;
     if (codec) decoded = codec->read(*call->request, request.view());

@@ -98,7 +98,7 @@ class write_result_awaiter : protected write_operation {
   status await_resume() const { return outcome(); }
   // Before the await: makes a copy of the message, which the caller's object need not outlive.
   void own_message() {
-    if (own_) return;
+    if (own_ || !message()) return;  // without a message, the await reports the misuse
     own_ = std::make_unique<const T>(*message_at<const T>(message()));
     set_message(codec_of<T>::address(*own_));
   }

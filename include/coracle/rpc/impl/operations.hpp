@@ -9,6 +9,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <utility>
 
 namespace coracle::rpc {
 
@@ -66,11 +67,11 @@ class write_operation : private coro::runnable, private coro::stop_callback {
         message_(message),
         compress_(options.compress),
         last_(last) {}
-  // Only before start().
+  // Only before start(). The other one has no message any more: to start it is misuse.
   write_operation(write_operation&& other) noexcept
       : stop_callback(&write_operation::stopped),
         codec_(other.codec_),
-        message_(other.message_),
+        message_(std::exchange(other.message_, nullptr)),
         compress_(other.compress_),
         last_(other.last_) {}
   write_operation& operator=(write_operation&&) = delete;

@@ -24,6 +24,8 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,7 +84,9 @@ class unsent_replies {
   bool add(Reply&& message) {
     const std::size_t bytes = rpc::codec_of<Reply>::get().size_bytes(rpc::codec_of<Reply>::address(message));
     return link_.wake([&] {
-      CORACLE_REQUIRE(!end_, "write() after finish(): the status is the end of the replies");
+      if (end_)
+        base::throw_usage_error(
+            ("the call of " + method_ + " was answered: no reply follows the status of finish()").c_str());
       CORACLE_REQUIRE(bytes_ <= bytes_max,
                       "a client does not read, and 64 MiB of replies wait: write only while is_ready()");
       queue_.emplace_back(std::move(message), bytes);
@@ -91,8 +95,8 @@ class unsent_replies {
     });
   }
   void finish(status&& outcome, metadata&& trailing) {
-    CORACLE_REQUIRE(!finished_.exchange(true, std::memory_order_relaxed),
-                    "finish() was called twice: the first status is the end of the call");
+    if (finished_.exchange(true, std::memory_order_relaxed))
+      throw_answered_twice(link_.locked([this] { return method_; }));
     link_.wake([&] {
       end_.emplace(std::move(outcome));
       trailing_ = std::move(trailing);
@@ -104,6 +108,10 @@ class unsent_replies {
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
 
   // --- called by the handler
+  // For the texts of errors.
+  void set_method(std::string_view method) {
+    link_.locked([&] { method_ = method; });
+  }
   enum class next : std::uint8_t { nothing, messages, end };
   [[nodiscard]] next take(std::vector<unsent>& into) {
     return link_.locked([&] {
@@ -136,6 +144,7 @@ class unsent_replies {
   std::atomic<bool> finished_{false};
   std::atomic<bool> cancelled_{false};
   // Guarded by link_.
+  std::string method_;
   std::vector<unsent> queue_;
   std::size_t bytes_ = 0;  // of the queue, and of what the handler has taken and not sent
   bool full_ = false;
@@ -225,6 +234,7 @@ template <class Observer>
 replies<typename Observer::reply_type> send_observed(server_context& context,
                                                      std::unique_ptr<Observer> observer) {
   const auto out = co_await replies<typename Observer::reply_type>::writer();
+  observer->unsent().set_method(context.method());
   scope work(context.environment());
   task<> joined = join_observed(context, work, *observer);
   work.spawn(send_replies<Observer>(out, *observer, work));
@@ -237,6 +247,7 @@ replies<typename Observer::reply_type> exchange_observed(server_context& context
                                                          reader<typename Observer::request_type> requests,
                                                          std::unique_ptr<Observer> observer) {
   const auto out = co_await replies<typename Observer::reply_type>::writer();
+  observer->unsent().set_method(context.method());
   const auto ended = [&replies = observer->unsent()] { return replies.ended(); };
   scope work(context.environment());
   // All of them, before one runs: no frame is missing then.
@@ -253,6 +264,7 @@ reply<typename Observer::reply_type> receive_observed(server_context& context,
                                                       reader<typename Observer::request_type> requests,
                                                       std::unique_ptr<Observer> observer) {
   auto& answer = *observer->answer();
+  answer.set_method(context.method());
   const auto ended = [&answer] { return answer.settled(); };
   scope work(context.environment());
   task<> joined = join_observed(context, work, *observer);

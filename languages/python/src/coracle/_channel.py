@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import collections
+import logging
 import threading
 import time
-from typing import Any, Callable, Deque, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional, Tuple
 
 from . import _native
-from ._errors import Metadata, Outcome, RpcError, StatusCode
-from ._options import (KIND_READ, NO_LIMIT, WAIT_FOR_READY, WRITE_LAST, Credentials, Deserializer, Option, Serializer, as_bytes,
-                       make_channel, timeout_ns)
+from ._base import BaseChannel, Method
+from ._errors import Metadata, Outcome, RpcError, StatusCode, UsageError
+from ._options import KIND_READ, NO_LIMIT, WAIT_FOR_READY, WRITE_LAST, Deserializer, Serializer, timeout_ns
 
 # Messages of a stream that are read ahead, and written without waiting for flow control.
 WINDOW = 64
@@ -104,10 +105,11 @@ def _shared_completions() -> _Completions:
 class Future:
     """A unary call in progress."""
 
-    __slots__ = ("_outcome", "_deserializer", "_call", "_callbacks", "_from")
+    __slots__ = ("_outcome", "_path", "_deserializer", "_call", "_callbacks", "_from")
 
-    def __init__(self, source: _Completions, deserializer: Deserializer) -> None:
+    def __init__(self, source: _Completions, path: str, deserializer: Deserializer) -> None:
         self._outcome: Optional[Outcome] = None
+        self._path = path
         self._deserializer = deserializer
         self._call = 0
         self._callbacks: Optional[List[Callable[["Future"], None]]] = None
@@ -118,7 +120,14 @@ class Future:
             self._outcome = outcome
             callbacks, self._callbacks = self._callbacks, None
         for callback in callbacks or ():
+            self._call_back(callback)
+
+    def _call_back(self, callback: Callable[["Future"], None]) -> None:
+        """An exception is logged: what else completed, and the thread that takes it, must not suffer."""
+        try:
             callback(self)
+        except Exception as error:
+            logging.getLogger("coracle").exception("the callback of %s threw %s: %s", self._path, type(error).__name__, error)
 
     def __del__(self) -> None:
         if self._call:
@@ -151,32 +160,17 @@ class Future:
         _native.call_cancel(self._call)
 
     def add_done_callback(self, callback: Callable[["Future"], None]) -> None:
-        """Calls `callback(future)` when the call has ended, on a thread of this module, or at once if it has."""
+        """Calls `callback(future)` when the call has ended, on a thread of this module, or at once if it has. An exception of it is
+        logged by the logger "coracle"."""
         with _calling_back:
             if self._outcome is None:
                 self._callbacks = [*(self._callbacks or ()), callback]
                 self._from.take_always()
                 return
-        callback(self)
+        self._call_back(callback)
 
 
-class _Method:
-    __slots__ = ("_channel", "_path", "_serializer", "_deserializer")
-
-    def __init__(self, channel: "Channel", path: str, serializer: Optional[Serializer],
-                 deserializer: Optional[Deserializer]) -> None:
-        self._channel = channel
-        self._path = path
-        self._serializer = serializer or as_bytes
-        self._deserializer = deserializer or as_bytes
-
-    def _begin(self, timeout: Optional[float], metadata: Optional[Metadata], wait_for_ready: Optional[bool]) -> "_Stream":
-        call = _native.stream(self._channel._handle, self._path, timeout_ns(timeout), metadata,
-                              WAIT_FOR_READY if wait_for_ready else 0)
-        return _Stream(call, self._deserializer)
-
-
-class UnaryUnary(_Method):
+class UnaryUnary(Method):
     """A method with one request and one reply."""
 
     __slots__ = ()
@@ -199,17 +193,20 @@ class UnaryUnary(_Method):
                wait_for_ready: Optional[bool] = None) -> Future:
         """Starts the call and returns at once."""
         source = _shared_completions()
-        made = Future(source, self._deserializer)
+        made = Future(source, self._path, self._deserializer)
         made._call = _native.unary(self._channel._handle, self._path, timeout_ns(timeout), metadata,
                                    WAIT_FOR_READY if wait_for_ready else 0, self._serializer(request), source.queue, made)
         return made
 
 
 class _Stream:
-    """A call with streams. Iterating reads its messages and raises RpcError if the call ends with another status than OK."""
+    """A call with streams. Iterating reads its messages and raises RpcError if the call ends with another status than OK. One thread
+    reads at a time."""
 
-    def __init__(self, call: int, deserializer: Deserializer) -> None:
+    def __init__(self, call: int, path: str, deserializer: Deserializer) -> None:
         self._call = call
+        self._path = path
+        self._reading = threading.Lock()
         self._deserializer = deserializer
         self._queue, _ = _native.queue_create(False)
         self._ready: Deque[bytes] = collections.deque()
@@ -232,11 +229,20 @@ class _Stream:
             elif self._end is None:
                 self._end = outcome
 
+    def _begin_read(self) -> None:
+        if not self._reading.acquire(blocking=False):
+            raise UsageError(f"the call of {self._path} has two concurrent reads: let one thread read and pass the messages on")
+
     def __next__(self) -> Any:
-        while not self._ready and self._end is None:
-            self._take()
-        if self._ready:
-            return self._deserializer(self._ready.popleft())
+        self._begin_read()
+        try:
+            while not self._ready and self._end is None:
+                self._take()
+            message = self._ready.popleft() if self._ready else None
+        finally:
+            self._reading.release()
+        if message is not None:
+            return self._deserializer(message)
         status, _, rest = self._end  # type: ignore[misc]
         if self._write_error is not None:
             raise self._write_error
@@ -264,9 +270,13 @@ class _Stream:
         self._writer.start()
 
     def _ended(self) -> Call:
-        while self._end is None:
-            self._take()
-            self._ready.clear()
+        self._begin_read()
+        try:
+            while self._end is None:
+                self._take()
+                self._ready.clear()
+        finally:
+            self._reading.release()
         return Call(self._end)
 
     def code(self) -> StatusCode:
@@ -300,7 +310,7 @@ class _Stream:
             pass  # the library has ended before this object
 
 
-class UnaryStream(_Method):
+class UnaryStream(Method):
     """A method with one request and many replies."""
 
     __slots__ = ()
@@ -308,12 +318,12 @@ class UnaryStream(_Method):
     def __call__(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
                  wait_for_ready: Optional[bool] = None) -> _Stream:
         """Returns an iterator of the replies."""
-        made = self._begin(timeout, metadata, wait_for_ready)
+        made = _Stream(self._begin_stream(timeout, metadata, wait_for_ready), self._path, self._deserializer)
         _native.write(made._call, self._serializer(request), WRITE_LAST, 0, 0)
         return made
 
 
-class StreamUnary(_Method):
+class StreamUnary(Method):
     """A method with many requests and one reply."""
 
     __slots__ = ()
@@ -321,7 +331,7 @@ class StreamUnary(_Method):
     def with_call(self, requests: Iterable[Any], timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
                   wait_for_ready: Optional[bool] = None) -> Tuple[Any, Call]:
         """Sends the requests, and returns the reply and what came with it."""
-        made = self._begin(timeout, metadata, wait_for_ready)
+        made = _Stream(self._begin_stream(timeout, metadata, wait_for_ready), self._path, self._deserializer)
         made._write_all(requests, self._serializer)
         replies = list(made)
         if len(replies) != 1:
@@ -334,7 +344,7 @@ class StreamUnary(_Method):
         return self.with_call(requests, timeout, metadata, wait_for_ready)[0]
 
 
-class StreamStream(_Method):
+class StreamStream(Method):
     """A method with many requests and many replies."""
 
     __slots__ = ()
@@ -342,55 +352,25 @@ class StreamStream(_Method):
     def __call__(self, requests: Iterable[Any], timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
                  wait_for_ready: Optional[bool] = None) -> _Stream:
         """Returns an iterator of the replies; a thread sends the requests meanwhile."""
-        made = self._begin(timeout, metadata, wait_for_ready)
+        made = _Stream(self._begin_stream(timeout, metadata, wait_for_ready), self._path, self._deserializer)
         made._write_in_thread(requests, self._serializer)
         return made
 
 
-class Channel:
+class Channel(BaseChannel[UnaryUnary, UnaryStream, StreamUnary, StreamStream]):
     """Connects to the servers of a target. May be used by any number of threads. Stubs that grpcio's plugin generates take it, too."""
 
-    def __init__(self, target: str, credentials: Credentials, options: Optional[Mapping[str, Option]] = None) -> None:
-        """`options` are those of coracle::channel_options by their names: {"keepalive.time": timedelta(seconds=30)}."""
-        self._handle = make_channel(target, credentials, options)
-
-    def unary_unary(self, method: str, request_serializer: Optional[Serializer] = None,
-                    response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryUnary:
-        """A method by its path; without serializers its messages are bytes."""
-        return UnaryUnary(self, method, request_serializer, response_deserializer)
-
-    def unary_stream(self, method: str, request_serializer: Optional[Serializer] = None,
-                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryStream:
-        """The same with many replies."""
-        return UnaryStream(self, method, request_serializer, response_deserializer)
-
-    def stream_unary(self, method: str, request_serializer: Optional[Serializer] = None,
-                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamUnary:
-        """The same with many requests."""
-        return StreamUnary(self, method, request_serializer, response_deserializer)
-
-    def stream_stream(self, method: str, request_serializer: Optional[Serializer] = None,
-                      response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamStream:
-        """The same with many requests and replies."""
-        return StreamStream(self, method, request_serializer, response_deserializer)
+    _one_to_one = UnaryUnary
+    _one_to_many = UnaryStream
+    _many_to_one = StreamUnary
+    _many_to_many = StreamStream
 
     def close(self) -> None:
         """Ends the calls in progress with UNAVAILABLE. Later calls raise UsageError."""
-        handle, self._handle = self._handle, 0
-        if handle:
-            _native.channel_close(handle)
-            _native.channel_destroy(handle)
+        self._close()
 
     def __enter__(self) -> "Channel":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        handle, self._handle = getattr(self, "_handle", 0), 0
-        if handle:
-            try:
-                _native.channel_destroy(handle)
-            except _native.UsageError:
-                pass  # in a forked child
+        self._close()

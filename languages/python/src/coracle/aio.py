@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import collections
 import weakref
-from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, Mapping, Optional, Union
+from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, Optional, Union
 
 from . import _native
+from ._base import BaseChannel, Method
 from ._channel import WINDOW, Call, _reply
-from ._errors import Metadata, Outcome, RpcError, StatusCode
-from ._options import (KIND_READ, KIND_UNARY, WAIT_FOR_READY, WRITE_LAST, Credentials, Deserializer, Option, Serializer, as_bytes,
-                       make_channel, timeout_ns)
+from ._errors import Metadata, Outcome, RpcError, StatusCode, UsageError
+from ._options import KIND_READ, KIND_UNARY, WAIT_FOR_READY, WRITE_LAST, Deserializer, Serializer, timeout_ns
 
 Requests = Union[Iterable[Any], AsyncIterable[Any]]
 
@@ -95,10 +95,12 @@ class UnaryCall:
 
 
 class Stream:
-    """A call with streams: iterate over it with `async for`, and write() to it."""
+    """A call with streams: iterate over it with `async for`, and write() to it. In the event loop that started it, one task may read
+    while another one writes."""
 
-    def __init__(self, call: int, serializer: Serializer, deserializer: Deserializer) -> None:
+    def __init__(self, call: int, path: str, serializer: Serializer, deserializer: Deserializer) -> None:
         self._call = call
+        self._path = path
         self._serializer = serializer
         self._deserializer = deserializer
         self._from = _completions()
@@ -133,13 +135,24 @@ class Stream:
         if self._end is not None and not self._unwritten and not self._asked:
             self._from.remove(self._tag)
 
+    def _begin_wait(self, pending: "Optional[asyncio.Future[None]]", misuse: str) -> "asyncio.Future[None]":
+        if asyncio.get_running_loop() is not self._from.loop:
+            raise UsageError(f"the call of {self._path} was started in another event loop: use it there")
+        if pending is not None and not pending.done():
+            raise UsageError(f"the call of {self._path} {misuse}")
+        return self._from.loop.create_future()
+
     async def write(self, request: Any) -> None:
         """Sends a message. Waits while flow control holds many back. Raises RpcError if the call has ended."""
         while self._unwritten >= WINDOW and self._end is None:
-            self._writing = self._from.loop.create_future()
+            self._writing = self._begin_wait(self._writing, "has two concurrent writes: await one write before the next")
             await self._writing
         if self._end is not None:
-            raise RpcError(self._end[0] or StatusCode.CANCELLED, self._end[2])
+            status, _, rest = self._end
+            if status:
+                raise RpcError(status, rest)
+            text = f"the call of {self._path} takes no message any more: it has ended, or its last message was written"
+            raise RpcError(StatusCode.CANCELLED, (text, b"", (), ()))
         _native.write(self._call, self._serializer(request), 0, self._from.queue, self._tag)
         self._unwritten += 1
 
@@ -155,7 +168,8 @@ class Stream:
             if self._asked <= WINDOW // 2:
                 _native.read(self._call, WINDOW - self._asked, self._from.queue, self._tag)
                 self._asked = WINDOW
-            self._reading = self._from.loop.create_future()
+            self._reading = self._begin_wait(self._reading,
+                                             "has two concurrent reads: let one task read and pass the messages on")
             await self._reading
         if self._ready:
             return self._deserializer(self._ready.popleft())
@@ -217,23 +231,7 @@ class Stream:
         self.close()
 
 
-class _Method:
-    __slots__ = ("_channel", "_path", "_serializer", "_deserializer")
-
-    def __init__(self, channel: "Channel", path: str, serializer: Optional[Serializer],
-                 deserializer: Optional[Deserializer]) -> None:
-        self._channel = channel
-        self._path = path
-        self._serializer = serializer or as_bytes
-        self._deserializer = deserializer or as_bytes
-
-    def _begin(self, timeout: Optional[float], metadata: Optional[Metadata], wait_for_ready: Optional[bool]) -> Stream:
-        call = _native.stream(self._channel._handle, self._path, timeout_ns(timeout), metadata,
-                              WAIT_FOR_READY if wait_for_ready else 0)
-        return Stream(call, self._serializer, self._deserializer)
-
-
-class UnaryUnary(_Method):
+class UnaryUnary(Method):
     """A method with one request and one reply."""
 
     __slots__ = ()
@@ -248,7 +246,7 @@ class UnaryUnary(_Method):
         return UnaryCall(future, call, self._deserializer)
 
 
-class UnaryStream(_Method):
+class UnaryStream(Method):
     """A method with one request and many replies."""
 
     __slots__ = ()
@@ -256,12 +254,12 @@ class UnaryStream(_Method):
     def __call__(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
                  wait_for_ready: Optional[bool] = None) -> Stream:
         """Starts the call; iterate over it."""
-        made = self._begin(timeout, metadata, wait_for_ready)
+        made = Stream(self._begin_stream(timeout, metadata, wait_for_ready), self._path, self._serializer, self._deserializer)
         _native.write(made._call, self._serializer(request), WRITE_LAST, 0, 0)
         return made
 
 
-class StreamUnary(_Method):
+class StreamUnary(Method):
     """A method with many requests and one reply."""
 
     __slots__ = ()
@@ -269,7 +267,7 @@ class StreamUnary(_Method):
     async def __call__(self, requests: Requests, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
                        wait_for_ready: Optional[bool] = None) -> Any:
         """Sends the requests of an iterable, synchronous or not, and returns the reply."""
-        made = self._begin(timeout, metadata, wait_for_ready)
+        made = Stream(self._begin_stream(timeout, metadata, wait_for_ready), self._path, self._serializer, self._deserializer)
         made._write_all(requests)
         replies = [reply async for reply in made]
         if len(replies) != 1:
@@ -277,7 +275,7 @@ class StreamUnary(_Method):
         return replies[0]
 
 
-class StreamStream(_Method):
+class StreamStream(Method):
     """A method with many requests and many replies."""
 
     __slots__ = ()
@@ -285,56 +283,26 @@ class StreamStream(_Method):
     def __call__(self, requests: Optional[Requests] = None, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
                  wait_for_ready: Optional[bool] = None) -> Stream:
         """Starts the call; a task sends the requests, if there are any. Otherwise write() does."""
-        made = self._begin(timeout, metadata, wait_for_ready)
+        made = Stream(self._begin_stream(timeout, metadata, wait_for_ready), self._path, self._serializer, self._deserializer)
         if requests is not None:
             made._write_all(requests)
         return made
 
 
-class Channel:
+class Channel(BaseChannel[UnaryUnary, UnaryStream, StreamUnary, StreamStream]):
     """Connects to the servers of a target. For any number of event loops. Stubs that grpcio's plugin generates take it, too."""
 
-    def __init__(self, target: str, credentials: Credentials, options: Optional[Mapping[str, Option]] = None) -> None:
-        """`options` are those of coracle::channel_options by their names."""
-        self._handle = make_channel(target, credentials, options)
-
-    def unary_unary(self, method: str, request_serializer: Optional[Serializer] = None,
-                    response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryUnary:
-        """A method by its path; without serializers its messages are bytes."""
-        return UnaryUnary(self, method, request_serializer, response_deserializer)
-
-    def unary_stream(self, method: str, request_serializer: Optional[Serializer] = None,
-                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> UnaryStream:
-        """The same with many replies."""
-        return UnaryStream(self, method, request_serializer, response_deserializer)
-
-    def stream_unary(self, method: str, request_serializer: Optional[Serializer] = None,
-                     response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamUnary:
-        """The same with many requests."""
-        return StreamUnary(self, method, request_serializer, response_deserializer)
-
-    def stream_stream(self, method: str, request_serializer: Optional[Serializer] = None,
-                      response_deserializer: Optional[Deserializer] = None, _registered_method: bool = False) -> StreamStream:
-        """The same with many requests and replies."""
-        return StreamStream(self, method, request_serializer, response_deserializer)
+    _one_to_one = UnaryUnary
+    _one_to_many = UnaryStream
+    _many_to_one = StreamUnary
+    _many_to_many = StreamStream
 
     async def close(self) -> None:
         """Ends the calls in progress with UNAVAILABLE. Later calls raise UsageError."""
-        handle, self._handle = self._handle, 0
-        if handle:
-            _native.channel_close(handle)
-            _native.channel_destroy(handle)
+        self._close()
 
     async def __aenter__(self) -> "Channel":
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    def __del__(self) -> None:
-        handle, self._handle = getattr(self, "_handle", 0), 0
-        if handle:
-            try:
-                _native.channel_destroy(handle)
-            except _native.UsageError:
-                pass  # in a forked child
+        self._close()

@@ -243,21 +243,25 @@ class made_there {
   using awaitable_type = std::invoke_result_t<Function&>;
   class awaiter {
    public:
-    explicit awaiter(Function& make) : awaitable_(make()), of_(make_awaiter(awaitable_)) {}
+    explicit awaiter(Function& make) noexcept : make_(make) {}
     awaiter(awaiter&&) = delete;
-    [[nodiscard]] bool await_ready() { return of_.await_ready(); }
+    // Calls the function, whose exception is that of the wait. Making an awaiter may not throw.
+    [[nodiscard]] bool await_ready() { return made_.emplace(make_).of.await_ready(); }
     template <class Promise>
     auto await_suspend(std::coroutine_handle<Promise> h) {
-      return of_.await_suspend(h);
+      return made_->of.await_suspend(h);
     }
-    decltype(auto) await_resume() { return of_.await_resume(); }
+    decltype(auto) await_resume() { return made_->of.await_resume(); }
 
    private:
-    static decltype(auto) make_awaiter(awaitable_type& a) {
-      return coro::awaiter_of(static_cast<awaitable_type&&>(a));
-    }
-    awaitable_type awaitable_;
-    decltype(coro::awaiter_of(std::declval<awaitable_type>())) of_;
+    struct made {
+      explicit made(Function& make)
+          : awaitable(make()), of(coro::awaiter_of(static_cast<awaitable_type&&>(awaitable))) {}
+      awaitable_type awaitable;
+      decltype(coro::awaiter_of(std::declval<awaitable_type>())) of;
+    };
+    Function& make_;
+    std::optional<made> made_;
   };
   awaiter operator co_await() && { return awaiter(make_); }
 
