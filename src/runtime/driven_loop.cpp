@@ -68,6 +68,8 @@ constexpr duration runnables_time = std::chrono::milliseconds(1);
 constexpr std::size_t runnables_per_clock_read = 32;
 // How many rounds of runnables and hooks one turn executes before it performs I/O.
 constexpr int rounds_per_turn = 4;
+// How many turns a foreign event loop gives in a row to a loop that receives something in each.
+constexpr int turns_per_visit_max = 8;
 }  // namespace
 
 driven_loop::driven_loop(runtime& owner, std::size_t index, logger& log, std::unique_ptr<backend> over)
@@ -183,6 +185,14 @@ void driven_loop::run_once(time_point until) noexcept {
   sleeping_.exchange(false, std::memory_order_acq_rel);
   read_clock();
   timers_.advance(now_, stalls());
+}
+
+void driven_loop::run_available() noexcept {
+  for (int i = 0; i < turns_per_visit_max; ++i) {
+    const std::uint64_t before = backend_->stats().completions;
+    run_once(time_point::min());
+    if (backend_->stats().completions == before) return;
+  }
 }
 
 // Posts and nudges from here on wake the backend, as if the loop slept, so that the descriptor becomes
