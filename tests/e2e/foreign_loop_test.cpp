@@ -245,21 +245,24 @@ TEST_P(calls_in_a_foreign_loop, TheSecondLoopOfARuntimeCallsFromItsOwnThread) {
   EXPECT_NE(where[1], std::thread::id());
 }
 
-// Inside the foreign loop, which waits for them: a server waits for its connections.
+// In this order: the server waits for its connections, and nothing drives the client meanwhile.
 TEST_P(calls_in_a_foreign_loop, ChannelsAndServersMayEndInAFunctionOfTheLoop) {
   status end;
-  const started call = stub().Misbehave(make_text("hang")).then([&](const result<echo::Text>& reply) {
+  started call = stub().Misbehave(make_text("hang")).then([&](const result<echo::Text>& reply) {
     end = reply.status();
-    host_->stop();
+    host_->after(1ms, [&] {
+      call = started();  // which is a handle of the channel, too
+      channel_.reset();
+      host_->after(5ms, [&] {
+        serving_.reset();
+        host_->stop();
+      });
+    });
   });
-  host_->after(20ms, [&] {
-    channel_.reset();
-    serving_->stop();
-    serving_.reset();
-  });
+  host_->after(20ms, [&] { call.cancel(); });
   drive_both();
   run();
-  EXPECT_EQ(end.code(), status_code::unavailable);
+  EXPECT_EQ(end.code(), status_code::cancelled);
 }
 
 // Of a runtime that another loop continues, or the program itself.
