@@ -30,6 +30,15 @@ if(sources)
   target_compile_definitions(e2e_tests PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(e2e_tests PRIVATE
     coracle::coracle coracle::console coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  # Event loops that foreign_loop_test.cpp drives, beside headers of theirs that are better read alone.
+  include(${PROJECT_SOURCE_DIR}/examples/08_foreign_loop/loops.cmake)
+  target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/examples)
+  foreach(loop IN LISTS foreign_loops)
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/support/foreign_loops/${loop}.cpp)
+    set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    target_sources(e2e_tests PRIVATE ${source})
+    target_link_libraries(e2e_tests PRIVATE ${foreign_loop_library_${loop}})
+  endforeach()
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
   if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")  # what guides show is tested elsewhere in e2e_tests

@@ -68,6 +68,9 @@ constexpr duration runnables_time = std::chrono::milliseconds(1);
 constexpr std::size_t runnables_per_clock_read = 32;
 // How many rounds of runnables and hooks one turn executes before it performs I/O.
 constexpr int rounds_per_turn = 4;
+// How long a foreign event loop is kept by turns that each receive something: long against what its own
+// iteration costs, and short against what a callback may take.
+constexpr duration visit_time = std::chrono::microseconds(200);
 }  // namespace
 
 driven_loop::driven_loop(runtime& owner, std::size_t index, logger& log, std::unique_ptr<backend> over)
@@ -183,6 +186,15 @@ void driven_loop::run_once(time_point until) noexcept {
   sleeping_.exchange(false, std::memory_order_acq_rel);
   read_clock();
   timers_.advance(now_, stalls());
+}
+
+void driven_loop::run_available() noexcept {
+  const time_point end = deadline_after(backend_->now(), visit_time);
+  std::uint64_t before = 0;
+  do {
+    before = backend_->stats().completions;
+    run_once(time_point::min());
+  } while (backend_->stats().completions != before && now_ < end);
 }
 
 // Posts and nudges from here on wake the backend, as if the loop slept, so that the descriptor becomes

@@ -38,6 +38,9 @@ class driven_loop final : public loop {
   // Executes one turn. Its wait ends at `until` or next_deadline(), whichever is sooner, and is skipped while
   // there is work. time_point::min() does not wait.
   void run_once(time_point until) noexcept;
+  // Executes a turn that does not wait, and a few more while each completes something: what that causes is
+  // then submitted, and often completed, before a foreign event loop waits, which costs more than a turn.
+  void run_available() noexcept;
   // The earliest time at which a timer may be due, or `never` without timers. This is a lower bound, since
   // the times of distant timers are only known at a coarser resolution: a turn at that time may find nothing
   // to fire.

@@ -278,7 +278,7 @@ bool runtime_core::poll() {
     coro::require_no_executor();
     for (const std::unique_ptr<driven_loop>& l : loops_) l->run_once(time_point::min());
   } else {
-    keep_first_loop().run_once(time_point::min());
+    keep_first_loop().run_available();
   }
   return has_unfinished_tasks();
 }

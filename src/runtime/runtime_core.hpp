@@ -120,8 +120,8 @@ class runtime_core {
   // --- roots and services
   // Sets `ended`, if not null, as the last act of the root, which does not access the core after that.
   void spawn(driven_loop& on, task<> t, coro::blocking_signal* ended = nullptr);
-  // For roots that run without spawn(): count one, before it begins; log what left it, and stop the runtime; and
-  // count its end.
+  // For roots that run without spawn(): count one, before it begins; log what left it, and stop the runtime;
+  // and count its end.
   void add_root() noexcept {
     guard_.check();
     state_.fetch_add(one_root, std::memory_order_relaxed);

@@ -7,7 +7,7 @@ import pytest
 from programs import own, run
 
 OTHERS = ("bearer_server", "bearer_client", "chat_server", "copy_file", "echo_server", "echo_client", "file_server", "file_client",
-          "foreign_loop", "proxy")
+          "foreign_loop_poll", "foreign_loop_uv", "foreign_loop_glib", "proxy")
 SERVERS = ("movie_server", "movie_web_server", "interop_server", "relay_server")
 CLIENTS = ("movie_client", "interop_client", "relay_client")
 EVERY = SERVERS + CLIENTS + OTHERS

@@ -106,15 +106,15 @@ class runtime {
   /// returns false: whatever changes its result must happen on loop 0 or wake it. Aborts if another thread
   /// drives loop 0. Returns true while work is left. keep_going() must not throw.
   bool run_while(const std::function<bool()>& keep_going);
-  /// Runs one turn of loop 0 on this thread, without waiting for events. Loop 0 then belongs to this thread,
-  /// also between calls, until release_loop() or the destructor: poll() and pollable() on other threads
-  /// abort. The other loops run as with run(). Returns true while work is left; otherwise rethrows the first
-  /// exception that left a root task.
+  /// Runs a turn of loop 0 on this thread, without waiting for events, and a few more while each receives
+  /// something. Loop 0 then belongs to this thread, also between calls, until release_loop() or the
+  /// destructor: poll() and pollable() on other threads abort. The other loops run as with run(). Returns
+  /// true while work is left; otherwise rethrows the first exception that left a root task.
   bool poll();
   /// Returns a descriptor for a foreign event loop, which is readable when poll() has something to do.
   /// Submits queued I/O and arms the next deadline, so call it again before each wait, after the last poll().
-  /// The caller must neither read nor close it. Throws status_error (RESOURCE_EXHAUSTED) when the process has
-  /// no descriptors left.
+  /// It returns the same descriptor until release_loop(). The caller must neither read nor close it. Throws
+  /// status_error (RESOURCE_EXHAUSTED) when the process has no descriptors left.
   [[nodiscard]] int pollable();
   /// Lets another thread drive loop 0. Call it on the thread that called poll() or pollable() (else: abort).
   void release_loop();

@@ -170,10 +170,10 @@ class operation : public runtime_internal::cancellable {
   /// The same, with one move of each.
   operation(std::in_place_t, Wait&& wait, Done&& done) : wait_(std::move(wait)), done_(std::move(done)) {}
 
-  /// Starts the wait on `where` as a root task of its runtime: run() does not return before `done` was called,
-  /// and the wait is stopped when the runtime is. On that loop, the wait begins inside this call. `done` is
-  /// called on that loop, never inside this call. May be called from any thread. Throws std::bad_alloc; the
-  /// operation has then not started.
+  /// Starts the wait on `where` as a root task of its runtime: run() does not return before `done` was
+  /// called, and the wait is stopped when the runtime is. On that loop, the wait begins inside this call.
+  /// `done` is called on that loop, never inside this call. May be called from any thread. Throws
+  /// std::bad_alloc; the operation has then not started.
   ///
   /// The wait inherits the deadline, the stop token and the call of `inherited`, or of the root tasks of the
   /// loop if it is null. The environment must belong to the loop, and outlive the operation.

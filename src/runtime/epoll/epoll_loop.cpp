@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <algorithm>
@@ -56,10 +55,7 @@ std::unique_ptr<backend> make_epoll_backend(logger& log, int& error) {
 epoll_loop::epoll_loop(logger& log, handle poll, handle event)
     : kernel_backend(log, event), poll_(poll), buffer_(new std::uint8_t[buffer_bytes]) {}
 
-epoll_loop::~epoll_loop() {
-  if (timer_ >= 0) ::close(timer_);
-  ::close(poll_);
-}
+epoll_loop::~epoll_loop() { ::close(poll_); }
 
 watch& epoll_loop::make_watch(handle h) {
   CORACLE_ASSERT(h >= 0, "an operation needs a handle");
@@ -166,19 +162,21 @@ void epoll_loop::take_event(std::uint64_t of, std::uint32_t events) noexcept {
 }
 
 int epoll_loop::pollable(time_point next_deadline) noexcept {
-  if (timer_ < 0) {
-    timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (deadline_.descriptor() < 0) {
     epoll_event e{};
     e.events = EPOLLIN | EPOLLET;
     e.data.u64 = own_event;
-    if (timer_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) < 0) return -1;
+    if (!deadline_.open()) return -1;
+    if (::epoll_ctl(poll_, EPOLL_CTL_ADD, deadline_.descriptor(), &e) < 0) {
+      deadline_.close();
+      return -1;
+    }
   }
   for (const paused_source& r : pausing_) next_deadline = std::min(next_deadline, r.until);
-  itimerspec at{};
-  if (!pending_.empty() || !work_.empty()) at.it_value.tv_nsec = 1;  // a time in the past
-  else if (next_deadline != never)
-    at.it_value = to_timespec(std::max(next_deadline.time_since_epoch(), duration(1)));
-  ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+  if (!pending_.empty() || !work_.empty() || !deadline_.set(next_deadline, now(), stats_)) {
+    ++stats_.system_calls;
+    wake();
+  }
   return poll_;
 }
 

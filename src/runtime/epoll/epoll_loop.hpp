@@ -5,6 +5,7 @@
 #include "coracle/base/log.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/kernel/deadline_timer.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 
 #include <cstddef>
@@ -112,7 +113,7 @@ class epoll_loop final : public kernel_backend {
   void watch_hangup(source_state& s) noexcept;
 
   handle poll_;
-  handle timer_ = no_handle;
+  deadline_timer deadline_;  // for pollable()
   bool precise_ = true;  // epoll_pwait2 works
   bool delivered_ = false;  // callbacks ran in this turn
   int immediate_left_ = 0;  // operations that may still be performed inside perform_or_submit()

@@ -14,7 +14,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -113,6 +112,7 @@ void uring_loop::listen_for_wakes() noexcept {
 
 // Before Linux 5.13: one request per wake, and the counter must be read, or it would wake the loop again.
 void uring_loop::woken(const completion& c) noexcept {
+  event_is_set_ = true;
   if (c.flags & IORING_CQE_F_MORE) return;
   if (c.result == -EINVAL) multishot_poll_ = false;
   if (!multishot_poll_ && c.result > 0) {
@@ -780,32 +780,38 @@ void uring_loop::completed_connect(operation& op, std::int64_t result) noexcept 
 int uring_loop::pollable(time_point next_deadline) noexcept {
   if (!attached_ || left_) attach();
   if (poll_ < 0 && !make_pollable()) return -1;
-  for (const handle h : {ring_event_, event_}) {
-    std::uint64_t signals = 0;
-    [[maybe_unused]] const auto cleared = ::read(h, &signals, sizeof signals);
+  clear(ring_event_);
+  // A write to event_ completes a request of the ring, so that a turn has seen it, or will.
+  if (std::exchange(event_is_set_, false)) clear(event_);
+  if (ring_->queued() > 0) {
+    ++stats_.system_calls;
+    ring_->submit();
   }
-  if (ring_->queued() > 0) ring_->submit();
   const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() ||
                     ring_->has_completion() || ring_->must_look();
-  next_deadline = work ? time_point(duration(1)) : earliest_pause_end(next_deadline);
-  itimerspec at{};
-  if (next_deadline != never) {
-    const auto ns = std::max<std::int64_t>(next_deadline.time_since_epoch().count(), 1);
-    at.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  if (work || !deadline_.set(earliest_pause_end(next_deadline), now(), stats_)) {
+    constexpr std::uint64_t one = 1;
+    ++stats_.system_calls;
+    [[maybe_unused]] const auto written = ::write(ring_event_, &one, sizeof one);
   }
-  ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
   return poll_;
 }
 
+void uring_loop::clear(handle event) noexcept {
+  std::uint64_t signals = 0;
+  ++stats_.system_calls;
+  [[maybe_unused]] const auto cleared = ::read(event, &signals, sizeof signals);
+}
+
 bool uring_loop::make_pollable() noexcept {
-  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  event_is_set_ = true;  // perhaps, by wakes of turns so far
   ring_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   poll_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event e{};
   e.events = EPOLLIN;
-  const bool made = timer_ >= 0 && ring_event_ >= 0 && poll_ >= 0 &&
+  const bool made = deadline_.open() && ring_event_ >= 0 && poll_ >= 0 &&
                     io_uring_register_eventfd(&ring_->raw(), ring_event_) == 0 &&
-                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) == 0 &&
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, deadline_.descriptor(), &e) == 0 &&
                     ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_event_, &e) == 0 &&
                     ::epoll_ctl(poll_, EPOLL_CTL_ADD, event_, &e) == 0;
   if (!made) close_pollable();
@@ -813,7 +819,8 @@ bool uring_loop::make_pollable() noexcept {
 }
 
 void uring_loop::close_pollable() noexcept {
-  for (handle* h : {&timer_, &ring_event_, &poll_})
+  deadline_.close();
+  for (handle* h : {&ring_event_, &poll_})
     if (*h >= 0) ::close(std::exchange(*h, no_handle));
 }
 

@@ -4,6 +4,7 @@
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/kernel/deadline_timer.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/uring/ring.hpp"
 
@@ -109,6 +110,7 @@ class uring_loop final : public kernel_backend {
   void dispatch(const completion& c) noexcept;
   bool make_pollable() noexcept;
   void close_pollable() noexcept;
+  void clear(handle event) noexcept;
   [[nodiscard]] time_point earliest_pause_end(time_point until) const noexcept;
 
   // --- operations
@@ -155,9 +157,10 @@ class uring_loop final : public kernel_backend {
   std::vector<acceptor_state*> pausing_;  // has room for all acceptors that were ever started
   std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> hand_buffer_;  // only where multishot receive does not work
-  handle poll_ = no_handle;  // for pollable(): watches the next two
-  handle timer_ = no_handle;
+  handle poll_ = no_handle;  // for pollable(): watches the next two, and event_
+  deadline_timer deadline_;
   handle ring_event_ = no_handle;
+  bool event_is_set_ = false;  // perhaps
 };
 
 }  // namespace coracle::runtime_internal
