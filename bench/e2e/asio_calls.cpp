@@ -4,8 +4,8 @@
 //   bench_asio_calls CLIENT CLIENT_LOOP SERVER_LOOP CALLS
 //
 // CLIENT: co_await, then (which takes no Asio), callback or use_awaitable. The loops: own or asio. 10
-// connections with 10 calls each at a time. Prints the CPU time of the client's thread and of the server's, in
-// nanoseconds per call.
+// connections with 10 calls each at a time. Prints the CPU time of the client's thread and of the server's,
+// in nanoseconds per call.
 #include "helloworld.coracle.hpp"
 
 #include "coracle/asio.hpp"

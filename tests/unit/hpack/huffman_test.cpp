@@ -97,7 +97,7 @@ TEST(HpackHuffman, TheEmptyStringIsNoBytes) {
 
 TEST(HpackHuffman, RandomTextsOfAllLengthsComeBack) {
   testing::random_numbers random(7541);
-  for (std::size_t length = 0; length < 200; ++length) {
+  for (std::size_t length = 0; length < 200; length += length < 40 ? 1 : 13) {
     std::string text(length, '\0');
     const unsigned kind = random() % 3;
     for (char& c : text)
