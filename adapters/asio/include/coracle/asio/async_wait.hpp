@@ -443,7 +443,8 @@ auto async_wait(const Executor& on, Operation operation, Token&& token = Token()
 /// A task is cancelled by `terminal`; coro::cancelled then arrives as a system_error with operation_aborted.
 /// If T has no default constructor and is neither a result nor a status, return a std::optional from the task.
 ///
-/// The wait begins on the loop, later. What its awaitable refers to must outlive it.
+/// The wait begins on the loop: inside this call if that is the current one. What its awaitable refers to must
+/// outlive it.
 template <asio_internal::plain_wait Wait, class Token>
 auto async_wait(loop& where, Wait wait, Token&& token) {
   asio_internal::own_message(wait);

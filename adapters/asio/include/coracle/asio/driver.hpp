@@ -57,7 +57,7 @@ class asio_driver {
       std::exception_ptr error;
       bool left = true;
       try {
-        left = poll();
+        left = guest_.poll();
       } catch (...) {
         error = std::current_exception();
       }
@@ -80,17 +80,6 @@ class asio_driver {
     }
 
    private:
-    // Watching the descriptor costs several system calls, and a loop that has just received something often has
-    // more to do. It is therefore polled until an iteration receives nothing, within a limit that lets Asio run.
-    bool poll() {
-      constexpr int iterations_max = 8;
-      for (int i = 0; i < iterations_max; ++i) {
-        const std::uint64_t before = guest_.at(0).stats().completions;
-        const bool left = guest_.poll();
-        if (ended_ || !left || guest_.at(0).stats().completions == before) return left;
-      }
-      return true;
-    }
     void check_thread() const {
       CORACLE_REQUIRE(moves_ || holder_ == std::thread::id() || holder_ == std::this_thread::get_id(),
                       "asio_driver: two threads drive one loop: pass a strand if several threads run the "
