@@ -1,0 +1,85 @@
+// Service: the base of generated services.
+#pragma once
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace grpc {
+
+/// Holds the methods. The object outlives the servers that it is registered with; their handlers run on
+/// several threads.
+class Service {
+ public:
+  Service() = default;
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  virtual ~Service() = default;
+
+  bool has_async_methods() const { return false; }
+  bool has_callback_methods() const { return false; }
+  bool has_generic_methods() const { return false; }
+  bool has_synchronous_methods() const { return !methods_.empty(); }
+
+  // For the library.
+  const std::vector<std::unique_ptr<internal::RpcServiceMethod>>& methods() const { return methods_; }
+
+ protected:
+  template <class Message>
+  void RequestAsyncUnary(int, ServerContext*, Message*, internal::ServerAsyncStreamingInterface*,
+                         CompletionQueue*, ServerCompletionQueue*, void*) {
+    refuse<Message>();
+  }
+  template <class T = void>
+  void RequestAsyncClientStreaming(int, ServerContext*, internal::ServerAsyncStreamingInterface*,
+                                   CompletionQueue*, ServerCompletionQueue*, void*) {
+    refuse<T>();
+  }
+  template <class Message>
+  void RequestAsyncServerStreaming(int, ServerContext*, Message*, internal::ServerAsyncStreamingInterface*,
+                                   CompletionQueue*, ServerCompletionQueue*, void*) {
+    refuse<Message>();
+  }
+  template <class T = void>
+  void RequestAsyncBidiStreaming(int, ServerContext*, internal::ServerAsyncStreamingInterface*,
+                                 CompletionQueue*, ServerCompletionQueue*, void*) {
+    refuse<T>();
+  }
+
+  /// Takes the method.
+  void AddMethod(internal::RpcServiceMethod* method) { methods_.emplace_back(method); }
+  /// Takes the handler: the method is handled as a stream.
+  void MarkMethodStreamed(int index, internal::MethodHandler* handler) {
+    internal::RpcServiceMethod& method = *methods_[static_cast<std::size_t>(index)];
+    method.SetHandler(handler);
+    method.SetMethodType(internal::RpcMethod::BIDI_STREAMING);
+  }
+  internal::MethodHandler* GetHandler(int index) {
+    return methods_[static_cast<std::size_t>(index)]->handler();
+  }
+
+  void MarkMethodAsync(int index)
+      CORACLE_GRPCPP_MISSING("AsyncService needs completion queues, which do not exist yet");
+  void MarkMethodRaw(int index) CORACLE_GRPCPP_MISSING("raw methods do not exist yet");
+  void MarkMethodGeneric(int index) CORACLE_GRPCPP_MISSING("generic methods do not exist yet");
+  void MarkMethodCallback(int index, internal::MethodHandler* handler)
+      CORACLE_GRPCPP_MISSING("CallbackService needs the callback API, which does not exist yet");
+  void MarkMethodRawCallback(int index, internal::MethodHandler* handler)
+      CORACLE_GRPCPP_MISSING("raw methods do not exist yet");
+
+ private:
+  template <class T>
+  static void refuse() {
+    static_assert(!internal::is_missing<T>,
+                  "coracle::grpcpp has no completion queues yet: use the synchronous API, or Coracle's own "
+                  "services");
+  }
+  std::vector<std::unique_ptr<internal::RpcServiceMethod>> methods_;
+};
+
+}  // namespace grpc
