@@ -63,14 +63,27 @@ class Service {
     return methods_[static_cast<std::size_t>(index)]->handler();
   }
 
-  void MarkMethodAsync(int index)
-      CORACLE_GRPCPP_MISSING("AsyncService needs completion queues, which do not exist yet");
-  void MarkMethodRaw(int index) CORACLE_GRPCPP_MISSING("raw methods do not exist yet");
-  void MarkMethodGeneric(int index) CORACLE_GRPCPP_MISSING("generic methods do not exist yet");
-  void MarkMethodCallback(int index, internal::MethodHandler* handler)
-      CORACLE_GRPCPP_MISSING("CallbackService needs the callback API, which does not exist yet");
-  void MarkMethodRawCallback(int index, internal::MethodHandler* handler)
-      CORACLE_GRPCPP_MISSING("raw methods do not exist yet");
+  // A service that has such methods does not compile.
+  template <class T>
+  void MarkMethodAsync(T) {
+    refuse<T>();
+  }
+  template <class T>
+  void MarkMethodRaw(T) {
+    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no raw methods yet");
+  }
+  template <class T>
+  void MarkMethodGeneric(T) {
+    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no generic methods yet");
+  }
+  template <class T>
+  void MarkMethodCallback(T, internal::MethodHandler*) {
+    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no callback API yet");
+  }
+  template <class T>
+  void MarkMethodRawCallback(T, internal::MethodHandler*) {
+    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no raw methods yet");
+  }
 
  private:
   template <class T>
