@@ -292,7 +292,11 @@ class waiting_service final : public Harbour::Service {
       ship->set_name(name);
       return grpc::Status::OK;
     }
-    entered.open();
+    if (query->ask() == "meet") {
+      if (++met == query->number()) release.open();
+    } else {
+      entered.open();
+    }
     release.wait();
     ship->set_number(context->IsCancelled() ? 1 : 0);
     return grpc::Status::OK;
@@ -311,6 +315,7 @@ class waiting_service final : public Harbour::Service {
     metadata_after_the_call = context->client_metadata().count("x-kept");
     return grpc::Status::OK;
   }
+  std::atomic<int> met{0};
   gate entered;
   gate release;
   gate ended;
@@ -343,6 +348,30 @@ TEST_F(GrpcppServers, ACallBeyondTheThreadsOfTheQuotaIsRejected) {
   EXPECT_TRUE(of_first.ok());
   // The thread takes the next call when the reply of its last one is on its way.
   while (!find(harbour_query("thread"), second).ok()) std::this_thread::yield();
+}
+
+TEST_F(GrpcppServers, HandlersThatWaitForEachOtherAllRun) {
+  start();
+  std::atomic<bool> over{false};
+  std::vector<std::thread> busy;  // so that the pool lets new handlers wait for a free thread
+  for (int t = 0; t < 4; ++t) {
+    busy.emplace_back([&] {
+      Ship ship;
+      while (!over) EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+    });
+  }
+  std::vector<std::thread> meeting;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 20; ++t) {
+    meeting.emplace_back([&] {
+      Ship ship;
+      if (find(harbour_query("meet", 20), ship).ok()) ++right;
+    });
+  }
+  for (std::thread& t : meeting) t.join();
+  over = true;
+  for (std::thread& t : busy) t.join();
+  EXPECT_EQ(right, 20);
 }
 
 TEST_F(GrpcppServers, ShutdownWaitsForTheHandlers) {

@@ -112,7 +112,8 @@ TEST(GrpcppSlices, ShareTheirBytes) {
 }
 
 TEST(GrpcppSlices, BytesOfTheProgramAreReleasedOnce) {
-  static int released = 0;
+  static int released;
+  released = 0;
   char bytes[] = "abc";
   {
     const grpc::Slice one(bytes, 3, [](void*) { ++released; });
@@ -207,6 +208,7 @@ TEST(GrpcppTexts, AStringRefComparesAndSearches) {
 
 TEST(GrpcppTexts, LogLinesPassTheVerbosityToTheFunction) {
   static std::vector<std::string> lines;
+  lines.clear();
   gpr_set_log_function([](gpr_log_func_args* line) { lines.emplace_back(line->message); });
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_INFO);
   gpr_log(GPR_INFO, "%d ships", 3);
