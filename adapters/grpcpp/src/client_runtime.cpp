@@ -9,7 +9,7 @@
 namespace grpc::internal {
 namespace {
 
-std::atomic<coracle::runtime*> running{nullptr};
+std::atomic<coracle::runtime*> of_process{nullptr};
 std::atomic<std::uint32_t> generation{0};
 
 std::mutex& starting() {
@@ -19,7 +19,7 @@ std::mutex& starting() {
 
 // In the child: its memory has the runtime of the parent, without its thread.
 void forget_runtime() noexcept {
-  running.store(nullptr, std::memory_order_relaxed);
+  of_process.store(nullptr, std::memory_order_relaxed);
   generation.fetch_add(1, std::memory_order_relaxed);
   starting().unlock();
 }
@@ -27,15 +27,15 @@ void forget_runtime() noexcept {
 }  // namespace
 
 coracle::runtime& client_runtime() {
-  if (coracle::runtime* const r = running.load(std::memory_order_acquire)) return *r;
+  if (coracle::runtime* const r = of_process.load(std::memory_order_acquire)) return *r;
   const std::lock_guard lock(starting());
-  if (coracle::runtime* const r = running.load(std::memory_order_relaxed)) return *r;
+  if (coracle::runtime* const r = of_process.load(std::memory_order_relaxed)) return *r;
   static const bool noticed =
       ::pthread_atfork([] { starting().lock(); }, [] { starting().unlock(); }, &forget_runtime) == 0;
   if (!noticed) throw std::bad_alloc();
   auto* const made = new coracle::runtime;
   made->start();
-  running.store(made, std::memory_order_release);
+  of_process.store(made, std::memory_order_release);
   return *made;
 }
 

@@ -65,7 +65,9 @@ server_core::~server_core() {
 
 bool server_core::start(const ServerBuilder& from) {
   for (const auto& port : from.ports_) {
-    const auto listening = server_.listen(port.address, port.credentials->core().made);
+    const auto listening = port.credentials
+                               ? server_.listen(port.address, port.credentials->core().made)
+                               : coracle::status::invalid_argument("the credentials are a null pointer");
     if (!listening.ok()) {
       coracle::stderr_logger().error("grpc++: the server cannot listen on ", port.address, ": ", listening);
       return false;

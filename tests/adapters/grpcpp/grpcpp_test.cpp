@@ -427,6 +427,10 @@ TEST_F(GrpcppServers, APortThatIsTakenMakesNoServer) {
   builder.RegisterService(&service);
   EXPECT_EQ(builder.BuildAndStart(), nullptr);
   EXPECT_EQ(selected, 0);
+  grpc::ServerBuilder unprotected;
+  unprotected.AddListeningPort("127.0.0.1:0", nullptr);
+  unprotected.RegisterService(&service);
+  EXPECT_EQ(unprotected.BuildAndStart(), nullptr);
 }
 
 TEST_F(GrpcppServers, AServiceCanBeServedAgain) {

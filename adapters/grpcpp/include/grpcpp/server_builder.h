@@ -25,8 +25,7 @@ class ServerBuilder {
   ServerBuilder() = default;
   virtual ~ServerBuilder() = default;
 
-  /// Starts the server. Returns null if there is no service that has methods, or a port cannot be listened
-  /// on; the reason is in the log.
+  /// Starts the server. Returns null if a port cannot be listened on; the reason is in the log.
   virtual std::unique_ptr<Server> BuildAndStart();
 
   /// Takes no ownership.

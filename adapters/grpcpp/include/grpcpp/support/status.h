@@ -10,7 +10,7 @@
 namespace grpc {
 
 /// A code, a text for people, and details: the bytes of a google.rpc.Status. A value.
-class [[nodiscard]] Status {
+class Status {
  public:
   Status() = default;  // OK
   Status(StatusCode code, std::string error_message) : code_(code), message_(std::move(error_message)) {}
