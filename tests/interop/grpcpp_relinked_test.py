@@ -61,7 +61,7 @@ def test_another_library_that_is_loaded_ends_the_program():
 
 
 def test_another_library_that_is_linked_ends_the_program():
-    linked = run(own("harbour_mixed"), "client", "1")
+    linked = run(own("grpcpp_mixed"))
     assert linked.returncode == -signal.SIGABRT, linked
     assert "this process also has Google's grpc++" in linked.stderr
 
