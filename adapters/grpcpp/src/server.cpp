@@ -53,6 +53,7 @@ server_core::server_core(const ServerBuilder& from)
     services_.push_back(std::make_shared<sync_service>(*service, handlers_));
     server_.add(services_.back());
   }
+  for (coracle::service* const service : from.coracle_services_) server_.add(*service);
 }
 
 server_core::~server_core() {

@@ -3,6 +3,11 @@
 #include "harbour_mock.grpc.pb.h"
 #include "support/certificates.hpp"
 
+#include "coracle/client.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/client/sync_wait.hpp"
+#include "coracle/services/health_service.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -431,6 +436,20 @@ TEST_F(GrpcppServers, APortThatIsTakenMakesNoServer) {
   unprotected.AddListeningPort("127.0.0.1:0", nullptr);
   unprotected.RegisterService(&service);
   EXPECT_EQ(unprotected.BuildAndStart(), nullptr);
+}
+
+TEST_F(GrpcppServers, ServicesOfCoracleAnswerOnTheSamePort) {
+  health_service health;
+  start([&](grpc::ServerBuilder& b) { b.RegisterService(health); });
+  const coracle::channel to("127.0.0.1:" + std::to_string(port), insecure());
+  const generic_stub any(to);
+  const bytes_message everything;
+  const auto reply = sync_wait(any.unary<bytes_message>("/grpc.health.v1.Health/Check", everything));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->bytes(), "\x08\x01");  // SERVING
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+  server.reset();  // before the service
 }
 
 TEST_F(GrpcppServers, AServiceCanBeServedAgain) {

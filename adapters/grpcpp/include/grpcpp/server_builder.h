@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace coracle {
+class service;
+}
+
 namespace grpc {
 
 class AsyncGenericService;
@@ -30,6 +34,11 @@ class ServerBuilder {
 
   /// Takes no ownership.
   ServerBuilder& RegisterService(Service* service);
+  /// Adds a service of Coracle, which answers on the same ports: one that was moved from this API, or
+  /// coracle::health_service. Its handlers run on the loops of the server, which it outlives.
+  ServerBuilder& RegisterService(coracle::service& service) {
+    return coracle_services_.push_back(&service), *this;
+  }
   ServerBuilder& RegisterService(const std::string& host, Service* service)
       CORACLE_GRPCPP_MISSING("services of one host do not exist yet: RegisterService(service)");
   /// selected_port: set to the port by BuildAndStart(), or to 0; may be null.
@@ -82,6 +91,7 @@ class ServerBuilder {
   };
   friend class internal::server_core;
   std::vector<Service*> services_;
+  std::vector<coracle::service*> coracle_services_;
   std::vector<port> ports_;
   ChannelArguments arguments_;
   ResourceQuota quota_;
