@@ -25,7 +25,7 @@ CI = bool(os.environ.get("CI"))
 # ThreadSanitizer, for which a world has one thread.
 SIM_SEEDS = {"release": 500, "asan": 100, "tsan": 15}
 # The adapters, each with a program of tests below tests/adapters.
-ADAPTERS = ("asio", "execution", "interface_c", "protobuf_services")
+ADAPTERS = ("asio", "execution", "grpcpp", "interface_c", "protobuf_services")
 # Tests with a parameter name the backends that they run on.
 BACKEND_OF_THE_ENVIRONMENT = {"GTEST_FILTER": "-*/*"}
 

@@ -1,0 +1,38 @@
+// Channel: connects to the servers of a target.
+#pragma once
+
+#include <grpcpp/impl/channel_interface.h>
+#include <grpcpp/support/config.h>
+
+#include <memory>
+#include <string>
+
+namespace grpc {
+
+/// Made by CreateChannel() and its sisters. Any thread may use it. Connections are made by the runtime of the
+/// library, which has one thread and all channels of the process; each channel has one connection to a
+/// server. Calls in progress keep the channel.
+class Channel final : public ChannelInterface, public std::enable_shared_from_this<Channel> {
+ public:
+  explicit Channel(std::unique_ptr<internal::channel_core> core);
+  ~Channel() override;
+  grpc_connectivity_state GetState(bool try_to_connect) override;
+  /// Returns an empty text: the policy has no name that programs could use.
+  std::string GetLoadBalancingPolicyName() const { return {}; }
+  std::string GetServiceConfigJSON() const { return {}; }
+
+  internal::channel_core* core() override { return core_.get(); }
+
+ private:
+  bool WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) override;
+  std::unique_ptr<internal::channel_core> core_;
+};
+
+namespace experimental {
+
+/// Forgets the pause before the next attempt to connect: the library has no such function, and connects by
+/// its own rules.
+inline void ChannelResetConnectionBackoff(Channel* channel) { static_cast<void>(channel->GetState(true)); }
+
+}  // namespace experimental
+}  // namespace grpc

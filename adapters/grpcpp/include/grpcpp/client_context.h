@@ -1,0 +1,108 @@
+// ClientContext: the options of one call of a client, and what its server sent beside the messages.
+#pragma once
+
+#include <grpc/compression.h>
+#include <grpcpp/impl/metadata_map.h>
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/config.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/time.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace grpc {
+
+class ServerContextBase;
+class CallbackServerContext;
+
+namespace internal {
+
+struct client_context_access;  // private: src/client_context.hpp
+
+// A call that TryCancel() can end. Called with the lock of the context.
+class cancel_target {
+ public:
+  virtual void cancel() noexcept = 0;
+
+ protected:
+  ~cancel_target() = default;
+};
+
+}  // namespace internal
+
+/// For one call. The setters come before the call, the getters of metadata after the operations that they
+/// name. One thread at a time, but for TryCancel(). The object outlives the call.
+class ClientContext {
+ public:
+  ClientContext() = default;
+  ClientContext(const ClientContext&) = delete;
+  ClientContext& operator=(const ClientContext&) = delete;
+  /// Cancels the call, if it has not ended.
+  ~ClientContext() = default;
+
+  static std::unique_ptr<ClientContext> FromServerContext(const ServerContextBase& context)
+      CORACLE_GRPCPP_MISSING("FromServerContext() does not exist yet: copy the deadline to the new context");
+  static std::unique_ptr<ClientContext> FromCallbackServerContext(const CallbackServerContext& context)
+      CORACLE_GRPCPP_MISSING("the callback API does not exist yet");
+
+  /// Adds a pair to the metadata that the call sends. Keys are in lower case; those that end in -bin have
+  /// values of any bytes. A pair that breaks the rules makes the call fail.
+  void AddMetadata(const std::string& key, const std::string& value) { sent_.emplace_back(key, value); }
+  /// The initial metadata of the server: after the first message, or WaitForInitialMetadata(), or the end.
+  const std::multimap<string_ref, string_ref>& GetServerInitialMetadata() const { return initial_.map(); }
+  /// The metadata that came with the status: after the end.
+  const std::multimap<string_ref, string_ref>& GetServerTrailingMetadata() const { return trailing_.map(); }
+
+  /// Sets when the call ends at the latest. Default: never.
+  template <typename T>
+  void set_deadline(const T& deadline) {
+    deadline_ = TimePoint<T>(deadline).raw_time();
+  }
+  std::chrono::system_clock::time_point deadline() const { return Timespec2Timepoint(raw_deadline()); }
+  gpr_timespec raw_deadline() const { return deadline_ ? *deadline_ : gpr_inf_future(GPR_CLOCK_REALTIME); }
+  /// Whether the call waits for a connection while there can be none, instead of failing at once.
+  void set_wait_for_ready(bool wait) { wait_for_ready_ = wait; }
+  void set_fail_fast(bool fail) { wait_for_ready_ = !fail; }
+  void set_authority(const std::string& authority)
+      CORACLE_GRPCPP_MISSING("a call has the authority of its channel: set GRPC_ARG_DEFAULT_AUTHORITY there");
+  void set_credentials(const std::shared_ptr<CallCredentials>& credentials) { credentials_ = credentials; }
+  std::shared_ptr<CallCredentials> credentials() { return credentials_; }
+  /// How sent messages are compressed. Default: as the channel says.
+  void set_compression_algorithm(grpc_compression_algorithm algorithm) { compression_ = algorithm; }
+  grpc_compression_algorithm compression_algorithm() const {
+    return compression_.value_or(GRPC_COMPRESS_NONE);
+  }
+  /// Has no effect: the headers of a call leave with its first message if both are ready in the same turn.
+  void set_initial_metadata_corked(bool /*corked*/) {}
+  std::string peer() const CORACLE_GRPCPP_MISSING("the client's side does not know its peer yet");
+  std::shared_ptr<const AuthContext> auth_context() const
+      CORACLE_GRPCPP_MISSING("the client's side has no AuthContext yet");
+  /// Ends the call with CANCELLED. Any thread, at any time; a call that begins later ends at once.
+  void TryCancel();
+  /// The text of the status of the call.
+  std::string debug_error_string() const { return failure_; }
+
+ private:
+  friend struct internal::client_context_access;
+  std::vector<std::pair<std::string, std::string>> sent_;
+  std::optional<gpr_timespec> deadline_;
+  std::optional<bool> wait_for_ready_;
+  std::optional<grpc_compression_algorithm> compression_;
+  std::shared_ptr<CallCredentials> credentials_;
+  internal::metadata_map initial_;
+  internal::metadata_map trailing_;
+  std::string failure_;
+  std::mutex changing_;
+  internal::cancel_target* active_ = nullptr;  // guarded by changing_, as is the next
+  bool cancelled_ = false;
+  std::shared_ptr<void> stream_;  // the call of a stream, which lasts as long as the context
+};
+
+}  // namespace grpc

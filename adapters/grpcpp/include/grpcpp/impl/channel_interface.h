@@ -1,0 +1,54 @@
+// ChannelInterface: what stubs call through.
+#pragma once
+
+#include <grpc/impl/connectivity_state.h>
+#include <grpcpp/support/time.h>
+
+namespace grpc {
+
+class ClientContext;
+
+namespace internal {
+
+class channel_core;  // private: src/channel_core.hpp
+class client_stream;
+struct unary_request;
+
+}  // namespace internal
+
+/// The base of Channel. Any thread may use it.
+class ChannelInterface {
+ public:
+  virtual ~ChannelInterface() = default;
+  /// Returns the state of the connections. try_to_connect: leaves IDLE as a call would.
+  virtual grpc_connectivity_state GetState(bool try_to_connect) = 0;
+
+  /// Blocks until the state differs from `last_observed`, and returns true; false when the deadline has
+  /// passed.
+  template <typename T>
+  bool WaitForStateChange(grpc_connectivity_state last_observed, T deadline) {
+    return WaitForStateChangeImpl(last_observed, TimePoint<T>(deadline).raw_time());
+  }
+  /// Connects, and blocks until the channel is ready; false when the deadline has passed.
+  template <typename T>
+  bool WaitForConnected(T deadline) {
+    grpc_connectivity_state state = GRPC_CHANNEL_IDLE;
+    while ((state = GetState(true)) != GRPC_CHANNEL_READY) {
+      if (state == GRPC_CHANNEL_SHUTDOWN || !WaitForStateChange(state, deadline)) return false;
+    }
+    return true;
+  }
+  template <typename T, typename Queue>
+  void NotifyOnStateChange(grpc_connectivity_state, T, Queue*, void*) {
+    static_assert(!internal::is_missing<T>,
+                  "coracle::grpcpp has no completion queues yet: WaitForStateChange()");
+  }
+
+  // For the library: null if calls cannot be made through the object.
+  virtual internal::channel_core* core() { return nullptr; }
+
+ private:
+  virtual bool WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) = 0;
+};
+
+}  // namespace grpc

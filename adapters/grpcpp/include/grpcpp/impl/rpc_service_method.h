@@ -1,0 +1,30 @@
+// RpcServiceMethod: a method of a service with its handler.
+#pragma once
+
+#include <grpcpp/impl/rpc_method.h>
+#include <grpcpp/impl/server_call.h>
+
+#include <memory>
+
+namespace grpc::internal {
+
+/// Runs the handlers of a method, on threads of the server.
+class MethodHandler {
+ public:
+  virtual ~MethodHandler() = default;
+  virtual void run(server_call& call) = 0;
+};
+
+/// Owns the handler.
+class RpcServiceMethod : public RpcMethod {
+ public:
+  RpcServiceMethod(const char* name, RpcType type, MethodHandler* handler)
+      : RpcMethod(name, type), handler_(handler) {}
+  MethodHandler* handler() const { return handler_.get(); }
+  void SetHandler(MethodHandler* handler) { handler_.reset(handler); }
+
+ private:
+  std::unique_ptr<MethodHandler> handler_;
+};
+
+}  // namespace grpc::internal

@@ -1,0 +1,51 @@
+// Credentials of the ports of servers.
+#pragma once
+
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_context.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace grpc {
+
+namespace internal {
+
+class server_credentials_core;  // private: src/credentials_core.hpp
+
+}  // namespace internal
+
+/// PEM texts. With roots, clients may be asked for certificates.
+struct SslServerCredentialsOptions {
+  struct PemKeyCertPair {
+    std::string private_key;
+    std::string cert_chain;
+  };
+  SslServerCredentialsOptions() = default;
+  explicit SslServerCredentialsOptions(grpc_ssl_client_certificate_request_type type)
+      : client_certificate_request(type) {}
+
+  std::string pem_root_certs;
+  std::vector<PemKeyCertPair> pem_key_cert_pairs;
+  /// Deprecated: a certificate is required and verified.
+  bool force_client_auth = false;
+  grpc_ssl_client_certificate_request_type client_certificate_request =
+      GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE;
+};
+
+/// Made by the functions below.
+class ServerCredentials {
+ public:
+  explicit ServerCredentials(std::shared_ptr<internal::server_credentials_core> core);
+  virtual ~ServerCredentials();
+  const internal::server_credentials_core& core() const { return *core_; }
+
+ private:
+  std::shared_ptr<internal::server_credentials_core> core_;
+};
+
+std::shared_ptr<ServerCredentials> InsecureServerCredentials();
+std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentialsOptions& options);
+
+}  // namespace grpc

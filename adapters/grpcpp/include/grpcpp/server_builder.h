@@ -1,0 +1,102 @@
+// ServerBuilder: the options of a server.
+#pragma once
+
+#include <grpc/compression.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coracle {
+class service;
+}
+
+namespace grpc {
+
+class AsyncGenericService;
+class CallbackGenericService;
+
+/// Collects the services, ports and options of a server, and starts it.
+class ServerBuilder {
+ public:
+  ServerBuilder() = default;
+  virtual ~ServerBuilder() = default;
+
+  /// Starts the server. Returns null if a port cannot be listened on; the reason is in the log.
+  virtual std::unique_ptr<Server> BuildAndStart();
+
+  /// Takes no ownership.
+  ServerBuilder& RegisterService(Service* service);
+  /// Adds a service of Coracle, which answers on the same ports: one that was moved from this API, or
+  /// coracle::health_service. Its handlers run on the loops of the server, which it outlives.
+  ServerBuilder& RegisterService(coracle::service& service) {
+    return coracle_services_.push_back(&service), *this;
+  }
+  ServerBuilder& RegisterService(const std::string& host, Service* service)
+      CORACLE_GRPCPP_MISSING("services of one host do not exist yet: RegisterService(service)");
+  /// selected_port: set to the port by BuildAndStart(), or to 0; may be null.
+  ServerBuilder& AddListeningPort(const std::string& address, std::shared_ptr<ServerCredentials> credentials,
+                                  int* selected_port = nullptr);
+  std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true)
+      CORACLE_GRPCPP_MISSING("completion queues do not exist yet");
+  ServerBuilder& RegisterAsyncGenericService(AsyncGenericService* service)
+      CORACLE_GRPCPP_MISSING("generic services do not exist yet: coracle::generic_service");
+  ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service)
+      CORACLE_GRPCPP_MISSING("generic services do not exist yet: coracle::generic_service");
+
+  /// In bytes; -1: no limit. Default: 4 MiB for requests, no limit for replies.
+  ServerBuilder& SetMaxReceiveMessageSize(int bytes) {
+    return AddChannelArgument(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, bytes);
+  }
+  ServerBuilder& SetMaxSendMessageSize(int bytes) {
+    return AddChannelArgument(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, bytes);
+  }
+  ServerBuilder& SetMaxMessageSize(int bytes) { return SetMaxReceiveMessageSize(bytes); }
+  /// Whether requests in an encoding are accepted. Default: all are.
+  ServerBuilder& SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm algorithm, bool enabled);
+  /// How replies are compressed, unless a handler says otherwise. Default: not.
+  ServerBuilder& SetDefaultCompressionAlgorithm(grpc_compression_algorithm algorithm) {
+    return AddChannelArgument(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM, algorithm);
+  }
+  ServerBuilder& SetDefaultCompressionLevel(grpc_compression_level level) {
+    return AddChannelArgument(GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL, level);
+  }
+  ServerBuilder& SetResourceQuota(const ResourceQuota& quota) { return quota_ = quota, *this; }
+
+  /// NUM_CQS: the number of loops that serve connections. MAX_POLLERS, MIN_POLLERS and CQ_TIMEOUT_MSEC have
+  /// no effect: a thread waits for each call whose handler runs, up to the quota's.
+  enum SyncServerOption { NUM_CQS, MIN_POLLERS, MAX_POLLERS, CQ_TIMEOUT_MSEC };
+  ServerBuilder& SetSyncServerOption(SyncServerOption option, int value);
+
+  /// An argument by its name. Those that have no meaning here are accepted, and named in a log line once.
+  ServerBuilder& AddChannelArgument(const std::string& name, int value) {
+    return arguments_.SetInt(name, value), *this;
+  }
+  ServerBuilder& AddChannelArgument(const std::string& name, const std::string& value) {
+    return arguments_.SetString(name, value), *this;
+  }
+
+ private:
+  struct port {
+    std::string address;
+    std::shared_ptr<ServerCredentials> credentials;
+    int* selected;
+  };
+  friend class internal::server_core;
+  std::vector<Service*> services_;
+  std::vector<coracle::service*> coracle_services_;
+  std::vector<port> ports_;
+  ChannelArguments arguments_;
+  ResourceQuota quota_;
+  int loops_ = 0;  // 0: one for each core
+  std::uint32_t refused_algorithms_ = 0;
+};
+
+}  // namespace grpc

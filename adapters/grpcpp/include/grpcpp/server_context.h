@@ -1,0 +1,98 @@
+// ServerContext: what a handler can learn about its call, and control, apart from the messages.
+#pragma once
+
+#include <grpc/compression.h>
+#include <grpcpp/impl/metadata_map.h>
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/support/config.h>
+#include <grpcpp/support/time.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace grpc {
+
+namespace internal {
+
+class server_call_core;  // private: src/server_call_core.hpp
+
+}  // namespace internal
+
+/// The base of the contexts. The library makes the context of a handler, which is valid until the handler
+/// returns; one that a test makes belongs to no call. One thread at a time, but for IsCancelled() and
+/// TryCancel().
+class ServerContextBase {
+ public:
+  ServerContextBase(const ServerContextBase&) = delete;
+  ServerContextBase& operator=(const ServerContextBase&) = delete;
+  virtual ~ServerContextBase() = default;
+
+  /// When the call ends at the latest.
+  std::chrono::system_clock::time_point deadline() const { return Timespec2Timepoint(deadline_); }
+  gpr_timespec raw_deadline() const { return deadline_; }
+  /// Adds metadata that is sent before the first message.
+  void AddInitialMetadata(const std::string& key, const std::string& value) {
+    initial_.emplace_back(key, value);
+  }
+  /// Adds metadata that is sent with the status.
+  void AddTrailingMetadata(const std::string& key, const std::string& value) {
+    trailing_.emplace_back(key, value);
+  }
+  /// Whether the call has ended before its handler.
+  bool IsCancelled() const;
+  /// Ends the call with CANCELLED. Operations that wait return false.
+  void TryCancel() const;
+  /// The metadata that the client sent.
+  const std::multimap<string_ref, string_ref>& client_metadata() const;
+  /// How replies are compressed, if the client accepts it; before the first message and the initial metadata.
+  void set_compression_algorithm(grpc_compression_algorithm algorithm) { compression_ = algorithm; }
+  grpc_compression_algorithm compression_algorithm() const {
+    return compression_.value_or(GRPC_COMPRESS_NONE);
+  }
+  /// GRPC_COMPRESS_LEVEL_NONE: no compression. The other levels: gzip.
+  void set_compression_level(grpc_compression_level level) {
+    level_ = level;
+    compression_ = level == GRPC_COMPRESS_LEVEL_NONE ? GRPC_COMPRESS_NONE : GRPC_COMPRESS_GZIP;
+  }
+  grpc_compression_level compression_level() const { return level_.value_or(GRPC_COMPRESS_LEVEL_NONE); }
+  bool compression_level_set() const { return level_.has_value(); }
+  /// Has no effect.
+  void SetLoadReportingCosts(const std::vector<std::string>& /*costs*/) {}
+  /// The identity of the client; never null.
+  std::shared_ptr<const AuthContext> auth_context() const;
+  /// The address of the client: "ipv4:127.0.0.1:40000", "ipv6:%5B::1%5D:40000", "unix:/path".
+  std::string peer() const;
+  template <class T>
+  void AsyncNotifyWhenDone(T*) {
+    static_assert(!internal::is_missing<T>,
+                  "coracle::grpcpp has no completion queues yet: ask IsCancelled()");
+  }
+
+ protected:
+  ServerContextBase() = default;
+
+ private:
+  friend class internal::server_call_core;
+  internal::server_call_core* call_ = nullptr;
+  gpr_timespec deadline_ = gpr_inf_future(GPR_CLOCK_REALTIME);
+  std::vector<std::pair<std::string, std::string>> initial_;
+  std::vector<std::pair<std::string, std::string>> trailing_;
+  std::optional<grpc_compression_algorithm> compression_;
+  std::optional<grpc_compression_level> level_;
+};
+
+/// The context of a synchronous handler.
+class ServerContext : public ServerContextBase {
+ public:
+  ServerContext() = default;
+};
+
+/// The context of a handler of the callback API, which does not exist yet.
+class CallbackServerContext : public ServerContextBase {};
+
+}  // namespace grpc

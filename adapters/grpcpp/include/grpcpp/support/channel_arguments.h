@@ -1,0 +1,52 @@
+// ChannelArguments: the options of a channel or a server, by name.
+#pragma once
+
+#include <grpc/compression.h>
+#include <grpc/impl/channel_arg_names.h>
+#include <grpcpp/support/config.h>
+
+#include <map>
+#include <string>
+#include <variant>
+
+namespace grpc {
+
+class ResourceQuota;
+
+/// A set of named values. A value type. Arguments that have no meaning for the library are accepted, and
+/// named in a log line once.
+class ChannelArguments {
+ public:
+  ChannelArguments() = default;
+
+  /// Verifies the certificate of the server for this name instead of the target's. For tests.
+  void SetSslTargetNameOverride(const std::string& name) {
+    SetString(GRPC_SSL_TARGET_NAME_OVERRIDE_ARG, name);
+  }
+  void SetCompressionAlgorithm(grpc_compression_algorithm algorithm) {
+    SetInt(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM, algorithm);
+  }
+  void SetGrpclbFallbackTimeout(int timeout_ms) { SetInt(GRPC_ARG_GRPCLB_FALLBACK_TIMEOUT_MS, timeout_ms); }
+  /// Puts a text before the library's own in the user-agent.
+  void SetUserAgentPrefix(const std::string& prefix) {
+    SetString(GRPC_ARG_PRIMARY_USER_AGENT_STRING, prefix);
+  }
+  /// Has no effect: the memory of a channel has no limit.
+  void SetResourceQuota(const ResourceQuota& /*quota*/) {}
+  void SetMaxReceiveMessageSize(int bytes) { SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, bytes); }
+  void SetMaxSendMessageSize(int bytes) { SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, bytes); }
+  void SetLoadBalancingPolicyName(const std::string& name) { SetString(GRPC_ARG_LB_POLICY_NAME, name); }
+  void SetServiceConfigJSON(const std::string& json) { SetString(GRPC_ARG_SERVICE_CONFIG, json); }
+  void SetInt(const std::string& key, int number) { values_.insert_or_assign(key, number); }
+  void SetString(const std::string& key, const std::string& text) { values_.insert_or_assign(key, text); }
+  void Swap(ChannelArguments& other) { values_.swap(other.values_); }
+
+  // For the library.
+  using value = std::variant<int, std::string>;
+  const std::map<std::string, value>& values() const { return values_; }
+
+ private:
+  std::map<std::string, value> values_;
+};
+
+}  // namespace grpc

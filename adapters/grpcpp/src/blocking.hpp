@@ -1,0 +1,36 @@
+// run_blocking(): has a loop run one wait, and blocks the thread until it has ended.
+#pragma once
+
+#include "coracle/coro/block_on.hpp"
+#include "coracle/coro/outcome.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/start.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace grpc::internal {
+
+// Returns what co_await of `wait` would, or throws what it would. One coroutine frame, and one message in
+// each direction. Throws usage_error on a loop, which would wait for itself.
+template <class Wait>
+auto run_blocking(coracle::loop& where, Wait wait) {
+  using value = coracle::coro::awaited_t<Wait>;
+  coracle::coro::require_no_executor();
+  std::optional<coracle::outcome<value>> result;
+  coracle::coro::blocking_signal ended;
+  struct done {
+    std::optional<coracle::outcome<value>>* to;
+    coracle::coro::blocking_signal* signal;
+    void operator()(coracle::outcome<value> o) const {
+      to->emplace(std::move(o));
+      signal->set();
+    }
+  };
+  coracle::operation<Wait, done> running(std::in_place, std::move(wait), done{&result, &ended});
+  running.start(where);
+  ended.wait();
+  return std::move(*result).value();
+}
+
+}  // namespace grpc::internal

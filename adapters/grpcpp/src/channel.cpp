@@ -1,0 +1,130 @@
+// Channel, CreateChannel() and ClientContext.
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/support/time.h>
+
+#include "arguments.hpp"
+#include "blocking.hpp"
+#include "channel_core.hpp"
+#include "client_context_access.hpp"
+#include "client_runtime.hpp"
+#include "credentials_core.hpp"
+#include "one_process.hpp"
+
+#include "coracle/security/insecure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace grpc {
+
+namespace internal {
+namespace {
+
+coracle::channel make_channel(coracle::runtime& on, const std::string& target,
+                              const ChannelCredentials* credentials, const channel_settings& settings) {
+  if (!credentials) return {};
+  return {on, target, credentials->core().made(settings.tls_target_name), settings.options};
+}
+
+// How long until `t`: forever for the far future.
+coracle::duration until(gpr_timespec t) {
+  const gpr_timespec left = gpr_convert_clock_type(t, GPR_TIMESPAN);
+  constexpr std::int64_t most_s = coracle::duration::max().count() / GPR_NS_PER_SEC - 1;
+  if (left.tv_sec > most_s) return coracle::duration::max();
+  if (left.tv_sec < -most_s) return coracle::duration::min();
+  return std::chrono::seconds(left.tv_sec) + coracle::duration(left.tv_nsec);
+}
+
+}  // namespace
+
+channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
+                           const ChannelArguments& arguments)
+    : generation_(process_generation()), loop_(&client_runtime().at(0)), stub_(coracle::channel()) {
+  const channel_settings settings(arguments);
+  invalid_ = settings.invalid;
+  if (!credentials)
+    invalid_ = coracle::status::invalid_argument("the channel was made with null credentials");
+  else credentials_ = credentials->core().of_calls;
+  channel_ = make_channel(client_runtime(), target, credentials, settings);
+  stub_ = coracle::generic_stub(channel_);
+}
+
+coracle::status channel_core::usable() const {
+  if (generation_ != process_generation()) [[unlikely]]
+    return coracle::status::unavailable("the channel was made before fork(): make a new one in the child");
+  return invalid_;
+}
+
+coracle::result<coracle::call_options> channel_core::options_for(ClientContext& context) const {
+  using access = client_context_access;
+  coracle::call_options options;
+  for (const auto& [key, value] : access::sent(context)) {
+    if (!options.metadata.add(key, value))
+      return coracle::status::internal(
+          "the pair '" + key +
+          "' is not valid metadata: keys are in lower case and not reserved, values "
+          "printable unless the key ends in -bin");
+  }
+  if (access::deadline(context)) {
+    const coracle::duration left = until(*access::deadline(context));
+    if (left != coracle::duration::max()) options.timeout = left;
+  }
+  options.wait_for_ready = access::wait_for_ready(context);
+  if (access::compression(context)) options.compression = compression_of(*access::compression(context));
+  const auto& own = access::credentials(context);
+  if (auto all = both(own ? own->core() : nullptr, credentials_)) options.credentials = std::move(all);
+  return options;
+}
+
+}  // namespace internal
+
+Channel::Channel(std::unique_ptr<internal::channel_core> core) : core_(std::move(core)) {}
+
+Channel::~Channel() = default;
+
+grpc_connectivity_state Channel::GetState(bool try_to_connect) {
+  if (!core_->usable().ok()) return GRPC_CHANNEL_SHUTDOWN;
+  const auto state = core_->handle().state();
+  if (try_to_connect && state == coracle::connectivity::idle) core_->handle().connect();
+  switch (state) {
+    case coracle::connectivity::idle: return GRPC_CHANNEL_IDLE;
+    case coracle::connectivity::connecting: return GRPC_CHANNEL_CONNECTING;
+    case coracle::connectivity::ready: return GRPC_CHANNEL_READY;
+    case coracle::connectivity::transient_failure: return GRPC_CHANNEL_TRANSIENT_FAILURE;
+    case coracle::connectivity::shutdown: break;
+  }
+  return GRPC_CHANNEL_SHUTDOWN;
+}
+
+bool Channel::WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) {
+  if (!core_->usable().ok()) return last_observed != GRPC_CHANNEL_SHUTDOWN;
+  constexpr coracle::connectivity states[] = {
+      coracle::connectivity::idle, coracle::connectivity::connecting, coracle::connectivity::ready,
+      coracle::connectivity::transient_failure, coracle::connectivity::shutdown};
+  const coracle::duration at_most = std::max(internal::until(deadline), coracle::duration::zero());
+  return internal::run_blocking(core_->loop(),
+                                core_->handle().wait_for_state_change(states[last_observed], at_most));
+}
+
+std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,
+                                             const std::shared_ptr<ChannelCredentials>& credentials,
+                                             const ChannelArguments& arguments) {
+  internal::require_one_library();
+  return std::make_shared<Channel>(
+      std::make_unique<internal::channel_core>(target, credentials.get(), arguments));
+}
+
+std::shared_ptr<Channel> CreateChannel(const std::string& target,
+                                       const std::shared_ptr<ChannelCredentials>& credentials) {
+  return CreateCustomChannel(target, credentials, ChannelArguments());
+}
+
+void ClientContext::TryCancel() {
+  const std::lock_guard lock(changing_);
+  cancelled_ = true;
+  if (active_) active_->cancel();
+}
+
+}  // namespace grpc

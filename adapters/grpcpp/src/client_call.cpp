@@ -1,0 +1,263 @@
+// The calls of clients in the synchronous API.
+#include <grpcpp/impl/client_call.h>
+
+#include "blocking.hpp"
+#include "channel_core.hpp"
+#include "client_context_access.hpp"
+#include "client_stream_core.hpp"
+#include "statuses.hpp"
+
+#include "coracle/client/start.hpp"
+#include "coracle/client/unary_call.hpp"
+#include "coracle/coro/block_on.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/runtime/start.hpp"
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace grpc::internal {
+
+using access = client_context_access;
+using coracle::bytes_message;
+using coracle::task;
+
+namespace {
+
+Status ended(ClientContext& context, Status s) {
+  if (!s.ok()) access::set_failure(context, s);
+  return s;
+}
+Status cancelled_before() { return {StatusCode::CANCELLED, "the call was cancelled before it began"}; }
+
+// One unary call, on the stack of the thread that waits for it.
+class unary_wait final : public cancel_target {
+ public:
+  using call_type = coracle::unary_call<bytes_message>;
+  using reply_type = coracle::result<bytes_message>;
+
+  unary_wait(const channel_core& by, const char* path, const bytes_message& request,
+             const coracle::call_options& options, ClientContext& context)
+      : context_(context),
+        where_(by.loop()),
+        running_(std::in_place, by.stub().unary<bytes_message>(path, request, options), done{this}) {}
+
+  Status wait(std::string& reply) {
+    if (!access::attach(context_, *this, [this] { running_.start(where_); })) return cancelled_before();
+    ended_.wait();
+    if (failure_) std::rethrow_exception(failure_);
+    if (!*result_) return status_of(result_->status());
+    reply = std::move(**result_).bytes();
+    return {};
+  }
+  void cancel() noexcept override { running_.cancel(); }
+
+ private:
+  struct done {
+    unary_wait* to;
+    // On the loop. The waiting thread may destroy everything once the signal is set.
+    void operator()(coracle::outcome<reply_type> o, call_type& call) const { to->end(std::move(o), call); }
+  };
+  void end(coracle::outcome<reply_type> o, call_type& call) noexcept {
+    access::detach(context_);
+    try {
+      result_.emplace(std::move(o).value());
+      access::set_initial(context_, call.initial_metadata());
+      access::set_trailing(context_, call.trailing_metadata());
+    } catch (const coracle::coro::cancelled&) {
+      result_.emplace(coracle::status::cancelled("the call was cancelled"));
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    ended_.set();
+  }
+
+  ClientContext& context_;
+  coracle::loop& where_;
+  std::optional<reply_type> result_;
+  std::exception_ptr failure_;
+  coracle::coro::blocking_signal ended_;
+  coracle::operation<call_type, done> running_;
+};
+
+// The core of a channel, if calls can be made through it.
+coracle::result<channel_core*> core_of(ChannelInterface* channel) {
+  channel_core* const core = channel->core();
+  if (!core)
+    return coracle::status::unavailable("calls cannot be made through a ChannelInterface of another class");
+  if (coracle::status s = core->usable(); !s.ok()) return s;
+  return core;
+}
+
+}  // namespace
+
+Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                      std::string&& request, std::string& reply) {
+  const coracle::result<channel_core*> by = core_of(channel);
+  if (!by) return ended(*context, status_of(by.status()));
+  const auto options = (*by)->options_for(*context);
+  if (!options) return ended(*context, status_of(options.status()));
+  coracle::coro::require_no_executor();
+  const bytes_message sent(std::move(request));
+  unary_wait call(**by, method.name(), sent, *options, *context);
+  return ended(*context, call.wait(reply));
+}
+
+// --- streams
+
+client_stream_core::client_stream_core(channel_core& by, const char* path, ClientContext& context,
+                                       const coracle::call_options& options)
+    : loop_(by.loop()), context_(context), call_(by.stub().bidi(path, options)) {}
+
+void client_stream_core::begin(bytes_message* request) {
+  if (request) {
+    half_closed_ = true;
+    coracle::start(call_.write_last(*request), [](const auto&) {}).detach();
+  } else {
+    coracle::start(call_.start(), [](const auto&) {}).detach();
+  }
+}
+
+task<> client_stream_core::cancel_call(std::shared_ptr<client_stream_core> self) {
+  self->call_.cancel();
+  co_return;
+}
+
+void client_stream_core::cancel() noexcept {
+  try {
+    loop_.owner().spawn_on(loop_, cancel_call(shared_from_this()));
+  } catch (const std::exception& e) {
+    loop_.log().error("grpc++: TryCancel() failed: ", e.what());
+  }
+}
+
+void client_stream_core::take_initial_metadata() {
+  if (std::exchange(has_initial_, true)) return;
+  access::set_initial(context_, call_.initial_metadata());
+}
+
+task<> client_stream_core::wait_for_initial_metadata() {
+  auto wait = call_.wait_for_initial_metadata();
+  const coracle::status s = co_await std::move(wait);
+  if (s.ok()) take_initial_metadata();
+}
+
+task<bool> client_stream_core::read(bytes_message& into) {
+  auto wait = call_.read(into);
+  const coracle::result<bool> got = co_await std::move(wait);
+  const bool message = got.ok() && *got;
+  if (message) take_initial_metadata();
+  co_return message;
+}
+
+task<bool> client_stream_core::write(const bytes_message& message, const WriteOptions& options) {
+  if (half_closed_) co_return false;
+  const coracle::write_options with{.compress = !options.get_no_compression()};
+  if (options.is_last_message()) {
+    half_closed_ = true;
+    auto wait = call_.write_last(message, with);
+    const coracle::status s = co_await std::move(wait);
+    co_return s.ok();
+  }
+  auto wait = call_.write(message, with);
+  const coracle::status s = co_await std::move(wait);
+  co_return s.ok();
+}
+
+task<bool> client_stream_core::writes_done() {
+  if (std::exchange(half_closed_, true)) co_return true;
+  auto wait = call_.writes_done();
+  co_await std::move(wait);
+  co_return true;
+}
+
+task<coracle::status> client_stream_core::finish(bytes_message* reply, bool& has_reply) {
+  if (reply) {
+    if (!std::exchange(half_closed_, true)) {
+      auto wait = call_.writes_done();
+      co_await std::move(wait);
+    }
+    auto wait = call_.read(*reply);
+    const coracle::result<bool> got = co_await std::move(wait);
+    has_reply = got.ok() && *got;
+  }
+  auto wait = call_.finish();
+  coracle::status s = co_await std::move(wait);
+  take_initial_metadata();
+  access::set_trailing(context_, call_.trailing_metadata());
+  co_return s;
+}
+
+namespace {
+
+// Null if the call cannot be made: `failure` is then its status.
+std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, const RpcMethod& method,
+                                                 ClientContext& context, bytes_message* request,
+                                                 Status& failure) {
+  coracle::coro::require_no_executor();
+  const coracle::result<channel_core*> by = core_of(channel);
+  if (!by) return failure = status_of(by.status()), nullptr;
+  const auto options = (*by)->options_for(context);
+  if (!options) return failure = status_of(options.status()), nullptr;
+  auto core = std::make_shared<client_stream_core>(**by, method.name(), context, *options);
+  if (!access::attach(context, *core, [&] { core->begin(request); }))
+    return failure = cancelled_before(), nullptr;
+  access::keep(context, core);
+  return core;
+}
+
+}  // namespace
+
+client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context)
+    : context_(context), core_(started_call(channel, method, *context, nullptr, failure_)) {}
+
+client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                             std::string&& only_request, const Status& serialized)
+    : context_(context), failure_(serialized) {
+  if (!failure_.ok()) return;
+  bytes_message request(std::move(only_request));
+  core_ = started_call(channel, method, *context, &request, failure_);
+}
+
+void client_stream::wait_for_initial_metadata() {
+  if (core_) run_blocking(core_->loop(), core_->wait_for_initial_metadata());
+}
+
+bool client_stream::read(std::string& into) {
+  if (!core_) return false;
+  bytes_message message;
+  if (!run_blocking(core_->loop(), core_->read(message))) return false;
+  into = std::move(message).bytes();
+  return true;
+}
+
+bool client_stream::write(std::string&& message, const WriteOptions& options) {
+  if (!core_) return false;
+  const bytes_message sent(std::move(message));
+  return run_blocking(core_->loop(), core_->write(sent, options));
+}
+
+bool client_stream::writes_done() { return core_ && run_blocking(core_->loop(), core_->writes_done()); }
+
+Status client_stream::end(bytes_message* reply, bool& has_reply) {
+  if (core_) {
+    failure_ = status_of(run_blocking(core_->loop(), core_->finish(reply, has_reply)));
+    access::detach(*context_);
+  }
+  return ended(*context_, failure_);
+}
+
+Status client_stream::finish() {
+  bool has_reply = false;
+  return end(nullptr, has_reply);
+}
+
+Status client_stream::finish(std::string& reply, bool& has_reply) {
+  bytes_message message;
+  Status s = end(&message, has_reply);
+  if (has_reply) reply = std::move(message).bytes();
+  return s;
+}
+
+}  // namespace grpc::internal

@@ -1,0 +1,48 @@
+// client_context_access: what the library reads and writes of a ClientContext.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include "statuses.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace grpc::internal {
+
+struct client_context_access {
+  static const auto& sent(const ClientContext& c) noexcept { return c.sent_; }
+  static const auto& deadline(const ClientContext& c) noexcept { return c.deadline_; }
+  static const auto& wait_for_ready(const ClientContext& c) noexcept { return c.wait_for_ready_; }
+  static const auto& compression(const ClientContext& c) noexcept { return c.compression_; }
+  static const auto& credentials(const ClientContext& c) noexcept { return c.credentials_; }
+
+  static void set_initial(ClientContext& c, const coracle::metadata& from) {
+    c.initial_.clear();
+    add_to(c.initial_, from);
+  }
+  static void set_trailing(ClientContext& c, const coracle::metadata& from) {
+    c.trailing_.clear();
+    add_to(c.trailing_, from);
+  }
+  static void set_failure(ClientContext& c, const Status& s) { c.failure_ = s.error_message(); }
+  static void keep(ClientContext& c, std::shared_ptr<void> stream) { c.stream_ = std::move(stream); }
+
+  // Calls begin(), and has TryCancel() reach `target` from then on. False: TryCancel() was called before.
+  template <class Begin>
+  static bool attach(ClientContext& c, cancel_target& target, Begin begin) {
+    const std::lock_guard lock(c.changing_);
+    if (c.cancelled_) return false;
+    begin();
+    c.active_ = &target;
+    return true;
+  }
+  // Later calls of TryCancel() have no effect.
+  static void detach(ClientContext& c) noexcept {
+    const std::lock_guard lock(c.changing_);
+    c.active_ = nullptr;
+  }
+};
+
+}  // namespace grpc::internal

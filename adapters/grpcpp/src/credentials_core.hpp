@@ -1,0 +1,44 @@
+// What the classes of credentials hold.
+#pragma once
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include "coracle/client/call_credentials.hpp"
+#include "coracle/security/credentials.hpp"
+#include "coracle/tls/client_options.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace grpc::internal {
+
+class channel_credentials_core {
+ public:
+  // Empty: plaintext.
+  std::optional<coracle::tls::client_options> tls;
+  std::shared_ptr<call_credentials_core> of_calls;  // may be null
+
+  // target_name: overrides the name that is verified, unless it is empty.
+  [[nodiscard]] coracle::channel_credentials made(const std::string& target_name) const;
+};
+
+// The credentials of calls: one source, or several whose pairs are added up. Coracle asks it on the loops.
+class call_credentials_core : public coracle::credentials_source {
+ public:
+  [[nodiscard]] virtual std::string description() const = 0;
+};
+
+// Null if neither is there.
+[[nodiscard]] std::shared_ptr<call_credentials_core> both(std::shared_ptr<call_credentials_core> first,
+                                                          std::shared_ptr<call_credentials_core> second);
+
+class server_credentials_core {
+ public:
+  explicit server_credentials_core(coracle::server_credentials c) : made(std::move(c)) {}
+  const coracle::server_credentials made;
+};
+
+}  // namespace grpc::internal

@@ -1,0 +1,140 @@
+#include "handler_pool.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+namespace grpc::internal {
+
+namespace {
+
+// Long beside the time that it takes to wake a thread, and short beside what a client notices.
+constexpr std::chrono::microseconds watch_period{500};
+// At this rate a handler waits for a free thread for a tenth of a period.
+constexpr std::size_t good_rate = 10;
+
+}  // namespace
+
+handler_pool::handler_pool(std::size_t threads_max)
+    : max_(threads_max), cores_(std::max<std::size_t>(std::thread::hardware_concurrency(), 1)) {}
+
+bool handler_pool::may_defer() const noexcept {
+  return watching_ && running_ + called_ >= cores_ && std::max(ended_, ended_before_) >= good_rate;
+}
+
+bool handler_pool::find_thread(worker*& to_wake) {
+  if (!idle_.empty()) {
+    to_wake = idle_.back();
+    idle_.pop_back();
+    to_wake->wake = true;
+    ++called_;
+    return true;
+  }
+  try {
+    worker& made = *workers_.emplace_back(std::make_unique<worker>());
+    made.thread = std::thread([this, &made] { work(made); });
+    ::pthread_setname_np(made.thread.native_handle(), "grpcpp-handler");
+  } catch (const std::system_error&) {
+    workers_.pop_back();
+    return false;
+  }
+  ++called_;
+  return true;
+}
+
+void handler_pool::append(std::shared_ptr<job> next) noexcept {
+  job* const added = next.get();
+  if (last_) last_->next_ = std::move(next);
+  else first_ = std::move(next);
+  last_ = added;
+  ++waiting_;
+}
+
+bool handler_pool::run(std::shared_ptr<job> next) {
+  worker* to_wake = nullptr;
+  {
+    const std::lock_guard lock(changing_);
+    if (running_ + waiting_ >= max_) return false;
+    if (may_defer()) {
+      deferred_ = true;
+    } else {
+      if (!find_thread(to_wake)) return false;
+      if (!watching_ && running_ + called_ > cores_) {
+        if (!watch_.joinable()) {
+          watch_ = std::thread([this] { watch(); });
+          ::pthread_setname_np(watch_.native_handle(), "grpcpp-watch");
+        }
+        watching_ = true;
+        watch_changed_.notify_one();
+      }
+    }
+    append(std::move(next));
+  }
+  if (to_wake) to_wake->woken.notify_one();
+  return true;
+}
+
+void handler_pool::work(worker& self) noexcept {
+  std::unique_lock lock(changing_);
+  --called_;
+  for (;;) {
+    while (first_) {
+      std::shared_ptr<job> mine = std::move(first_);
+      first_ = std::move(mine->next_);
+      if (!first_) last_ = nullptr;
+      --waiting_;
+      if (old_ != 0) --old_;
+      ++running_;
+      lock.unlock();
+      mine->run();
+      mine.reset();
+      lock.lock();
+      --running_;
+      ++ended_;
+    }
+    if (stopping_) return;
+    self.wake = false;
+    idle_.push_back(&self);
+    self.woken.wait(lock, [&] { return self.wake; });
+    if (!stopping_) --called_;
+  }
+}
+
+void handler_pool::watch() noexcept {
+  std::unique_lock lock(changing_);
+  for (;;) {
+    watch_changed_.wait(lock, [this] { return watching_ || stopping_; });
+    watch_changed_.wait_for(lock, watch_period, [this] { return stopping_; });
+    if (stopping_) return;
+    for (std::size_t missing = old_ > called_ ? old_ - called_ : 0; missing != 0; --missing) {
+      worker* to_wake = nullptr;
+      if (!find_thread(to_wake)) break;
+      if (to_wake) to_wake->woken.notify_one();
+    }
+    old_ = waiting_;
+    ended_before_ = std::exchange(ended_, 0);
+    // Handlers that wait for nothing need no watch.
+    if (!std::exchange(deferred_, false) && waiting_ == 0) watching_ = false;
+  }
+}
+
+void handler_pool::stop() noexcept {
+  {
+    const std::lock_guard lock(changing_);
+    stopping_ = true;
+    for (worker* const w : idle_) {
+      w->wake = true;
+      w->woken.notify_one();
+    }
+    idle_.clear();
+    watch_changed_.notify_one();
+  }
+  if (watch_.joinable()) watch_.join();
+  for (const auto& w : workers_) w->thread.join();
+  workers_.clear();
+}
+
+}  // namespace grpc::internal

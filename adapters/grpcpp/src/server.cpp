@@ -1,0 +1,164 @@
+// Server and ServerBuilder.
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include "arguments.hpp"
+#include "credentials_core.hpp"
+#include "one_process.hpp"
+#include "server_core.hpp"
+
+#include "coracle/base/log.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace grpc {
+
+namespace internal {
+namespace {
+
+// Handlers that block for the length of a stream are what the synchronous API is made of; a thread takes
+// little but the part of its stack that was used.
+constexpr std::size_t handlers_max = 4'096;
+
+std::size_t handlers_of(const ResourceQuota& quota) {
+  return quota.threads() > 0 ? static_cast<std::size_t>(quota.threads()) : handlers_max;
+}
+
+coracle::server_options options_of(const ChannelArguments& arguments, const ResourceQuota& quota,
+                                   std::uint32_t refused) {
+  coracle::server_options options;
+  apply(arguments, options);
+  if (quota.bytes() != 0) options.memory = coracle::memory_quota(quota.bytes());
+  for (const auto& [algorithm, e] : {std::pair(GRPC_COMPRESS_DEFLATE, coracle::encoding::deflate),
+                                     std::pair(GRPC_COMPRESS_GZIP, coracle::encoding::gzip)}) {
+    if (!(refused & (1u << algorithm))) continue;
+    const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(e);
+    options.accepted_encodings = coracle::encoding_set::from_bits(options.accepted_encodings.bits() & ~bit);
+  }
+  // A program that is relinked answers what it answered before.
+  options.web.grpc_web = false;
+  options.web.connect = false;
+  return options;
+}
+
+}  // namespace
+
+server_core::server_core(const ServerBuilder& from)
+    : runtime_(static_cast<std::size_t>(from.loops_)),
+      handlers_(handlers_of(from.quota_)),
+      server_(runtime_, options_of(from.arguments_, from.quota_, from.refused_algorithms_)) {
+  for (const Service* const service : from.services_) {
+    services_.push_back(std::make_shared<sync_service>(*service, handlers_));
+    server_.add(services_.back());
+  }
+  for (coracle::service* const service : from.coracle_services_) server_.add(*service);
+}
+
+server_core::~server_core() {
+  {
+    const std::lock_guard lock(changing_);
+    if (phase_ == phase::ended) return;
+  }
+  shut_down(coracle::duration::max());
+}
+
+bool server_core::start(const ServerBuilder& from) {
+  for (const auto& port : from.ports_) {
+    const auto listening = port.credentials
+                               ? server_.listen(port.address, port.credentials->core().made)
+                               : coracle::status::invalid_argument("the credentials are a null pointer");
+    if (!listening.ok()) {
+      coracle::stderr_logger().error("grpc++: the server cannot listen on ", port.address, ": ", listening);
+      return false;
+    }
+    if (port.selected) *port.selected = server_.port();
+  }
+  server_.start();
+  return true;
+}
+
+void server_core::shut_down(coracle::duration grace) {
+  {
+    std::unique_lock lock(changing_);
+    if (phase_ != phase::serving) {
+      changed_.wait(lock, [this] { return phase_ == phase::ended; });
+      return;
+    }
+    phase_ = phase::draining;
+  }
+  coracle::sync_wait(runtime_, server_.drain(grace));
+  handlers_.stop();
+  const std::lock_guard lock(changing_);
+  phase_ = phase::ended;
+  changed_.notify_all();
+}
+
+void server_core::wait() {
+  std::unique_lock lock(changing_);
+  changed_.wait(lock, [this] { return phase_ == phase::ended; });
+}
+
+}  // namespace internal
+
+Server::Server(std::unique_ptr<internal::server_core> core) : core_(std::move(core)) {}
+Server::~Server() = default;
+
+void Server::Wait() { core_->wait(); }
+
+void Server::ShutdownInternal(gpr_timespec deadline) {
+  const gpr_timespec left = gpr_convert_clock_type(deadline, GPR_TIMESPAN);
+  constexpr std::int64_t most_s = std::int64_t{1} << 32;
+  if (left.tv_sec > most_s) return core_->shut_down(coracle::duration::max());
+  const coracle::duration grace =
+      std::chrono::seconds(std::max<std::int64_t>(left.tv_sec, -1)) + coracle::duration(left.tv_nsec);
+  core_->shut_down(std::max(grace, coracle::duration::zero()));
+}
+
+ServerBuilder& ServerBuilder::RegisterService(Service* service) {
+  services_.push_back(service);
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::AddListeningPort(const std::string& address,
+                                               std::shared_ptr<ServerCredentials> credentials,
+                                               int* selected_port) {
+  // "dns:///host:port" and "ipv4:..." are names of targets, which programs pass here, too.
+  std::string_view text = address;
+  for (const std::string_view scheme : {"dns:///", "dns:", "ipv4:", "ipv6:"}) {
+    if (!text.starts_with(scheme)) continue;
+    text.remove_prefix(scheme.size());
+    break;
+  }
+  ports_.push_back({std::string(text), std::move(credentials), selected_port});
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm algorithm,
+                                                                   bool enabled) {
+  const std::uint32_t bit = 1u << algorithm;
+  refused_algorithms_ = enabled ? refused_algorithms_ & ~bit : refused_algorithms_ | bit;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::SetSyncServerOption(SyncServerOption option, int value) {
+  if (option == NUM_CQS) loops_ = std::max(value, 1);
+  return *this;
+}
+
+std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
+  internal::require_one_library();
+  for (const port& p : ports_)
+    if (p.selected) *p.selected = 0;
+  try {
+    auto core = std::make_unique<internal::server_core>(*this);
+    if (!core->start(*this)) return nullptr;
+    return std::make_unique<Server>(std::move(core));
+  } catch (const std::exception& e) {
+    coracle::stderr_logger().error("grpc++: the server cannot be made: ", e.what());
+    return nullptr;
+  }
+}
+
+}  // namespace grpc

@@ -1,0 +1,44 @@
+// server_core: what a Server is made of.
+#pragma once
+
+#include <grpcpp/server_builder.h>
+
+#include "handler_pool.hpp"
+#include "sync_service.hpp"
+
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/server/server.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace grpc::internal {
+
+// A runtime, a server of Coracle and the threads of the handlers; they end in the reverse order.
+class server_core {
+ public:
+  explicit server_core(const ServerBuilder& from);
+  ~server_core();
+
+  // Listens and starts. False: an address cannot be listened on.
+  [[nodiscard]] bool start(const ServerBuilder& from);
+  void shut_down(coracle::duration grace);
+  void wait();
+
+  // The server, to which more can be added before start().
+  [[nodiscard]] coracle::server& server() noexcept { return server_; }
+
+ private:
+  enum class phase { serving, draining, ended };
+  coracle::runtime runtime_;
+  handler_pool handlers_;
+  std::vector<std::shared_ptr<sync_service>> services_;
+  coracle::server server_;
+  std::mutex changing_;
+  std::condition_variable changed_;
+  phase phase_ = phase::serving;
+};
+
+}  // namespace grpc::internal

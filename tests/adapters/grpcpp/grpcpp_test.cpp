@@ -1,0 +1,531 @@
+// Clients and servers in the API of grpc++, where tests/interop/grpcpp_relinked_test.py does not look.
+#include "harbour_fixture.hpp"
+#include "harbour_mock.grpc.pb.h"
+#include "support/certificates.hpp"
+
+#include "coracle/client.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/client/sync_wait.hpp"
+#include "coracle/services/health_service.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace coracle::testing_support::grpcpp_test {
+namespace {
+
+using namespace std::chrono_literals;
+using grpc::StatusCode;
+using harbour::Harbour;
+using harbour::Note;
+using harbour::Position;
+using harbour::Query;
+using harbour::Ship;
+using harbour::Summary;
+using std::chrono::system_clock;
+
+// A flag that threads wait for.
+class gate {
+ public:
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+class GrpcppCalls : public harbour_fixture<> {};
+
+TEST_F(GrpcppCalls, ACallBringsWhatTheHandlerSays) {
+  start();
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("hello", 7), ship).ok());
+  EXPECT_EQ(ship.name(), "hello");
+  EXPECT_EQ(ship.number(), 7);
+}
+
+TEST_F(GrpcppCalls, ManyThreadsCallThroughOneStub) {
+  start();
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        Ship ship;
+        if (find(harbour_query("x", t * 100 + i), ship).ok() && ship.number() == t * 100 + i) ++right;
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, 400);
+}
+
+TEST_F(GrpcppCalls, TheLimitsOfAChannelAndOfAServerHold) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(1000);
+  start([](grpc::ServerBuilder& b) { b.SetMaxReceiveMessageSize(2000); }, grpc::InsecureServerCredentials(),
+        grpc::InsecureChannelCredentials(), arguments);
+  Ship ship;
+  EXPECT_EQ(find(harbour_query("large", 1001), ship).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(find(harbour_query("length", 0, std::string(1500, 'x')), ship).error_code(), StatusCode::OK);
+  EXPECT_EQ(find(harbour_query("length", 0, std::string(2001, 'x')), ship).error_code(),
+            StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(GrpcppCalls, InvalidMetadataFailsTheCallBeforeItIsSent) {
+  start();
+  Ship ship;
+  const auto s = find(harbour_query("x"), ship, [](grpc::ClientContext& c) { c.AddMetadata("Upper", "1"); });
+  EXPECT_EQ(s.error_code(), StatusCode::INTERNAL);
+  EXPECT_THAT(s.error_message(), ::testing::HasSubstr("'Upper'"));
+  grpc::ClientContext context;
+  context.AddMetadata("grpc-mine", "1");
+  const auto reader = stub->List(&context, harbour_query("", 1));
+  EXPECT_FALSE(reader->Read(&ship));
+  EXPECT_EQ(reader->Finish().error_code(), StatusCode::INTERNAL);
+  EXPECT_THAT(context.debug_error_string(), ::testing::HasSubstr("'grpc-mine'"));
+}
+
+TEST_F(GrpcppCalls, AChannelWithInvalidOptionsFailsItsCalls) {
+  start();
+  Ship ship;
+  stub = Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", nullptr));
+  EXPECT_EQ(find(harbour_query("x"), ship).error_code(), StatusCode::INVALID_ARGUMENT);
+  grpc::ChannelArguments arguments;
+  arguments.SetServiceConfigJSON("{");
+  connect(grpc::InsecureChannelCredentials(), arguments);
+  EXPECT_EQ(find(harbour_query("x"), ship).error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(channel->GetState(true), GRPC_CHANNEL_SHUTDOWN);
+}
+
+TEST_F(GrpcppCalls, TheServiceConfigOfAChannelApplies) {
+  grpc::ChannelArguments arguments;
+  arguments.SetServiceConfigJSON(
+      R"({"methodConfig":[{"name":[{"service":"harbour.Harbour"}],"timeout":"0.05s"}]})");
+  arguments.SetLoadBalancingPolicyName("round_robin");
+  arguments.SetUserAgentPrefix("mine/1");
+  arguments.SetInt("grpc.no_such_argument", 1);
+  start([](grpc::ServerBuilder&) {}, grpc::InsecureServerCredentials(), grpc::InsecureChannelCredentials(),
+        arguments);
+  Ship ship;
+  EXPECT_EQ(find(harbour_query("wait for cancel"), ship).error_code(), StatusCode::DEADLINE_EXCEEDED);
+}
+
+TEST_F(GrpcppCalls, ACallThatNothingFinishesEndsWithItsContext) {
+  start();
+  Ship ship;
+  {
+    grpc::ClientContext context;
+    const auto reader = stub->List(&context, harbour_query("until cancelled", 1));
+    EXPECT_TRUE(reader->Read(&ship));
+  }
+  server->Shutdown();  // waits for the handler
+  EXPECT_TRUE(service.cancelled_writes_ended);
+}
+
+TEST_F(GrpcppCalls, AChildOfForkCannotUseTheChannelsOfItsParent) {
+  start();
+  Ship ship;
+  ASSERT_TRUE(find(harbour_query("x"), ship).ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto s = find(harbour_query("x"), ship);
+    ::_exit(s.error_code() == StatusCode::UNAVAILABLE && s.error_message().find("fork") != std::string::npos
+                ? 0
+                : 1);
+  }
+  int ended = -1;
+  ASSERT_EQ(::waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0);
+  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+}
+
+// --- credentials
+
+std::shared_ptr<grpc::ServerCredentials> tls_server(grpc_ssl_client_certificate_request_type type) {
+  const auto& made = certificates::made();
+  grpc::SslServerCredentialsOptions options(type);
+  options.pem_key_cert_pairs.push_back({made.text("server.key"), made.text("server.pem")});
+  options.pem_root_certs = made.text("ca.pem");
+  return grpc::SslServerCredentials(options);
+}
+std::shared_ptr<grpc::ChannelCredentials> tls_client(const std::string& certificate = "") {
+  const auto& made = certificates::made();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = made.text("ca.pem");
+  if (!certificate.empty()) {
+    options.pem_private_key = made.text(certificate + ".key");
+    options.pem_cert_chain = made.text(certificate + ".pem");
+  }
+  return grpc::SslCredentials(options);
+}
+
+// Says who calls, and with what.
+class identity_service final : public Harbour::Service {
+ public:
+  grpc::Status Find(grpc::ServerContext* context, const Query* query, Ship* ship) override {
+    const auto auth = context->auth_context();
+    std::string all;
+    for (const grpc::string_ref name : auth->FindPropertyValues(query->ask()))
+      all += harbour::text(name) + ";";
+    for (const auto& [key, value] : context->client_metadata())
+      if (key == "authorization" || key.starts_with("x-"))
+        all += harbour::text(key) + "=" + harbour::text(value) + ";";
+    ship->set_name(all);
+    ship->set_number(auth->IsPeerAuthenticated() ? 1 : 0);
+    if (auth->IsPeerAuthenticated()) ship->set_load(harbour::text(auth->GetPeerIdentity().at(0)));
+    return grpc::Status::OK;
+  }
+};
+
+class GrpcppCredentials : public harbour_fixture<identity_service> {};
+
+TEST_F(GrpcppCredentials, TlsProtectsTheConnection) {
+  start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client());
+  Ship ship;
+  ASSERT_TRUE(find(harbour_query(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME), ship).ok());
+  EXPECT_EQ(ship.name(), "ssl;");
+  EXPECT_EQ(ship.number(), 0);
+  connect(grpc::SslCredentials({}));  // the system's CAs do not know the server
+  EXPECT_EQ(find(harbour_query(""), ship).error_code(), StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcppCredentials, AClientsCertificateIsItsIdentity) {
+  start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY),
+        tls_client("client"));
+  Ship ship;
+  ASSERT_TRUE(find(harbour_query(GRPC_X509_CN_PROPERTY_NAME), ship).ok());
+  EXPECT_EQ(ship.name(), "ada;");
+  EXPECT_EQ(ship.number(), 1);
+  EXPECT_EQ(ship.load(), "ada.example");
+  ASSERT_TRUE(find(harbour_query(GRPC_PEER_SPIFFE_ID_PROPERTY_NAME), ship).ok());
+  EXPECT_EQ(ship.name(), "spiffe://example/ada;");
+  connect(tls_client());
+  EXPECT_EQ(find(harbour_query(""), ship).error_code(), StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcppCredentials, ATargetNameCanBeOverridden) {
+  grpc::ChannelArguments arguments;
+  arguments.SetSslTargetNameOverride("movies.example");
+  start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client(),
+        arguments);
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query(""), ship).ok());
+  arguments.SetSslTargetNameOverride("elsewhere.example");
+  connect(tls_client(), arguments);
+  EXPECT_EQ(find(harbour_query(""), ship).error_code(), StatusCode::UNAVAILABLE);
+}
+
+class plugin final : public grpc::MetadataCredentialsPlugin {
+ public:
+  explicit plugin(bool blocks) : blocks_(blocks) {}
+  bool IsBlocking() const override { return blocks_; }
+  grpc::Status GetMetadata(grpc::string_ref url, grpc::string_ref method, const grpc::AuthContext&,
+                           std::multimap<std::string, std::string>* metadata) override {
+    if (method == "List") return grpc::Status(StatusCode::NOT_FOUND, "no token");
+    metadata->emplace("x-url", harbour::text(url).substr(0, 18));
+    metadata->emplace("x-method", harbour::text(method));
+    return grpc::Status::OK;
+  }
+
+ private:
+  const bool blocks_;
+};
+
+TEST_F(GrpcppCredentials, CallsCarryTheCredentialsOfTheirContextAndOfTheirChannel) {
+  start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE),
+        grpc::CompositeChannelCredentials(
+            tls_client(), grpc::MetadataCredentialsFromPlugin(std::make_unique<plugin>(true))));
+  Ship ship;
+  const auto with_token = [](grpc::ClientContext& c) {
+    c.set_credentials(grpc::CompositeCallCredentials(grpc::AccessTokenCredentials("t0"),
+                                                     grpc::GoogleIAMCredentials("t1", "a")));
+  };
+  ASSERT_TRUE(find(harbour_query(""), ship, with_token).ok());
+  EXPECT_EQ(ship.name(),
+            "authorization=Bearer "
+            "t0;x-goog-iam-authority-selector=a;x-goog-iam-authorization-token=t1;x-method=Find;"
+            "x-url=https://127.0.0.1:;");
+  grpc::ClientContext context;
+  const auto reader = stub->List(&context, harbour_query("", 1));
+  EXPECT_FALSE(reader->Read(&ship));
+  const auto s = reader->Finish();
+  EXPECT_EQ(s.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(s.error_message(), ::testing::HasSubstr("no token"));
+}
+
+TEST_F(GrpcppCredentials, APluginThatDoesNotBlockRunsOnTheLoop) {
+  start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client());
+  Ship ship;
+  const auto from_plugin = [](grpc::ClientContext& c) {
+    c.set_credentials(grpc::MetadataCredentialsFromPlugin(std::make_unique<plugin>(false)));
+  };
+  ASSERT_TRUE(find(harbour_query(""), ship, from_plugin).ok());
+  EXPECT_THAT(ship.name(), ::testing::HasSubstr("x-method=Find;"));
+}
+
+// --- servers
+
+// Handlers that wait until the test lets them go.
+class waiting_service final : public Harbour::Service {
+ public:
+  grpc::Status Find(grpc::ServerContext* context, const Query* query, Ship* ship) override {
+    if (query->ask() == "thread") {
+      std::ifstream comm("/proc/thread-self/comm");
+      std::string name;
+      std::getline(comm, name);
+      ship->set_name(name);
+      return grpc::Status::OK;
+    }
+    if (query->ask() == "meet") {
+      if (++met == query->number()) release.open();
+    } else {
+      entered.open();
+    }
+    release.wait();
+    ship->set_number(context->IsCancelled() ? 1 : 0);
+    return grpc::Status::OK;
+  }
+  grpc::Status Record(grpc::ServerContext* context, grpc::ServerReader<Position>* reader, Summary*) override {
+    std::thread other([&] {
+      release.wait();
+      context->TryCancel();
+    });
+    entered.open();
+    Position position;
+    reads_after_cancel = reader->Read(&position);
+    other.join();
+    ended.open();
+    after_the_call.wait();
+    metadata_after_the_call = context->client_metadata().count("x-kept");
+    return grpc::Status::OK;
+  }
+  std::atomic<int> met{0};
+  gate entered;
+  gate release;
+  gate ended;
+  gate after_the_call;
+  std::atomic<bool> reads_after_cancel{true};
+  std::atomic<std::size_t> metadata_after_the_call{0};
+};
+
+class GrpcppServers : public harbour_fixture<waiting_service> {};
+
+TEST_F(GrpcppServers, HandlersRunOnNamedThreads) {
+  start();
+  Ship ship;
+  ASSERT_TRUE(find(harbour_query("thread"), ship).ok());
+  EXPECT_EQ(ship.name(), "grpcpp-handler");
+}
+
+TEST_F(GrpcppServers, ACallBeyondTheThreadsOfTheQuotaIsRejected) {
+  start([](grpc::ServerBuilder& b) { b.SetResourceQuota(grpc::ResourceQuota("few").SetMaxThreads(1)); });
+  Ship first;
+  grpc::Status of_first;
+  std::thread waiting([&] { of_first = find(harbour_query("wait"), first); });
+  service.entered.wait();
+  Ship second;
+  const auto s = find(harbour_query("thread"), second);
+  EXPECT_EQ(s.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(s.error_message(), ::testing::HasSubstr("threads"));
+  service.release.open();
+  waiting.join();
+  EXPECT_TRUE(of_first.ok());
+  // The thread takes the next call when the reply of its last one is on its way.
+  while (!find(harbour_query("thread"), second).ok()) std::this_thread::yield();
+}
+
+TEST_F(GrpcppServers, HandlersThatWaitForEachOtherAllRun) {
+  start();
+  std::atomic<bool> over{false};
+  std::vector<std::thread> busy;  // so that the pool lets new handlers wait for a free thread
+  for (int t = 0; t < 4; ++t) {
+    busy.emplace_back([&] {
+      Ship ship;
+      while (!over) EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+    });
+  }
+  std::vector<std::thread> meeting;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 20; ++t) {
+    meeting.emplace_back([&] {
+      Ship ship;
+      if (find(harbour_query("meet", 20), ship).ok()) ++right;
+    });
+  }
+  for (std::thread& t : meeting) t.join();
+  over = true;
+  for (std::thread& t : busy) t.join();
+  EXPECT_EQ(right, 20);
+}
+
+TEST_F(GrpcppServers, ShutdownWaitsForTheHandlers) {
+  start();
+  Ship ship;
+  grpc::Status outcome;
+  std::thread calling([&] { outcome = find(harbour_query("wait"), ship); });
+  service.entered.wait();
+  std::thread ending([&] { server->Shutdown(); });
+  service.release.open();
+  calling.join();
+  ending.join();
+  server->Wait();
+  server->Shutdown();
+  EXPECT_TRUE(outcome.ok());
+  EXPECT_EQ(ship.number(), 0);
+}
+
+TEST_F(GrpcppServers, ShutdownCancelsAtItsDeadline) {
+  start();
+  Ship ship;
+  grpc::Status outcome;
+  std::thread calling([&] { outcome = find(harbour_query("wait"), ship); });
+  service.entered.wait();
+  std::thread ending([&] { server->Shutdown(system_clock::now()); });
+  calling.join();
+  EXPECT_NE(outcome.error_code(), StatusCode::OK);
+  service.release.open();
+  ending.join();
+}
+
+TEST_F(GrpcppServers, TryCancelEndsTheCallAndTheReadOfItsHandler) {
+  start();
+  grpc::ClientContext context;
+  context.AddMetadata("x-kept", "1");
+  Summary summary;
+  const auto writer = stub->Record(&context, &summary);
+  service.entered.wait();
+  service.release.open();
+  service.ended.wait();
+  EXPECT_EQ(writer->Finish().error_code(), StatusCode::CANCELLED);
+  EXPECT_FALSE(service.reads_after_cancel);
+  service.after_the_call.open();
+  server->Shutdown();
+  EXPECT_EQ(service.metadata_after_the_call, 1u);
+}
+
+TEST_F(GrpcppServers, APortThatIsTakenMakesNoServer) {
+  start();
+  grpc::ServerBuilder builder;
+  int selected = 7;
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(), &selected);
+  builder.RegisterService(&service);
+  EXPECT_EQ(builder.BuildAndStart(), nullptr);
+  EXPECT_EQ(selected, 0);
+  grpc::ServerBuilder unprotected;
+  unprotected.AddListeningPort("127.0.0.1:0", nullptr);
+  unprotected.RegisterService(&service);
+  EXPECT_EQ(unprotected.BuildAndStart(), nullptr);
+}
+
+TEST_F(GrpcppServers, ServicesOfCoracleAnswerOnTheSamePort) {
+  health_service health;
+  start([&](grpc::ServerBuilder& b) { b.RegisterService(health); });
+  const coracle::channel to("127.0.0.1:" + std::to_string(port), insecure());
+  const generic_stub any(to);
+  const bytes_message everything;
+  const auto reply = sync_wait(any.unary<bytes_message>("/grpc.health.v1.Health/Check", everything));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->bytes(), "\x08\x01");  // SERVING
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+  server.reset();  // before the service
+}
+
+TEST_F(GrpcppServers, AServiceCanBeServedAgain) {
+  start();
+  server.reset();
+  start();
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+}
+
+// --- generated classes beyond stubs and services
+
+class streamed_service final
+    : public Harbour::WithStreamedUnaryMethod_Find<Harbour::WithSplitStreamingMethod_List<Harbour::Service>> {
+ public:
+  grpc::Status StreamedFind(grpc::ServerContext*, grpc::ServerUnaryStreamer<Query, Ship>* streamer) override {
+    Query query;
+    Ship ship;
+    EXPECT_FALSE(streamer->Write(ship));  // not before the request was read
+    std::uint32_t size = 0;
+    EXPECT_TRUE(streamer->NextMessageSize(&size));
+    EXPECT_TRUE(streamer->Read(&query));
+    EXPECT_FALSE(streamer->Read(&query));
+    ship.set_name("streamed " + query.ask());
+    EXPECT_TRUE(streamer->Write(ship));
+    EXPECT_FALSE(streamer->Write(ship));
+    return grpc::Status::OK;
+  }
+  grpc::Status StreamedList(grpc::ServerContext*, grpc::ServerSplitStreamer<Query, Ship>* streamer) override {
+    Query query;
+    EXPECT_TRUE(streamer->Read(&query));
+    Ship ship;
+    for (int i = 0; i < query.number(); ++i) EXPECT_TRUE(streamer->Write(ship));
+    return grpc::Status::OK;
+  }
+};
+
+class GrpcppStreamed : public harbour_fixture<streamed_service> {};
+
+TEST_F(GrpcppStreamed, MethodsAreHandledAsStreams) {
+  start();
+  Ship ship;
+  ASSERT_TRUE(find(harbour_query("x"), ship).ok());
+  EXPECT_EQ(ship.name(), "streamed x");
+  grpc::ClientContext context;
+  const auto reader = stub->List(&context, harbour_query("", 3));
+  int count = 0;
+  while (reader->Read(&ship)) ++count;
+  EXPECT_EQ(count, 3);
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST(GrpcppMocks, AStubCanBeMocked) {
+  harbour::MockHarbourStub stub;
+  Ship answer;
+  answer.set_name("mocked");
+  EXPECT_CALL(stub, Find)
+      .WillOnce(::testing::DoAll(::testing::SetArgPointee<2>(answer), ::testing::Return(grpc::Status::OK)));
+  Harbour::StubInterface& used = stub;
+  grpc::ClientContext context;
+  Ship ship;
+  EXPECT_TRUE(used.Find(&context, Query(), &ship).ok());
+  EXPECT_EQ(ship.name(), "mocked");
+}
+
+TEST(GrpcppMocks, AHandlerCanBeCalledDirectly) {
+  harbour::harbour_service service;
+  grpc::ServerContext context;
+  Ship ship;
+  const Query query = harbour_query("deadline");
+  EXPECT_TRUE(service.Find(&context, &query, &ship).ok());
+  EXPECT_EQ(ship.number(), -1);
+  EXPECT_FALSE(context.IsCancelled());
+  EXPECT_EQ(context.peer(), "");
+  EXPECT_FALSE(context.auth_context()->IsPeerAuthenticated());
+}
+
+}  // namespace
+}  // namespace coracle::testing_support::grpcpp_test

@@ -1,0 +1,51 @@
+"""A project that was written for grpc++ is built with Coracle: by gRPC_DIR, and by a path of pkg-config."""
+
+import pytest
+
+from programs import Server, run
+from user_project import CONSUME, LIMIT_S, User
+
+pytestmark = pytest.mark.timeout(LIMIT_S)
+
+
+@pytest.fixture(scope="module")
+def user():
+    return User("relinked")
+
+
+@pytest.fixture(scope="module")
+def prefix(user):
+    """The library is found where it lies, so that it is moved first."""
+    return user.install("first").rename(user.scratch / "prefix")
+
+
+def only(folder, name):
+    (found,) = folder.rglob(name)
+    return found.parent
+
+
+def test_one_path_of_cmake_relinks_a_project(user, prefix):
+    package = only(prefix, "gRPCConfig.cmake")
+    built = user.build(CONSUME / "relinked", user.scratch / "built", f"-DgRPC_DIR={package}")
+    with Server(built / "relinked", "server") as server:
+        seen = run(built / "relinked", "client", server.port, limit_s=60, data=b"")
+        assert seen.returncode == 0, seen.stderr
+        assert b"unary plain: 0 hello 7 0\n" in seen.stdout
+        assert server.stop() == 0
+    assert "libgrpc" not in user.run("ldd", built / "relinked")
+
+
+def test_one_path_of_pkg_config_relinks_a_program(user, prefix):
+    modules = only(prefix, "grpc++.pc")
+    env = {"PKG_CONFIG_PATH": f"{modules}:{only(prefix, 'coracle-tls.pc')}"}
+    flags = user.run("pkg-config", "--cflags", "--libs", "grpc++", "grpc", env=env).split()
+    program = user.scratch / "channel"
+    user.run("g++", "-std=c++20", "-o", program, CONSUME / "relinked/channel.cpp", *flags)
+    user.run(program)
+    assert "libgrpc" not in user.run("ldd", program)
+
+
+def test_a_project_that_asks_for_nothing_does_not_find_it(user, prefix):
+    includes = user.run("pkg-config", "--cflags", "coracle-tls", env={"PKG_CONFIG_PATH": str(only(prefix, "coracle-tls.pc"))})
+    assert "coracle-grpcpp" not in includes
+    assert not (prefix / "include/grpcpp").exists()
