@@ -8,7 +8,7 @@ include(GoogleTest)
 include(ProcessorCount)
 
 set(test_limit_s 60)    # of one test
-set(shard_limit_s 300)  # of all tests of a shard
+set(shard_limit_s 450)  # of all tests of a shard
 set(test_results ${PROJECT_BINARY_DIR}/test-results)
 ProcessorCount(shards)
 math(EXPR shards "2 * ${shards}")  # most tests wait more than they work

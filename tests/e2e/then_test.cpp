@@ -127,7 +127,8 @@ TEST_P(callbacks, AnOperationThatIsStartedTwiceIsAnError) {
   auto chat = stub().Chat();
   std::optional<status> written;
   std::optional<status> again;
-  auto write = chat.write(text("once"));
+  const echo::Text once = text("once");
+  auto write = chat.write(once);
   std::move(write).then([&](status outcome) { written = std::move(outcome); });
   std::move(write).then([&](status outcome) { again = std::move(outcome); });  // NOLINT: the misuse
   rt().run();

@@ -63,7 +63,7 @@ class stock_service : public stock::EchoService {
     }
     if (msg == "notify and answer")
       controller->NotifyOnCancel(NewCallback(this, &stock_service::count_end, controller));
-    if (msg == "notify and fail") controller->NotifyOnCancel(NewCallback(&fail_later));
+    if (msg == "notify and fail") controller->NotifyOnCancel(failing_.get());
     if (msg == "notify twice") {
       controller->NotifyOnCancel(NewCallback(this, &stock_service::count_notified));
       const std::unique_ptr<Closure> second(NewPermanentCallback(this, &stock_service::count_notified));
@@ -117,6 +117,8 @@ class stock_service : public stock::EchoService {
     notified.notify_all();
     on_notified();
   }
+  // One of NewCallback() would not be freed.
+  const std::unique_ptr<Closure> failing_{NewPermanentCallback(&fail_later)};
   std::mutex mutex_;
   std::vector<std::pair<Closure*, RpcController*>> kept_;
 };
@@ -407,7 +409,8 @@ TEST_F(failing_closures, ThatOfACallIsLoggedWithTheMethodAndTheCallEnds) {
   protobuf_controller controller;
   EchoResponse response;
   const EchoRequest r = request("hello");
-  stub_->Echo(&controller, &r, &response, NewCallback(&fail));
+  const std::unique_ptr<Closure> failing(NewPermanentCallback(&fail));
+  stub_->Echo(&controller, &r, &response, failing.get());
   rt_.run();
   EXPECT_EQ(response.msg(), "hello");
   EXPECT_THAT(log_.text(),
