@@ -13,7 +13,7 @@ struct slice_owner;  // private: src/slice.cpp
 
 /// A handle, copied by grpc_slice_ref() and released by grpc_slice_unref(). The bytes do not change.
 struct grpc_slice {
-  grpc::internal::slice_owner* owner;  // null: the bytes are static, or owned by whoever made the slice
+  grpc::internal::slice_owner* owner;  // null: the bytes are static, or owned by the code that made the slice
   const std::uint8_t* bytes;
   std::size_t length;
 };
