@@ -6,6 +6,7 @@
 
 #include <coracle/client.hpp>
 #include <coracle/coro/event.hpp>
+#include <coracle/coro/latch.hpp>
 #include <coracle/server.hpp>
 
 #include <unistd.h>
@@ -35,7 +36,8 @@ Word capitals(Word w) {
 
 class words_service final : public words::rpc::Words::service {
  public:
-  int stopped = 0;  // handlers whose call has ended before they had
+  explicit words_service(coracle::loop& on) : hanging(2, on) {}
+  coracle::latch hanging;  // opens when two handlers have been stopped
 
  private:
   coracle::reply<Word> Capitals(coracle::server_context&, const Word& request) override {
@@ -65,7 +67,7 @@ class words_service final : public words::rpc::Words::service {
     try {
       co_await coracle::sleep_for(1h);
     } catch (const coracle::coro::cancelled&) {
-      ++stopped;
+      hanging.count_down();
       throw;
     }
     co_return request;
@@ -153,11 +155,11 @@ class own_work {
   int received_ = 0;
 };
 
-coracle::task<> make_calls(words_stub stub, foreign_loop& host, const words_service& service, own_work& own) {
+coracle::task<> make_calls(words_stub stub, foreign_loop& host, words_service& service, own_work& own) {
   co_await call_all_kinds(stub);
   co_await end_calls_early(stub, host);
-  while (service.stopped < 2) co_await coracle::sleep_for(1ms);
-  say("handlers stopped with their calls", std::to_string(service.stopped));
+  co_await service.hanging;
+  say("their handlers", "stopped");
   own.calls_ended = true;
 }
 
@@ -165,7 +167,7 @@ void run(foreign_loop& host) {
   own_work own(host);
   // --8<-- [start:drive]
   coracle::runtime guest;
-  words_service service;
+  words_service service(guest.at(0));
   coracle::server server(guest);
   server.add(service);
   server.listen("127.0.0.1:0", coracle::insecure()).throw_if_error();

@@ -7,19 +7,25 @@
 
 namespace coracle::runtime_internal {
 
+namespace {
+
+void make_root(coro::promise_base& of, loop& where, coro::completion& end) noexcept {
+  where.owner().core().add_root();
+  of.inherit(where.environment());
+  of.set_completion(end);
+}
+
+}  // namespace
+
 void root_coroutine::promise_type::begin(loop& on) noexcept {
   where_ = &on;
-  where_->owner().core().add_root();
-  inherit(where_->environment());
-  set_completion(*this);
+  make_root(*this, on, *this);
   promise_base::begin(frame(), *this);
 }
 
 void root_coroutine::promise_type::post(loop& to) noexcept {
   where_ = &to;
-  where_->owner().core().add_root();
-  inherit(where_->environment());
-  set_completion(*this);
+  make_root(*this, to, *this);
   run = [](coro::runnable& w) noexcept {
     auto& self = static_cast<promise_type&>(w);
     promise_base::begin(self.frame(), self);

@@ -146,7 +146,7 @@ def test_runs_inside_a_foreign_loop(backend, loop):
     assert done.returncode == 0, f"the exit code ({done.stdout[-400:]} {done.stderr[-400:]})"
     assert done.stdout.splitlines() == [
         "unary: CORACLE", "server stream: c.o.r.a.c.l.e.", "client stream: boat", "both ways: HELLO!THERE!", "a deadline: DEADLINE_EXCEEDED",
-        "cancelled by a timer of the loop: CANCELLED", "handlers stopped with their calls: 2", "the loop's timer and pipe: went on"]
+        "cancelled by a timer of the loop: CANCELLED", "their handlers: stopped", "the loop's timer and pipe: went on"]
 
 
 def test_asio_and_calls_share_a_thread(backend):

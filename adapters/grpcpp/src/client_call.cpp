@@ -151,7 +151,7 @@ task<bool> client_stream_core::read(bytes_message& into) {
   co_return message;
 }
 
-task<bool> client_stream_core::write(const bytes_message& message, const WriteOptions& options) {
+task<bool> client_stream_core::write(const bytes_message& message, WriteOptions options) {
   if (half_closed_) co_return false;
   const coracle::write_options with{.compress = !options.get_no_compression()};
   if (options.is_last_message()) {

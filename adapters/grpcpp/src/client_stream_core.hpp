@@ -34,7 +34,7 @@ class client_stream_core final : public cancel_target,
 
   coracle::task<> wait_for_initial_metadata();
   coracle::task<bool> read(coracle::bytes_message& into);
-  coracle::task<bool> write(const coracle::bytes_message& message, const WriteOptions& options);
+  coracle::task<bool> write(const coracle::bytes_message& message, WriteOptions options);
   coracle::task<bool> writes_done();
   coracle::task<coracle::status> finish(coracle::bytes_message* reply, bool& has_reply);
 

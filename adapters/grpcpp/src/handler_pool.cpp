@@ -53,6 +53,19 @@ void handler_pool::append(std::shared_ptr<job> next) noexcept {
   ++waiting_;
 }
 
+void handler_pool::begin_watch() {
+  if (!watch_.joinable()) {
+    try {
+      watch_ = std::thread([this] { watch(); });
+    } catch (const std::system_error&) {
+      return;  // each handler is then given a thread at once
+    }
+    ::pthread_setname_np(watch_.native_handle(), "grpcpp-watch");
+  }
+  watching_ = true;
+  watch_changed_.notify_one();
+}
+
 bool handler_pool::run(std::shared_ptr<job> next) {
   worker* to_wake = nullptr;
   {
@@ -62,14 +75,7 @@ bool handler_pool::run(std::shared_ptr<job> next) {
       deferred_ = true;
     } else {
       if (!find_thread(to_wake)) return false;
-      if (!watching_ && running_ + called_ > cores_) {
-        if (!watch_.joinable()) {
-          watch_ = std::thread([this] { watch(); });
-          ::pthread_setname_np(watch_.native_handle(), "grpcpp-watch");
-        }
-        watching_ = true;
-        watch_changed_.notify_one();
-      }
+      if (!watching_ && running_ + called_ > cores_) begin_watch();
     }
     append(std::move(next));
   }

@@ -52,6 +52,8 @@ class handler_pool {
   [[nodiscard]] bool may_defer() const noexcept;
   // With the lock: an idle thread to wake, or a new one, which needs no waking. False: there is none.
   [[nodiscard]] bool find_thread(worker*& to_wake);
+  // With the lock. Does nothing if the system refuses a thread.
+  void begin_watch();
   void append(std::shared_ptr<job> next) noexcept;
 
   const std::size_t max_;

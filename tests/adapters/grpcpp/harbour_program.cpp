@@ -132,8 +132,9 @@ void failures(Harbour::Stub& stub, Lighthouse::Stub& other) {
     grpc::ClientContext context;
     Ship ship;
     std::thread later([&] {
-      // It sleeps on purpose: the call shall be on its way, which its client cannot see.
-      std::this_thread::sleep_for(50ms);
+      grpc::ClientContext asking;
+      Ship answer;
+      stub.Find(&asking, query("when another waits"), &answer);
       context.TryCancel();
     });
     say("failure cancel from a thread", stub.Find(&context, query("wait for cancel"), &ship).error_code());

@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -38,6 +40,7 @@ class harbour_service final : public Harbour::Service {
       ship->set_number(context->IsCancelled() ? 1 : 0);
     }
     if (ask == "wait for cancel") wait_for_cancel(*context);
+    if (ask == "when another waits") wait_for_another();
     if (ask == "compress") context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
     return grpc::Status::OK;
   }
@@ -105,10 +108,24 @@ class harbour_service final : public Harbour::Service {
     // Timeouts are rounded on their way, by 1 % at most.
     return static_cast<int>((std::chrono::duration_cast<std::chrono::seconds>(left).count() + 5) / 10 * 10);
   }
-  static void wait_for_cancel(const grpc::ServerContext& context) {
+  void wait_for_cancel(const grpc::ServerContext& context) {
+    {
+      const std::lock_guard lock(changing_);
+      ++waits_;
+    }
+    changed_.notify_all();
     // It sleeps on purpose: handlers of this API have no other way to wait.
     while (!context.IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::lock_guard lock(changing_);
+    --waits_;
   }
+  void wait_for_another() {
+    std::unique_lock lock(changing_);
+    changed_.wait(lock, [this] { return waits_ > 0; });
+  }
+  std::mutex changing_;
+  std::condition_variable changed_;
+  int waits_ = 0;  // handlers that wait for the end of their call
 };
 
 }  // namespace harbour

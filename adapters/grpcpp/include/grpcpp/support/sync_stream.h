@@ -291,51 +291,63 @@ class ServerReaderWriter final : public ServerReaderWriterInterface<W, R> {
   internal::server_call& call_;
 };
 
+namespace internal {
+
+// The request of a call that has one, for a handler that reads it as a stream, once.
+template <class Request, class Reply>
+class SingleRequestStreamer : public ServerReaderWriterInterface<Reply, Request> {
+ public:
+  void SendInitialMetadata() override { call_.send_initial_metadata(); }
+  bool NextMessageSize(std::uint32_t* size) override { return any_size(size); }
+  bool Read(Request* message) override {
+    return !std::exchange(read_, true) && read_message(call_, message);
+  }
+
+ protected:
+  explicit SingleRequestStreamer(server_call& call) : call_(call) {}
+  // Nothing is written before the request was read.
+  bool write_after_read(const Reply& message, WriteOptions options) {
+    return read_ && write_message(call_, message, options);
+  }
+
+ private:
+  server_call& call_;
+  bool read_ = false;
+};
+
+}  // namespace internal
+
 /// The request and the reply of a unary call, for a handler that reads and writes them as a stream. Each can
 /// be done once.
 template <class Request, class Reply>
-class ServerUnaryStreamer final : public ServerReaderWriterInterface<Reply, Request> {
+class ServerUnaryStreamer final : public internal::SingleRequestStreamer<Request, Reply> {
  public:
-  void SendInitialMetadata() override { call_.send_initial_metadata(); }
-  bool NextMessageSize(std::uint32_t* size) override { return internal::any_size(size); }
-  bool Read(Request* message) override {
-    return !std::exchange(read_, true) && internal::read_message(call_, message);
-  }
   using internal::WriterInterface<Reply>::Write;
   bool Write(const Reply& message, WriteOptions options) override {
-    if (!read_ || std::exchange(written_, true)) return false;
-    return internal::write_message(call_, message, options);
+    if (written_) return false;
+    return written_ = this->write_after_read(message, options);
   }
 
  private:
   template <class Streamer, bool IsUnary>
   friend class internal::TemplatedBidiStreamingHandler;
-  explicit ServerUnaryStreamer(internal::server_call& call) : call_(call) {}
-  internal::server_call& call_;
-  bool read_ = false;
+  using internal::SingleRequestStreamer<Request, Reply>::SingleRequestStreamer;
   bool written_ = false;
 };
 
 /// The same for a call with one request and many replies.
 template <class Request, class Reply>
-class ServerSplitStreamer final : public ServerReaderWriterInterface<Reply, Request> {
+class ServerSplitStreamer final : public internal::SingleRequestStreamer<Request, Reply> {
  public:
-  void SendInitialMetadata() override { call_.send_initial_metadata(); }
-  bool NextMessageSize(std::uint32_t* size) override { return internal::any_size(size); }
-  bool Read(Request* message) override {
-    return !std::exchange(read_, true) && internal::read_message(call_, message);
-  }
   using internal::WriterInterface<Reply>::Write;
   bool Write(const Reply& message, WriteOptions options) override {
-    return read_ && internal::write_message(call_, message, options);
+    return this->write_after_read(message, options);
   }
 
  private:
   template <class Streamer, bool IsUnary>
   friend class internal::TemplatedBidiStreamingHandler;
-  explicit ServerSplitStreamer(internal::server_call& call) : call_(call) {}
-  internal::server_call& call_;
-  bool read_ = false;
+  using internal::SingleRequestStreamer<Request, Reply>::SingleRequestStreamer;
 };
 
 }  // namespace grpc
