@@ -1,5 +1,5 @@
-// expect: coracle::grpcpp has no Alarm yet
+// expect: coracle::grpcpp has no GenericStub yet
 #include <grpcpp/grpcpp.h>
 #ifdef MISUSE
-#include <grpcpp/alarm.h>
+#include <grpcpp/generic/generic_stub.h>
 #endif

@@ -9,7 +9,9 @@
 #include "client_context_access.hpp"
 #include "client_runtime.hpp"
 #include "credentials_core.hpp"
+#include "deadlines.hpp"
 #include "one_process.hpp"
+#include "queue_core.hpp"
 
 #include "coracle/security/insecure.hpp"
 
@@ -26,15 +28,6 @@ coracle::channel make_channel(coracle::runtime& on, const std::string& target,
                               const ChannelCredentials* credentials, const channel_settings& settings) {
   if (!credentials) return {};
   return {on, target, credentials->core().made(settings.tls_target_name), settings.options};
-}
-
-// How long until `t`: forever for the far future.
-coracle::duration until(gpr_timespec t) {
-  const gpr_timespec left = gpr_convert_clock_type(t, GPR_TIMESPAN);
-  constexpr std::int64_t most_s = coracle::duration::max().count() / GPR_NS_PER_SEC - 1;
-  if (left.tv_sec > most_s) return coracle::duration::max();
-  if (left.tv_sec < -most_s) return coracle::duration::min();
-  return std::chrono::seconds(left.tv_sec) + coracle::duration(left.tv_nsec);
 }
 
 }  // namespace
@@ -98,14 +91,37 @@ grpc_connectivity_state Channel::GetState(bool try_to_connect) {
   return GRPC_CHANNEL_SHUTDOWN;
 }
 
-bool Channel::WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) {
-  if (!core_->usable().ok()) return last_observed != GRPC_CHANNEL_SHUTDOWN;
+namespace internal {
+namespace {
+
+coracle::task<bool> state_change(coracle::channel of, grpc_connectivity_state last_observed,
+                                 gpr_timespec deadline) {
   constexpr coracle::connectivity states[] = {
       coracle::connectivity::idle, coracle::connectivity::connecting, coracle::connectivity::ready,
       coracle::connectivity::transient_failure, coracle::connectivity::shutdown};
-  const coracle::duration at_most = std::max(internal::until(deadline), coracle::duration::zero());
+  auto wait =
+      of.wait_for_state_change(states[last_observed], std::max(until(deadline), coracle::duration::zero()));
+  co_return co_await std::move(wait);
+}
+
+coracle::task<bool> no_change(bool differs) { co_return differs; }
+
+}  // namespace
+}  // namespace internal
+
+bool Channel::WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) {
+  if (!core_->usable().ok()) return last_observed != GRPC_CHANNEL_SHUTDOWN;
   return internal::run_blocking(core_->loop(),
-                                core_->handle().wait_for_state_change(states[last_observed], at_most));
+                                internal::state_change(core_->handle(), last_observed, deadline));
+}
+
+void Channel::NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
+                                      CompletionQueue* queue, void* tag) {
+  auto wait = core_->usable().ok() ? internal::state_change(core_->handle(), last_observed, deadline)
+                                   : internal::no_change(last_observed != GRPC_CHANNEL_SHUTDOWN);
+  internal::start_for(queue->core(), core_->loop(), std::move(wait),
+                      std::make_unique<internal::queue_event>(tag))
+      .detach();
 }
 
 std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,

@@ -137,10 +137,17 @@ void client_stream_core::take_initial_metadata() {
   access::set_initial(context_, call_.initial_metadata());
 }
 
-task<> client_stream_core::wait_for_initial_metadata() {
+task<bool> client_stream_core::start() {
+  auto wait = call_.start();
+  co_await std::move(wait);
+  co_return true;
+}
+
+task<bool> client_stream_core::wait_for_initial_metadata() {
   auto wait = call_.wait_for_initial_metadata();
   const coracle::status s = co_await std::move(wait);
   if (s.ok()) take_initial_metadata();
+  co_return s.ok();
 }
 
 task<bool> client_stream_core::read(bytes_message& into) {

@@ -32,7 +32,10 @@ class client_stream_core final : public cancel_target,
   // Any thread, with the lock of the context.
   void cancel() noexcept override;
 
-  coracle::task<> wait_for_initial_metadata();
+  // The same, awaited.
+  coracle::task<bool> start();
+  // False: the call has ended without any.
+  coracle::task<bool> wait_for_initial_metadata();
   coracle::task<bool> read(coracle::bytes_message& into);
   coracle::task<bool> write(const coracle::bytes_message& message, WriteOptions options);
   coracle::task<bool> writes_done();

@@ -1,5 +1,5 @@
-// A program in the synchronous API of grpc++, compiled with both libraries: a server, and a client that
-// prints what it sees in each case as "case: what".
+// A program in the API of grpc++, compiled with both libraries: a server, and a client of the synchronous
+// functions and of completion queues that prints what it sees in each case as "case: what".
 //
 //   harbour_program server           prints its address, and serves until SIGTERM
 //   harbour_program client PORT
@@ -7,14 +7,18 @@
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -309,6 +313,296 @@ void states(const std::string& target) {
   say("state of no server", nowhere->WaitForConnected(std::chrono::system_clock::now() + 100ms));
 }
 
+// --- queues
+
+// Takes `count` events, and shows their tags in order, each with its ok.
+std::string taken(grpc::CompletionQueue& queue, int count = 1) {
+  std::map<std::intptr_t, bool> events;
+  for (int i = 0; i < count; ++i) {
+    void* tag = nullptr;
+    bool ok = false;
+    if (!queue.Next(&tag, &ok)) return "drained";
+    events[reinterpret_cast<std::intptr_t>(tag)] = ok;
+  }
+  std::string all;
+  for (const auto& [tag, ok] : events)
+    all += (all.empty() ? "" : " ") + std::to_string(tag) + (ok ? "+" : "-");
+  return all;
+}
+void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
+
+void queued_unary(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+  grpc::CompletionQueue queue;
+  const auto nothing = [](grpc::ClientContext&) {};
+  const auto call = [&](const std::string& name, Harbour::Stub& by, const Query& q, auto prepare) {
+    grpc::ClientContext context;
+    prepare(context);
+    Ship ship;
+    grpc::Status s;
+    by.AsyncFind(&context, q, &queue)->Finish(&ship, &s, tagged(1));  // the reader is gone
+    const std::string ended = taken(queue);
+    say("queued unary " + name, ended, s.error_code(), ship.name(), ship.number(),
+        own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()));
+  };
+  call("plain", stub, query("hello", 7), nothing);
+  call("metadata", stub, query("hello", 7), add_metadata);
+  call("error", stub, query("error", 5, "details"), add_metadata);
+  call("large reply", stub, query("large", 3'000'000), nothing);
+  call("reply beyond the limit", stub, query("large", 5'000'000), nothing);
+  call("deadline in the past", stub, query("hello"),
+       [](grpc::ClientContext& c) { c.set_deadline(std::chrono::system_clock::now() - 1s); });
+  call("deadline that passes", stub, query("wait for cancel"),
+       [](grpc::ClientContext& c) { c.set_deadline(std::chrono::system_clock::now() + 100ms); });
+  call("cancel before the start", stub, query("hello"), [](grpc::ClientContext& c) { c.TryCancel(); });
+  call("no server", nowhere, query("hello"), nothing);
+  {
+    grpc::ClientContext context;
+    add_metadata(context);
+    Ship ship;
+    grpc::Status s;
+    const auto reader = stub.PrepareAsyncFind(&context, query("hello", 3), &queue);
+    reader->StartCall();
+    reader->ReadInitialMetadata(tagged(1));
+    const std::string headers = taken(queue);
+    say("queued unary headers", headers, own(context.GetServerInitialMetadata()));
+    reader->Finish(&ship, &s, tagged(2));
+    const std::string ended = taken(queue);
+    say("queued unary after headers", ended, shown(s), ship.number(),
+        own(context.GetServerTrailingMetadata()));
+  }
+  {
+    grpc::ClientContext context;
+    Ship ship;
+    grpc::Status s;
+    const auto reader = stub.AsyncFind(&context, query("wait for cancel"), &queue);
+    reader->Finish(&ship, &s, tagged(1));
+    context.TryCancel();
+    const std::string ended = taken(queue);
+    say("queued unary cancelled", ended, s.error_code());
+  }
+}
+
+void queued_crowd(Harbour::Stub& stub) {
+  struct pending {
+    grpc::ClientContext context;
+    Ship ship;
+    grpc::Status status;
+  };
+  constexpr int calls = 200;
+  grpc::CompletionQueue queues[2];
+  std::vector<pending> all(calls);
+  std::atomic<int> right{0};
+  std::vector<std::thread> takers;
+  for (int t = 0; t < 4; ++t) {
+    takers.emplace_back([&right, &queue = queues[t % 2]] {
+      void* tag = nullptr;
+      bool ok = false;
+      while (queue.Next(&tag, &ok)) {
+        const auto& one = *static_cast<pending*>(tag);
+        if (ok && one.status.ok() && one.ship.name() == "hello") ++right;
+      }
+    });
+  }
+  for (int i = 0; i < calls; ++i) {
+    pending& one = all[static_cast<std::size_t>(i)];
+    stub.AsyncFind(&one.context, query("hello", i), &queues[i % 2])->Finish(&one.ship, &one.status, &one);
+  }
+  for (auto& queue : queues) queue.Shutdown();  // with calls pending
+  for (std::thread& t : takers) t.join();
+  say("queued calls of two queues and four threads", right);
+}
+
+void queued_lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+  grpc::CompletionQueue queue;
+  const auto call = [&](const std::string& name, Harbour::Stub& by, const Query& q, auto prepare) {
+    grpc::ClientContext context;
+    prepare(context);
+    const auto reader = by.AsyncList(&context, q, &queue, tagged(1));
+    say("queued list start " + name, taken(queue));
+    Ship ship;
+    int count = 0;
+    std::string last;
+    do {
+      reader->Read(&ship, tagged(2));
+    } while ((last = taken(queue)) == "2+" && ++count < 2000);
+    reader->Read(&ship, tagged(3));
+    last += " " + taken(queue);
+    grpc::Status s;
+    reader->Finish(&s, tagged(4));
+    last += " " + taken(queue);
+    say("queued list " + name, count, last, s.error_code(), own(context.GetServerInitialMetadata()),
+        own(context.GetServerTrailingMetadata()));
+  };
+  const auto nothing = [](grpc::ClientContext&) {};
+  call("of three", stub, query("", 3), add_metadata);
+  call("of a thousand", stub, query("", 1000), nothing);
+  call("that fails", stub, query("error", 2), add_metadata);
+  call("cancelled before the start", stub, query("", 3), [](grpc::ClientContext& c) { c.TryCancel(); });
+  call("cancelled by the server", stub, query("cancel yourself", 0), nothing);
+  call("of no server", nowhere, query("", 3), nothing);
+  {
+    grpc::ClientContext context;
+    add_metadata(context);
+    const auto reader = stub.PrepareAsyncList(&context, query("headers first", 2), &queue);
+    reader->StartCall(tagged(1));
+    const std::string begun = taken(queue);
+    reader->ReadInitialMetadata(tagged(2));
+    const std::string headers = taken(queue);
+    say("queued list headers", begun, headers, own(context.GetServerInitialMetadata()));
+    grpc::Status s;
+    reader->Finish(&s, tagged(3));  // ends after the messages were read
+    Ship ship;
+    std::string reads;
+    for (int i = 0; i < 2; ++i) {
+      reader->Read(&ship, tagged(4));
+      reads += taken(queue) + " ";
+    }
+    reader->Read(&ship, tagged(5));
+    const std::string ended = taken(queue, 2);
+    say("queued list finished early", reads, ended, shown(s));
+  }
+  {
+    grpc::ClientContext context;
+    const auto reader = stub.AsyncList(&context, query("until cancelled", 1), &queue, tagged(1));
+    Ship ship;
+    grpc::Status s;
+    const std::string begun = taken(queue);
+    reader->Read(&ship, tagged(2));
+    const std::string first = taken(queue);
+    reader->Finish(&s, tagged(3));
+    context.TryCancel();
+    const std::string ended = taken(queue);
+    say("queued list cancelled", begun, first, ended, s.error_code());
+  }
+}
+
+void queued_records(Harbour::Stub& stub) {
+  grpc::CompletionQueue queue;
+  const auto call = [&](const std::string& name, const std::vector<Position>& sent, bool last) {
+    grpc::ClientContext context;
+    add_metadata(context);
+    Summary summary;
+    grpc::Status s;
+    const auto writer = stub.AsyncRecord(&context, &summary, &queue, tagged(1));
+    std::string events = taken(queue);
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      if (last && i + 1 == sent.size()) writer->WriteLast(sent[i], grpc::WriteOptions(), tagged(2));
+      else writer->Write(sent[i], tagged(2));
+      events += " " + taken(queue);
+    }
+    if (!last) {
+      writer->WritesDone(tagged(3));
+      events += " " + taken(queue);
+    }
+    writer->Finish(&s, tagged(4));
+    const std::string ended = taken(queue);
+    say("queued record " + name, events, ended, shown(s), summary.positions(), summary.distance(),
+        own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()));
+  };
+  call("of none", {}, false);
+  call("of three", {at(1, 2), at(3, 4), at(5, 6)}, false);
+  call("with a last one", {at(1, 2), at(3, 4)}, true);
+}
+
+void queued_talks(Harbour::Stub& stub) {
+  grpc::CompletionQueue queue;
+  {
+    grpc::ClientContext context;
+    add_metadata(context);
+    const auto stream = stub.AsyncTalk(&context, &queue, tagged(1));
+    std::string events = taken(queue);
+    Note note;
+    for (const char* const word : {"ahoy", "", "again"}) {
+      Note sent;
+      sent.set_text(word);
+      stream->Read(&note, tagged(2));  // at the same time as the write
+      stream->Write(sent, tagged(3));
+      events += " " + taken(queue, 2) + " " + note.text();
+    }
+    stream->WritesDone(tagged(4));
+    events += " " + taken(queue);
+    stream->Read(&note, tagged(5));
+    events += " " + taken(queue) + " " + note.text();
+    stream->Read(&note, tagged(6));
+    events += " " + taken(queue);
+    grpc::Status s;
+    stream->Finish(&s, tagged(7));
+    const std::string ended = taken(queue);
+    say("queued talk", events, ended, shown(s), own(context.GetServerInitialMetadata()),
+        own(context.GetServerTrailingMetadata()));
+  }
+  {
+    grpc::ClientContext context;
+    context.TryCancel();
+    const auto stream = stub.AsyncTalk(&context, &queue, tagged(1));
+    std::string events = taken(queue);
+    Note note;
+    grpc::Status s;
+    stream->Write(note, tagged(2));
+    events += " " + taken(queue);
+    stream->Read(&note, tagged(3));
+    events += " " + taken(queue);
+    stream->WritesDone(tagged(4));
+    events += " " + taken(queue);
+    stream->Finish(&s, tagged(5));
+    const std::string ended = taken(queue);
+    say("queued talk cancelled before the start", events, ended, s.error_code());
+  }
+  {
+    grpc::ClientContext context;
+    const auto stream = stub.AsyncTalk(&context, &queue, tagged(1));
+    std::string events = taken(queue);
+    Note note;
+    grpc::Status s;
+    stream->Read(&note, tagged(2));
+    stream->Finish(&s, tagged(3));
+    context.TryCancel();
+    const std::string ended = taken(queue, 2);
+    say("queued talk cancelled", events, ended, s.error_code());
+  }
+}
+
+void queues_alone(const std::string& target) {
+  const auto now = [] { return std::chrono::system_clock::now(); };
+  void* tag = nullptr;
+  bool ok = false;
+  {
+    grpc::CompletionQueue queue;
+    say("queue empty", queue.AsyncNext(&tag, &ok, now() - 1s), queue.AsyncNext(&tag, &ok, now() + 10ms));
+    grpc::Alarm past(&queue, now() - 1s, tagged(1));
+    say("alarm in the past", taken(queue));
+    grpc::Alarm soon;
+    soon.Set(&queue, gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(20, GPR_TIMESPAN)),
+             tagged(2));
+    say("alarm soon", taken(queue));
+    soon.Cancel();
+    soon.Set(&queue, now() + 10ms, tagged(3));
+    say("alarm again", taken(queue));
+    grpc::Alarm late(&queue, now() + 100s, tagged(4));
+    grpc::Alarm moved(std::move(late));
+    moved.Cancel();
+    say("alarm cancelled", taken(queue));
+    {
+      const grpc::Alarm destroyed(&queue, gpr_inf_future(GPR_CLOCK_REALTIME), tagged(5));
+    }
+    say("alarm destroyed", taken(queue));
+    grpc::Alarm last(&queue, now() + 20ms, tagged(6));
+    queue.Shutdown();
+    const std::string of_alarm = taken(queue);
+    say("queue shut down", of_alarm, taken(queue), queue.AsyncNext(&tag, &ok, now() + 1s));
+  }
+  {
+    grpc::CompletionQueue queue;
+    const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+    channel->NotifyOnStateChange(GRPC_CHANNEL_IDLE, now() + 30ms, &queue, tagged(1));
+    const std::string unchanged = taken(queue);
+    channel->NotifyOnStateChange(GRPC_CHANNEL_IDLE, now() + 10s, &queue, tagged(2));
+    channel->GetState(true);
+    const std::string ended = taken(queue);
+    say("state on a queue", unchanged, ended);
+  }
+}
+
 int run_client(const std::string& target) {
   const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
   const auto stub = Harbour::NewStub(channel);
@@ -320,6 +614,14 @@ int run_client(const std::string& target) {
   records(*stub);
   talks(*stub);
   states(target);
+  const auto nowhere =
+      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+  queued_unary(*stub, *nowhere);
+  queued_crowd(*stub);
+  queued_lists(*stub, *nowhere);
+  queued_records(*stub);
+  queued_talks(*stub);
+  queues_alone(target);
   return 0;
 }
 

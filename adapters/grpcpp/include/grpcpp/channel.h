@@ -24,6 +24,8 @@ class Channel final : public ChannelInterface, public std::enable_shared_from_th
   internal::channel_core* core() override { return core_.get(); }
 
  private:
+  void NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
+                               CompletionQueue* queue, void* tag) override;
   bool WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) override;
   std::unique_ptr<internal::channel_core> core_;
 };

@@ -1,28 +1,73 @@
-// CompletionQueue: declared for generated code; the completion-queue API does not exist yet.
+// CompletionQueue: where the operations of the completion-queue API report their ends.
 #pragma once
 
-#include <grpcpp/impl/one_library.h>
+#include <grpc/support/time.h>
+#include <grpcpp/support/time.h>
+
+#include <memory>
+#include <utility>
 
 namespace grpc {
 
+namespace internal {
+
+class queue_core;  // private: src/queue_core.hpp
+
+}  // namespace internal
+
+/// Each operation that is started with a tag puts an event with that tag into its queue when it ends. Any
+/// thread may use a queue, and several may wait in Next() at the same time; each event is taken by one of
+/// them. What an operation received is given to the program by the thread that takes its event.
+///
+/// `ok` tells that a message was read, that one was given to the connection, that a time has come. It is
+/// false for a read after the last message, a write to a call that is over, an alarm that was cancelled. It
+/// is always true for Finish().
 class CompletionQueue {
  public:
-  template <class T = void>
-  CompletionQueue() {
-    static_assert(!internal::is_missing<T>,
-                  "coracle::grpcpp has no completion queues yet: use the synchronous API, or Coracle's own "
-                  "stubs in a coroutine");
-  }
-  virtual ~CompletionQueue() = default;
+  /// What AsyncNext() found.
+  enum NextStatus {
+    SHUTDOWN,  ///< the queue was shut down, and all its events were taken
+    GOT_EVENT,
+    TIMEOUT,
+  };
 
- protected:
-  struct for_the_library {};
-  explicit CompletionQueue(for_the_library) {}
+  CompletionQueue();
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+  /// Operations that have not ended keep what they need of the queue; their events are dropped.
+  virtual ~CompletionQueue();
+
+  /// Blocks until there is an event. False: the queue was shut down, and all its events were taken.
+  bool Next(void** tag, bool* ok) {
+    return next(tag, ok, gpr_inf_future(GPR_CLOCK_REALTIME)) == GOT_EVENT;
+  }
+  /// The same, until a deadline. One in the past takes an event only if there is one already.
+  template <typename T>
+  NextStatus AsyncNext(void** tag, bool* ok, const T& deadline) {
+    return next(tag, ok, TimePoint<T>(deadline).raw_time());
+  }
+  /// Calls `f`, then AsyncNext().
+  template <typename T, typename F>
+  NextStatus DoThenAsyncNext(F&& f, void** tag, bool* ok, const T& deadline) {
+    std::forward<F>(f)();
+    return AsyncNext(tag, ok, deadline);
+  }
+  /// No operation is started on the queue from now on. Those that were started still put their events into
+  /// it, and Next() returns false after the last of them. Does not cancel anything.
+  void Shutdown();
+
+  // For the library.
+  const std::shared_ptr<internal::queue_core>& core() const { return core_; }
+
+ private:
+  NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
+  std::shared_ptr<internal::queue_core> core_;
 };
 
+/// The queue of a server. The servers of coracle::grpcpp have none yet.
 class ServerCompletionQueue : public CompletionQueue {
  private:
-  ServerCompletionQueue() : CompletionQueue(for_the_library()) {}
+  ServerCompletionQueue() = default;
 };
 
 }  // namespace grpc

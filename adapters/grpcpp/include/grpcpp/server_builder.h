@@ -45,7 +45,7 @@ class ServerBuilder {
   ServerBuilder& AddListeningPort(const std::string& address, std::shared_ptr<ServerCredentials> credentials,
                                   int* selected_port = nullptr);
   std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true)
-      CORACLE_GRPCPP_MISSING("completion queues do not exist yet");
+      CORACLE_GRPCPP_MISSING("servers have no completion queues yet");
   ServerBuilder& RegisterAsyncGenericService(AsyncGenericService* service)
       CORACLE_GRPCPP_MISSING("generic services do not exist yet: coracle::generic_service");
   ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service)

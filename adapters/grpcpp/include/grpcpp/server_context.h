@@ -70,7 +70,7 @@ class ServerContextBase {
   template <class T>
   void AsyncNotifyWhenDone(T*) {
     static_assert(!internal::is_missing<T>,
-                  "coracle::grpcpp has no completion queues yet: ask IsCancelled()");
+                  "the servers of coracle::grpcpp have no completion queues yet: ask IsCancelled()");
   }
 
  protected:

@@ -7,6 +7,7 @@
 namespace grpc {
 
 class ClientContext;
+class CompletionQueue;
 
 namespace internal {
 
@@ -38,16 +39,20 @@ class ChannelInterface {
     }
     return true;
   }
-  template <typename T, typename Queue>
-  void NotifyOnStateChange(grpc_connectivity_state, T, Queue*, void*) {
-    static_assert(!internal::is_missing<T>,
-                  "coracle::grpcpp has no completion queues yet: WaitForStateChange()");
+  /// Puts an event into the queue when the state differs from `last_observed` (`ok` is true), or when the
+  /// deadline has passed.
+  template <typename T>
+  void NotifyOnStateChange(grpc_connectivity_state last_observed, T deadline, CompletionQueue* queue,
+                           void* tag) {
+    NotifyOnStateChangeImpl(last_observed, TimePoint<T>(deadline).raw_time(), queue, tag);
   }
 
   // For the library: null if calls cannot be made through the object.
   virtual internal::channel_core* core() { return nullptr; }
 
  private:
+  virtual void NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
+                                       CompletionQueue* queue, void* tag) = 0;
   virtual bool WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) = 0;
 };
 

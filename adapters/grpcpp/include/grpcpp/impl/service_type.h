@@ -89,8 +89,8 @@ class Service {
   template <class T>
   static void refuse() {
     static_assert(!internal::is_missing<T>,
-                  "coracle::grpcpp has no completion queues yet: use the synchronous API, or Coracle's own "
-                  "services");
+                  "the servers of coracle::grpcpp have no completion queues yet: use the synchronous API, or "
+                  "Coracle's own services");
   }
   std::vector<std::unique_ptr<internal::RpcServiceMethod>> methods_;
 };

@@ -1,13 +1,15 @@
-// The streams of the completion-queue API: declared for generated code, stubs and mocks; they do not exist
+// The streams of the completion-queue API. Those of servers are declared for generated code, and do not exist
 // yet.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/impl/call_op_set.h>
 #include <grpcpp/impl/channel_interface.h>
-#include <grpcpp/impl/missing_api.h>
+#include <grpcpp/impl/client_queue_call.h>
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/status.h>
+
+#include <utility>
 
 namespace grpc {
 
@@ -66,12 +68,75 @@ class ClientAsyncReaderWriterInterface : public internal::ClientAsyncStreamingIn
   virtual void WritesDone(void* tag) = 0;
 };
 
+namespace internal {
+
 template <class R>
-class ClientAsyncReader : public ClientAsyncReaderInterface<R> {};
+class ClientAsyncReaderFactory;
 template <class W>
-class ClientAsyncWriter : public ClientAsyncWriterInterface<W> {};
+class ClientAsyncWriterFactory;
 template <class W, class R>
-class ClientAsyncReaderWriter : public ClientAsyncReaderWriterInterface<W, R> {};
+class ClientAsyncReaderWriterFactory;
+
+}  // namespace internal
+
+/// The client's side of a call with one request and many replies. One Read() at a time; Finish() may be
+/// started at any time, and ends after the last message was read.
+template <class R>
+class ClientAsyncReader final : public ClientAsyncReaderInterface<R> {
+ public:
+  void StartCall(void* tag) override { call_.start(tag); }
+  void ReadInitialMetadata(void* tag) override { call_.read_initial_metadata(tag); }
+  void Read(R* message, void* tag) override { call_.read(internal::message_target::of<R>(message), tag); }
+  void Finish(Status* status, void* tag) override { call_.finish(status, tag); }
+
+ private:
+  friend class internal::ClientAsyncReaderFactory<R>;
+  explicit ClientAsyncReader(internal::client_queue_stream&& call) : call_(std::move(call)) {}
+  internal::client_queue_stream call_;
+};
+
+/// The client's side of a call with many requests and one reply. One Write() at a time.
+template <class W>
+class ClientAsyncWriter final : public ClientAsyncWriterInterface<W> {
+ public:
+  void StartCall(void* tag) override { call_.start(tag); }
+  void ReadInitialMetadata(void* tag) override { call_.read_initial_metadata(tag); }
+  void Write(const W& message, void* tag) override { Write(message, WriteOptions(), tag); }
+  void Write(const W& message, WriteOptions options, void* tag) override {
+    call_.write(internal::serialized_message::of<W>(message), options, tag);
+  }
+  void WritesDone(void* tag) override { call_.writes_done(tag); }
+  /// The call has ended: `status` is set, and with OK the reply.
+  void Finish(Status* status, void* tag) override { call_.finish(reply_, status, tag); }
+
+ private:
+  friend class internal::ClientAsyncWriterFactory<W>;
+  ClientAsyncWriter(internal::client_queue_stream&& call, const internal::message_target& reply)
+      : call_(std::move(call)), reply_(reply) {}
+  internal::client_queue_stream call_;
+  internal::message_target reply_;
+};
+
+/// The client's side of a call with many requests and many replies. One Read() and one Write() at a time;
+/// Finish() may be started at any time, and ends after the last message was read.
+template <class W, class R>
+class ClientAsyncReaderWriter final : public ClientAsyncReaderWriterInterface<W, R> {
+ public:
+  void StartCall(void* tag) override { call_.start(tag); }
+  void ReadInitialMetadata(void* tag) override { call_.read_initial_metadata(tag); }
+  void Read(R* message, void* tag) override { call_.read(internal::message_target::of<R>(message), tag); }
+  void Write(const W& message, void* tag) override { Write(message, WriteOptions(), tag); }
+  void Write(const W& message, WriteOptions options, void* tag) override {
+    call_.write(internal::serialized_message::of<W>(message), options, tag);
+  }
+  void WritesDone(void* tag) override { call_.writes_done(tag); }
+  void Finish(Status* status, void* tag) override { call_.finish(status, tag); }
+
+ private:
+  friend class internal::ClientAsyncReaderWriterFactory<W, R>;
+  explicit ClientAsyncReaderWriter(internal::client_queue_stream&& call) : call_(std::move(call)) {}
+  internal::client_queue_stream call_;
+};
 
 namespace internal {
 
@@ -79,26 +144,35 @@ template <class R>
 class ClientAsyncReaderFactory {
  public:
   template <class W>
-  static ClientAsyncReader<R>* Create(ChannelInterface*, CompletionQueue*, const RpcMethod&, ClientContext*,
-                                      const W&, bool, void*) {
-    missing_api("the completion-queue API");
+  static ClientAsyncReader<R>* Create(ChannelInterface* channel, CompletionQueue* queue,
+                                      const RpcMethod& method, ClientContext* context, const W& request,
+                                      bool start, void* tag) {
+    client_queue_stream call(channel, queue, method, context, serialized_message::of<W>(request));
+    if (start) call.start(tag);
+    return new ClientAsyncReader<R>(std::move(call));
   }
 };
 template <class W>
 class ClientAsyncWriterFactory {
  public:
   template <class R>
-  static ClientAsyncWriter<W>* Create(ChannelInterface*, CompletionQueue*, const RpcMethod&, ClientContext*,
-                                      R*, bool, void*) {
-    missing_api("the completion-queue API");
+  static ClientAsyncWriter<W>* Create(ChannelInterface* channel, CompletionQueue* queue,
+                                      const RpcMethod& method, ClientContext* context, R* reply, bool start,
+                                      void* tag) {
+    client_queue_stream call(channel, queue, method, context);
+    if (start) call.start(tag);
+    return new ClientAsyncWriter<W>(std::move(call), message_target::of<R>(reply));
   }
 };
 template <class W, class R>
 class ClientAsyncReaderWriterFactory {
  public:
-  static ClientAsyncReaderWriter<W, R>* Create(ChannelInterface*, CompletionQueue*, const RpcMethod&,
-                                               ClientContext*, bool, void*) {
-    missing_api("the completion-queue API");
+  static ClientAsyncReaderWriter<W, R>* Create(ChannelInterface* channel, CompletionQueue* queue,
+                                               const RpcMethod& method, ClientContext* context, bool start,
+                                               void* tag) {
+    client_queue_stream call(channel, queue, method, context);
+    if (start) call.start(tag);
+    return new ClientAsyncReaderWriter<W, R>(std::move(call));
   }
 };
 
@@ -108,8 +182,8 @@ class missing_server_stream : public ServerAsyncStreamingInterface {
   template <class Context>
   explicit missing_server_stream(Context*) {
     static_assert(!is_missing<Context>,
-                  "coracle::grpcpp has no completion queues yet: use the synchronous API, or Coracle's own "
-                  "services");
+                  "the servers of coracle::grpcpp have no completion queues yet: use the synchronous API, or "
+                  "Coracle's own services");
   }
 };
 

@@ -1,8 +1,10 @@
-// Unary calls of the completion-queue API: declared for generated code, stubs and mocks; they do not exist
+// Unary calls of the completion-queue API. Those of servers are declared for generated code, and do not exist
 // yet.
 #pragma once
 
 #include <grpcpp/support/async_stream.h>
+
+#include <utility>
 
 namespace grpc {
 
@@ -15,8 +17,34 @@ class ClientAsyncResponseReaderInterface {
   virtual void Finish(R* message, Status* status, void* tag) = 0;
 };
 
+namespace internal {
+
+class ClientAsyncResponseReaderHelper;
+
+}  // namespace internal
+
+/// A unary call of a client. The object may be destroyed after Finish(), before the call has ended; its
+/// context must last until then.
 template <class R>
-class ClientAsyncResponseReader : public ClientAsyncResponseReaderInterface<R> {};
+class ClientAsyncResponseReader final : public ClientAsyncResponseReaderInterface<R> {
+ public:
+  /// For a call that was prepared. The call begins with its first operation.
+  void StartCall() override {}
+  /// The initial metadata has arrived, or the call has ended. Before Finish(), at most once.
+  void ReadInitialMetadata(void* tag) override { call_.read_initial_metadata(tag); }
+  /// The call has ended: `status` and, with OK, `message` are set. `ok` is always true.
+  void Finish(R* message, Status* status, void* tag) override {
+    call_.finish({message, decode_}, status, tag);
+  }
+
+ private:
+  friend class internal::ClientAsyncResponseReaderHelper;
+  using decoder = Status (*)(std::string&& bytes, void* into);
+  ClientAsyncResponseReader(internal::client_queue_unary&& call, decoder decode)
+      : call_(std::move(call)), decode_(decode) {}
+  internal::client_queue_unary call_;
+  decoder decode_;
+};
 
 template <class W>
 class ServerAsyncResponseWriter : public internal::missing_server_stream {
@@ -28,9 +56,14 @@ namespace internal {
 class ClientAsyncResponseReaderHelper {
  public:
   template <class R, class W, class BaseR = R, class BaseW = W>
-  static ClientAsyncResponseReader<R>* Create(ChannelInterface*, CompletionQueue*, const RpcMethod&,
-                                              ClientContext*, const W&) {
-    missing_api("the completion-queue API");
+  static ClientAsyncResponseReader<R>* Create(ChannelInterface* channel, CompletionQueue* queue,
+                                              const RpcMethod& method, ClientContext* context,
+                                              const W& request) {
+    return new ClientAsyncResponseReader<R>(
+        client_queue_unary(channel, queue, method, context, serialized_message::of<BaseW>(request)),
+        [](std::string&& bytes, void* into) {
+          return from_bytes<BaseR>(std::move(bytes), *static_cast<R*>(into));
+        });
   }
 };
 

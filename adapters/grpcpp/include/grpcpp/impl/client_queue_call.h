@@ -1,0 +1,86 @@
+// Calls of the completion-queue API of a client with messages as bytes: the core below the typed classes.
+#pragma once
+
+#include <grpcpp/impl/call_op_set.h>
+#include <grpcpp/impl/channel_interface.h>
+#include <grpcpp/impl/proto_utils.h>
+#include <grpcpp/impl/rpc_method.h>
+#include <grpcpp/support/status.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace grpc {
+
+class ClientContext;
+class CompletionQueue;
+
+namespace internal {
+
+class queued_unary;  // private: src/client_queue_call.cpp
+class queued_stream;  // private: src/client_queue_call.cpp
+
+// A message of the program, and how it is made of bytes: by the thread that takes the event.
+struct message_target {
+  void* message = nullptr;
+  Status (*decode)(std::string&& bytes, void* into) = nullptr;
+
+  // Base: the class whose traits decode it.
+  template <class Base, class Message>
+  static message_target of(Message* m) {
+    return {static_cast<Base*>(m), [](std::string&& bytes, void* into) {
+              return from_bytes<Base>(std::move(bytes), *static_cast<Base*>(into));
+            }};
+  }
+};
+
+// A message that was serialized, or the reason why it could not be.
+struct serialized_message {
+  std::string bytes;
+  Status outcome;
+
+  template <class Base>
+  static serialized_message of(const Base& message) {
+    serialized_message made;
+    made.outcome = to_bytes<Base>(message, made.bytes);
+    return made;
+  }
+};
+
+// A unary call. Its handle may be destroyed before the call has ended.
+class client_queue_unary {
+ public:
+  client_queue_unary(ChannelInterface* channel, CompletionQueue* queue, const RpcMethod& method,
+                     ClientContext* context, serialized_message&& request);
+  // Begins nothing: the first of the operations does.
+  void read_initial_metadata(void* tag);
+  void finish(const message_target& reply, Status* status, void* tag);
+
+ private:
+  std::shared_ptr<queued_unary> core_;
+};
+
+// A streaming call of any kind. Its handle may be destroyed before the call has ended.
+class client_queue_stream {
+ public:
+  client_queue_stream(ChannelInterface* channel, CompletionQueue* queue, const RpcMethod& method,
+                      ClientContext* context);
+  // With the only request of the call.
+  client_queue_stream(ChannelInterface* channel, CompletionQueue* queue, const RpcMethod& method,
+                      ClientContext* context, serialized_message&& request);
+  void start(void* tag);
+  void read_initial_metadata(void* tag);
+  void read(const message_target& into, void* tag);
+  void write(serialized_message&& message, const WriteOptions& options, void* tag);
+  void writes_done(void* tag);
+  void finish(Status* status, void* tag);
+  // The same for a call with one reply.
+  void finish(const message_target& reply, Status* status, void* tag);
+
+ private:
+  std::shared_ptr<queued_stream> core_;
+};
+
+}  // namespace internal
+}  // namespace grpc

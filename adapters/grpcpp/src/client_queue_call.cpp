@@ -1,0 +1,458 @@
+// The calls of clients in the completion-queue API.
+#include <grpcpp/impl/client_queue_call.h>
+
+#include <grpcpp/channel.h>
+
+#include "channel_core.hpp"
+#include "client_context_access.hpp"
+#include "client_stream_core.hpp"
+#include "queue_core.hpp"
+#include "statuses.hpp"
+
+#include "coracle/client/unary_call.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/runtime/start.hpp"
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace grpc::internal {
+
+using access = client_context_access;
+using coracle::bytes_message;
+using coracle::task;
+
+// Sets the status of a call, and its reply if it has one.
+class end_event : public queue_event {
+ public:
+  end_event(void* tag, ClientContext& context, const message_target& into, Status* status)
+      : queue_event(tag), context_(context), into_(into), status_(status) {}
+  Status outcome;
+  bytes_message reply;
+  bool has_reply = false;
+
+ private:
+  void deliver() override {
+    if (has_reply) {
+      Status decoded = into_.decode(std::move(reply).bytes(), into_.message);
+      if (outcome.ok()) outcome = std::move(decoded);
+    }
+    if (!outcome.ok()) access::set_failure(context_, outcome);
+    *status_ = std::move(outcome);
+  }
+  ClientContext& context_;
+  message_target into_;
+  Status* status_;
+};
+
+// What a call is made from: kept until it begins.
+struct call_seed {
+  call_seed(ChannelInterface* by, CompletionQueue* to, const RpcMethod& method, ClientContext* of)
+      : queue(to->core()), path(method.name()), context(*of) {
+    if (auto* const own = dynamic_cast<Channel*>(by)) channel = own->shared_from_this();
+  }
+  // The options of the call, or why it cannot be made.
+  [[nodiscard]] coracle::result<coracle::call_options> options() const {
+    if (!channel)
+      return coracle::status::unavailable("calls cannot be made through a ChannelInterface of another class");
+    if (coracle::status s = channel->core()->usable(); !s.ok()) return s;
+    return channel->core()->options_for(context);
+  }
+  std::shared_ptr<Channel> channel;
+  std::shared_ptr<queue_core> queue;
+  const char* path;  // as those of generated stubs, lasts as long as the program
+  ClientContext& context;
+};
+
+namespace {
+
+// Ends an operation that never began.
+void push_now(queue_core& queue, std::unique_ptr<queue_event> event, bool ok) {
+  event->ok = ok;
+  queue.begin();
+  queue.push(std::move(event));
+}
+
+Status cancelled_early() { return {StatusCode::CANCELLED, "the call was cancelled before it began"}; }
+
+}  // namespace
+
+// --- streams
+
+// On the loop, messages are read by read(), and by finish(), which has to find the end of the call: a message
+// that it reads there waits for the next read().
+class queued_stream final : public std::enable_shared_from_this<queued_stream>, public cancel_target {
+ public:
+  queued_stream(call_seed&& from, std::optional<serialized_message>&& request)
+      : from_(std::move(from)), request_(std::move(request)) {
+    if (request_ && !request_->outcome.ok()) failure_ = request_->outcome;
+  }
+
+  void start(void* tag) { begin(std::make_unique<queue_event>(tag)); }
+  // Without an event, if `event` is null.
+  void begin(std::unique_ptr<queue_event> event);
+  void read_initial_metadata(void* tag);
+  void read(const message_target& into, void* tag);
+  void write(serialized_message&& message, const WriteOptions& options, void* tag);
+  void writes_done(void* tag);
+  void finish(const message_target& reply, Status* status, void* tag);
+  // Any thread, with the lock of the context.
+  void cancel() noexcept override;
+
+ private:
+  class reading_event;
+  class writing_event;
+  // On the loop. Each keeps the object.
+  static task<bool> start_call(std::shared_ptr<queued_stream> self);
+  static task<bool> wait_for_initial_metadata(std::shared_ptr<queued_stream> self);
+  static task<bool> read_one(std::shared_ptr<queued_stream> self, bytes_message& into);
+  static task<bool> write_one(std::shared_ptr<queued_stream> self, const bytes_message& message,
+                              WriteOptions options);
+  static task<bool> half_close(std::shared_ptr<queued_stream> self);
+  static task<bool> end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply);
+  static task<> drop_message(std::shared_ptr<queued_stream> self);
+  task<bool> fetch(bytes_message& into);
+  task<> find_end();
+
+  call_seed from_;
+  std::optional<serialized_message> request_;
+  Status failure_;  // of a call that could not be made
+  std::shared_ptr<client_stream_core> core_;  // null before the call, and if it could not be made
+
+  // Of the loop:
+  bytes_message sent_;
+  bool fetching_ = false;
+  bool ended_ = false;  // there is no message any more
+  bool cancelled_ = false;
+  std::optional<bytes_message> fetched_ahead_;
+  coracle::event<> turned_;  // one of these has changed
+};
+
+// Puts the message of a read() into that of the program.
+class queued_stream::reading_event final : public queue_event {
+ public:
+  reading_event(void* tag, const message_target& into) : queue_event(tag), into_(into) {}
+  bytes_message message;
+
+ private:
+  void deliver() override {
+    if (ok) ok = into_.decode(std::move(message).bytes(), into_.message).ok();
+  }
+  message_target into_;
+};
+
+class queued_stream::writing_event final : public queue_event {
+ public:
+  writing_event(void* tag, std::string&& bytes) : queue_event(tag), message(std::move(bytes)) {}
+  bytes_message message;
+};
+
+void queued_stream::begin(std::unique_ptr<queue_event> event) {
+  if (failure_.ok()) {
+    const auto options = from_.options();
+    if (!options) {
+      failure_ = status_of(options.status());
+    } else {
+      auto core =
+          std::make_shared<client_stream_core>(*from_.channel->core(), from_.path, from_.context, *options);
+      if (request_) sent_ = bytes_message(std::move(request_->bytes));
+      core_ = std::move(core);
+      const bool begins = access::attach(from_.context, *this, [&] {
+        if (event)
+          start_for(from_.queue, core_->loop(), start_call(shared_from_this()), std::move(event)).detach();
+        else coracle::start(core_->loop(), start_call(shared_from_this()), [](const auto&) {}).detach();
+      });
+      if (begins) return access::keep(from_.context, shared_from_this());
+      core_.reset();
+      failure_ = cancelled_early();
+    }
+  }
+  if (event) push_now(*from_.queue, std::move(event), false);
+}
+
+void queued_stream::read_initial_metadata(void* tag) {
+  auto event = std::make_unique<queue_event>(tag);
+  if (!core_) return push_now(*from_.queue, std::move(event), false);
+  start_for(from_.queue, core_->loop(), wait_for_initial_metadata(shared_from_this()), std::move(event))
+      .detach();
+}
+
+void queued_stream::read(const message_target& into, void* tag) {
+  auto event = std::make_unique<reading_event>(tag, into);
+  if (!core_) return push_now(*from_.queue, std::move(event), false);
+  auto wait = read_one(shared_from_this(), event->message);
+  start_for(from_.queue, core_->loop(), std::move(wait), std::move(event)).detach();
+}
+
+void queued_stream::write(serialized_message&& message, const WriteOptions& options, void* tag) {
+  auto event = std::make_unique<writing_event>(tag, std::move(message.bytes));
+  if (!core_ || !message.outcome.ok()) return push_now(*from_.queue, std::move(event), false);
+  auto wait = write_one(shared_from_this(), event->message, options);
+  start_for(from_.queue, core_->loop(), std::move(wait), std::move(event)).detach();
+}
+
+void queued_stream::writes_done(void* tag) {
+  auto event = std::make_unique<queue_event>(tag);
+  if (!core_) return push_now(*from_.queue, std::move(event), false);
+  start_for(from_.queue, core_->loop(), half_close(shared_from_this()), std::move(event)).detach();
+}
+
+void queued_stream::finish(const message_target& reply, Status* status, void* tag) {
+  auto event = std::make_unique<end_event>(tag, from_.context, reply, status);
+  if (!core_) {
+    event->outcome = failure_.ok()
+                         ? Status(StatusCode::INTERNAL, "the call was not started: StartCall() comes first")
+                         : failure_;
+    return push_now(*from_.queue, std::move(event), true);
+  }
+  auto wait = end(shared_from_this(), *event, reply.decode != nullptr);
+  start_for(from_.queue, core_->loop(), std::move(wait), std::move(event)).detach();
+}
+
+void queued_stream::cancel() noexcept {
+  core_->cancel();
+  try {
+    core_->loop().owner().spawn_on(core_->loop(), drop_message(shared_from_this()));
+  } catch (const std::exception& e) {
+    core_->loop().log().error("grpc++: TryCancel() failed: ", e.what());
+  }
+}
+
+// The end of a call that was cancelled does not wait until its messages are read.
+task<> queued_stream::drop_message(std::shared_ptr<queued_stream> self) {
+  self->cancelled_ = true;
+  self->turned_.set();
+  co_return;
+}
+
+task<bool> queued_stream::start_call(std::shared_ptr<queued_stream> self) {
+  if (!self->request_) {
+    auto wait = self->core_->start();
+    co_return co_await std::move(wait);
+  }
+  auto wait = self->core_->write(self->sent_, WriteOptions().set_last_message());
+  co_return co_await std::move(wait);
+}
+
+task<bool> queued_stream::wait_for_initial_metadata(std::shared_ptr<queued_stream> self) {
+  auto wait = self->core_->wait_for_initial_metadata();
+  co_return co_await std::move(wait);
+}
+
+task<bool> queued_stream::read_one(std::shared_ptr<queued_stream> self, bytes_message& into) {
+  queued_stream& call = *self;
+  while (call.fetching_) {
+    call.turned_.reset();
+    co_await call.turned_;
+  }
+  if (call.fetched_ahead_) {
+    into = std::move(*call.fetched_ahead_);
+    call.fetched_ahead_.reset();
+    call.turned_.set();
+    co_return true;
+  }
+  auto wait = call.fetch(into);
+  co_return co_await std::move(wait);
+}
+
+task<bool> queued_stream::fetch(bytes_message& into) {
+  if (ended_) co_return false;
+  fetching_ = true;
+  auto wait = core_->read(into);
+  const bool message = co_await std::move(wait);
+  fetching_ = false;
+  ended_ = !message;
+  turned_.set();
+  co_return message;
+}
+
+task<bool> queued_stream::write_one(std::shared_ptr<queued_stream> self, const bytes_message& message,
+                                    WriteOptions options) {
+  auto wait = self->core_->write(message, options);
+  co_return co_await std::move(wait);
+}
+
+task<bool> queued_stream::half_close(std::shared_ptr<queued_stream> self) {
+  auto wait = self->core_->writes_done();
+  co_return co_await std::move(wait);
+}
+
+task<> queued_stream::find_end() {
+  while (!ended_) {
+    if (fetched_ahead_ && cancelled_) co_return;
+    if (fetching_ || fetched_ahead_) {
+      turned_.reset();
+      co_await turned_;
+      continue;
+    }
+    bytes_message message;
+    auto wait = fetch(message);
+    const bool found = co_await std::move(wait);
+    if (found) fetched_ahead_ = std::move(message);
+  }
+}
+
+task<bool> queued_stream::end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply) {
+  queued_stream& call = *self;
+  if (one_reply) {
+    auto wait = call.fetch(into.reply);
+    into.has_reply = co_await std::move(wait);
+  } else {
+    auto found = call.find_end();
+    co_await std::move(found);
+  }
+  bool has_reply = false;
+  auto wait = call.core_->finish(nullptr, has_reply);
+  const coracle::status s = co_await std::move(wait);
+  into.outcome = status_of(s);
+  access::detach(call.from_.context);
+  co_return true;
+}
+
+// --- unary calls
+
+class queued_unary final {
+ public:
+  queued_unary(call_seed&& from, serialized_message&& request)
+      : from_(std::move(from)), request_(std::move(request)) {}
+
+  // As a stream: the initial metadata may come long before the reply.
+  void read_initial_metadata(void* tag) {
+    if (!stream_) {
+      stream_ = std::make_shared<queued_stream>(call_seed(from_), std::move(request_));
+      stream_->begin(nullptr);
+    }
+    stream_->read_initial_metadata(tag);
+  }
+  void finish(const message_target& reply, Status* status, void* tag);
+
+ private:
+  class running;
+  call_seed from_;
+  serialized_message request_;
+  std::shared_ptr<queued_stream> stream_;
+};
+
+// A call, and the event of its end.
+class queued_unary::running final : public cancel_target {
+ public:
+  using call_type = coracle::unary_call<bytes_message>;
+  using reply_type = coracle::result<bytes_message>;
+
+  running(const call_seed& from, bytes_message&& request, const coracle::call_options& options,
+          std::unique_ptr<end_event>&& event)
+      : queue_(from.queue),
+        where_(from.channel->core()->loop()),
+        context_(from.context),
+        event_(std::move(event)),
+        request_(std::move(request)),
+        running_(std::in_place,
+                 from.channel->core()->stub().unary<bytes_message>(from.path, request_, options),
+                 done{this}) {}
+
+  // The object destroys itself at the end of the call. False, and `event` is given back: the context was
+  // cancelled.
+  static bool start(std::unique_ptr<running> self, std::unique_ptr<end_event>& event);
+  void cancel() noexcept override { running_.cancel(); }
+
+ private:
+  struct done {
+    running* to;
+    void operator()(coracle::outcome<reply_type> o, call_type& call) const { to->end(std::move(o), call); }
+  };
+  // On the loop.
+  void end(coracle::outcome<reply_type> o, call_type& call) noexcept;
+
+  std::shared_ptr<queue_core> queue_;
+  coracle::loop& where_;
+  ClientContext& context_;
+  std::unique_ptr<end_event> event_;
+  bytes_message request_;
+  coracle::operation<call_type, done> running_;
+};
+
+bool queued_unary::running::start(std::unique_ptr<running> self, std::unique_ptr<end_event>& event) {
+  running& call = *self;
+  const std::shared_ptr<queue_core> queue = call.queue_;
+  queue->begin();
+  if (access::attach(call.context_, call, [&call] { call.running_.start(call.where_); }))
+    return static_cast<void>(self.release()), true;
+  event = std::move(call.event_);
+  return false;
+}
+
+void queued_unary::running::end(coracle::outcome<reply_type> o, call_type& call) noexcept {
+  const std::unique_ptr<running> self(this);
+  access::detach(context_);
+  try {
+    reply_type result = std::move(o).value();
+    access::set_initial(context_, call.initial_metadata());
+    access::set_trailing(context_, call.trailing_metadata());
+    if (result.ok()) {
+      event_->reply = std::move(*result);
+      event_->has_reply = true;
+    } else {
+      event_->outcome = status_of(result.status());
+    }
+  } catch (const coracle::coro::cancelled&) {
+    event_->outcome = Status(StatusCode::CANCELLED, "the call was cancelled");
+  } catch (const std::exception& e) {
+    event_->outcome = Status(StatusCode::INTERNAL, e.what());
+  }
+  queue_->push(std::move(event_));
+}
+
+void queued_unary::finish(const message_target& reply, Status* status, void* tag) {
+  if (stream_) return stream_->finish(reply, status, tag);
+  auto event = std::make_unique<end_event>(tag, from_.context, reply, status);
+  if (!request_.outcome.ok()) {
+    event->outcome = request_.outcome;
+    return push_now(*from_.queue, std::move(event), true);
+  }
+  const auto options = from_.options();
+  if (!options) {
+    event->outcome = status_of(options.status());
+    return push_now(*from_.queue, std::move(event), true);
+  }
+  auto call =
+      std::make_unique<running>(from_, bytes_message(std::move(request_.bytes)), *options, std::move(event));
+  if (running::start(std::move(call), event)) return;
+  event->outcome = cancelled_early();
+  from_.queue->push(std::move(event));
+}
+
+// --- the handles
+
+client_queue_unary::client_queue_unary(ChannelInterface* channel, CompletionQueue* queue,
+                                       const RpcMethod& method, ClientContext* context,
+                                       serialized_message&& request)
+    : core_(std::make_shared<queued_unary>(call_seed(channel, queue, method, context), std::move(request))) {}
+
+void client_queue_unary::read_initial_metadata(void* tag) { core_->read_initial_metadata(tag); }
+void client_queue_unary::finish(const message_target& reply, Status* status, void* tag) {
+  core_->finish(reply, status, tag);
+}
+
+client_queue_stream::client_queue_stream(ChannelInterface* channel, CompletionQueue* queue,
+                                         const RpcMethod& method, ClientContext* context)
+    : core_(std::make_shared<queued_stream>(call_seed(channel, queue, method, context), std::nullopt)) {}
+client_queue_stream::client_queue_stream(ChannelInterface* channel, CompletionQueue* queue,
+                                         const RpcMethod& method, ClientContext* context,
+                                         serialized_message&& request)
+    : core_(std::make_shared<queued_stream>(call_seed(channel, queue, method, context), std::move(request))) {
+}
+
+void client_queue_stream::start(void* tag) { core_->start(tag); }
+void client_queue_stream::read_initial_metadata(void* tag) { core_->read_initial_metadata(tag); }
+void client_queue_stream::read(const message_target& into, void* tag) { core_->read(into, tag); }
+void client_queue_stream::write(serialized_message&& message, const WriteOptions& options, void* tag) {
+  core_->write(std::move(message), options, tag);
+}
+void client_queue_stream::writes_done(void* tag) { core_->writes_done(tag); }
+void client_queue_stream::finish(Status* status, void* tag) { core_->finish({}, status, tag); }
+void client_queue_stream::finish(const message_target& reply, Status* status, void* tag) {
+  core_->finish(reply, status, tag);
+}
+
+}  // namespace grpc::internal

@@ -1,0 +1,83 @@
+// queue_core: what a CompletionQueue is made of.
+#pragma once
+
+#include <grpcpp/completion_queue.h>
+
+#include "coracle/coro/outcome.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/start.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace grpc::internal {
+
+// An operation and, when it has ended, its entry in the queue.
+class queue_event {
+ public:
+  explicit queue_event(void* tag) noexcept : tag_(tag) {}
+  queue_event(const queue_event&) = delete;
+  queue_event& operator=(const queue_event&) = delete;
+  virtual ~queue_event() = default;
+
+  bool ok = true;
+
+ private:
+  friend class queue_core;
+  // In the thread that takes the event, before the program sees it.
+  virtual void deliver() {}
+  void* tag_;
+  std::unique_ptr<queue_event> next_;
+};
+
+// Shared by the queue of the program, and the operations that have not ended. Any thread.
+class queue_core {
+ public:
+  queue_core() = default;
+  queue_core(const queue_core&) = delete;
+  queue_core& operator=(const queue_core&) = delete;
+  ~queue_core();
+
+  // An operation has started, which ends with push().
+  void begin();
+  void push(std::unique_ptr<queue_event> event) noexcept;
+  CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
+  void shut_down();
+
+ private:
+  // With the lock: there is no event, and there will be none.
+  [[nodiscard]] bool drained() const noexcept { return shut_down_ && started_ == 0 && !first_; }
+
+  std::mutex changing_;
+  std::condition_variable changed_;
+  std::unique_ptr<queue_event> first_;
+  queue_event* last_ = nullptr;
+  std::size_t started_ = 0;  // operations that have not ended
+  bool shut_down_ = false;
+};
+
+// Starts a wait for a bool on a loop, and puts the event into the queue at its end, with `ok` as the wait says;
+// false if it throws.
+template <class Wait>
+coracle::started start_for(std::shared_ptr<queue_core> queue, coracle::loop& where, Wait wait,
+                           std::unique_ptr<queue_event> event) {
+  struct done {
+    std::shared_ptr<queue_core> queue;
+    std::unique_ptr<queue_event> event;
+    void operator()(coracle::outcome<bool> o) {
+      try {
+        event->ok = std::move(o).value();
+      } catch (...) {
+        event->ok = false;
+      }
+      queue->push(std::move(event));
+    }
+  };
+  queue->begin();
+  return coracle::start(where, std::move(wait), done{std::move(queue), std::move(event)});
+}
+
+}  // namespace grpc::internal
