@@ -6,11 +6,13 @@
 #include "channel_core.hpp"
 #include "client_context_access.hpp"
 #include "client_stream_core.hpp"
+#include "deadlines.hpp"
 #include "queue_core.hpp"
 #include "statuses.hpp"
 
 #include "coracle/client/unary_call.hpp"
 #include "coracle/coro/event.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/start.hpp"
 
 #include <exception>
@@ -113,6 +115,8 @@ class queued_stream final : public std::enable_shared_from_this<queued_stream>, 
   static task<bool> end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply);
   static task<> drop_message(std::shared_ptr<queued_stream> self);
   task<bool> fetch(bytes_message& into);
+  task<> turn();
+  // Waits until there is no message any more, or the call has ended with one that nothing reads.
   task<> find_end();
 
   call_seed from_;
@@ -278,12 +282,25 @@ task<bool> queued_stream::half_close(std::shared_ptr<queued_stream> self) {
   co_return co_await std::move(wait);
 }
 
+task<> queued_stream::turn() {
+  turned_.reset();
+  co_await turned_;
+}
+
 task<> queued_stream::find_end() {
+  const auto& deadline = access::deadline(from_.context);
+  bool expired = false;
   while (!ended_) {
-    if (fetched_ahead_ && cancelled_) co_return;
+    if (fetched_ahead_ && (cancelled_ || expired)) co_return;
     if (fetching_ || fetched_ahead_) {
-      turned_.reset();
-      co_await turned_;
+      auto wait = turn();
+      if (fetched_ahead_ && deadline) {
+        coracle::with_timeout limited(until(*deadline), std::move(wait));
+        const coracle::status s = co_await std::move(limited);
+        expired = !s.ok();
+      } else {
+        co_await std::move(wait);
+      }
       continue;
     }
     bytes_message message;

@@ -472,7 +472,33 @@ void queued_lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     reader->Finish(&s, tagged(3));
     context.TryCancel();
     const std::string ended = taken(queue);
-    say("queued list cancelled", begun, first, ended, s.error_code());
+    say("queued list cancelled with an unread message", begun, first, ended, s.error_code());
+  }
+}
+
+void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+  grpc::CompletionQueue queue;
+  {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + 200ms);
+    const auto reader = stub.AsyncList(&context, query("until cancelled", 1), &queue, tagged(1));
+    const std::string begun = taken(queue);
+    grpc::Status s;
+    reader->Finish(&s, tagged(2));
+    const std::string ended = taken(queue);
+    say("queued list whose deadline passes", begun, ended, s.error_code());
+  }
+  {
+    grpc::ClientContext context;
+    const auto stream = nowhere.AsyncTalk(&context, &queue, tagged(1));
+    say("queued talk start of no server", taken(queue));
+    Note note;
+    stream->Write(note, tagged(2));
+    const std::string written = taken(queue);
+    grpc::Status s;
+    stream->Finish(&s, tagged(3));
+    const std::string ended = taken(queue);
+    say("queued talk of no server", written, ended, s.error_code());
   }
 }
 
@@ -619,6 +645,7 @@ int run_client(const std::string& target) {
   queued_unary(*stub, *nowhere);
   queued_crowd(*stub);
   queued_lists(*stub, *nowhere);
+  queued_end(*stub, *nowhere);
   queued_records(*stub);
   queued_talks(*stub);
   queues_alone(target);
