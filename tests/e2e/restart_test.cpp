@@ -58,7 +58,7 @@ class restarting : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, restarting, every_world_over_tcp, echo_fixture::case_name);
 
 TEST_P(restarting, LosesNoIdempotentCall) {
-  const int restarts = sim_world() ? 50 : 4;  // a second each on a real clock: the channel's pause
+  const int restarts = sim_world() ? 12 : 4;  // a second each on a real clock: the channel's pause
   const auto config = service_config::parse(
       R"({"methodConfig":[{"name":[{}],"waitForReady":true,"retryPolicy":{"maxAttempts":5,
           "initialBackoff":"0.01s","maxBackoff":"0.1s","backoffMultiplier":2,

@@ -472,7 +472,7 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
   // An odd number, so that the last is the other CA's.
   tls::client_options credentials_3 = trusting("ca");
   credentials_3.cas.push_back(tls::pem_source::file(certificate("other_ca.pem")));
-  run(all::at_once(rt(), address, credentials_3, chain, key, sim_world() ? 51 : 3, r));
+  run(all::at_once(rt(), address, credentials_3, chain, key, sim_world() ? 11 : 3, r));
   EXPECT_EQ(r.failed, 0);
   call_by(trusting("other_ca"));
   EXPECT_EQ(text(), "no certificate") << "the server shows the last of them";

@@ -9,13 +9,15 @@ import sim
 from programs import own
 
 SEEDS = int(os.environ.get("CORACLE_SIM_SEEDS") or 50)
+# Its handshakes are real ones: a seed takes ten times as long as another scenario's.
+FEWER = {"secured": 5}
 SCENARIOS = sorted(path.name.removesuffix("_scenario.cpp") for path in pathlib.Path(__file__).parent.glob("swarm/*_scenario.cpp"))
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_seed_passes(scenario):
-    assert sim.play(own("sim_swarm"), 1, SEEDS, os.cpu_count() or 1, ["--scenario", scenario])
+    assert sim.play(own("sim_swarm"), 1, max(SEEDS // FEWER.get(scenario, 1), 1), os.cpu_count() or 1, ["--scenario", scenario])
 
 
 TOLD = 'echo "TALLY calls $4 seeds"; echo "TALLY calls 0 drained"; '
