@@ -31,7 +31,7 @@ def measure(bench, one, workload):
     """The client's own figures; it checks every reply."""
     with servers.running(SERVER, bench.build) as server:
         command = ["timeout", str(bench.seconds + PATIENCE_S), "taskset", "-c", str(machine.cores()[1]),
-                   bench.build / one.program, server.port, workload, str(bench.seconds)]
+                   bench.build / one.program, server.port, workload, str(bench.seconds), *one.arguments]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **one.environment})
         if done.returncode != 0:
             raise machine.Failure(done.stderr.strip() or "it does not end")

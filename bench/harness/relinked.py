@@ -1,0 +1,96 @@
+"""Programs on grpc++'s API, each with grpc++ and with coracle::grpcpp: CPU time of a server per unary call under h2load, and of
+a client per message of the five workloads. Beside both stands the same by Coracle's own API."""
+
+import pathlib
+import shutil
+import statistics
+import tempfile
+import types
+
+from harness import contest_workloads, machine, peers, unary
+from harness.servers import Kind
+from harness.tables import noise, ratios, row, spread, table, values
+
+ROUNDS = 5
+SECONDS = 2.0
+NATIVE = "coracle's own API"
+SERVERS = {"synchronous": ("sync", 1 / 2), "completion queue": ("greeter", 1 / 4), "callback": ("callback", 1 / 5)}
+SERVER_SURPLUS_US = 1.5  # a unary call more than by Coracle's own API; but for the synchronous one
+CLIENTS = ("queue", "callback")
+GOALS = {"smol": 1 / 3, "big": 3 / 4, "req": 1 / 3, "resp": 2 / 3, "bidi": 1 / 3}
+CLIENT_SURPLUS_US = {"smol": 1.5, "req": 0.5, "resp": 0.5, "bidi": 0.5}  # a call or a message, likewise
+BY = {"grpc++": "bench_grpcpp", "relinked": "bench_relinked"}
+
+
+def name_of(api, library):
+    return f"{api}, {library}"
+
+
+def kinds():
+    """Of servers and of clients, each pair of libraries in neighbours."""
+    servers = [Kind(name_of(api, library), f"bin/{prefix}_{program}")
+               for api, (program, _) in SERVERS.items() for library, prefix in BY.items()]
+    clients = [Kind(name_of(api, library), f"bin/{prefix}_workload", api) for api in CLIENTS for library, prefix in BY.items()]
+    return [*servers, Kind(NATIVE, "bin/bench_greeter")], [*clients, Kind(NATIVE, "bin/bench_workload")]
+
+
+def run(chosen):
+    if not shutil.which("h2load"):
+        raise machine.Failure("there is no h2load; fix: apt-get install nghttp2-client")
+    servers, clients = (peers.chosen_among(some, chosen) for some in kinds())
+    peers.build([*servers, *clients, contest_workloads.SERVER], chosen.build)
+    bench = types.SimpleNamespace(build=chosen.build, seconds=chosen.seconds or SECONDS)
+    columns, runs = chosen.columns.split(","), {"servers": [], "clients": []}
+    with tempfile.TemporaryDirectory() as folder:
+        body = pathlib.Path(folder) / "body"
+        body.write_bytes(unary.BODY)
+        for number in range(chosen.rounds):
+            for column in columns:
+                runs["servers"] += ({"round": number, **unary.measure(one, column, bench, body)} for one in servers)
+            for workload in GOALS:
+                runs["clients"] += ({"round": number, **contest_workloads.measure(bench, one, workload)} for one in clients)
+    return {"rounds": chosen.rounds, "seconds": bench.seconds,
+            "servers": {"servers": [one.name for one in servers], "columns": columns, "runs": runs["servers"]},
+            "clients": {"servers": [one.name for one in clients], "columns": list(GOALS), "runs": runs["clients"]}}
+
+
+def verdict(met):
+    return "met" if met else "not met"
+
+
+def shares(result, apis, goal_of):
+    """Of grpc++'s CPU, round by round."""
+    def share(api, column):
+        of = ratios(result, name_of(api, "relinked"), name_of(api, "grpc++"), column)
+        goal = goal_of(api, column)
+        return f"{spread(of, lambda x: f'{x:.2f}')} of {goal:.2f}: {verdict(statistics.median(of) <= goal)}" if of else "-"
+    return table("share of grpc++'s CPU, of the goal", apis, result["columns"], share)
+
+
+def surpluses(result, apis, goal_of):
+    """Beyond Coracle's own API, us."""
+    def surplus(api, column):
+        own, here = (values(result, one, column, "us_per_request") for one in (NATIVE, name_of(api, "relinked")))
+        if not own or not here:
+            return "-"
+        more, goal = statistics.median(here) - statistics.median(own), goal_of(api, column)
+        return f"{more:+.2f}" + (f" of {goal:g}: {verdict(more <= goal)}" if goal else "")
+    return table("beyond Coracle's own API, us", apis, result["columns"], surplus)
+
+
+def section(title, result, apis, share_of, surplus_of):
+    def us(one, column):
+        return spread(values(result, one, column, "us_per_request"), lambda x: f"{x:.2f}")
+
+    yield from ("", title, "", *table("CPU, us", result["servers"], result["columns"], us),
+                row("noise band", (f"± {100 * noise(result, column):.1f} %" for column in result["columns"])),
+                "", *shares(result, apis, share_of), "", *surpluses(result, apis, surplus_of))
+
+
+def report(result):
+    length = f"{result['rounds']} rounds of {result['seconds']:g} s, median (min to max)"
+    return "\n".join((
+        *section(f"## The API of grpc++, server: CPU time per unary call of 100 bytes; {length}", result["servers"], SERVERS,
+                 lambda api, _: SERVERS[api][1], lambda api, _: None if api == "synchronous" else SERVER_SURPLUS_US),
+        *section(f"## The API of grpc++, client: CPU time per message against one server on grpc-go; {length}", result["clients"],
+                 CLIENTS, lambda _, workload: GOALS[workload], lambda _, workload: CLIENT_SURPLUS_US.get(workload))))
