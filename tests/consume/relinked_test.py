@@ -40,7 +40,7 @@ def test_one_path_of_pkg_config_relinks_a_program(user, prefix):
     env = {"PKG_CONFIG_PATH": f"{modules}:{only(prefix, 'coracle-tls.pc')}"}
     flags = user.run("pkg-config", "--cflags", "--libs", "grpc++", "grpc", env=env).split()
     program = user.scratch / "channel"
-    user.run("g++", "-std=c++20", "-o", program, CONSUME / "relinked/channel.cpp", *flags)
+    user.run("g++", "-std=c++17", "-o", program, CONSUME / "relinked/channel.cpp", *flags)
     user.run(program)
     assert "libgrpc" not in user.run("ldd", program)
 

@@ -1,4 +1,6 @@
-#include <grpcpp/grpcpp.h>
+// As programs spelled it once.
+#include <grpc++/grpc++.h>
+#include <grpc++/support/status.h>
 
 int main() {
   const auto channel = grpc::CreateChannel("unix:/nowhere", grpc::SslCredentials({}));

@@ -45,11 +45,10 @@ class SerializationTraits<
 
 namespace internal {
 
-template <class Message>
+template <class Message, class = void>
 inline constexpr bool is_protobuf = false;
 template <class Message>
-  requires requires { typename SerializationTraits<Message>::is_protobuf; }
-inline constexpr bool is_protobuf<Message> = true;
+inline constexpr bool is_protobuf<Message, std::void_t<typename SerializationTraits<Message>::is_protobuf>> = true;
 
 // The bytes of a message, as calls send them.
 template <class Message>

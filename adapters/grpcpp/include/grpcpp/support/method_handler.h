@@ -1,6 +1,7 @@
 // The handlers of methods in the synchronous API, as the constructors of generated services make them.
 #pragma once
 
+#include <grpcpp/impl/guarded.h>
 #include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/impl/rpc_service_method.h>
 #include <grpcpp/server_context.h>
@@ -16,11 +17,7 @@ namespace grpc::internal {
 // Calls a handler. An exception ends its call with UNKNOWN, and its text does not reach the client.
 template <class Handler>
 Status call_handler(Handler&& handler) {
-  try {
-    return handler();
-  } catch (...) {
-    return Status(StatusCode::UNKNOWN, "Unexpected error in RPC handling");
-  }
+  return guarded(handler, [] { return Status(StatusCode::UNKNOWN, "Unexpected error in RPC handling"); });
 }
 
 // Ends a call that has one reply.

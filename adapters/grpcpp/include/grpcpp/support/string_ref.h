@@ -43,8 +43,10 @@ class string_ref {
   bool empty() const { return length_ == 0; }
 
   int compare(string_ref other) const { return view().compare(other.view()); }
-  bool starts_with(string_ref start) const { return view().starts_with(start.view()); }
-  bool ends_with(string_ref end) const { return view().ends_with(end.view()); }
+  bool starts_with(string_ref start) const { return view().substr(0, start.length_) == start.view(); }
+  bool ends_with(string_ref end) const {
+    return length_ >= end.length_ && view().substr(length_ - end.length_) == end.view();
+  }
   std::size_t find(string_ref text) const { return view().find(text.view()); }
   std::size_t find(char c) const { return view().find(c); }
   string_ref substr(std::size_t pos, std::size_t n = npos) const {
