@@ -1,9 +1,11 @@
 // Server and ServerBuilder.
+#include <grpcpp/impl/missing_api.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include "arguments.hpp"
 #include "credentials_core.hpp"
+#include "handler_call.hpp"
 #include "one_process.hpp"
 #include "server_core.hpp"
 
@@ -50,10 +52,16 @@ server_core::server_core(const ServerBuilder& from)
       handlers_(handlers_of(from.quota_)),
       server_(runtime_, options_of(from.arguments_, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) {
-    services_.push_back(std::make_shared<sync_service>(*service, handlers_));
-    server_.add(services_.back());
+    server_.add(std::make_shared<hosted_service>(
+        *service, [this](const RpcServiceMethod& method) { return starter_of(method); }));
   }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
+}
+
+std::unique_ptr<call_starter> server_core::starter_of(const RpcServiceMethod& method) {
+  if (method.api_type() != RpcServiceMethod::ApiType::SYNC)
+    missing_api("methods without a synchronous handler");
+  return std::make_unique<handler_starter>(*method.handler(), handlers_);
 }
 
 server_core::~server_core() {

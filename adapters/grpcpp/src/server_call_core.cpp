@@ -1,7 +1,6 @@
 #include "server_call_core.hpp"
 
 #include "auth_context.hpp"
-#include "blocking.hpp"
 #include "statuses.hpp"
 
 #include "coracle/coro/stop_on.hpp"
@@ -48,138 +47,139 @@ void server_call_core::loop_signal::post_to(coracle::loop& where) noexcept {
 
 server_call_core::cancel_hook::cancel_hook(server_call_core& c) noexcept
     : stop_callback([](stop_callback& s) noexcept {
-        static_cast<cancel_hook&>(s).of_.cancelled_.store(true, std::memory_order_release);
+        server_call_core& of = static_cast<cancel_hook&>(s).of_;
+        of.cancelled_.store(true, std::memory_order_release);
+        of.ending_.post_to(of.where_);
       }),
       of_(c) {}
 
-server_call_core::server_call_core(coracle::server_context& of, MethodHandler& handler, bytes_message request,
+server_call_core::server_call_core(coracle::server_context& of, bytes_message request,
                                    std::optional<coracle::reader<bytes_message>> reader,
                                    std::optional<coracle::writer<bytes_message>> writer)
     : where_(*coracle::loop::current()),
-      handler_(handler),
+      deadline_(deadline_of(of, where_.now())),
       request_(std::move(request)),
       peer_address_(of.peer()),
       connection_(of.auth() ? of.auth()->shared_from_this() : nullptr),
-      call_(&of),
       reader_(reader),
-      writer_(writer) {
-  context_.call_ = this;
-  context_.deadline_ = deadline_of(of, where_.now());
-}
+      writer_(writer),
+      call_(&of) {}
 
-task<coracle::status> server_call_core::run_handler(std::shared_ptr<server_call_core> self,
-                                                    handler_pool& on) {
+// --- the coroutine
+
+task<coracle::status> server_call_core::run(std::shared_ptr<server_call_core> self, call_starter& by) {
   server_call_core& call = *self;
   cancel_hook hook(call);
-  if (!call.call_->stop_token().subscribe(hook)) call.cancelled_.store(true);
-  if (!on.run(self)) co_return coracle::status::resource_exhausted("all threads of the server run handlers");
+  if (!call.call_->stop_token().subscribe(hook)) hook();
+  coracle::status outcome = by.begin(self);
+  if (!outcome.ok()) {
+    static_cast<void>(call.close());
+    call.leave(true);
+    co_return outcome;
+  }
   co_await call.ending_;
-  hook.unlink();
-  bool finished = false;
-  Status outcome;
+  std::optional<call_end> end = call.close();
+  call.reads_.request_stop();
+  if (!end) call.operations_.request_stop();
+  bool pending = false;
   {
     const std::lock_guard lock(call.changing_);
-    finished = call.finished_ && !call.cancelled_by_handler_;
-    if (finished) outcome = call.outcome_;
-    else call.copy_of_call();
+    pending = call.started_ != 0;
   }
-  if (!finished) {
-    auto left = call.leave_handler();
-    co_await std::move(left);
-    call.call_ = nullptr;
-    co_return coracle::status::cancelled("the server cancelled the call");
+  if (pending) co_await call.no_operations_;
+  if (end) {
+    auto sent = call.send_end(*end);
+    outcome = co_await std::move(sent);
+  } else {
+    by.forget(call);
+    outcome = coracle::status::cancelled("the server cancelled the call");
   }
-  call.pass_initial_metadata();
+  hook.unlink();
+  call.leave(!end || call.call_->cancelled());
+  co_return outcome;
+}
+
+std::optional<call_end> server_call_core::close() {
+  const std::lock_guard lock(changing_);
+  closed_ = true;
+  return std::exchange(end_, std::nullopt);
+}
+
+task<coracle::status> server_call_core::send_end(call_end& end) {
+  pass(std::move(end.headers));
+  if (end.last_message) {
+    auto written = write_one(*end.last_message, end.last_options);
+    if (!co_await std::move(written)) co_return coracle::status::cancelled("the last message was not sent");
+  }
   // Of a call without a message, too, the client gets the initial metadata apart from those of the status.
-  if (!call.context_.initial_.empty() && (call.writer_ || !outcome.ok())) call.call_->send_initial_metadata();
-  for (const auto& [key, value] : call.context_.trailing_) call.call_->trailing_metadata().add(key, value);
-  call.call_ = nullptr;
-  co_return status_of(outcome);
+  if (has_initial_ && (writer_ || !end.outcome.ok())) call_->send_initial_metadata();
+  for (const auto& [key, value] : end.trailing) call_->trailing_metadata().add(key, value);
+  reply_ = std::move(end.reply);
+  co_return status_of(end.outcome);
 }
 
-// The operations end before the call does.
-task<> server_call_core::leave_handler() {
-  stop_.request_stop();
-  if (operations_ != 0) co_await no_operations_;
-}
-
-// --- on the thread of the handler
-
-void server_call_core::run() noexcept {
-  try {
-    handler_.run(*this);
-  } catch (const std::exception& e) {
-    where_.log().error("grpc++: a handler of the library threw: ", e.what());
-    finish(Status(StatusCode::UNKNOWN, ""), {});
-  }
-}
-
-bool server_call_core::read(std::string& into) {
-  bytes_message message;
-  if (!run_blocking(where_, read_one(message))) return false;
-  into = std::move(message).bytes();
-  return true;
-}
-
-bool server_call_core::write(std::string&& message, const WriteOptions& options) {
-  const bytes_message sent(std::move(message));
-  return run_blocking(where_, write_one(sent, {.compress = !options.get_no_compression()}));
-}
-
-void server_call_core::send_initial_metadata() { run_blocking(where_, send_headers()); }
-
-void server_call_core::finish(const Status& outcome, std::string&& reply) {
+void server_call_core::leave(bool cancelled) noexcept {
+  std::unique_ptr<end_observer> done;
+  std::unique_ptr<end_observer> observer;
   {
     const std::lock_guard lock(changing_);
-    finished_ = true;
-    outcome_ = outcome;
-    reply_ = std::move(reply);
+    copy_of_call();
+    call_ = nullptr;
+    left_ = true;
+    if (cancelled) cancelled_.store(true, std::memory_order_release);
+    done = std::move(done_);
+    observer = std::move(observer_);
   }
+  if (done) done->ended(cancelled);
+  if (observer) observer->ended(cancelled);
+}
+
+// --- the program
+
+server_call_core::operation server_call_core::begin_operation() {
+  const std::lock_guard lock(changing_);
+  if (closed_) return {};
+  ++started_;
+  return operation(shared_from_this());
+}
+
+// Signals are posted with the lock, without which leave() does not end the call: the loop may be gone then.
+void server_call_core::end_operation() noexcept {
+  const std::lock_guard lock(changing_);
+  if (--started_ == 0 && closed_) no_operations_.post_to(where_);
+}
+
+void server_call_core::finish(call_end&& end, std::unique_ptr<end_observer> done) {
+  {
+    const std::lock_guard lock(changing_);
+    if (!closed_ && !end_ && !cancelled_by_program_) {
+      end_ = std::move(end);
+      done_ = std::move(done);
+      ending_.post_to(where_);
+      return;
+    }
+  }
+  if (done) done->ended(true);
+}
+
+void server_call_core::observe_end(std::unique_ptr<end_observer> by) {
+  {
+    const std::lock_guard lock(changing_);
+    if (!left_) {
+      observer_ = std::move(by);
+      return;
+    }
+  }
+  by->ended(is_cancelled());
+}
+
+void server_call_core::try_cancel() noexcept {
+  const std::lock_guard lock(changing_);
+  if (closed_ || end_) return;
+  cancelled_by_program_ = true;
+  cancelled_.store(true, std::memory_order_release);
   ending_.post_to(where_);
 }
-
-// --- on the loop
-
-task<bool> server_call_core::read_one(bytes_message& into) {
-  if (!call_ || !reader_ || stop_.stop_requested()) co_return false;
-  const operation_guard counted(*this);
-  auto wait = reader_->read(into);
-  coracle::stop_on limited(stop_.token(), std::move(wait));
-  try {
-    const coracle::result<bool> got = co_await std::move(limited);
-    co_return got.ok() && *got;
-  } catch (const coracle::coro::cancelled&) {  // or call_ended
-    co_return false;
-  }
-}
-
-task<bool> server_call_core::write_one(const bytes_message& message, coracle::write_options options) {
-  if (!call_ || !writer_ || stop_.stop_requested()) co_return false;
-  const operation_guard counted(*this);
-  pass_initial_metadata();
-  auto wait = writer_->write(message, options);
-  coracle::stop_on limited(stop_.token(), std::move(wait));
-  try {
-    const coracle::status s = co_await std::move(limited);
-    co_return s.ok();
-  } catch (const coracle::coro::cancelled&) {
-    co_return false;
-  }
-}
-
-task<> server_call_core::send_headers() {
-  if (!call_) co_return;
-  pass_initial_metadata();
-  call_->send_initial_metadata();
-}
-
-void server_call_core::pass_initial_metadata() {
-  if (std::exchange(passed_initial_, true)) return;
-  for (const auto& [key, value] : context_.initial_) call_->initial_metadata().add(key, value);
-  if (context_.compression_) call_->compression(compression_of(*context_.compression_));
-}
-
-// --- what the context tells
 
 void server_call_core::copy_of_call() {
   if (std::exchange(copied_, true)) return;
@@ -191,7 +191,9 @@ const metadata_map& server_call_core::client_metadata() {
   copy_of_call();
   return metadata_;
 }
+
 std::string server_call_core::peer() const { return text_of(peer_address_); }
+
 std::shared_ptr<const AuthContext> server_call_core::auth() {
   const std::lock_guard lock(changing_);
   if (!auth_)
@@ -200,36 +202,56 @@ std::shared_ptr<const AuthContext> server_call_core::auth() {
   return auth_;
 }
 
-void server_call_core::try_cancel() {
-  cancelled_.store(true, std::memory_order_release);
-  {
-    const std::lock_guard lock(changing_);
-    if (finished_) return;
-    cancelled_by_handler_ = true;
+// --- the operations
+
+task<bool> server_call_core::read(operation of, bytes_message& into) {
+  const operation held(std::move(of));
+  server_call_core& call = held.call();
+  if (!call.reader_) co_return false;
+  auto wait = call.reader_->read(into);
+  coracle::stop_on limited(call.reads_.token(), std::move(wait));
+  try {
+    const coracle::result<bool> got = co_await std::move(limited);
+    co_return got.ok() && *got;
+  } catch (const coracle::coro::cancelled&) {  // or call_ended
+    co_return false;
   }
-  ending_.post_to(where_);
+}
+
+task<bool> server_call_core::write(operation of, const bytes_message& message, coracle::write_options options,
+                                   sent_headers headers) {
+  const operation held(std::move(of));
+  held.call().pass(std::move(headers));
+  auto wait = held.call().write_one(message, options);
+  co_return co_await std::move(wait);
+}
+
+task<bool> server_call_core::write_one(const bytes_message& message, coracle::write_options options) {
+  if (!writer_) co_return false;
+  auto wait = writer_->write(message, options);
+  coracle::stop_on limited(operations_.token(), std::move(wait));
+  try {
+    const coracle::status s = co_await std::move(limited);
+    co_return s.ok();
+  } catch (const coracle::coro::cancelled&) {
+    co_return false;
+  }
+}
+
+task<bool> server_call_core::send_initial_metadata(operation of, sent_headers headers) {
+  const operation held(std::move(of));
+  server_call_core& call = held.call();
+  if (call.is_cancelled()) co_return false;
+  call.pass(std::move(headers));
+  call.call_->send_initial_metadata();
+  co_return true;
+}
+
+// On the loop. After the first message it has no effect.
+void server_call_core::pass(sent_headers&& headers) {
+  for (const auto& [key, value] : headers.pairs) call_->initial_metadata().add(key, value);
+  if (!headers.pairs.empty()) has_initial_ = true;
+  if (headers.compression) call_->compression(compression_of(*headers.compression));
 }
 
 }  // namespace grpc::internal
-
-namespace grpc {
-
-bool ServerContextBase::IsCancelled() const { return call_ && call_->is_cancelled(); }
-
-void ServerContextBase::TryCancel() const {
-  if (call_) call_->try_cancel();
-}
-
-const std::multimap<string_ref, string_ref>& ServerContextBase::client_metadata() const {
-  static const std::multimap<string_ref, string_ref>& none = *new std::multimap<string_ref, string_ref>;
-  return call_ ? call_->client_metadata().map() : none;
-}
-
-std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {
-  if (call_) return call_->auth();
-  return std::make_shared<const internal::own_auth_context>();
-}
-
-std::string ServerContextBase::peer() const { return call_ ? call_->peer() : std::string(); }
-
-}  // namespace grpc

@@ -1,11 +1,10 @@
-// server_call_core: a call of a server, between its coroutine on a loop and its handler on a thread.
+// server_call_core: a call of a server, between its coroutine on a loop and the program.
 #pragma once
 
-#include <grpcpp/impl/rpc_service_method.h>
-#include <grpcpp/impl/server_call.h>
+#include <grpcpp/impl/metadata_map.h>
+#include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_context.h>
-
-#include "handler_pool.hpp"
+#include <grpcpp/support/status.h>
 
 #include "coracle/base/status.hpp"
 #include "coracle/coro/executor.hpp"
@@ -25,45 +24,119 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace grpc::internal {
 
-// The coroutine of the call makes it, has a thread run the handler, and awaits the end: the handler has
-// returned, or TryCancel() was called. In the latter case the handler goes on without a call: its operations
-// fail. Both share the object.
-//
-// What belongs to the loop is used by the coroutine and by operations that the thread has the loop run. Of
-// the coracle::server_context the thread reads the metadata alone, which are copied under a lock: by the
-// thread when the program asks for them, and by the coroutine before it leaves a handler that still runs.
-class server_call_core final : public server_call,
-                               public handler_pool::job,
-                               public std::enable_shared_from_this<server_call_core> {
+class server_call_core;
+using metadata_pairs = std::vector<std::pair<std::string, std::string>>;
+
+// What is sent before the first message: a copy, because the program may destroy its context before that.
+struct sent_headers {
+  sent_headers() = default;
+  sent_headers(metadata_pairs&& sent, std::optional<grpc_compression_algorithm> with)
+      : pairs(std::move(sent)), compression(with) {}
+  metadata_pairs pairs;
+  std::optional<grpc_compression_algorithm> compression;
+};
+
+// What the program ends a call with.
+struct call_end {
+  Status outcome;
+  sent_headers headers;
+  metadata_pairs trailing;
+  std::string reply;  // of a call that has one; sent with OK
+  std::optional<coracle::bytes_message> last_message;  // of a stream of replies; sent before the status
+  coracle::write_options last_options;
+};
+
+// Is told once that something has ended.
+class end_observer {
  public:
-  server_call_core(coracle::server_context& of, MethodHandler& handler, coracle::bytes_message request,
+  virtual ~end_observer() = default;
+  // On the loop, or within the function that was given the observer.
+  virtual void ended(bool cancelled) noexcept = 0;
+};
+
+// Begins the calls of a method. There is one kind for each API: handlers on threads, queues, callbacks.
+class call_starter {
+ public:
+  virtual ~call_starter() = default;
+  // On the loop, once for each call. The starter has the call end by server_call_core::finish(), and binds a
+  // ServerContext to it on the thread of the program. An error ends the call.
+  virtual coracle::status begin(std::shared_ptr<server_call_core> call) = 0;
+  // On the loop, before the end of a call that was cancelled: the starter may not have given it to the
+  // program yet.
+  virtual void forget(server_call_core& /*call*/) noexcept {}
+};
+
+// The coroutine of the call makes the object, has a starter begin the call, and awaits its end: finish(), or
+// a cancellation, by the client, a deadline or TryCancel(). In the latter case the program goes on without a
+// call: its operations fail. Both share the object, which outlives the server if the program keeps it.
+//
+// The operations are tasks of the loop. The synchronous API blocks on them, other APIs start them with
+// coracle::start(). Each belongs to an `operation`, which the program makes before: without one the loop may
+// be gone.
+//
+// Of the coracle::server_context, other threads read the metadata alone, which are copied under a lock: by
+// the thread that asks for them, and by the coroutine at the end.
+class server_call_core final : public std::enable_shared_from_this<server_call_core> {
+ public:
+  server_call_core(coracle::server_context& of, coracle::bytes_message request,
                    std::optional<coracle::reader<coracle::bytes_message>> reader,
                    std::optional<coracle::writer<coracle::bytes_message>> writer);
 
+  // An operation of the program, from its start to its end: the call does not end before.
+  class operation {
+   public:
+    operation() noexcept = default;
+    operation(operation&& other) noexcept = default;
+    operation& operator=(operation&&) = delete;
+    ~operation() {
+      if (of_) of_->end_operation();
+    }
+    // False: the call is over, and the operation fails.
+    explicit operator bool() const noexcept { return of_ != nullptr; }
+    [[nodiscard]] server_call_core& call() const noexcept { return *of_; }
+
+   private:
+    friend class server_call_core;
+    explicit operation(std::shared_ptr<server_call_core> of) noexcept : of_(std::move(of)) {}
+    std::shared_ptr<server_call_core> of_;
+  };
+
   // --- the coroutine, on the loop
-  // Has a thread run the handler, and waits for the end. The result is the status of the call.
-  [[nodiscard]] static coracle::task<coracle::status> run_handler(std::shared_ptr<server_call_core> self,
-                                                                  handler_pool& on);
+  // Has the call begun, and waits for its end. The result is the status of the call.
+  [[nodiscard]] static coracle::task<coracle::status> run(std::shared_ptr<server_call_core> self,
+                                                          call_starter& by);
   // After the end, with OK.
   [[nodiscard]] coracle::bytes_message take_reply() { return coracle::bytes_message(std::move(reply_)); }
 
-  // --- server_call, on the thread of the handler, or two
-  ServerContext& context() override { return context_; }
-  std::string take_request() override { return std::move(request_).bytes(); }
-  bool read(std::string& into) override;
-  bool write(std::string&& message, const WriteOptions& options) override;
-  void send_initial_metadata() override;
-  void finish(const Status& outcome, std::string&& reply) override;
-
-  // --- ServerContext, any thread
+  // --- the program, any thread
+  [[nodiscard]] operation begin_operation();
+  // Ends the call, once: when the operations have ended, but for reads, which then fail. `done` may be null.
+  // It is told that the call was cancelled if its status was not sent.
+  void finish(call_end&& end, std::unique_ptr<end_observer> done);
+  // Sets who else is told of the end, once.
+  void observe_end(std::unique_ptr<end_observer> by);
+  void try_cancel() noexcept;
   [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
-  void try_cancel();
   [[nodiscard]] const metadata_map& client_metadata();
   [[nodiscard]] std::string peer() const;
   [[nodiscard]] std::shared_ptr<const AuthContext> auth();
+  [[nodiscard]] gpr_timespec deadline() const noexcept { return deadline_; }
+  // The request of a call that has one; by one thread, once.
+  [[nodiscard]] std::string take_request() { return std::move(request_).bytes(); }
+
+  // --- the operations, each of which is begun on loop(). False: the call is over.
+  [[nodiscard]] coracle::loop& loop() const noexcept { return where_; }
+  // False, too: there is no message any more.
+  [[nodiscard]] static coracle::task<bool> read(operation of, coracle::bytes_message& into);
+  // `message` lasts until the end of the operation.
+  [[nodiscard]] static coracle::task<bool> write(operation of, const coracle::bytes_message& message,
+                                                 coracle::write_options options, sent_headers headers);
+  [[nodiscard]] static coracle::task<bool> send_initial_metadata(operation of, sent_headers headers);
 
  private:
   // Resumes the coroutine that awaits it on the loop, once.
@@ -81,7 +154,7 @@ class server_call_core final : public server_call,
     bool arrived_ = false;
     std::coroutine_handle<> waiter_;
   };
-  // Tells when the call ends before its handler.
+  // Tells when the call ends before the program ends it.
   class cancel_hook : public coracle::coro::stop_callback {
    public:
     explicit cancel_hook(server_call_core& c) noexcept;
@@ -89,55 +162,47 @@ class server_call_core final : public server_call,
    private:
     server_call_core& of_;
   };
-  // Counts an operation that a thread waits for.
-  class operation_guard {
-   public:
-    explicit operation_guard(server_call_core& of) noexcept : of_(of) { ++of_.operations_; }
-    operation_guard(const operation_guard&) = delete;
-    operation_guard& operator=(const operation_guard&) = delete;
-    ~operation_guard() {
-      if (--of_.operations_ == 0 && of_.stop_.stop_requested()) of_.no_operations_.post_to(of_.where_);
-    }
 
-   private:
-    server_call_core& of_;
-  };
-
-  void run() noexcept override;
-  coracle::task<bool> read_one(coracle::bytes_message& into);
-  coracle::task<bool> write_one(const coracle::bytes_message& message, coracle::write_options options);
-  coracle::task<> send_headers();
-  // On the loop: gives the initial metadata and the compression of the context to the call.
-  void pass_initial_metadata();
-  coracle::task<> leave_handler();
+  void end_operation() noexcept;
+  // On the loop: no operation begins from now on. The result is what the program ends the call with.
+  [[nodiscard]] std::optional<call_end> close();
+  void pass(sent_headers&& headers);
+  [[nodiscard]] coracle::task<bool> write_one(const coracle::bytes_message& message,
+                                              coracle::write_options options);
+  [[nodiscard]] coracle::task<coracle::status> send_end(call_end& end);
+  // On the loop: the call leaves the object, which the program may still have.
+  void leave(bool cancelled) noexcept;
   void copy_of_call();  // the metadata; with the lock
 
   coracle::loop& where_;
-  MethodHandler& handler_;
+  const gpr_timespec deadline_;
   coracle::bytes_message request_;
-  ServerContext context_;
   std::atomic<bool> cancelled_{false};
-  loop_signal ending_;  // of the handler, or by TryCancel()
+  loop_signal ending_;  // by finish(), or because the call is cancelled
+  loop_signal no_operations_;
   const coracle::net::address peer_address_;
   const std::shared_ptr<const coracle::auth_context> connection_;  // null in plaintext
 
   // Of the loop:
-  coracle::server_context* call_;  // null after the end
   std::optional<coracle::reader<coracle::bytes_message>> reader_;
   std::optional<coracle::writer<coracle::bytes_message>> writer_;
-  bool passed_initial_ = false;
-  int operations_ = 0;
-  loop_signal no_operations_;
-  coracle::coro::stop_source stop_;  // ends the operations
+  bool has_initial_ = false;
+  coracle::coro::stop_source reads_;
+  coracle::coro::stop_source operations_;
+  std::string reply_;
 
   std::mutex changing_;  // guards what follows
+  coracle::server_context* call_;  // null after the end; the loop reads it without the lock
+  int started_ = 0;  // operations that have not ended
+  bool closed_ = false;
+  bool cancelled_by_program_ = false;
+  bool left_ = false;
+  std::optional<call_end> end_;
+  std::unique_ptr<end_observer> done_;
+  std::unique_ptr<end_observer> observer_;
   bool copied_ = false;
   metadata_map metadata_;
   std::shared_ptr<const AuthContext> auth_;
-  bool cancelled_by_handler_ = false;
-  bool finished_ = false;
-  Status outcome_;
-  std::string reply_;
 };
 
 }  // namespace grpc::internal

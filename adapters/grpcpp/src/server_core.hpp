@@ -4,7 +4,7 @@
 #include <grpcpp/server_builder.h>
 
 #include "handler_pool.hpp"
-#include "sync_service.hpp"
+#include "hosted_service.hpp"
 
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server.hpp"
@@ -32,9 +32,11 @@ class server_core {
 
  private:
   enum class phase { serving, draining, ended };
+  // By the API that the program uses for the method.
+  [[nodiscard]] std::unique_ptr<call_starter> starter_of(const RpcServiceMethod& method);
+
   coracle::runtime runtime_;
   handler_pool handlers_;
-  std::vector<std::shared_ptr<sync_service>> services_;
   coracle::server server_;
   std::mutex changing_;
   std::condition_variable changed_;

@@ -20,17 +20,18 @@ namespace grpc {
 namespace internal {
 
 class server_call_core;  // private: src/server_call_core.hpp
+struct server_context_access;  // private: src/server_context_access.hpp
 
 }  // namespace internal
 
 /// The base of the contexts. The library makes the context of a handler, which is valid until the handler
 /// returns; one that a test makes belongs to no call. One thread at a time, but for IsCancelled() and
-/// TryCancel().
+/// TryCancel(). A call whose context is destroyed before the call was finished is cancelled.
 class ServerContextBase {
  public:
   ServerContextBase(const ServerContextBase&) = delete;
   ServerContextBase& operator=(const ServerContextBase&) = delete;
-  virtual ~ServerContextBase() = default;
+  virtual ~ServerContextBase();
 
   /// When the call ends at the latest.
   std::chrono::system_clock::time_point deadline() const { return Timespec2Timepoint(deadline_); }
@@ -77,8 +78,8 @@ class ServerContextBase {
   ServerContextBase() = default;
 
  private:
-  friend class internal::server_call_core;
-  internal::server_call_core* call_ = nullptr;
+  friend struct internal::server_context_access;
+  std::shared_ptr<internal::server_call_core> call_;
   gpr_timespec deadline_ = gpr_inf_future(GPR_CLOCK_REALTIME);
   std::vector<std::pair<std::string, std::string>> initial_;
   std::vector<std::pair<std::string, std::string>> trailing_;

@@ -18,13 +18,19 @@ class MethodHandler {
 /// Owns the handler.
 class RpcServiceMethod : public RpcMethod {
  public:
+  /// By which API the program answers the calls. Raw methods have messages of the type ByteBuffer.
+  enum class ApiType { SYNC, ASYNC, RAW, CALL_BACK, RAW_CALL_BACK };
+
   RpcServiceMethod(const char* name, RpcType type, MethodHandler* handler)
       : RpcMethod(name, type), handler_(handler) {}
   MethodHandler* handler() const { return handler_.get(); }
   void SetHandler(MethodHandler* handler) { handler_.reset(handler); }
+  ApiType api_type() const { return api_; }
+  void SetServerApiType(ApiType api) { api_ = api; }
 
  private:
   std::unique_ptr<MethodHandler> handler_;
+  ApiType api_ = ApiType::SYNC;
 };
 
 }  // namespace grpc::internal

@@ -6,6 +6,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -21,12 +22,15 @@ class Service {
   Service& operator=(const Service&) = delete;
   virtual ~Service() = default;
 
-  bool has_async_methods() const { return false; }
-  bool has_callback_methods() const { return false; }
-  bool has_generic_methods() const { return false; }
-  bool has_synchronous_methods() const { return !methods_.empty(); }
+  bool has_async_methods() const { return has(api::ASYNC) || has(api::RAW); }
+  bool has_callback_methods() const { return has(api::CALL_BACK) || has(api::RAW_CALL_BACK); }
+  bool has_synchronous_methods() const { return has(api::SYNC); }
+  /// Whether there are methods that the generic service of the server answers.
+  bool has_generic_methods() const {
+    return std::any_of(methods_.begin(), methods_.end(), [](const auto& method) { return !method; });
+  }
 
-  // For the library.
+  // For the library. A method of the generic service is null.
   const std::vector<std::unique_ptr<internal::RpcServiceMethod>>& methods() const { return methods_; }
 
  protected:
@@ -55,35 +59,21 @@ class Service {
   void AddMethod(internal::RpcServiceMethod* method) { methods_.emplace_back(method); }
   /// Takes the handler: the method is handled as a stream.
   void MarkMethodStreamed(int index, internal::MethodHandler* handler) {
-    internal::RpcServiceMethod& method = *methods_[static_cast<std::size_t>(index)];
-    method.SetHandler(handler);
-    method.SetMethodType(internal::RpcMethod::BIDI_STREAMING);
+    at(index).SetHandler(handler);
+    at(index).SetMethodType(internal::RpcMethod::BIDI_STREAMING);
   }
-  internal::MethodHandler* GetHandler(int index) {
-    return methods_[static_cast<std::size_t>(index)]->handler();
+  /// The program requests the calls of the method, by completion queues.
+  void MarkMethodAsync(int index) { mark(index, api::ASYNC, nullptr); }
+  void MarkMethodRaw(int index) { mark(index, api::RAW, nullptr); }
+  void MarkMethodGeneric(int index) { methods_[static_cast<std::size_t>(index)].reset(); }
+  /// Takes the handler.
+  void MarkMethodCallback(int index, internal::MethodHandler* handler) {
+    mark(index, api::CALL_BACK, handler);
   }
-
-  // A service that has such methods does not compile.
-  template <class T>
-  void MarkMethodAsync(T) {
-    refuse<T>();
+  void MarkMethodRawCallback(int index, internal::MethodHandler* handler) {
+    mark(index, api::RAW_CALL_BACK, handler);
   }
-  template <class T>
-  void MarkMethodRaw(T) {
-    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no raw methods yet");
-  }
-  template <class T>
-  void MarkMethodGeneric(T) {
-    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no generic methods yet");
-  }
-  template <class T>
-  void MarkMethodCallback(T, internal::MethodHandler*) {
-    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no callback API yet");
-  }
-  template <class T>
-  void MarkMethodRawCallback(T, internal::MethodHandler*) {
-    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no raw methods yet");
-  }
+  internal::MethodHandler* GetHandler(int index) { return at(index).handler(); }
 
  private:
   template <class T>
@@ -91,6 +81,16 @@ class Service {
     static_assert(!internal::is_missing<T>,
                   "the servers of coracle::grpcpp have no completion queues yet: use the synchronous API, or "
                   "Coracle's own services");
+  }
+  using api = internal::RpcServiceMethod::ApiType;
+  bool has(api kind) const {
+    return std::any_of(methods_.begin(), methods_.end(),
+                       [kind](const auto& method) { return method && method->api_type() == kind; });
+  }
+  internal::RpcServiceMethod& at(int index) { return *methods_[static_cast<std::size_t>(index)]; }
+  void mark(int index, api kind, internal::MethodHandler* handler) {
+    at(index).SetServerApiType(kind);
+    at(index).SetHandler(handler);
   }
   std::vector<std::unique_ptr<internal::RpcServiceMethod>> methods_;
 };

@@ -1,0 +1,53 @@
+#include "handler_call.hpp"
+
+#include "blocking.hpp"
+#include "server_context_access.hpp"
+
+#include <exception>
+
+namespace grpc::internal {
+
+using coracle::bytes_message;
+
+void handler_call::run() noexcept {
+  try {
+    server_context_access::bind(context_, call_);
+    handler_.run(*this);
+  } catch (const std::exception& e) {
+    coracle::stderr_logger().error("grpc++: a handler of the library threw: ", e.what());
+    call_->finish(server_context_access::take_end(context_, Status(StatusCode::UNKNOWN, "")), nullptr);
+  }
+}
+
+bool handler_call::read(std::string& into) {
+  auto operation = call_->begin_operation();
+  if (!operation) return false;
+  bytes_message message;
+  if (!run_blocking(call_->loop(), server_call_core::read(std::move(operation), message))) return false;
+  into = std::move(message).bytes();
+  return true;
+}
+
+bool handler_call::write(std::string&& message, const WriteOptions& options) {
+  auto operation = call_->begin_operation();
+  if (!operation) return false;
+  const bytes_message sent(std::move(message));
+  return run_blocking(call_->loop(), server_call_core::write(std::move(operation), sent,
+                                                             {.compress = !options.get_no_compression()},
+                                                             server_context_access::take_headers(context_)));
+}
+
+void handler_call::send_initial_metadata() {
+  auto operation = call_->begin_operation();
+  if (!operation) return;
+  run_blocking(call_->loop(), server_call_core::send_initial_metadata(
+                                  std::move(operation), server_context_access::take_headers(context_)));
+}
+
+void handler_call::finish(const Status& outcome, std::string&& reply) {
+  call_end end = server_context_access::take_end(context_, outcome);
+  end.reply = std::move(reply);
+  call_->finish(std::move(end), nullptr);
+}
+
+}  // namespace grpc::internal

@@ -1,0 +1,52 @@
+// handler_call: a call of the synchronous API, whose handler runs on a thread.
+#pragma once
+
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/impl/server_call.h>
+#include <grpcpp/server_context.h>
+
+#include "handler_pool.hpp"
+#include "server_call_core.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace grpc::internal {
+
+// Lasts until the handler has returned, which may be after the end of the call.
+class handler_call final : public server_call, public handler_pool::job {
+ public:
+  handler_call(std::shared_ptr<server_call_core> call, MethodHandler& handler)
+      : call_(std::move(call)), handler_(handler) {}
+
+  // On the thread of the handler, or two.
+  ServerContext& context() override { return context_; }
+  std::string take_request() override { return call_->take_request(); }
+  bool read(std::string& into) override;
+  bool write(std::string&& message, const WriteOptions& options) override;
+  void send_initial_metadata() override;
+  void finish(const Status& outcome, std::string&& reply) override;
+
+ private:
+  void run() noexcept override;
+  std::shared_ptr<server_call_core> call_;
+  MethodHandler& handler_;
+  ServerContext context_;
+};
+
+// Gives the calls of a method to the threads of a pool.
+class handler_starter final : public call_starter {
+ public:
+  handler_starter(MethodHandler& handler, handler_pool& on) : handler_(handler), pool_(on) {}
+  coracle::status begin(std::shared_ptr<server_call_core> call) override {
+    if (pool_.run(std::make_shared<handler_call>(std::move(call), handler_))) return coracle::ok;
+    return coracle::status::resource_exhausted("all threads of the server run handlers");
+  }
+
+ private:
+  MethodHandler& handler_;
+  handler_pool& pool_;
+};
+
+}  // namespace grpc::internal

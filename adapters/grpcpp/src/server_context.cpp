@@ -1,0 +1,31 @@
+// ServerContext.
+#include <grpcpp/server_context.h>
+
+#include "auth_context.hpp"
+#include "server_call_core.hpp"
+
+namespace grpc {
+
+ServerContextBase::~ServerContextBase() {
+  if (call_) call_->try_cancel();
+}
+
+bool ServerContextBase::IsCancelled() const { return call_ && call_->is_cancelled(); }
+
+void ServerContextBase::TryCancel() const {
+  if (call_) call_->try_cancel();
+}
+
+const std::multimap<string_ref, string_ref>& ServerContextBase::client_metadata() const {
+  static const std::multimap<string_ref, string_ref>& none = *new std::multimap<string_ref, string_ref>;
+  return call_ ? call_->client_metadata().map() : none;
+}
+
+std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {
+  if (call_) return call_->auth();
+  return std::make_shared<const internal::own_auth_context>();
+}
+
+std::string ServerContextBase::peer() const { return call_ ? call_->peer() : std::string(); }
+
+}  // namespace grpc

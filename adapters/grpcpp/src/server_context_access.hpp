@@ -1,0 +1,32 @@
+// server_context_access: what the library reads and writes of a ServerContext.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include "server_call_core.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace grpc::internal {
+
+// On the thread of the program that uses the context.
+struct server_context_access {
+  static void bind(ServerContextBase& c, std::shared_ptr<server_call_core> call) {
+    c.deadline_ = call->deadline();
+    c.call_ = std::move(call);
+  }
+  // The initial metadata that no operation has taken yet.
+  static sent_headers take_headers(ServerContextBase& c) {
+    return sent_headers(std::exchange(c.initial_, {}), c.compression_);
+  }
+  static call_end take_end(ServerContextBase& c, const Status& outcome) {
+    call_end end;
+    end.outcome = outcome;
+    end.headers = take_headers(c);
+    end.trailing = std::exchange(c.trailing_, {});
+    return end;
+  }
+};
+
+}  // namespace grpc::internal
