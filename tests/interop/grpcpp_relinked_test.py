@@ -1,5 +1,5 @@
-"""One program in the API of grpc++, built with coracle::grpcpp and with Debian's library: what a client sees is the same in all
-four pairs. And a process has one of the two libraries."""
+"""Programs in the API of grpc++, built with coracle::grpcpp and with Debian's library: what they see is the same in all four pairs.
+And a process has one of the two libraries."""
 
 import ctypes.util
 import signal
@@ -18,22 +18,38 @@ DIFFERENCES = {
 }
 
 
-def harbour(library):
+def built(program, library):
     """The path of the program."""
-    if library == "google" and not (BIN / "harbour_google").exists():
+    if library == "google" and not (BIN / f"{program}_google").exists():
         pytest.skip("grpc++ (libgrpc++-dev) was not there when the tests were built")
-    return own(f"harbour_{library}")
+    return own(f"{program}_{library}")
+
+
+def by_case(lines):
+    """What a program prints, by case."""
+    cases = [line.split(": ", 1) for line in lines]
+    assert len({name for name, _ in cases}) == len(cases)
+    return dict(cases)
 
 
 def seen_by(client, server):
     """What a client prints, by case."""
-    with Server(harbour(server), "server") as serving:
-        calling = run(harbour(client), "client", serving.port, limit_s=CLIENT_LIMIT_S, data=b"")
+    with Server(built("harbour", server), "server") as serving:
+        calling = run(built("harbour", client), "client", serving.port, limit_s=CLIENT_LIMIT_S, data=b"")
         assert calling.returncode == 0, calling.stderr
         assert serving.stop() == 0
-    cases = [line.split(": ", 1) for line in calling.stdout.decode("utf-8", "backslashreplace").split("\n")[:-1]]
-    assert len({name for name, _ in cases}) == len(cases)
-    return dict(cases)
+    return by_case(calling.stdout.decode("utf-8", "backslashreplace").split("\n")[:-1])
+
+
+def seen_by_both(client, server, backend=None):
+    """What a server with completion queues and its client print, by case."""
+    env = {"CORACLE_BACKEND": backend} if backend else None
+    with Server(built("pier", server), "server", env=env) as serving:
+        calling = run(built("pier", client), "client", serving.port, limit_s=CLIENT_LIMIT_S, env=env)
+        assert calling.returncode == 0, calling.stderr
+        assert serving.process.wait(CLIENT_LIMIT_S) == 0
+        said = [line for line in serving.all_said() if line.startswith("server ")]
+    return by_case(said + calling.stdout.splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +67,28 @@ def test_a_relinked_program_sees_the_same(server, client, model):
     assert {name: what for name, what in seen.items() if what != model[name]} == expected
 
 
+@pytest.fixture(scope="module")
+def model_with_queues():
+    """What Debian's library does."""
+    return seen_by_both("google", "google")
+
+
+@pytest.mark.parametrize("backend", backends())
+@pytest.mark.parametrize(("server", "client"), [("coracle", "google"), ("google", "coracle"), ("coracle", "coracle")])
+def test_a_relinked_server_with_queues_sees_the_same(server, client, backend, model_with_queues):
+    seen = seen_by_both(client, server, backend)
+    assert len(seen) >= 50
+    assert seen == model_with_queues
+
+
 def test_another_library_that_is_loaded_ends_the_program():
     library = ctypes.util.find_library("grpc++")
     if not library:
         pytest.skip("grpc++ (libgrpc++1.51) is not installed")
-    loading = run(own("harbour_coracle"), "load", library)
+    loading = run(built("harbour", "coracle"), "load", library)
     assert loading.returncode == -signal.SIGABRT, loading
     assert "this process also has Google's grpc++" in loading.stderr
-    preloading = run(own("harbour_coracle"), "client", "1", env={"LD_PRELOAD": library})
+    preloading = run(built("harbour", "coracle"), "client", "1", env={"LD_PRELOAD": library})
     assert preloading.returncode == -signal.SIGABRT, preloading
     assert "this process also has Google's grpc++" in preloading.stderr
 
@@ -70,6 +100,6 @@ def test_another_library_that_is_linked_ends_the_program():
 
 
 def test_a_library_that_is_no_other_one_may_be_loaded():
-    loading = run(own("harbour_coracle"), "load", ctypes.util.find_library("z"))
+    loading = run(built("harbour", "coracle"), "load", ctypes.util.find_library("z"))
     assert loading.returncode == 0, loading
     assert loading.stdout == "made a channel: 0\n"

@@ -30,26 +30,33 @@ void queue_core::push(std::unique_ptr<queue_event> event) noexcept {
 }
 
 CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec deadline) {
-  std::unique_ptr<queue_event> taken;
-  {
-    std::unique_lock lock(changing_);
-    const auto changed = [this] { return first_ || drained(); };
-    if (!changed()) {
-      // A clock that can be waited for does not reach the far future.
-      constexpr coracle::duration most = std::chrono::hours(24 * 365);
-      const coracle::duration left = until(deadline);
-      if (left > most) changed_.wait(lock, changed);
-      else if (!changed_.wait_for(lock, left, changed)) return CompletionQueue::TIMEOUT;
-    }
-    if (!first_) return CompletionQueue::SHUTDOWN;
-    taken = std::move(first_);
-    first_ = std::move(taken->next_);
-    if (!first_) last_ = nullptr;
-    if (drained()) changed_.notify_all();
+  for (;;) {
+    std::unique_ptr<queue_event> taken;
+    const CompletionQueue::NextStatus found = take(taken, deadline);
+    if (found != CompletionQueue::GOT_EVENT) return found;
+    taken->deliver();
+    if (taken->goes_back(taken)) continue;
+    *tag = taken->tag_;
+    *ok = taken->ok;
+    return CompletionQueue::GOT_EVENT;
   }
-  taken->deliver();
-  *tag = taken->tag_;
-  *ok = taken->ok;
+}
+
+CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline) {
+  std::unique_lock lock(changing_);
+  const auto changed = [this] { return first_ || drained(); };
+  if (!changed()) {
+    // A clock that can be waited for does not reach the far future.
+    constexpr coracle::duration most = std::chrono::hours(24 * 365);
+    const coracle::duration left = until(deadline);
+    if (left > most) changed_.wait(lock, changed);
+    else if (!changed_.wait_for(lock, left, changed)) return CompletionQueue::TIMEOUT;
+  }
+  if (!first_) return CompletionQueue::SHUTDOWN;
+  taken = std::move(first_);
+  first_ = std::move(taken->next_);
+  if (!first_) last_ = nullptr;
+  if (drained()) changed_.notify_all();
   return CompletionQueue::GOT_EVENT;
 }
 

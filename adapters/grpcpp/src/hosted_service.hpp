@@ -18,7 +18,7 @@ namespace grpc::internal {
 // for it. Tables of methods outlive the servers: those of services that are registered again are used again.
 class hosted_service final : public coracle::service {
  public:
-  using starter_of = std::function<std::unique_ptr<call_starter>(const RpcServiceMethod&)>;
+  using starter_of = std::function<std::shared_ptr<call_starter>(RpcServiceMethod&)>;
   hosted_service(const Service& of, const starter_of& make);
   [[nodiscard]] coracle::method_table methods() const noexcept override { return table_; }
 
@@ -36,7 +36,7 @@ class hosted_service final : public coracle::service {
   static coracle::method_table table_of(const Service& of);
 
   coracle::method_table table_;
-  std::unordered_map<std::string_view, std::unique_ptr<call_starter>> starters_;
+  std::unordered_map<std::string_view, std::shared_ptr<call_starter>> starters_;
 };
 
 }  // namespace grpc::internal

@@ -29,6 +29,8 @@ class queue_event {
   friend class queue_core;
   // In the thread that takes the event, before the program sees it.
   virtual void deliver() {}
+  // After that: true if the event waits again for what it is about, and the program does not see it.
+  virtual bool goes_back(std::unique_ptr<queue_event>& /*self*/) { return false; }
   void* tag_;
   std::unique_ptr<queue_event> next_;
 };
@@ -48,6 +50,8 @@ class queue_core {
   void shut_down();
 
  private:
+  // GOT_EVENT: the first event is in `taken`.
+  CompletionQueue::NextStatus take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline);
   // With the lock: there is no event, and there will be none.
   [[nodiscard]] bool drained() const noexcept { return shut_down_ && started_ == 0 && !first_; }
 

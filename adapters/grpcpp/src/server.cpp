@@ -53,15 +53,23 @@ server_core::server_core(const ServerBuilder& from)
       server_(runtime_, options_of(from.arguments_, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) {
     server_.add(std::make_shared<hosted_service>(
-        *service, [this](const RpcServiceMethod& method) { return starter_of(method); }));
+        *service, [this](RpcServiceMethod& method) { return starter_of(method); }));
   }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
 }
 
-std::unique_ptr<call_starter> server_core::starter_of(const RpcServiceMethod& method) {
-  if (method.api_type() != RpcServiceMethod::ApiType::SYNC)
-    missing_api("methods without a synchronous handler");
-  return std::make_unique<handler_starter>(*method.handler(), handlers_);
+std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) {
+  using api = RpcServiceMethod::ApiType;
+  switch (method.api_type()) {
+    case api::SYNC: return std::make_shared<handler_starter>(*method.handler(), handlers_);
+    case api::ASYNC:
+    case api::RAW: {
+      const auto& calls = requested_.emplace_back(std::make_shared<requested_calls>());
+      method.set_requests(calls);
+      return calls;
+    }
+    default: missing_api("methods with callbacks");
+  }
 }
 
 server_core::~server_core() {
@@ -96,6 +104,7 @@ void server_core::shut_down(coracle::duration grace) {
     }
     phase_ = phase::draining;
   }
+  for (const auto& calls : requested_) calls->shut_down();
   coracle::sync_wait(runtime_, server_.drain(grace));
   handlers_.stop();
   const std::lock_guard lock(changing_);
@@ -122,6 +131,10 @@ void Server::ShutdownInternal(gpr_timespec deadline) {
   const coracle::duration grace =
       std::chrono::seconds(std::max<std::int64_t>(left.tv_sec, -1)) + coracle::duration(left.tv_nsec);
   core_->shut_down(std::max(grace, coracle::duration::zero()));
+}
+
+std::unique_ptr<ServerCompletionQueue> ServerBuilder::AddCompletionQueue(bool is_frequently_polled) {
+  return std::unique_ptr<ServerCompletionQueue>(new ServerCompletionQueue(is_frequently_polled));
 }
 
 ServerBuilder& ServerBuilder::RegisterService(Service* service) {

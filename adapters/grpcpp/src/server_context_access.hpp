@@ -6,6 +6,7 @@
 #include "server_call_core.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace grpc::internal {
@@ -16,6 +17,7 @@ struct server_context_access {
     c.deadline_ = call->deadline();
     c.call_ = std::move(call);
   }
+  static std::optional<void*> done_tag(const ServerContextBase& c) noexcept { return c.done_tag_; }
   // The initial metadata that no operation has taken yet.
   static sent_headers take_headers(ServerContextBase& c) {
     return sent_headers(std::exchange(c.initial_, {}), c.compression_);

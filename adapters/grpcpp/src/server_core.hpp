@@ -5,6 +5,7 @@
 
 #include "handler_pool.hpp"
 #include "hosted_service.hpp"
+#include "requested_calls.hpp"
 
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server.hpp"
@@ -33,10 +34,11 @@ class server_core {
  private:
   enum class phase { serving, draining, ended };
   // By the API that the program uses for the method.
-  [[nodiscard]] std::unique_ptr<call_starter> starter_of(const RpcServiceMethod& method);
+  [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);
 
   coracle::runtime runtime_;
   handler_pool handlers_;
+  std::vector<std::shared_ptr<requested_calls>> requested_;
   coracle::server server_;
   std::mutex changing_;
   std::condition_variable changed_;

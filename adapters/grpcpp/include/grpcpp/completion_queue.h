@@ -64,10 +64,16 @@ class CompletionQueue {
   std::shared_ptr<internal::queue_core> core_;
 };
 
-/// The queue of a server. The servers of coracle::grpcpp have none yet.
+/// The queue of a server, from ServerBuilder::AddCompletionQueue(). It is shut down after the server, and its
+/// events are taken until Next() returns false.
 class ServerCompletionQueue : public CompletionQueue {
+ public:
+  bool IsFrequentlyPolled() const { return is_frequently_polled_; }
+
  private:
-  ServerCompletionQueue() = default;
+  friend class ServerBuilder;
+  explicit ServerCompletionQueue(bool is_frequently_polled) : is_frequently_polled_(is_frequently_polled) {}
+  bool is_frequently_polled_;
 };
 
 }  // namespace grpc

@@ -44,8 +44,9 @@ class ServerBuilder {
   /// selected_port: set to the port by BuildAndStart(), or to 0; may be null.
   ServerBuilder& AddListeningPort(const std::string& address, std::shared_ptr<ServerCredentials> credentials,
                                   int* selected_port = nullptr);
-  std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true)
-      CORACLE_GRPCPP_MISSING("servers have no completion queues yet");
+  /// Makes a queue for the calls of asynchronous methods. It outlives the server's Shutdown().
+  /// is_frequently_polled has no effect: a queue need not be polled for the server to make progress.
+  std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true);
   ServerBuilder& RegisterAsyncGenericService(AsyncGenericService* service)
       CORACLE_GRPCPP_MISSING("generic services do not exist yet: coracle::generic_service");
   ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service)

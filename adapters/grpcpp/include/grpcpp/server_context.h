@@ -68,11 +68,9 @@ class ServerContextBase {
   std::shared_ptr<const AuthContext> auth_context() const;
   /// The address of the client: "ipv4:127.0.0.1:40000", "ipv6:%5B::1%5D:40000", "unix:/path".
   std::string peer() const;
-  template <class T>
-  void AsyncNotifyWhenDone(T*) {
-    static_assert(!internal::is_missing<T>,
-                  "the servers of coracle::grpcpp have no completion queues yet: ask IsCancelled()");
-  }
+  /// Before the call is requested: puts an event with `tag` into the queue of the call when it has ended,
+  /// finished or cancelled; IsCancelled() tells which. Without a call there is no event.
+  void AsyncNotifyWhenDone(void* tag) { done_tag_ = tag; }
 
  protected:
   ServerContextBase() = default;
@@ -80,6 +78,7 @@ class ServerContextBase {
  private:
   friend struct internal::server_context_access;
   std::shared_ptr<internal::server_call_core> call_;
+  std::optional<void*> done_tag_;
   gpr_timespec deadline_ = gpr_inf_future(GPR_CLOCK_REALTIME);
   std::vector<std::pair<std::string, std::string>> initial_;
   std::vector<std::pair<std::string, std::string>> trailing_;
@@ -87,7 +86,8 @@ class ServerContextBase {
   std::optional<grpc_compression_level> level_;
 };
 
-/// The context of a synchronous handler.
+/// The context of a synchronous handler, or one that the program makes for a call that it requests, and
+/// keeps until the events of the call were taken.
 class ServerContext : public ServerContextBase {
  public:
   ServerContext() = default;

@@ -3,7 +3,7 @@
 
 #include <grpcpp/impl/call_op_set.h>
 #include <grpcpp/impl/channel_interface.h>
-#include <grpcpp/impl/proto_utils.h>
+#include <grpcpp/impl/queued_message.h>
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/status.h>
 
@@ -20,33 +20,6 @@ namespace internal {
 
 class queued_unary;  // private: src/client_queue_call.cpp
 class queued_stream;  // private: src/client_queue_call.cpp
-
-// A message of the program, and how it is made of bytes: by the thread that takes the event.
-struct message_target {
-  void* message = nullptr;
-  Status (*decode)(std::string&& bytes, void* into) = nullptr;
-
-  // Base: the class whose traits decode it.
-  template <class Base, class Message>
-  static message_target of(Message* m) {
-    return {static_cast<Base*>(m), [](std::string&& bytes, void* into) {
-              return from_bytes<Base>(std::move(bytes), *static_cast<Base*>(into));
-            }};
-  }
-};
-
-// A message that was serialized, or the reason why it could not be.
-struct serialized_message {
-  std::string bytes;
-  Status outcome;
-
-  template <class Base>
-  static serialized_message of(const Base& message) {
-    serialized_message made;
-    made.outcome = to_bytes<Base>(message, made.bytes);
-    return made;
-  }
-};
 
 // A unary call. Its handle may be destroyed before the call has ended.
 class client_queue_unary {

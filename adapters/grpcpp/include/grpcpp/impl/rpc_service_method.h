@@ -5,6 +5,7 @@
 #include <grpcpp/impl/server_call.h>
 
 #include <memory>
+#include <utility>
 
 namespace grpc::internal {
 
@@ -14,6 +15,8 @@ class MethodHandler {
   virtual ~MethodHandler() = default;
   virtual void run(server_call& call) = 0;
 };
+
+class requested_calls;  // private: src/requested_calls.hpp
 
 /// Owns the handler.
 class RpcServiceMethod : public RpcMethod {
@@ -28,8 +31,13 @@ class RpcServiceMethod : public RpcMethod {
   ApiType api_type() const { return api_; }
   void SetServerApiType(ApiType api) { api_ = api; }
 
+  // For the library: where the program requests calls, while a server has the method.
+  const std::shared_ptr<requested_calls>& requests() const { return requests_; }
+  void set_requests(std::shared_ptr<requested_calls> requests) { requests_ = std::move(requests); }
+
  private:
   std::unique_ptr<MethodHandler> handler_;
+  std::shared_ptr<requested_calls> requests_;
   ApiType api_ = ApiType::SYNC;
 };
 

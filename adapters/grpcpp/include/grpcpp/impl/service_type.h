@@ -3,6 +3,7 @@
 
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/impl/server_queue_call.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 
@@ -34,25 +35,36 @@ class Service {
   const std::vector<std::unique_ptr<internal::RpcServiceMethod>>& methods() const { return methods_; }
 
  protected:
+  // Request the next call of a method. The objects must last until the event with `tag` was taken from
+  // `notification_queue`: `ok` true means that there is a call, whose operations put their events into
+  // `call_queue`; false, that the server is shut down. A call whose request does not parse ends with INTERNAL,
+  // and the next one is waited for. Any thread, after the server was started.
   template <class Message>
-  void RequestAsyncUnary(int, ServerContext*, Message*, internal::ServerAsyncStreamingInterface*,
-                         CompletionQueue*, ServerCompletionQueue*, void*) {
-    refuse<Message>();
+  void RequestAsyncUnary(int index, ServerContext* context, Message* request,
+                         internal::ServerAsyncStreamingInterface* stream, CompletionQueue* call_queue,
+                         ServerCompletionQueue* notification_queue, void* tag) {
+    internal::request_call(at(index).requests(),
+                           {context, internal::message_target::of<Message>(request), stream, call_queue,
+                            notification_queue, tag});
   }
-  template <class T = void>
-  void RequestAsyncClientStreaming(int, ServerContext*, internal::ServerAsyncStreamingInterface*,
-                                   CompletionQueue*, ServerCompletionQueue*, void*) {
-    refuse<T>();
+  void RequestAsyncClientStreaming(int index, ServerContext* context,
+                                   internal::ServerAsyncStreamingInterface* stream,
+                                   CompletionQueue* call_queue, ServerCompletionQueue* notification_queue,
+                                   void* tag) {
+    internal::request_call(at(index).requests(),
+                           {context, {}, stream, call_queue, notification_queue, tag});
   }
   template <class Message>
-  void RequestAsyncServerStreaming(int, ServerContext*, Message*, internal::ServerAsyncStreamingInterface*,
-                                   CompletionQueue*, ServerCompletionQueue*, void*) {
-    refuse<Message>();
+  void RequestAsyncServerStreaming(int index, ServerContext* context, Message* request,
+                                   internal::ServerAsyncStreamingInterface* stream,
+                                   CompletionQueue* call_queue, ServerCompletionQueue* notification_queue,
+                                   void* tag) {
+    RequestAsyncUnary(index, context, request, stream, call_queue, notification_queue, tag);
   }
-  template <class T = void>
-  void RequestAsyncBidiStreaming(int, ServerContext*, internal::ServerAsyncStreamingInterface*,
-                                 CompletionQueue*, ServerCompletionQueue*, void*) {
-    refuse<T>();
+  void RequestAsyncBidiStreaming(int index, ServerContext* context,
+                                 internal::ServerAsyncStreamingInterface* stream, CompletionQueue* call_queue,
+                                 ServerCompletionQueue* notification_queue, void* tag) {
+    RequestAsyncClientStreaming(index, context, stream, call_queue, notification_queue, tag);
   }
 
   /// Takes the method.
@@ -76,12 +88,6 @@ class Service {
   internal::MethodHandler* GetHandler(int index) { return at(index).handler(); }
 
  private:
-  template <class T>
-  static void refuse() {
-    static_assert(!internal::is_missing<T>,
-                  "the servers of coracle::grpcpp have no completion queues yet: use the synchronous API, or "
-                  "Coracle's own services");
-  }
   using api = internal::RpcServiceMethod::ApiType;
   bool has(api kind) const {
     return std::any_of(methods_.begin(), methods_.end(),

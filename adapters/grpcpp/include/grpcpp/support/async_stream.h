@@ -1,5 +1,4 @@
-// The streams of the completion-queue API. Those of servers are declared for generated code, and do not exist
-// yet.
+// The streams of the completion-queue API.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -7,13 +6,16 @@
 #include <grpcpp/impl/channel_interface.h>
 #include <grpcpp/impl/client_queue_call.h>
 #include <grpcpp/impl/rpc_method.h>
+#include <grpcpp/impl/server_queue_call.h>
 #include <grpcpp/support/status.h>
 
+#include <memory>
 #include <utility>
 
 namespace grpc {
 
 class ClientContext;
+class ServerContext;
 
 namespace internal {
 
@@ -46,7 +48,10 @@ class AsyncWriterInterface {
 class ServerAsyncStreamingInterface {
  public:
   virtual ~ServerAsyncStreamingInterface() = default;
+  /// Sends the initial metadata before the first message, which sends it otherwise.
   virtual void SendInitialMetadata(void* tag) = 0;
+  // For the library: the call has begun.
+  virtual void bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue) = 0;
 };
 
 }  // namespace internal
@@ -176,30 +181,106 @@ class ClientAsyncReaderWriterFactory {
   }
 };
 
-// The base of what a program makes before it asks for a call.
-class missing_server_stream : public ServerAsyncStreamingInterface {
- public:
-  template <class Context>
-  explicit missing_server_stream(Context*) {
-    static_assert(!is_missing<Context>,
-                  "the servers of coracle::grpcpp have no completion queues yet: use the synchronous API, or "
-                  "Coracle's own services");
-  }
-};
-
 }  // namespace internal
 
 template <class W, class R>
-class ServerAsyncReader : public internal::missing_server_stream {
-  using missing_server_stream::missing_server_stream;
+class ServerAsyncReaderInterface : public internal::ServerAsyncStreamingInterface,
+                                   public internal::AsyncReaderInterface<R> {
+ public:
+  virtual void Finish(const W& message, const Status& status, void* tag) = 0;
+  virtual void FinishWithError(const Status& status, void* tag) = 0;
 };
 template <class W>
-class ServerAsyncWriter : public internal::missing_server_stream {
-  using missing_server_stream::missing_server_stream;
+class ServerAsyncWriterInterface : public internal::ServerAsyncStreamingInterface,
+                                   public internal::AsyncWriterInterface<W> {
+ public:
+  virtual void Finish(const Status& status, void* tag) = 0;
+  virtual void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) = 0;
 };
 template <class W, class R>
-class ServerAsyncReaderWriter : public internal::missing_server_stream {
-  using missing_server_stream::missing_server_stream;
+class ServerAsyncReaderWriterInterface : public internal::ServerAsyncStreamingInterface,
+                                         public internal::AsyncWriterInterface<W>,
+                                         public internal::AsyncReaderInterface<R> {
+ public:
+  virtual void Finish(const Status& status, void* tag) = 0;
+  virtual void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) = 0;
+};
+
+/// The server's side of a call with many requests and one reply, for a Request*() function. One Read() at a
+/// time. Messages, statuses and metadata are copied by the function that they are given to. The object and
+/// its context last until the events of all operations were taken.
+template <class W, class R>
+class ServerAsyncReader final : public ServerAsyncReaderInterface<W, R> {
+ public:
+  explicit ServerAsyncReader(ServerContext* context) : call_(*context) {}
+  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
+  void Read(R* message, void* tag) override { call_.read(internal::message_target::of<R>(message), tag); }
+  /// Ends the call, with the reply if the status is OK.
+  void Finish(const W& message, const Status& status, void* tag) override {
+    if (!status.ok()) return call_.finish(status, tag);
+    call_.finish(internal::serialized_message::of<W>(message), status, tag);
+  }
+  void FinishWithError(const Status& status, void* tag) override { call_.finish(status, tag); }
+
+  void bind(std::shared_ptr<internal::server_call_core> call,
+            std::shared_ptr<internal::queue_core> queue) override {
+    call_.bind(std::move(call), std::move(queue));
+  }
+
+ private:
+  internal::server_queue_call call_;
+};
+
+/// The server's side of a call with one request and many replies. One Write() at a time; as ServerAsyncReader.
+template <class W>
+class ServerAsyncWriter final : public ServerAsyncWriterInterface<W> {
+ public:
+  explicit ServerAsyncWriter(ServerContext* context) : call_(*context) {}
+  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
+  void Write(const W& message, void* tag) override { Write(message, WriteOptions(), tag); }
+  void Write(const W& message, WriteOptions options, void* tag) override {
+    call_.write(internal::serialized_message::of<W>(message), options, tag);
+  }
+  /// Ends the call after the message, with one event for both.
+  void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) override {
+    call_.write_and_finish(internal::serialized_message::of<W>(message), options, status, tag);
+  }
+  void Finish(const Status& status, void* tag) override { call_.finish(status, tag); }
+
+  void bind(std::shared_ptr<internal::server_call_core> call,
+            std::shared_ptr<internal::queue_core> queue) override {
+    call_.bind(std::move(call), std::move(queue));
+  }
+
+ private:
+  internal::server_queue_call call_;
+};
+
+/// The server's side of a call with many requests and many replies. One Read() and one Write() at a time; as
+/// ServerAsyncReader.
+template <class W, class R>
+class ServerAsyncReaderWriter final : public ServerAsyncReaderWriterInterface<W, R> {
+ public:
+  explicit ServerAsyncReaderWriter(ServerContext* context) : call_(*context) {}
+  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
+  void Read(R* message, void* tag) override { call_.read(internal::message_target::of<R>(message), tag); }
+  void Write(const W& message, void* tag) override { Write(message, WriteOptions(), tag); }
+  void Write(const W& message, WriteOptions options, void* tag) override {
+    call_.write(internal::serialized_message::of<W>(message), options, tag);
+  }
+  /// Ends the call after the message, with one event for both.
+  void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) override {
+    call_.write_and_finish(internal::serialized_message::of<W>(message), options, status, tag);
+  }
+  void Finish(const Status& status, void* tag) override { call_.finish(status, tag); }
+
+  void bind(std::shared_ptr<internal::server_call_core> call,
+            std::shared_ptr<internal::queue_core> queue) override {
+    call_.bind(std::move(call), std::move(queue));
+  }
+
+ private:
+  internal::server_queue_call call_;
 };
 
 }  // namespace grpc

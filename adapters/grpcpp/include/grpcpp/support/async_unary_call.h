@@ -1,9 +1,9 @@
-// Unary calls of the completion-queue API. Those of servers are declared for generated code, and do not exist
-// yet.
+// Unary calls of the completion-queue API.
 #pragma once
 
 #include <grpcpp/support/async_stream.h>
 
+#include <memory>
 #include <utility>
 
 namespace grpc {
@@ -46,9 +46,27 @@ class ClientAsyncResponseReader final : public ClientAsyncResponseReaderInterfac
   decoder decode_;
 };
 
+/// The server's side of a unary call; as ServerAsyncReader.
 template <class W>
-class ServerAsyncResponseWriter : public internal::missing_server_stream {
-  using missing_server_stream::missing_server_stream;
+class ServerAsyncResponseWriter final : public internal::ServerAsyncStreamingInterface {
+ public:
+  explicit ServerAsyncResponseWriter(ServerContext* context) : call_(*context) {}
+  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
+  /// Ends the call, with the reply if the status is OK. The event comes when they were given to the
+  /// connection.
+  void Finish(const W& message, const Status& status, void* tag) {
+    if (!status.ok()) return call_.finish(status, tag);
+    call_.finish(internal::serialized_message::of<W>(message), status, tag);
+  }
+  void FinishWithError(const Status& status, void* tag) { call_.finish(status, tag); }
+
+  void bind(std::shared_ptr<internal::server_call_core> call,
+            std::shared_ptr<internal::queue_core> queue) override {
+    call_.bind(std::move(call), std::move(queue));
+  }
+
+ private:
+  internal::server_queue_call call_;
 };
 
 namespace internal {

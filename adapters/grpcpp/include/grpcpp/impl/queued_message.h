@@ -1,0 +1,39 @@
+// message_target and serialized_message: the messages of operations of the completion-queue API.
+#pragma once
+
+#include <grpcpp/impl/proto_utils.h>
+#include <grpcpp/support/status.h>
+
+#include <string>
+#include <utility>
+
+namespace grpc::internal {
+
+// A message of the program, and how it is made of bytes: by the thread that takes the event.
+struct message_target {
+  void* message = nullptr;
+  Status (*decode)(std::string&& bytes, void* into) = nullptr;
+
+  // Base: the class whose traits decode it.
+  template <class Base, class Message>
+  static message_target of(Message* m) {
+    return {static_cast<Base*>(m), [](std::string&& bytes, void* into) {
+              return from_bytes<Base>(std::move(bytes), *static_cast<Base*>(into));
+            }};
+  }
+};
+
+// A message that was serialized, or the reason why it could not be.
+struct serialized_message {
+  std::string bytes;
+  Status outcome;
+
+  template <class Base>
+  static serialized_message of(const Base& message) {
+    serialized_message made;
+    made.outcome = to_bytes<Base>(message, made.bytes);
+    return made;
+  }
+};
+
+}  // namespace grpc::internal

@@ -1,0 +1,139 @@
+#include "requested_calls.hpp"
+
+#include "server_context_access.hpp"
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <utility>
+
+namespace grpc::internal {
+
+namespace {
+
+// The event of AsyncNotifyWhenDone().
+class done_notice final : public end_observer {
+ public:
+  done_notice(std::shared_ptr<queue_core> to, void* tag)
+      : to_(std::move(to)), event_(std::make_unique<queue_event>(tag)) {
+    to_->begin();
+  }
+  void ended(bool /*cancelled*/) noexcept override { to_->push(std::move(event_)); }
+
+ private:
+  std::shared_ptr<queue_core> to_;
+  std::unique_ptr<queue_event> event_;
+};
+
+}  // namespace
+
+// --- requests
+
+call_request::call_request(std::shared_ptr<requested_calls> from, const wanted_call& wanted)
+    : queue_event(wanted.tag), from_(std::move(from)), wanted_(wanted) {}
+
+call_request::~call_request() {
+  if (call_) call_->try_cancel();
+}
+
+void call_request::deliver() {
+  if (!call_) return;
+  ServerContext& context = *wanted_.context;
+  if (wanted_.request.decode &&
+      !wanted_.request.decode(call_->take_request(), wanted_.request.message).ok()) {
+    call_end end;
+    end.outcome = Status(StatusCode::INTERNAL, "the request does not parse");
+    std::exchange(call_, nullptr)->finish(std::move(end), nullptr);
+    goes_back_ = true;
+    return;
+  }
+  server_context_access::bind(context, call_);
+  const std::shared_ptr<queue_core>& queue = wanted_.call_queue->core();
+  wanted_.stream->bind(call_, queue);
+  if (const auto tag = server_context_access::done_tag(context))
+    call_->observe_end(std::make_unique<done_notice>(queue, *tag));
+  call_.reset();
+}
+
+bool call_request::goes_back(std::unique_ptr<queue_event>& self) {
+  if (!goes_back_) return false;
+  goes_back_ = false;
+  requested_calls& to = *from_;
+  to.request(std::unique_ptr<call_request>(static_cast<call_request*>(self.release())));
+  return true;
+}
+
+void request_call(const std::shared_ptr<requested_calls>& from, const wanted_call& wanted) {
+  if (from) return from->request(std::make_unique<call_request>(from, wanted));
+  auto event = std::make_unique<queue_event>(wanted.tag);
+  event->ok = false;
+  const auto& queue = wanted.notification_queue->core();
+  queue->begin();
+  queue->push(std::move(event));
+}
+
+// --- calls
+
+void requested_calls::give(std::unique_ptr<call_request> to, std::shared_ptr<server_call_core> call) {
+  to->call_ = std::move(call);
+  const std::shared_ptr<queue_core> queue = std::move(to->queue_);
+  queue->push(std::move(to));
+}
+
+coracle::status requested_calls::begin(std::shared_ptr<server_call_core> call) {
+  std::unique_ptr<call_request> first;
+  {
+    const std::lock_guard lock(changing_);
+    if (shut_down_) return coracle::status::unavailable("the server is shut down");
+    if (requests_.empty()) {
+      calls_.push_back(std::move(call));
+      return coracle::ok;
+    }
+    first = std::move(requests_.front());
+    requests_.pop_front();
+  }
+  give(std::move(first), std::move(call));
+  return coracle::ok;
+}
+
+void requested_calls::forget(server_call_core& call) noexcept {
+  const std::lock_guard lock(changing_);
+  calls_.remove_if([&](const auto& waiting) { return waiting.get() == &call; });
+}
+
+void requested_calls::request(std::unique_ptr<call_request> next) {
+  next->queue_ = next->wanted_.notification_queue->core();
+  next->queue_->begin();
+  std::shared_ptr<server_call_core> call;
+  {
+    const std::lock_guard lock(changing_);
+    if (!shut_down_ && calls_.empty()) {
+      requests_.push_back(std::move(next));
+      return;
+    }
+    if (!shut_down_) {
+      call = std::move(calls_.front());
+      calls_.pop_front();
+    }
+  }
+  next->ok = call != nullptr;
+  give(std::move(next), std::move(call));
+}
+
+void requested_calls::shut_down() {
+  std::list<std::unique_ptr<call_request>> requests;
+  std::list<std::shared_ptr<server_call_core>> calls;
+  {
+    const std::lock_guard lock(changing_);
+    shut_down_ = true;
+    requests.swap(requests_);
+    calls.swap(calls_);
+  }
+  for (auto& request : requests) {
+    request->ok = false;
+    give(std::move(request), nullptr);
+  }
+  for (const auto& call : calls) call->try_cancel();
+}
+
+}  // namespace grpc::internal

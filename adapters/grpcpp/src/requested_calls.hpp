@@ -1,0 +1,54 @@
+// requested_calls: the calls of a method that the program requests by completion queues.
+#pragma once
+
+#include <grpcpp/impl/server_queue_call.h>
+
+#include "queue_core.hpp"
+#include "server_call_core.hpp"
+
+#include <list>
+#include <memory>
+#include <mutex>
+
+namespace grpc::internal {
+
+// A request of the program, which becomes the event that tells it of its call.
+class call_request : public queue_event {
+ public:
+  call_request(std::shared_ptr<requested_calls> from, const wanted_call& wanted);
+  // An event that the program did not take: its call ends.
+  ~call_request() override;
+
+ private:
+  friend class requested_calls;
+  void deliver() override;
+  bool goes_back(std::unique_ptr<queue_event>& self) override;
+
+  std::shared_ptr<requested_calls> from_;
+  wanted_call wanted_;
+  std::shared_ptr<queue_core> queue_;  // null in the queue, which owns the object then
+  std::shared_ptr<server_call_core> call_;  // null: the server is shut down
+  bool goes_back_ = false;
+};
+
+// Gives each call to the next request. Calls wait for requests, and requests for calls.
+class requested_calls final : public call_starter, public std::enable_shared_from_this<requested_calls> {
+ public:
+  coracle::status begin(std::shared_ptr<server_call_core> call) override;
+  void forget(server_call_core& call) noexcept override;
+
+  // Any thread.
+  void request(std::unique_ptr<call_request> next);
+  // Ends the requests, and the calls that wait; and those that come later.
+  void shut_down();
+
+ private:
+  // Gives the call to the program.
+  static void give(std::unique_ptr<call_request> to, std::shared_ptr<server_call_core> call);
+  std::mutex changing_;
+  std::list<std::unique_ptr<call_request>> requests_;
+  std::list<std::shared_ptr<server_call_core>> calls_;
+  bool shut_down_ = false;
+};
+
+}  // namespace grpc::internal

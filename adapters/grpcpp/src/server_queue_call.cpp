@@ -1,0 +1,114 @@
+// The calls of servers in the completion-queue API.
+#include <grpcpp/impl/server_queue_call.h>
+
+#include "queue_core.hpp"
+#include "server_call_core.hpp"
+#include "server_context_access.hpp"
+
+#include <utility>
+
+namespace grpc::internal {
+
+namespace {
+
+// Puts the message of a Read() into that of the program.
+class request_event final : public queue_event {
+ public:
+  request_event(void* tag, const message_target& into) : queue_event(tag), into_(into) {}
+  coracle::bytes_message message;
+
+ private:
+  void deliver() override {
+    if (ok) ok = into_.decode(std::move(message).bytes(), into_.message).ok();
+  }
+  message_target into_;
+};
+
+// Keeps the message of a Write().
+class reply_event final : public queue_event {
+ public:
+  reply_event(void* tag, std::string&& bytes) : queue_event(tag), message(std::move(bytes)) {}
+  const coracle::bytes_message message;
+};
+
+// The event of Finish().
+class end_notice final : public end_observer {
+ public:
+  end_notice(std::shared_ptr<queue_core> to, void* tag)
+      : to_(std::move(to)), event_(std::make_unique<queue_event>(tag)) {
+    to_->begin();
+  }
+  void ended(bool cancelled) noexcept override {
+    event_->ok = !cancelled;
+    to_->push(std::move(event_));
+  }
+
+ private:
+  std::shared_ptr<queue_core> to_;
+  std::unique_ptr<queue_event> event_;
+};
+
+void push_failed(queue_core& queue, std::unique_ptr<queue_event> event) {
+  event->ok = false;
+  queue.begin();
+  queue.push(std::move(event));
+}
+
+coracle::write_options coracle_options(const WriteOptions& options) {
+  return {.compress = !options.get_no_compression()};
+}
+
+}  // namespace
+
+void server_queue_call::bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue) {
+  call_ = std::move(call);
+  queue_ = std::move(queue);
+}
+
+void server_queue_call::send_initial_metadata(void* tag) {
+  auto event = std::make_unique<queue_event>(tag);
+  auto operation = call_->begin_operation();
+  if (!operation) return push_failed(*queue_, std::move(event));
+  auto wait = server_call_core::send_initial_metadata(std::move(operation),
+                                                      server_context_access::take_headers(context_));
+  start_for(queue_, call_->loop(), std::move(wait), std::move(event)).detach();
+}
+
+void server_queue_call::read(const message_target& into, void* tag) {
+  auto event = std::make_unique<request_event>(tag, into);
+  auto operation = call_->begin_operation();
+  if (!operation) return push_failed(*queue_, std::move(event));
+  auto wait = server_call_core::read(std::move(operation), event->message);
+  start_for(queue_, call_->loop(), std::move(wait), std::move(event)).detach();
+}
+
+void server_queue_call::write(serialized_message&& message, const WriteOptions& options, void* tag) {
+  auto event = std::make_unique<reply_event>(tag, std::move(message.bytes));
+  if (!message.outcome.ok()) return push_failed(*queue_, std::move(event));
+  auto operation = call_->begin_operation();
+  if (!operation) return push_failed(*queue_, std::move(event));
+  auto wait = server_call_core::write(std::move(operation), event->message, coracle_options(options),
+                                      server_context_access::take_headers(context_));
+  start_for(queue_, call_->loop(), std::move(wait), std::move(event)).detach();
+}
+
+void server_queue_call::finish(const Status& outcome, void* tag) {
+  call_->finish(server_context_access::take_end(context_, outcome),
+                std::make_unique<end_notice>(queue_, tag));
+}
+
+void server_queue_call::finish(serialized_message&& reply, const Status& outcome, void* tag) {
+  call_end end = server_context_access::take_end(context_, reply.outcome.ok() ? outcome : reply.outcome);
+  end.reply = std::move(reply.bytes);
+  call_->finish(std::move(end), std::make_unique<end_notice>(queue_, tag));
+}
+
+void server_queue_call::write_and_finish(serialized_message&& last, const WriteOptions& options,
+                                         const Status& outcome, void* tag) {
+  call_end end = server_context_access::take_end(context_, last.outcome.ok() ? outcome : last.outcome);
+  if (last.outcome.ok()) end.last_message.emplace(std::move(last.bytes));
+  end.last_options = coracle_options(options);
+  call_->finish(std::move(end), std::make_unique<end_notice>(queue_, tag));
+}
+
+}  // namespace grpc::internal

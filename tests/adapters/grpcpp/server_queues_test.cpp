@@ -1,0 +1,280 @@
+// Servers with completion queues in grpc++'s API, where tests/interop/grpcpp_relinked_test.py does not look.
+#include "harbour_fixture.hpp"
+
+#include <grpcpp/alarm.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing_support::server_queues_test {
+namespace {
+
+using namespace std::chrono_literals;
+using grpc::StatusCode;
+using harbour::Harbour;
+using harbour::Note;
+using harbour::Query;
+using harbour::Ship;
+using std::chrono::system_clock;
+
+void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
+
+// The next event of a queue: its tag, negative if `ok` is false; 0 if there is none any more.
+std::intptr_t taken(grpc::CompletionQueue& queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  if (!queue.Next(&tag, &ok)) return 0;
+  const auto number = reinterpret_cast<std::intptr_t>(tag);
+  return ok ? number : -number;
+}
+
+// A server of Service with `count` queues, and a stub.
+template <class Service>
+class queue_fixture : public ::testing::Test {
+ protected:
+  void start(int count = 1) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service);
+    for (int i = 0; i < count; ++i) queues.push_back(builder.AddCompletionQueue());
+    server = builder.BuildAndStart();
+    ASSERT_NE(server, nullptr);
+    stub = Harbour::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  }
+  grpc::ServerCompletionQueue& queue() { return *queues.front(); }
+  // Shuts all down, and takes the events that are left.
+  void end() {
+    server->Shutdown(system_clock::now());
+    for (auto& q : queues) q->Shutdown();
+    for (auto& q : queues)
+      while (taken(*q) != 0) continue;
+  }
+
+  Service service;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Harbour::Stub> stub;
+};
+
+class AsyncServers : public queue_fixture<Harbour::AsyncService> {
+ protected:
+  struct requested {
+    grpc::ServerContext context;
+    Query query;
+    grpc::ServerAsyncResponseWriter<Ship> stream{&context};
+  };
+  void request(requested& call, std::intptr_t tag) {
+    service.RequestFind(&call.context, &call.query, &call.stream, &queue(), &queue(), tagged(tag));
+  }
+};
+
+// Serves unary calls as the examples of grpc++ do: an object for each call is the tag of all its events.
+class serving_call {
+ public:
+  serving_call(Harbour::AsyncService& service, grpc::ServerCompletionQueue& queue)
+      : service_(service), queue_(queue) {
+    service_.RequestFind(&context_, &query_, &stream_, &queue_, &queue_, this);
+  }
+  // False: the object is gone.
+  void proceed(bool ok) {
+    if (finished_ || !ok) return delete this;
+    new serving_call(service_, queue_);
+    Ship ship;
+    ship.set_number(query_.number() + 1);
+    finished_ = true;
+    stream_.Finish(ship, grpc::Status::OK, this);
+  }
+
+ private:
+  Harbour::AsyncService& service_;
+  grpc::ServerCompletionQueue& queue_;
+  grpc::ServerContext context_;
+  Query query_;
+  grpc::ServerAsyncResponseWriter<Ship> stream_{&context_};
+  bool finished_ = false;
+};
+
+class AsyncCrowds : public AsyncServers, public ::testing::WithParamInterface<std::pair<int, int>> {};
+
+TEST_P(AsyncCrowds, AreServedByAnyNumberOfQueuesAndThreads) {
+  const auto [queue_count, threads_per_queue] = GetParam();
+  start(queue_count);
+  std::vector<std::thread> serving;
+  for (auto& q : queues) {
+    new serving_call(service, *q);
+    for (int t = 0; t < threads_per_queue; ++t) {
+      serving.emplace_back([&queue = *q] {
+        void* tag = nullptr;
+        bool ok = false;
+        while (queue.Next(&tag, &ok)) static_cast<serving_call*>(tag)->proceed(ok);
+      });
+    }
+  }
+  std::atomic<int> right{0};
+  std::vector<std::thread> calling;
+  for (int t = 0; t < 8; ++t) {
+    calling.emplace_back([this, t, &right] {
+      for (int i = 0; i < 50; ++i) {
+        grpc::ClientContext context;
+        Ship ship;
+        if (stub->Find(&context, harbour_query("x", t * 100 + i), &ship).ok() &&
+            ship.number() == t * 100 + i + 1)
+          ++right;
+      }
+    });
+  }
+  for (std::thread& t : calling) t.join();
+  EXPECT_EQ(right, 400);
+  server->Shutdown();
+  for (auto& q : queues) q->Shutdown();
+  for (std::thread& t : serving) t.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AsyncCrowds, ::testing::Values(std::pair(1, 1), std::pair(1, 4), std::pair(3, 1), std::pair(2, 2)),
+    [](const auto& of) {
+      return std::to_string(of.param.first) + "Queues" + std::to_string(of.param.second) + "Threads";
+    });
+
+TEST_F(AsyncServers, ARequestOfAServiceWithoutAServerFails) {
+  grpc::ServerBuilder builder;
+  queues.push_back(builder.AddCompletionQueue());
+  requested call;
+  request(call, 1);
+  EXPECT_EQ(taken(queue()), -1);
+}
+
+TEST_F(AsyncServers, AContextThatIsDestroyedEndsItsCall) {
+  start();
+  grpc::Status s;
+  std::thread calling([&] {
+    grpc::ClientContext context;
+    Ship ship;
+    s = stub->Find(&context, harbour_query("x"), &ship);
+  });
+  {
+    requested call;
+    request(call, 1);
+    EXPECT_EQ(taken(queue()), 1);
+  }
+  calling.join();
+  EXPECT_EQ(s.error_code(), StatusCode::CANCELLED);
+  end();
+}
+
+TEST_F(AsyncServers, ACallWhoseEventIsNotTakenEndsWithTheQueue) {
+  start(2);
+  requested calls[2];
+  service.RequestFind(&calls[0].context, &calls[0].query, &calls[0].stream, &queue(), queues[1].get(),
+                      tagged(1));
+  request(calls[1], 2);
+  grpc::CompletionQueue of_client;
+  grpc::ClientContext contexts[2];
+  Ship ships[2];
+  grpc::Status s[2];
+  for (int i = 0; i < 2; ++i)
+    stub->AsyncFind(&contexts[i], harbour_query("x"), &of_client)->Finish(&ships[i], &s[i], tagged(i + 1));
+  EXPECT_EQ(taken(queue()), 2);  // the first call has come, too
+  queues.pop_back();
+  EXPECT_EQ(taken(of_client), 1);
+  EXPECT_EQ(s[0].error_code(), StatusCode::CANCELLED);
+  calls[1].stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  EXPECT_EQ(taken(of_client), 2);
+  end();
+}
+
+TEST_F(AsyncServers, AContextWithoutACallGetsNoNotice) {
+  start();
+  requested call;
+  call.context.AsyncNotifyWhenDone(tagged(9));
+  request(call, 1);
+  server->Shutdown();
+  queue().Shutdown();
+  EXPECT_EQ(taken(queue()), -1);
+  EXPECT_EQ(taken(queue()), 0);
+}
+
+TEST_F(AsyncServers, AQueueMayBeShutDownBeforeTheServer) {
+  start();
+  requested call;
+  request(call, 1);
+  queue().Shutdown();
+  void* tag = nullptr;
+  bool ok = true;
+  EXPECT_EQ(queue().AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::TIMEOUT);
+  server->Shutdown();
+  EXPECT_EQ(taken(queue()), -1);
+  EXPECT_EQ(taken(queue()), 0);
+}
+
+TEST_F(AsyncServers, AnEndedCallTellsWhatItWasAfterItsServer) {
+  start();
+  requested call;
+  request(call, 1);
+  std::thread calling([&] {
+    grpc::ClientContext context;
+    context.AddMetadata("own", "1");
+    Ship ship;
+    EXPECT_TRUE(stub->Find(&context, harbour_query("x"), &ship).ok());
+  });
+  EXPECT_EQ(taken(queue()), 1);
+  call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+  EXPECT_EQ(taken(queue()), 2);
+  calling.join();
+  end();
+  server.reset();
+  EXPECT_EQ(call.context.client_metadata().count("own"), 1u);
+  EXPECT_FALSE(call.context.IsCancelled());
+  call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  EXPECT_EQ(taken(queue()), -3);
+}
+
+TEST_F(AsyncServers, ASecondFinishFails) {
+  start();
+  requested call;
+  request(call, 1);
+  std::thread calling([&] {
+    grpc::ClientContext context;
+    Ship ship;
+    EXPECT_EQ(stub->Find(&context, harbour_query("x"), &ship).error_code(), StatusCode::ABORTED);
+  });
+  EXPECT_EQ(taken(queue()), 1);
+  call.stream.FinishWithError(grpc::Status(StatusCode::ABORTED, ""), tagged(2));
+  EXPECT_EQ(taken(queue()), 2);
+  call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  EXPECT_EQ(taken(queue()), -3);
+  calling.join();
+  end();
+}
+
+TEST_F(AsyncServers, AServiceIsUsedAgainByAnotherServer) {
+  for (int i = 0; i < 2; ++i) {
+    start();
+    requested call;
+    request(call, 1);
+    std::thread calling([&] {
+      grpc::ClientContext context;
+      Ship ship;
+      EXPECT_TRUE(stub->Find(&context, harbour_query("x"), &ship).ok());
+    });
+    EXPECT_EQ(taken(queue()), 1);
+    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    EXPECT_EQ(taken(queue()), 2);
+    calling.join();
+    end();
+    queues.clear();
+  }
+}
+
+}  // namespace
+}  // namespace coracle::testing_support::server_queues_test
