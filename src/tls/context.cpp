@@ -128,14 +128,20 @@ int record_verify_error(int ok, X509_STORE_CTX* chain) {
   return ok;
 }
 
-result<openssl_ptr<SSL_CTX>> new_context(const SSL_METHOD* role) {
-  ERR_clear_error();
-  openssl_ptr<SSL_CTX> c(SSL_CTX_new(role));
-  // OpenSSL, which is initialized now, destroys its state when the program exits.
+// At the program's exit OpenSSL destroys its state, which connections of a runtime that lasts longer still
+// use. It shall not; if the program has initialized it before, at least the background runtime ends earlier.
+void initialize_openssl() {
   [[maybe_unused]] static const bool once = [] {
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
     runtime_internal::end_background_runtime_first();
     return true;
   }();
+}
+
+result<openssl_ptr<SSL_CTX>> new_context(const SSL_METHOD* role) {
+  initialize_openssl();
+  ERR_clear_error();
+  openssl_ptr<SSL_CTX> c(SSL_CTX_new(role));
   if (!c || SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION) != 1 ||
       SSL_CTX_set_cipher_list(c.get(), ciphers_of_tls_1_2) != 1 ||
       SSL_CTX_set_ciphersuites(c.get(), ciphers_of_tls_1_3) != 1)

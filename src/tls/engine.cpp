@@ -185,8 +185,9 @@ int create(BIO* b) {
   return 1;
 }
 
+// Never freed: connections of a runtime that lasts until the program's end use it.
 const BIO_METHOD* method() {
-  static const openssl_ptr<BIO_METHOD> made = [] {
+  static const BIO_METHOD* const made = [] {
     openssl_ptr<BIO_METHOD> m(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "coracle records"));
     if (m) {
       BIO_meth_set_read_ex(m.get(), &read);
@@ -194,9 +195,9 @@ const BIO_METHOD* method() {
       BIO_meth_set_ctrl(m.get(), &control);
       BIO_meth_set_create(m.get(), &create);
     }
-    return m;
+    return m.release();
   }();
-  return made.get();
+  return made;
 }
 
 }  // namespace

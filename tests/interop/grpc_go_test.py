@@ -1,5 +1,5 @@
 """The interop cases of gRPC: grpc-go's client and ours against grpc-go's server and ours, on both backends, plaintext and
-TLS."""
+TLS. Ours are on Coracle's own API, and on that of grpc++."""
 
 import contextlib
 import functools
@@ -37,10 +37,18 @@ class Side:
         return self.find(), *self.words, *(self.tls(made) if made else ())
 
 
-OUR_CLIENT = Side(lambda: own("interop_client"), "--server_host=127.0.0.1",
-                  tls=lambda made: ("--use_tls=true", f"--ca_file={made.ca}", f"--server_host_override={TLS_NAME}"))
-OUR_SERVER = Side(lambda: own("interop_server"), "--port=0",
-                  tls=lambda made: ("--use_tls=true", f"--tls_cert_file={made.server}", f"--tls_key_file={made.server_key}"))
+def client_tls(made):
+    return "--use_tls=true", f"--ca_file={made.ca}", f"--server_host_override={TLS_NAME}"
+
+
+def server_tls(made):
+    return "--use_tls=true", f"--tls_cert_file={made.server}", f"--tls_key_file={made.server_key}"
+
+
+OUR_CLIENT = Side(lambda: own("interop_client"), "--server_host=127.0.0.1", tls=client_tls)
+OUR_SERVER = Side(lambda: own("interop_server"), "--port=0", tls=server_tls)
+GRPCPP_CLIENT = Side(lambda: own("grpcpp_interop_client"), tls=client_tls)
+GRPCPP_SERVER = Side(lambda: own("grpcpp_interop_server"), "--port=0", tls=server_tls)
 GO_CLIENT = Side(lambda: peer("grpc_go_interop_client"), "--server_host=127.0.0.1",
                  tls=lambda made: ("-use_tls", "-use_test_ca", f"-ca_file={made.ca}", f"-server_host_override={TLS_NAME}"))
 GO_SERVER = Side(lambda: peer("grpc_go_interop_server"), "-port=0", env={"GRPC_GO_LOG_SEVERITY_LEVEL": "info"},
@@ -48,7 +56,9 @@ GO_SERVER = Side(lambda: peer("grpc_go_interop_server"), "-port=0", env={"GRPC_G
 
 BOTH = INTEROP_CASES + ORCA_CASES + SOAK_CASES
 PAIRS = {"GoClientOurServer": (GO_CLIENT, OUR_SERVER, BOTH), "OurClientGoServer": (OUR_CLIENT, GO_SERVER, BOTH),
-         "OurClientOurServer": (OUR_CLIENT, OUR_SERVER, BOTH + OWN_CASES)}
+         "OurClientOurServer": (OUR_CLIENT, OUR_SERVER, BOTH + OWN_CASES),
+         "GoClientServerOnGrpcppsApi": (GO_CLIENT, GRPCPP_SERVER, INTEROP_CASES),
+         "ClientOnGrpcppsApiGoServer": (GRPCPP_CLIENT, GO_SERVER, INTEROP_CASES)}
 
 
 CASES = [(pair, case) for pair, (_, _, cases) in PAIRS.items() for case in cases]
