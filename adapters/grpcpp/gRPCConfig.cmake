@@ -10,6 +10,9 @@ foreach(name IN ITEMS grpc++ grpc++_unsecure grpc++_reflection grpc++_error_deta
   endif()
 endforeach()
 
+# As in grpc++, the servers of a program that links it have reflection.
+set_property(TARGET gRPC::grpc++_reflection PROPERTY INTERFACE_SOURCES ${CMAKE_CURRENT_LIST_DIR}/linked_reflection.cpp)
+
 # Programs run it as $<TARGET_FILE:gRPC::grpc_cpp_plugin>; it is in the package protobuf-compiler-grpc.
 if(NOT TARGET gRPC::grpc_cpp_plugin)
   find_program(CORACLE_GRPC_PLUGIN grpc_cpp_plugin)

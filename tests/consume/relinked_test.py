@@ -33,6 +33,7 @@ def test_one_path_of_cmake_relinks_a_project(user, prefix):
         assert b"unary plain: 0 hello 7 0\n" in seen.stdout
         assert server.stop() == 0
     assert "libgrpc" not in user.run("ldd", built / "relinked")
+    assert user.run(built / "hello") == "Hello world\n"
 
 
 def test_one_path_of_pkg_config_relinks_a_program(user, prefix):

@@ -1,5 +1,6 @@
 // Server and ServerBuilder.
 #include <grpcpp/impl/missing_api.h>
+#include <grpcpp/impl/server_initializer.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -8,11 +9,13 @@
 #include "handler_call.hpp"
 #include "one_process.hpp"
 #include "server_core.hpp"
+#include "server_plugins.hpp"
 
 #include "coracle/base/log.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace grpc {
@@ -47,15 +50,27 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
 
 }  // namespace
 
-server_core::server_core(const ServerBuilder& from)
+server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
     : runtime_(static_cast<std::size_t>(from.loops_)),
       handlers_(handlers_of(from.quota_)),
-      server_(runtime_, options_of(from.arguments_, from.quota_, from.refused_algorithms_)) {
-  for (const Service* const service : from.services_) {
-    server_.add(std::make_shared<hosted_service>(
-        *service, [this](RpcServiceMethod& method) { return starter_of(method); }));
-  }
+      server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
+  for (const Service* const service : from.services_) add(*service);
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
+  health_ = add_health(server_, arguments);
+}
+
+bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
+  if (started_) return false;
+  server_.add(std::make_shared<hosted_service>(
+      service, [this](RpcServiceMethod& method) { return starter_of(method); }));
+  if (keep) kept_.push_back(std::move(keep));
+  for (const auto& method : service.methods()) {
+    if (!method) continue;
+    const std::string_view path = method->name();  // "/package.Service/Method"
+    names_.emplace_back(path.substr(1, path.rfind('/') - 1));
+    break;
+  }
+  return true;
 }
 
 std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) {
@@ -81,6 +96,7 @@ server_core::~server_core() {
 }
 
 bool server_core::start(const ServerBuilder& from) {
+  started_ = true;
   for (const auto& port : from.ports_) {
     const auto listening = port.credentials
                                ? server_.listen(port.address, port.credentials->core().made)
@@ -137,6 +153,20 @@ std::unique_ptr<ServerCompletionQueue> ServerBuilder::AddCompletionQueue(bool is
   return std::unique_ptr<ServerCompletionQueue>(new ServerCompletionQueue(is_frequently_polled));
 }
 
+HealthCheckServiceInterface* Server::GetHealthCheckService() const { return core_->health(); }
+
+bool ServerInitializer::RegisterService(std::shared_ptr<Service> service) {
+  const Service& added = *service;
+  return server_->core().add(added, std::move(service));
+}
+
+const std::vector<std::string>* ServerInitializer::GetServiceList() {
+  return &server_->core().service_names();
+}
+
+ServerBuilder::ServerBuilder() : plugins_(internal::new_plugins()) {}
+ServerBuilder::~ServerBuilder() = default;
+
 ServerBuilder& ServerBuilder::RegisterService(Service* service) {
   services_.push_back(service);
   return *this;
@@ -168,14 +198,32 @@ ServerBuilder& ServerBuilder::SetSyncServerOption(SyncServerOption option, int v
   return *this;
 }
 
+ChannelArguments ServerBuilder::BuildChannelArgs() {
+  ChannelArguments arguments;
+  for (const auto& option : options_) {
+    option->UpdateArguments(&arguments);
+    option->UpdatePlugins(&plugins_);
+  }
+  arguments.SetAll(arguments_);
+  for (const auto& plugin : plugins_) {
+    plugin->UpdateServerBuilder(this);
+    plugin->UpdateChannelArguments(&arguments);
+  }
+  return arguments;
+}
+
 std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   internal::require_one_library();
   for (const port& p : ports_)
     if (p.selected) *p.selected = 0;
   try {
-    auto core = std::make_unique<internal::server_core>(*this);
-    if (!core->start(*this)) return nullptr;
-    return std::make_unique<Server>(std::move(core));
+    const ChannelArguments arguments = BuildChannelArgs();
+    auto server = std::make_unique<Server>(std::make_unique<internal::server_core>(*this, arguments));
+    ServerInitializer initializer(server.get());
+    for (const auto& plugin : plugins_) plugin->InitServer(&initializer);
+    if (!server->core().start(*this)) return nullptr;
+    for (const auto& plugin : plugins_) plugin->Finish(&initializer);
+    return server;
   } catch (const std::exception& e) {
     coracle::stderr_logger().error("grpc++: the server cannot be made: ", e.what());
     return nullptr;

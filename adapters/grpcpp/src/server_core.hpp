@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace grpc::internal {
@@ -20,7 +21,7 @@ namespace grpc::internal {
 // A runtime, a server of Coracle and the threads of the handlers; they end in the reverse order.
 class server_core {
  public:
-  explicit server_core(const ServerBuilder& from);
+  server_core(const ServerBuilder& from, const ChannelArguments& arguments);
   ~server_core();
 
   // Listens and starts. False: an address cannot be listened on.
@@ -30,6 +31,11 @@ class server_core {
 
   // The server, to which more can be added before start().
   [[nodiscard]] coracle::server& server() noexcept { return server_; }
+  // Registers a service, before start(). False: the server has started.
+  bool add(const Service& service, std::shared_ptr<Service> keep = {});
+  [[nodiscard]] const std::vector<std::string>& service_names() const noexcept { return names_; }
+  // May be null.
+  [[nodiscard]] HealthCheckServiceInterface* health() const noexcept { return health_.get(); }
 
  private:
   enum class phase { serving, draining, ended };
@@ -39,6 +45,10 @@ class server_core {
   coracle::runtime runtime_;
   handler_pool handlers_;
   std::vector<std::shared_ptr<requested_calls>> requested_;
+  std::vector<std::shared_ptr<Service>> kept_;
+  std::vector<std::string> names_;
+  std::shared_ptr<HealthCheckServiceInterface> health_;
+  bool started_ = false;
   coracle::server server_;
   std::mutex changing_;
   std::condition_variable changed_;

@@ -1,6 +1,7 @@
 // Server: listens, and runs the handlers of services.
 #pragma once
 
+#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/support/time.h>
@@ -42,6 +43,10 @@ class Server final : public ServerInterface {
   }
   /// Blocks until a Shutdown() has ended.
   void Wait();
+
+  /// Returns null unless EnableDefaultHealthCheckService(true) was called before the server was built, or the
+  /// program gave a health service of its own. Valid as long as the server.
+  HealthCheckServiceInterface* GetHealthCheckService() const;
 
   internal::server_core& core() { return *core_; }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <grpc/compression.h>
+#include <grpcpp/impl/channel_argument_option.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
@@ -12,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace coracle {
@@ -26,8 +30,8 @@ class CallbackGenericService;
 /// Collects the services, ports and options of a server, and starts it.
 class ServerBuilder {
  public:
-  ServerBuilder() = default;
-  virtual ~ServerBuilder() = default;
+  ServerBuilder();
+  virtual ~ServerBuilder();
 
   /// Starts the server. Returns null if a port cannot be listened on; the reason is in the log.
   virtual std::unique_ptr<Server> BuildAndStart();
@@ -54,20 +58,20 @@ class ServerBuilder {
 
   /// In bytes; -1: no limit. Default: 4 MiB for requests, no limit for replies.
   ServerBuilder& SetMaxReceiveMessageSize(int bytes) {
-    return AddChannelArgument(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, bytes);
+    return arguments_.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, bytes), *this;
   }
   ServerBuilder& SetMaxSendMessageSize(int bytes) {
-    return AddChannelArgument(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, bytes);
+    return arguments_.SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, bytes), *this;
   }
   ServerBuilder& SetMaxMessageSize(int bytes) { return SetMaxReceiveMessageSize(bytes); }
   /// Whether requests in an encoding are accepted. Default: all are.
   ServerBuilder& SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm algorithm, bool enabled);
   /// How replies are compressed, unless a handler says otherwise. Default: not.
   ServerBuilder& SetDefaultCompressionAlgorithm(grpc_compression_algorithm algorithm) {
-    return AddChannelArgument(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM, algorithm);
+    return arguments_.SetInt(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM, algorithm), *this;
   }
   ServerBuilder& SetDefaultCompressionLevel(grpc_compression_level level) {
-    return AddChannelArgument(GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL, level);
+    return arguments_.SetInt(GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL, level), *this;
   }
   ServerBuilder& SetResourceQuota(const ResourceQuota& quota) { return quota_ = quota, *this; }
 
@@ -76,13 +80,24 @@ class ServerBuilder {
   enum SyncServerOption { NUM_CQS, MIN_POLLERS, MAX_POLLERS, CQ_TIMEOUT_MSEC };
   ServerBuilder& SetSyncServerOption(SyncServerOption option, int value);
 
-  /// An argument by its name. Those that have no meaning here are accepted, and named in a log line once.
-  ServerBuilder& AddChannelArgument(const std::string& name, int value) {
-    return arguments_.SetInt(name, value), *this;
+  /// Takes the option; BuildAndStart() applies the options in their order.
+  ServerBuilder& SetOption(std::unique_ptr<ServerBuilderOption> option) {
+    return options_.push_back(std::move(option)), *this;
   }
-  ServerBuilder& AddChannelArgument(const std::string& name, const std::string& value) {
-    return arguments_.SetString(name, value), *this;
+  /// All builders that are made from now on have a plugin that `create` makes.
+  static void InternalAddPluginFactory(std::unique_ptr<ServerBuilderPlugin> (*create)());
+
+  /// An argument by its name, int or std::string. Those that have no meaning here are accepted, and named in a
+  /// log line once. The functions above replace arguments of the same meaning.
+  template <class T>
+  ServerBuilder& AddChannelArgument(const std::string& name, const T& value) {
+    return SetOption(MakeChannelArgumentOption(name, value));
   }
+
+ protected:
+  /// Returns the arguments of the server, to which the options and plugins have added theirs. BuildAndStart()
+  /// calls it first.
+  virtual ChannelArguments BuildChannelArgs();
 
  private:
   struct port {
@@ -94,7 +109,9 @@ class ServerBuilder {
   std::vector<Service*> services_;
   std::vector<coracle::service*> coracle_services_;
   std::vector<port> ports_;
-  ChannelArguments arguments_;
+  std::vector<std::unique_ptr<ServerBuilderOption>> options_;
+  std::vector<std::unique_ptr<ServerBuilderPlugin>> plugins_;
+  ChannelArguments arguments_;  // which replace those of the options
   ResourceQuota quota_;
   int loops_ = 0;  // 0: one for each core
   std::uint32_t refused_algorithms_ = 0;

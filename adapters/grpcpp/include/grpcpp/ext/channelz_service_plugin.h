@@ -1,2 +1,13 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no channelz of its own yet: RegisterService() a coracle::channelz_service"
+// Channelz: servers report their state, and that of the channels of the process, to tools.
+#pragma once
+
+#include <grpcpp/impl/server_builder_plugin.h>
+#include <grpcpp/impl/server_initializer.h>
+
+namespace grpc::channelz::experimental {
+
+/// All servers whose ServerBuilder is made from now on have grpc.channelz.v1. It reveals to all clients who
+/// is connected. Further calls have no effect.
+void InitChannelzService();
+
+}  // namespace grpc::channelz::experimental

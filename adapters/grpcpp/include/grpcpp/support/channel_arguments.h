@@ -39,11 +39,17 @@ class ChannelArguments {
   void SetServiceConfigJSON(const std::string& json) { SetString(GRPC_ARG_SERVICE_CONFIG, json); }
   void SetInt(const std::string& key, int number) { values_.insert_or_assign(key, number); }
   void SetString(const std::string& key, const std::string& text) { values_.insert_or_assign(key, text); }
+  /// For objects that programs pass to each other's plugins; the library takes
+  /// kHealthCheckServiceInterfaceArg only, and does not own the others.
+  void SetPointer(const std::string& key, void* object) { values_.insert_or_assign(key, object); }
   void Swap(ChannelArguments& other) { values_.swap(other.values_); }
 
   // For the library.
-  using value = std::variant<int, std::string>;
+  using value = std::variant<int, std::string, void*>;
   const std::map<std::string, value>& values() const { return values_; }
+  void SetAll(const ChannelArguments& others) {
+    for (const auto& [key, v] : others.values_) values_.insert_or_assign(key, v);
+  }
 
  private:
   std::map<std::string, value> values_;

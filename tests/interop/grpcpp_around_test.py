@@ -1,0 +1,58 @@
+"""What is around the calls of grpc++'s API, in one program that is built with coracle::grpcpp and with Debian's library: what it
+sees is the same in all four pairs, and in one process."""
+
+import pytest
+
+from programs import BIN, Server, own, run
+
+LIMIT_S = 60
+
+# What differs from Debian's library, with which clients, and why, by case.
+DIFFERENCES = {}
+
+
+def around(library):
+    """The path of the program."""
+    if library == "google" and not (BIN / "around_google").exists():
+        pytest.skip("grpc++ (libgrpc++-dev) was not there when the tests were built")
+    return own(f"around_{library}")
+
+
+def cases(ran):
+    """What a program prints, by case."""
+    assert ran.returncode == 0, ran.stderr
+    lines = [line.split(": ", 1) for line in ran.stdout.decode().splitlines()]
+    assert len({name for name, _ in lines}) == len(lines)
+    return dict(lines)
+
+
+def seen_by(client, server):
+    with Server(around(server), "server") as serving:
+        seen = cases(run(around(client), "client", serving.port, limit_s=LIMIT_S, data=b""))
+        assert serving.stop() == 0
+    return seen
+
+
+def seen_alone(library):
+    return cases(run(around(library), "alone", limit_s=LIMIT_S, data=b""))
+
+
+def same(seen, model, client):
+    assert seen.keys() == model.keys()
+    expected = {name: what for name, (what, clients, _) in DIFFERENCES.items() if client in clients and name in model}
+    assert {name: what for name, what in seen.items() if what != model[name]} == expected
+
+
+@pytest.fixture(scope="module")
+def model():
+    """What Debian's library does."""
+    return seen_by("google", "google")
+
+
+@pytest.mark.parametrize(("server", "client"), [("coracle", "google"), ("google", "coracle"), ("coracle", "coracle")])
+def test_a_relinked_program_sees_the_same(server, client, model):
+    same(seen_by(client, server), model, client)
+
+
+def test_both_sides_in_one_process_see_the_same():
+    same(seen_alone("coracle"), seen_alone("google"), "coracle")
