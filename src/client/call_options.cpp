@@ -14,6 +14,7 @@ void call_options::inherit(const call_options& defaults) {
     codec = defaults.codec;
     content_subtype = defaults.content_subtype;
   }
+  if (authority.empty()) authority = defaults.authority;
   bad_metadata_ = bad_metadata_ || defaults.bad_metadata_;
   if (defaults.metadata.empty()) return;
   const coracle::metadata own = metadata;  // keeps all values that the defaults have under one key

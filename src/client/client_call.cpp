@@ -554,6 +554,7 @@ void client_call::notify_owner(bool inside) noexcept {
     unary_->status_ = outcome_;
     unary_->initial_ = std::move(initial_);
     unary_->trailing_ = std::move(trailing_);
+    unary_->peer_ = std::move(peer_);
     unary_->read_compressed_ = read_compressed();
     if (unary_->chain_) [[unlikely]]
       return unary_->chain_->on_attempt_ended(outcome_, inside);
@@ -580,6 +581,7 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
   exchange_ = x;
   target_ = &target;
   or_end([&] {
+    peer_ = exchange_.peer();
     send_client_headers(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
     if (watched_attempt_) watched_attempt_->attached(exchange_);
     send_request();
@@ -596,6 +598,7 @@ void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> wa
   record_ = nullptr;
   exchange_ = x;
   exchange_.set_handler(this);
+  base::if_memory_allows([&] { peer_ = exchange_.peer(); });
   watched_attempt_ = std::move(watch);
   watch_ = watched_attempt_.get();
   retried_transparently_ = true;  // other attempts are made by the retry_controller
@@ -855,6 +858,7 @@ client_stream::client_stream(const channel& by, const char* path, const call_opt
 void client_stream::cancel() { call_->cancel(); }
 const metadata& client_stream::initial_metadata() const noexcept { return call_->initial(); }
 const metadata& client_stream::trailing_metadata() const noexcept { return call_->trailing(); }
+const std::shared_ptr<const connection_peer>& client_stream::peer() const noexcept { return call_->peer(); }
 bool client_stream::read_compressed() const noexcept { return call_->read_compressed(); }
 loop& client_stream::blocking_loop() const { return blocking_loop_of(*call_); }
 

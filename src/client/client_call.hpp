@@ -15,6 +15,7 @@
 #include "coracle/client/unary_call.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/security/connection_peer.hpp"
 #include "protocol/grpc/response_headers.hpp"
 #include "rpc/call.hpp"
 
@@ -71,6 +72,8 @@ class client_call final : public rpc::call,
   [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
   [[nodiscard]] loop& owner_loop() const noexcept { return *terms_.owner_loop; }
   [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
+  // Null before the call has a connection.
+  [[nodiscard]] const std::shared_ptr<const connection_peer>& peer() const noexcept { return peer_; }
   [[nodiscard]] const metadata& initial() const noexcept { return initial_; }
   [[nodiscard]] const metadata& trailing() const noexcept { return trailing_; }
   bool wait_for_end(end_operation& op) noexcept;
@@ -231,6 +234,7 @@ class client_call final : public rpc::call,
   const rpc::codec* reply_codec_ = nullptr;
   void* reply_ = nullptr;
 
+  std::shared_ptr<const connection_peer> peer_;
   metadata initial_;
   metadata trailing_;
   status outcome_;

@@ -102,9 +102,16 @@ bool send_client_headers(transport::exchange& to, const call_target& target, con
   if (!to.begin_headers()) return false;
   const call_options& o = terms.options;
   const bool compresses = o.compression && available(o.compression->algorithm());
-  add_first_fields(to, {target.scheme, terms.path, target.authority, o.subtype(),
-                        compresses ? o.compression->algorithm() : encoding::identity, o.reply_encodings(),
-                        target.user_agent.empty() ? library_user_agent() : target.user_agent});
+  const request_fields first{target.scheme,
+                             terms.path,
+                             o.authority.empty() ? target.authority : o.authority,
+                             o.subtype(),
+                             compresses ? o.compression->algorithm() : encoding::identity,
+                             o.reply_encodings(),
+                             target.user_agent.empty() ? library_user_agent() : target.user_agent};
+  if (o.authority.empty()) [[likely]]
+    add_first_fields(to, first);
+  else add_encoded(to, first);  // what is cached has the authority of the channel
   if (terms.deadline != never) {
     const auto text = protocol::grpc::format_timeout(terms.deadline - terms.owner_loop->now());
     to.add_field(protocol::grpc::timeout_header, text.view(), hpack::indexing::name_only);

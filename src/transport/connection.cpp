@@ -104,6 +104,13 @@ connection::~connection() {
   if (timer::holder) loop_.disarm(*this);
 }
 
+const std::shared_ptr<const connection_peer>& connection::peer() {
+  if (!peer_)
+    peer_ = std::make_shared<const connection_peer>(
+        connection_peer{peer_address(), auth() ? auth()->shared_from_this() : nullptr});
+  return peer_;
+}
+
 void connection::start() {
   stream_->start(*this);
   if (acceptor_) report_memory();  // also before the handshake begins

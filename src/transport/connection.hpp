@@ -4,6 +4,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coracle/security/connection_peer.hpp"
 #include "http2/connection.hpp"
 #include "net/duplex.hpp"
 #include "transport/connection_options.hpp"
@@ -127,6 +128,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return stats_.bytes_sent; }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
+  // For clients: what their calls keep of the peer. Made by the first call, which throws std::bad_alloc.
+  [[nodiscard]] const std::shared_ptr<const connection_peer>& peer();
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
   // Null for plaintext. Valid as long as the connection.
   [[nodiscard]] const auth_context* auth() const noexcept { return stream_->auth(); }
@@ -234,6 +237,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   decode_budget* const budget_;
   message_counts messages_;
   std::shared_ptr<std::size_t> orphaned_calls_;  // see exchange::orphaned_calls(); created on first use
+  std::shared_ptr<const connection_peer> peer_;  // null until peer()
   std::unique_ptr<header_cache> header_cache_;  // null while the connection is idle
   const std::size_t unread_bytes_max_;
   stall_watch stall_;

@@ -4,6 +4,7 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/security/auth_context.hpp"
+#include "coracle/security/connection_peer.hpp"
 #include "transport/connection.hpp"
 #include "transport/decode_budget.hpp"
 #include "transport/exchange_target.hpp"
@@ -158,6 +159,8 @@ class exchange {
   [[nodiscard]] loop& owner_loop() const noexcept { return connection_->loop_; }
   [[nodiscard]] const net::address& peer_address() const noexcept { return connection_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept { return connection_->local_address(); }
+  // Made by the first call, which throws std::bad_alloc.
+  [[nodiscard]] const std::shared_ptr<const connection_peer>& peer() const { return connection_->peer(); }
   [[nodiscard]] bool is_http1() const noexcept { return connection_->is_http1(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 

@@ -106,6 +106,23 @@ TEST_P(Tls, TellsTheHandlerWhoCalls) {
   EXPECT_EQ(text(), "ada.example");
 }
 
+TEST_P(Tls, TellsTheClientWhoAnswers) {
+  serve(served_as("server"));
+  call_by(trusting("ca"));
+  struct asking {
+    static task<std::shared_ptr<const connection_peer>> peer(channel& by) {
+      const echo::Text request;
+      auto call = echo_stub(by).Say(request, within(20s));
+      const auto reply = co_await call;
+      EXPECT_TRUE(reply.ok()) << reply.status();
+      co_return call.peer();
+    }
+  };
+  const auto peer = run(asking::peer(*channel_));
+  ASSERT_TRUE(peer && peer->auth);
+  EXPECT_TRUE(peer->auth->has_identity(peer_identity::kind::dns_name, "movies.example"));
+}
+
 TEST_P(Tls, SaysInTheCallsStatusWhyItDoesNotConnect) {
   serve(served_as("recipe"));
   tls::client_options credentials = trusting("recipe_ca");

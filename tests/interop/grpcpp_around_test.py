@@ -33,8 +33,8 @@ def seen_by(client, server):
     return seen
 
 
-def seen_alone(library):
-    return cases(run(around(library), "alone", limit_s=LIMIT_S, data=b""))
+def seen_alone(library, certificates):
+    return cases(run(around(library), "alone", certificates.folder, limit_s=LIMIT_S, data=b""))
 
 
 def same(seen, model, client):
@@ -54,5 +54,5 @@ def test_a_relinked_program_sees_the_same(server, client, model):
     same(seen_by(client, server), model, client)
 
 
-def test_both_sides_in_one_process_see_the_same():
-    same(seen_alone("coracle"), seen_alone("google"), "coracle")
+def test_both_sides_in_one_process_see_the_same(certificates):
+    same(seen_alone("coracle", certificates), seen_alone("google", certificates), "coracle")

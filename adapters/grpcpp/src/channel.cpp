@@ -1,4 +1,4 @@
-// Channel, CreateChannel() and ClientContext.
+// Channel and CreateChannel().
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/support/time.h>
@@ -60,10 +60,13 @@ coracle::result<coracle::call_options> channel_core::options_for(ClientContext& 
           "' is not valid metadata: keys are in lower case and not reserved, values "
           "printable unless the key ends in -bin");
   }
-  if (access::deadline(context)) {
-    const coracle::duration left = until(*access::deadline(context));
-    if (left != coracle::duration::max()) options.timeout = left;
+  for (const auto& deadline : {access::deadline(context), access::parent_deadline(context)}) {
+    if (!deadline) continue;
+    const coracle::duration left = until(*deadline);
+    if (left == coracle::duration::max()) continue;
+    options.timeout = options.timeout ? std::min(*options.timeout, left) : left;
   }
+  options.authority = access::authority(context);
   options.wait_for_ready = access::wait_for_ready(context);
   if (access::compression(context)) options.compression = compression_of(*access::compression(context));
   const auto& own = access::credentials(context);
@@ -135,12 +138,6 @@ std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,
 std::shared_ptr<Channel> CreateChannel(const std::string& target,
                                        const std::shared_ptr<ChannelCredentials>& credentials) {
   return CreateCustomChannel(target, credentials, ChannelArguments());
-}
-
-void ClientContext::TryCancel() {
-  const std::lock_guard lock(changing_);
-  cancelled_ = true;
-  if (active_) active_->cancel();
 }
 
 }  // namespace grpc

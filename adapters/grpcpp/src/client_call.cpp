@@ -63,7 +63,7 @@ class unary_wait final : public cancel_target {
     access::detach(context_);
     try {
       result_.emplace(std::move(o).value());
-      access::set_initial(context_, call.initial_metadata());
+      access::take_initial(context_, call);
       access::set_trailing(context_, call.trailing_metadata());
     } catch (const coracle::coro::cancelled&) {
       result_.emplace(coracle::status::cancelled("the call was cancelled"));
@@ -134,7 +134,7 @@ void client_stream_core::cancel() noexcept {
 
 void client_stream_core::take_initial_metadata() {
   if (std::exchange(has_initial_, true)) return;
-  access::set_initial(context_, call_.initial_metadata());
+  access::take_initial(context_, call_);
 }
 
 task<bool> client_stream_core::start() {

@@ -18,6 +18,16 @@ struct client_context_access {
   static const auto& compression(const ClientContext& c) noexcept { return c.compression_; }
   static const auto& credentials(const ClientContext& c) noexcept { return c.credentials_; }
 
+  static const auto& authority(const ClientContext& c) noexcept { return c.authority_; }
+  static const auto& parent_deadline(const ClientContext& c) noexcept { return c.parent_deadline_; }
+
+  // What a call of Coracle has when its initial metadata have arrived, or at its end.
+  template <class Call>
+  static void take_initial(ClientContext& c, const Call& call) {
+    set_initial(c, call.initial_metadata());
+    const std::lock_guard lock(c.changing_);
+    c.peer_ = call.peer();
+  }
   static void set_initial(ClientContext& c, const coracle::metadata& from) {
     c.initial_.clear();
     add_to(c.initial_, from);

@@ -404,7 +404,7 @@ void queued_unary::running::end(coracle::outcome<reply_type> o, call_type& call)
   access::detach(context_);
   try {
     reply_type result = std::move(o).value();
-    access::set_initial(context_, call.initial_metadata());
+    access::take_initial(context_, call);
     access::set_trailing(context_, call.trailing_metadata());
     if (result.ok()) {
       event_->reply = std::move(*result);

@@ -132,6 +132,10 @@ ServerCredentials::ServerCredentials(std::shared_ptr<server_credentials_core> co
     : core_(std::move(core)) {}
 ServerCredentials::~ServerCredentials() = default;
 
+void ServerCredentials::SetAuthMetadataProcessor(const std::shared_ptr<AuthMetadataProcessor>& processor) {
+  core_->processor = processor;
+}
+
 std::shared_ptr<ChannelCredentials> InsecureChannelCredentials() {
   return std::make_shared<ChannelCredentials>(std::make_shared<channel_credentials_core>());
 }

@@ -39,6 +39,7 @@ class server_credentials_core {
  public:
   explicit server_credentials_core(coracle::server_credentials c) : made(std::move(c)) {}
   const coracle::server_credentials made;
+  std::shared_ptr<AuthMetadataProcessor> processor;  // may be null
 };
 
 }  // namespace grpc::internal

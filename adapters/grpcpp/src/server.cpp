@@ -5,6 +5,7 @@
 #include <grpcpp/server_builder.h>
 
 #include "arguments.hpp"
+#include "auth_processing.hpp"
 #include "credentials_core.hpp"
 #include "handler_call.hpp"
 #include "one_process.hpp"
@@ -15,6 +16,7 @@
 #include "coracle/runtime/sync_wait.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -57,6 +59,14 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
   for (const Service* const service : from.services_) add(*service);
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
   health_ = add_health(server_, arguments);
+  std::shared_ptr<AuthMetadataProcessor> processor;
+  for (const auto& port : from.ports_) {
+    if (!port.credentials || !port.credentials->core().processor) continue;
+    if (processor && processor != port.credentials->core().processor)
+      throw std::invalid_argument("the ports of a server have different AuthMetadataProcessors");
+    processor = port.credentials->core().processor;
+  }
+  if (processor) server_.add_interceptor(std::make_shared<auth_processing>(processor));
 }
 
 bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {

@@ -1,6 +1,8 @@
 #include "server_call_core.hpp"
 
+#include "addresses.hpp"
 #include "auth_context.hpp"
+#include "auth_processing.hpp"
 #include "statuses.hpp"
 
 #include "coracle/coro/stop_on.hpp"
@@ -20,16 +22,6 @@ gpr_timespec deadline_of(const coracle::server_context& call, coracle::time_poin
   if (call.deadline() == coracle::never) return gpr_inf_future(GPR_CLOCK_REALTIME);
   const coracle::duration left = call.deadline() - now;
   return gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
-}
-
-// As grpc++ writes addresses.
-std::string text_of(const coracle::net::address& a) {
-  using family = coracle::net::address::family;
-  const std::string text = a.to_string();
-  if (a.kind() == family::ipv4) return "ipv4:" + text;
-  if (a.kind() != family::ipv6) return text;
-  const auto end = text.rfind(']');
-  return "ipv6:%5B" + text.substr(1, end - 1) + "%5D" + text.substr(end + 1);
 }
 
 }  // namespace
@@ -63,7 +55,12 @@ server_call_core::server_call_core(coracle::server_context& of, bytes_message re
       connection_(of.auth() ? of.auth()->shared_from_this() : nullptr),
       reader_(reader),
       writer_(writer),
-      call_(&of) {}
+      call_(&of) {
+  if (const auto processed = auth_processing::take(of)) {
+    auth_ = processed->context;
+    consumed_.insert(processed->consumed.begin(), processed->consumed.end());
+  }
+}
 
 // --- the coroutine
 
@@ -121,6 +118,7 @@ task<coracle::status> server_call_core::send_end(call_end& end) {
 void server_call_core::leave(bool cancelled) noexcept {
   std::unique_ptr<end_observer> done;
   std::unique_ptr<end_observer> observer;
+  std::shared_ptr<call_children> children;
   {
     const std::lock_guard lock(changing_);
     copy_of_call();
@@ -129,7 +127,9 @@ void server_call_core::leave(bool cancelled) noexcept {
     if (cancelled) cancelled_.store(true, std::memory_order_release);
     done = std::move(done_);
     observer = std::move(observer_);
+    children = children_;
   }
+  if (children) children->end();
   if (done) done->ended(cancelled);
   if (observer) observer->ended(cancelled);
 }
@@ -183,13 +183,23 @@ void server_call_core::try_cancel() noexcept {
 
 void server_call_core::copy_of_call() {
   if (std::exchange(copied_, true)) return;
-  add_to(metadata_, call_->metadata());
+  for (const auto& [key, value] : call_->metadata())
+    if (!consumed_.contains({std::string(key), std::string(value)})) metadata_.add(key, value);
 }
 
 const metadata_map& server_call_core::client_metadata() {
   const std::lock_guard lock(changing_);
   copy_of_call();
   return metadata_;
+}
+
+std::shared_ptr<call_children> server_call_core::children() {
+  const std::lock_guard lock(changing_);
+  if (!children_) {
+    children_ = std::make_shared<call_children>();
+    if (left_) children_->end();
+  }
+  return children_;
 }
 
 std::string server_call_core::peer() const { return text_of(peer_address_); }

@@ -1,6 +1,7 @@
 // server_call_core: a call of a server, between its coroutine on a loop and the program.
 #pragma once
 
+#include <grpcpp/impl/call_children.h>
 #include <grpcpp/impl/metadata_map.h>
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_context.h>
@@ -23,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -125,6 +127,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   [[nodiscard]] const metadata_map& client_metadata();
   [[nodiscard]] std::string peer() const;
   [[nodiscard]] std::shared_ptr<const AuthContext> auth();
+  // The calls of clients that end with this one.
+  [[nodiscard]] std::shared_ptr<call_children> children();
   [[nodiscard]] gpr_timespec deadline() const noexcept { return deadline_; }
   // The request of a call that has one; by one thread, once.
   [[nodiscard]] std::string take_request() { return std::move(request_).bytes(); }
@@ -203,6 +207,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   bool copied_ = false;
   metadata_map metadata_;
   std::shared_ptr<const AuthContext> auth_;
+  std::shared_ptr<call_children> children_;
+  std::set<std::pair<std::string, std::string>> consumed_;  // metadata that the program does not see
 };
 
 }  // namespace grpc::internal

@@ -18,6 +18,10 @@ struct server_context_access {
     c.call_ = std::move(call);
   }
   static std::optional<void*> done_tag(const ServerContextBase& c) noexcept { return c.done_tag_; }
+  // Null: the context belongs to no call.
+  static std::shared_ptr<call_children> children(const ServerContextBase& c) {
+    return c.call_ ? c.call_->children() : nullptr;
+  }
   // The initial metadata that no operation has taken yet.
   static sent_headers take_headers(ServerContextBase& c) {
     return sent_headers(std::exchange(c.initial_, {}), c.compression_);

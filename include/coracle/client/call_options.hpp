@@ -71,6 +71,10 @@ class call_options {
   /// more. Default: false.
   bool detached = false;
 
+  /// The :authority of the call, in place of the channel's. TLS still verifies the server by the name that
+  /// the channel connects to, and call credentials are made for that. Default: empty, which is the channel's.
+  std::string authority;
+
   /// Adds a metadata pair, like metadata.add(); here an invalid pair (see coracle::metadata) makes the call
   /// fail with INTERNAL before anything is sent.
   call_options& add_metadata(std::string_view key, std::string_view value) {

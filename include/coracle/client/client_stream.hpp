@@ -7,6 +7,7 @@
 #include "coracle/client/impl/client_awaiters.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/message_awaiters.hpp"
+#include "coracle/security/connection_peer.hpp"
 
 #include <coroutine>
 #include <memory>
@@ -50,6 +51,9 @@ class client_stream {
   [[nodiscard]] const metadata& initial_metadata() const noexcept;
   /// Returns the metadata that was sent with the status; complete after the end of the call.
   [[nodiscard]] const metadata& trailing_metadata() const noexcept;
+  /// Returns the server that the call was sent to; null before there is a connection. On the loop of the
+  /// call, or after its end.
+  [[nodiscard]] const std::shared_ptr<const connection_peer>& peer() const noexcept;
   /// Returns whether the last message that was read was compressed.
   [[nodiscard]] bool read_compressed() const noexcept;
   // For sync_wait(): the loop on which a plain thread may run an operation.

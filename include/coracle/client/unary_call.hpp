@@ -9,6 +9,7 @@
 #include "coracle/client/method_path.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/codec.hpp"
+#include "coracle/security/connection_peer.hpp"
 
 #include <concepts>  // for generated stubs
 #include <coroutine>
@@ -36,6 +37,9 @@ class unary_operation {
   [[nodiscard]] const metadata& initial_metadata() const noexcept { return initial_; }
   /// Returns the trailing metadata that arrived with the status; valid after the await.
   [[nodiscard]] const metadata& trailing_metadata() const noexcept { return trailing_; }
+  /// Returns the server that the call was sent to, by its last attempt; null if there was no connection.
+  /// Valid after the await.
+  [[nodiscard]] const std::shared_ptr<const connection_peer>& peer() const noexcept { return peer_; }
   /// Returns whether the reply was compressed; valid after the await.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
   // For sync_wait(): the loop on which a plain thread may run the call.
@@ -101,6 +105,7 @@ class unary_operation {
   std::coroutine_handle<> waiter_;
   metadata initial_;
   metadata trailing_;
+  std::shared_ptr<const connection_peer> peer_;
   bool read_compressed_ = false;
   // What hold() has made.
   std::shared_ptr<call_channel> held_channel_;

@@ -3,7 +3,7 @@
 //
 //   around_program server           prints its address, and serves until SIGTERM
 //   around_program client PORT
-//   around_program alone            both sides in one process
+//   around_program alone FOLDER     with the files of certificates.sh; both sides in one process
 #include "around.pb.h"
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
@@ -17,9 +17,13 @@
 #include <grpcpp/impl/channel_argument_option.h>
 #include <grpcpp/impl/client_unary_call.h>
 #include <grpcpp/impl/server_initializer.h>
+#include <grpcpp/security/auth_metadata_processor.h>
 
+#include <atomic>
 #include <chrono>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -127,8 +131,54 @@ void servers(grpc::Channel& channel) {
   say("servers by channelz", s.error_code(), reply.server_size(), reply.end());
 }
 
+// --- what a client's context tells
+
+std::string without_port(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+
+std::string properties(const grpc::AuthContext& of) {
+  std::set<std::string> sorted;
+  for (auto at = of.begin(); at != of.end(); ++at) {
+    const auto [name, value] = *at;
+    if (name == "x509_subject") continue;  // which coracle::grpcpp does not have
+    sorted.insert(harbour::text(name) + (value.size() < 40 ? "=" + harbour::text(value) : ""));
+  }
+  std::string all = of.IsPeerAuthenticated() ? "authenticated" : "anonymous";
+  all += " " + of.GetPeerIdentityPropertyName();
+  for (const std::string& property : sorted) all += " " + property;
+  return all;
+}
+
+void contexts(const std::shared_ptr<grpc::Channel>& channel) {
+  const auto stub = Harbour::NewStub(channel);
+  {
+    grpc::ClientContext context;
+    Ship ship;
+    const auto s = stub->Find(&context, harbour::query("x"), &ship);
+    say("peer after a call", s.error_code(), without_port(context.peer()));
+    say("identity of a server in plaintext", context.auth_context()->IsPeerAuthenticated(),
+        context.auth_context()->GetPeerIdentity().size());
+  }
+  {
+    grpc::ClientContext context;
+    const auto reader = stub->List(&context, harbour::query("headers first", 1));
+    reader->WaitForInitialMetadata();
+    const std::string early = without_port(context.peer());
+    Ship ship;
+    while (reader->Read(&ship)) continue;
+    const auto s = reader->Finish();
+    say("peer of a stream", s.error_code(), early, without_port(context.peer()));
+  }
+  {
+    grpc::ClientContext context;
+    context.set_authority("other.example");
+    Ship ship;
+    say("another authority", stub->Find(&context, harbour::query("x"), &ship).error_code());
+  }
+}
+
 int run_client(const std::string& target) {
   const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+  contexts(channel);
   healths(*channel);
   reflections(*channel);
   servers(*channel);
@@ -264,7 +314,175 @@ void own_healths() {
   grpc::EnableDefaultHealthCheckService(false);
 }
 
-int run_alone() {
+// --- calls on behalf of others
+
+// Calls another service on behalf of its caller.
+class relay final : public Harbour::Service {
+ public:
+  explicit relay(std::unique_ptr<Harbour::Stub> to) : to_(std::move(to)) {}
+  grpc::Status Find(grpc::ServerContext* context, const harbour::Query* query, Ship* ship) override {
+    grpc::PropagationOptions options;
+    if (query->load() == "no deadline") options.disable_deadline_propagation();
+    if (query->load() == "no cancellation") options.disable_cancellation_propagation();
+    auto child = grpc::ClientContext::FromServerContext(*context, options);
+    if (query->number() > 0)
+      child->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(query->number()));
+    if (query->load() == "left behind") {
+      left_ = std::move(child);
+      stream_ = to_->List(left_.get(), harbour::query("until cancelled", 1));
+      stream_->Read(ship);
+      return grpc::Status::OK;
+    }
+    if (query->load() == "told")
+      ship->set_number(child->deadline() == std::chrono::system_clock::time_point::max());
+    else outcome = to_->Find(child.get(), harbour::query(query->ask(), 7), ship);
+    ended = true;
+    return outcome;
+  }
+  grpc::StatusCode end_of_what_was_left() {
+    Ship ship;
+    while (stream_->Read(&ship)) continue;
+    return stream_->Finish().error_code();
+  }
+  grpc::Status outcome;
+  std::atomic<bool> ended{false};
+
+ private:
+  std::unique_ptr<Harbour::Stub> to_;
+  std::unique_ptr<grpc::ClientContext> left_;
+  std::unique_ptr<grpc::ClientReader<Ship>> stream_;
+};
+
+void propagation() {
+  harbour::harbour_service behind;
+  const pair_of_ends inner(behind, [](grpc::ServerBuilder&) {});
+  relay between(Harbour::NewStub(inner.channel));
+  const pair_of_ends outer(between, [](grpc::ServerBuilder&) {});
+  const auto stub = Harbour::NewStub(outer.channel);
+  const auto find = [&](const harbour::Query& query, int deadline_s) {
+    grpc::ClientContext context;
+    if (deadline_s > 0)
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(deadline_s));
+    Ship ship;
+    const auto s = stub->Find(&context, query, &ship);
+    return std::to_string(s.error_code()) + " " + std::to_string(ship.number());
+  };
+  say("deadline of the caller", find(harbour::query("deadline"), 100));
+  say("no deadline of the caller", find(harbour::query("deadline"), 0));
+  say("deadline not propagated", find(harbour::query("deadline", 0, "no deadline"), 100));
+  say("earlier deadline of one's own", find(harbour::query("deadline", 50'000), 100));
+  say("later deadline of one's own", find(harbour::query("deadline", 200'000), 100));
+  say("deadline that the context tells", find(harbour::query("", 0, "told"), 100));
+  const auto cancelled = [&](const harbour::Query& query) {
+    between.ended = false;
+    grpc::ClientContext context;
+    Ship ship;
+    grpc::Status s;
+    std::thread calling([&] { s = stub->Find(&context, query, &ship); });
+    grpc::ClientContext other;  // ends when the inner handler runs
+    Harbour::NewStub(inner.channel)->Find(&other, harbour::query("when another waits"), &ship);
+    context.TryCancel();
+    calling.join();
+    // It sleeps on purpose: the handler ends after its call.
+    while (!between.ended) std::this_thread::sleep_for(1ms);
+    return std::to_string(s.error_code()) + " " + std::to_string(between.outcome.error_code());
+  };
+  say("cancellation of the caller", cancelled(harbour::query("wait for cancel")));
+  say("cancellation not propagated", cancelled(harbour::query("wait for cancel", 300, "no cancellation")));
+  const std::string of_parent = find(harbour::query("", 5'000, "left behind"), 0);
+  say("a call left behind", of_parent, between.end_of_what_was_left());
+}
+
+// --- calls that are authenticated by their metadata
+
+std::string folder;  // of certificates
+
+std::string file(const std::string& name) {
+  std::ifstream from(folder + "/" + name, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(from), {});
+}
+
+class processor final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit processor(bool blocks) : blocks_(blocks) {}
+  bool IsBlocking() const override { return blocks_; }
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata* consumed,
+                       OutputMetadata* response) override {
+    const auto path = metadata.find(":path");
+    if (path != metadata.end() && harbour::text(path->second).find("Health") != std::string::npos)
+      return grpc::Status::OK;
+    const auto found = metadata.find("x-token");
+    if (found == metadata.end()) return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "no token");
+    if (found->second == "bad") return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "not you");
+    consumed->emplace("x-token", harbour::text(found->second));
+    response->emplace("x-response", "1");
+    context->AddProperty("user", "ada");
+    context->SetPeerIdentityPropertyName("user");
+    return grpc::Status::OK;
+  }
+
+ private:
+  const bool blocks_;
+};
+
+class identity final : public Harbour::Service {
+ public:
+  grpc::Status Find(grpc::ServerContext* context, const harbour::Query*, Ship* ship) override {
+    std::string all = context->client_metadata().count("x-token") > 0 ? "token " : "no-token ";
+    if (context->client_metadata().count("x-other") > 0) all += "other ";
+    all += context->auth_context()->IsPeerAuthenticated() ? "known " : "anonymous ";
+    for (const auto& value : context->auth_context()->GetPeerIdentity()) all += harbour::text(value);
+    ship->set_name(all);
+    return grpc::Status::OK;
+  }
+};
+
+void processors() {
+  identity service;
+  for (const bool blocks : {true, false}) {
+    grpc::SslServerCredentialsOptions options;
+    options.pem_key_cert_pairs.push_back({file("server.key"), file("server.pem")});
+    const auto credentials = grpc::SslServerCredentials(options);
+    credentials->SetAuthMetadataProcessor(std::make_shared<processor>(blocks));
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", credentials, &port);
+    builder.RegisterService(&service);
+    const auto server = builder.BuildAndStart();
+    grpc::EnableDefaultHealthCheckService(false);
+    grpc::SslCredentialsOptions trusting;
+    trusting.pem_root_certs = file("ca.pem");
+    const auto channel =
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::SslCredentials(trusting));
+    const auto stub = Harbour::NewStub(channel);
+    const auto find = [&](const std::string& token) {
+      grpc::ClientContext context;
+      if (!token.empty()) context.AddMetadata("x-token", token);
+      context.AddMetadata("x-other", "1");
+      Ship ship;
+      const auto s = stub->Find(&context, harbour::query(""), &ship);
+      return std::to_string(s.error_code()) + " " + s.error_message() + ship.name() +
+             (context.GetServerInitialMetadata().count("x-response") > 0 ? " response" : "");
+    };
+    const std::string how = blocks ? " by a processor that blocks" : " by a processor";
+    say("token accepted" + how, find("good"));
+    say("no token" + how, find(""));
+    say("token rejected" + how, find("bad"));
+    say("health" + how, health(*channel, ""));
+    if (blocks) continue;
+    grpc::ClientContext context;
+    context.AddMetadata("x-token", "good");
+    Ship ship;
+    stub->Find(&context, harbour::query(""), &ship);
+    say("identity of a server", properties(*context.auth_context()));
+  }
+}
+
+int run_alone(const std::string& certificates) {
+  folder = certificates;
+  propagation();
+  processors();
   plugins();
   own_healths();
   return 0;
@@ -292,7 +510,7 @@ int main(int count, char** words) {
   const std::string mode = count > 1 ? words[1] : "";
   if (mode == "server") return run_server();
   if (mode == "client" && count == 3) return run_client(std::string("127.0.0.1:") + words[2]);
-  if (mode == "alone") return run_alone();
-  std::cerr << "usage: around_program server | client PORT | alone\n";
+  if (mode == "alone" && count == 3) return run_alone(words[2]);
+  std::cerr << "usage: around_program server | client PORT | alone CERTIFICATES\n";
   return 2;
 }

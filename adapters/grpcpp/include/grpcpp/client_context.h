@@ -2,6 +2,8 @@
 #pragma once
 
 #include <grpc/compression.h>
+#include <grpc/impl/propagation_bits.h>
+#include <grpcpp/impl/call_children.h>
 #include <grpcpp/impl/metadata_map.h>
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/security/credentials.h>
@@ -10,17 +12,53 @@
 #include <grpcpp/support/time.h>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+namespace coracle {
+struct connection_peer;
+}
 
 namespace grpc {
 
 class ServerContextBase;
 class CallbackServerContext;
+
+/// What a call inherits from the call of a server; see ClientContext::FromServerContext(). Default: all.
+class PropagationOptions {
+ public:
+  PropagationOptions& enable_deadline_propagation() { return set(GRPC_PROPAGATE_DEADLINE, true); }
+  PropagationOptions& disable_deadline_propagation() { return set(GRPC_PROPAGATE_DEADLINE, false); }
+  PropagationOptions& enable_cancellation_propagation() { return set(GRPC_PROPAGATE_CANCELLATION, true); }
+  PropagationOptions& disable_cancellation_propagation() { return set(GRPC_PROPAGATE_CANCELLATION, false); }
+  /// The census options have no effect.
+  PropagationOptions& enable_census_stats_propagation() {
+    return set(GRPC_PROPAGATE_CENSUS_STATS_CONTEXT, true);
+  }
+  PropagationOptions& disable_census_stats_propagation() {
+    return set(GRPC_PROPAGATE_CENSUS_STATS_CONTEXT, false);
+  }
+  PropagationOptions& enable_census_tracing_propagation() {
+    return set(GRPC_PROPAGATE_CENSUS_TRACING_CONTEXT, true);
+  }
+  PropagationOptions& disable_census_tracing_propagation() {
+    return set(GRPC_PROPAGATE_CENSUS_TRACING_CONTEXT, false);
+  }
+  std::uint32_t c_bitmask() const { return bits_; }
+
+ private:
+  PropagationOptions& set(std::uint32_t bit, bool on) {
+    bits_ = on ? bits_ | bit : bits_ & ~bit;
+    return *this;
+  }
+  std::uint32_t bits_ = GRPC_PROPAGATE_DEFAULTS;
+};
 
 namespace internal {
 
@@ -41,16 +79,18 @@ class cancel_target {
 /// name. One thread at a time, but for TryCancel(). The object outlives the call.
 class ClientContext {
  public:
-  ClientContext() = default;
+  ClientContext();
   ClientContext(const ClientContext&) = delete;
   ClientContext& operator=(const ClientContext&) = delete;
   /// Cancels the call, if it has not ended.
-  ~ClientContext() = default;
+  ~ClientContext();
 
-  static std::unique_ptr<ClientContext> FromServerContext(const ServerContextBase& context)
-      CORACLE_GRPCPP_MISSING("FromServerContext() does not exist yet: copy the deadline to the new context");
-  static std::unique_ptr<ClientContext> FromCallbackServerContext(const CallbackServerContext& context)
-      CORACLE_GRPCPP_MISSING("the callback API does not exist yet");
+  /// Makes the context of a call that a handler makes on behalf of its own: the call ends at the deadline of
+  /// the handler's call at the latest, and is cancelled when that one ends. Metadata are not passed on.
+  static std::unique_ptr<ClientContext> FromServerContext(const ServerContextBase& context,
+                                                          PropagationOptions options = PropagationOptions());
+  static std::unique_ptr<ClientContext> FromCallbackServerContext(
+      const CallbackServerContext& context, PropagationOptions options = PropagationOptions());
 
   /// Adds a pair to the metadata that the call sends. Keys are in lower case; those that end in -bin have
   /// values of any bytes. A pair that breaks the rules makes the call fail.
@@ -70,8 +110,8 @@ class ClientContext {
   /// Whether the call waits for a connection while there can be none, instead of failing at once.
   void set_wait_for_ready(bool wait) { wait_for_ready_ = wait; }
   void set_fail_fast(bool fail) { wait_for_ready_ = !fail; }
-  void set_authority(const std::string& authority)
-      CORACLE_GRPCPP_MISSING("a call has the authority of its channel: set GRPC_ARG_DEFAULT_AUTHORITY there");
+  /// Sets the :authority of the call. TLS verifies the server by the target of the channel all the same.
+  void set_authority(const std::string& authority) { authority_ = authority; }
   void set_credentials(const std::shared_ptr<CallCredentials>& credentials) { credentials_ = credentials; }
   std::shared_ptr<CallCredentials> credentials() { return credentials_; }
   /// How sent messages are compressed. Default: as the channel says.
@@ -81,13 +121,26 @@ class ClientContext {
   }
   /// Has no effect: the headers of a call leave with its first message if both are ready in the same turn.
   void set_initial_metadata_corked(bool /*corked*/) {}
-  std::string peer() const CORACLE_GRPCPP_MISSING("the client's side does not know its peer yet");
-  std::shared_ptr<const AuthContext> auth_context() const
-      CORACLE_GRPCPP_MISSING("the client's side has no AuthContext yet");
+  /// The address of the server, as ServerContext::peer() has it, after the initial metadata or the end; empty
+  /// before.
+  std::string peer() const;
+  /// The identity of the server, as peer(); never null.
+  std::shared_ptr<const AuthContext> auth_context() const;
   /// Ends the call with CANCELLED. Any thread, at any time; a call that begins later ends at once.
   void TryCancel();
   /// The text of the status of the call.
   std::string debug_error_string() const { return failure_; }
+  void set_census_context(void* context) CORACLE_GRPCPP_MISSING("there is no census: coracle::client_observer");
+
+  /// Is told of all contexts, from SetGlobalCallbacks() on.
+  class GlobalCallbacks {
+   public:
+    virtual ~GlobalCallbacks() = default;
+    virtual void DefaultConstructor(ClientContext* context) = 0;
+    virtual void Destructor(ClientContext* context) = 0;
+  };
+  /// `callbacks` lasts until the process ends. Call it before there are contexts.
+  static void SetGlobalCallbacks(GlobalCallbacks* callbacks);
 
  private:
   friend struct internal::client_context_access;
@@ -99,9 +152,14 @@ class ClientContext {
   internal::metadata_map initial_;
   internal::metadata_map trailing_;
   std::string failure_;
-  std::mutex changing_;
+  std::string authority_;
+  std::optional<gpr_timespec> parent_deadline_;
+  std::shared_ptr<internal::call_children> parent_;
+  mutable std::mutex changing_;
   internal::cancel_target* active_ = nullptr;  // guarded by changing_, as is the next
   bool cancelled_ = false;
+  std::shared_ptr<const coracle::connection_peer> peer_;
+  mutable std::shared_ptr<const AuthContext> auth_;
   std::shared_ptr<void> stream_;  // the call of a stream, which lasts as long as the context
 };
 

@@ -3,6 +3,7 @@
 
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/auth_metadata_processor.h>
 
 #include <memory>
 #include <string>
@@ -39,6 +40,9 @@ class ServerCredentials {
  public:
   explicit ServerCredentials(std::shared_ptr<internal::server_credentials_core> core);
   virtual ~ServerCredentials();
+  /// Authenticates the calls of the port by their metadata. For credentials with TLS; all ports of a server
+  /// have the same processor. Before the server is built.
+  virtual void SetAuthMetadataProcessor(const std::shared_ptr<AuthMetadataProcessor>& processor);
   const internal::server_credentials_core& core() const { return *core_; }
 
  private:

@@ -1,0 +1,90 @@
+// ClientContext.
+#include <grpcpp/client_context.h>
+#include <grpcpp/server_context.h>
+
+#include "addresses.hpp"
+#include "auth_context.hpp"
+#include "server_context_access.hpp"
+
+#include "coracle/security/connection_peer.hpp"
+
+#include <atomic>
+
+namespace grpc {
+
+namespace internal {
+
+void call_children::add(ClientContext& child) {
+  const std::lock_guard lock(changing_);
+  if (ended_) return child.TryCancel();
+  all_.insert(&child);
+}
+
+void call_children::remove(ClientContext& child) {
+  const std::lock_guard lock(changing_);
+  all_.erase(&child);
+}
+
+void call_children::end() noexcept {
+  const std::lock_guard lock(changing_);
+  ended_ = true;
+  for (ClientContext* const child : all_) child->TryCancel();
+  all_.clear();
+}
+
+namespace {
+
+std::atomic<ClientContext::GlobalCallbacks*> of_all_contexts{nullptr};
+
+}  // namespace
+}  // namespace internal
+
+ClientContext::ClientContext() {
+  if (auto* const callbacks = internal::of_all_contexts.load(std::memory_order_acquire))
+    callbacks->DefaultConstructor(this);
+}
+
+ClientContext::~ClientContext() {
+  if (parent_) parent_->remove(*this);
+  if (auto* const callbacks = internal::of_all_contexts.load(std::memory_order_acquire))
+    callbacks->Destructor(this);
+}
+
+void ClientContext::SetGlobalCallbacks(GlobalCallbacks* callbacks) { internal::of_all_contexts = callbacks; }
+
+std::unique_ptr<ClientContext> ClientContext::FromServerContext(const ServerContextBase& context,
+                                                                PropagationOptions options) {
+  auto made = std::make_unique<ClientContext>();
+  if (options.c_bitmask() & GRPC_PROPAGATE_DEADLINE) made->parent_deadline_ = context.raw_deadline();
+  if (options.c_bitmask() & GRPC_PROPAGATE_CANCELLATION) {
+    made->parent_ = internal::server_context_access::children(context);
+    if (made->parent_) made->parent_->add(*made);
+  }
+  return made;
+}
+
+std::unique_ptr<ClientContext> ClientContext::FromCallbackServerContext(const CallbackServerContext& context,
+                                                                        PropagationOptions options) {
+  return FromServerContext(context, options);
+}
+
+std::string ClientContext::peer() const {
+  const std::lock_guard lock(changing_);
+  return peer_ ? internal::text_of(peer_->address) : std::string();
+}
+
+std::shared_ptr<const AuthContext> ClientContext::auth_context() const {
+  const std::lock_guard lock(changing_);
+  if (!auth_ && peer_)
+    auth_ = peer_->auth ? std::make_shared<const internal::own_auth_context>(*peer_->auth)
+                        : std::make_shared<const internal::own_auth_context>();
+  return auth_ ? auth_ : std::make_shared<const internal::own_auth_context>();
+}
+
+void ClientContext::TryCancel() {
+  const std::lock_guard lock(changing_);
+  cancelled_ = true;
+  if (active_) active_->cancel();
+}
+
+}  // namespace grpc
