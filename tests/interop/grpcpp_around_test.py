@@ -1,5 +1,5 @@
-"""What is around the calls of grpc++'s API, in one program that is built with coracle::grpcpp and with Debian's library: what it
-sees is the same in all four pairs, and in one process."""
+"""What is around the calls of grpc++'s API, in programs that are built with coracle::grpcpp and with Debian's library: what they
+see is the same in all four pairs, and in one process."""
 
 import pytest
 
@@ -11,11 +11,15 @@ LIMIT_S = 60
 DIFFERENCES = {}
 
 
-def around(library):
+def built(program, library):
     """The path of the program."""
-    if library == "google" and not (BIN / "around_google").exists():
+    if library == "google" and not (BIN / f"{program}_google").exists():
         pytest.skip("grpc++ (libgrpc++-dev) was not there when the tests were built")
-    return own(f"around_{library}")
+    return own(f"{program}_{library}")
+
+
+def around(library):
+    return built("around", library)
 
 
 def cases(ran):
@@ -56,3 +60,9 @@ def test_a_relinked_program_sees_the_same(server, client, model):
 
 def test_both_sides_in_one_process_see_the_same(certificates):
     same(seen_alone("coracle", certificates), seen_alone("google", certificates), "coracle")
+
+
+def test_interceptors_see_the_same_hook_points():
+    model, seen = (cases(run(built("interceptors", library), "alone", limit_s=LIMIT_S, data=b"")) for library in ("google", "coracle"))
+    assert len(model) >= 32
+    assert seen == model

@@ -135,6 +135,15 @@ std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,
       std::make_unique<internal::channel_core>(target, credentials.get(), arguments));
 }
 
+std::shared_ptr<Channel> experimental::CreateCustomChannelWithInterceptors(
+    const std::string& target, const std::shared_ptr<ChannelCredentials>& credentials,
+    const ChannelArguments& arguments,
+    std::vector<std::unique_ptr<ClientInterceptorFactoryInterface>> interceptor_creators) {
+  auto made = CreateCustomChannel(target, credentials, arguments);
+  made->core()->set_interceptors(std::move(interceptor_creators));
+  return made;
+}
+
 std::shared_ptr<Channel> CreateChannel(const std::string& target,
                                        const std::shared_ptr<ChannelCredentials>& credentials) {
   return CreateCustomChannel(target, credentials, ChannelArguments());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/client_context.h>
+#include <grpcpp/support/client_interceptor.h>
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
@@ -13,6 +14,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace grpc {
 
@@ -32,6 +35,10 @@ class channel_core {
   [[nodiscard]] coracle::loop& loop() const noexcept { return *loop_; }
   [[nodiscard]] const coracle::generic_stub& stub() const noexcept { return stub_; }
   [[nodiscard]] coracle::channel& handle() noexcept { return channel_; }
+  using factories = std::vector<std::unique_ptr<experimental::ClientInterceptorFactoryInterface>>;
+  // Before there are calls.
+  void set_interceptors(factories all) { interceptor_factories_ = std::move(all); }
+  [[nodiscard]] const factories& interceptor_factories() const noexcept { return interceptor_factories_; }
   // What the context asks for; fails if a pair of its metadata is invalid.
   [[nodiscard]] coracle::result<coracle::call_options> options_for(ClientContext& context) const;
 
@@ -42,6 +49,7 @@ class channel_core {
   coracle::loop* loop_;
   coracle::channel channel_;
   coracle::generic_stub stub_;
+  factories interceptor_factories_;
 };
 
 }  // namespace internal

@@ -1,5 +1,6 @@
 // The calls of clients in the synchronous API.
 #include <grpcpp/impl/client_call.h>
+#include <grpcpp/impl/intercepted_calls.h>
 
 #include "blocking.hpp"
 #include "channel_core.hpp"
@@ -214,21 +215,68 @@ std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, cons
   return core;
 }
 
+// The end of the batch that has begun a call.
+void after_begin(call_interception& seen, bool with_message) {
+  interceptor_batch b(seen);
+  if (with_message) b.add(hook_point::POST_SEND_MESSAGE);
+  seen.after(b);
+}
+
 }  // namespace
 
 client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context)
-    : context_(context), core_(started_call(channel, method, *context, nullptr, failure_)) {}
+    : context_(context), seen_(intercept_call(channel, method, context)) {
+  std::string none;
+  if (seen_ && !begin_intercepted(nullptr, none)) return;
+  core_ = started_call(channel, method, *context, nullptr, failure_);
+  if (seen_) after_begin(*seen_, false);
+}
 
 client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
-                             std::string&& only_request, const Status& serialized)
-    : context_(context), failure_(serialized) {
-  if (!failure_.ok()) return;
-  bytes_message request(std::move(only_request));
-  core_ = started_call(channel, method, *context, &request, failure_);
+                             const serialized_request& only_request)
+    : context_(context), seen_(intercept_call(channel, method, context)) {
+  std::string bytes;
+  if (seen_) {
+    if (!begin_intercepted(&only_request, bytes)) return;
+  } else {
+    failure_ = only_request.serialize(only_request.message, bytes);
+  }
+  if (failure_.ok()) {
+    bytes_message request(std::move(bytes));
+    core_ = started_call(channel, method, *context, &request, failure_);
+  }
+  if (seen_) after_begin(*seen_, true);
+}
+
+bool client_stream::begin_intercepted(const serialized_request* request, std::string& bytes) {
+  interceptor_batch b(*seen_);
+  b.sends_initial = true;
+  b.add(hook_point::PRE_SEND_INITIAL_METADATA);
+  if (request) {
+    b.send(request->message, request->serialize);
+    b.add(hook_point::PRE_SEND_CLOSE);
+  }
+  seen_->before(b);
+  if (seen_->hijacked()) {
+    b.set_sent(!b.send_failed());
+    seen_->after(b);
+    return false;
+  }
+  if (request) failure_ = b.take_bytes(bytes);
+  return true;
 }
 
 void client_stream::wait_for_initial_metadata() {
+  const bool first = seen_ && seen_->first_receive();
+  std::optional<interceptor_batch> b;
+  if (first) {
+    b.emplace(*seen_).receives_initial = true;
+    seen_->before(*b);
+  }
   if (core_) run_blocking(core_->loop(), core_->wait_for_initial_metadata());
+  if (!first) return;
+  b->add(hook_point::POST_RECV_INITIAL_METADATA);
+  seen_->after(*b);
 }
 
 bool client_stream::read(std::string& into) {
@@ -245,7 +293,15 @@ bool client_stream::write(std::string&& message, const WriteOptions& options) {
   return run_blocking(core_->loop(), core_->write(sent, options));
 }
 
-bool client_stream::writes_done() { return core_ && run_blocking(core_->loop(), core_->writes_done()); }
+bool client_stream::writes_done() {
+  if (!seen_) return core_ && run_blocking(core_->loop(), core_->writes_done());
+  interceptor_batch b(*seen_);
+  b.add(hook_point::PRE_SEND_CLOSE);
+  seen_->before(b);
+  const bool ok = seen_->hijacked() || (core_ && run_blocking(core_->loop(), core_->writes_done()));
+  seen_->after(b);
+  return ok;
+}
 
 Status client_stream::end(bytes_message* reply, bool& has_reply) {
   if (core_) {
@@ -255,9 +311,39 @@ Status client_stream::end(bytes_message* reply, bool& has_reply) {
   return ended(*context_, failure_);
 }
 
-Status client_stream::finish() {
+Status client_stream::finish_call() {
   bool has_reply = false;
   return end(nullptr, has_reply);
+}
+
+Status client_stream::finish() {
+  return seen_ ? intercepted_finish(*seen_, nullptr, nullptr) : finish_call();
+}
+
+Status client_stream::intercepted_finish(call_interception& seen, void* reply,
+                                         Status (*decode)(std::string&& bytes, void* into)) {
+  interceptor_batch b(seen);
+  b.receives_initial = seen.first_receive();
+  b.receives_message = reply != nullptr;
+  b.receives_status = true;
+  b.receive(reply);
+  seen.before(b);
+  bool received = !b.receive_failed();
+  if (!seen.hijacked() && reply) {
+    std::string bytes;
+    b.status = finish(bytes, received);
+    if (received) {
+      const Status decoded = decode(std::move(bytes), reply);
+      if (b.status.ok()) b.status = decoded;
+    }
+  } else if (!seen.hijacked()) {
+    b.status = finish_call();
+  }
+  if (b.receives_initial) b.add(hook_point::POST_RECV_INITIAL_METADATA);
+  if (reply) b.set_received(received);
+  b.add(hook_point::POST_RECV_STATUS);
+  seen.after(b);
+  return b.status;
 }
 
 Status client_stream::finish(std::string& reply, bool& has_reply) {

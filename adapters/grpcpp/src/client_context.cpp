@@ -1,5 +1,6 @@
 // ClientContext.
 #include <grpcpp/client_context.h>
+#include <grpcpp/impl/interception.h>
 #include <grpcpp/server_context.h>
 
 #include "addresses.hpp"
@@ -82,6 +83,11 @@ std::shared_ptr<const AuthContext> ClientContext::auth_context() const {
 }
 
 void ClientContext::TryCancel() {
+  if (interception_) {
+    internal::interceptor_batch batch(*interception_);
+    batch.add(experimental::InterceptionHookPoints::PRE_SEND_CANCEL);
+    interception_->before(batch);
+  }
   const std::lock_guard lock(changing_);
   cancelled_ = true;
   if (active_) active_->cancel();

@@ -36,6 +36,18 @@ struct client_context_access {
     c.trailing_.clear();
     add_to(c.trailing_, from);
   }
+  // What interceptors see and change.
+  static std::multimap<std::string, std::string> sent_map(const ClientContext& c) {
+    return {c.sent_.begin(), c.sent_.end()};
+  }
+  static void set_sent(ClientContext& c, const std::multimap<std::string, std::string>& pairs) {
+    c.sent_.assign(pairs.begin(), pairs.end());
+  }
+  static metadata_map::map_type* initial_map(ClientContext& c) { return &c.initial_.changeable_map(); }
+  static metadata_map::map_type* trailing_map(ClientContext& c) { return &c.trailing_.changeable_map(); }
+  static void set_interception(ClientContext& c, std::shared_ptr<call_interception> seen) {
+    c.interception_ = std::move(seen);
+  }
   static void set_failure(ClientContext& c, const Status& s) { c.failure_ = s.error_message(); }
   static void keep(ClientContext& c, std::shared_ptr<void> stream) { c.stream_ = std::move(stream); }
 

@@ -59,6 +59,8 @@ struct call_seed {
     if (!channel)
       return coracle::status::unavailable("calls cannot be made through a ChannelInterface of another class");
     if (coracle::status s = channel->core()->usable(); !s.ok()) return s;
+    if (!channel->core()->interceptor_factories().empty())
+      return coracle::status::unimplemented("the interceptors of a channel see the synchronous API alone");
     return channel->core()->options_for(context);
   }
   std::shared_ptr<Channel> channel;

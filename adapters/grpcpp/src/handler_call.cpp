@@ -12,7 +12,11 @@ using coracle::bytes_message;
 void handler_call::run() noexcept {
   try {
     server_context_access::bind(context_, call_);
-    handler_.run(*this);
+    if (!interceptors_.empty()) {
+      interception_.emplace(interceptors_, context_, method_);
+      if (!interception_->empty()) seen_ = &*interception_;
+    }
+    method_.handler()->run(*this);
   } catch (const std::exception& e) {
     coracle::stderr_logger().error("grpc++: a handler of the library threw: ", e.what());
     call_->finish(server_context_access::take_end(context_, Status(StatusCode::UNKNOWN, "")), nullptr);
@@ -38,10 +42,16 @@ bool handler_call::write(std::string&& message, const WriteOptions& options) {
 }
 
 void handler_call::send_initial_metadata() {
-  auto operation = call_->begin_operation();
-  if (!operation) return;
-  run_blocking(call_->loop(), server_call_core::send_initial_metadata(
-                                  std::move(operation), server_context_access::take_headers(context_)));
+  std::optional<interceptor_batch> b;
+  if (seen_ && seen_->first_send()) {
+    b.emplace(*seen_).sends_initial = true;
+    b->add(experimental::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA);
+    seen_->before(*b);
+  }
+  if (auto operation = call_->begin_operation())
+    run_blocking(call_->loop(), server_call_core::send_initial_metadata(
+                                    std::move(operation), server_context_access::take_headers(context_)));
+  if (b) seen_->after(*b);
 }
 
 void handler_call::finish(const Status& outcome, std::string&& reply) {

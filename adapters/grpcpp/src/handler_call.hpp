@@ -6,9 +6,11 @@
 #include <grpcpp/server_context.h>
 
 #include "handler_pool.hpp"
+#include "interception.hpp"
 #include "server_call_core.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,8 +19,10 @@ namespace grpc::internal {
 // Lasts until the handler has returned, which may be after the end of the call.
 class handler_call final : public server_call, public handler_pool::job {
  public:
-  handler_call(std::shared_ptr<server_call_core> call, MethodHandler& handler)
-      : call_(std::move(call)), handler_(handler) {}
+  // interceptors: of the server.
+  handler_call(std::shared_ptr<server_call_core> call, const RpcServiceMethod& method,
+               const interceptor_factories& interceptors)
+      : call_(std::move(call)), method_(method), interceptors_(interceptors) {}
 
   // On the thread of the handler, or two.
   ServerContext& context() override { return context_; }
@@ -31,21 +35,26 @@ class handler_call final : public server_call, public handler_pool::job {
  private:
   void run() noexcept override;
   std::shared_ptr<server_call_core> call_;
-  MethodHandler& handler_;
+  const RpcServiceMethod& method_;
+  const interceptor_factories& interceptors_;
   ServerContext context_;
+  std::optional<server_interception> interception_;
 };
 
 // Gives the calls of a method to the threads of a pool.
 class handler_starter final : public call_starter {
  public:
-  handler_starter(MethodHandler& handler, handler_pool& on) : handler_(handler), pool_(on) {}
+  handler_starter(const RpcServiceMethod& method, const interceptor_factories& interceptors, handler_pool& on)
+      : method_(method), interceptors_(interceptors), pool_(on) {}
   coracle::status begin(std::shared_ptr<server_call_core> call) override {
-    if (pool_.run(std::make_shared<handler_call>(std::move(call), handler_))) return coracle::ok;
+    if (pool_.run(std::make_shared<handler_call>(std::move(call), method_, interceptors_)))
+      return coracle::ok;
     return coracle::status::resource_exhausted("all threads of the server run handlers");
   }
 
  private:
-  MethodHandler& handler_;
+  const RpcServiceMethod& method_;
+  const interceptor_factories& interceptors_;
   handler_pool& pool_;
 };
 

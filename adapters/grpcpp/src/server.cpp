@@ -55,6 +55,7 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
     : runtime_(static_cast<std::size_t>(from.loops_)),
       handlers_(handlers_of(from.quota_)),
+      interceptors_(from.interceptors_),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
@@ -71,6 +72,10 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
 
 bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
   if (started_) return false;
+  for (const auto& method : service.methods())
+    if (!interceptors_->empty() && (!method || method->api_type() != RpcServiceMethod::ApiType::SYNC))
+      throw std::invalid_argument(
+          "interceptors see the synchronous API alone, and a service has other methods");
   server_.add(std::make_shared<hosted_service>(
       service, [this](RpcServiceMethod& method) { return starter_of(method); }));
   if (keep) kept_.push_back(std::move(keep));
@@ -86,7 +91,7 @@ bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
 std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) {
   using api = RpcServiceMethod::ApiType;
   switch (method.api_type()) {
-    case api::SYNC: return std::make_shared<handler_starter>(*method.handler(), handlers_);
+    case api::SYNC: return std::make_shared<handler_starter>(method, *interceptors_, handlers_);
     case api::ASYNC:
     case api::RAW: {
       const auto& calls = requested_.emplace_back(std::make_shared<requested_calls>());

@@ -125,6 +125,11 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   void try_cancel() noexcept;
   [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
   [[nodiscard]] const metadata_map& client_metadata();
+  // For interceptors, before the handler.
+  [[nodiscard]] metadata_map::map_type& changeable_client_metadata() {
+    static_cast<void>(client_metadata());
+    return metadata_.changeable_map();
+  }
   [[nodiscard]] std::string peer() const;
   [[nodiscard]] std::shared_ptr<const AuthContext> auth();
   // The calls of clients that end with this one.

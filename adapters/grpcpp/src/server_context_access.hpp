@@ -5,8 +5,10 @@
 
 #include "server_call_core.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace grpc::internal {
@@ -18,6 +20,22 @@ struct server_context_access {
     c.call_ = std::move(call);
   }
   static std::optional<void*> done_tag(const ServerContextBase& c) noexcept { return c.done_tag_; }
+  // What interceptors see and change.
+  static std::multimap<std::string, std::string> initial_map(const ServerContextBase& c) {
+    return {c.initial_.begin(), c.initial_.end()};
+  }
+  static std::multimap<std::string, std::string> trailing_map(const ServerContextBase& c) {
+    return {c.trailing_.begin(), c.trailing_.end()};
+  }
+  static void set_initial(ServerContextBase& c, const std::multimap<std::string, std::string>& pairs) {
+    c.initial_.assign(pairs.begin(), pairs.end());
+  }
+  static void set_trailing(ServerContextBase& c, const std::multimap<std::string, std::string>& pairs) {
+    c.trailing_.assign(pairs.begin(), pairs.end());
+  }
+  static metadata_map::map_type* client_map(ServerContextBase& c) {
+    return c.call_ ? &c.call_->changeable_client_metadata() : nullptr;
+  }
   // Null: the context belongs to no call.
   static std::shared_ptr<call_children> children(const ServerContextBase& c) {
     return c.call_ ? c.call_->children() : nullptr;

@@ -45,6 +45,7 @@ class server_core {
   coracle::runtime runtime_;
   handler_pool handlers_;
   std::vector<std::shared_ptr<requested_calls>> requested_;
+  std::shared_ptr<const interceptor_factories> interceptors_;
   std::vector<std::shared_ptr<Service>> kept_;
   std::vector<std::string> names_;
   std::shared_ptr<HealthCheckServiceInterface> health_;

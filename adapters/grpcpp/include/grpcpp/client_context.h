@@ -62,6 +62,7 @@ class PropagationOptions {
 
 namespace internal {
 
+class call_interception;
 struct client_context_access;  // private: src/client_context.hpp
 
 // A call that TryCancel() can end. Called with the lock of the context.
@@ -160,6 +161,7 @@ class ClientContext {
   bool cancelled_ = false;
   std::shared_ptr<const coracle::connection_peer> peer_;
   mutable std::shared_ptr<const AuthContext> auth_;
+  std::shared_ptr<internal::call_interception> interception_;
   std::shared_ptr<void> stream_;  // the call of a stream, which lasts as long as the context
 };
 

@@ -4,9 +4,11 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/client_interceptor.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace grpc {
 
@@ -18,4 +20,14 @@ std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,
                                              const std::shared_ptr<ChannelCredentials>& credentials,
                                              const ChannelArguments& arguments);
 
+namespace experimental {
+
+/// The interceptors that the factories make run in this order around the calls of the synchronous API; calls by
+/// queues and callbacks fail with UNIMPLEMENTED.
+std::shared_ptr<Channel> CreateCustomChannelWithInterceptors(
+    const std::string& target, const std::shared_ptr<ChannelCredentials>& credentials,
+    const ChannelArguments& arguments,
+    std::vector<std::unique_ptr<ClientInterceptorFactoryInterface>> interceptor_creators);
+
+}  // namespace experimental
 }  // namespace grpc

@@ -10,6 +10,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/server_interceptor.h>
 
 #include <cstdint>
 #include <memory>
@@ -75,6 +76,21 @@ class ServerBuilder {
   }
   ServerBuilder& SetResourceQuota(const ResourceQuota& quota) { return quota_ = quota, *this; }
 
+  class experimental_type {
+   public:
+    explicit experimental_type(ServerBuilder* of) : of_(of) {}
+    /// The interceptors that the factories make run around the calls of the synchronous API. A server with
+    /// methods of another API is then not built.
+    void SetInterceptorCreators(
+        std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators) {
+      of_->interceptors_ = std::make_shared<const factories>(std::move(creators));
+    }
+
+   private:
+    ServerBuilder* of_;
+  };
+  experimental_type experimental() { return experimental_type(this); }
+
   /// NUM_CQS: the number of loops that serve connections. MAX_POLLERS, MIN_POLLERS and CQ_TIMEOUT_MSEC have
   /// no effect: a thread waits for each call whose handler runs, up to the quota's.
   enum SyncServerOption { NUM_CQS, MIN_POLLERS, MAX_POLLERS, CQ_TIMEOUT_MSEC };
@@ -100,6 +116,7 @@ class ServerBuilder {
   virtual ChannelArguments BuildChannelArgs();
 
  private:
+  using factories = std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
   struct port {
     std::string address;
     std::shared_ptr<ServerCredentials> credentials;
@@ -111,6 +128,7 @@ class ServerBuilder {
   std::vector<port> ports_;
   std::vector<std::unique_ptr<ServerBuilderOption>> options_;
   std::vector<std::unique_ptr<ServerBuilderPlugin>> plugins_;
+  std::shared_ptr<const factories> interceptors_ = std::make_shared<const factories>();
   ChannelArguments arguments_;  // which replace those of the options
   ResourceQuota quota_;
   int loops_ = 0;  // 0: one for each core

@@ -4,6 +4,8 @@
 #include <grpc/impl/connectivity_state.h>
 #include <grpcpp/support/time.h>
 
+#include <cstddef>
+
 namespace grpc {
 
 class ClientContext;
@@ -49,6 +51,8 @@ class ChannelInterface {
 
   // For the library: null if calls cannot be made through the object.
   virtual internal::channel_core* core() { return nullptr; }
+  // The interceptors before it do not see the calls.
+  virtual std::size_t first_interceptor() { return 0; }
 
  private:
   virtual void NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,

@@ -3,6 +3,8 @@
 
 #include <grpcpp/impl/call_op_set.h>
 #include <grpcpp/impl/channel_interface.h>
+#include <grpcpp/impl/interception.h>
+#include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/status.h>
 
@@ -21,14 +23,28 @@ class client_stream_core;  // private: src/client_stream_core.hpp
 Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                       std::string&& request, std::string& reply);
 
+// The only request of a call, and how it becomes bytes. Refers to the message.
+struct serialized_request {
+  const void* message;
+  Status (*serialize)(const void* message, std::string& to);
+  template <class Message>
+  static serialized_request of(const Message& m) {
+    return {&m, [](const void* from, std::string& to) { return to_bytes<Message>(*static_cast<const Message*>(from), to); }};
+  }
+};
+
 // A streaming call of any kind. It begins at once. Its operations block; one thread may read while another
 // one writes.
 class client_stream {
  public:
   client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context);
-  // With the only request of the call, or the reason why there is none.
+  // With the only request of the call.
   client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
-                std::string&& only_request, const Status& serialized);
+                const serialized_request& only_request);
+
+  static constexpr bool is_server = false;
+  // Null if no interceptors see the call.
+  [[nodiscard]] call_interception* interception() const { return seen_; }
 
   void wait_for_initial_metadata();
   // False: there is no message any more.
@@ -39,10 +55,16 @@ class client_stream {
   Status finish();
   // The same for a call with one reply. `has_reply` tells whether it came.
   Status finish(std::string& reply, bool& has_reply);
+  Status intercepted_finish(call_interception& seen, void* reply,
+                            Status (*decode)(std::string&& bytes, void* into));
 
  private:
+  // Has the interceptors see the beginning of the call. False: one of them has taken it over.
+  bool begin_intercepted(const serialized_request* request, std::string& bytes);
+  Status finish_call();
   Status end(coracle::bytes_message* reply, bool& has_reply);
   ClientContext* context_;
+  call_interception* seen_;
   Status failure_;  // of a call that could not be made
   std::shared_ptr<client_stream_core> core_;
 };

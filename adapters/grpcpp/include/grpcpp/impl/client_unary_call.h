@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/impl/client_call.h>
+#include <grpcpp/impl/intercepted_calls.h>
 #include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/support/status.h>
 
@@ -17,6 +18,8 @@ namespace internal {
 template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
 Status BlockingUnaryCall(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                          const Request& request, Reply* reply) {
+  if (call_interception* const seen = intercept_call(channel, method, context)) [[unlikely]]
+    return intercepted_unary<BaseRequest, BaseReply>(*seen, channel, method, context, request, reply);
   std::string sent;
   Status s = to_bytes<BaseRequest>(request, sent);
   if (!s.ok()) return s;

@@ -27,6 +27,10 @@ class metadata_map {
     if (map_.empty() && !sizes_.empty()) fill();
     return map_;
   }
+  map_type& changeable_map() {
+    map();
+    return map_;
+  }
   void clear() {
     map_.clear();
     sizes_.clear();

@@ -12,6 +12,8 @@ class ServerContext;
 
 namespace internal {
 
+class call_interception;
+
 // What a handler of the synchronous API has of its call. The operations block the thread of the handler; one
 // thread may read while another one writes.
 class server_call {
@@ -19,6 +21,9 @@ class server_call {
   server_call(const server_call&) = delete;
   server_call& operator=(const server_call&) = delete;
 
+  static constexpr bool is_server = true;
+  // Null if no interceptors see the call.
+  [[nodiscard]] call_interception* interception() const { return seen_; }
   virtual ServerContext& context() = 0;
   // The request of a call that has one; once.
   virtual std::string take_request() = 0;
@@ -32,6 +37,7 @@ class server_call {
 
  protected:
   server_call() = default;
+  call_interception* seen_ = nullptr;
   ~server_call() = default;
 };
 

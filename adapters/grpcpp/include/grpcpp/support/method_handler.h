@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/impl/guarded.h>
+#include <grpcpp/impl/intercepted_calls.h>
 #include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/impl/rpc_service_method.h>
 #include <grpcpp/server_context.h>
@@ -23,9 +24,23 @@ Status call_handler(Handler&& handler) {
 // Ends a call that has one reply.
 template <class Reply>
 void finish_with(server_call& call, Status outcome, const Reply& reply) {
+  if (call_interception* const seen = call.interception()) [[unlikely]]
+    return intercepted_finish<Reply>(*seen, call, outcome, &reply);
   std::string bytes;
   if (outcome.ok()) outcome = to_bytes<Reply>(reply, bytes);
   call.finish(outcome, std::move(bytes));
+}
+
+// Ends a call of another kind.
+inline void finish_with(server_call& call, const Status& outcome) {
+  if (call_interception* const seen = call.interception()) [[unlikely]]
+    return intercepted_finish<void>(*seen, call, outcome, static_cast<const void*>(nullptr));
+  call.finish(outcome);
+}
+// `request` is null if the requests are a stream.
+inline void begin_with(server_call& call, void* request) {
+  if (call_interception* const seen = call.interception()) [[unlikely]]
+    intercepted_begin(*seen, request);
 }
 
 template <class Service, class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
@@ -37,6 +52,7 @@ class RpcMethodHandler : public MethodHandler {
     Request request;
     Status s = from_bytes<BaseRequest>(call.take_request(), request);
     if (!s.ok()) return call.finish(s);
+    begin_with(call, static_cast<BaseRequest*>(&request));
     Reply reply;
     s = call_handler([&] { return function_(service_, &call.context(), &request, &reply); });
     finish_with<BaseReply>(call, std::move(s), reply);
@@ -53,6 +69,7 @@ class ClientStreamingHandler : public MethodHandler {
   using function = std::function<Status(Service*, ServerContext*, ServerReader<Request>*, Reply*)>;
   ClientStreamingHandler(function f, Service* service) : function_(std::move(f)), service_(service) {}
   void run(server_call& call) override {
+    begin_with(call, nullptr);
     ServerReader<Request> reader(call);
     Reply reply;
     Status s = call_handler([&] { return function_(service_, &call.context(), &reader, &reply); });
@@ -73,10 +90,11 @@ class ServerStreamingHandler : public MethodHandler {
     Request request;
     Status s = from_bytes<Request>(call.take_request(), request);
     if (s.ok()) {
+      begin_with(call, &request);
       ServerWriter<Reply> writer(call);
       s = call_handler([&] { return function_(service_, &call.context(), &request, &writer); });
     }
-    call.finish(s);
+    finish_with(call, s);
   }
 
  private:
@@ -90,8 +108,9 @@ class TemplatedBidiStreamingHandler : public MethodHandler {
   using function = std::function<Status(ServerContext*, Streamer*)>;
   explicit TemplatedBidiStreamingHandler(function f) : function_(std::move(f)) {}
   void run(server_call& call) override {
+    begin_with(call, nullptr);
     Streamer stream(call);
-    call.finish(call_handler([&] { return function_(&call.context(), &stream); }));
+    finish_with(call, call_handler([&] { return function_(&call.context(), &stream); }));
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/impl/client_call.h>
+#include <grpcpp/impl/intercepted_calls.h>
 #include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/impl/server_call.h>
 #include <grpcpp/server_context.h>
@@ -56,11 +57,15 @@ class WriterInterface {
 // Writes a message to a call of either side.
 template <class W, class Call>
 bool write_message(Call& to, const W& message, const WriteOptions& options) {
+  if (call_interception* const seen = to.interception()) [[unlikely]]
+    return intercepted_write<W>(*seen, to, message, options);
   std::string bytes;
   return to_bytes<W>(message, bytes).ok() && to.write(std::move(bytes), options);
 }
 template <class R, class Call>
 bool read_message(Call& from, R* message) {
+  if (call_interception* const seen = from.interception()) [[unlikely]]
+    return intercepted_read<R>(*seen, from, message);
   std::string bytes;
   return from.read(bytes) && from_bytes<R>(std::move(bytes), *message).ok();
 }
@@ -118,9 +123,10 @@ class ClientReader final : public ClientReaderInterface<R> {
 
  private:
   friend class internal::ClientReaderFactory<R>;
+  template <class W>
   ClientReader(ChannelInterface* channel, const internal::RpcMethod& method, ClientContext* context,
-               std::string&& request, const Status& serialized)
-      : call_(channel, method, context, std::move(request), serialized) {}
+               const W& request)
+      : call_(channel, method, context, internal::serialized_request::of<W>(request)) {}
   internal::client_stream call_;
 };
 
@@ -136,6 +142,8 @@ class ClientWriter final : public ClientWriterInterface<W> {
   bool WritesDone() override { return call_.writes_done(); }
   /// The reply has been set if the status is OK.
   Status Finish() override {
+    if (internal::call_interception* const seen = call_.interception()) [[unlikely]]
+      return call_.intercepted_finish(*seen, reply_, decode_);
     std::string bytes;
     bool has_reply = false;
     const Status s = call_.finish(bytes, has_reply);
@@ -186,9 +194,7 @@ class ClientReaderFactory {
   template <class W>
   static ClientReader<R>* Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                                  const W& request) {
-    std::string bytes;
-    const Status serialized = to_bytes<W>(request, bytes);
-    return new ClientReader<R>(channel, method, context, std::move(bytes), serialized);
+    return new ClientReader<R>(channel, method, context, request);
   }
 };
 

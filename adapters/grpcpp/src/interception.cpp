@@ -1,0 +1,207 @@
+#include <grpcpp/channel.h>
+#include <grpcpp/impl/intercepted_calls.h>
+#include <grpcpp/support/client_interceptor.h>
+
+#include "channel_core.hpp"
+#include "client_context_access.hpp"
+#include "interception.hpp"
+#include "server_context_access.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace grpc::internal {
+
+namespace {
+
+std::atomic<experimental::ClientInterceptorFactoryInterface*> of_all_channels{nullptr};
+
+}  // namespace
+
+// Whether the interceptor has let the batch go on.
+struct interceptor_batch::waiting {
+  std::mutex changing;
+  std::condition_variable changed;
+  bool proceeds = false;
+};
+
+interceptor_batch::interceptor_batch(call_interception& of)
+    : of_(of), waiting_(std::make_unique<waiting>()) {}
+interceptor_batch::~interceptor_batch() = default;
+
+// Notifies with the lock: the batch may be gone after it.
+void interceptor_batch::Proceed() {
+  const std::lock_guard lock(waiting_->changing);
+  waiting_->proceeds = true;
+  waiting_->changed.notify_all();
+}
+
+void interceptor_batch::Hijack() {
+  hijacks_ = true;
+  Proceed();
+}
+
+ByteBuffer* interceptor_batch::GetSerializedSendMessage() {
+  if (message_) {
+    std::string bytes;
+    if (serialize_(message_, bytes).ok()) serialized_ = ByteBuffer::own(std::move(bytes));
+    message_ = nullptr;
+    has_bytes_ = true;
+  }
+  return &serialized_;
+}
+
+Status interceptor_batch::take_bytes(std::string& to) {
+  if (message_) return serialize_(message_, to);
+  to = serialized_.bytes();
+  return {};
+}
+
+void call_interception::run(interceptor_batch& b, std::size_t index) {
+  b.waiting_->proceeds = false;
+  b.index_ = index;
+  interceptors_[index]->Intercept(&b);
+  std::unique_lock lock(b.waiting_->changing);
+  b.waiting_->changed.wait(lock, [&] { return b.waiting_->proceeds; });
+}
+
+void call_interception::before(interceptor_batch& b) {
+  take_metadata(b);
+  for (std::size_t i = 0; i < interceptors_.size(); ++i) {
+    run(b, i);
+    if (std::exchange(b.hijacks_, false)) hijacker_ = i;
+    if (hijacker_ != i) continue;
+    // The one that has taken the call over gives what is received.
+    b.clear();
+    if (b.receives_initial) b.add(hook::PRE_RECV_INITIAL_METADATA);
+    if (b.receives_message) b.add(hook::PRE_RECV_MESSAGE);
+    if (b.receives_status) b.add(hook::PRE_RECV_STATUS);
+    run(b, i);
+    break;
+  }
+  give_metadata(b);
+  b.clear();
+  b.sends_initial = false;
+}
+
+void call_interception::after(interceptor_batch& b) {
+  take_metadata(b);
+  for (std::size_t i = hijacked() ? hijacker_ + 1 : interceptors_.size(); i-- > 0;) run(b, i);
+  give_metadata(b);
+}
+
+// --- clients
+
+// Calls made through it pass the interceptors from one position on.
+class channel_behind final : public ChannelInterface {
+ public:
+  channel_behind(ChannelInterface* of, std::size_t position) : of_(of), position_(position) {}
+  grpc_connectivity_state GetState(bool try_to_connect) override { return of_->GetState(try_to_connect); }
+  channel_core* core() override { return of_->core(); }
+  std::size_t first_interceptor() override { return position_; }
+
+ private:
+  void NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
+                               CompletionQueue* queue, void* tag) override {
+    of_->NotifyOnStateChange(last_observed, deadline, queue, tag);
+  }
+  bool WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) override {
+    return of_->WaitForStateChange(last_observed, deadline);
+  }
+  ChannelInterface* const of_;
+  const std::size_t position_;
+};
+
+class client_interception final : public call_interception {
+ public:
+  client_interception(ChannelInterface* channel, const RpcMethod& method, ClientContext* context)
+      : info_(context, method, channel) {
+    const auto& factories = channel->core()->interceptor_factories();
+    for (std::size_t i = channel->first_interceptor(); i < factories.size(); ++i) add(*factories[i]);
+    if (auto* const global = of_all_channels.load()) add(*global);
+  }
+  [[nodiscard]] bool empty() const noexcept { return interceptors_.empty(); }
+
+ private:
+  void add(experimental::ClientInterceptorFactoryInterface& by) {
+    if (auto* const made = by.CreateClientInterceptor(&info_)) interceptors_.emplace_back(made);
+  }
+  void take_metadata(interceptor_batch& b) override {
+    ClientContext& context = *info_.client_context();
+    if (b.sends_initial) b.initial = client_context_access::sent_map(context);
+    b.received_initial = client_context_access::initial_map(context);
+    b.received_trailing = client_context_access::trailing_map(context);
+  }
+  void give_metadata(interceptor_batch& b) override {
+    if (b.sends_initial) client_context_access::set_sent(*info_.client_context(), b.initial);
+  }
+  std::unique_ptr<ChannelInterface> channel_after(std::size_t position) override {
+    ChannelInterface* const of = info_.channel();
+    return std::make_unique<channel_behind>(of, of->first_interceptor() + position);
+  }
+  experimental::ClientRpcInfo info_;
+};
+
+call_interception* intercept_call(ChannelInterface* channel, const RpcMethod& method,
+                                  ClientContext* context) {
+  channel_core* const core = channel->core();
+  if (!core || (core->interceptor_factories().empty() && !of_all_channels.load(std::memory_order_relaxed)))
+    return nullptr;
+  auto made = std::make_shared<client_interception>(channel, method, context);
+  if (made->empty()) return nullptr;
+  call_interception* const seen = made.get();
+  client_context_access::set_interception(*context, std::move(made));
+  return seen;
+}
+
+// --- servers
+
+void intercepted_begin(call_interception& seen, void* request) {
+  interceptor_batch b(seen);
+  b.receives_initial = seen.first_receive();
+  b.add(hook_point::POST_RECV_INITIAL_METADATA);
+  if (request) {
+    b.receive(request);
+    b.set_received(true);
+  }
+  seen.after(b);
+}
+
+server_interception::server_interception(const interceptor_factories& by, ServerContextBase& context,
+                                         const RpcMethod& method)
+    : info_(&context, method) {
+  for (const auto& factory : by)
+    if (auto* const made = factory->CreateServerInterceptor(&info_)) interceptors_.emplace_back(made);
+}
+
+void server_interception::take_metadata(interceptor_batch& b) {
+  ServerContextBase& context = *info_.server_context();
+  if (b.sends_initial) b.initial = server_context_access::initial_map(context);
+  if (b.receives_initial) b.received_initial = server_context_access::client_map(context);
+  if (b.QueryInterceptionHookPoint(hook::PRE_SEND_STATUS))
+    b.trailing = server_context_access::trailing_map(context);
+}
+
+void server_interception::give_metadata(interceptor_batch& b) {
+  ServerContextBase& context = *info_.server_context();
+  if (b.sends_initial) server_context_access::set_initial(context, b.initial);
+  if (b.QueryInterceptionHookPoint(hook::PRE_SEND_STATUS))
+    server_context_access::set_trailing(context, b.trailing);
+}
+
+std::unique_ptr<ChannelInterface> server_interception::channel_after(std::size_t /*position*/) {
+  return nullptr;
+}
+
+}  // namespace grpc::internal
+
+namespace grpc::experimental {
+
+void RegisterGlobalClientInterceptorFactory(ClientInterceptorFactoryInterface* factory) {
+  internal::of_all_channels = factory;
+}
+void TestOnlyResetGlobalClientInterceptorFactory() { internal::of_all_channels = nullptr; }
+
+}  // namespace grpc::experimental

@@ -1,0 +1,26 @@
+// server_interception: the interceptors of one call of a server.
+#pragma once
+
+#include <grpcpp/impl/interception.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <memory>
+#include <vector>
+
+namespace grpc::internal {
+
+using interceptor_factories = std::vector<std::unique_ptr<experimental::ServerInterceptorFactoryInterface>>;
+
+class server_interception final : public call_interception {
+ public:
+  server_interception(const interceptor_factories& by, ServerContextBase& context, const RpcMethod& method);
+  [[nodiscard]] bool empty() const noexcept { return interceptors_.empty(); }
+
+ private:
+  void take_metadata(interceptor_batch& b) override;
+  void give_metadata(interceptor_batch& b) override;
+  std::unique_ptr<ChannelInterface> channel_after(std::size_t position) override;
+  experimental::ServerRpcInfo info_;
+};
+
+}  // namespace grpc::internal
