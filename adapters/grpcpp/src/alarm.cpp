@@ -1,6 +1,7 @@
 // Alarm.
 #include <grpcpp/alarm.h>
 
+#include "callback_queue.hpp"
 #include "client_runtime.hpp"
 #include "deadlines.hpp"
 #include "queue_core.hpp"
@@ -21,6 +22,19 @@ coracle::task<bool> rest(coracle::duration d) {
   co_await coracle::sleep_for(d);
   co_return true;
 }
+
+// Calls a function, once.
+class alarm_callback final : public callback_tag {
+ public:
+  explicit alarm_callback(std::function<void(bool)>&& call) : call_(std::move(call)) {}
+
+ private:
+  void run(bool ok) override {
+    const std::unique_ptr<alarm_callback> self(this);
+    call_(ok);
+  }
+  std::function<void(bool)> call_;
+};
 
 }  // namespace
 
@@ -50,6 +64,12 @@ void Alarm::Cancel() {
 
 void Alarm::set(CompletionQueue& queue, gpr_timespec deadline, void* tag) {
   core_->set(queue.core(), deadline, tag);
+}
+
+void Alarm::set(std::function<void(bool)> call, gpr_timespec deadline) {
+  auto tag = std::make_unique<internal::alarm_callback>(std::move(call));
+  set(internal::callback_queue(), deadline, static_cast<internal::callback_tag*>(tag.get()));
+  static_cast<void>(tag.release());
 }
 
 }  // namespace grpc

@@ -463,6 +463,7 @@ client_queue_stream::client_queue_stream(ChannelInterface* channel, CompletionQu
 }
 
 void client_queue_stream::start(void* tag) { core_->start(tag); }
+void client_queue_stream::start() { core_->begin(nullptr); }
 void client_queue_stream::read_initial_metadata(void* tag) { core_->read_initial_metadata(tag); }
 void client_queue_stream::read(const message_target& into, void* tag) { core_->read(into, tag); }
 void client_queue_stream::write(serialized_message&& message, const WriteOptions& options, void* tag) {

@@ -5,6 +5,7 @@
 #include "queue_core.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace grpc {
 
@@ -69,6 +70,7 @@ void queue_core::shut_down() {
 }  // namespace internal
 
 CompletionQueue::CompletionQueue() : core_(std::make_shared<internal::queue_core>()) {}
+CompletionQueue::CompletionQueue(std::shared_ptr<internal::queue_core> core) : core_(std::move(core)) {}
 CompletionQueue::~CompletionQueue() = default;
 void CompletionQueue::Shutdown() { core_->shut_down(); }
 CompletionQueue::NextStatus CompletionQueue::next(void** tag, bool* ok, gpr_timespec deadline) {

@@ -18,8 +18,10 @@ constexpr std::size_t good_rate = 10;
 
 }  // namespace
 
-handler_pool::handler_pool(std::size_t threads_max)
-    : max_(threads_max), cores_(std::max<std::size_t>(std::thread::hardware_concurrency(), 1)) {}
+handler_pool::handler_pool(std::size_t threads_max, const char* thread_name)
+    : max_(threads_max),
+      thread_name_(thread_name),
+      cores_(std::max<std::size_t>(std::thread::hardware_concurrency(), 1)) {}
 
 bool handler_pool::may_defer() const noexcept {
   return watching_ && running_ + called_ >= cores_ && std::max(ended_, ended_before_) >= good_rate;
@@ -36,7 +38,7 @@ bool handler_pool::find_thread(worker*& to_wake) {
   try {
     worker& made = *workers_.emplace_back(std::make_unique<worker>());
     made.thread = std::thread([this, &made] { work(made); });
-    ::pthread_setname_np(made.thread.native_handle(), "grpcpp-handler");
+    ::pthread_setname_np(made.thread.native_handle(), thread_name_);
   } catch (const std::system_error&) {
     workers_.pop_back();
     return false;

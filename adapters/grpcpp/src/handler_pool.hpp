@@ -29,8 +29,8 @@ class handler_pool {
     std::shared_ptr<job> next_;
   };
 
-  // threads_max: how many handlers may run or wait.
-  explicit handler_pool(std::size_t threads_max);
+  // threads_max: how many handlers may run or wait. thread_name: at most 15 characters, which outlive the pool.
+  explicit handler_pool(std::size_t threads_max, const char* thread_name = "grpcpp-handler");
   handler_pool(const handler_pool&) = delete;
   handler_pool& operator=(const handler_pool&) = delete;
   ~handler_pool() { stop(); }
@@ -57,6 +57,7 @@ class handler_pool {
   void append(std::shared_ptr<job> next) noexcept;
 
   const std::size_t max_;
+  const char* const thread_name_;
   const std::size_t cores_;
   std::mutex changing_;
   std::shared_ptr<job> first_;

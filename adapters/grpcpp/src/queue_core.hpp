@@ -35,19 +35,27 @@ class queue_event {
   std::unique_ptr<queue_event> next_;
 };
 
-// Shared by the queue of the program, and the operations that have not ended. Any thread.
+// Shared by the queue of the program, and the operations that have not ended. Any thread. That of callbacks
+// is a class of its own, with other begin() and push().
 class queue_core {
  public:
   queue_core() = default;
   queue_core(const queue_core&) = delete;
   queue_core& operator=(const queue_core&) = delete;
-  ~queue_core();
+  virtual ~queue_core();
 
   // An operation has started, which ends with push().
-  void begin();
-  void push(std::unique_ptr<queue_event> event) noexcept;
+  virtual void begin();
+  virtual void push(std::unique_ptr<queue_event> event) noexcept;
   CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
   void shut_down();
+
+ protected:
+  // Delivers an event, and returns its tag.
+  static void* delivered(queue_event& event) {
+    event.deliver();
+    return event.tag_;
+  }
 
  private:
   // GOT_EVENT: the first event is in `taken`.

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace grpc {
 
@@ -16,7 +17,7 @@ class alarm_core;  // private: src/alarm.cpp
 }  // namespace internal
 
 /// One thread at a time may use the object. Its event has `ok` true when the deadline has come, and false
-/// when it was cancelled before.
+/// when it was cancelled before. A function in place of an event is called with `ok`, on a thread for callbacks.
 class Alarm {
  public:
   Alarm();
@@ -36,15 +37,17 @@ class Alarm {
   void Set(CompletionQueue* queue, const T& deadline, void* tag) {
     set(*queue, TimePoint<T>(deadline).raw_time(), tag);
   }
+  /// Calls `call` at the deadline. May be called again, also by that function.
   template <typename T>
-  void Set(const T&, std::function<void(bool)>) {
-    static_assert(!internal::is_missing<T>, "coracle::grpcpp has no callback API yet: set the alarm on a queue");
+  void Set(const T& deadline, std::function<void(bool)> call) {
+    set(std::move(call), TimePoint<T>(deadline).raw_time());
   }
   /// Has no effect after the deadline.
   void Cancel();
 
  private:
   void set(CompletionQueue& queue, gpr_timespec deadline, void* tag);
+  void set(std::function<void(bool)> call, gpr_timespec deadline);
   std::unique_ptr<internal::alarm_core> core_;
 };
 

@@ -57,6 +57,7 @@ class CompletionQueue {
   void Shutdown();
 
   // For the library.
+  explicit CompletionQueue(std::shared_ptr<internal::queue_core> core);
   const std::shared_ptr<internal::queue_core>& core() const { return core_; }
 
  private:

@@ -43,6 +43,8 @@ class client_queue_stream {
   client_queue_stream(ChannelInterface* channel, CompletionQueue* queue, const RpcMethod& method,
                       ClientContext* context, serialized_message&& request);
   void start(void* tag);
+  // Without an event.
+  void start();
   void read_initial_metadata(void* tag);
   void read(const message_target& into, void* tag);
   void write(serialized_message&& message, const WriteOptions& options, void* tag);

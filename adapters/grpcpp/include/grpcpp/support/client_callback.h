@@ -1,12 +1,14 @@
-// The client's side of the callback API: declared for generated code; it does not exist yet.
+// The client's side of the callback API: reactors, and what stub->async() calls.
 #pragma once
 
+#include <grpcpp/impl/call_op_set.h>
 #include <grpcpp/impl/channel_interface.h>
-#include <grpcpp/impl/missing_api.h>
+#include <grpcpp/impl/client_callback_call.h>
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/status.h>
 
 #include <functional>
+#include <utility>
 
 namespace grpc {
 
@@ -14,67 +16,338 @@ class ClientContext;
 
 namespace internal {
 
-// The base of the reactors: a program that derives from one does not compile.
-class missing_client_reactor {
+/// What all reactors of clients have. Its functions are called on threads of the library that are named
+/// "grpcpp-callback". They may block: each waits on a thread of its own then, and delays no other. Those of
+/// one call may run at the same time, as far as several of its operations are pending; OnDone() runs alone.
+/// Exceptions that they throw are dropped.
+class ClientReactor {
  public:
-  template <class T = void>
-  missing_client_reactor() {
-    static_assert(
-        !is_missing<T>,
-        "coracle::grpcpp has no callback API yet: use the synchronous API, or then() of Coracle's own "
-        "stubs");
-  }
-  virtual ~missing_client_reactor() = default;
+  virtual ~ClientReactor() = default;
+  /// The call has ended, all its functions have returned, and no hold is left: the last one, called once. The
+  /// reactor, the context and the messages may be destroyed here.
+  virtual void OnDone(const Status& status) = 0;
 };
 
 }  // namespace internal
 
-class ClientUnaryReactor : public internal::missing_client_reactor {};
+class ClientUnaryReactor;
 template <class R>
-class ClientReadReactor : public internal::missing_client_reactor {};
+class ClientReadReactor;
 template <class W>
-class ClientWriteReactor : public internal::missing_client_reactor {};
+class ClientWriteReactor;
 template <class W, class R>
-class ClientBidiReactor : public internal::missing_client_reactor {};
+class ClientBidiReactor;
+
+/// The calls that reactors control, for tests that put their own in place of the library's.
+class ClientCallbackUnary {
+ public:
+  virtual ~ClientCallbackUnary() = default;
+  virtual void StartCall() = 0;
+
+ protected:
+  void BindReactor(ClientUnaryReactor* reactor);
+};
+
+template <class R>
+class ClientCallbackReader {
+ public:
+  virtual ~ClientCallbackReader() = default;
+  virtual void StartCall() = 0;
+  virtual void Read(R* message) = 0;
+  virtual void AddHold(int holds) = 0;
+  virtual void RemoveHold() = 0;
+
+ protected:
+  void BindReactor(ClientReadReactor<R>* reactor) { reactor->call_ = this; }
+};
+
+template <class W>
+class ClientCallbackWriter {
+ public:
+  virtual ~ClientCallbackWriter() = default;
+  virtual void StartCall() = 0;
+  void Write(const W* message) { Write(message, WriteOptions()); }
+  virtual void Write(const W* message, WriteOptions options) = 0;
+  void WriteLast(const W* message, WriteOptions options) { Write(message, options.set_last_message()); }
+  virtual void WritesDone() = 0;
+  virtual void AddHold(int holds) = 0;
+  virtual void RemoveHold() = 0;
+
+ protected:
+  void BindReactor(ClientWriteReactor<W>* reactor) { reactor->call_ = this; }
+};
+
+template <class W, class R>
+class ClientCallbackReaderWriter {
+ public:
+  virtual ~ClientCallbackReaderWriter() = default;
+  virtual void StartCall() = 0;
+  virtual void Write(const W* message, WriteOptions options) = 0;
+  virtual void WritesDone() = 0;
+  virtual void Read(R* message) = 0;
+  virtual void AddHold(int holds) = 0;
+  virtual void RemoveHold() = 0;
+
+ protected:
+  void BindReactor(ClientBidiReactor<W, R>* reactor) { reactor->call_ = this; }
+};
+
+/// A unary call whose initial metadata matter. The object lasts until OnDone().
+class ClientUnaryReactor : public internal::ClientReactor {
+ public:
+  /// Begins the call.
+  void StartCall() { call_->StartCall(); }
+  void OnDone(const Status& /*status*/) override {}
+  /// The initial metadata have come; false: the call has ended without any.
+  virtual void OnReadInitialMetadataDone(bool /*ok*/) {}
+
+ private:
+  friend class ClientCallbackUnary;
+  ClientCallbackUnary* call_ = nullptr;
+};
+
+inline void ClientCallbackUnary::BindReactor(ClientUnaryReactor* reactor) { reactor->call_ = this; }
+
+/// A call with one request and many replies. The object lasts until OnDone().
+template <class R>
+class ClientReadReactor : public internal::ClientReactor {
+ public:
+  /// Begins the call. Operations may be started before it, and begin with it.
+  void StartCall() { call_->StartCall(); }
+  /// Reads the next message, which lasts until OnReadDone(). One at a time.
+  void StartRead(R* message) { call_->Read(message); }
+  /// Puts off OnDone() until RemoveHold(): for operations that are not started by these functions.
+  void AddHold() { AddMultipleHolds(1); }
+  void AddMultipleHolds(int holds) { call_->AddHold(holds); }
+  void RemoveHold() { call_->RemoveHold(); }
+
+  void OnDone(const Status& /*status*/) override {}
+  /// The initial metadata have come; false: the call has ended without any.
+  virtual void OnReadInitialMetadataDone(bool /*ok*/) {}
+  /// False: there is no message any more.
+  virtual void OnReadDone(bool /*ok*/) {}
+
+ private:
+  friend class ClientCallbackReader<R>;
+  ClientCallbackReader<R>* call_ = nullptr;
+};
+
+/// A call with many requests and one reply. The object lasts until OnDone().
+template <class W>
+class ClientWriteReactor : public internal::ClientReactor {
+ public:
+  /// Begins the call. Operations may be started before it, and begin with it.
+  void StartCall() { call_->StartCall(); }
+  /// Writes a message, which is serialized before the function returns. One at a time.
+  void StartWrite(const W* message) { StartWrite(message, WriteOptions()); }
+  void StartWrite(const W* message, WriteOptions options) { call_->Write(message, options); }
+  void StartWriteLast(const W* message, WriteOptions options) {
+    StartWrite(message, options.set_last_message());
+  }
+  /// There is no message any more; after the last OnWriteDone(), and not after StartWriteLast().
+  void StartWritesDone() { call_->WritesDone(); }
+  /// Puts off OnDone() until RemoveHold(): for operations that are not started by these functions.
+  void AddHold() { AddMultipleHolds(1); }
+  void AddMultipleHolds(int holds) { call_->AddHold(holds); }
+  void RemoveHold() { call_->RemoveHold(); }
+
+  void OnDone(const Status& /*status*/) override {}
+  /// The initial metadata have come; false: the call has ended without any.
+  virtual void OnReadInitialMetadataDone(bool /*ok*/) {}
+  /// The message was given to the connection; false: the call is over.
+  virtual void OnWriteDone(bool /*ok*/) {}
+  virtual void OnWritesDoneDone(bool /*ok*/) {}
+
+ private:
+  friend class ClientCallbackWriter<W>;
+  ClientCallbackWriter<W>* call_ = nullptr;
+};
+
+/// A call with many requests and many replies. The object lasts until OnDone().
+template <class W, class R>
+class ClientBidiReactor : public internal::ClientReactor {
+ public:
+  /// Begins the call. Operations may be started before it, and begin with it.
+  void StartCall() { call_->StartCall(); }
+  /// Reads the next message, which lasts until OnReadDone(). One at a time.
+  void StartRead(R* message) { call_->Read(message); }
+  /// Writes a message, which is serialized before the function returns. One at a time.
+  void StartWrite(const W* message) { StartWrite(message, WriteOptions()); }
+  void StartWrite(const W* message, WriteOptions options) { call_->Write(message, options); }
+  void StartWriteLast(const W* message, WriteOptions options) {
+    StartWrite(message, options.set_last_message());
+  }
+  /// There is no message any more; after the last OnWriteDone(), and not after StartWriteLast().
+  void StartWritesDone() { call_->WritesDone(); }
+  /// Puts off OnDone() until RemoveHold(): for operations that are not started by these functions.
+  void AddHold() { AddMultipleHolds(1); }
+  void AddMultipleHolds(int holds) { call_->AddHold(holds); }
+  void RemoveHold() { call_->RemoveHold(); }
+
+  void OnDone(const Status& /*status*/) override {}
+  /// The initial metadata have come; false: the call has ended without any.
+  virtual void OnReadInitialMetadataDone(bool /*ok*/) {}
+  /// False: there is no message any more.
+  virtual void OnReadDone(bool /*ok*/) {}
+  /// The message was given to the connection; false: the call is over.
+  virtual void OnWriteDone(bool /*ok*/) {}
+  virtual void OnWritesDoneDone(bool /*ok*/) {}
+
+ private:
+  friend class ClientCallbackReaderWriter<W, R>;
+  ClientCallbackReaderWriter<W, R>* call_ = nullptr;
+};
 
 namespace internal {
 
+// The library's calls: between a reactor and the core. They destroy themselves before OnDone().
+
+class callback_unary_call final : public ClientCallbackUnary, private client_callback_call {
+ public:
+  callback_unary_call(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                      serialized_message&& request, const message_target& reply, ClientUnaryReactor* reactor)
+      : client_callback_call(channel, method, context, std::move(request), reply), reactor_(reactor) {
+    BindReactor(reactor);
+  }
+  void StartCall() override { start_call(); }
+
+ private:
+  void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
+  void done(const Status& outcome) override {
+    const Status s = outcome;
+    ClientUnaryReactor* const reactor = reactor_;
+    delete this;
+    reactor->OnDone(s);
+  }
+  ClientUnaryReactor* reactor_;
+};
+
+template <class R>
+class callback_reader final : public ClientCallbackReader<R>, private client_callback_call {
+ public:
+  callback_reader(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                  serialized_message&& request, ClientReadReactor<R>* reactor)
+      : client_callback_call(channel, method, context, std::move(request), {}), reactor_(reactor) {
+    this->BindReactor(reactor);
+  }
+  void StartCall() override { start_call(); }
+  void Read(R* message) override { start_read(message_target::of<R>(message)); }
+  void AddHold(int holds) override { add_holds(holds); }
+  void RemoveHold() override { remove_hold(); }
+
+ private:
+  void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
+  void read_done(bool ok) override { reactor_->OnReadDone(ok); }
+  void done(const Status& outcome) override {
+    const Status s = outcome;
+    ClientReadReactor<R>* const reactor = reactor_;
+    delete this;
+    reactor->OnDone(s);
+  }
+  ClientReadReactor<R>* reactor_;
+};
+
+template <class W>
+class callback_writer final : public ClientCallbackWriter<W>, private client_callback_call {
+ public:
+  callback_writer(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                  const message_target& reply, ClientWriteReactor<W>* reactor)
+      : client_callback_call(channel, method, context, reply), reactor_(reactor) {
+    this->BindReactor(reactor);
+  }
+  void StartCall() override { start_call(); }
+  void Write(const W* message, WriteOptions options) override {
+    start_write(serialized_message::of<W>(*message), options);
+  }
+  void WritesDone() override { start_writes_done(); }
+  void AddHold(int holds) override { add_holds(holds); }
+  void RemoveHold() override { remove_hold(); }
+
+ private:
+  void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
+  void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
+  void writes_done_done(bool ok) override { reactor_->OnWritesDoneDone(ok); }
+  void done(const Status& outcome) override {
+    const Status s = outcome;
+    ClientWriteReactor<W>* const reactor = reactor_;
+    delete this;
+    reactor->OnDone(s);
+  }
+  ClientWriteReactor<W>* reactor_;
+};
+
+template <class W, class R>
+class callback_reader_writer final : public ClientCallbackReaderWriter<W, R>, private client_callback_call {
+ public:
+  callback_reader_writer(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                         ClientBidiReactor<W, R>* reactor)
+      : client_callback_call(channel, method, context, {}), reactor_(reactor) {
+    this->BindReactor(reactor);
+  }
+  void StartCall() override { start_call(); }
+  void Read(R* message) override { start_read(message_target::of<R>(message)); }
+  void Write(const W* message, WriteOptions options) override {
+    start_write(serialized_message::of<W>(*message), options);
+  }
+  void WritesDone() override { start_writes_done(); }
+  void AddHold(int holds) override { add_holds(holds); }
+  void RemoveHold() override { remove_hold(); }
+
+ private:
+  void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
+  void read_done(bool ok) override { reactor_->OnReadDone(ok); }
+  void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
+  void writes_done_done(bool ok) override { reactor_->OnWritesDoneDone(ok); }
+  void done(const Status& outcome) override {
+    const Status s = outcome;
+    ClientBidiReactor<W, R>* const reactor = reactor_;
+    delete this;
+    reactor->OnDone(s);
+  }
+  ClientBidiReactor<W, R>* reactor_;
+};
+
+/// What the methods of generated stubs call.
 template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
-void CallbackUnaryCall(ChannelInterface*, const RpcMethod&, ClientContext*, const Request*, Reply*,
-                       std::function<void(Status)>) {
-  missing_api("the callback API");
+void CallbackUnaryCall(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                       const Request* request, Reply* reply, std::function<void(Status)> done) {
+  callback_unary(channel, method, context, serialized_message::of<BaseRequest>(*request),
+                 message_target::of<BaseReply>(reply), std::move(done));
 }
 
 class ClientCallbackUnaryFactory {
  public:
   template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
-  static void Create(ChannelInterface*, const RpcMethod&, ClientContext*, const Request*, Reply*,
-                     ClientUnaryReactor*) {
-    missing_api("the callback API");
+  static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                     const Request* request, Reply* reply, ClientUnaryReactor* reactor) {
+    new callback_unary_call(channel, method, context, serialized_message::of<BaseRequest>(*request),
+                            message_target::of<BaseReply>(reply), reactor);
   }
 };
 template <class R>
 class ClientCallbackReaderFactory {
  public:
   template <class Request>
-  static void Create(ChannelInterface*, const RpcMethod&, ClientContext*, const Request*,
-                     ClientReadReactor<R>*) {
-    missing_api("the callback API");
+  static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                     const Request* request, ClientReadReactor<R>* reactor) {
+    new callback_reader<R>(channel, method, context, serialized_message::of<Request>(*request), reactor);
   }
 };
 template <class W>
 class ClientCallbackWriterFactory {
  public:
   template <class Reply>
-  static void Create(ChannelInterface*, const RpcMethod&, ClientContext*, Reply*, ClientWriteReactor<W>*) {
-    missing_api("the callback API");
+  static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context, Reply* reply,
+                     ClientWriteReactor<W>* reactor) {
+    new callback_writer<W>(channel, method, context, message_target::of<Reply>(reply), reactor);
   }
 };
 template <class W, class R>
 class ClientCallbackReaderWriterFactory {
  public:
-  static void Create(ChannelInterface*, const RpcMethod&, ClientContext*, ClientBidiReactor<W, R>*) {
-    missing_api("the callback API");
+  static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                     ClientBidiReactor<W, R>* reactor) {
+    new callback_reader_writer<W, R>(channel, method, context, reactor);
   }
 };
 

@@ -1,0 +1,18 @@
+// callback_queue(): the queue whose events are callbacks, on threads of their own.
+#pragma once
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/impl/callback_tag.h>
+
+namespace grpc::internal {
+
+// The tag of each operation is a callback_tag. Its run() is called on a thread for callbacks, after the
+// message was parsed there. Callbacks begin in the order in which their operations ended. One that blocks
+// keeps its thread: others are given threads, so it delays none of them, and may wait for them.
+//
+// It lasts until the process ends; a child of fork() gets its own.
+CompletionQueue& callback_queue();
+// Has a thread call run(true).
+void post_callback(callback_tag& tag);
+
+}  // namespace grpc::internal

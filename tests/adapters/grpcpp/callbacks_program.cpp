@@ -1,0 +1,652 @@
+// A program in the callback API of grpc++, compiled with both libraries: a server, and a client that prints
+// the callbacks of each case in their order as "case: what".
+//
+//   callbacks_program server         prints its address, and serves until SIGTERM
+//   callbacks_program client PORT
+#include "harbour.grpc.pb.h"
+#include "harbour_service.hpp"
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/grpcpp.h>
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using harbour::Harbour;
+using harbour::Lighthouse;
+using harbour::Note;
+using harbour::Position;
+using harbour::Query;
+using harbour::Ship;
+using harbour::Summary;
+using metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
+using preparation = std::function<void(grpc::ClientContext&)>;
+
+std::chrono::system_clock::time_point now() { return std::chrono::system_clock::now(); }
+void nothing(grpc::ClientContext&) {}
+void cancel_early(grpc::ClientContext& c) { c.TryCancel(); }
+void late(grpc::ClientContext& c) { c.set_deadline(now() - 1s); }
+void short_deadline(grpc::ClientContext& c) { c.set_deadline(now() + 100ms); }
+void add_metadata(grpc::ClientContext& context) {
+  context.AddMetadata("echo-a", "1");
+  context.AddMetadata("trail-b", "3");
+}
+
+template <class... Parts>
+void say(const std::string& name, const Parts&... parts) {
+  std::cout << name << ":";
+  ((std::cout << " " << parts), ...);
+  std::cout << std::endl;
+}
+
+std::string own(const metadata& pairs) {
+  std::string all;
+  for (const auto& [key, value] : pairs) {
+    if (key.starts_with("echo-") || key.starts_with("trail-"))
+      all += harbour::text(key) + "=" + harbour::text(value) + ";";
+  }
+  return all.empty() ? "none" : all;
+}
+
+Query query(const std::string& ask, int number = 0, std::string load = "") {
+  Query q;
+  q.set_ask(ask);
+  q.set_number(number);
+  q.set_load(std::move(load));
+  return q;
+}
+
+// What was called, in order, and when it is over.
+class trace {
+ public:
+  void add(const std::string& what) {
+    const std::lock_guard lock(changing_);
+    all_ += " " + what;
+    changed_.notify_all();
+  }
+  void add(const std::string& what, bool ok) { add(what + (ok ? "+" : "-")); }
+  // Apart from the others: nothing tells whether they come before those of a call that fails, or of writes.
+  void metadata_done(bool ok) {
+    const std::lock_guard lock(changing_);
+    metadata_ = ok ? "metadata+" : "metadata-";
+  }
+  void written(bool ok) {
+    const std::lock_guard lock(changing_);
+    writes_ += ok ? "+" : "-";
+  }
+  // The last one. The waiting thread may destroy everything then.
+  void end(const grpc::Status& s) {
+    const std::lock_guard lock(changing_);
+    all_ += " done=" + std::to_string(s.error_code());
+    ended_ = true;
+    changed_.notify_all();
+  }
+  std::string wait() {
+    std::unique_lock lock(changing_);
+    changed_.wait(lock, [this] { return ended_; });
+    return metadata_ + (writes_.empty() ? "" : " writes" + writes_) + all_;
+  }
+  // Until `what` was added.
+  void wait_for(const std::string& what) {
+    std::unique_lock lock(changing_);
+    changed_.wait(lock, [&] { return all_.find(what) != std::string::npos; });
+  }
+  [[nodiscard]] bool ended() {
+    const std::lock_guard lock(changing_);
+    return ended_;
+  }
+
+ private:
+  std::mutex changing_;
+  std::condition_variable changed_;
+  std::string all_;
+  std::string metadata_;
+  std::string writes_;
+  bool ended_ = false;
+};
+
+// --- unary calls
+
+void unary_functions(Harbour::Stub& stub, Lighthouse::Stub& other, Harbour::Stub& nowhere) {
+  const auto call = [](auto& by, auto method, const std::string& name, const Query& q,
+                       const preparation& prepare) {
+    grpc::ClientContext context;
+    prepare(context);
+    Ship ship;
+    trace seen;
+    std::thread::id in;
+    (by.async()->*method)(&context, &q, &ship, [&](grpc::Status s) {
+      in = std::this_thread::get_id();
+      seen.add("called");
+      seen.end(s);
+    });
+    const std::string all = seen.wait();
+    say("function " + name, all, ship.name(), ship.number(), ship.load().size(),
+        own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()),
+        in != std::this_thread::get_id());
+  };
+  using find = void (harbour::Harbour::Stub::async::*)(grpc::ClientContext*, const Query*, Ship*,
+                                                       std::function<void(grpc::Status)>);
+  const find method = &Harbour::Stub::async::Find;
+  call(stub, method, "plain", query("hello", 7), nothing);
+  call(stub, method, "metadata", query("hello", 7), add_metadata);
+  call(stub, method, "error", query("error", 5, "details"), add_metadata);
+  call(stub, method, "large", query("large", 3'000'000), nothing);
+  call(stub, method, "reply beyond the limit", query("large", 5'000'000), nothing);
+  call(stub, method, "deadline in the past", query("hello"), late);
+  call(stub, method, "deadline that passes", query("wait for cancel"), short_deadline);
+  call(stub, method, "cancel before the start", query("hello"), cancel_early);
+  call(stub, method, "cancel by the server", query("cancel yourself"), nothing);
+  call(nowhere, method, "no server", query("hello"), nothing);
+  using shine = void (harbour::Lighthouse::Stub::async::*)(grpc::ClientContext*, const Query*, Ship*,
+                                                           std::function<void(grpc::Status)>);
+  const shine unknown = &Lighthouse::Stub::async::Shine;
+  call(other, unknown, "unknown service", query("hello"), nothing);
+}
+
+struct finding final : grpc::ClientUnaryReactor, trace {
+  void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
+  void OnDone(const grpc::Status& s) override { end(s); }
+};
+
+void unary_reactors(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+  const auto call = [](Harbour::Stub& by, const std::string& name, const Query& q,
+                       const preparation& prepare) {
+    grpc::ClientContext context;
+    prepare(context);
+    Ship ship;
+    finding seen;
+    by.async()->Find(&context, &q, &ship, &seen);
+    seen.StartCall();
+    const std::string all = seen.wait();
+    say("reactor " + name, all, ship.name(), ship.number(), own(context.GetServerInitialMetadata()),
+        own(context.GetServerTrailingMetadata()));
+  };
+  call(stub, "plain", query("hello", 7), nothing);
+  call(stub, "metadata", query("hello", 7), add_metadata);
+  call(stub, "error", query("error", 5), nothing);
+  call(stub, "error with metadata", query("error", 5), add_metadata);
+  call(stub, "deadline in the past", query("hello"), late);
+  call(stub, "deadline that passes", query("wait for cancel"), short_deadline);
+  call(stub, "cancel before the start", query("hello"), cancel_early);
+  call(stub, "cancel by the server", query("cancel yourself"), nothing);
+  call(nowhere, "no server", query("hello"), nothing);
+}
+
+// --- callbacks that block, throw or start another call
+
+void programs_in_callbacks(Harbour::Stub& stub) {
+  {
+    grpc::ClientContext context;
+    const Query q = query("hello");
+    Ship ship;
+    trace seen;
+    stub.async()->Find(&context, &q, &ship, [&](grpc::Status) {
+      grpc::ClientContext inner;
+      Ship answer;
+      seen.end(stub.Find(&inner, query("inner"), &answer));
+    });
+    say("synchronous call in a callback", seen.wait());
+  }
+  {
+    // Each waits for a callback that comes after it.
+    std::mutex changing;
+    std::condition_variable changed;
+    int called = 0;
+    int ended = 0;
+    constexpr int calls = 20;
+    std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+    std::vector<Ship> ships(calls);
+    const Query q = query("hello");
+    for (int i = 0; i < calls; ++i) {
+      contexts.push_back(std::make_unique<grpc::ClientContext>());
+      stub.async()->Find(contexts.back().get(), &q, &ships[static_cast<std::size_t>(i)], [&](grpc::Status s) {
+        std::unique_lock lock(changing);
+        if (s.ok()) ++called;
+        changed.notify_all();
+        // Half of them: grpc++ has a few threads for callbacks.
+        changed.wait(lock, [&] { return called >= 2; });
+        ++ended;
+        changed.notify_all();
+      });
+    }
+    std::unique_lock lock(changing);
+    changed.wait(lock, [&] { return ended == calls; });
+    say("callbacks that wait for another", called);
+  }
+  {
+    // A callback waits for a lock, whose owner makes a call.
+    std::mutex guarded;
+    grpc::ClientContext context;
+    const Query q = query("hello");
+    Ship ship;
+    trace seen;
+    std::unique_lock lock(guarded);
+    stub.async()->Find(&context, &q, &ship, [&](grpc::Status s) {
+      const std::lock_guard inner(guarded);
+      seen.end(s);
+    });
+    for (int i = 0; i < 3; ++i) {
+      grpc::ClientContext other;
+      Ship answer;
+      seen.add(std::to_string(stub.Find(&other, query("meanwhile"), &answer).error_code()));
+    }
+    lock.unlock();
+    say("lock in a callback", seen.wait());
+  }
+  {
+    struct throwing final : grpc::ClientReadReactor<Ship>, trace {
+      void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
+      void OnReadDone(bool ok) override {
+        add("read", ok);
+        if (ok) StartRead(&ship);
+      }
+      void OnDone(const grpc::Status& s) override {
+        end(s);
+        throw std::runtime_error("dropped");
+      }
+      Ship ship;
+    } seen;
+    grpc::ClientContext context;
+    const Query q = query("", 2);
+    stub.async()->List(&context, &q, &seen);
+    seen.StartRead(&seen.ship);
+    seen.StartCall();
+    say("exception in OnDone", seen.wait());
+    // The thread goes on.
+    grpc::ClientContext next;
+    Ship ship;
+    say("call after an exception", stub.Find(&next, query("hello"), &ship).error_code());
+  }
+  {
+    // A chain of calls, each started by the callback of the one before.
+    trace seen;
+    struct link {
+      grpc::ClientContext context;
+      Query q = query("hello");
+      Ship ship;
+    };
+    std::vector<std::unique_ptr<link>> links;
+    std::function<void()> next = [&] {
+      links.push_back(std::make_unique<link>());
+      link& l = *links.back();
+      stub.async()->Find(&l.context, &l.q, &l.ship, [&](grpc::Status s) {
+        if (links.size() < 50 && s.ok()) next();
+        else seen.end(s);
+      });
+    };
+    next();
+    const std::string all = seen.wait();
+    say("chain of calls", all, links.size());
+  }
+}
+
+// --- replies
+
+struct listing : grpc::ClientReadReactor<Ship>, trace {
+  void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
+  void OnReadDone(bool ok) override {
+    add(ok ? "read" + std::to_string(ship.number()) + "+" : "read-");
+    if (ok && ++reads < reads_max) StartRead(&ship);
+    else if (cancels) context->TryCancel();
+  }
+  void OnDone(const grpc::Status& s) override { end(s); }
+  Ship ship;
+  int reads = 0;
+  int reads_max = 1'000'000;
+  bool cancels = false;
+  grpc::ClientContext* context = nullptr;
+};
+
+void lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+  const auto call = [](Harbour::Stub& by, const std::string& name, const Query& q, const preparation& prepare,
+                       const std::function<void(listing&)>& begin) {
+    grpc::ClientContext context;
+    prepare(context);
+    listing seen;
+    seen.context = &context;
+    by.async()->List(&context, &q, &seen);
+    begin(seen);
+    const std::string all = seen.wait();
+    say("list " + name, all, own(context.GetServerInitialMetadata()),
+        own(context.GetServerTrailingMetadata()));
+  };
+  const auto read_first = [](listing& l) {
+    l.StartRead(&l.ship);
+    l.StartCall();
+  };
+  const auto start_only = [](listing& l) { l.StartCall(); };
+  call(stub, "of three", query("", 3), nothing, read_first);
+  call(stub, "metadata", query("headers first", 1), add_metadata, read_first);
+  call(stub, "of none", query("", 0), nothing, read_first);
+  call(stub, "of none that nothing reads", query("", 0), nothing, start_only);
+  call(stub, "error", query("error", 2), add_metadata, read_first);
+  call(stub, "error without messages", query("error", 0), nothing, read_first);
+  call(stub, "cancel after one", query("until cancelled", 1), nothing, [&](listing& l) {
+    l.cancels = true;
+    l.reads_max = 1;
+    read_first(l);
+  });
+  call(stub, "cancel without reads", query("until cancelled", 1), nothing, [&](listing& l) {
+    l.StartCall();
+    l.context->TryCancel();
+  });
+  call(stub, "cancel before the start", query("", 3), cancel_early, read_first);
+  call(stub, "deadline in the past", query("", 3), late, read_first);
+  call(stub, "deadline while nothing reads", query("until cancelled", 1), short_deadline, start_only);
+  call(nowhere, "no server", query("", 3), nothing, read_first);
+  call(stub, "read after the end with a hold", query("", 1), nothing, [&](listing& l) {
+    l.AddHold();
+    read_first(l);
+    l.wait_for("read-");
+    l.add("held", !l.ended());
+    l.StartRead(&l.ship);
+    l.RemoveHold();
+  });
+  call(stub, "holds alone", query("", 0), nothing, [&](listing& l) {
+    l.AddMultipleHolds(2);
+    l.StartCall();
+    l.RemoveHold();
+    // It sleeps on purpose: nothing tells that OnDone() does not come.
+    std::this_thread::sleep_for(50ms);
+    l.add("held", !l.ended());
+    l.RemoveHold();
+  });
+}
+
+// --- requests
+
+struct recording : grpc::ClientWriteReactor<Position>, trace {
+  void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
+  void OnWriteDone(bool ok) override {
+    written(ok);
+    next();
+  }
+  void OnWritesDoneDone(bool ok) override { written(ok); }
+  void OnDone(const grpc::Status& s) override { end(s); }
+  void next() {
+    if (left == 0) return;
+    position.set_north(left);
+    --left;
+    if (left == 0 && with_last) return StartWriteLast(&position, grpc::WriteOptions());
+    StartWrite(&position);
+    if (left == 0) closes = true;
+  }
+  Position position;
+  int left = 0;
+  bool with_last = false;
+  bool closes = false;
+};
+
+void records(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+  const auto call = [](Harbour::Stub& by, const std::string& name, const preparation& prepare,
+                       const std::function<void(recording&)>& begin) {
+    grpc::ClientContext context;
+    prepare(context);
+    recording seen;
+    Summary summary;
+    by.async()->Record(&context, &summary, &seen);
+    begin(seen);
+    const std::string all = seen.wait();
+    say("record " + name, all, summary.positions(), summary.distance(),
+        own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()));
+  };
+  call(stub, "last", add_metadata, [](recording& r) {
+    r.left = 3;
+    r.with_last = true;
+    r.next();
+    r.StartCall();
+  });
+  call(stub, "only a last one", nothing, [](recording& r) {
+    r.left = 1;
+    r.with_last = true;
+    r.StartCall();
+    r.next();
+  });
+  call(stub, "closed without messages", nothing, [](recording& r) {
+    r.StartWritesDone();
+    r.StartCall();
+  });
+  call(stub, "cancel before the start", cancel_early, [](recording& r) { r.StartCall(); });
+  call(stub, "write of a call cancelled before the start", cancel_early, [](recording& r) {
+    r.left = 1;
+    r.next();
+    r.StartCall();
+  });
+  call(stub, "deadline while nothing is written", short_deadline, [](recording& r) { r.StartCall(); });
+  call(nowhere, "no server", nothing, [](recording& r) { r.StartCall(); });
+  {
+    struct closing final : recording {
+      void OnWriteDone(bool ok) override {
+        written(ok);
+        StartWritesDone();
+      }
+    } seen;
+    grpc::ClientContext context;
+    Summary summary;
+    stub.async()->Record(&context, &summary, &seen);
+    seen.position.set_east(5);
+    seen.StartWrite(&seen.position);
+    seen.StartCall();
+    const std::string all = seen.wait();
+    say("record closed after a message", all, summary.positions(), summary.distance());
+  }
+  {
+    // The end of the call, with a hold: later writes fail.
+    struct failing final : recording {
+      void OnReadInitialMetadataDone(bool) override {}
+      void OnWriteDone(bool ok) override {
+        const std::lock_guard lock(changing);
+        if (!ok) failed = true;
+        written = true;
+        changed.notify_all();
+      }
+      void write(int north) {
+        std::unique_lock lock(changing);
+        written = false;
+        position.set_north(north);
+        StartWrite(&position);
+        changed.wait(lock, [this] { return written; });
+      }
+      std::mutex changing;
+      std::condition_variable changed;
+      bool written = false;
+      bool failed = false;
+    } seen;
+    grpc::ClientContext context;
+    Summary summary;
+    stub.async()->Record(&context, &summary, &seen);
+    seen.AddHold();
+    seen.StartCall();
+    seen.write(999);  // the server ends the call
+    for (int i = 0; i < 1000 && !seen.failed; ++i) {
+      seen.write(1);
+      // It sleeps on purpose: nothing tells that the end has come, but a write that fails.
+      std::this_thread::sleep_for(1ms);
+    }
+    seen.add("held", !seen.ended());
+    seen.RemoveHold();
+    const std::string all = seen.wait();
+    say("record writes after the end", all, seen.failed);
+  }
+}
+
+// --- both directions
+
+struct talking : grpc::ClientBidiReactor<Note, Note>, trace {
+  void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
+  void OnReadDone(bool ok) override {
+    add(ok ? "read'" + heard.text() + "'" : "read-");
+    if (!ok) return;
+    if (next_text < texts.size()) speak();
+    else if (!std::exchange(closed, true)) StartWritesDone();
+    StartRead(&heard);
+  }
+  void OnWriteDone(bool ok) override { written(ok); }
+  void OnWritesDoneDone(bool ok) override { written(ok); }
+  void OnDone(const grpc::Status& s) override { end(s); }
+  void speak() {
+    said.set_text(texts[next_text++]);
+    StartWrite(&said);
+  }
+  Note said;
+  Note heard;
+  std::vector<std::string> texts;
+  std::size_t next_text = 0;
+  bool closed = false;
+};
+
+void talks(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+  const auto call = [](Harbour::Stub& by, const std::string& name, std::vector<std::string> texts,
+                       const preparation& prepare, const std::function<void(talking&)>& begin) {
+    grpc::ClientContext context;
+    prepare(context);
+    talking seen;
+    seen.texts = std::move(texts);
+    by.async()->Talk(&context, &seen);
+    begin(seen);
+    const std::string all = seen.wait();
+    say("talk " + name, all, own(context.GetServerInitialMetadata()),
+        own(context.GetServerTrailingMetadata()));
+  };
+  const auto both_first = [](talking& t) {
+    t.speak();
+    t.StartRead(&t.heard);
+    t.StartCall();
+  };
+  const auto start_first = [](talking& t) {
+    t.StartCall();
+    t.StartRead(&t.heard);
+    t.speak();
+  };
+  call(stub, "of three", {"a", "b", "c"}, add_metadata, both_first);
+  call(stub, "of one", {"a"}, nothing, start_first);
+  call(stub, "error", {"a", "error"}, nothing, both_first);
+  call(stub, "cancel by the server", {"a", "cancel yourself"}, nothing, both_first);
+  call(stub, "cancel before the start", {"a"}, cancel_early, both_first);
+  call(stub, "deadline in the past", {"a"}, late, both_first);
+  call(stub, "deadline that passes", {"a"}, short_deadline, [](talking& t) {
+    t.StartRead(&t.heard);
+    t.StartCall();
+  });
+  call(nowhere, "no server", {"a"}, nothing, both_first);
+  call(stub, "closed at once", {}, nothing, [](talking& t) {
+    t.closed = true;
+    t.StartWritesDone();
+    t.StartRead(&t.heard);
+    t.StartCall();
+  });
+  call(stub, "writes and reads after the end with a hold", {"error"}, nothing, [&](talking& t) {
+    t.AddHold();
+    both_first(t);
+    t.wait_for("read-");
+    t.add("held", !t.ended());
+    t.StartRead(&t.heard);
+    t.texts.push_back("late");
+    t.speak();
+    t.RemoveHold();
+  });
+}
+
+// --- alarms
+
+void alarms() {
+  struct called {
+    std::mutex changing;
+    std::condition_variable changed;
+    std::string all;
+    int count = 0;
+    int add(bool ok) {
+      const std::lock_guard lock(changing);
+      all += ok ? "+" : "-";
+      changed.notify_all();
+      return ++count;
+    }
+    std::string wait(int until) {
+      std::unique_lock lock(changing);
+      changed.wait(lock, [&] { return count >= until; });
+      return all;
+    }
+  } seen;
+  grpc::Alarm alarm;
+  alarm.Set(now() + 10ms, [&](bool ok) { seen.add(ok); });
+  say("alarm", seen.wait(1));
+  alarm.Set(now() - 1s, [&](bool ok) { seen.add(ok); });
+  say("alarm in the past", seen.wait(2));
+  alarm.Set(now() + 100s, [&](bool ok) { seen.add(ok); });
+  alarm.Cancel();
+  say("alarm cancelled", seen.wait(3));
+  {
+    grpc::Alarm destroyed;
+    destroyed.Set(gpr_inf_future(GPR_CLOCK_REALTIME), [&](bool ok) { seen.add(ok); });
+  }
+  say("alarm destroyed", seen.wait(4));
+  grpc::Alarm repeated;
+  std::function<void(bool)> again = [&](bool ok) {
+    if (seen.add(ok) < 8) repeated.Set(now() + 1ms, again);
+  };
+  repeated.Set(now() + 1ms, again);
+  say("alarm that sets itself", seen.wait(8));
+}
+
+int run_client(const std::string& target) {
+  const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+  const auto stub = Harbour::NewStub(channel);
+  const auto other = Lighthouse::NewStub(channel);
+  const auto nowhere =
+      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+  std::cout << std::boolalpha;
+  unary_functions(*stub, *other, *nowhere);
+  unary_reactors(*stub, *nowhere);
+  programs_in_callbacks(*stub);
+  lists(*stub, *nowhere);
+  records(*stub, *nowhere);
+  talks(*stub, *nowhere);
+  alarms();
+  return 0;
+}
+
+int run_server() {
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  ::sigaddset(&ends, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  harbour::harbour_service service;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  if (!server) return 1;
+  std::cout << "listening on 127.0.0.1:" << port << std::endl;
+  int ended_by = 0;
+  ::sigwait(&ends, &ended_by);
+  server->Shutdown();
+  server->Wait();
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string mode = count > 1 ? words[1] : "";
+  if (mode == "server") return run_server();
+  if (mode == "client" && count == 3) return run_client(std::string("127.0.0.1:") + words[2]);
+  std::cerr << "usage: callbacks_program server | client PORT\n";
+  return 2;
+}
