@@ -1,5 +1,7 @@
 #include "arguments.hpp"
 
+#include <grpcpp/support/server_callback.h>
+
 #include "coracle/base/log.hpp"
 
 #include "statuses.hpp"
@@ -155,6 +157,7 @@ const setters<coracle::server_options>& of_servers() {
        })},
       {GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET,
        number<to>([](to& s, int n) { s.accepted_encodings = encodings_of(n); })},
+      {CORACLE_ARG_CALLBACK_THREADS, number<to>([](to&, int) {})},  // of server_core
       // Listeners never share their port.
       {GRPC_ARG_ALLOW_REUSEPORT, number<to>([](to&, int n) {
          if (n != 0) name_once(GRPC_ARG_ALLOW_REUSEPORT, "has no effect here");

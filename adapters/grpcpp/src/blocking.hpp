@@ -1,6 +1,8 @@
 // run_blocking(): has a loop run one wait, and blocks the thread until it has ended.
 #pragma once
 
+#include "callback_method.hpp"
+
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/outcome.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -12,11 +14,11 @@
 namespace grpc::internal {
 
 // Returns what co_await of `wait` would, or throws what it would. One coroutine frame, and one message in
-// each direction. Throws usage_error on a loop, which would wait for itself.
+// each direction. Throws usage_error on a loop, except in a callback.
 template <class Wait>
 auto run_blocking(coracle::loop& where, Wait wait) {
   using value = coracle::coro::awaited_t<Wait>;
-  coracle::coro::require_no_executor();
+  callback_method::before_blocking();
   std::optional<coracle::outcome<value>> result;
   coracle::coro::blocking_signal ended;
   struct done {

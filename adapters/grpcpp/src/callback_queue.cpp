@@ -60,6 +60,10 @@ CompletionQueue& callback_queue() {
   return found->queue;
 }
 
-void post_callback(callback_tag& tag) { callback_queue().core()->push(std::make_unique<queue_event>(&tag)); }
+void post_callback(callback_tag& tag, bool ok) {
+  auto event = std::make_unique<queue_event>(&tag);
+  event->ok = ok;
+  callback_queue().core()->push(std::move(event));
+}
 
 }  // namespace grpc::internal

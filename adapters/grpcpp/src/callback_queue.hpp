@@ -12,7 +12,7 @@ namespace grpc::internal {
 //
 // It lasts until the process ends; a child of fork() gets its own.
 CompletionQueue& callback_queue();
-// Has a thread call run(true).
-void post_callback(callback_tag& tag);
+// Has a thread call run(ok).
+void post_callback(callback_tag& tag, bool ok = true);
 
 }  // namespace grpc::internal

@@ -99,7 +99,7 @@ Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, Client
   if (!by) return ended(*context, status_of(by.status()));
   const auto options = (*by)->options_for(*context);
   if (!options) return ended(*context, status_of(options.status()));
-  coracle::coro::require_no_executor();
+  callback_method::before_blocking();
   const bytes_message sent(std::move(request));
   unary_wait call(**by, method.name(), sent, *options, *context);
   return ended(*context, call.wait(reply));
@@ -203,7 +203,7 @@ namespace {
 std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, const RpcMethod& method,
                                                  ClientContext& context, bytes_message* request,
                                                  Status& failure) {
-  coracle::coro::require_no_executor();
+  callback_method::before_blocking();
   const coracle::result<channel_core*> by = core_of(channel);
   if (!by) return failure = status_of(by.status()), nullptr;
   const auto options = (*by)->options_for(context);

@@ -117,9 +117,9 @@ class unary_end final : public callback_tag {
 
 }  // namespace
 
-void callback_unary(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
-                    serialized_message&& request, const message_target& reply,
-                    std::function<void(Status)>&& done) {
+void start_callback_unary(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+                          serialized_message&& request, const message_target& reply,
+                          std::function<void(Status)>&& done) {
   auto end = std::make_unique<unary_end>(std::move(done));
   client_queue_unary call(channel, &callback_queue(), method, context, std::move(request));
   unary_end& tag = *end.release();  // it destroys itself

@@ -2,7 +2,6 @@
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/impl/missing_api.h>
 
 #include "coracle/base/version.hpp"
 
@@ -68,12 +67,5 @@ const char* grpc_version_string() { return coracle::version_text; }
 namespace grpc {
 
 std::string Version() { return coracle::version_text; }
-
-void internal::missing_api(const char* name) {
-  std::fprintf(stderr,
-               "coracle::grpcpp does not have %s yet: use the synchronous API, or Coracle's own stubs\n",
-               name);
-  std::abort();
-}
 
 }  // namespace grpc

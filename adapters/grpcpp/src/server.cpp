@@ -1,11 +1,12 @@
 // Server and ServerBuilder.
-#include <grpcpp/impl/missing_api.h>
 #include <grpcpp/impl/server_initializer.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/server_callback.h>
 
 #include "arguments.hpp"
 #include "auth_processing.hpp"
+#include "callback_starter.hpp"
 #include "credentials_core.hpp"
 #include "handler_call.hpp"
 #include "one_process.hpp"
@@ -19,11 +20,19 @@
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace grpc {
 
 namespace internal {
 namespace {
+
+bool callbacks_on_threads(const ChannelArguments& arguments) {
+  const auto found = arguments.values().find(CORACLE_ARG_CALLBACK_THREADS);
+  if (found == arguments.values().end()) return false;
+  const int* const on = std::get_if<int>(&found->second);
+  return on && *on != 0;
+}
 
 // Handlers that block for the length of a stream are what the synchronous API is made of; a thread takes
 // little but the part of its stack that was used.
@@ -56,6 +65,7 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
     : runtime_(static_cast<std::size_t>(from.loops_)),
       handlers_(handlers_of(from.quota_)),
       interceptors_(from.interceptors_),
+      callbacks_on_threads_(callbacks_on_threads(arguments)),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
@@ -98,8 +108,12 @@ std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) 
       method.set_requests(calls);
       return calls;
     }
-    default: missing_api("methods with callbacks");
+    case api::CALL_BACK:
+    case api::RAW_CALL_BACK: break;
   }
+  return std::make_shared<callback_starter>(
+      static_cast<callback_handler&>(*method.handler()),
+      std::make_shared<callback_method>(method.name(), callbacks_on_threads_, callback_calls_));
 }
 
 server_core::~server_core() {
@@ -137,6 +151,7 @@ void server_core::shut_down(coracle::duration grace) {
   }
   for (const auto& calls : requested_) calls->shut_down();
   coracle::sync_wait(runtime_, server_.drain(grace));
+  callback_calls_->wait();
   handlers_.stop();
   const std::lock_guard lock(changing_);
   phase_ = phase::ended;

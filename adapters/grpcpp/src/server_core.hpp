@@ -3,6 +3,7 @@
 
 #include <grpcpp/server_builder.h>
 
+#include "callback_method.hpp"
 #include "handler_pool.hpp"
 #include "hosted_service.hpp"
 #include "requested_calls.hpp"
@@ -44,6 +45,8 @@ class server_core {
 
   coracle::runtime runtime_;
   handler_pool handlers_;
+  const bool callbacks_on_threads_;
+  const std::shared_ptr<callback_calls> callback_calls_ = std::make_shared<callback_calls>();
   std::vector<std::shared_ptr<requested_calls>> requested_;
   std::shared_ptr<const interceptor_factories> interceptors_;
   std::vector<std::shared_ptr<Service>> kept_;

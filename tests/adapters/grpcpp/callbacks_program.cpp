@@ -3,6 +3,7 @@
 //
 //   callbacks_program server         prints its address, and serves until SIGTERM
 //   callbacks_program client PORT
+#include "callbacks_service.hpp"
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -88,6 +90,7 @@ class trace {
   void written(bool ok) {
     const std::lock_guard lock(changing_);
     writes_ += ok ? "+" : "-";
+    changed_.notify_all();
   }
   // The last one. The waiting thread may destroy everything then.
   void end(const grpc::Status& s) {
@@ -105,6 +108,10 @@ class trace {
   void wait_for(const std::string& what) {
     std::unique_lock lock(changing_);
     changed_.wait(lock, [&] { return all_.find(what) != std::string::npos; });
+  }
+  void wait_for_a_write() {
+    std::unique_lock lock(changing_);
+    changed_.wait(lock, [&] { return !writes_.empty(); });
   }
   [[nodiscard]] bool ended() {
     const std::lock_guard lock(changing_);
@@ -493,11 +500,19 @@ struct talking : grpc::ClientBidiReactor<Note, Note>, trace {
   void OnReadDone(bool ok) override {
     add(ok ? "read'" + heard.text() + "'" : "read-");
     if (!ok) return;
+    StartRead(&heard);
+    half();
+  }
+  void OnWriteDone(bool ok) override {
+    written(ok);
+    if (ok) half();
+  }
+  // A text was written, or answered.
+  void half() {
+    if (++halves % 2 != 0) return;
     if (next_text < texts.size()) speak();
     else if (!std::exchange(closed, true)) StartWritesDone();
-    StartRead(&heard);
   }
-  void OnWriteDone(bool ok) override { written(ok); }
   void OnWritesDoneDone(bool ok) override { written(ok); }
   void OnDone(const grpc::Status& s) override { end(s); }
   void speak() {
@@ -508,6 +523,7 @@ struct talking : grpc::ClientBidiReactor<Note, Note>, trace {
   Note heard;
   std::vector<std::string> texts;
   std::size_t next_text = 0;
+  std::atomic<int> halves{0};
   bool closed = false;
 };
 
@@ -555,6 +571,7 @@ void talks(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     t.AddHold();
     both_first(t);
     t.wait_for("read-");
+    t.wait_for_a_write();
     t.add("held", !t.ended());
     t.StartRead(&t.heard);
     t.texts.push_back("late");
@@ -604,6 +621,120 @@ void alarms() {
   say("alarm that sets itself", seen.wait(8));
 }
 
+// --- what the server sees
+
+class asked_server {
+ public:
+  explicit asked_server(Harbour::Stub& stub) : stub_(stub) {}
+  // Makes a call, and shows what its reactor was told.
+  void show(const std::string& name, const std::function<grpc::Status(grpc::ClientContext&)>& call) {
+    grpc::ClientContext context;
+    context.AddMetadata("trace-key", name);
+    const grpc::Status s = call(context);
+    grpc::ClientContext asking;
+    Ship ship;
+    const grpc::Status asked = stub_.Find(&asking, query("trace", 0, name), &ship);
+    say("server " + name, "status=" + std::to_string(s.error_code()), ship.name(), asked.error_code());
+  }
+
+ private:
+  Harbour::Stub& stub_;
+};
+
+void servers(Harbour::Stub& stub) {
+  asked_server server(stub);
+  const auto find = [&](const std::string& ask, const preparation& prepare) {
+    return [&stub, ask, prepare](grpc::ClientContext& context) {
+      prepare(context);
+      Ship ship;
+      return stub.Find(&context, query(ask), &ship);
+    };
+  };
+  server.show("own", find("own", nothing));
+  server.show("own error", find("own error", nothing));
+  server.show("own headers", find("own headers", add_metadata));
+  server.show("own later", find("own later", nothing));
+  server.show("cancel yourself", find("cancel yourself", nothing));
+  server.show("deadline", find("wait for cancel", short_deadline));
+  const auto list = [&](const std::string& ask, int number) {
+    return [&stub, ask, number](grpc::ClientContext& context) {
+      const auto reader = stub.List(&context, query(ask, number));
+      Ship ship;
+      while (reader->Read(&ship)) continue;
+      return reader->Finish();
+    };
+  };
+  server.show("list", list("", 3));
+  server.show("list of none", list("", 0));
+  server.show("list headers", list("headers first", 1));
+  server.show("list error", list("error", 1));
+  server.show("list write and finish", list("write and finish", 2));
+  server.show("list only write and finish", list("write and finish", 1));
+  server.show("list write last", list("write last", 2));
+  server.show("list cancel yourself", list("cancel yourself", 1));
+  server.show("list cancelled by the client", [&](grpc::ClientContext& context) {
+    const auto reader = stub.List(&context, query("until cancelled", 1));
+    Ship ship;
+    reader->Read(&ship);
+    context.TryCancel();
+    return reader->Finish();
+  });
+  const auto record = [&](std::vector<int> norths) {
+    return [&stub, norths](grpc::ClientContext& context) {
+      Summary summary;
+      const auto writer = stub.Record(&context, &summary);
+      Position position;
+      for (const int north : norths) {
+        position.set_north(north);
+        writer->Write(position);
+      }
+      if (norths.empty() || norths.back() != 999) writer->WritesDone();
+      return writer->Finish();
+    };
+  };
+  server.show("record", record({1, 2, 3}));
+  server.show("record of none", record({}));
+  server.show("record finished while it reads", record({1, 999}));
+  const auto talk = [&](std::vector<std::string> texts) {
+    return [&stub, texts](grpc::ClientContext& context) {
+      const auto stream = stub.Talk(&context);
+      Note note;
+      for (const std::string& text : texts) {
+        note.set_text(text);
+        stream->Write(note);
+        if (!stream->Read(&note)) return stream->Finish();
+      }
+      stream->WritesDone();
+      while (stream->Read(&note)) continue;
+      return stream->Finish();
+    };
+  };
+  server.show("talk", talk({"a", "b"}));
+  server.show("talk of none", talk({}));
+  server.show("talk error", talk({"a", "error"}));
+  const auto call = [&](const std::string& name, const Query& q) {
+    grpc::ClientContext context;
+    Ship ship;
+    const grpc::Status s = stub.Find(&context, q, &ship);
+    say("server " + name, s.error_code(), s.error_message(), ship.number());
+  };
+  call("throws", query("throw"));
+  call("has no reactor", query("null"));
+  call("has no allocator", query("allocated"));
+}
+
+void bytes(const std::shared_ptr<grpc::Channel>& channel) {
+  const grpc::internal::RpcMethod find("/harbour.Harbour/Find", grpc::internal::RpcMethod::NORMAL_RPC);
+  grpc::ClientContext context;
+  const grpc::Slice garbage("\xff\xff\xff");
+  const grpc::ByteBuffer request(&garbage, 1);
+  grpc::ByteBuffer reply;
+  trace seen;
+  grpc::internal::CallbackUnaryCall(channel.get(), find, &context, &request, &reply,
+                                    [&](grpc::Status s) { seen.end(s); });
+  say("request that does not parse", seen.wait());
+}
+
 int run_client(const std::string& target) {
   const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
   const auto stub = Harbour::NewStub(channel);
@@ -618,6 +749,8 @@ int run_client(const std::string& target) {
   records(*stub, *nowhere);
   talks(*stub, *nowhere);
   alarms();
+  servers(*stub);
+  bytes(channel);
   return 0;
 }
 
@@ -626,7 +759,7 @@ int run_server() {
   ::sigemptyset(&ends);
   ::sigaddset(&ends, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-  harbour::harbour_service service;
+  harbour::callback_harbour service;
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

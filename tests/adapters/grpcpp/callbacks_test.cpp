@@ -1,11 +1,17 @@
 // The callback API of grpc++, where tests/interop/grpcpp_relinked_test.py does not look.
+#include "callbacks_service.hpp"
 #include "harbour_fixture.hpp"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/impl/rpc_method.h>
+#include <grpcpp/test/default_reactor_test_peer.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -207,6 +213,302 @@ TEST(Reactors, TakeCallsOfTheProgram) {
   used.StartWritesDone();
   used.RemoveHold();
   EXPECT_EQ(call.seen, "write hold2 start last done release ");
+}
+
+// --- servers
+
+// Finds ships by a function of the test.
+class own_finds final : public Harbour::WithCallbackMethod_Find<Harbour::Service> {
+ public:
+  using function =
+      std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*, const Query*, Ship*)>;
+  function find;
+
+ private:
+  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* query,
+                                 Ship* ship) override {
+    return find(context, query, ship);
+  }
+};
+
+class ServerCallbacks : public harbour_fixture<own_finds> {
+ protected:
+  static void on_threads(grpc::ServerBuilder& builder) {
+    builder.AddChannelArgument(CORACLE_ARG_CALLBACK_THREADS, 1);
+  }
+  static void on_one_loop(grpc::ServerBuilder& builder) {
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  }
+  // Makes calls until one is handled on a loop; 0: none was.
+  int calls_until_a_loop() {
+    std::atomic<bool> on_loop{false};
+    service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+      if (thread_name() != "grpcpp-callback") on_loop = true;
+      return finished(context);
+    };
+    for (int made = 1; made <= 200; ++made) {
+      EXPECT_TRUE(call().ok());
+      if (on_loop) return made;
+    }
+    return 0;
+  }
+  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context) {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+  grpc::Status call() {
+    Ship ship;
+    return find(harbour_query("hello"), ship);
+  }
+  static std::string thread_name() {
+    char name[16] = "";
+    ::pthread_getname_np(::pthread_self(), name, sizeof(name));
+    return name;
+  }
+};
+
+TEST_F(ServerCallbacks, OfMethodsThatDoNotBlockMoveToTheLoop) {
+  start();
+  EXPECT_GT(calls_until_a_loop(), 10);
+}
+
+TEST_F(ServerCallbacks, OfMethodsThatBlockStayOnThreads) {
+  start(on_one_loop);
+  ::testing::internal::CaptureStderr();
+  // Each waits for the next: on the loop, none would ever return.
+  std::mutex changing;
+  std::condition_variable changed;
+  int begun = 0;
+  service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+    std::unique_lock lock(changing);
+    const int mine = ++begun;
+    changed.notify_all();
+    changed.wait(lock, [&] { return begun > mine || begun == 150; });
+    return finished(context);
+  };
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<Ship> ships(150);
+  std::atomic<int> ended{0};
+  std::promise<void> all;
+  const Query query = harbour_query("hello");
+  for (Ship& ship : ships) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    stub->async()->Find(contexts.back().get(), &query, &ship, [&](const grpc::Status& s) {
+      EXPECT_TRUE(s.ok());
+      if (++ended == 150) all.set_value();
+    });
+  }
+  all.get_future().wait();
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("a callback of /harbour.Harbour/Find blocks"), std::string::npos) << log;
+  EXPECT_EQ(log.find("Harbour/Find"), log.rfind("Harbour/Find")) << "it is named once";
+  EXPECT_EQ(calls_until_a_loop(), 0);
+}
+
+TEST_F(ServerCallbacks, MayMakeSynchronousCallsOnTheLoop) {
+  start(on_one_loop);
+  harbour::harbour_service others;
+  grpc::ServerBuilder builder;
+  int other_port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &other_port);
+  builder.RegisterService(&others);
+  const auto other = builder.BuildAndStart();
+  const auto other_stub = Harbour::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(other_port), grpc::InsecureChannelCredentials()));
+  ASSERT_GT(calls_until_a_loop(), 0);
+  ::testing::internal::CaptureStderr();
+  std::string ran_on;
+  service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship* ship) {
+    ran_on = thread_name();
+    grpc::ClientContext inner;
+    EXPECT_TRUE(other_stub->Find(&inner, harbour_query("inner"), ship).ok());
+    return finished(context);
+  };
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("outer"), ship).ok());
+  EXPECT_EQ(ship.name(), "inner");
+  EXPECT_NE(ran_on, "grpcpp-callback");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("a callback of /harbour.Harbour/Find makes a synchronous call"), std::string::npos)
+      << log;
+  EXPECT_TRUE(find(harbour_query("outer"), ship).ok());
+  EXPECT_EQ(ran_on, "grpcpp-callback");
+}
+
+TEST_F(ServerCallbacks, ThatOccupyALoopForLongMoveToThreads) {
+  start(on_one_loop);
+  ASSERT_GT(calls_until_a_loop(), 0);
+  ::testing::internal::CaptureStderr();
+  service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+    std::this_thread::sleep_for(60ms);  // It sleeps on purpose: a callback that blocks.
+    return finished(context);
+  };
+  EXPECT_TRUE(call().ok());
+  EXPECT_TRUE(call().ok());
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("a callback of /harbour.Harbour/Find occupied a loop for "), std::string::npos) << log;
+  EXPECT_EQ(log.find("Harbour/Find"), log.rfind("Harbour/Find")) << "it is named once";
+  EXPECT_EQ(calls_until_a_loop(), 0);
+}
+
+TEST_F(ServerCallbacks, RunOnThreadsIfTheProgramWantsItSo) {
+  start(on_threads);
+  EXPECT_EQ(calls_until_a_loop(), 0);
+}
+
+TEST_F(ServerCallbacks, MayFinishOnAnotherThreadAfterTheCallWasCancelled) {
+  start();
+  std::promise<void> begun;
+  std::promise<grpc::ServerUnaryReactor*> cancelled;
+  std::promise<void> done;
+  struct waiting final : grpc::ServerUnaryReactor {
+    void OnCancel() override { cancelled->set_value(this); }
+    void OnDone() override {
+      std::promise<void>* const to = done;
+      delete this;
+      to->set_value();
+    }
+    std::promise<grpc::ServerUnaryReactor*>* cancelled = nullptr;
+    std::promise<void>* done = nullptr;
+  };
+  service.find = [&](grpc::CallbackServerContext*, const Query*, Ship*) {
+    auto* const reactor = new waiting;
+    reactor->cancelled = &cancelled;
+    reactor->done = &done;
+    begun.set_value();
+    return reactor;
+  };
+  grpc::ClientContext context;
+  const Query query = harbour_query("hello");
+  Ship ship;
+  std::promise<grpc::Status> ended;
+  stub->async()->Find(&context, &query, &ship, [&](const grpc::Status& s) { ended.set_value(s); });
+  begun.get_future().wait();
+  context.TryCancel();
+  EXPECT_EQ(ended.get_future().get().error_code(), StatusCode::CANCELLED);
+  grpc::ServerUnaryReactor* const reactor = cancelled.get_future().get();
+  std::future<void> of_done = done.get_future();
+  EXPECT_EQ(of_done.wait_for(20ms), std::future_status::timeout);  // it was not finished
+  reactor->Finish(grpc::Status::OK);
+  of_done.wait();
+}
+
+TEST_F(ServerCallbacks, ShutdownWaitsForOnDone) {
+  start(on_threads);
+  std::atomic<bool> done{false};
+  std::promise<void> may_end;
+  struct slow final : grpc::ServerUnaryReactor {
+    void OnDone() override {
+      may_end->get_future().wait();
+      std::atomic<bool>* const to = done;
+      delete this;
+      *to = true;
+    }
+    std::atomic<bool>* done = nullptr;
+    std::promise<void>* may_end = nullptr;
+  };
+  service.find = [&](grpc::CallbackServerContext*, const Query*, Ship*) {
+    auto* const reactor = new slow;
+    reactor->done = &done;
+    reactor->may_end = &may_end;
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  };
+  EXPECT_TRUE(call().ok());
+  std::thread shutting([&] { server->Shutdown(); });
+  may_end.set_value();
+  shutting.join();
+  EXPECT_TRUE(done);
+}
+
+TEST_F(ServerCallbacks, AllocatorsGiveAndGetBackTheMessages) {
+  harbour::counting_allocator allocator;
+  service.SetMessageAllocatorFor_Find(&allocator);
+  start();
+  service.find = [&](grpc::CallbackServerContext* context, const Query* query, Ship* ship) {
+    ship->set_name(query->ask());
+    context->GetRpcAllocatorState()->FreeRequest();
+    return finished(context);
+  };
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("given"), ship).ok());
+  EXPECT_EQ(ship.name(), "given");
+  server->Shutdown();
+  EXPECT_EQ(allocator.given, 1);
+  EXPECT_EQ(allocator.requests_freed, 1);
+  EXPECT_EQ(allocator.released, 1);
+}
+
+class CallbackService : public harbour_fixture<harbour::callback_harbour> {};
+
+TEST_F(CallbackService, AnswersManyCallsOfAllKindsAtOnce) {
+  start();
+  std::vector<std::thread> clients;
+  for (int t = 0; t < 8; ++t) {
+    clients.emplace_back([&] {
+      for (int i = 0; i < 40; ++i) {
+        Ship ship;
+        EXPECT_TRUE(find(harbour_query(i % 2 == 0 ? "own later" : "hello", i), ship).ok());
+        grpc::ClientContext of_list;
+        const auto reader = stub->List(&of_list, harbour_query("", 5));
+        int read = 0;
+        while (reader->Read(&ship)) ++read;
+        EXPECT_EQ(read, 5);
+        EXPECT_TRUE(reader->Finish().ok());
+        grpc::ClientContext of_talk;
+        if (i % 3 == 0) of_talk.set_deadline(std::chrono::system_clock::now() + 1ms);
+        const auto stream = stub->Talk(&of_talk);
+        Note note;
+        for (int n = 0; n < 5 && stream->Write(note) && stream->Read(&note);) ++n;
+        if (i % 3 == 1) of_talk.TryCancel();
+        stream->WritesDone();
+        while (stream->Read(&note)) continue;
+        const grpc::Status s = stream->Finish();
+        EXPECT_TRUE(s.ok() || i % 3 != 2) << s.error_message();
+      }
+    });
+  }
+  for (std::thread& t : clients) t.join();
+}
+
+// Raw methods have the bytes.
+class raw_finds final : public Harbour::WithRawCallbackMethod_Find<Harbour::Service> {
+  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* reply) override {
+    Query query;
+    EXPECT_TRUE(query.ParseFromString(request->bytes()));
+    Ship ship;
+    ship.set_name("raw " + query.ask());
+    std::string bytes;
+    ship.SerializeToString(&bytes);
+    const grpc::Slice slice(bytes);
+    *reply = grpc::ByteBuffer(&slice, 1);
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+class RawCallbackService : public harbour_fixture<raw_finds> {};
+
+TEST_F(RawCallbackService, HasTheBytes) {
+  start();
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("hello"), ship).ok());
+  EXPECT_EQ(ship.name(), "raw hello");
+}
+
+TEST(Reactors, TellATestHowTheyWereFinished) {
+  grpc::CallbackServerContext context;
+  const grpc::testing::DefaultReactorTestPeer peer(&context);
+  harbour::callback_harbour service;
+  const Query query = harbour_query("error", 5, "details");
+  Ship ship;
+  EXPECT_FALSE(peer.test_status_set());
+  EXPECT_EQ(service.Find(&context, &query, &ship), peer.reactor());
+  ASSERT_TRUE(peer.test_status_set());
+  EXPECT_EQ(peer.test_status().error_code(), StatusCode::NOT_FOUND);
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ namespace internal {
 
 class server_call_core;  // private: src/server_call_core.hpp
 struct server_context_access;  // private: src/server_context_access.hpp
+template <class Request, class Reply>
+class callback_unary;
 
 }  // namespace internal
 
@@ -95,7 +97,25 @@ class ServerContext : public ServerContextBase {
   ServerContext() = default;
 };
 
-/// The context of a handler of the callback API, which does not exist yet.
-class CallbackServerContext : public ServerContextBase {};
+class RpcAllocatorState;
+class ServerUnaryReactor;
+
+/// The context of a call of the callback API, which is valid until its reactor's OnDone() has returned.
+class CallbackServerContext : public ServerContextBase {
+ public:
+  CallbackServerContext();
+  ~CallbackServerContext() override;
+  /// A reactor for a unary call that needs none of its own: its functions do nothing. It belongs to the
+  /// context.
+  ServerUnaryReactor* DefaultReactor();
+  /// The messages of a unary call; null for other calls.
+  RpcAllocatorState* GetRpcAllocatorState() { return allocator_; }
+
+ private:
+  template <class Request, class Reply>
+  friend class internal::callback_unary;
+  std::unique_ptr<ServerUnaryReactor> default_;
+  RpcAllocatorState* allocator_ = nullptr;
+};
 
 }  // namespace grpc

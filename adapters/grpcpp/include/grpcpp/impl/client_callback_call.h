@@ -93,7 +93,7 @@ class client_callback_call {
 };
 
 // A unary call, which begins at once. `done` is called on a thread for callbacks.
-void callback_unary(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
+void start_callback_unary(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                     serialized_message&& request, const message_target& reply,
                     std::function<void(Status)>&& done);
 

@@ -1,40 +1,283 @@
-// The handlers of the callback API: declared for generated code; a service that makes one does not compile.
+// The handlers of methods in the callback API, as the constructors of generated services make them.
 #pragma once
 
-#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/impl/proto_utils.h>
+#include <grpcpp/impl/server_callback_call.h>
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/message_allocator.h>
 #include <grpcpp/support/server_callback.h>
+#include <grpcpp/support/status.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace grpc::internal {
 
-template <class Request, class Reply>
-class missing_callback_handler : public MethodHandler {
- public:
-  template <class Function>
-  explicit missing_callback_handler(Function) {
-    static_assert(
-        !is_missing<Function>,
-        "coracle::grpcpp has no callback API yet: use the synchronous API, or Coracle's own services");
+// A reactor, or null: the function has none, or has thrown.
+template <class Function>
+auto reactor_of(Function&& function) noexcept -> decltype(function()) {
+  try {
+    return function();
+  } catch (...) {
+    return nullptr;
   }
-  void SetMessageAllocator(MessageAllocator<Request, Reply>*) {}
-  void run(server_call&) override {}
+}
+
+inline Status no_reactor() { return Status(StatusCode::UNIMPLEMENTED, ""); }
+
+// The messages of a unary call that has no allocator.
+template <class Request, class Reply>
+class own_messages final : public MessageHolder<Request, Reply> {
+ public:
+  own_messages() {
+    this->set_request(&request_);
+    this->set_response(&reply_);
+  }
+  void Release() override {}
+
+ private:
+  Request request_;
+  Reply reply_;
 };
 
 template <class Request, class Reply>
-class CallbackUnaryHandler : public missing_callback_handler<Request, Reply> {
-  using missing_callback_handler<Request, Reply>::missing_callback_handler;
+class callback_unary final : public ServerCallbackUnary, public server_callback_call {
+ public:
+  using function = std::function<ServerUnaryReactor*(CallbackServerContext*, const Request*, Reply*)>;
+  callback_unary(callback_call_seed&& seed, const function& f, MessageAllocator<Request, Reply>* allocator)
+      : server_callback_call(std::move(seed), context_), function_(f) {
+    if (allocator) messages_ = allocator->AllocateMessages();
+    else messages_ = &own_.emplace();
+    context_.allocator_ = messages_;
+  }
+  ~callback_unary() override { messages_->Release(); }
+  callback_unary(const callback_unary&) = delete;
+  callback_unary& operator=(const callback_unary&) = delete;
+
+  void SendInitialMetadata() override { send_initial_metadata(); }
+  void Finish(Status s) override {
+    std::string reply;
+    if (s.ok()) s = to_bytes<Reply>(*messages_->response(), reply);
+    finish(s, std::move(reply));
+  }
+
+ private:
+  void open() override {
+    const Status parsed = from_bytes<Request>(take_request(), *messages_->request());
+    if (parsed.ok())
+      reactor_ =
+          reactor_of([this] { return function_(&context_, messages_->request(), messages_->response()); });
+    if (reactor_) BindReactor(reactor_);
+    else finish(no_reactor(), {});
+    opened();
+  }
+  void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }
+  void cancelled() override {
+    if (reactor_) reactor_->OnCancel();
+  }
+  void done() override {
+    if (reactor_) reactor_->OnDone();
+  }
+
+  const function& function_;
+  CallbackServerContext context_;
+  std::optional<own_messages<Request, Reply>> own_;
+  MessageHolder<Request, Reply>* messages_;
+  ServerUnaryReactor* reactor_ = nullptr;
 };
+
 template <class Request, class Reply>
-class CallbackClientStreamingHandler : public missing_callback_handler<Request, Reply> {
-  using missing_callback_handler<Request, Reply>::missing_callback_handler;
+class callback_requests final : public ServerCallbackReader<Request>, public server_callback_call {
+ public:
+  using function = std::function<ServerReadReactor<Request>*(CallbackServerContext*, Reply*)>;
+  callback_requests(callback_call_seed&& seed, const function& f)
+      : server_callback_call(std::move(seed), context_), function_(f) {}
+
+  void SendInitialMetadata() override { send_initial_metadata(); }
+  void Read(Request* message) override {
+    into_ = message;
+    start_read();
+  }
+  void Finish(Status s) override {
+    std::string reply;
+    if (s.ok()) s = to_bytes<Reply>(reply_, reply);
+    finish(s, std::move(reply));
+  }
+
+ private:
+  void open() override {
+    reactor_ = reactor_of([this] { return function_(&context_, &reply_); });
+    if (reactor_) this->BindReactor(reactor_);
+    else finish(no_reactor(), {});
+    opened();
+  }
+  void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }
+  bool take_message(std::string&& bytes) override { return from_bytes<Request>(std::move(bytes), *into_).ok(); }
+  void read_done(bool ok) override { reactor_->OnReadDone(ok); }
+  void cancelled() override {
+    if (reactor_) reactor_->OnCancel();
+  }
+  void done() override {
+    if (reactor_) reactor_->OnDone();
+  }
+
+  const function& function_;
+  CallbackServerContext context_;
+  Reply reply_;
+  Request* into_ = nullptr;
+  ServerReadReactor<Request>* reactor_ = nullptr;
 };
+
 template <class Request, class Reply>
-class CallbackServerStreamingHandler : public missing_callback_handler<Request, Reply> {
-  using missing_callback_handler<Request, Reply>::missing_callback_handler;
+class callback_replies final : public ServerCallbackWriter<Reply>, public server_callback_call {
+ public:
+  using function = std::function<ServerWriteReactor<Reply>*(CallbackServerContext*, const Request*)>;
+  callback_replies(callback_call_seed&& seed, const function& f)
+      : server_callback_call(std::move(seed), context_), function_(f) {}
+
+  void SendInitialMetadata() override { send_initial_metadata(); }
+  void Write(const Reply* message, WriteOptions options) override {
+    std::string bytes;
+    const Status s = to_bytes<Reply>(*message, bytes);
+    start_write(std::move(bytes), s, options);
+  }
+  void WriteAndFinish(const Reply* message, WriteOptions options, Status outcome) override {
+    std::string bytes;
+    const Status s = to_bytes<Reply>(*message, bytes);
+    finish_with_last(std::move(bytes), s, options, outcome);
+  }
+  void Finish(Status s) override { finish(s, {}); }
+
+ private:
+  void open() override {
+    const Status parsed = from_bytes<Request>(take_request(), request_);
+    if (parsed.ok()) reactor_ = reactor_of([this] { return function_(&context_, &request_); });
+    if (reactor_) this->BindReactor(reactor_);
+    else finish(no_reactor(), {});
+    opened();
+  }
+  void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }
+  void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
+  void cancelled() override {
+    if (reactor_) reactor_->OnCancel();
+  }
+  void done() override {
+    if (reactor_) reactor_->OnDone();
+  }
+
+  const function& function_;
+  CallbackServerContext context_;
+  Request request_;
+  ServerWriteReactor<Reply>* reactor_ = nullptr;
 };
+
+// Context: CallbackServerContext, or that of a generic service.
+template <class Request, class Reply, class Context = CallbackServerContext>
+class callback_stream final : public ServerCallbackReaderWriter<Request, Reply>, public server_callback_call {
+ public:
+  using function = std::function<ServerBidiReactor<Request, Reply>*(Context*)>;
+  template <class... Arguments>
+  callback_stream(callback_call_seed&& seed, const function& f, Arguments&&... of_context)
+      : server_callback_call(std::move(seed), context_),
+        function_(f),
+        context_(std::forward<Arguments>(of_context)...) {}
+
+  void SendInitialMetadata() override { send_initial_metadata(); }
+  void Read(Request* message) override {
+    into_ = message;
+    start_read();
+  }
+  void Write(const Reply* message, WriteOptions options) override {
+    std::string bytes;
+    const Status s = to_bytes<Reply>(*message, bytes);
+    start_write(std::move(bytes), s, options);
+  }
+  void WriteAndFinish(const Reply* message, WriteOptions options, Status outcome) override {
+    std::string bytes;
+    const Status s = to_bytes<Reply>(*message, bytes);
+    finish_with_last(std::move(bytes), s, options, outcome);
+  }
+  void Finish(Status s) override { finish(s, {}); }
+
+ private:
+  void open() override {
+    reactor_ = reactor_of([this] { return function_(&context_); });
+    if (reactor_) this->BindReactor(reactor_);
+    else finish(no_reactor(), {});
+    opened();
+  }
+  void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }
+  bool take_message(std::string&& bytes) override { return from_bytes<Request>(std::move(bytes), *into_).ok(); }
+  void read_done(bool ok) override { reactor_->OnReadDone(ok); }
+  void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
+  void cancelled() override {
+    if (reactor_) reactor_->OnCancel();
+  }
+  void done() override {
+    if (reactor_) reactor_->OnDone();
+  }
+
+  const function& function_;
+  Context context_;
+  Request* into_ = nullptr;
+  ServerBidiReactor<Request, Reply>* reactor_ = nullptr;
+};
+
 template <class Request, class Reply>
-class CallbackBidiHandler : public missing_callback_handler<Request, Reply> {
-  using missing_callback_handler<Request, Reply>::missing_callback_handler;
+class CallbackUnaryHandler : public callback_handler {
+ public:
+  using function = typename callback_unary<Request, Reply>::function;
+  explicit CallbackUnaryHandler(function f) : function_(std::move(f)) {}
+  /// Takes no ownership.
+  void SetMessageAllocator(MessageAllocator<Request, Reply>* allocator) { allocator_ = allocator; }
+  void begin(callback_call_seed&& seed) override {
+    (new callback_unary<Request, Reply>(std::move(seed), function_, allocator_))->start();
+  }
+
+ private:
+  function function_;
+  MessageAllocator<Request, Reply>* allocator_ = nullptr;
+};
+
+template <class Request, class Reply>
+class CallbackClientStreamingHandler : public callback_handler {
+ public:
+  using function = typename callback_requests<Request, Reply>::function;
+  explicit CallbackClientStreamingHandler(function f) : function_(std::move(f)) {}
+  void begin(callback_call_seed&& seed) override {
+    (new callback_requests<Request, Reply>(std::move(seed), function_))->start();
+  }
+
+ private:
+  function function_;
+};
+
+template <class Request, class Reply>
+class CallbackServerStreamingHandler : public callback_handler {
+ public:
+  using function = typename callback_replies<Request, Reply>::function;
+  explicit CallbackServerStreamingHandler(function f) : function_(std::move(f)) {}
+  void begin(callback_call_seed&& seed) override {
+    (new callback_replies<Request, Reply>(std::move(seed), function_))->start();
+  }
+
+ private:
+  function function_;
+};
+
+template <class Request, class Reply>
+class CallbackBidiHandler : public callback_handler {
+ public:
+  using function = typename callback_stream<Request, Reply>::function;
+  explicit CallbackBidiHandler(function f) : function_(std::move(f)) {}
+  void begin(callback_call_seed&& seed) override {
+    (new callback_stream<Request, Reply>(std::move(seed), function_))->start();
+  }
+
+ private:
+  function function_;
 };
 
 }  // namespace grpc::internal

@@ -311,7 +311,7 @@ class callback_reader_writer final : public ClientCallbackReaderWriter<W, R>, pr
 template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
 void CallbackUnaryCall(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                        const Request* request, Reply* reply, std::function<void(Status)> done) {
-  callback_unary(channel, method, context, serialized_message::of<BaseRequest>(*request),
+  start_callback_unary(channel, method, context, serialized_message::of<BaseRequest>(*request),
                  message_target::of<BaseReply>(reply), std::move(done));
 }
 

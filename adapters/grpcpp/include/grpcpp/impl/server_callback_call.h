@@ -1,0 +1,118 @@
+// Calls of the callback API of a server with messages as bytes: the core below the reactors.
+#pragma once
+
+#include <grpcpp/impl/call_op_set.h>
+#include <grpcpp/impl/callback_tag.h>
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/support/status.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace grpc {
+
+class CallbackServerContext;
+
+namespace internal {
+
+class callback_method;  // private: src/callback_method.hpp
+class server_call_core;  // private: src/server_call_core.hpp
+
+// What a call is made from.
+struct callback_call_seed {
+  std::shared_ptr<server_call_core> call;
+  std::shared_ptr<callback_method> method;
+};
+
+// The handler of a method in the callback API.
+class callback_handler : public MethodHandler {
+ public:
+  void run(server_call&) final {}
+  // On the loop: begins a call, which destroys itself at its end.
+  virtual void begin(callback_call_seed&& seed) = 0;
+};
+
+// A call of any kind. The class of the reactor's kind derives from it, and is told what has ended. callback_method
+// says whether that is on the loop of the call, or on threads.
+//
+// The object counts what OnDone() waits for: the function of the method, Finish(), the end of the call,
+// operations and reactions that run. Then it calls done(), and destroys itself. Any thread.
+class server_callback_call {
+ public:
+  server_callback_call(const server_callback_call&) = delete;
+  server_callback_call& operator=(const server_callback_call&) = delete;
+
+  // Calls open(), here or later.
+  void start();
+
+ protected:
+  server_callback_call(callback_call_seed&& seed, CallbackServerContext& context);
+  virtual ~server_callback_call();
+
+  std::string take_request();
+  // At the end of open(): the reactor is there.
+  void opened();
+  // The operations of a reactor.
+  void send_initial_metadata();
+  void start_read();
+  void start_write(std::string&& message, const Status& serialized, const WriteOptions& options);
+  // `reply` is sent with OK if the call has one.
+  void finish(const Status& outcome, std::string&& reply);
+  void finish_with_last(std::string&& message, const Status& serialized, const WriteOptions& options,
+                        const Status& outcome);
+
+ private:
+  class end_of_call;
+  class end_of_finish;
+  // Parses the request, and calls the function of the method.
+  virtual void open() = 0;
+  virtual void initial_metadata_sent(bool ok) = 0;
+  // Parses a message that has come.
+  virtual bool take_message(std::string&&) { return false; }
+  virtual void read_done(bool) {}
+  virtual void write_done(bool) {}
+  virtual void cancelled() = 0;
+  virtual void done() = 0;
+
+  // A tag: calls a function of the call.
+  class reaction final : public callback_tag {
+   public:
+    using function = void (server_callback_call::*)(bool ok);
+    reaction(server_callback_call& of, function react) : of_(of), react_(react) {}
+    void run(bool ok) override;
+
+   private:
+    server_callback_call& of_;
+    function react_;
+  };
+  void call_open(bool) { open(); }
+  void end_headers(bool ok);
+  void end_read(bool ok);
+  void end_write(bool ok);
+  void tell_cancelled(bool);
+  void call_done(bool);
+  // On the loop.
+  void react(reaction& to, bool ok);
+  void end(bool was_cancelled);
+  // In a function of the program or of its end, or elsewhere.
+  void release(bool in_reaction);
+  void leave_cancel(bool in_reaction);
+
+  const std::shared_ptr<server_call_core> call_;
+  const std::shared_ptr<callback_method> method_;
+  const bool on_loop_;
+  CallbackServerContext& context_;
+  std::atomic<int> outstanding_{3};
+  std::atomic<int> cancel_waits_for_{2};  // the reactor, and a cancellation
+  reaction open_{*this, &server_callback_call::call_open};
+  reaction headers_{*this, &server_callback_call::end_headers};
+  reaction read_{*this, &server_callback_call::end_read};
+  reaction write_{*this, &server_callback_call::end_write};
+  reaction cancel_{*this, &server_callback_call::tell_cancelled};
+  reaction done_{*this, &server_callback_call::call_done};
+};
+
+}  // namespace internal
+}  // namespace grpc

@@ -1,0 +1,341 @@
+// The service of the harbour, in the callback API of grpc++. Compiled with both libraries.
+#pragma once
+
+#include "harbour.grpc.pb.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/message_allocator.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace harbour {
+
+// What the reactors of one call were told, for a client that asks for it with "trace" and its key.
+class server_trace {
+ public:
+  void add(const std::string& what) {
+    const std::lock_guard lock(changing_);
+    all_ += (all_.empty() ? "" : " ") + what;
+  }
+  void add(const std::string& what, bool ok) { add(what + (ok ? "+" : "-")); }
+  // OnDone() was called. Finishes the call that asks.
+  void end() {
+    std::pair<Ship*, grpc::ServerUnaryReactor*> asking;
+    {
+      const std::lock_guard lock(changing_);
+      all_ += (all_.empty() ? "" : " ") + std::string("done");
+      ended_ = true;
+      asking = std::exchange(asking_, {});
+    }
+    if (asking.second) answer(asking.first, asking.second);
+  }
+  void ask(Ship* reply, grpc::ServerUnaryReactor* by) {
+    {
+      const std::lock_guard lock(changing_);
+      if (!ended_) {
+        asking_ = {reply, by};
+        return;
+      }
+    }
+    answer(reply, by);
+  }
+
+ private:
+  void answer(Ship* reply, grpc::ServerUnaryReactor* by) {
+    reply->set_name(all_);
+    by->Finish(grpc::Status::OK);
+  }
+  std::mutex changing_;
+  std::string all_;
+  bool ended_ = false;
+  std::pair<Ship*, grpc::ServerUnaryReactor*> asking_;
+};
+
+class callback_harbour final : public Harbour::CallbackService {
+ public:
+  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* query,
+                                 Ship* ship) override {
+    const std::string& ask = query->ask();
+    if (ask == "trace") {
+      grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+      trace_of(query->load())->ask(ship, reactor);
+      return reactor;
+    }
+    echo_metadata(*context);
+    ship->set_name(ask);
+    ship->set_number(query->number());
+    if (ask == "throw") throw std::runtime_error("secret");
+    if (ask == "null") return nullptr;
+    if (ask == "large") ship->set_load(std::string(static_cast<std::size_t>(query->number()), 'x'));
+    if (ask.rfind("own", 0) == 0 || ask == "wait for cancel" || ask == "cancel yourself")
+      return new finding(*context, *query, trace_of(*context));
+    if (ask == "allocated") {
+      ship->set_number(context->GetRpcAllocatorState() ? 1 : 0);
+      if (context->GetRpcAllocatorState()) context->GetRpcAllocatorState()->FreeRequest();
+    }
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    if (ask == "error")
+      reactor->Finish(grpc::Status(static_cast<grpc::StatusCode>(query->number()),
+                                   "as asked for: \xc3\xa9%\n", query->load()));
+    else reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+  grpc::ServerWriteReactor<Ship>* List(grpc::CallbackServerContext* context, const Query* query) override {
+    echo_metadata(*context);
+    return new listing(*context, *query, trace_of(*context));
+  }
+  grpc::ServerReadReactor<Position>* Record(grpc::CallbackServerContext* context, Summary* summary) override {
+    echo_metadata(*context);
+    return new recording(*summary, trace_of(*context));
+  }
+  grpc::ServerBidiReactor<Note, Note>* Talk(grpc::CallbackServerContext* context) override {
+    echo_metadata(*context);
+    return new talking(*context, trace_of(*context));
+  }
+
+ private:
+  using trace = std::shared_ptr<server_trace>;
+
+  // A call that was cancelled may be finished by OnCancel() or by what comes with it; Finish() is for once.
+  template <class Reactor>
+  class ending : public Reactor {
+   protected:
+    void end(grpc::Status s) {
+      if (!ended_.exchange(true)) this->Finish(std::move(s));
+    }
+    bool begin_end() { return !ended_.exchange(true); }
+
+   private:
+    std::atomic<bool> ended_{false};
+  };
+
+  class finding final : public ending<grpc::ServerUnaryReactor> {
+   public:
+    finding(grpc::CallbackServerContext& context, const Query& query, trace seen)
+        : context_(context), seen_(std::move(seen)) {
+      const std::string& ask = query.ask();
+      if (ask == "own") end(grpc::Status::OK);
+      if (ask == "own error") end(grpc::Status(grpc::StatusCode::NOT_FOUND, "none"));
+      if (ask == "own headers") StartSendInitialMetadata();
+      if (ask == "own later") std::thread([this] { end(grpc::Status::OK); }).detach();
+      if (ask == "cancel yourself") context_.TryCancel();
+    }
+
+   private:
+    void OnSendInitialMetadataDone(bool ok) override {
+      seen_->add("headers", ok);
+      end(grpc::Status::OK);
+    }
+    void OnCancel() override {
+      seen_->add("cancel", context_.IsCancelled());
+      end(grpc::Status::CANCELLED);
+    }
+    void OnDone() override {
+      const trace seen = seen_;
+      delete this;
+      seen->end();
+    }
+    grpc::CallbackServerContext& context_;
+    trace seen_;
+  };
+
+  class listing final : public ending<grpc::ServerWriteReactor<Ship>> {
+   public:
+    listing(grpc::CallbackServerContext& context, const Query& query, trace seen)
+        : context_(context), ask_(query.ask()), left_(query.number()), seen_(std::move(seen)) {
+      if (ask_ == "headers first") StartSendInitialMetadata();
+      else next();
+    }
+
+   private:
+    void next() {
+      if (ask_ == "until cancelled") {
+        if (left_ == 0) return;  // OnCancel() ends it
+        --left_;
+        return StartWrite(&ship_);
+      }
+      if (left_ == 0) {
+        if (ask_ == "error") return end(grpc::Status(grpc::StatusCode::NOT_FOUND, "no more"));
+        if (ask_ == "cancel yourself") return context_.TryCancel();
+        return end(grpc::Status::OK);
+      }
+      ship_.set_number(number_++);
+      --left_;
+      if (left_ == 0 && ask_ == "write and finish")
+        return begin_end() ? StartWriteAndFinish(&ship_, grpc::WriteOptions(), grpc::Status::OK) : void();
+      if (left_ == 0 && ask_ == "write last") {
+        StartWriteLast(&ship_, grpc::WriteOptions());
+        return end(grpc::Status::OK);
+      }
+      StartWrite(&ship_);
+    }
+    void OnSendInitialMetadataDone(bool ok) override {
+      seen_->add("headers", ok);
+      next();
+    }
+    void OnWriteDone(bool ok) override {
+      seen_->add("write", ok);
+      if (ok) next();
+    }
+    void OnCancel() override {
+      seen_->add("cancel", context_.IsCancelled());
+      end(grpc::Status::CANCELLED);
+    }
+    void OnDone() override {
+      const trace seen = seen_;
+      delete this;
+      seen->end();
+    }
+    grpc::CallbackServerContext& context_;
+    const std::string ask_;
+    int left_;
+    int number_ = 0;
+    Ship ship_;
+    trace seen_;
+  };
+
+  class recording final : public ending<grpc::ServerReadReactor<Position>> {
+   public:
+    recording(Summary& summary, trace seen) : summary_(summary), seen_(std::move(seen)) {
+      StartRead(&position_);
+    }
+
+   private:
+    void OnReadDone(bool ok) override {
+      seen_->add("read", ok);
+      if (finished_) return;
+      if (!ok) return end(grpc::Status::OK);
+      summary_.set_positions(summary_.positions() + 1);
+      summary_.set_distance(summary_.distance() + std::abs(position_.north()) + std::abs(position_.east()));
+      if (position_.north() == 999 || position_.east() == 999) {
+        finished_ = true;
+        // A read waits when the call is finished.
+        const bool fails = position_.north() == 999;
+        StartRead(&position_);
+        end(fails ? grpc::Status(grpc::StatusCode::OUT_OF_RANGE, "beyond the pole") : grpc::Status::OK);
+        return;
+      }
+      StartRead(&position_);
+    }
+    void OnCancel() override { end(grpc::Status::CANCELLED); }
+    void OnDone() override {
+      const trace seen = seen_;
+      delete this;
+      seen->end();
+    }
+    Summary& summary_;
+    Position position_;
+    bool finished_ = false;
+    trace seen_;
+  };
+
+  class talking final : public ending<grpc::ServerBidiReactor<Note, Note>> {
+   public:
+    talking(grpc::CallbackServerContext& context, trace seen) : context_(context), seen_(std::move(seen)) {
+      StartRead(&heard_);
+    }
+
+   private:
+    void OnReadDone(bool ok) override {
+      seen_->add("read", ok);
+      heard_ok_ = ok;
+      if (!ok) {
+        if (context_.IsCancelled()) return;  // OnCancel() ends it
+        said_.set_text("goodbye");
+        StartWriteLast(&said_, grpc::WriteOptions());
+        return end(grpc::Status::OK);
+      }
+      if (heard_.text() == "error") return end(grpc::Status(grpc::StatusCode::ABORTED, "as asked for"));
+      if (heard_.text() == "cancel yourself") return context_.TryCancel();
+      said_.set_text("you said " + heard_.text());
+      StartWrite(&said_);
+    }
+    void OnWriteDone(bool ok) override {
+      seen_->add("write", ok);
+      if (ok && heard_ok_) StartRead(&heard_);
+    }
+    void OnCancel() override {
+      seen_->add("cancel", context_.IsCancelled());
+      end(grpc::Status::CANCELLED);
+    }
+    void OnDone() override {
+      const trace seen = seen_;
+      delete this;
+      seen->end();
+    }
+    grpc::CallbackServerContext& context_;
+    Note heard_;
+    Note said_;
+    std::atomic<bool> heard_ok_{true};
+    trace seen_;
+  };
+
+  static std::string text(grpc::string_ref s) { return {s.data(), s.size()}; }
+  static void echo_metadata(grpc::CallbackServerContext& context) {
+    for (const auto& [key, value] : context.client_metadata()) {
+      if (key.starts_with("echo-")) context.AddInitialMetadata(text(key), text(value));
+      if (key.starts_with("trail-")) context.AddTrailingMetadata(text(key), text(value));
+    }
+  }
+  trace trace_of(const grpc::CallbackServerContext& context) {
+    const auto found = context.client_metadata().find("trace-key");
+    if (found == context.client_metadata().end()) return std::make_shared<server_trace>();
+    return trace_of(text(found->second));
+  }
+  trace trace_of(const std::string& key) {
+    const std::lock_guard lock(changing_);
+    trace& kept = traces_[key];
+    if (!kept) kept = std::make_shared<server_trace>();
+    return kept;
+  }
+  std::mutex changing_;
+  std::map<std::string, trace> traces_;
+};
+
+// Counts what it gives, and what comes back.
+class counting_allocator final : public grpc::MessageAllocator<Query, Ship> {
+ public:
+  grpc::MessageHolder<Query, Ship>* AllocateMessages() override {
+    ++given;
+    return new holder(*this);
+  }
+  std::atomic<int> given{0};
+  std::atomic<int> requests_freed{0};
+  std::atomic<int> released{0};
+
+ private:
+  class holder final : public grpc::MessageHolder<Query, Ship> {
+   public:
+    explicit holder(counting_allocator& of) : of_(of) {
+      set_request(new Query);
+      set_response(new Ship);
+    }
+    ~holder() override {
+      delete request();
+      delete response();
+    }
+
+   private:
+    void FreeRequest() override {
+      ++of_.requests_freed;
+      delete request();
+      set_request(nullptr);
+    }
+    void Release() override {
+      ++of_.released;
+      delete this;
+    }
+    counting_allocator& of_;
+  };
+};
+
+}  // namespace harbour
