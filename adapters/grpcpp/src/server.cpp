@@ -64,8 +64,8 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
     : runtime_(static_cast<std::size_t>(from.loops_)),
       handlers_(handlers_of(from.quota_)),
-      interceptors_(from.interceptors_),
       callbacks_on_threads_(callbacks_on_threads(arguments)),
+      interceptors_(from.interceptors_),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);

@@ -349,10 +349,6 @@ void lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     l.reads_max = 1;
     read_first(l);
   });
-  call(stub, "cancel without reads", query("until cancelled", 1), nothing, [&](listing& l) {
-    l.StartCall();
-    l.context->TryCancel();
-  });
   call(stub, "cancel before the start", query("", 3), cancel_early, read_first);
   call(stub, "deadline in the past", query("", 3), late, read_first);
   call(stub, "deadline while nothing reads", query("until cancelled", 1), short_deadline, start_only);

@@ -1,6 +1,8 @@
 // callback_tag: what is called at the end of an operation, in place of an event of a queue.
 #pragma once
 
+#include <grpcpp/impl/guarded.h>
+
 #include <grpcpp/impl/one_library.h>
 
 namespace grpc::internal {
@@ -17,11 +19,7 @@ class callback_tag {
 // Calls a function of the program. Its exceptions go no further: the call goes on.
 template <class Function>
 void call_program(Function&& f) noexcept {
-  try {
-    f();
-  } catch (...) {  // as grpc++
-    return;
-  }
+  guarded(f, [] {});  // as grpc++
 }
 
 }  // namespace grpc::internal

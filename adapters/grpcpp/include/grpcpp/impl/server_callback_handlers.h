@@ -5,6 +5,7 @@
 #include <grpcpp/impl/server_callback_call.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/message_allocator.h>
+#include <grpcpp/impl/guarded.h>
 #include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 
@@ -18,11 +19,7 @@ namespace grpc::internal {
 // A reactor, or null: the function has none, or has thrown.
 template <class Function>
 auto reactor_of(Function&& function) noexcept -> decltype(function()) {
-  try {
-    return function();
-  } catch (...) {
-    return nullptr;
-  }
+  return guarded(function, []() -> decltype(function()) { return nullptr; });
 }
 
 inline Status no_reactor() { return Status(StatusCode::UNIMPLEMENTED, ""); }
