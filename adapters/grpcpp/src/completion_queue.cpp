@@ -11,6 +11,13 @@ namespace grpc {
 
 namespace internal {
 
+namespace {
+
+// After that many events the loop has a turn, though there are more: what the program started is to begin.
+constexpr int turn_after = 64;
+
+}  // namespace
+
 queue_core::~queue_core() {
   while (first_) first_ = std::move(first_->next_);  // not by recursion
 }
@@ -18,16 +25,23 @@ queue_core::~queue_core() {
 void queue_core::begin() {
   const std::lock_guard lock(changing_);
   ++started_;
+  changed();
 }
 
 void queue_core::push(std::unique_ptr<queue_event> event) noexcept {
-  const std::lock_guard lock(changing_);
-  queue_event* const added = event.get();
-  if (last_) last_->next_ = std::move(event);
-  else first_ = std::move(event);
-  last_ = added;
-  --started_;
-  changed_.notify_one();
+  queue_driver* driver = nullptr;
+  {
+    const std::lock_guard lock(changing_);
+    queue_event* const added = event.get();
+    if (last_) last_->next_ = std::move(event);
+    else first_ = std::move(event);
+    last_ = added;
+    --started_;
+    changed();
+    changed_.notify_one();
+    if (driving_) driver = driver_.get();
+  }
+  if (driver) driver->wake();
 }
 
 CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec deadline) {
@@ -44,27 +58,61 @@ CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec 
 }
 
 CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline) {
+  // A clock that can be waited for does not reach the far future.
+  constexpr coracle::duration most = std::chrono::hours(24 * 365);
+  const coracle::duration left = until(deadline);
+  const bool forever = left > most;
   std::unique_lock lock(changing_);
-  const auto changed = [this] { return first_ || drained(); };
-  if (!changed()) {
-    // A clock that can be waited for does not reach the far future.
-    constexpr coracle::duration most = std::chrono::hours(24 * 365);
-    const coracle::duration left = until(deadline);
-    if (left > most) changed_.wait(lock, changed);
-    else if (!changed_.wait_for(lock, left, changed)) return CompletionQueue::TIMEOUT;
+  if (driving_) {
+    if (first_ && ++taken_in_a_row_ == turn_after) drive(lock, coracle::time_point::min());
+    if (!ready_) {
+      const auto when = forever ? coracle::never : coracle::deadline_after(driver_->now(), left);
+      bool driven = true;
+      do {
+        driven = drive(lock, when);
+      } while (driven && !ready_ && (forever || driver_->now() < when));
+      if (driven && !ready_) return CompletionQueue::TIMEOUT;
+    }
   }
+  const auto found = [this] { return ready_.load(); };
+  if (forever) changed_.wait(lock, found);
+  else if (!changed_.wait_for(lock, left, found)) return CompletionQueue::TIMEOUT;
   if (!first_) return CompletionQueue::SHUTDOWN;
   taken = std::move(first_);
   first_ = std::move(taken->next_);
   if (!first_) last_ = nullptr;
+  changed();
   if (drained()) changed_.notify_all();
   return CompletionQueue::GOT_EVENT;
 }
 
-void queue_core::shut_down() {
+bool queue_core::drive(std::unique_lock<std::mutex>& lock, coracle::time_point until) {
+  taken_in_a_row_ = 0;
+  const bool turn_only = ready_;
+  lock.unlock();
+  const bool driven = driver_->drive(
+      [this, turn_only] { return turn_only || !ready_.load(std::memory_order_acquire); }, until);
+  lock.lock();
+  if (!driven) driving_ = false;
+  return driven;
+}
+
+void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {
   const std::lock_guard lock(changing_);
-  shut_down_ = true;
-  changed_.notify_all();
+  driver_ = std::move(driver);
+  driving_ = true;
+}
+
+void queue_core::shut_down() {
+  queue_driver* driver = nullptr;
+  {
+    const std::lock_guard lock(changing_);
+    shut_down_ = true;
+    changed();
+    changed_.notify_all();
+    if (driving_) driver = driver_.get();
+  }
+  if (driver) driver->wake();
 }
 
 }  // namespace internal

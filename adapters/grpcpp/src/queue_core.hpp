@@ -3,10 +3,13 @@
 
 #include <grpcpp/completion_queue.h>
 
+#include "queue_driver.hpp"
+
 #include "coracle/coro/outcome.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/start.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -49,6 +52,8 @@ class queue_core {
   virtual void push(std::unique_ptr<queue_event> event) noexcept;
   CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
   void shut_down();
+  // Next() drives the loop of a server from now on. Once.
+  void set_driver(std::shared_ptr<queue_driver> driver);
 
  protected:
   // Delivers an event, and returns its tag.
@@ -62,6 +67,11 @@ class queue_core {
   CompletionQueue::NextStatus take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline);
   // With the lock: there is no event, and there will be none.
   [[nodiscard]] bool drained() const noexcept { return shut_down_ && started_ == 0 && !first_; }
+  // With the lock, which is released meanwhile: drives the loop until there is something to take, or `until`.
+  // Returns false without a turn if others drive it.
+  bool drive(std::unique_lock<std::mutex>& lock, coracle::time_point until);
+  // With the lock: after each change of the members below.
+  void changed() noexcept { ready_.store(first_ || drained(), std::memory_order_release); }
 
   std::mutex changing_;
   std::condition_variable changed_;
@@ -69,6 +79,10 @@ class queue_core {
   queue_event* last_ = nullptr;
   std::size_t started_ = 0;  // operations that have not ended
   bool shut_down_ = false;
+  std::atomic<bool> ready_{false};
+  std::shared_ptr<queue_driver> driver_;  // null: others drive the loops
+  bool driving_ = false;  // this queue drives it, as far as it knows
+  int taken_in_a_row_ = 0;  // without a turn of the loop
 };
 
 // Starts a wait for a bool on a loop, and puts the event into the queue at its end, with `ok` as the wait says;

@@ -61,8 +61,24 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
 
 }  // namespace
 
+// The program alone makes progress of such a server: handlers do not wait for the thread that takes its events.
+bool server_core::may_be_driven_by_queue(const ServerBuilder& from) {
+  return from.queues_.size() == 1 && from.coracle_services_.empty() &&
+         std::ranges::none_of(from.services_, &server_core::has_handlers);
+}
+
+bool server_core::has_handlers(const Service* service) {
+  return service->has_synchronous_methods() || service->has_callback_methods();
+}
+
+coracle::runtime_options server_core::runtime_options_of(const ServerBuilder& from) {
+  if (may_be_driven_by_queue(from)) return {.loops = 1, .backend = coracle::backend_choice::epoll};
+  return {.loops = static_cast<std::size_t>(from.loops_)};
+}
+
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
-    : runtime_(static_cast<std::size_t>(from.loops_)),
+    : driven_by_queue_(may_be_driven_by_queue(from)),
+      runtime_(runtime_options_of(from)),
       handlers_(handlers_of(from.quota_)),
       callbacks_on_threads_(callbacks_on_threads(arguments)),
       interceptors_(from.interceptors_),
@@ -86,6 +102,7 @@ bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
     if (!interceptors_->empty() && (!method || method->api_type() != RpcServiceMethod::ApiType::SYNC))
       throw std::invalid_argument(
           "interceptors see the synchronous API alone, and a service has other methods");
+  if (has_handlers(&service)) driven_by_queue_ = false;  // of a plugin
   server_.add(std::make_shared<hosted_service>(
       service, [this](RpcServiceMethod& method) { return starter_of(method); }));
   if (keep) kept_.push_back(std::move(keep));
@@ -117,11 +134,13 @@ std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) 
 }
 
 server_core::~server_core() {
+  bool ended = false;
   {
     const std::lock_guard lock(changing_);
-    if (phase_ == phase::ended) return;
+    ended = phase_ == phase::ended;
   }
-  shut_down(coracle::duration::max());
+  if (!ended) shut_down(coracle::duration::max());
+  if (driver_) driver_->detach();
 }
 
 bool server_core::start(const ServerBuilder& from) {
@@ -136,7 +155,15 @@ bool server_core::start(const ServerBuilder& from) {
     }
     if (port.selected) *port.selected = server_.port();
   }
+  if (!driven_by_queue_) {
+    server_.start();
+    return true;
+  }
+  runtime_.poll();  // loop 0 is this thread's: no other one is started for it
   server_.start();
+  runtime_.release_loop();
+  driver_ = std::make_shared<queue_driver>(runtime_);
+  from.queues_.front()->set_driver(driver_);
   return true;
 }
 
@@ -150,6 +177,7 @@ void server_core::shut_down(coracle::duration grace) {
     phase_ = phase::draining;
   }
   for (const auto& calls : requested_) calls->shut_down();
+  if (driver_) driver_->leave_to_runtime();
   coracle::sync_wait(runtime_, server_.drain(grace));
   callback_calls_->wait();
   handlers_.stop();
@@ -180,7 +208,9 @@ void Server::ShutdownInternal(gpr_timespec deadline) {
 }
 
 std::unique_ptr<ServerCompletionQueue> ServerBuilder::AddCompletionQueue(bool is_frequently_polled) {
-  return std::unique_ptr<ServerCompletionQueue>(new ServerCompletionQueue(is_frequently_polled));
+  std::unique_ptr<ServerCompletionQueue> made(new ServerCompletionQueue(is_frequently_polled));
+  queues_.push_back(made->core());
+  return made;
 }
 
 HealthCheckServiceInterface* Server::GetHealthCheckService() const { return core_->health(); }

@@ -6,6 +6,8 @@
 #include "callback_method.hpp"
 #include "handler_pool.hpp"
 #include "hosted_service.hpp"
+#include "interception.hpp"
+#include "queue_driver.hpp"
 #include "requested_calls.hpp"
 
 #include "coracle/runtime/runtime.hpp"
@@ -30,6 +32,8 @@ class server_core {
   void shut_down(coracle::duration grace);
   void wait();
 
+  // Null, if threads of the runtime drive it.
+  [[nodiscard]] const queue_driver* driver() const noexcept { return driver_.get(); }
   // The server, to which more can be added before start().
   [[nodiscard]] coracle::server& server() noexcept { return server_; }
   // Registers a service, before start(). False: the server has started.
@@ -39,11 +43,17 @@ class server_core {
   [[nodiscard]] HealthCheckServiceInterface* health() const noexcept { return health_.get(); }
 
  private:
+  static bool may_be_driven_by_queue(const ServerBuilder& from);
+  static bool has_handlers(const Service* service);
+  static coracle::runtime_options runtime_options_of(const ServerBuilder& from);
   enum class phase { serving, draining, ended };
   // By the API that the program uses for the method.
   [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);
 
+  bool driven_by_queue_;
   coracle::runtime runtime_;
+  coracle::runtime::work_guard running_ = runtime_.keep_running();  // also without tasks
+  std::shared_ptr<queue_driver> driver_;  // null: threads of the runtime drive it
   handler_pool handlers_;
   const bool callbacks_on_threads_;
   const std::shared_ptr<callback_calls> callback_calls_ = std::make_shared<callback_calls>();

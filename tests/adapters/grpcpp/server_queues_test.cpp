@@ -1,4 +1,5 @@
 // Servers with completion queues in grpc++'s API, where tests/interop/grpcpp_relinked_test.py does not look.
+#include "adapters/grpcpp/src/server_core.hpp"
 #include "harbour_fixture.hpp"
 
 #include <grpcpp/alarm.h>
@@ -48,8 +49,8 @@ class queue_fixture : public ::testing::Test {
     for (int i = 0; i < count; ++i) queues.push_back(builder.AddCompletionQueue());
     server = builder.BuildAndStart();
     ASSERT_NE(server, nullptr);
-    stub = Harbour::NewStub(
-        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+    stub = Harbour::NewStub(channel);
   }
   grpc::ServerCompletionQueue& queue() { return *queues.front(); }
   // Shuts all down, and takes the events that are left.
@@ -63,6 +64,7 @@ class queue_fixture : public ::testing::Test {
   Service service;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
   std::unique_ptr<grpc::Server> server;
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<Harbour::Stub> stub;
 };
 
@@ -274,6 +276,108 @@ TEST_F(AsyncServers, AServiceIsUsedAgainByAnotherServer) {
     end();
     queues.clear();
   }
+}
+
+// --- who drives the loop of a server with one queue
+
+class DrivenServers : public AsyncServers {
+ protected:
+  [[nodiscard]] grpc::internal::queue_driver::handovers counted() {
+    return server->core().driver()->counted();
+  }
+  // Is answered by the server alone.
+  StatusCode shine() {
+    const auto other = harbour::Lighthouse::NewStub(channel);
+    grpc::ClientContext context;
+    Ship ship;
+    return other->Shine(&context, Query(), &ship).error_code();
+  }
+  // Takes one call, and its end.
+  void serve() {
+    requested call;
+    request(call, 1);
+    grpc::CompletionQueue of_client;
+    grpc::ClientContext context;
+    Ship ship;
+    grpc::Status s;
+    stub->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
+    EXPECT_EQ(taken(queue()), 1);
+    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    EXPECT_EQ(taken(queue()), 2);
+    EXPECT_EQ(taken(of_client), 1);
+    EXPECT_TRUE(s.ok());
+  }
+  grpc::CompletionQueue::NextStatus take_until(system_clock::time_point deadline) {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue().AsyncNext(&tag, &ok, deadline);
+  }
+};
+
+TEST_F(DrivenServers, OneThreadDrivesTheServer) {
+  start();
+  for (int i = 0; i < 5; ++i) serve();
+  EXPECT_FALSE(counted().to_runtime);
+  end();
+}
+
+TEST_F(DrivenServers, AServerThatNoThreadDrivesAnswersAndIsTakenBack) {
+  start();
+  EXPECT_EQ(shine(), StatusCode::UNIMPLEMENTED);
+  EXPECT_GE(counted().to_watch, 1u);
+  serve();
+  EXPECT_FALSE(counted().to_runtime);
+  end();
+}
+
+TEST_F(DrivenServers, AProgramThatOftenLeavesTheServerAloneDoesNotDriveIt) {
+  start();
+  for (int i = 0; i < 100 && !counted().to_runtime; ++i) {
+    EXPECT_EQ(shine(), StatusCode::UNIMPLEMENTED);
+    EXPECT_EQ(take_until(system_clock::now()), grpc::CompletionQueue::TIMEOUT);
+  }
+  EXPECT_TRUE(counted().to_runtime);
+  serve();
+  EXPECT_EQ(take_until(system_clock::now()), grpc::CompletionQueue::TIMEOUT);
+  end();
+}
+
+TEST_F(DrivenServers, ASecondThreadLeavesTheServerToTheLibrary) {
+  start();
+  std::thread first([this] { EXPECT_EQ(taken(queue()), -5); });
+  while (!counted().to_runtime)
+    EXPECT_EQ(take_until(system_clock::now() + 1ms), grpc::CompletionQueue::TIMEOUT);
+  grpc::Alarm alarm(&queue(), system_clock::now() + 1h, tagged(5));
+  alarm.Cancel();
+  first.join();
+  serve();
+  end();
+}
+
+TEST_F(DrivenServers, AnEventOfAnotherLoopEndsTheWaitOfTheThreadThatDrives) {
+  start();
+  for (int i = 1; i <= 20; ++i) {
+    grpc::Alarm alarm(&queue(), system_clock::now() + 1ms, tagged(i));
+    EXPECT_EQ(taken(queue()), i);
+  }
+  end();
+}
+
+TEST_F(DrivenServers, ADeadlineEndsTheWaitOfTheThreadThatDrives) {
+  start();
+  const auto deadline = system_clock::now() + 5ms;
+  EXPECT_EQ(take_until(deadline), grpc::CompletionQueue::TIMEOUT);
+  EXPECT_GE(system_clock::now(), deadline - 1ms);  // another clock
+  EXPECT_EQ(take_until(system_clock::now() - 1s), grpc::CompletionQueue::TIMEOUT);
+  serve();
+  end();
+}
+
+TEST_F(DrivenServers, TwoQueuesAreDrivenByTheLibrary) {
+  start(2);
+  EXPECT_EQ(server->core().driver(), nullptr);
+  serve();
+  end();
 }
 
 }  // namespace

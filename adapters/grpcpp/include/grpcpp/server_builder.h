@@ -125,6 +125,7 @@ class ServerBuilder {
   friend class internal::server_core;
   std::vector<Service*> services_;
   std::vector<coracle::service*> coracle_services_;
+  std::vector<std::shared_ptr<internal::queue_core>> queues_;
   std::vector<port> ports_;
   std::vector<std::unique_ptr<ServerBuilderOption>> options_;
   std::vector<std::unique_ptr<ServerBuilderPlugin>> plugins_;

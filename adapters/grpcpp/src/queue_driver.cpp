@@ -1,0 +1,151 @@
+#include "queue_driver.hpp"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <utility>
+
+namespace grpc::internal {
+
+namespace {
+
+// Long beside what a program does with an event, and short beside deadlines and the patience of clients.
+constexpr std::chrono::milliseconds left_alone{10};
+// A program whose loop was left alone that often gains nothing from driving it.
+constexpr std::size_t watched_max = 16;
+
+}  // namespace
+
+queue_driver::nudge::nudge(queue_driver& d) noexcept
+    : runnable{[](runnable& w) noexcept {
+        queue_driver& driver = static_cast<nudge&>(w).of;
+        if (&w == &driver.next_turn_) {
+          driver.in_next_turn_ = false;
+        } else {
+          driver.nudged_.store(false, std::memory_order_release);
+          coracle::loop& on = *coracle::loop::current();
+          if (driver.alarm_at_ != coracle::never) on.arm(driver.alarm_, driver.alarm_at_);
+          else on.disarm(driver.alarm_);
+          driver.wake();
+        }
+      }},
+      of(d) {}
+
+queue_driver::queue_driver(coracle::runtime& of)
+    : runtime_(of), loop_(&of.at(0)), nudge_(*this), next_turn_(*this), watch_([this] { watch(); }) {
+  ::pthread_setname_np(watch_.native_handle(), "grpcpp-queue");
+}
+
+queue_driver::~queue_driver() {
+  if (watch_.joinable()) watch_.join();
+}
+
+coracle::time_point queue_driver::now() const noexcept {
+  const std::lock_guard lock(changing_);
+  return loop_.load() ? runtime_.now() : coracle::time_point::min();
+}
+
+queue_driver::handovers queue_driver::counted() const {
+  const std::lock_guard lock(changing_);
+  return handovers_;
+}
+
+bool queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_point until) {
+  std::unique_lock lock(changing_);
+  if (for_good_) return false;
+  if (by_ == driven_by::caller || wanting_ != 0) {
+    give_to_runtime();
+    return false;
+  }
+  if (by_ == driven_by::watch) {
+    ++wanting_;
+    wake_locked();
+    changed_.wait(lock, [this] { return by_ == driven_by::none; });
+    --wanting_;
+    if (for_good_) return false;
+  }
+  by_ = driven_by::caller;
+  alarm_at_ = until;
+  if (until != coracle::never) wake_locked();  // arms the alarm, and the first turn does not wait
+  lock.unlock();
+  bool first = true;
+  runtime_.run_while([&] {
+    if (for_good_.load(std::memory_order_acquire) || !keep_going()) return false;
+    return std::exchange(first, false) || until == coracle::never || runtime_.now() < until;
+  });
+  lock.lock();
+  alarm_at_ = coracle::never;
+  ++turns_;
+  left();
+  if (std::exchange(dormant_, false)) watch_changed_.notify_one();
+  return true;
+}
+
+void queue_driver::give_to_runtime() {
+  for_good_ = true;
+  watch_changed_.notify_one();
+  if (by_ == driven_by::none) left();
+  else wake_locked();
+}
+
+void queue_driver::left() {
+  by_ = driven_by::none;
+  if (for_good_ && !std::exchange(handovers_.to_runtime, true)) runtime_.start();
+  if (for_good_ || wanting_ != 0) changed_.notify_all();
+}
+
+void queue_driver::wake() noexcept {
+  coracle::loop* const on = loop_.load(std::memory_order_acquire);
+  if (on && on->is_current()) {
+    if (!std::exchange(in_next_turn_, true)) on->post_next_turn(next_turn_);
+    return;
+  }
+  const std::lock_guard lock(changing_);
+  wake_locked();
+}
+
+void queue_driver::wake_locked() noexcept {
+  coracle::loop* const on = loop_.load(std::memory_order_acquire);
+  if (!on || by_ == driven_by::none) return;  // the next thread looks before it waits
+  if (!nudged_.exchange(true, std::memory_order_acq_rel)) on->post(nudge_);
+}
+
+void queue_driver::leave_to_runtime() {
+  std::unique_lock lock(changing_);
+  give_to_runtime();
+  changed_.wait(lock, [this] { return handovers_.to_runtime; });
+  if (!nudged_.exchange(true)) runtime_.at(0).post(nudge_);  // disarms the alarm, before the server ends
+}
+
+void queue_driver::detach() noexcept {
+  if (watch_.joinable()) watch_.join();
+  const std::lock_guard lock(changing_);
+  loop_.store(nullptr, std::memory_order_release);
+}
+
+void queue_driver::watch() noexcept {
+  std::unique_lock lock(changing_);
+  std::size_t seen = turns_;
+  for (;;) {
+    watch_changed_.wait_for(lock, left_alone, [this] { return for_good_.load(); });
+    if (for_good_) return;
+    const bool alone = std::exchange(seen, turns_) == turns_;
+    if (!alone || wanting_ != 0) continue;
+    if (by_ == driven_by::caller) {
+      dormant_ = true;
+      watch_changed_.wait(lock, [this] { return for_good_.load() || !dormant_; });
+      continue;
+    }
+    if (++handovers_.to_watch == watched_max) return give_to_runtime();
+    by_ = driven_by::watch;
+    lock.unlock();
+    runtime_.run_while([this] {
+      const std::lock_guard asking(changing_);
+      return !for_good_ && wanting_ == 0;
+    });
+    lock.lock();
+    left();
+  }
+}
+
+}  // namespace grpc::internal

@@ -1,0 +1,95 @@
+// queue_driver: has the thread that takes the events of a queue drive the loop of its server.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/runtime/runtime.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace grpc::internal {
+
+// A server with one queue that one thread polls makes no hop: the thread drives the loop within Next(), and
+// finds the event that the loop has put there. Between two calls the loop belongs to no thread.
+//
+// The server does not depend on that thread: if none has driven the loop for one to two periods, the watch, a
+// thread of the library, drives it until one comes back. And a thread of the runtime drives it for good, while
+// Next() takes events alone, from the time that
+// - a second thread comes to Next() while the first one drives,
+// - the watch has driven several times, because the program works long on each event, or
+// - the server is shut down.
+//
+// Its runtime has one loop, and uses epoll: a ring belongs to a thread, and cannot be taken from one that
+// never comes back. Any thread may call the functions. The queue may keep the object longer than the server.
+class queue_driver {
+ public:
+  // Takes over a runtime that no thread drives.
+  explicit queue_driver(coracle::runtime& of);
+  queue_driver(const queue_driver&) = delete;
+  queue_driver& operator=(const queue_driver&) = delete;
+  ~queue_driver();
+
+  // In Next(): drives the loop on this thread until keep_going() is false, or `until`; if that has passed, for
+  // one turn that does not wait. Returns false without a turn if another thread drives it for good.
+  bool drive(const std::function<bool()>& keep_going, coracle::time_point until);
+  // The result of keep_going() has changed. On any thread, the loop included.
+  void wake() noexcept;
+  // A thread of the runtime drives the loop for good; returns when no other one does.
+  void leave_to_runtime();
+  // The runtime ends after this. leave_to_runtime() came before.
+  void detach() noexcept;
+  [[nodiscard]] coracle::time_point now() const noexcept;
+
+  // For tests: how often the watch has taken the loop, and a thread of the runtime.
+  struct handovers {
+    std::size_t to_watch = 0;
+    bool to_runtime = false;
+  };
+  [[nodiscard]] handovers counted() const;
+
+ private:
+  enum class driven_by { none, caller, watch };
+  // Posted to the loop, makes the thread that drives it look at its condition before it waits.
+  struct nudge : coracle::coro::runnable {
+    explicit nudge(queue_driver& d) noexcept;
+    queue_driver& of;
+  };
+  // Ends the wait of the loop, no more.
+  struct alarm : coracle::coro::timer {
+    alarm() noexcept : timer{[](timer&) noexcept {}} {}
+  };
+  void watch() noexcept;
+  // With the lock: a thread of the runtime drives the loop for good, once the one that drives it has left.
+  void give_to_runtime();
+  // With the lock: the loop belongs to no thread any more.
+  void left();
+  void wake_locked() noexcept;
+
+  coracle::runtime& runtime_;
+  std::atomic<coracle::loop*> loop_;  // null after detach()
+  nudge nudge_;
+  std::atomic<bool> nudged_{false};
+  // Of the thread that drives the loop:
+  nudge next_turn_;
+  bool in_next_turn_ = false;
+  alarm alarm_;
+  coracle::time_point alarm_at_ = coracle::never;
+
+  mutable std::mutex changing_;  // guards what follows
+  std::condition_variable changed_;
+  driven_by by_ = driven_by::none;
+  std::size_t wanting_ = 0;  // callers that wait for the watch to leave
+  std::size_t turns_ = 0;  // how often a caller has left
+  std::atomic<bool> for_good_{false};  // is read without the lock
+  handovers handovers_;
+  bool dormant_ = false;  // the watch waits for a caller to leave
+  std::condition_variable watch_changed_;
+  std::thread watch_;
+};
+
+}  // namespace grpc::internal
