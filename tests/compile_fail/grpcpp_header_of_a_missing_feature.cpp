@@ -1,5 +1,5 @@
-// expect: coracle::grpcpp has no GenericStub yet
+// expect: coracle::grpcpp has no ALTS
 #include <grpcpp/grpcpp.h>
 #ifdef MISUSE
-#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/security/alts_context.h>
 #endif

@@ -12,9 +12,9 @@ namespace {
 // Enough to tell a method that blocks from one that met a lock that was taken, or had to wait for memory.
 constexpr int trial_callbacks = 64;
 constexpr int blocked_max = 3;
-// What occupies a loop for so long harms its other calls, be it work or waiting; a thread that the system has
-// stopped for others rarely stands still for as long.
-constexpr std::chrono::milliseconds long_callback{50};
+// What occupies a loop for so long harms its other calls, be it work or waiting. A thread that the system has
+// stopped for others does not stand still for as long.
+constexpr std::chrono::milliseconds long_callback{200};
 
 thread_local callback_method* callback_of_thread = nullptr;
 

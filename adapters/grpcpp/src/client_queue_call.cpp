@@ -51,7 +51,7 @@ class end_event : public queue_event {
 // What a call is made from: kept until it begins.
 struct call_seed {
   call_seed(ChannelInterface* by, CompletionQueue* to, const RpcMethod& method, ClientContext* of)
-      : queue(to->core()), path(method.name()), context(*of) {
+      : queue(to->core()), path(method.name()), kept_path(method.kept_name()), context(*of) {
     if (auto* const own = dynamic_cast<Channel*>(by)) channel = own->shared_from_this();
   }
   // The options of the call, or why it cannot be made.
@@ -65,7 +65,8 @@ struct call_seed {
   }
   std::shared_ptr<Channel> channel;
   std::shared_ptr<queue_core> queue;
-  const char* path;  // as those of generated stubs, lasts as long as the program
+  const char* path;  // as those of generated stubs, lasts as long as the program, or
+  std::shared_ptr<const std::string> kept_path;  // is kept here
   ClientContext& context;
 };
 
@@ -362,6 +363,7 @@ class queued_unary::running final : public cancel_target {
   running(const call_seed& from, bytes_message&& request, const coracle::call_options& options,
           std::unique_ptr<end_event>&& event)
       : queue_(from.queue),
+        kept_path_(from.kept_path),
         where_(from.channel->core()->loop()),
         context_(from.context),
         event_(std::move(event)),
@@ -384,6 +386,7 @@ class queued_unary::running final : public cancel_target {
   void end(coracle::outcome<reply_type> o, call_type& call) noexcept;
 
   std::shared_ptr<queue_core> queue_;
+  std::shared_ptr<const std::string> kept_path_;
   coracle::loop& where_;
   ClientContext& context_;
   std::unique_ptr<end_event> event_;

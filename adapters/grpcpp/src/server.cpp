@@ -63,7 +63,7 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
 
 // The program alone makes progress of such a server: handlers do not wait for the thread that takes its events.
 bool server_core::may_be_driven_by_queue(const ServerBuilder& from) {
-  return from.queues_.size() == 1 && from.coracle_services_.empty() &&
+  return from.queues_.size() == 1 && from.coracle_services_.empty() && !from.generic_ &&
          std::ranges::none_of(from.services_, &server_core::has_handlers);
 }
 
@@ -84,6 +84,12 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
       interceptors_(from.interceptors_),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
+  if (from.generic_) {
+    generic_ = std::make_unique<hosted_generic>(
+        *from.generic_,
+        std::make_shared<callback_method>("the generic service", callbacks_on_threads_, callback_calls_));
+    server_.set_fallback(*generic_);
+  }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
   health_ = add_health(server_, arguments);
   std::shared_ptr<AuthMetadataProcessor> processor;

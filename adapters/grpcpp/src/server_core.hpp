@@ -5,6 +5,7 @@
 
 #include "callback_method.hpp"
 #include "handler_pool.hpp"
+#include "hosted_generic.hpp"
 #include "hosted_service.hpp"
 #include "interception.hpp"
 #include "queue_driver.hpp"
@@ -63,6 +64,7 @@ class server_core {
   std::vector<std::string> names_;
   std::shared_ptr<HealthCheckServiceInterface> health_;
   bool started_ = false;
+  std::unique_ptr<hosted_generic> generic_;
   coracle::server server_;
   std::mutex changing_;
   std::condition_variable changed_;

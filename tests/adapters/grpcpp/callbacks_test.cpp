@@ -3,6 +3,8 @@
 #include "harbour_fixture.hpp"
 
 #include <grpcpp/alarm.h>
+#include <grpcpp/generic/callback_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/test/default_reactor_test_peer.h>
 #include <gtest/gtest.h>
@@ -11,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
@@ -222,13 +225,23 @@ class own_finds final : public Harbour::WithCallbackMethod_Find<Harbour::Service
  public:
   using function =
       std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*, const Query*, Ship*)>;
-  function find;
+  void set(function f) {
+    const std::lock_guard lock(changing_);
+    find_ = std::move(f);
+  }
 
  private:
   grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* query,
                                  Ship* ship) override {
+    function find;
+    {
+      const std::lock_guard lock(changing_);
+      find = find_;
+    }
     return find(context, query, ship);
   }
+  std::mutex changing_;
+  function find_;
 };
 
 class ServerCallbacks : public harbour_fixture<own_finds> {
@@ -242,10 +255,10 @@ class ServerCallbacks : public harbour_fixture<own_finds> {
   // Makes calls until one is handled on a loop; 0: none was.
   int calls_until_a_loop() {
     std::atomic<bool> on_loop{false};
-    service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+    service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
       if (thread_name() != "grpcpp-callback") on_loop = true;
       return finished(context);
-    };
+    });
     for (int made = 1; made <= 200; ++made) {
       EXPECT_TRUE(call().ok());
       if (on_loop) return made;
@@ -280,13 +293,13 @@ TEST_F(ServerCallbacks, OfMethodsThatBlockStayOnThreads) {
   std::mutex changing;
   std::condition_variable changed;
   int begun = 0;
-  service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
     std::unique_lock lock(changing);
     const int mine = ++begun;
     changed.notify_all();
     changed.wait(lock, [&] { return begun > mine || begun == 150; });
     return finished(context);
-  };
+  });
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<Ship> ships(150);
   std::atomic<int> ended{0};
@@ -318,32 +331,32 @@ TEST_F(ServerCallbacks, MayMakeSynchronousCallsOnTheLoop) {
       grpc::CreateChannel("127.0.0.1:" + std::to_string(other_port), grpc::InsecureChannelCredentials()));
   ASSERT_GT(calls_until_a_loop(), 0);
   ::testing::internal::CaptureStderr();
-  std::string ran_on;
-  service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship* ship) {
-    ran_on = thread_name();
+  std::atomic<bool> on_thread{false};
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship* ship) {
+    on_thread = thread_name() == "grpcpp-callback";
     grpc::ClientContext inner;
     EXPECT_TRUE(other_stub->Find(&inner, harbour_query("inner"), ship).ok());
     return finished(context);
-  };
+  });
   Ship ship;
   EXPECT_TRUE(find(harbour_query("outer"), ship).ok());
   EXPECT_EQ(ship.name(), "inner");
-  EXPECT_NE(ran_on, "grpcpp-callback");
+  EXPECT_FALSE(on_thread);
   const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(log.find("a callback of /harbour.Harbour/Find makes a synchronous call"), std::string::npos)
       << log;
   EXPECT_TRUE(find(harbour_query("outer"), ship).ok());
-  EXPECT_EQ(ran_on, "grpcpp-callback");
+  EXPECT_TRUE(on_thread);
 }
 
 TEST_F(ServerCallbacks, ThatOccupyALoopForLongMoveToThreads) {
   start(on_one_loop);
   ASSERT_GT(calls_until_a_loop(), 0);
   ::testing::internal::CaptureStderr();
-  service.find = [&](grpc::CallbackServerContext* context, const Query*, Ship*) {
-    std::this_thread::sleep_for(60ms);  // It sleeps on purpose: a callback that blocks.
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+    std::this_thread::sleep_for(250ms);  // It sleeps on purpose: a callback that blocks.
     return finished(context);
-  };
+  });
   EXPECT_TRUE(call().ok());
   EXPECT_TRUE(call().ok());
   const std::string log = ::testing::internal::GetCapturedStderr();
@@ -372,13 +385,13 @@ TEST_F(ServerCallbacks, MayFinishOnAnotherThreadAfterTheCallWasCancelled) {
     std::promise<grpc::ServerUnaryReactor*>* cancelled = nullptr;
     std::promise<void>* done = nullptr;
   };
-  service.find = [&](grpc::CallbackServerContext*, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext*, const Query*, Ship*) {
     auto* const reactor = new waiting;
     reactor->cancelled = &cancelled;
     reactor->done = &done;
     begun.set_value();
     return reactor;
-  };
+  });
   grpc::ClientContext context;
   const Query query = harbour_query("hello");
   Ship ship;
@@ -408,13 +421,13 @@ TEST_F(ServerCallbacks, ShutdownWaitsForOnDone) {
     std::atomic<bool>* done = nullptr;
     std::promise<void>* may_end = nullptr;
   };
-  service.find = [&](grpc::CallbackServerContext*, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext*, const Query*, Ship*) {
     auto* const reactor = new slow;
     reactor->done = &done;
     reactor->may_end = &may_end;
     reactor->Finish(grpc::Status::OK);
     return reactor;
-  };
+  });
   EXPECT_TRUE(call().ok());
   std::thread shutting([&] { server->Shutdown(); });
   may_end.set_value();
@@ -426,11 +439,11 @@ TEST_F(ServerCallbacks, AllocatorsGiveAndGetBackTheMessages) {
   harbour::counting_allocator allocator;
   service.SetMessageAllocatorFor_Find(&allocator);
   start();
-  service.find = [&](grpc::CallbackServerContext* context, const Query* query, Ship* ship) {
+  service.set([&](grpc::CallbackServerContext* context, const Query* query, Ship* ship) {
     ship->set_name(query->ask());
     context->GetRpcAllocatorState()->FreeRequest();
     return finished(context);
-  };
+  });
   Ship ship;
   EXPECT_TRUE(find(harbour_query("given"), ship).ok());
   EXPECT_EQ(ship.name(), "given");
@@ -497,6 +510,139 @@ TEST_F(RawCallbackService, HasTheBytes) {
   Ship ship;
   EXPECT_TRUE(find(harbour_query("hello"), ship).ok());
   EXPECT_EQ(ship.name(), "raw hello");
+}
+
+// --- any method
+
+// Answers each message with itself, and tells the method.
+class echoing_service final : public grpc::CallbackGenericService {
+  class echo final : public grpc::ServerGenericBidiReactor {
+   public:
+    echo() { StartRead(&message_); }
+
+   private:
+    void OnReadDone(bool ok) override {
+      if (ok) StartWrite(&message_);
+      else Finish(grpc::Status::OK);
+    }
+    void OnWriteDone(bool ok) override {
+      if (ok) StartRead(&message_);
+    }
+    void OnDone() override { delete this; }
+    grpc::ByteBuffer message_;
+  };
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    context->AddTrailingMetadata("method", context->method());
+    return context->method() == "/a.B/Nothing" ? nullptr : new echo;
+  }
+};
+
+class GenericCalls : public harbour_fixture<own_finds> {
+ protected:
+  void start_echo() {
+    start([&](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(&echo); });
+    generic = std::make_unique<grpc::GenericStub>(channel);
+  }
+  static grpc::ByteBuffer bytes(const std::string& text) {
+    const grpc::Slice slice(text);
+    return grpc::ByteBuffer(&slice, 1);
+  }
+  static std::string method_of(const grpc::ClientContext& context) {
+    const auto found = context.GetServerTrailingMetadata().find("method");
+    return found == context.GetServerTrailingMetadata().end() ? "" : harbour::text(found->second);
+  }
+  echoing_service echo;
+  std::unique_ptr<grpc::GenericStub> generic;
+};
+
+TEST_F(GenericCalls, OfOneMessageHaveAFunctionOrAReactor) {
+  start_echo();
+  const grpc::ByteBuffer request = bytes("hello");
+  {
+    grpc::ClientContext context;
+    grpc::ByteBuffer reply;
+    std::promise<grpc::Status> done;
+    generic->UnaryCall(&context, std::string("/a.B/") + "C", {}, &request, &reply,
+                       [&](grpc::Status s) { done.set_value(std::move(s)); });
+    EXPECT_TRUE(done.get_future().get().ok());
+    EXPECT_EQ(reply.bytes(), "hello");
+    EXPECT_EQ(method_of(context), "/a.B/C");
+  }
+  struct waiting final : grpc::ClientUnaryReactor {
+    void OnDone(const grpc::Status& s) override { done.set_value(s); }
+    std::promise<grpc::Status> done;
+  };
+  for (const char* const method : {"/a.B/D", "/a.B/Nothing"}) {
+    grpc::ClientContext context;
+    grpc::ByteBuffer reply;
+    waiting reactor;
+    generic->PrepareUnaryCall(&context, method, {}, &request, &reply, &reactor);
+    reactor.StartCall();
+    const StatusCode code = reactor.done.get_future().get().error_code();
+    EXPECT_EQ(code, method == std::string("/a.B/D") ? StatusCode::OK : StatusCode::UNIMPLEMENTED);
+    EXPECT_EQ(method_of(context), method);
+  }
+}
+
+TEST_F(GenericCalls, MayBeStreams) {
+  start_echo();
+  struct talking final : grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+    void OnReadDone(bool ok) override {
+      if (!ok) return;
+      read += heard.bytes();
+      if (read.size() < 4) StartWrite(&said);
+      else StartWritesDone();
+      StartRead(&heard);
+    }
+    void OnDone(const grpc::Status& s) override { done.set_value(s); }
+    grpc::ByteBuffer said = bytes("ab");
+    grpc::ByteBuffer heard;
+    std::string read;
+    std::promise<grpc::Status> done;
+  } reactor;
+  grpc::ClientContext context;
+  generic->PrepareBidiStreamingCall(&context, std::string("/a.B/") + "Stream", {}, &reactor);
+  generic.reset();
+  reactor.StartWrite(&reactor.said);
+  reactor.StartRead(&reactor.heard);
+  reactor.StartCall();
+  EXPECT_TRUE(reactor.done.get_future().get().ok());
+  EXPECT_EQ(reactor.read, "abab");
+}
+
+TEST_F(GenericCalls, OfQueuesKeepTheirNames) {
+  start_echo();
+  grpc::CompletionQueue queue;
+  const auto next = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok ? reinterpret_cast<std::intptr_t>(tag) : -1;
+  };
+  const auto tag = [](std::intptr_t n) { return reinterpret_cast<void*>(n); };
+  grpc::ClientContext context;
+  const auto unary =
+      generic->PrepareUnaryCall(&context, std::string("/a.B/") + "Unary", bytes("one"), &queue);
+  unary->StartCall();
+  grpc::ByteBuffer reply;
+  grpc::Status s;
+  unary->Finish(&reply, &s, tag(1));
+  EXPECT_EQ(next(), 1);
+  EXPECT_TRUE(s.ok());
+  EXPECT_EQ(reply.bytes(), "one");
+  grpc::ClientContext of_stream;
+  const auto stream = generic->Call(&of_stream, std::string("/a.B/") + "Talk", &queue, tag(2));
+  EXPECT_EQ(next(), 2);
+  stream->Write(bytes("two"), tag(3));
+  EXPECT_EQ(next(), 3);
+  stream->Read(&reply, tag(4));
+  EXPECT_EQ(next(), 4);
+  EXPECT_EQ(reply.bytes(), "two");
+  stream->WritesDone(tag(5));
+  EXPECT_EQ(next(), 5);
+  stream->Finish(&s, tag(6));
+  EXPECT_EQ(next(), 6);
+  EXPECT_TRUE(s.ok());
+  EXPECT_EQ(method_of(of_stream), "/a.B/Talk");
 }
 
 TEST(Reactors, TellATestHowTheyWereFinished) {

@@ -54,8 +54,10 @@ class ServerBuilder {
   std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true);
   ServerBuilder& RegisterAsyncGenericService(AsyncGenericService* service)
       CORACLE_GRPCPP_MISSING("generic services do not exist yet: coracle::generic_service");
-  ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service)
-      CORACLE_GRPCPP_MISSING("generic services do not exist yet: coracle::generic_service");
+  /// Sets the service that answers the methods that no other one has. Takes no ownership.
+  ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service) {
+    return generic_ = service, *this;
+  }
 
   /// In bytes; -1: no limit. Default: 4 MiB for requests, no limit for replies.
   ServerBuilder& SetMaxReceiveMessageSize(int bytes) {
@@ -124,6 +126,7 @@ class ServerBuilder {
   };
   friend class internal::server_core;
   std::vector<Service*> services_;
+  CallbackGenericService* generic_ = nullptr;
   std::vector<coracle::service*> coracle_services_;
   std::vector<std::shared_ptr<internal::queue_core>> queues_;
   std::vector<port> ports_;

@@ -4,6 +4,8 @@
 #include <grpcpp/impl/one_library.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace grpc {
 
@@ -11,7 +13,7 @@ class ChannelInterface;
 
 namespace internal {
 
-/// The name is "/package.Service/Method" and outlives the object.
+/// The name is "/package.Service/Method", and outlives the object and the calls that are made with it.
 class RpcMethod {
  public:
   enum RpcType { NORMAL_RPC = 0, CLIENT_STREAMING, SERVER_STREAMING, BIDI_STREAMING };
@@ -25,6 +27,11 @@ class RpcMethod {
             const std::shared_ptr<ChannelInterface>&)
       : RpcMethod(name, suffix_for_stats, type) {}
 
+  // For the library: with a name that the calls keep.
+  RpcMethod(std::shared_ptr<const std::string> name, RpcType type)
+      : name_(name->c_str()), type_(type), kept_(std::move(name)) {}
+  const std::shared_ptr<const std::string>& kept_name() const { return kept_; }
+
   const char* name() const { return name_; }
   const char* suffix_for_stats() const { return suffix_for_stats_; }
   RpcType method_type() const { return type_; }
@@ -34,6 +41,7 @@ class RpcMethod {
   const char* name_;
   const char* suffix_for_stats_ = nullptr;
   RpcType type_;
+  std::shared_ptr<const std::string> kept_;
 };
 
 }  // namespace internal
