@@ -44,6 +44,15 @@ channel_core::channel_core(const std::string& target, const ChannelCredentials* 
   stub_ = coracle::generic_stub(channel_);
 }
 
+channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
+                           const ChannelArguments& arguments)
+    : generation_(process_generation()), loop_(&client_runtime().at(0)), stub_(coracle::channel()) {
+  const channel_settings settings(arguments);
+  invalid_ = settings.invalid;
+  channel_ = coracle::channel(client_runtime(), std::move(to), settings.options);
+  stub_ = coracle::generic_stub(channel_);
+}
+
 coracle::status channel_core::usable() const {
   if (generation_ != process_generation()) [[unlikely]]
     return coracle::status::unavailable("the channel was made before fork(): make a new one in the child");

@@ -30,6 +30,9 @@ class channel_core {
   channel_core(const std::string& target, const ChannelCredentials* credentials,
                const ChannelArguments& arguments);
 
+  // Within this process.
+  channel_core(std::shared_ptr<coracle::transport::connector> to, const ChannelArguments& arguments);
+
   // OK, or why no call can be made: invalid arguments, or a fork since the channel was made.
   [[nodiscard]] coracle::status usable() const;
   [[nodiscard]] coracle::loop& loop() const noexcept { return *loop_; }

@@ -107,6 +107,19 @@ std::shared_ptr<CallCredentials> made(std::shared_ptr<call_credentials_core> cor
 
 }  // namespace
 
+coracle::tls::client_certificates client_certificates_of(grpc_ssl_client_certificate_request_type type) {
+  using coracle::tls::client_certificates;
+  switch (type) {
+    case GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE: break;
+    // Certificates are always verified: those that were not would be no identity.
+    case GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY:
+    case GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY: return client_certificates::requested;
+    case GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY:
+    case GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY: return client_certificates::required;
+  }
+  return client_certificates::ignored;
+}
+
 std::shared_ptr<call_credentials_core> both(std::shared_ptr<call_credentials_core> first,
                                             std::shared_ptr<call_credentials_core> second) {
   if (!first) return second;
@@ -192,7 +205,6 @@ std::shared_ptr<ServerCredentials> InsecureServerCredentials() {
 }
 
 std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentialsOptions& options) {
-  using coracle::tls::client_certificates;
   using coracle::tls::key_pair;
   using coracle::tls::pem_source;
   coracle::tls::server_options tls;
@@ -201,16 +213,7 @@ std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentia
   if (!options.pem_root_certs.empty()) tls.client_cas = {pem_source::text(options.pem_root_certs)};
   auto type = options.client_certificate_request;
   if (options.force_client_auth) type = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
-  switch (type) {
-    case GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE: tls.clients = client_certificates::ignored; break;
-    // Certificates are always verified: those that were not would be no identity.
-    case GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY:
-    case GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY: tls.clients = client_certificates::requested; break;
-    case GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY:
-    case GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY:
-      tls.clients = client_certificates::required;
-      break;
-  }
+  tls.clients = internal::client_certificates_of(type);
   return std::make_shared<ServerCredentials>(std::make_shared<server_credentials_core>(tls));
 }
 

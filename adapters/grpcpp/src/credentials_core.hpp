@@ -7,6 +7,7 @@
 #include "coracle/client/call_credentials.hpp"
 #include "coracle/security/credentials.hpp"
 #include "coracle/tls/client_options.hpp"
+#include "coracle/tls/server_options.hpp"
 
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ class call_credentials_core : public coracle::credentials_source {
 // Null if neither is there.
 [[nodiscard]] std::shared_ptr<call_credentials_core> both(std::shared_ptr<call_credentials_core> first,
                                                           std::shared_ptr<call_credentials_core> second);
+
+[[nodiscard]] coracle::tls::client_certificates client_certificates_of(
+    grpc_ssl_client_certificate_request_type type);
 
 class server_credentials_core {
  public:

@@ -2,6 +2,7 @@
 
 #include "blocking.hpp"
 #include "server_context_access.hpp"
+#include "server_core.hpp"
 
 #include <exception>
 
@@ -16,7 +17,10 @@ void handler_call::run() noexcept {
       interception_.emplace(interceptors_, context_, method_);
       if (!interception_->empty()) seen_ = &*interception_;
     }
+    Server::GlobalCallbacks* const callbacks = global_callbacks.load(std::memory_order_acquire);
+    if (callbacks) callbacks->PreSynchronousRequest(&context_);
     method_.handler()->run(*this);
+    if (callbacks) callbacks->PostSynchronousRequest(&context_);
   } catch (const std::exception& e) {
     coracle::stderr_logger().error("grpc++: a handler of the library threw: ", e.what());
     call_->finish(server_context_access::take_end(context_, Status(StatusCode::UNKNOWN, "")), nullptr);

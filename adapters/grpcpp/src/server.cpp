@@ -7,6 +7,7 @@
 #include "arguments.hpp"
 #include "auth_processing.hpp"
 #include "callback_starter.hpp"
+#include "channel_core.hpp"
 #include "credentials_core.hpp"
 #include "handler_call.hpp"
 #include "one_process.hpp"
@@ -17,6 +18,7 @@
 #include "coracle/runtime/sync_wait.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -61,6 +63,7 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
 
 }  // namespace
 
+std::atomic<Server::GlobalCallbacks*> global_callbacks{nullptr};
 // The program alone makes progress of such a server: handlers do not wait for the thread that takes its events.
 bool server_core::may_be_driven_by_queue(const ServerBuilder& from) {
   return from.queues_.size() == 1 && from.coracle_services_.empty() && !from.generic_ &&
@@ -149,7 +152,7 @@ server_core::~server_core() {
   if (driver_) driver_->detach();
 }
 
-bool server_core::start(const ServerBuilder& from) {
+bool server_core::start(const ServerBuilder& from, Server& of) {
   started_ = true;
   for (const auto& port : from.ports_) {
     const auto listening = port.credentials
@@ -160,6 +163,8 @@ bool server_core::start(const ServerBuilder& from) {
       return false;
     }
     if (port.selected) *port.selected = server_.port();
+    if (auto* const callbacks = global_callbacks.load())
+      callbacks->AddPort(&of, port.address, port.credentials.get(), server_.port());
   }
   if (!driven_by_queue_) {
     server_.start();
@@ -219,6 +224,22 @@ std::unique_ptr<ServerCompletionQueue> ServerBuilder::AddCompletionQueue(bool is
   return made;
 }
 
+std::shared_ptr<Channel> Server::InProcessChannel(const ChannelArguments& arguments) {
+  return std::make_shared<Channel>(
+      std::make_unique<internal::channel_core>(core_->server().in_process(), arguments));
+}
+
+std::shared_ptr<Channel> Server::experimental_type::InProcessChannelWithInterceptors(
+    const ChannelArguments& arguments,
+    std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+        interceptor_creators) {
+  auto made = of_->InProcessChannel(arguments);
+  made->core()->set_interceptors(std::move(interceptor_creators));
+  return made;
+}
+
+void Server::SetGlobalCallbacks(GlobalCallbacks* callbacks) { internal::global_callbacks = callbacks; }
+
 HealthCheckServiceInterface* Server::GetHealthCheckService() const { return core_->health(); }
 
 bool ServerInitializer::RegisterService(std::shared_ptr<Service> service) {
@@ -275,6 +296,7 @@ ChannelArguments ServerBuilder::BuildChannelArgs() {
     plugin->UpdateServerBuilder(this);
     plugin->UpdateChannelArguments(&arguments);
   }
+  if (auto* const callbacks = internal::global_callbacks.load()) callbacks->UpdateArguments(&arguments);
   return arguments;
 }
 
@@ -287,7 +309,8 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     auto server = std::make_unique<Server>(std::make_unique<internal::server_core>(*this, arguments));
     ServerInitializer initializer(server.get());
     for (const auto& plugin : plugins_) plugin->InitServer(&initializer);
-    if (!server->core().start(*this)) return nullptr;
+    if (auto* const callbacks = internal::global_callbacks.load()) callbacks->PreServerStart(server.get());
+    if (!server->core().start(*this, *server)) return nullptr;
     for (const auto& plugin : plugins_) plugin->Finish(&initializer);
     return server;
   } catch (const std::exception& e) {

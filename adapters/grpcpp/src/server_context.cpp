@@ -17,8 +17,7 @@ void ServerContextBase::TryCancel() const {
 }
 
 const std::multimap<string_ref, string_ref>& ServerContextBase::client_metadata() const {
-  static const std::multimap<string_ref, string_ref>& none = *new std::multimap<string_ref, string_ref>;
-  return call_ ? call_->client_metadata().map() : none;
+  return call_ ? call_->client_metadata().map() : of_test_.map();
 }
 
 std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {

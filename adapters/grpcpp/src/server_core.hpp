@@ -14,6 +14,7 @@
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,9 @@
 
 namespace grpc::internal {
 
+// For servers that are built from now on; null if the program has set none.
+extern std::atomic<Server::GlobalCallbacks*> global_callbacks;
+
 // A runtime, a server of Coracle and the threads of the handlers; they end in the reverse order.
 class server_core {
  public:
@@ -29,7 +33,7 @@ class server_core {
   ~server_core();
 
   // Listens and starts. False: an address cannot be listened on.
-  [[nodiscard]] bool start(const ServerBuilder& from);
+  [[nodiscard]] bool start(const ServerBuilder& from, Server& of);
   void shut_down(coracle::duration grace);
   void wait();
 

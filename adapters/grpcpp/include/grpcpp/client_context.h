@@ -60,6 +60,12 @@ class PropagationOptions {
   std::uint32_t bits_ = GRPC_PROPAGATE_DEFAULTS;
 };
 
+namespace testing {
+
+class ClientContextTestPeer;
+
+}  // namespace testing
+
 namespace internal {
 
 class call_interception;
@@ -145,6 +151,7 @@ class ClientContext {
 
  private:
   friend struct internal::client_context_access;
+  friend class testing::ClientContextTestPeer;
   std::vector<std::pair<std::string, std::string>> sent_;
   std::optional<gpr_timespec> deadline_;
   std::optional<bool> wait_for_ready_;

@@ -1,2 +1,2 @@
 // Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no channels from a file descriptor yet"
+#error "coracle::grpcpp has no channels from a file descriptor: coracle::connector makes connections of one's own"

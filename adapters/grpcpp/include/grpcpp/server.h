@@ -1,12 +1,17 @@
 // Server: listens, and runs the handlers of services.
 #pragma once
 
+#include <grpcpp/channel.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/security/server_credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/client_interceptor.h>
 #include <grpcpp/support/time.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace grpc {
 
@@ -47,6 +52,37 @@ class Server final : public ServerInterface {
   /// Returns null unless EnableDefaultHealthCheckService(true) was called before the server was built, or the
   /// program gave a health service of its own. Valid as long as the server.
   HealthCheckServiceInterface* GetHealthCheckService() const;
+
+  /// Makes a channel to this server whose bytes pass through memory. Its calls fail when the server has ended.
+  std::shared_ptr<Channel> InProcessChannel(const ChannelArguments& arguments);
+  class experimental_type {
+   public:
+    explicit experimental_type(Server* of) : of_(of) {}
+    /// See CreateCustomChannelWithInterceptors().
+    std::shared_ptr<Channel> InProcessChannelWithInterceptors(
+        const ChannelArguments& arguments,
+        std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptor_creators);
+
+   private:
+    Server* of_;
+  };
+  experimental_type experimental() { return experimental_type(this); }
+
+  /// Takes part in the making of all servers, and in the calls of their synchronous handlers.
+  class GlobalCallbacks {
+   public:
+    virtual ~GlobalCallbacks() = default;
+    virtual void UpdateArguments(ChannelArguments* /*arguments*/) {}
+    /// On the thread of the handler, before and after it.
+    virtual void PreSynchronousRequest(ServerContext* context) = 0;
+    virtual void PostSynchronousRequest(ServerContext* context) = 0;
+    virtual void PreServerStart(Server* /*server*/) {}
+    /// A port that is listened on; `port` is the one that the system has chosen.
+    virtual void AddPort(Server* /*server*/, const std::string& /*address*/, ServerCredentials* /*credentials*/,
+                         int /*port*/) {}
+  };
+  /// For the servers that are built from now on. The object outlives all servers.
+  static void SetGlobalCallbacks(GlobalCallbacks* callbacks);
 
   internal::server_core& core() { return *core_; }
 

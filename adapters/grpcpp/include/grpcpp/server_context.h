@@ -17,6 +17,12 @@
 
 namespace grpc {
 
+namespace testing {
+
+class ServerContextTestSpouse;
+
+}  // namespace testing
+
 namespace internal {
 
 class server_call_core;  // private: src/server_call_core.hpp
@@ -81,6 +87,7 @@ class ServerContextBase {
 
  private:
   friend struct internal::server_context_access;
+  friend class testing::ServerContextTestSpouse;
   std::shared_ptr<internal::server_call_core> call_;
   std::optional<void*> done_tag_;
   gpr_timespec deadline_ = gpr_inf_future(GPR_CLOCK_REALTIME);
@@ -88,6 +95,7 @@ class ServerContextBase {
   std::vector<std::pair<std::string, std::string>> trailing_;
   std::optional<grpc_compression_algorithm> compression_;
   std::optional<grpc_compression_level> level_;
+  internal::metadata_map of_test_;  // the client's, if there is no call
 };
 
 /// The context of a synchronous handler, or one that the program makes for a call that it requests, and

@@ -22,6 +22,7 @@ class metadata_map {
   void add(std::string_view key, std::string_view value) {
     text_.append(key).append(value);
     sizes_.push_back({key.size(), value.size()});
+    map_.clear();
   }
   const map_type& map() const {
     if (map_.empty() && !sizes_.empty()) fill();

@@ -3,6 +3,7 @@
 
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/string_ref.h>
 
@@ -84,5 +85,11 @@ class MetadataCredentialsPlugin {
 
 std::shared_ptr<CallCredentials> MetadataCredentialsFromPlugin(
     std::unique_ptr<MetadataCredentialsPlugin> plugin);
+
+namespace experimental {
+
+std::shared_ptr<ChannelCredentials> TlsCredentials(const TlsChannelCredentialsOptions& options);
+
+}  // namespace experimental
 
 }  // namespace grpc

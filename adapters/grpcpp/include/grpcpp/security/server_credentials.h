@@ -4,6 +4,7 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/security/auth_metadata_processor.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include <memory>
 #include <string>
@@ -51,5 +52,11 @@ class ServerCredentials {
 
 std::shared_ptr<ServerCredentials> InsecureServerCredentials();
 std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentialsOptions& options);
+
+namespace experimental {
+
+std::shared_ptr<ServerCredentials> TlsServerCredentials(const TlsServerCredentialsOptions& options);
+
+}  // namespace experimental
 
 }  // namespace grpc

@@ -1,2 +1,13 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no ValidateServiceConfigJSON() yet"
+// ValidateServiceConfigJSON(): whether a service config is valid.
+#pragma once
+
+#include <grpcpp/support/config.h>
+
+#include <string>
+
+namespace grpc::experimental {
+
+/// Returns what is wrong with the service config; empty if it is valid.
+std::string ValidateServiceConfigJSON(const std::string& service_config_json);
+
+}  // namespace grpc::experimental

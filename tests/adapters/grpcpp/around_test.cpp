@@ -1,0 +1,283 @@
+// What is around the calls in the API of grpc++, where tests/interop/grpcpp_around_test.py does not look.
+#include "harbour_fixture.hpp"
+#include "support/certificates.hpp"
+
+#include <grpcpp/support/client_interceptor.h>
+#include <grpcpp/support/error_details.h>
+#include <grpcpp/support/validate_service_config.h>
+#include <grpcpp/test/client_context_test_peer.h>
+#include <grpcpp/test/mock_stream.h>
+#include <grpcpp/test/server_context_test_spouse.h>
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing_support::around_test {
+namespace {
+
+using grpc::StatusCode;
+using harbour::Harbour;
+using harbour::Ship;
+using ::testing::HasSubstr;
+
+// --- in one process
+
+class GrpcppInProcess : public harbour_fixture<> {};
+
+TEST_F(GrpcppInProcess, AServerWithoutAPortAnswers) {
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
+  server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  stub = Harbour::NewStub(server->InProcessChannel(grpc::ChannelArguments()));
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("hello", 7), ship).ok());
+  EXPECT_EQ(ship.number(), 7);
+  grpc::ClientContext context;
+  const auto reader = stub->List(&context, harbour_query("", 3));
+  int read = 0;
+  while (reader->Read(&ship)) ++read;
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(read, 3);
+  server->Shutdown();
+  EXPECT_EQ(find(harbour_query("hello"), ship).error_code(), StatusCode::UNAVAILABLE);
+}
+
+class counting final : public grpc::experimental::Interceptor {
+ public:
+  explicit counting(std::atomic<int>& batches) : batches_(batches) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    ++batches_;
+    methods->Proceed();
+  }
+
+ private:
+  std::atomic<int>& batches_;
+};
+struct counting_factory final : grpc::experimental::ClientInterceptorFactoryInterface {
+  explicit counting_factory(std::atomic<int>& to) : batches(to) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo*) override {
+    return new counting(batches);
+  }
+  std::atomic<int>& batches;
+};
+
+TEST_F(GrpcppInProcess, TheChannelMayHaveInterceptorsWhichSeeTheSynchronousApiAlone) {
+  start();
+  std::atomic<int> batches{0};
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> factories;
+  factories.push_back(std::make_unique<counting_factory>(batches));
+  stub = Harbour::NewStub(server->experimental().InProcessChannelWithInterceptors(grpc::ChannelArguments(),
+                                                                                  std::move(factories)));
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("hello"), ship).ok());
+  EXPECT_EQ(batches, 2);
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  const auto call = stub->AsyncFind(&context, harbour_query("hello"), &queue);
+  grpc::Status outcome;
+  call->Finish(&ship, &outcome, &outcome);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  EXPECT_EQ(outcome.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(outcome.error_message(), HasSubstr("synchronous API alone"));
+}
+
+// --- values and test peers
+
+TEST(GrpcppValues, DetailsOfAStatusAreAMessage) {
+  // Any message with a code and a message has the form of google.rpc.Status.
+  struct failure {
+    [[nodiscard]] int code() const { return number; }
+    [[nodiscard]] std::string message() const { return "no ship"; }
+    [[nodiscard]] std::string SerializeAsString() const {
+      return harbour_query("details").SerializeAsString();
+    }
+    int number;
+  };
+  grpc::Status status;
+  EXPECT_TRUE(grpc::SetErrorDetails(failure{5}, &status).ok());
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), "no ship");
+  harbour::Query query;
+  EXPECT_TRUE(grpc::ExtractErrorDetails(status, &query).ok());
+  EXPECT_EQ(query.ask(), "details");
+  EXPECT_TRUE(grpc::SetErrorDetails(failure{99}, &status).ok());
+  EXPECT_EQ(status.error_code(), StatusCode::UNKNOWN);
+  EXPECT_EQ(grpc::SetErrorDetails(failure{5}, nullptr).error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(grpc::ExtractErrorDetails(status, nullptr).error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(grpc::ExtractErrorDetails(grpc::Status(StatusCode::ABORTED, "", "\xff"), &query).error_code(),
+            StatusCode::INVALID_ARGUMENT);
+}
+
+TEST(GrpcppValues, AServiceConfigIsValidated) {
+  EXPECT_EQ(grpc::experimental::ValidateServiceConfigJSON("{}"), "");
+  EXPECT_NE(grpc::experimental::ValidateServiceConfigJSON("{"), "");
+}
+
+TEST(GrpcppValues, TestsGiveContextsTheirMetadata) {
+  grpc::ServerContext of_server;
+  grpc::testing::ServerContextTestSpouse spouse(&of_server);
+  spouse.AddClientMetadata("k", "1");
+  EXPECT_EQ(of_server.client_metadata().size(), 1u);
+  spouse.AddClientMetadata("k", "2");
+  EXPECT_EQ(of_server.client_metadata().count("k"), 2u);
+  of_server.AddInitialMetadata("i", "1");
+  of_server.AddTrailingMetadata("t", "2");
+  EXPECT_EQ(spouse.GetInitialMetadata().count("i"), 1u);
+  EXPECT_EQ(spouse.GetTrailingMetadata().count("t"), 1u);
+  grpc::ClientContext of_client;
+  grpc::testing::ClientContextTestPeer peer(&of_client);
+  peer.AddServerInitialMetadata("s", "1");
+  EXPECT_EQ(of_client.GetServerInitialMetadata().count("s"), 1u);
+  of_client.AddMetadata("c", "1");
+  EXPECT_EQ(peer.GetSendInitialMetadata().count("c"), 1u);
+}
+
+TEST(GrpcppValues, StreamsAreMocked) {
+  grpc::testing::MockClientReader<Ship> reader;
+  Ship seven;
+  seven.set_number(7);
+  EXPECT_CALL(reader, Read(::testing::_))
+      .WillOnce(::testing::DoAll(::testing::SetArgPointee<0>(seven), ::testing::Return(true)))
+      .WillOnce(::testing::Return(false));
+  Ship ship;
+  EXPECT_TRUE(reader.Read(&ship));
+  EXPECT_EQ(ship.number(), 7);
+  EXPECT_FALSE(reader.Read(&ship));
+  grpc::testing::MockServerWriter<Ship> writer;
+  EXPECT_CALL(writer, Write(::testing::_, ::testing::_)).WillOnce(::testing::Return(true));
+  EXPECT_TRUE(writer.Write(ship, grpc::WriteOptions()));
+}
+
+// --- TLS
+
+using grpc::experimental::FileWatcherCertificateProvider;
+using grpc::experimental::IdentityKeyCertPair;
+using grpc::experimental::StaticDataCertificateProvider;
+using grpc::experimental::TlsChannelCredentialsOptions;
+using grpc::experimental::TlsServerCredentialsOptions;
+
+class name_verifier final : public grpc::experimental::ExternalCertificateVerifier {
+ public:
+  explicit name_verifier(std::string name) : name_(std::move(name)) {}
+  bool Verify(grpc::experimental::TlsCustomVerificationCheckRequest* request,
+              std::function<void(grpc::Status)>, grpc::Status* sync_status) override {
+    bool found = false;
+    for (const grpc::string_ref name : request->dns_names()) found = found || name == name_;
+    *sync_status = found ? grpc::Status() : grpc::Status(StatusCode::PERMISSION_DENIED, "another name");
+    return true;
+  }
+  void Cancel(grpc::experimental::TlsCustomVerificationCheckRequest*) override {}
+
+ private:
+  const std::string name_;
+};
+
+std::shared_ptr<grpc::ServerCredentials> served(bool from_files,
+                                                grpc_ssl_client_certificate_request_type type) {
+  const auto& made = certificates::made();
+  std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider;
+  if (from_files) {
+    provider = std::make_shared<FileWatcherCertificateProvider>(
+        made.path("server.key"), made.path("server.pem"), made.path("ca.pem"), 1);
+  } else {
+    provider = std::make_shared<StaticDataCertificateProvider>(
+        made.text("ca.pem"),
+        std::vector<IdentityKeyCertPair>{{made.text("server.key"), made.text("server.pem")}});
+  }
+  TlsServerCredentialsOptions options(provider);
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(type);
+  return grpc::experimental::TlsServerCredentials(options);
+}
+
+TlsChannelCredentialsOptions trusting_client() {
+  const auto& made = certificates::made();
+  TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(std::make_shared<StaticDataCertificateProvider>(
+      made.text("ca.pem"),
+      std::vector<IdentityKeyCertPair>{{made.text("client.key"), made.text("client.pem")}}));
+  options.watch_root_certs();
+  return options;
+}
+
+class GrpcppTls : public harbour_fixture<>, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(From, GrpcppTls, ::testing::Bool());
+
+TEST_P(GrpcppTls, ProvidersGiveTheCertificates) {
+  auto options = trusting_client();
+  const auto nothing = [](grpc::ServerBuilder&) {};
+  start(nothing, served(GetParam(), GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY),
+        grpc::experimental::TlsCredentials(options));
+  Ship ship;
+  EXPECT_EQ(find(harbour_query("identity"), ship).error_code(), StatusCode::UNAVAILABLE);
+  options.watch_identity_key_cert_pairs();
+  connect(grpc::experimental::TlsCredentials(options));
+  EXPECT_TRUE(find(harbour_query("identity"), ship).ok());
+  EXPECT_EQ(ship.number(), 1);
+}
+
+TEST_P(GrpcppTls, AVerifierOfTheProgramDecides) {
+  using grpc::experimental::ExternalCertificateVerifier;
+  auto options = trusting_client();
+  options.set_certificate_verifier(ExternalCertificateVerifier::Create<name_verifier>("movies.example"));
+  const auto nothing = [](grpc::ServerBuilder&) {};
+  start(nothing, served(GetParam(), GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE),
+        grpc::experimental::TlsCredentials(options));
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+  options.set_certificate_verifier(ExternalCertificateVerifier::Create<name_verifier>("other.example"));
+  connect(grpc::experimental::TlsCredentials(options));
+  const auto s = find(harbour_query("x"), ship);
+  EXPECT_EQ(s.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(s.error_message(), HasSubstr("another name"));
+  TlsChannelCredentialsOptions blind;
+  blind.set_verify_server_certs(false);
+  connect(grpc::experimental::TlsCredentials(blind));
+  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+}
+
+// --- callbacks of the process
+
+struct noting_callbacks final : grpc::Server::GlobalCallbacks {
+  void UpdateArguments(grpc::ChannelArguments*) override { ++arguments; }
+  void PreSynchronousRequest(grpc::ServerContext* context) override { before += context != nullptr; }
+  void PostSynchronousRequest(grpc::ServerContext*) override { ++after; }
+  void PreServerStart(grpc::Server*) override { ++starts; }
+  void AddPort(grpc::Server*, const std::string&, grpc::ServerCredentials*, int port) override {
+    last_port = port;
+  }
+  std::atomic<int> arguments{0};
+  std::atomic<int> before{0};
+  std::atomic<int> after{0};
+  std::atomic<int> starts{0};
+  std::atomic<int> last_port{0};
+};
+
+class GrpcppCallbacksOfTheProcess : public harbour_fixture<> {};
+
+TEST_F(GrpcppCallbacksOfTheProcess, SeeServersAndTheirSynchronousCalls) {
+  noting_callbacks seen;
+  grpc::Server::SetGlobalCallbacks(&seen);
+  start();
+  Ship ship;
+  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+  server->Shutdown();
+  grpc::Server::SetGlobalCallbacks(nullptr);
+  EXPECT_EQ(seen.arguments, 1);
+  EXPECT_EQ(seen.starts, 1);
+  EXPECT_EQ(seen.last_port, port);
+  EXPECT_EQ(seen.before, 1);
+  EXPECT_EQ(seen.after, 1);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support::around_test
