@@ -551,6 +551,7 @@ class GenericCalls : public harbour_fixture<own_finds> {
     const auto found = context.GetServerTrailingMetadata().find("method");
     return found == context.GetServerTrailingMetadata().end() ? "" : harbour::text(found->second);
   }
+  void TearDown() override { server.reset(); }  // before its service
   echoing_service echo;
   std::unique_ptr<grpc::GenericStub> generic;
 };

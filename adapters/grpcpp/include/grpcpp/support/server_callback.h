@@ -40,10 +40,13 @@ class reactor_call {
  public:
   template <class Operation>
   void run(Operation&& operation) {
-    if (Call* const call = call_.load(std::memory_order_acquire)) return operation(*call);
-    const std::lock_guard lock(binding_);
-    if (Call* const call = call_.load(std::memory_order_relaxed)) return operation(*call);
-    early_.emplace_back(std::forward<Operation>(operation));
+    Call* call = call_.load(std::memory_order_acquire);
+    if (!call) {
+      const std::lock_guard lock(binding_);
+      call = call_.load(std::memory_order_relaxed);
+      if (!call) return static_cast<void>(early_.emplace_back(std::forward<Operation>(operation)));
+    }
+    operation(*call);  // without the lock: the reactor may be destroyed meanwhile
   }
   void bind(Call& call) {
     const std::lock_guard lock(binding_);
