@@ -62,6 +62,21 @@ std::unique_ptr<processed_auth> auth_processing::take(const coracle::server_cont
   return what;
 }
 
+// What is put for a call stays until its handler takes it, or its interceptor ends: services of Coracle do not
+// take it, and a later call may have the same address.
+class handed_over {
+ public:
+  handed_over(const coracle::server_context& call, std::unique_ptr<processed_auth> what) : call_(call) {
+    put(call, std::move(what));
+  }
+  handed_over(const handed_over&) = delete;
+  handed_over& operator=(const handed_over&) = delete;
+  ~handed_over() { static_cast<void>(auth_processing::take(call_)); }
+
+ private:
+  const coracle::server_context& call_;
+};
+
 coracle::task<coracle::status> auth_processing::intercept(coracle::server_context& call,
                                                           coracle::next_handler next) {
   if (!call.auth()) co_return co_await next();
@@ -80,10 +95,8 @@ coracle::task<coracle::status> auth_processing::intercept(coracle::server_contex
   auto what = std::make_unique<processed_auth>();
   what->context = work->context;
   what->consumed = std::move(work->consumed);
-  put(call, std::move(what));
-  coracle::status outcome = co_await next();
-  static_cast<void>(take(call));  // of a service of Coracle
-  co_return outcome;
+  const handed_over until_the_end(call, std::move(what));
+  co_return co_await next();
 }
 
 }  // namespace grpc::internal

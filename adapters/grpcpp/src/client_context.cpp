@@ -1,5 +1,6 @@
 // ClientContext.
 #include <grpcpp/client_context.h>
+#include <grpcpp/impl/channel_interface.h>
 #include <grpcpp/impl/interception.h>
 #include <grpcpp/server_context.h>
 
@@ -83,10 +84,15 @@ std::shared_ptr<const AuthContext> ClientContext::auth_context() const {
 }
 
 void ClientContext::TryCancel() {
-  if (interception_) {
-    internal::interceptor_batch batch(*interception_);
+  std::shared_ptr<internal::call_interception> seen;
+  {
+    const std::lock_guard lock(changing_);
+    seen = interception_;
+  }
+  if (seen) {
+    internal::interceptor_batch batch(*seen);
     batch.add(experimental::InterceptionHookPoints::PRE_SEND_CANCEL);
-    interception_->before(batch);
+    seen->before(batch);
   }
   const std::lock_guard lock(changing_);
   cancelled_ = true;

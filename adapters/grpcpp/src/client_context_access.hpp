@@ -46,6 +46,7 @@ struct client_context_access {
   static metadata_map::map_type* initial_map(ClientContext& c) { return &c.initial_.changeable_map(); }
   static metadata_map::map_type* trailing_map(ClientContext& c) { return &c.trailing_.changeable_map(); }
   static void set_interception(ClientContext& c, std::shared_ptr<call_interception> seen) {
+    const std::lock_guard lock(c.changing_);
     c.interception_ = std::move(seen);
   }
   static void set_failure(ClientContext& c, const Status& s) { c.failure_ = s.error_message(); }

@@ -335,7 +335,8 @@ class relay final : public Harbour::Service {
     }
     if (query->load() == "told")
       ship->set_number(child->deadline() == std::chrono::system_clock::time_point::max());
-    else outcome = to_->Find(child.get(), harbour::query(query->ask(), 7), ship);
+    current = child.get();
+    if (query->load() != "told") outcome = to_->Find(child.get(), harbour::query(query->ask(), 7), ship);
     ended = true;
     return outcome;
   }
@@ -346,6 +347,7 @@ class relay final : public Harbour::Service {
   }
   grpc::Status outcome;
   std::atomic<bool> ended{false};
+  std::atomic<grpc::ClientContext*> current{nullptr};
 
  private:
   std::unique_ptr<Harbour::Stub> to_;
@@ -373,22 +375,34 @@ void propagation() {
   say("earlier deadline of one's own", find(harbour::query("deadline", 50'000), 100));
   say("later deadline of one's own", find(harbour::query("deadline", 200'000), 100));
   say("deadline that the context tells", find(harbour::query("", 0, "told"), 100));
-  const auto cancelled = [&](const harbour::Query& query) {
+  const auto cancelled = [&](const harbour::Query& query, bool propagates) {
     between.ended = false;
+    between.current = nullptr;
     grpc::ClientContext context;
     Ship ship;
     grpc::Status s;
     std::thread calling([&] { s = stub->Find(&context, query, &ship); });
-    grpc::ClientContext other;  // ends when the inner handler runs
-    Harbour::NewStub(inner.channel)->Find(&other, harbour::query("when another waits"), &ship);
+    const auto wait_for_the_inner_handler = [&] {
+      grpc::ClientContext other;
+      Ship none;
+      Harbour::NewStub(inner.channel)->Find(&other, harbour::query("when another waits"), &none);
+    };
+    // It sleeps on purpose: nothing else tells that the outer handler makes its call.
+    while (!between.current.load()) std::this_thread::sleep_for(1ms);
+    wait_for_the_inner_handler();
     context.TryCancel();
     calling.join();
+    if (!propagates) {
+      wait_for_the_inner_handler();  // which still waits
+      between.current.load()->TryCancel();
+    }
     // It sleeps on purpose: the handler ends after its call.
     while (!between.ended) std::this_thread::sleep_for(1ms);
     return std::to_string(s.error_code()) + " " + std::to_string(between.outcome.error_code());
   };
-  say("cancellation of the caller", cancelled(harbour::query("wait for cancel")));
-  say("cancellation not propagated", cancelled(harbour::query("wait for cancel", 300, "no cancellation")));
+  say("cancellation of the caller", cancelled(harbour::query("wait for cancel"), true));
+  say("cancellation not propagated",
+      cancelled(harbour::query("wait for cancel", 0, "no cancellation"), false));
   const std::string of_parent = find(harbour::query("", 5'000, "left behind"), 0);
   say("a call left behind", of_parent, between.end_of_what_was_left());
 }
