@@ -1,4 +1,5 @@
-"""connectrpc's conformance suite against conformance_server and conformance_client, on both backends.
+"""connectrpc's conformance suite against conformance_server and conformance_client, on both backends, and its gRPC part against a
+server on grpc++'s API, which has no JSON.
 
 CORACLE_CONNECTRPC_RUN="**/bidi-stream/**" runs the cases whose names match, instead of all.
 """
@@ -17,6 +18,14 @@ WANTED = {"server": 3820, "client": 4862}
 # The same with every encoding that the suite knows; once, since the backends do not see them.
 EVERY_ENCODING = "[" + ", ".join(f"COMPRESSION_{name}" for name in ("IDENTITY", "GZIP", "BR", "ZSTD", "DEFLATE", "SNAPPY")) + "]"
 WANTED_OF_EVERY_ENCODING = {"server": 10756, "client": 13094}
+ON_GRPCPPS_API = """features:
+  versions: [HTTP_VERSION_2]
+  protocols: [PROTOCOL_GRPC]
+  codecs: [CODEC_PROTO]
+  compressions: [COMPRESSION_IDENTITY, COMPRESSION_GZIP]
+  supportsTlsClientCerts: true
+"""
+WANTED_ON_GRPCPPS_API = 570
 LIMIT_S = 300
 TOTAL = re.compile(r"^Total cases: (\d+)\s+(\d+) passed, (\d+) failed", re.M)
 PATTERNS = os.environ.get("CORACLE_CONNECTRPC_RUN", "").split()
@@ -24,9 +33,9 @@ PATTERNS = os.environ.get("CORACLE_CONNECTRPC_RUN", "").split()
 pytestmark = pytest.mark.timeout(LIMIT_S + 20)
 
 
-def every_case_passes(configuration, mode, wanted, backend):
+def every_case_passes(configuration, mode, wanted, backend, program=None):
     chosen = [word for pattern in PATTERNS for word in ("--run", pattern)]
-    done = run(peer("connectconformance"), "--conf", configuration, "--mode", mode, *chosen, "--", own(f"conformance_{mode}"),
+    done = run(peer("connectconformance"), "--conf", configuration, "--mode", mode, *chosen, "--", own(program or f"conformance_{mode}"),
                limit_s=LIMIT_S, env={"CORACLE_BACKEND": backend})
     said = done.stdout + done.stderr
     found = TOTAL.search(said)
@@ -49,3 +58,9 @@ def test_every_case_passes_with_every_encoding(mode, wanted, tmp_path):
     chosen = tmp_path / "every_encoding.yaml"
     chosen.write_text(re.sub(r"compressions: .*", f"compressions: {EVERY_ENCODING}", CONFIGURATION.read_text()))
     every_case_passes(chosen, mode, wanted, "auto")
+
+
+def test_every_case_of_grpc_passes_on_grpcpps_api(backend, tmp_path):
+    chosen = tmp_path / "grpc.yaml"
+    chosen.write_text(ON_GRPCPPS_API)
+    every_case_passes(chosen, "server", WANTED_ON_GRPCPPS_API, backend, "grpcpp_conformance_server")

@@ -46,14 +46,16 @@ std::string lower_case(std::string name) {
 
 bool is_binary(std::string_view name) noexcept { return name.ends_with("-bin"); }
 
+void tell_field(std::string_view name, std::string_view value, header_fields& into) {
+  const auto found =
+      std::find_if(into.begin(), into.end(), [&](const auto& field) { return field.name() == name; });
+  auto& field = found == into.end() ? *into.Add() : *found;
+  field.set_name(std::string(name));
+  field.add_value(is_binary(name) ? base64_of(value) : std::string(value));
+}
+
 void tell_metadata(const coracle::metadata& from, header_fields& into) {
-  for (const auto& one : from) {
-    const auto found =
-        std::find_if(into.begin(), into.end(), [&](const auto& field) { return field.name() == one.name; });
-    auto& field = found == into.end() ? *into.Add() : *found;
-    field.set_name(std::string(one.name));
-    field.add_value(is_binary(one.name) ? base64_of(one.value) : std::string(one.value));
-  }
+  for (const auto& one : from) tell_field(one.name, one.value, into);
 }
 
 }  // namespace conformance

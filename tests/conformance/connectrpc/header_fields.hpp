@@ -10,6 +10,7 @@ namespace conformance {
 using header_fields = google::protobuf::RepeatedPtrField<connectrpc::conformance::v1::Header>;
 
 // Names in order of their first appearance, each with all its values; the values of -bin names in base64.
+void tell_field(std::string_view name, std::string_view value, header_fields& into);
 void tell_metadata(const coracle::metadata& from, header_fields& into);
 
 // Calls add(name, value) for each value; the values of -bin names as plain bytes.
