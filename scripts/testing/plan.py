@@ -25,7 +25,7 @@ CI = bool(os.environ.get("CI"))
 # ThreadSanitizer, for which a world has one thread.
 SIM_SEEDS = {"release": 500, "asan": 100, "tsan": 15}
 # The adapters, each with a program of tests below tests/adapters.
-ADAPTERS = ("asio", "execution", "grpcpp", "interface_c", "protobuf_services")
+ADAPTERS = ("agrpc", "asio", "execution", "grpcpp", "interface_c", "protobuf_services")
 # Tests whose parameter names a backend run on it in each of the suites: only the first runs them.
 BACKEND_OF_THE_ENVIRONMENT = {"GTEST_FILTER": "-*/*io_uring*:*/*epoll*:*/*sim*"}
 

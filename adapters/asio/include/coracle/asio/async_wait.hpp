@@ -1,6 +1,7 @@
 // async_wait: a call, an operation of a stream, a timer or a task as an asynchronous operation of Asio.
 #pragma once
 
+#include "coracle/asio/completion.hpp"
 #include "coracle/asio/library.hpp"
 #include "coracle/asio/loop_executor.hpp"
 #include "coracle/base/result.hpp"
@@ -60,6 +61,8 @@ struct on_the_loop {
   friend bool operator==(on_the_loop, on_the_loop) noexcept { return true; }
   friend bool operator!=(on_the_loop, on_the_loop) noexcept { return false; }
 };
+template <>
+inline constexpr bool counts_work<on_the_loop> = false;
 
 // What a call says that was not even begun, or failed in the library.
 inline status status_of(const std::exception_ptr& error) {
@@ -167,34 +170,27 @@ struct ending<Wait> {
   }
 };
 
-// A wait in progress with its handler, in memory of the handler's allocator.
-//
-// It is made and started where the operation is initiated, ends on the loop, and is destroyed on the handler's
-// executor, before the handler is called. The cancellation slot is used there only.
+// A wait in progress with its handler. It is made and started where the operation is initiated, and ends on the
+// loop.
 template <class Handler, class Wait, class Candidate>
-class wait_state {
+class wait_state : public completion<wait_state<Handler, Wait, Candidate>, Handler, Candidate> {
+  using base = completion<wait_state, Handler, Candidate>;
+  friend base;
   using ends = ending<Wait>;
   using value = typename ends::value;
-  using executor = typename asio::associated_executor<Handler, Candidate>::type;
-  using proto_allocator = typename asio::associated_allocator<Handler, asio::recycling_allocator<void>>::type;
-  using allocator = typename std::allocator_traits<proto_allocator>::template rebind_alloc<wait_state>;
-  using traits = std::allocator_traits<allocator>;
-  static constexpr bool has_executor = !std::same_as<executor, on_the_loop>;
 
  public:
   template <class H, class W>
+  wait_state(H&& handler, const Candidate& candidate, W&& wait)
+      : base(std::forward<H>(handler), candidate),
+        running_(std::in_place, std::forward<W>(wait), report{this}) {}
+
+  template <class H, class W>
   static void start(H&& handler, W&& wait, loop& where, const coro::environment* inherited,
                     const Candidate& candidate) {
-    allocator memory = allocator_of(handler);
-    wait_state* const made = traits::allocate(memory, 1);
-    try {
-      ::new (static_cast<void*>(made)) wait_state(std::forward<H>(handler), std::move(wait), candidate);
-    } catch (...) {
-      traits::deallocate(memory, made, 1);
-      throw;
-    }
-    owner owned(made);
-    made->connect();
+    auto owned = base::make(std::forward<H>(handler), candidate, std::move(wait));
+    wait_state* const made = owned.get();
+    made->template connect<canceller>(canceller{&made->running_});
     made->running_.start(where, inherited);
     static_cast<void>(owned.release());
   }
@@ -219,50 +215,7 @@ class wait_state {
       if ((asked & ends::cancellation) != asio::cancellation_type::none) of->cancel();
     }
   };
-  // Destroys the state unless it was called: an executor may drop what it was given.
-  class owner {
-   public:
-    using allocator_type = proto_allocator;
-    explicit owner(wait_state* of) noexcept : of_(of) {}
-    owner(owner&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
-    owner& operator=(owner&&) = delete;
-    ~owner() {
-      if (!of_) return;
-      of_->disconnect();
-      of_->destroy();
-    }
-    [[nodiscard]] allocator_type get_allocator() const noexcept {
-      return allocator_type(allocator_of(of_->handler_));
-    }
-    [[nodiscard]] wait_state* release() noexcept { return std::exchange(of_, nullptr); }
-    void operator()() { release()->complete(); }
 
-   private:
-    wait_state* of_;
-  };
-  struct no_work {
-    explicit no_work(const executor&) noexcept {}
-  };
-
-  template <class H, class W>
-  wait_state(H&& handler, W&& wait, const Candidate& candidate)
-      : handler_(std::forward<H>(handler)),
-        work_(asio::associated_executor<Handler, Candidate>::get(handler_, candidate)),
-        running_(std::in_place, std::forward<W>(wait), report{this}) {}
-  ~wait_state() = default;
-
-  static allocator allocator_of(const Handler& handler) noexcept {
-    return allocator(asio::associated_allocator<Handler, asio::recycling_allocator<void>>::get(
-        handler, asio::recycling_allocator<void>()));
-  }
-  void connect() {
-    auto slot = asio::get_associated_cancellation_slot(handler_);
-    if (slot.is_connected()) slot.template emplace<canceller>(canceller{&running_});
-  }
-  void disconnect() noexcept {
-    auto slot = asio::get_associated_cancellation_slot(handler_);
-    if (slot.is_connected()) slot.clear();
-  }
   // On the loop.
   void take_outcome(const std::exception_ptr& error, Wait& from) noexcept {
     if (error) {
@@ -282,36 +235,18 @@ class wait_state {
   }
   void ended() {
     try {
-      if constexpr (has_executor) {
-        owner continues(this);
-        asio::dispatch(work_.get_executor(), std::move(continues));
-      } else {
-        complete();
-      }
+      this->finish();
     } catch (...) {
       fail_on_loop(std::current_exception());
     }
   }
-  // On the handler's executor.
-  void complete() {
-    disconnect();
-    outcome<value> o(std::move(*outcome_));
-    Handler handler(std::move(handler_));
-    destroy(handler);
-    ends::call(std::move(handler), std::move(o));
+  template <class Executor>
+  [[nodiscard]] static bool completes_here(const Executor&) noexcept {
+    return false;
   }
-  void destroy() noexcept {
-    Handler handler(std::move(handler_));
-    destroy(handler);
-  }
-  void destroy(const Handler& handler) noexcept {
-    allocator memory = allocator_of(handler);
-    this->~wait_state();
-    traits::deallocate(memory, this, 1);
-  }
+  [[nodiscard]] outcome<value> take_result() { return std::move(*outcome_); }
+  static void call(Handler&& handler, outcome<value>&& o) { ends::call(std::move(handler), std::move(o)); }
 
-  Handler handler_;
-  std::conditional_t<has_executor, asio::executor_work_guard<executor>, no_work> work_;
   operation<Wait, report> running_;
   std::optional<outcome<value>> outcome_;
 };
@@ -319,14 +254,9 @@ class wait_state {
 // Begins the wait when the completion token says so: at once, or later for a lazy one. Some tokens want an
 // executor of it.
 template <class Candidate>
-class executor_of_wait {
+class executor_of_wait : public with_executor<Candidate> {
  public:
-  using executor_type = Candidate;
-  explicit executor_of_wait(const Candidate& candidate) noexcept : candidate_(candidate) {}
-  [[nodiscard]] executor_type get_executor() const noexcept { return candidate_; }
-
- private:
-  Candidate candidate_;
+  using with_executor<Candidate>::with_executor;
 };
 template <>
 class executor_of_wait<on_the_loop> {
@@ -384,10 +314,6 @@ void keep(Wait& wait, const call_context& call) {
   }
 }
 
-template <class T>
-concept executor = asio::execution::is_executor<T>::value || asio::is_executor<T>::value;
-template <executor Executor>
-using default_token = typename asio::default_completion_token<Executor>::type;
 template <class T>
 concept plain_wait = coro::awaitable<T> && !client::holding_operation<T>;
 

@@ -23,6 +23,7 @@
 #include <asio/error.hpp>
 #include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
 #include <asio/recycling_allocator.hpp>
 #include <asio/system_error.hpp>
 #include <asio/version.hpp>
@@ -39,6 +40,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/version.hpp>
 #include <boost/system/system_error.hpp>

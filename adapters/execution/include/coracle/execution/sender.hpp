@@ -12,6 +12,7 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/execution/provider.hpp"
 #include "coracle/execution/queries.hpp"
+#include "coracle/execution/stop_callback.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/runtime/start.hpp"
@@ -54,17 +55,6 @@ struct completions_of<status> {
   using type =
       provider::completion_signatures<provider::set_value_t(), provider::set_error_t(status),
                                       provider::set_error_t(std::exception_ptr), provider::set_stopped_t()>;
-};
-
-// The callback of a stop token of any type, as std::stop_callback_for_t, which also knows std::stop_token where the
-// standard library does not yet describe it as a stoppable token.
-template <class Token, class Function>
-struct stop_callback_of {
-  using type = typename Token::template callback_type<Function>;
-};
-template <class Function>
-struct stop_callback_of<std::stop_token, Function> {
-  using type = std::stop_callback<Function>;
 };
 
 template <class Environment>

@@ -1,0 +1,32 @@
+// asio_grpc: the API of asio-grpc, of versions 2 and 3, over the API of grpc++.
+//
+// Requires Boost 1.78 or standalone Asio 1.22, or newer: the one that was included before, or the one that
+// AGRPC_STANDALONE_ASIO or AGRPC_BOOST_ASIO names.
+//
+// An operation whose completion handler has the executor of another execution context throws std::logic_error when it
+// is started; started by a coroutine, that leaves the run() of the coroutine's context.
+#pragma once
+
+#include "agrpc/alarm.hpp"
+#include "agrpc/bind_allocator.hpp"
+#include "agrpc/client_rpc.hpp"
+#include "agrpc/default_completion_token.hpp"
+#include "agrpc/get_completion_queue.hpp"
+#include "agrpc/grpc_context.hpp"
+#include "agrpc/grpc_executor.hpp"
+#include "agrpc/grpc_initiate.hpp"
+#include "agrpc/notify_on_state_change.hpp"
+#include "agrpc/notify_when_done.hpp"
+#include "agrpc/read.hpp"
+#include "agrpc/repeatedly_request.hpp"
+#include "agrpc/rpc.hpp"
+#include "agrpc/rpc_type.hpp"
+#include "agrpc/test.hpp"
+#include "agrpc/use_awaitable.hpp"
+#include "agrpc/wait.hpp"
+
+// Where there are senders.
+#include "agrpc/impl/senders.hpp"
+#if defined(__cpp_lib_senders) || __has_include(<stdexec/execution.hpp>)
+#include "agrpc/use_sender.hpp"
+#endif

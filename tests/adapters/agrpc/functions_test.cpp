@@ -1,0 +1,450 @@
+// The functions of version 2 over the responders of grpc++, and the handlers of repeatedly_request().
+
+#include "world.hpp"
+
+#include "harbour_mock.grpc.pb.h"
+
+#include <map>
+#include <vector>
+
+namespace agrpc_tests::functions_test {
+
+using harbour::Harbour;
+using harbour::Note;
+using harbour::Position;
+using harbour::Query;
+using harbour::Ship;
+using harbour::Summary;
+using service_type = Harbour::AsyncService;
+
+class functions : public served {
+ public:
+  // The handlers that most tests call.
+  void answer() {
+    agrpc::repeatedly_request(
+        &service_type::RequestFind, service,
+        asio::bind_executor(context(),
+                            [](grpc::ServerContext&, Query& query,
+                               grpc::ServerAsyncResponseWriter<Ship>& writer) -> asio::awaitable<void> {
+                              Ship ship;
+                              ship.set_name(query.ask());
+                              if (query.ask() == "error") {
+                                co_await agrpc::finish_with_error(writer, grpc::Status::CANCELLED);
+                              } else {
+                                EXPECT_TRUE(co_await agrpc::send_initial_metadata(writer));
+                                co_await agrpc::finish(writer, ship, grpc::Status::OK);
+                              }
+                            }));
+    agrpc::repeatedly_request(
+        &service_type::RequestRecord, service,
+        asio::bind_executor(context(),
+                            [](grpc::ServerContext&,
+                               grpc::ServerAsyncReader<Summary, Position>& reader) -> asio::awaitable<void> {
+                              Position position;
+                              Summary summary;
+                              while (co_await agrpc::read(reader, position)) {
+                                summary.set_positions(summary.positions() + 1);
+                                summary.set_distance(summary.distance() + position.north());
+                              }
+                              if (summary.positions() == 0) {
+                                co_await agrpc::finish_with_error(
+                                    reader, grpc::Status(grpc::StatusCode::NOT_FOUND, "no position"));
+                                co_return;
+                              }
+                              co_await agrpc::finish(reader, summary, grpc::Status::OK);
+                            }));
+    agrpc::repeatedly_request(
+        &service_type::RequestList, service,
+        asio::bind_executor(context(),
+                            [](grpc::ServerContext&, Query& query,
+                               grpc::ServerAsyncWriter<Ship>& writer) -> asio::awaitable<void> {
+                              Ship ship;
+                              for (int i = 0; i != query.number(); ++i) {
+                                ship.set_number(i);
+                                if (!co_await agrpc::write(writer, ship)) co_return;
+                              }
+                              if (query.ask() == "coalesced") {
+                                ship.set_name("last");
+                                co_await agrpc::write_and_finish(writer, ship, grpc::WriteOptions{},
+                                                                 grpc::Status::OK);
+                              } else {
+                                co_await agrpc::finish(writer, grpc::Status::OK);
+                              }
+                            }));
+    agrpc::repeatedly_request(
+        &service_type::RequestTalk, service,
+        asio::bind_executor(
+            context(),
+            [](grpc::ServerContext&,
+               grpc::ServerAsyncReaderWriter<Note, Note>& reader_writer) -> asio::awaitable<void> {
+              Note note;
+              while (co_await agrpc::read(reader_writer, note)) {
+                note.set_text(note.text() + "!");
+                if (!co_await agrpc::write(reader_writer, note, grpc::WriteOptions().set_no_compression()))
+                  co_return;
+              }
+              note.set_text("bye");
+              co_await agrpc::write_last(reader_writer, note, grpc::WriteOptions{});
+              co_await agrpc::finish(reader_writer, grpc::Status::OK);
+            }));
+  }
+};
+
+TEST_F(functions, UnaryCallsAreRequestedAndFinished) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    set_deadline(client_context);
+    Query request;
+    request.set_ask("brig");
+    std::unique_ptr<grpc::ClientAsyncResponseReader<Ship>> reader =
+        agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
+    const bool read_ok = co_await agrpc::read_initial_metadata(reader, asio::use_awaitable);
+    EXPECT_TRUE(read_ok);
+    Ship response;
+    grpc::Status status;
+    const bool finish_ok = co_await agrpc::finish(reader, response, status, asio::use_awaitable);
+    EXPECT_TRUE(finish_ok && status.ok()) << status.error_message();
+    EXPECT_EQ(response.name(), "brig");
+
+    grpc::ClientContext second_context;
+    request.set_ask("error");
+    const auto second = agrpc::request(&Harbour::Stub::AsyncFind, stub, second_context, request, context());
+    co_await agrpc::finish(second, response, status);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  });
+}
+
+TEST_F(functions, ClientStreamsAreWritten) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    Summary response;
+    std::unique_ptr<grpc::ClientAsyncWriter<Position>> writer;
+    EXPECT_TRUE(co_await agrpc::request(&Harbour::Stub::PrepareAsyncRecord, *stub, client_context, writer,
+                                        response, asio::use_awaitable));
+    Position request;
+    request.set_north(1);
+    while (co_await agrpc::write(writer, request) && request.north() < 42)
+      request.set_north(request.north() + 1);
+    EXPECT_TRUE(co_await agrpc::writes_done(writer));
+    grpc::Status status;
+    EXPECT_TRUE(co_await agrpc::finish(writer, status));
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.positions(), 42);
+
+    grpc::ClientContext second_context;
+    auto [second, request_ok] = co_await agrpc::request(&Harbour::Stub::AsyncRecord, *stub, second_context,
+                                                        response, asio::use_awaitable);
+    EXPECT_TRUE(request_ok);
+    EXPECT_TRUE(co_await agrpc::write_last(second, request, grpc::WriteOptions{}));
+    EXPECT_TRUE(co_await agrpc::finish(second, status));
+    EXPECT_EQ(response.distance(), 42);
+
+    grpc::ClientContext empty_context;
+    co_await agrpc::request(&Harbour::Stub::PrepareAsyncRecord, stub, empty_context, writer, response);
+    co_await agrpc::writes_done(writer);
+    co_await agrpc::finish(writer, status);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  });
+}
+
+TEST_F(functions, ServerStreamsAreRead) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    for (const char* ask : {"", "coalesced"}) {
+      grpc::ClientContext client_context;
+      Query request;
+      request.set_ask(ask);
+      request.set_number(3);
+      std::unique_ptr<grpc::ClientAsyncReader<Ship>> reader;
+      EXPECT_TRUE(
+          co_await agrpc::request(&Harbour::Stub::PrepareAsyncList, *stub, client_context, request, reader));
+      Ship response;
+      int ships = 0;
+      while (co_await agrpc::read(reader, response)) ++ships;
+      EXPECT_EQ(ships, request.ask().empty() ? 3 : 4);
+      grpc::Status status;
+      co_await agrpc::finish(reader, status);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+    }
+    grpc::ClientContext client_context;
+    Query request;
+    auto [reader, request_ok] = co_await agrpc::request(&Harbour::Stub::AsyncList, *stub, client_context,
+                                                        request, asio::use_awaitable);
+    EXPECT_TRUE(request_ok);
+    Ship response;
+    EXPECT_FALSE(co_await agrpc::read(reader, response));
+    grpc::Status status;
+    EXPECT_TRUE(co_await agrpc::finish(reader, status));
+  });
+}
+
+TEST_F(functions, BidirectionalStreamsReadAndWriteAtTheSameTime) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    using namespace asio::experimental::awaitable_operators;
+    grpc::ClientContext client_context;
+    std::unique_ptr<grpc::ClientAsyncReaderWriter<Note, Note>> reader_writer;
+    EXPECT_TRUE(
+        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context, reader_writer));
+    Note request, response;
+    for (int i = 0; i < 3; ++i) {
+      request.set_text(std::to_string(i));
+      const auto [read_ok, write_ok] =
+          co_await (agrpc::read(reader_writer, response) && agrpc::write(reader_writer, request));
+      EXPECT_TRUE(read_ok && write_ok);
+      EXPECT_EQ(response.text(), request.text() + "!");
+    }
+    EXPECT_TRUE(co_await agrpc::writes_done(reader_writer));
+    EXPECT_TRUE(co_await agrpc::read(reader_writer, response));
+    EXPECT_EQ(response.text(), "bye");
+    EXPECT_FALSE(co_await agrpc::read(reader_writer, response));
+    grpc::Status status;
+    co_await agrpc::finish(reader_writer, status);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+
+    grpc::ClientContext second_context;
+    auto [second, request_ok] =
+        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, second_context);
+    EXPECT_TRUE(request_ok);
+    EXPECT_TRUE(co_await agrpc::write_last(second, request, grpc::WriteOptions{}));
+    while (co_await agrpc::read(second, response)) continue;
+    co_await agrpc::finish(second, status);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  });
+}
+
+TEST_F(functions, WithoutAServerRequestIsFalseAndFinishSaysWhy) {
+  const auto nobody =
+      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+  agrpc::GrpcContext alone;
+  run_coroutines(alone, [&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    std::unique_ptr<grpc::ClientAsyncReader<Ship>> reader;
+    Query request;
+    EXPECT_FALSE(
+        co_await agrpc::request(&Harbour::Stub::PrepareAsyncList, *nobody, client_context, request, reader));
+    grpc::Status status;
+    co_await agrpc::finish(reader, status);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  });
+}
+
+TEST_F(functions, AServerCanRequestOneRpcAtATime) {
+  int requests = 0;
+  asio::co_spawn(
+      context(),
+      [&]() -> asio::awaitable<void> {
+        for (;;) {
+          grpc::ServerContext server_context;
+          Query request;
+          grpc::ServerAsyncResponseWriter<Ship> writer{&server_context};
+          const bool request_ok = co_await agrpc::request(&service_type::RequestFind, service, server_context,
+                                                          request, writer, asio::use_awaitable);
+          if (!request_ok) break;
+          ++requests;
+          Ship response;
+          response.set_number(request.number());
+          EXPECT_TRUE(co_await agrpc::finish(writer, response, grpc::Status::OK, asio::use_awaitable));
+        }
+      },
+      rethrow());
+  run([&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 3; ++i) {
+      grpc::ClientContext client_context;
+      Query request;
+      request.set_number(i);
+      const auto reader =
+          agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
+      Ship response;
+      grpc::Status status;
+      co_await agrpc::finish(reader, response, status);
+      EXPECT_EQ(response.number(), i);
+    }
+  });
+  EXPECT_EQ(requests, 3);
+}
+
+TEST_F(functions, NotifyWhenDoneSaysThatTheClientIsGone) {
+  bool cancelled = false;
+  asio::co_spawn(
+      context(),
+      [&]() -> asio::awaitable<void> {
+        grpc::ServerContext server_context;
+        bool done = false;
+        agrpc::notify_when_done(context(), server_context, [&] {
+          done = true;
+          cancelled = server_context.IsCancelled();
+        });
+        grpc::ServerAsyncReaderWriter<Note, Note> reader_writer{&server_context};
+        EXPECT_TRUE(
+            co_await agrpc::request(&service_type::RequestTalk, service, server_context, reader_writer));
+        EXPECT_TRUE(co_await agrpc::send_initial_metadata(reader_writer));
+        Note note;
+        EXPECT_FALSE(co_await agrpc::read(reader_writer, note));
+        agrpc::Alarm alarm(context());
+        while (!done) co_await alarm.wait(in(std::chrono::milliseconds(1)));
+      },
+      rethrow());
+  run([&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    auto [reader_writer, ok] =
+        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context);
+    EXPECT_TRUE(co_await agrpc::read_initial_metadata(reader_writer));
+    client_context.TryCancel();
+    grpc::Status status;
+    co_await agrpc::finish(reader_writer, status);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  });
+  EXPECT_TRUE(cancelled);
+}
+
+// A handler with an executor and an allocator, that keeps the RPC.
+template <class Handler>
+struct associated {
+  using executor_type = agrpc::GrpcExecutor;
+  using allocator_type = agrpc::GrpcContext::allocator_type;
+  executor_type executor;
+  Handler handler;
+  template <class T>
+  void operator()(agrpc::RepeatedlyRequestContext<T>&& request_context) {
+    handler(std::move(request_context), executor);
+  }
+  [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+  [[nodiscard]] allocator_type get_allocator() const noexcept { return {}; }
+};
+template <class Handler>
+associated(agrpc::GrpcExecutor, Handler) -> associated<Handler>;
+
+TEST_F(functions, RepeatedlyRequestWithCallbacksKeepsTheRpcInItsContext) {
+  agrpc::repeatedly_request(
+      &service_type::RequestFind, service,
+      associated{context().get_executor(), [](auto&& request_context, auto&& executor) {
+                   auto& writer = request_context.responder();
+                   Ship response;
+                   response.set_name(request_context.request().ask());
+                   EXPECT_EQ(&std::get<1>(request_context.args()), &request_context.request());
+                   EXPECT_NE(request_context.server_context().peer(), "");
+                   agrpc::finish(writer, response, grpc::Status::OK,
+                                 asio::bind_executor(executor, [c = std::move(request_context)](bool) {}));
+                 }});
+  run([&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    Query request;
+    request.set_ask("kept");
+    const auto reader = agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
+    Ship response;
+    grpc::Status status;
+    co_await agrpc::finish(reader, response, status);
+    EXPECT_EQ(response.name(), "kept");
+  });
+}
+
+TEST_F(functions, AnExceptionOfAHandlerLeavesRun) {
+  agrpc::repeatedly_request(
+      &service_type::RequestTalk, service,
+      asio::bind_executor(context(),
+                          [](grpc::ServerContext& server_context,
+                             grpc::ServerAsyncReaderWriter<Note, Note>&) -> asio::awaitable<void> {
+                            server_context.TryCancel();
+                            throw std::runtime_error("of the handler");
+                            co_return;
+                          }));
+  std::string thrown;
+  asio::co_spawn(
+      context(),
+      [&]() -> asio::awaitable<void> {
+        grpc::ClientContext client_context;
+        auto [reader_writer, ok] =
+            co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context);
+        grpc::Status status;
+        co_await agrpc::finish(reader_writer, status);
+        EXPECT_FALSE(status.ok());
+        shut_down();
+      },
+      rethrow());
+  try {
+    context().run();
+  } catch (const std::runtime_error& e) {
+    thrown = e.what();
+  }
+  EXPECT_EQ(thrown, "of the handler");
+  context().run();
+}
+
+TEST_F(functions, AMockOfAStubDrivesThemByProcessGrpcTag) {
+  struct reader_mock : grpc::ClientAsyncResponseReaderInterface<Ship> {
+    agrpc::GrpcContext* context = nullptr;
+    void StartCall() override {}
+    void ReadInitialMetadata(void*) override {}
+    void Finish(Ship* response, grpc::Status* status, void* tag) override {
+      response->set_number(42);
+      *status = grpc::Status::OK;
+      agrpc::process_grpc_tag(*context, tag, true);
+    }
+  };
+  agrpc::GrpcContext alone;
+  auto* const reader = new reader_mock;
+  reader->context = &alone;
+  ::testing::NiceMock<harbour::MockHarbourStub> mock;
+  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(reader));
+  run_coroutines(alone, [&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    Query request;
+    const auto found =
+        agrpc::request(&Harbour::StubInterface::AsyncFind, mock, client_context, request, alone);
+    Ship response;
+    grpc::Status status(grpc::StatusCode::UNKNOWN, "");
+    co_await agrpc::finish(found, response, status);
+    EXPECT_TRUE(status.ok());
+    EXPECT_EQ(response.number(), 42);
+  });
+}
+
+class generic_functions : public served {
+ protected:
+  void SetUp() override { serve(true); }
+};
+
+TEST_F(generic_functions, MessagesAreBytes) {
+  std::string method;
+  agrpc::repeatedly_request(
+      generic_service,
+      asio::bind_executor(context(),
+                          [&](grpc::GenericServerContext& server_context,
+                              grpc::GenericServerAsyncReaderWriter& reader_writer) -> asio::awaitable<void> {
+                            method = server_context.method();
+                            grpc::ByteBuffer buffer;
+                            EXPECT_TRUE(co_await agrpc::read(reader_writer, buffer));
+                            EXPECT_TRUE(co_await agrpc::write(reader_writer, buffer));
+                            co_await agrpc::finish(reader_writer, grpc::Status::OK);
+                          }));
+  grpc::GenericStub generic_stub(channel);
+  run([&]() -> asio::awaitable<void> {
+    const grpc::Slice slice("bytes");
+    grpc::ByteBuffer request(&slice, 1), response;
+    grpc::Status status;
+    {
+      grpc::ClientContext client_context;
+      std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader =
+          agrpc::request("/harbour.Harbour/Find", generic_stub, client_context, request, context());
+      co_await agrpc::finish(reader, response, status);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.Length(), 5u);
+      EXPECT_EQ(method, "/harbour.Harbour/Find");
+    }
+    grpc::ClientContext client_context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> reader_writer;
+    EXPECT_TRUE(co_await agrpc::request("/harbour.Harbour/Talk", generic_stub, client_context, reader_writer,
+                                        asio::use_awaitable));
+    EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
+    EXPECT_TRUE(co_await agrpc::read(reader_writer, response));
+    EXPECT_FALSE(co_await agrpc::read(reader_writer, response));
+    co_await agrpc::finish(reader_writer, status);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(method, "/harbour.Harbour/Talk");
+  });
+}
+
+}  // namespace agrpc_tests::functions_test
