@@ -402,6 +402,69 @@ TEST_F(functions, AMockOfAStubDrivesThemByProcessGrpcTag) {
   });
 }
 
+TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    {
+      grpc::ClientContext client_context;
+      Query request;
+      request.set_ask("two");
+      Ship response;
+      using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncFind>;
+      const grpc::Status status = co_await RPC::request(context(), *stub, client_context, request, response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.name(), "two");
+    }
+    {
+      using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncList>;
+      grpc::ClientContext client_context;
+      Query request;
+      request.set_number(2);
+      auto rpc = co_await RPC::request(context(), *stub, client_context, request, asio::use_awaitable);
+      EXPECT_TRUE(rpc.ok());
+      RPC::Response response;
+      int ships = 0;
+      while (co_await rpc.read(response)) ++ships;
+      EXPECT_EQ(ships, 2);
+      EXPECT_EQ(rpc.status_code(), grpc::StatusCode::OK);
+    }
+    {
+      using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncRecord>;
+      grpc::ClientContext client_context;
+      RPC::Response response;
+      auto rpc = co_await RPC::request(context(), *stub, client_context, response);
+      RPC::Request request;
+      EXPECT_TRUE(co_await rpc.write(request));
+      EXPECT_TRUE(co_await rpc.write(request, grpc::WriteOptions{}.set_last_message()));
+      EXPECT_TRUE(rpc.is_writes_done());
+      EXPECT_TRUE(co_await rpc.finish());
+      EXPECT_EQ(response.positions(), 2);
+    }
+    using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncTalk>;
+    {
+      grpc::ClientContext client_context;
+      auto rpc = co_await RPC::request(context(), *stub, client_context);
+      Note note;
+      note.set_text("hey");
+      EXPECT_TRUE(co_await rpc.write(note));
+      EXPECT_TRUE(co_await rpc.read(note));
+      EXPECT_EQ(note.text(), "hey!");
+      EXPECT_TRUE(co_await rpc.writes_done());
+      while (co_await rpc.read(note)) continue;
+      EXPECT_TRUE(co_await rpc.finish());
+      EXPECT_TRUE(rpc.ok());
+    }
+    const auto nobody =
+        Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+    grpc::ClientContext client_context;
+    auto rpc = co_await RPC::request(context(), *nobody, client_context);
+    EXPECT_FALSE(rpc.ok());
+    EXPECT_EQ(rpc.status().error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_FALSE(co_await rpc.finish());
+  });
+}
+
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 class generic_functions : public served {
  protected:
   void SetUp() override { serve(true); }
@@ -446,5 +509,6 @@ TEST_F(generic_functions, MessagesAreBytes) {
     EXPECT_EQ(method, "/harbour.Harbour/Talk");
   });
 }
+#endif
 
 }  // namespace agrpc_tests::functions_test

@@ -77,7 +77,9 @@ void run_coroutines(agrpc::GrpcContext& context, Functions&&... functions) {
 class served : public ::testing::Test {
  public:
   harbour::Harbour::AsyncService service;
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
   grpc::AsyncGenericService generic_service;
+#endif
   std::unique_ptr<grpc::Server> server;
   std::optional<agrpc::GrpcContext> owned_context;
   std::shared_ptr<grpc::Channel> channel;
@@ -86,13 +88,15 @@ class served : public ::testing::Test {
 
   [[nodiscard]] agrpc::GrpcContext& context() noexcept { return *owned_context; }
   // Starts the server, with the service or with the generic one.
-  void serve(bool generic = false) {
+  void serve([[maybe_unused]] bool generic = false) {
     grpc::ServerBuilder builder;
     int port = 0;
     owned_context.emplace(builder.AddCompletionQueue());
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
     if (generic) builder.RegisterAsyncGenericService(&generic_service);
-    else builder.RegisterService(&service);
+#endif
+    if (!generic) builder.RegisterService(&service);
     server = builder.BuildAndStart();
     ASSERT_TRUE(server);
     channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());

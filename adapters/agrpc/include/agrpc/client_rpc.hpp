@@ -5,6 +5,7 @@
 #include "agrpc/grpc_context.hpp"
 #include "agrpc/grpc_executor.hpp"
 #include "agrpc/impl/client_method.hpp"
+#include "agrpc/impl/generic.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/method_name.hpp"
@@ -12,7 +13,6 @@
 #include "agrpc/rpc_type.hpp"
 
 #include <grpcpp/client_context.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
@@ -39,6 +39,7 @@ struct client_rpc_traits : client_method<decltype(Function)> {
     return (stub.*Function)(std::forward<Args>(args)...);
   }
 };
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 template <>
 struct client_rpc_traits<ClientRPCType::GENERIC_UNARY> {
   using Stub = grpc::GenericStub;
@@ -55,6 +56,7 @@ struct client_rpc_traits<ClientRPCType::GENERIC_STREAMING> {
   using Responder = grpc::GenericClientAsyncReaderWriter;
   static constexpr ClientRPCType type = ClientRPCType::GENERIC_STREAMING;
 };
+#endif
 
 // An operation of an RPC that one event ends.
 template <class Rpc, class Function>
@@ -195,10 +197,10 @@ class ClientRPC {
   /// A whole unary call. Signature: `void(grpc::Status)`. `on` is a GrpcContext or an executor of one.
   template <class On, class AnyStub, class Token = default_token>
     requires(type == ClientRPCType::UNARY)
-  static auto request(On&& on, AnyStub& stub, grpc::ClientContext& client_context, const Request& request,
+  static auto request(On&& on, AnyStub& stub, grpc::ClientContext& client_context, const Request& message,
                       Response& response, Token&& token = Token()) {
     auto make = [s = &internal::dereferenced(stub), c = &client_context,
-                 m = &request](grpc::CompletionQueue* queue) {
+                 m = &message](grpc::CompletionQueue* queue) {
       auto reader = traits::call(*s, c, *m, queue);
       if constexpr (traits::prepared) reader->StartCall();
       return reader;
@@ -208,10 +210,9 @@ class ClientRPC {
   /// The same of a generic RPC: `method` is the path, "/package.Service/Method".
   template <class On, class Token = default_token>
     requires(type == ClientRPCType::GENERIC_UNARY)
-  static auto request(On&& on, const std::string& method, grpc::GenericStub& stub,
-                      grpc::ClientContext& client_context, const grpc::ByteBuffer& request,
-                      grpc::ByteBuffer& response, Token&& token = Token()) {
-    auto make = [method, s = &stub, c = &client_context, m = &request](grpc::CompletionQueue* queue) {
+  static auto request(On&& on, const std::string& method, Stub& stub, grpc::ClientContext& client_context,
+                      const grpc::ByteBuffer& message, grpc::ByteBuffer& response, Token&& token = Token()) {
+    auto make = [method, s = &stub, c = &client_context, m = &message](grpc::CompletionQueue* queue) {
       auto reader = s->PrepareUnaryCall(c, method, *m, queue);
       reader->StartCall();
       return reader;
@@ -221,14 +222,14 @@ class ClientRPC {
   /// Starts a unary call of which more than the outcome is of interest; it needs no token. finish() follows.
   template <class AnyStub>
     requires(type == ClientRPCType::UNARY)
-  void start(AnyStub& stub, const Request& request) {
-    responder_ = traits::call(internal::dereferenced(stub), context_.get(), request, queue());
+  void start(AnyStub& stub, const Request& message) {
+    responder_ = traits::call(internal::dereferenced(stub), context_.get(), message, queue());
     if constexpr (traits::prepared) responder_->StartCall();
   }
-  void start(const std::string& method, grpc::GenericStub& stub, const grpc::ByteBuffer& request)
+  void start(const std::string& method, Stub& stub, const grpc::ByteBuffer& message)
     requires(type == ClientRPCType::GENERIC_UNARY)
   {
-    responder_ = stub.PrepareUnaryCall(context_.get(), method, request, queue());
+    responder_ = stub.PrepareUnaryCall(context_.get(), method, message, queue());
     responder_->StartCall();
   }
   /// Waits for the response. Signature: `void(grpc::Status)`.
@@ -243,8 +244,8 @@ class ClientRPC {
 
   template <class AnyStub, class Token = default_token>
     requires(type == ClientRPCType::SERVER_STREAMING)
-  auto start(AnyStub& stub, const Request& request, Token&& token = Token()) {
-    return start_stream([s = &internal::dereferenced(stub), m = &request](
+  auto start(AnyStub& stub, const Request& message, Token&& token = Token()) {
+    return start_stream([s = &internal::dereferenced(stub), m = &message](
                             grpc::ClientContext* c, grpc::CompletionQueue* q,
                             auto... tag) { return traits::call(*s, c, *m, q, tag...); },
                         std::forward<Token>(token));
@@ -269,7 +270,7 @@ class ClientRPC {
   }
   template <class Token = default_token>
     requires(type == ClientRPCType::GENERIC_STREAMING)
-  auto start(const std::string& method, grpc::GenericStub& stub, Token&& token = Token()) {
+  auto start(const std::string& method, Stub& stub, Token&& token = Token()) {
     return start_stream(
         [method, s = &stub](grpc::ClientContext* c, grpc::CompletionQueue* q) {
           return s->PrepareCall(c, method, q);
@@ -289,15 +290,15 @@ class ClientRPC {
   }
   template <class Token = default_token>
     requires(writes && !std::same_as<std::remove_cvref_t<Token>, grpc::WriteOptions>)
-  auto write(const Request& request, Token&& token = Token()) {
-    return write(request, grpc::WriteOptions(), std::forward<Token>(token));
+  auto write(const Request& message, Token&& token = Token()) {
+    return write(message, grpc::WriteOptions(), std::forward<Token>(token));
   }
   /// With options: set_last_message() ends the writes.
   template <class Token = default_token>
     requires writes
-  auto write(const Request& request, grpc::WriteOptions options, Token&& token = Token()) {
+  auto write(const Request& message, grpc::WriteOptions options, Token&& token = Token()) {
     return event(
-        [m = &request, options](ClientRPC& r, GrpcContext&, void* tag) {
+        [m = &message, options](ClientRPC& r, GrpcContext&, void* tag) {
           if (options.is_last_message()) r.ended_writes_ = true;
           r.responder_->Write(*m, options, tag);
         },
@@ -384,9 +385,11 @@ class ClientRPC {
   bool finished_ = false;
 };
 
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 /// A unary RPC whose messages are bytes, and whose method is known at run time.
 using GenericUnaryClientRPC = ClientRPC<ClientRPCType::GENERIC_UNARY>;
 /// The same of streams.
 using GenericStreamingClientRPC = ClientRPC<ClientRPCType::GENERIC_STREAMING>;
+#endif
 
 }  // namespace agrpc::inline CORACLE_ASIO

@@ -4,6 +4,7 @@
 #include "agrpc/grpc_context.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/queue_operation.hpp"
+#include "agrpc/impl/senders.hpp"
 
 #if defined(CORACLE_STANDALONE_ASIO)
 #include <asio/execution/allocator.hpp>
@@ -55,6 +56,7 @@ class BasicGrpcExecutor {
 
  public:
   using allocator_type = Allocator;
+  using scheduler_concept = internal::scheduler_tag;
 
   /// An executor of no context: it can be assigned to and destroyed.
   BasicGrpcExecutor() noexcept

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agrpc/impl/free_functions.hpp"
+#include "agrpc/impl/generic.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/senders.hpp"
@@ -17,7 +18,6 @@
 #include <boost/asio/co_spawn.hpp>
 #endif
 
-#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server_context.h>
 
 #include <concepts>
@@ -58,6 +58,7 @@ struct stream_rpc {
   grpc::ServerContext server_context;
   Responder responder{&server_context};
 };
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 struct generic_rpc {
   static constexpr bool has_request = false;
   struct method {};
@@ -69,6 +70,7 @@ struct generic_rpc {
   grpc::GenericServerContext server_context;
   grpc::GenericServerAsyncReaderWriter responder{&server_context};
 };
+#endif
 
 template <class T>
 inline constexpr bool is_awaitable = false;
@@ -182,10 +184,12 @@ struct repeatedly_request_function {
                   Handler handler) const {
     start<stream_rpc<Implementation, Responder>>(method, service, std::move(handler));
   }
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
   template <class Handler>
   void operator()(grpc::AsyncGenericService& service, Handler handler) const {
     start<generic_rpc>(generic_rpc::method(), service, std::move(handler));
   }
+#endif
 
  private:
   template <class Rpc, class Service, class Handler>

@@ -16,6 +16,7 @@
 
 namespace agrpc::inline CORACLE_ASIO::internal {
 
+using scheduler_tag = ::coracle::senders::provider::scheduler_t;
 template <class T>
 inline constexpr bool is_sender = ::coracle::senders::provider::sender<T>;
 
@@ -86,6 +87,7 @@ void start_detached(Kept kept, Make make) {
 
 namespace agrpc::inline CORACLE_ASIO::internal {
 
+struct scheduler_tag {};
 template <class T>
 inline constexpr bool is_sender = false;
 template <class Sender, class Kept, class Make>

@@ -49,7 +49,7 @@ class completion {
     }
     [[nodiscard]] Operation* get() const noexcept { return of_; }
     [[nodiscard]] Operation* release() noexcept { return std::exchange(of_, nullptr); }
-    void operator()() { release()->complete(); }
+    void operator()() { static_cast<completion*>(release())->complete(); }
 
    private:
     Operation* of_;

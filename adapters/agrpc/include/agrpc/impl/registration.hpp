@@ -1,0 +1,298 @@
+// registration: requests the RPCs of a method, and runs a handler for each.
+#pragma once
+
+#include "agrpc/default_completion_token.hpp"
+#include "agrpc/impl/context_of.hpp"
+#include "agrpc/impl/initiate.hpp"
+#include "agrpc/impl/library.hpp"
+#include "agrpc/impl/queue_operation.hpp"
+#include "agrpc/server_rpc.hpp"
+
+#include <atomic>
+#include <concepts>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace agrpc::inline CORACLE_ASIO {
+
+namespace internal {
+
+// An RPC with what belongs to it. It is alive until its handler has ended and, if it watches for its end, until that.
+template <class Rpc>
+class held_rpc {
+ public:
+  using request_type = typename Rpc::Request;
+  explicit held_rpc(const typename Rpc::executor_type& executor) : rpc_(executor) {}
+  held_rpc(const held_rpc&) = delete;
+  held_rpc& operator=(const held_rpc&) = delete;
+  virtual ~held_rpc() = default;
+  [[nodiscard]] Rpc& rpc() noexcept { return rpc_; }
+  [[nodiscard]] virtual request_type* request() noexcept = 0;
+
+  template <class Service>
+  void request_from(Service& service, GrpcContext& context, void* tag) {
+    rpc_.request_from(service, request(), context.get_server_completion_queue(), tag);
+  }
+  void started([[maybe_unused]] GrpcContext& context) {
+    rpc_.started_ = true;
+    if constexpr (Rpc::watches) {
+      ++owners_;
+      rpc_.watch_.started(context, [](void* self) { static_cast<held_rpc*>(self)->release(); }, this);
+    }
+  }
+  void handler_ended() {
+    rpc_.cancel_unfinished();
+    release();
+  }
+
+ private:
+  void release() {
+    if (--owners_ == 0) delete this;
+  }
+  std::atomic<int> owners_ = 1;
+  Rpc rpc_;
+};
+
+// The factory of request messages that a handler has, by `request_message_factory()`, or else the one that makes them
+// beside their RPC.
+template <class Request>
+class plain_factory {
+ public:
+  template <class T>
+  T& create() noexcept {
+    return request_;
+  }
+
+ private:
+  Request request_;
+};
+template <class Handler>
+concept has_factory = requires(Handler& h) { h.request_message_factory(); };
+template <class Rpc, class Handler>
+auto factory_of(Handler& handler) {
+  if constexpr (has_factory<Handler>) return handler.request_message_factory();
+  else return plain_factory<typename Rpc::Request>();
+}
+
+template <class Rpc, class Handler>
+class rpc_of_handler final : public held_rpc<Rpc> {
+  using request_type = typename Rpc::Request;
+  static constexpr bool has_one_request =
+      Rpc::TYPE == ServerRPCType::UNARY || Rpc::TYPE == ServerRPCType::SERVER_STREAMING;
+  using factory_type = decltype(factory_of<Rpc>(std::declval<Handler&>()));
+
+ public:
+  rpc_of_handler(const typename Rpc::executor_type& executor, Handler& handler)
+      : held_rpc<Rpc>(executor), factory_(factory_of<Rpc>(handler)) {
+    if constexpr (has_one_request) request_ = &factory_.template create<request_type>();
+  }
+  ~rpc_of_handler() override {
+    if constexpr (requires { factory_.destroy(*request_); })
+      if (request_) factory_.destroy(*request_);
+  }
+  [[nodiscard]] request_type* request() noexcept override { return request_; }
+
+  // Calls the handler with `first` and with what its kind of method has.
+  template <class First, class... More>
+  decltype(auto) invoke(Handler& handler, First&& first, More&&... more) {
+    if constexpr (!has_one_request) {
+      return handler(std::forward<First>(first), std::forward<More>(more)...);
+    } else if constexpr (has_factory<Handler> &&
+                         std::invocable<Handler&, First, request_type&, factory_type&, More...>) {
+      return handler(std::forward<First>(first), *request_, factory_, std::forward<More>(more)...);
+    } else {
+      return handler(std::forward<First>(first), *request_, std::forward<More>(more)...);
+    }
+  }
+
+ private:
+  factory_type factory_;
+  request_type* request_ = nullptr;
+};
+
+// What runs of a handler: the RPC ends with it.
+template <class Rpc, class Handler>
+class running_rpc {
+ public:
+  explicit running_rpc(rpc_of_handler<Rpc, Handler>* of) noexcept : of_(of) {}
+  running_rpc(running_rpc&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+  running_rpc& operator=(running_rpc&&) = delete;
+  ~running_rpc() {
+    if (of_) of_->handler_ended();
+  }
+  [[nodiscard]] rpc_of_handler<Rpc, Handler>& operator*() const noexcept { return *of_; }
+  [[nodiscard]] rpc_of_handler<Rpc, Handler>* operator->() const noexcept { return of_; }
+
+ private:
+  rpc_of_handler<Rpc, Handler>* of_;
+};
+
+// Requests RPCs until the server is shut down or a handler has ended with an exception. It completes after the last
+// handler, or at once with the first exception; later ones are dropped.
+template <class Rpc, class Service, class Handler>
+class registration : public queue_operation,
+                     public std::enable_shared_from_this<registration<Rpc, Service, Handler>> {
+ public:
+  registration(GrpcContext& context, const typename Rpc::executor_type& executor, Service& service,
+               Handler&& handler)
+      : queue_operation(&registration::processed),
+        context_(context),
+        executor_(executor),
+        service_(service),
+        handler_(std::move(handler)) {}
+  virtual ~registration() = default;
+
+  void request_next() {
+    next_ = std::make_unique<rpc_of_handler<Rpc, Handler>>(executor_, handler_);
+    keep_ = this->shared_from_this();
+    context_.work_started();
+    next_->request_from(service_, context_, tag());
+  }
+  [[nodiscard]] Handler& handler() noexcept { return handler_; }
+  // A handler has ended.
+  void handler_done(const std::exception_ptr& error) {
+    if (error) {
+      failed_ = true;
+      complete_once(error);
+    }
+    one_less();
+  }
+
+ protected:
+  // Starts the handler; handler_done() follows.
+  virtual void handle(running_rpc<Rpc, Handler> rpc) = 0;
+  virtual void complete(const std::exception_ptr& error) = 0;
+
+ private:
+  static void processed(queue_operation& o, event e, GrpcContext& context) {
+    auto& self = static_cast<registration&>(o);
+    const std::shared_ptr<registration> keep = std::move(self.keep_);
+    std::unique_ptr<rpc_of_handler<Rpc, Handler>> begun = std::move(self.next_);
+    if (e == event::abandoned) return;
+    if (e == event::failed) return self.one_less();
+    begun->started(context);
+    ++self.active_;
+    running_rpc<Rpc, Handler> rpc(begun.release());
+    if (self.failed_) {
+      self.one_less();
+    } else {
+      self.request_next();
+      self.handle(std::move(rpc));
+      return;
+    }
+    self.one_less();
+  }
+  void one_less() {
+    if (--active_ == 0) complete_once(nullptr);
+  }
+  void complete_once(const std::exception_ptr& error) {
+    if (!completed_.exchange(true)) complete(error);
+  }
+
+  GrpcContext& context_;
+  typename Rpc::executor_type executor_;
+  Service& service_;
+  Handler handler_;
+  std::unique_ptr<rpc_of_handler<Rpc, Handler>> next_;
+  std::shared_ptr<registration> keep_;  // while a request is in progress
+  std::atomic<long> active_ = 1;  // the requests, and running handlers
+  std::atomic<bool> failed_ = false;
+  std::atomic<bool> completed_ = false;
+};
+
+// The completion of a registration with a handler of Asio.
+template <class Completion, class Candidate>
+class registration_completion
+    : public ::coracle::asio_internal::completion<registration_completion<Completion, Candidate>, Completion,
+                                                  Candidate> {
+  using base = ::coracle::asio_internal::completion<registration_completion, Completion, Candidate>;
+  friend base;
+
+ public:
+  template <class H>
+  registration_completion(H&& handler, const Candidate& candidate)
+      : base(std::forward<H>(handler), candidate) {}
+  void finish_with(std::exception_ptr error) {
+    error_ = std::move(error);
+    this->finish();
+  }
+  [[nodiscard]] Completion& completion_handler() noexcept { return const_cast<Completion&>(this->handler()); }
+
+ private:
+  template <class Executor>
+  [[nodiscard]] static bool completes_here(const Executor& executor) noexcept {
+    return runs_here(executor);
+  }
+  [[nodiscard]] std::exception_ptr take_result() { return std::move(error_); }
+  static void call(Completion&& handler, std::exception_ptr&& error) { std::move(handler)(std::move(error)); }
+  std::exception_ptr error_;
+};
+
+// `Start::start(registration, executor, completion handler, rpc)` starts a handler of its kind.
+template <class Start, class Rpc, class Service, class Handler, class Completion>
+class handled_registration final : public registration<Rpc, Service, Handler> {
+  using base = registration<Rpc, Service, Handler>;
+  using candidate = typename Rpc::executor_type;
+  using completion_type = registration_completion<Completion, candidate>;
+
+ public:
+  using handler_executor = typename asio::associated_executor<Completion, candidate>::type;
+
+  template <class C>
+  handled_registration(GrpcContext& context, const candidate& executor, Service& service, Handler&& handler,
+                       C&& completion)
+      : base(context, executor, service, std::move(handler)),
+        handlers_on_(asio::associated_executor<Completion, candidate>::get(completion, executor)),
+        completion_(completion_type::make(std::forward<C>(completion), executor)) {}
+
+ private:
+  void handle(running_rpc<Rpc, Handler> rpc) override {
+    Start::start(this->shared_from_this(), handlers_on_, completion_.get()->completion_handler(),
+                 std::move(rpc));
+  }
+  void complete(const std::exception_ptr& error) override { completion_.release()->finish_with(error); }
+
+  handler_executor handlers_on_;
+  typename completion_type::owner completion_;
+};
+
+template <class Start, class Rpc, class Service>
+class start_registration : public ::coracle::asio_internal::with_executor<typename Rpc::executor_type> {
+  using executor = typename Rpc::executor_type;
+
+ public:
+  start_registration(const executor& on, Service& service)
+      : ::coracle::asio_internal::with_executor<executor>(on), service_(&service) {}
+  template <class Completion, class Handler>
+  void operator()(Completion&& completion, Handler handler) const {
+    const executor on = this->get_executor();
+    std::make_shared<handled_registration<Start, Rpc, Service, Handler, std::decay_t<Completion>>>(
+        context_of(on), on, *service_, std::move(handler), std::forward<Completion>(completion))
+        ->request_next();
+  }
+
+ private:
+  Service* service_;
+};
+
+template <class Start, class Rpc, class Service, class Handler, class Token>
+auto register_handler(const typename Rpc::executor_type& executor, Service& service, Handler&& handler,
+                      Token&& token) {
+  return asio::async_initiate<Token, void(std::exception_ptr)>(
+      start_registration<Start, Rpc, Service>(executor, service), token,
+      std::decay_t<Handler>(std::forward<Handler>(handler)));
+}
+template <class Rpc>
+typename Rpc::executor_type executor_for(GrpcContext& context) {
+  return typename Rpc::executor_type(context.get_executor());
+}
+template <class Rpc>
+typename Rpc::executor_type executor_for(const typename Rpc::executor_type& executor) {
+  return executor;
+}
+
+}  // namespace internal
+}  // namespace agrpc::inline CORACLE_ASIO

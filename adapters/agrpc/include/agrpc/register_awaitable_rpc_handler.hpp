@@ -1,0 +1,88 @@
+// register_awaitable_rpc_handler: handlers that are coroutines of Asio.
+#pragma once
+
+#include "agrpc/default_completion_token.hpp"
+#include "agrpc/impl/library.hpp"
+#include "agrpc/impl/registration.hpp"
+#include "agrpc/server_rpc.hpp"
+
+#if defined(CORACLE_STANDALONE_ASIO)
+#include <asio/awaitable.hpp>
+#include <asio/co_spawn.hpp>
+#else
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#endif
+
+#include <exception>
+#include <utility>
+
+namespace agrpc::inline CORACLE_ASIO {
+
+namespace internal {
+
+struct start_awaitable {
+  template <class Registration, class Executor, class Completion, class Rpc, class Handler>
+  static void start(Registration registration, const Executor& executor, Completion&,
+                    running_rpc<Rpc, Handler> rpc) {
+    using returned = decltype(rpc->invoke(registration->handler(), rpc->rpc()));
+    asio::co_spawn(typename executor_of<returned>::type(executor),
+                   run<returned>(registration, std::move(rpc)),
+                   [registration](const std::exception_ptr& error) { registration->handler_done(error); });
+  }
+
+ private:
+  template <class T>
+  struct executor_of;
+  template <class T, class Executor>
+  struct executor_of<asio::awaitable<T, Executor>> {
+    using type = Executor;
+  };
+  // The RPC ends with the coroutine of the handler.
+  template <class Awaitable, class Registration, class Rpc, class Handler>
+  static Awaitable run(Registration registration, running_rpc<Rpc, Handler> of) {
+    const running_rpc<Rpc, Handler> rpc(std::move(of));
+    auto work = rpc->invoke(registration->handler(), rpc->rpc());
+    co_await std::move(work);
+  }
+};
+
+}  // namespace internal
+
+/// Calls `handler` for each RPC of a method, several at a time, until the server is shut down:
+///
+///   using RPC = agrpc::ServerRPC<&example::AsyncService::RequestUnary>;
+///   agrpc::register_awaitable_rpc_handler<RPC>(
+///       grpc_context, service,
+///       [](RPC& rpc, RPC::Request& request) -> asio::awaitable<void> {
+///         RPC::Response response;
+///         co_await rpc.finish(response, grpc::Status::OK);
+///       },
+///       asio::detached);
+///
+/// The handler takes the RPC, and the request where there is a single one, and returns an asio::awaitable<void>. It
+/// runs on the executor that is associated with the completion handler, by default that of the context, which has the
+/// completion queue of the server. An RPC that it has not finished is cancelled when it returns. A handler with a
+/// function `request_message_factory()` makes the requests: see the guide.
+///
+/// The signature is `void(std::exception_ptr)`. It completes when the server was shut down and all handlers have
+/// ended, or with the first exception of a handler, after which no RPC is handled any more. The service must outlive
+/// the registration.
+template <class Rpc, class Service, class Handler,
+          class Token = internal::default_token_of<typename Rpc::executor_type>>
+auto register_awaitable_rpc_handler(GrpcContext& context, Service& service, Handler&& handler,
+                                    Token&& token = Token()) {
+  return internal::register_handler<internal::start_awaitable, Rpc>(internal::executor_for<Rpc>(context),
+                                                                    service, std::forward<Handler>(handler),
+                                                                    std::forward<Token>(token));
+}
+/// The same with an executor of the context.
+template <class Rpc, class Service, class Handler,
+          class Token = internal::default_token_of<typename Rpc::executor_type>>
+auto register_awaitable_rpc_handler(const typename Rpc::executor_type& executor, Service& service,
+                                    Handler&& handler, Token&& token = Token()) {
+  return internal::register_handler<internal::start_awaitable, Rpc>(
+      executor, service, std::forward<Handler>(handler), std::forward<Token>(token));
+}
+
+}  // namespace agrpc::inline CORACLE_ASIO

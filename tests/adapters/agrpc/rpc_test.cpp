@@ -1,0 +1,854 @@
+// ClientRPC and ServerRPC of version 3, and the handlers that are registered.
+
+#include "world.hpp"
+
+#include <agrpc/register_yield_rpc_handler.hpp>
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+#include <agrpc/health_check_service.hpp>
+#endif
+
+#include "harbour_mock.grpc.pb.h"
+
+#if defined(AGRPC_STANDALONE_ASIO)
+#include <asio/experimental/co_spawn.hpp>
+#include <asio/experimental/coro.hpp>
+#else
+#include <boost/asio/experimental/co_spawn.hpp>
+#include <boost/asio/experimental/coro.hpp>
+#endif
+
+#include <gmock/gmock.h>
+#include <google/protobuf/arena.h>
+
+#include <array>
+#include <atomic>
+#include <tuple>
+#include <vector>
+
+namespace agrpc_tests::rpc_test {
+
+using harbour::Harbour;
+using harbour::Note;
+using harbour::Position;
+using harbour::Query;
+using harbour::Ship;
+using harbour::Summary;
+using std::chrono::milliseconds;
+
+using find_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>;
+using record_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncRecord>;
+using list_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncList>;
+using talk_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk>;
+using find_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestFind>;
+using record_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestRecord>;
+using list_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestList>;
+using talk_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk>;
+
+static_assert(find_client::TYPE == agrpc::ClientRPCType::UNARY);
+static_assert(record_client::TYPE == agrpc::ClientRPCType::CLIENT_STREAMING);
+static_assert(list_client::TYPE == agrpc::ClientRPCType::SERVER_STREAMING);
+static_assert(talk_client::TYPE == agrpc::ClientRPCType::BIDIRECTIONAL_STREAMING);
+static_assert(find_server::TYPE == agrpc::ServerRPCType::UNARY);
+static_assert(std::same_as<record_server::Response, Summary>);
+
+class rpcs : public served {
+ public:
+  std::unique_ptr<agrpc::Alarm> held;  // what "wait" waits for
+
+  void answer() {
+    held = std::make_unique<agrpc::Alarm>(context());
+    agrpc::register_awaitable_rpc_handler<find_server>(
+        context(), service,
+        [this](find_server& rpc, find_server::Request& request) -> asio::awaitable<void> {
+          if (request.ask() == "wait") {
+            co_await held->wait(in_a_minute());
+          } else if (request.ask() == "error") {
+            co_await rpc.finish_with_error(grpc::Status::CANCELLED);
+          } else if (request.ask() != "unfinished") {
+            find_server::Response response;
+            response.set_number(request.number());
+            rpc.context().AddInitialMetadata("flag", "blue");
+            EXPECT_TRUE(co_await rpc.send_initial_metadata());
+            co_await rpc.finish(response, grpc::Status::OK);
+          }
+        },
+        rethrow());
+    agrpc::register_awaitable_rpc_handler<record_server>(
+        context(), service,
+        [](record_server& rpc) -> asio::awaitable<void> {
+          record_server::Request request;
+          record_server::Response response;
+          while (co_await rpc.read(request)) response.set_positions(response.positions() + 1);
+          co_await rpc.finish(response, grpc::Status::OK);
+        },
+        rethrow());
+    agrpc::register_awaitable_rpc_handler<list_server>(
+        context(), service,
+        [](list_server& rpc, list_server::Request& request) -> asio::awaitable<void> {
+          list_server::Response response;
+          for (int i = 0; i != request.number(); ++i) {
+            response.set_number(i);
+            if (!co_await rpc.write(response)) co_return;
+          }
+          if (request.ask() == "coalesced") co_await rpc.write_and_finish(response, grpc::Status::OK);
+          else co_await rpc.finish(grpc::Status::OK);
+        },
+        rethrow());
+    agrpc::register_awaitable_rpc_handler<talk_server>(
+        context(), service,
+        [](talk_server& rpc) -> asio::awaitable<void> {
+          talk_server::Request request;
+          talk_server::Response response;
+          while (co_await rpc.read(request)) {
+            response.set_text(request.text() + "!");
+            if (!co_await rpc.write(response)) co_return;
+          }
+          response.set_text("bye");
+          co_await rpc.write(response, grpc::WriteOptions{}.set_last_message());
+          co_await rpc.finish(grpc::Status::OK);
+        },
+        asio::detached);
+  }
+};
+
+TEST_F(rpcs, KnowTheNamesOfTheirMethods) {
+  EXPECT_EQ(find_client::service_name(), "harbour.Harbour");
+  EXPECT_EQ(find_client::method_name(), "Find");
+  EXPECT_EQ(talk_server::service_name(), "harbour.Harbour");
+  EXPECT_EQ(talk_server::method_name(), "Talk");
+  EXPECT_EQ((agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>::method_name()), "Find");
+  EXPECT_EQ((agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>::service_name()), "harbour.Harbour");
+}
+
+TEST_F(rpcs, UnaryCallsAreOneFunctionOrStartAndFinish) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    using RPC = find_client;
+    RPC::Request request;
+    RPC::Response response;
+    {
+      grpc::ClientContext client_context;
+      set_deadline(client_context);
+      request.set_number(42);
+      const grpc::Status status =
+          co_await RPC::request(context(), *stub, client_context, request, response, asio::use_awaitable);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.number(), 42);
+    }
+    {
+      grpc::ClientContext client_context;
+      const grpc::Status status =
+          co_await RPC::request(context().get_executor(), stub, client_context, {}, response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+    }
+    RPC rpc{context()};
+    set_deadline(rpc.context());
+    rpc.start(*stub, request);
+    EXPECT_TRUE(co_await rpc.read_initial_metadata());
+    EXPECT_EQ(rpc.context().GetServerInitialMetadata().count("flag"), 1u);
+    const grpc::Status status = co_await rpc.finish(response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+
+    grpc::ClientContext failing;
+    request.set_ask("error");
+    EXPECT_EQ((co_await RPC::request(context(), *stub, failing, request, response)).error_code(),
+              grpc::StatusCode::CANCELLED);
+    grpc::ClientContext unfinished;
+    request.set_ask("unfinished");
+    EXPECT_FALSE((co_await RPC::request(context(), *stub, unfinished, request, response)).ok());
+  });
+}
+
+TEST_F(rpcs, ClientStreamsEndTheirWritesByThemselves) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    using RPC = record_client;
+    for (const bool last : {false, true}) {
+      RPC rpc{context()};
+      set_deadline(rpc.context());
+      RPC::Response response;
+      EXPECT_TRUE(co_await rpc.start(*stub, response));
+      RPC::Request request;
+      request.set_north(1);
+      while (co_await rpc.write(request) && request.north() < 42) request.set_north(request.north() + 1);
+      if (last) {
+        EXPECT_TRUE(co_await rpc.write(request, grpc::WriteOptions{}.set_last_message()));
+      }
+      const grpc::Status status = co_await rpc.finish();
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.positions(), last ? 43 : 42);
+    }
+  });
+}
+
+TEST_F(rpcs, ServerStreamsAreReadToTheirEnd) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    for (const char* ask : {"", "coalesced"}) {
+      list_client rpc{context()};
+      list_client::Request request;
+      request.set_number(3);
+      request.set_ask(ask);
+      EXPECT_TRUE(co_await rpc.start(*stub, request));
+      list_client::Response response;
+      int ships = 0;
+      while (co_await rpc.read(response)) ++ships;
+      EXPECT_EQ(ships, request.ask().empty() ? 3 : 4);
+      const grpc::Status status = co_await rpc.finish();
+      EXPECT_TRUE(status.ok()) << status.error_message();
+    }
+  });
+}
+
+TEST_F(rpcs, BidirectionalStreamsReadAndWriteAtTheSameTime) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    using namespace asio::experimental::awaitable_operators;
+    talk_client rpc{context()};
+    EXPECT_TRUE(co_await rpc.start(*stub));
+    talk_client::Request request;
+    talk_client::Response response;
+    for (int i = 0; i < 3; ++i) {
+      request.set_text(std::to_string(i));
+      const auto [read_ok, write_ok] =
+          co_await (rpc.read(response, asio::use_awaitable) && rpc.write(request, asio::use_awaitable));
+      EXPECT_TRUE(read_ok && write_ok);
+      EXPECT_EQ(response.text(), request.text() + "!");
+    }
+    EXPECT_TRUE(co_await rpc.writes_done());
+    EXPECT_TRUE(co_await agrpc::read(rpc, response));
+    EXPECT_EQ(response.text(), "bye");
+    const grpc::Status status = co_await rpc.finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  });
+}
+
+TEST_F(rpcs, StartWithoutAServerIsFalseAndFinishSaysWhy) {
+  const auto nobody =
+      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+  agrpc::GrpcContext alone;
+  run_coroutines(alone, [&]() -> asio::awaitable<void> {
+    talk_client rpc{alone};
+    EXPECT_FALSE(co_await rpc.start(*nobody));
+    EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::UNAVAILABLE);
+  });
+}
+
+TEST_F(rpcs, ACancellationSlotCancelsTheCall) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    find_client::Request request;
+    request.set_ask("wait");
+    find_client::Response response;
+    const auto result =
+        co_await asio::experimental::make_parallel_group(
+            find_client::request(context(), *stub, client_context, request, response, deferred),
+            agrpc::Alarm(context()).wait(in(milliseconds(20)), deferred))
+            .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    EXPECT_EQ(std::get<1>(result).error_code(), grpc::StatusCode::CANCELLED);
+    {
+      talk_client dropped{context()};  // cancelled by its destructor
+      EXPECT_TRUE(co_await dropped.start(*stub));
+    }
+    talk_client rpc{context()};
+    EXPECT_TRUE(co_await rpc.start(*stub));
+    rpc.cancel();
+    EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::CANCELLED);
+    held->cancel();
+  });
+}
+
+TEST_F(rpcs, AnExecutorMayNameTheTokenOfItsOperations) {
+  answer();
+  using RPC = asio::use_awaitable_t<agrpc::GrpcExecutor>::as_default_on_t<find_client>;
+  asio::co_spawn(
+      context(),
+      [&]() -> agrpc::GrpcAwaitable<void> {
+        grpc::ClientContext client_context;
+        RPC::Response response;
+        const RPC::executor_type executor(context().get_executor());
+        const grpc::Status status = co_await RPC::request(executor, *stub, client_context, {}, response);
+        EXPECT_TRUE(status.ok()) << status.error_message();
+        shut_down();
+      },
+      rethrow());
+  context().run();
+}
+
+TEST_F(rpcs, HandlersMayBeCallbacks) {
+  int completed = 0;
+  agrpc::register_callback_rpc_handler<find_server>(
+      context(), service,
+      [](find_server::Ptr ptr, find_server::Request& request) {
+        if (request.ask() == "dropped") return;
+        find_server::Response response;
+        response.set_number(request.number());
+        auto& rpc = *ptr;
+        rpc.finish(response, grpc::Status::OK, [p = std::move(ptr)](bool ok) { EXPECT_TRUE(ok && p); });
+      },
+      [&](const std::exception_ptr& error) { completed += error ? 100 : 1; });
+  run([&]() -> asio::awaitable<void> {
+    for (const char* ask : {"", "dropped"}) {
+      grpc::ClientContext client_context;
+      find_client::Request request;
+      find_client::Response response;
+      request.set_number(7);
+      request.set_ask(ask);
+      const grpc::Status status =
+          co_await find_client::request(context(), *stub, client_context, request, response);
+      EXPECT_EQ(status.ok(), request.ask().empty());
+    }
+  });
+  EXPECT_EQ(completed, 1);
+}
+
+TEST_F(rpcs, HandlersMayBeStackfulCoroutines) {
+  agrpc::register_yield_rpc_handler<find_server>(
+      context(), service,
+      [](find_server& rpc, find_server::Request& request, const asio::yield_context& yield) {
+        find_server::Response response;
+        response.set_number(request.number());
+        rpc.finish(response, grpc::Status::OK, yield);
+      },
+      rethrow());
+  asio::spawn(
+      context(),
+      [&](asio::yield_context yield) {
+        grpc::ClientContext client_context;
+        find_client::Request request;
+        request.set_number(8);
+        find_client::Response response;
+        const grpc::Status status =
+            find_client::request(context(), *stub, client_context, request, response, yield);
+        EXPECT_TRUE(status.ok()) << status.error_message();
+        EXPECT_EQ(response.number(), 8);
+        shut_down();
+#if CORACLE_ASIO_VERSION >= 102400
+      },
+      asio::detached);
+#else
+      });
+#endif
+  context().run();
+}
+
+#if CORACLE_ASIO_VERSION >= 102400  // older ones await no deferred operations
+// Handlers that are coroutines of Asio's experimental type.
+struct coro_traits {
+  using ReturnType = asio::experimental::coro<void, void>;
+  template <class Handler, class Completion, class Executor, class Function>
+  static void co_spawn(const Executor& executor, Handler&, Completion&, Function&& function) {
+    asio::experimental::co_spawn(std::forward<Function>(function)(asio::any_io_executor(executor)),
+                                 asio::detached);
+  }
+};
+
+asio::experimental::coro<void, void> send_ships(asio::any_io_executor, list_server& rpc, int number) {
+  const Ship ship;
+  for (int i = 0; i < number; ++i) {
+    const bool ok = co_await rpc.write(ship, deferred);
+    if (!ok) co_return;
+  }
+  co_await rpc.finish(grpc::Status::OK, deferred);
+}
+
+TEST_F(rpcs, HandlersMayBeCoroutinesOfAnotherType) {
+  agrpc::register_coroutine_rpc_handler<list_server, coro_traits>(
+      context(), service,
+      [&](list_server& rpc, list_server::Request& request) {
+        return send_ships(context().get_executor(), rpc, request.number());
+      },
+      rethrow());
+  run([&]() -> asio::awaitable<void> {
+    list_client rpc{context()};
+    list_client::Request request;
+    request.set_number(3);
+    EXPECT_TRUE(co_await rpc.start(*stub, request));
+    list_client::Response response;
+    int ships = 0;
+    while (co_await rpc.read(response)) ++ships;
+    EXPECT_EQ(ships, 3);
+    EXPECT_TRUE((co_await rpc.finish()).ok());
+  });
+}
+#endif
+
+TEST_F(rpcs, ExceptionsOfHandlersAreTheResultOfTheirRegistration) {
+  std::string thrown;
+  agrpc::register_awaitable_rpc_handler<talk_server>(
+      context(), service,
+      [](talk_server&) -> asio::awaitable<void> {
+        throw std::runtime_error("of the handler");
+        co_return;
+      },
+      [&](const std::exception_ptr& error) {
+        try {
+          if (error) std::rethrow_exception(error);
+        } catch (const std::runtime_error& e) {
+          thrown += e.what();
+        }
+      });
+  run([&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 2; ++i) {
+      talk_client rpc{context()};
+      co_await rpc.start(*stub);
+      EXPECT_FALSE((co_await rpc.finish()).ok());
+      if (i == 0) {
+        EXPECT_EQ(thrown, "of the handler");
+      }
+    }
+  });
+  EXPECT_EQ(thrown, "of the handler");
+}
+
+class arena_factory {
+ public:
+  template <class Request>
+  Request& create() {
+    return *google::protobuf::Arena::CreateMessage<Request>(arena_.get());
+  }
+  template <class Request>
+  void destroy(Request&) noexcept {}
+  [[nodiscard]] google::protobuf::Arena& arena() noexcept { return *arena_; }
+
+ private:
+  std::unique_ptr<google::protobuf::Arena> arena_ = std::make_unique<google::protobuf::Arena>();
+};
+template <class Handler>
+class with_arena {
+ public:
+  explicit with_arena(Handler handler) : handler_(std::move(handler)) {}
+  template <class... Args>
+  decltype(auto) operator()(Args&&... args) {
+    return handler_(std::forward<Args>(args)...);
+  }
+  [[nodiscard]] arena_factory request_message_factory() { return {}; }
+
+ private:
+  Handler handler_;
+};
+
+TEST_F(rpcs, AFactoryMakesTheRequests) {
+  bool in_arena = false;
+  agrpc::register_awaitable_rpc_handler<find_server>(
+      context(), service,
+      with_arena([&](find_server& rpc, find_server::Request& request,
+                     arena_factory& factory) -> asio::awaitable<void> {
+        in_arena = request.GetArena() == &factory.arena();
+        co_await rpc.finish({}, grpc::Status::OK);
+      }),
+      asio::detached);
+  run([&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    find_client::Response response;
+    EXPECT_TRUE((co_await find_client::request(context(), *stub, client_context, {}, response)).ok());
+  });
+  EXPECT_TRUE(in_arena);
+}
+
+struct watching : agrpc::DefaultServerRPCTraits {
+  static constexpr bool NOTIFY_WHEN_DONE = true;
+};
+
+TEST_F(rpcs, WaitForDoneSaysThatTheClientIsGone) {
+  using RPC = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk, watching>;
+  int ends = 0;
+  agrpc::register_awaitable_rpc_handler<RPC>(
+      context(), service,
+      [&](RPC& rpc) -> asio::awaitable<void> {
+        EXPECT_FALSE(rpc.is_done());
+        EXPECT_TRUE(co_await rpc.send_initial_metadata());
+        RPC::Request request;
+        if (co_await rpc.read(request)) {  // one that ends by itself
+          co_await rpc.finish(grpc::Status::OK);
+          co_await rpc.wait_for_done();
+          EXPECT_FALSE(rpc.context().IsCancelled());
+          ++ends;
+          co_return;
+        }
+        agrpc::Alarm alarm(context());
+        const auto [completion_order, wait_ok, ec] =
+            co_await asio::experimental::make_parallel_group(alarm.wait(in_a_minute(), deferred),
+                                                             rpc.wait_for_done(deferred))
+                .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+        EXPECT_EQ(completion_order[0], 1u);
+        EXPECT_FALSE(ec);
+        EXPECT_TRUE(rpc.is_done());
+        EXPECT_TRUE(rpc.context().IsCancelled());
+        co_await rpc.wait_for_done();
+        ++ends;
+      },
+      rethrow());
+  run([&]() -> asio::awaitable<void> {
+    {
+      talk_client rpc{context()};
+      EXPECT_TRUE(co_await rpc.start(*stub));
+      EXPECT_TRUE(co_await rpc.read_initial_metadata());
+      rpc.cancel();
+      EXPECT_FALSE((co_await rpc.finish()).ok());
+    }
+    talk_client rpc{context()};
+    EXPECT_TRUE(co_await rpc.start(*stub));
+    EXPECT_TRUE(co_await rpc.write(Note()));
+    EXPECT_TRUE((co_await rpc.finish()).ok());
+  });
+  EXPECT_EQ(ends, 2);
+}
+
+TEST_F(rpcs, AWaiterKeepsAReadWhileOtherWaitsEnd) {
+  using RPC = talk_server;
+  agrpc::register_awaitable_rpc_handler<RPC>(
+      context(), service,
+      [](RPC& rpc) -> asio::awaitable<void> {
+        RPC::Request request;
+        RPC::Response response;
+        agrpc::Alarm alarm{rpc.get_executor()};
+        agrpc::Waiter<void(bool)> waiter;
+        waiter.initiate(agrpc::read, rpc, request);
+        int rings = 0;
+        auto next_deadline = in(milliseconds(2));
+        while (true) {
+          auto [completion_order, read_error_code, read_ok, alarm_expired] =
+              co_await asio::experimental::make_parallel_group(waiter.wait(deferred),
+                                                               alarm.wait(next_deadline, deferred))
+                  .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+          if (completion_order[0] == 0) {
+            EXPECT_FALSE(read_error_code);
+            EXPECT_TRUE(waiter.ready());
+            if (!read_ok) break;
+            response.set_text(request.text());
+            EXPECT_TRUE(co_await rpc.write(response, asio::use_awaitable));
+            waiter.initiate(agrpc::read, rpc, request);
+          } else {
+            EXPECT_EQ(read_error_code, asio::error::operation_aborted);
+            if (++rings == 2) {
+              response.set_text("ring");
+              EXPECT_TRUE(co_await rpc.write(response, asio::use_awaitable));
+            }
+            next_deadline = in(milliseconds(2));
+          }
+        }
+        co_await rpc.finish(grpc::Status::OK);
+      },
+      rethrow());
+  run([&]() -> asio::awaitable<void> {
+    talk_client rpc{context()};
+    EXPECT_TRUE(co_await rpc.start(*stub));
+    Note note;
+    EXPECT_TRUE(co_await rpc.read(note));
+    EXPECT_EQ(note.text(), "ring");
+    note.set_text("message");
+    EXPECT_TRUE(co_await rpc.write(note));
+    EXPECT_TRUE(co_await rpc.read(note));
+    EXPECT_EQ(note.text(), "message");
+    EXPECT_TRUE((co_await rpc.finish()).ok());
+  });
+}
+
+TEST_F(rpcs, CancelSafeAndGrpcStreamKeepAReadWhileAlarmsRing) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    using namespace asio::experimental::awaitable_operators;
+    grpc::ClientContext client_context;
+    std::unique_ptr<grpc::ClientAsyncReaderWriter<Note, Note>> reader_writer;
+    EXPECT_TRUE(
+        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context, reader_writer));
+    Note request, response;
+    agrpc::GrpcCancelSafe safe;
+    agrpc::read(reader_writer, response, asio::bind_executor(context(), safe.token()));
+    grpc::Alarm alarm;
+    EXPECT_EQ((co_await (agrpc::wait(alarm, in(milliseconds(2))) || safe.wait(asio::use_awaitable))).index(),
+              0u);
+    request.set_text("safe");
+    EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
+    const auto variant = co_await (agrpc::wait(alarm, in_a_minute()) || safe.wait(asio::use_awaitable));
+    EXPECT_TRUE(std::get<1>(variant));
+    EXPECT_EQ(response.text(), "safe!");
+
+    agrpc::GrpcStream stream{context()};
+    EXPECT_FALSE(stream.is_running());
+    stream.initiate(agrpc::read, reader_writer, response);
+    EXPECT_TRUE(stream.is_running());
+    EXPECT_EQ(
+        (co_await (agrpc::wait(alarm, in(milliseconds(2))) || stream.next(asio::use_awaitable))).index(), 0u);
+    EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
+    EXPECT_TRUE(co_await stream.next());
+    stream.initiate(agrpc::read, reader_writer, response);
+    EXPECT_TRUE(co_await agrpc::writes_done(reader_writer));
+    EXPECT_TRUE(co_await stream.cleanup());
+    EXPECT_FALSE(stream.is_running());
+    EXPECT_EQ(response.text(), "bye");
+    grpc::Status status;
+    co_await agrpc::finish(reader_writer, status);
+    EXPECT_TRUE(status.ok());
+  });
+}
+
+TEST_F(rpcs, AMockOfAStubAnswersByProcessGrpcTag) {
+  struct reader_mock : grpc::ClientAsyncResponseReaderInterface<Ship> {
+    agrpc::GrpcContext* context = nullptr;
+    void StartCall() override {}
+    void ReadInitialMetadata(void*) override {}
+    void Finish(Ship* response, grpc::Status* status, void* tag) override {
+      response->set_number(42);
+      *status = grpc::Status::OK;
+      agrpc::process_grpc_tag(*context, tag, true);
+    }
+  };
+  agrpc::GrpcContext alone;
+  auto* const reader = new reader_mock;
+  reader->context = &alone;
+  ::testing::NiceMock<harbour::MockHarbourStub> mock;
+  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(reader));
+  run_coroutines(alone, [&]() -> asio::awaitable<void> {
+    using RPC = agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>;
+    grpc::ClientContext client_context;
+    RPC::Request request;
+    RPC::Response response;
+    const grpc::Status status =
+        co_await RPC::request(alone, mock, client_context, request, response, asio::use_awaitable);
+    EXPECT_TRUE(status.ok());
+    EXPECT_EQ(response.number(), 42);
+  });
+}
+
+TEST_F(rpcs, NotifyOnStateChangeSeesTheChannelConnect) {
+  run([&]() -> asio::awaitable<void> {
+    const auto state = channel->GetState(true);
+    EXPECT_TRUE(co_await agrpc::notify_on_state_change(context(), *channel, state, in_a_minute(),
+                                                       asio::use_awaitable));
+    EXPECT_FALSE(co_await agrpc::notify_on_state_change(
+        context(), *grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()), GRPC_CHANNEL_IDLE,
+        in(milliseconds(5))));
+  });
+}
+
+TEST_F(rpcs, OneThreadRunsAGrpcContextAndAnIoContext) {
+  answer();
+  asio::io_context io{1};
+  bool timed = false;
+  asio::co_spawn(
+      io,
+      [&, guard = asio::make_work_guard(context())]() mutable -> asio::awaitable<void> {
+        grpc::ClientContext client_context;
+        find_client::Response response;
+        const grpc::Status status =
+            co_await find_client::request(context(), *stub, client_context, {}, response);
+        EXPECT_TRUE(status.ok()) << status.error_message();
+        EXPECT_FALSE(context().get_executor().running_in_this_thread() &&
+                     !io.get_executor().running_in_this_thread());
+        asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(1));
+        co_await timer.async_wait(asio::use_awaitable);
+        timed = true;
+        shut_down();
+        guard.reset();
+      },
+      rethrow());
+  agrpc::run(context(), io);
+  EXPECT_TRUE(timed);
+
+  asio::io_context second;
+  const auto guard = asio::make_work_guard(context());
+  asio::post(second, [&] {
+    asio::post(context(), [&] { context().stop(); });
+    agrpc::run(context(), second, [&] { return context().is_stopped(); });
+  });
+  second.run();
+  EXPECT_TRUE(context().is_stopped());
+}
+
+TEST_F(rpcs, HandlersRunOnTheExecutorOfTheRegistration) {
+  asio::io_context io{1};
+  const auto io_guard = asio::make_work_guard(io);
+  std::thread::id handled_on;
+  agrpc::register_awaitable_rpc_handler<find_server>(
+      context(), service,
+      [&](find_server& rpc, find_server::Request&) -> asio::awaitable<void> {
+        handled_on = std::this_thread::get_id();
+        co_await rpc.finish({}, grpc::Status::OK);
+        EXPECT_EQ(handled_on, std::this_thread::get_id());
+      },
+      asio::bind_executor(io, rethrow()));
+  std::thread other([&] { context().run_completion_queue(); });
+  agrpc::GrpcContext clients;
+  asio::co_spawn(
+      clients,
+      [&]() -> asio::awaitable<void> {
+        grpc::ClientContext client_context;
+        find_client::Response response;
+        EXPECT_TRUE((co_await find_client::request(clients, *stub, client_context, {}, response)).ok());
+      },
+      rethrow());
+  std::thread third([&] {
+    clients.run();
+    shut_down();
+    other.join();
+    io.stop();
+  });
+  io.run();
+  third.join();
+  EXPECT_EQ(handled_on, std::this_thread::get_id());
+}
+
+TEST_F(rpcs, ThreadsShareOneContextOfAServer) {
+  grpc::ServerBuilder builder;
+  int port = 0;
+  agrpc::GrpcContext server_context{builder.AddCompletionQueue(), 3};
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  Harbour::AsyncService shared;
+  builder.RegisterService(&shared);
+  const auto serving = builder.BuildAndStart();
+  std::atomic<int> handled = 0;
+  for (int i = 0; i < 3; ++i) {
+    agrpc::register_awaitable_rpc_handler<find_server>(
+        server_context, shared,
+        [&](find_server& rpc, find_server::Request& request) -> asio::awaitable<void> {
+          ++handled;
+          Ship ship;
+          ship.set_number(request.number());
+          co_await rpc.finish(ship, grpc::Status::OK);
+        },
+        rethrow());
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back([&] { server_context.run(); });
+  const auto many = Harbour::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  agrpc::GrpcContext clients;
+  for (int c = 0; c < 10; ++c) {
+    asio::co_spawn(
+        clients,
+        [&]() -> asio::awaitable<void> {
+          for (int i = 0; i < 20; ++i) {
+            grpc::ClientContext client_context;
+            Query query;
+            query.set_number(i);
+            Ship ship;
+            EXPECT_TRUE((co_await find_client::request(clients, *many, client_context, query, ship)).ok());
+            EXPECT_EQ(ship.number(), i);
+          }
+        },
+        rethrow());
+  }
+  clients.run();
+  serving->Shutdown();
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(handled, 200);
+}
+
+#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+// What Check() and Watch() say, as bytes of their messages.
+std::string bytes_of(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  EXPECT_TRUE(buffer.Dump(&slices).ok());
+  std::string all;
+  for (const grpc::Slice& s : slices) all.append(reinterpret_cast<const char*>(s.begin()), s.size());
+  return all;
+}
+grpc::ByteBuffer health_request(const std::string& service) {
+  const std::string bytes =
+      service.empty() ? "" : std::string("\n") + static_cast<char>(service.size()) + service;
+  const grpc::Slice slice(bytes);
+  return {&slice, 1};
+}
+const std::string serving{8, 1};
+const std::string not_serving{8, 2};
+const std::string unknown{8, 3};
+
+class health : public served {
+ public:
+  agrpc::HealthCheckService* service_of_health = nullptr;
+  void SetUp() override {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    owned_context.emplace(builder.AddCompletionQueue());
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    service_of_health = &agrpc::add_health_check_service(builder);
+    server = builder.BuildAndStart();
+    agrpc::start_health_check_service(*server, context());
+    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+  }
+};
+
+TEST_F(health, CheckAndWatchSayWhichServicesServe) {
+  EXPECT_EQ(server->GetHealthCheckService(), service_of_health);
+  grpc::GenericStub generic_stub(channel);
+  run([&]() -> asio::awaitable<void> {
+    using Check = agrpc::GenericUnaryClientRPC;
+    grpc::ByteBuffer response;
+    const auto whole = health_request("");
+    const auto other = health_request("harbour.Harbour");
+    {
+      grpc::ClientContext client_context;
+      const auto status = co_await Check::request(context(), "/grpc.health.v1.Health/Check", generic_stub,
+                                                  client_context, whole, response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(bytes_of(response), serving);
+    }
+    {
+      grpc::ClientContext client_context;
+      const auto status = co_await Check::request(context(), "/grpc.health.v1.Health/Check", generic_stub,
+                                                  client_context, other, response);
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+    }
+    agrpc::GenericStreamingClientRPC watch{context()};
+    EXPECT_TRUE(co_await watch.start("/grpc.health.v1.Health/Watch", generic_stub));
+    EXPECT_TRUE(co_await watch.write(other, grpc::WriteOptions{}.set_last_message()));
+    EXPECT_TRUE(co_await watch.read(response));
+    EXPECT_EQ(bytes_of(response), unknown);
+    service_of_health->SetServingStatus("harbour.Harbour", true);
+    EXPECT_TRUE(co_await watch.read(response));
+    EXPECT_EQ(bytes_of(response), serving);
+    service_of_health->Shutdown();
+    service_of_health->SetServingStatus(true);
+    EXPECT_TRUE(co_await watch.read(response));
+    EXPECT_EQ(bytes_of(response), not_serving);
+    watch.cancel();
+    EXPECT_EQ((co_await watch.finish()).error_code(), grpc::StatusCode::CANCELLED);
+  });
+}
+
+class generic_rpcs : public served {
+ protected:
+  void SetUp() override { serve(true); }
+};
+
+TEST_F(generic_rpcs, MessagesAreBytes) {
+  using RPC = agrpc::GenericServerRPC;
+  agrpc::register_awaitable_rpc_handler<RPC>(
+      context(), generic_service,
+      [](RPC& rpc) -> asio::awaitable<void> {
+        RPC::Request buffer;
+        if (!co_await rpc.read(buffer)) co_return;
+        if (rpc.context().method() != "/harbour.Harbour/Find") {
+          co_await rpc.finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, rpc.context().method()));
+          co_return;
+        }
+        EXPECT_TRUE(co_await rpc.write(buffer));
+        co_await rpc.finish(grpc::Status::OK);
+      },
+      rethrow());
+  grpc::GenericStub generic_stub(channel);
+  run([&]() -> asio::awaitable<void> {
+    const grpc::Slice slice("bytes");
+    grpc::ByteBuffer request(&slice, 1), response;
+    {
+      using Client = agrpc::GenericUnaryClientRPC;
+      grpc::ClientContext client_context;
+      const grpc::Status status =
+          co_await Client::request(context(), "/harbour.Harbour/Find", generic_stub, client_context, request,
+                                   response, asio::use_awaitable);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.Length(), 5u);
+    }
+    agrpc::GenericStreamingClientRPC rpc{context()};
+    EXPECT_TRUE(co_await rpc.start("/harbour.Harbour/Talk", generic_stub));
+    EXPECT_TRUE(co_await rpc.write(request));
+    EXPECT_FALSE(co_await rpc.read(response));
+    EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  });
+}
+#endif
+
+}  // namespace agrpc_tests::rpc_test

@@ -1,0 +1,174 @@
+// Operations as senders, handlers that return senders, and a GrpcContext as a scheduler.
+
+#include "world.hpp"
+
+#include <stdexec/execution.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+namespace agrpc_tests::senders_test {
+
+namespace ex = ::stdexec;
+using harbour::Harbour;
+using harbour::Note;
+using harbour::Query;
+using harbour::Ship;
+
+static_assert(ex::scheduler<agrpc::GrpcExecutor>);
+
+// Runs the context in a thread of its own, while the test's thread waits for senders.
+class senders : public served {
+ public:
+  std::optional<std::thread> running;
+  std::optional<asio::executor_work_guard<agrpc::GrpcExecutor>> guard;
+
+  void start() {
+    guard.emplace(context().get_executor());
+    running.emplace([this] { context().run(); });
+  }
+  void TearDown() override {
+    shut_down();
+    shutting_down.join();
+    guard.reset();
+    if (running) running->join();
+    served::TearDown();
+  }
+};
+
+// A receiver that stores what it gets.
+struct outcome {
+  int values = 0;
+  int stops = 0;
+  std::exception_ptr error;
+};
+struct observer {
+  using receiver_concept = ex::receiver_t;
+  outcome* to;
+  ex::inplace_stop_token stop{};
+  struct environment {
+    ex::inplace_stop_token stop;
+    [[nodiscard]] ex::inplace_stop_token query(ex::get_stop_token_t) const noexcept { return stop; }
+  };
+  template <class... Ts>
+  void set_value(Ts&&...) noexcept {
+    ++to->values;
+  }
+  void set_error(std::exception_ptr error) noexcept { to->error = std::move(error); }
+  void set_stopped() noexcept { ++to->stops; }
+  [[nodiscard]] environment get_env() const noexcept { return {stop}; }
+};
+
+TEST_F(senders, ScheduleContinuesInTheContext) {
+  start();
+  const auto here = ex::sync_wait(ex::then(ex::schedule(context().get_scheduler()), [&] {
+    return context().get_executor().running_in_this_thread();
+  }));
+  ASSERT_TRUE(here);
+  EXPECT_TRUE(std::get<0>(*here));
+}
+
+TEST_F(senders, OperationsStartWithTheirSender) {
+  start();
+  agrpc::Alarm alarm(context());
+  const auto rang = ex::sync_wait(alarm.wait(in(std::chrono::milliseconds(1)), agrpc::use_sender));
+  ASSERT_TRUE(rang);
+  EXPECT_TRUE(std::get<0>(*rang));
+  grpc::Alarm plain;
+  EXPECT_TRUE(
+      ex::sync_wait(agrpc::wait(plain, in(std::chrono::milliseconds(1)), agrpc::use_sender(context()))));
+}
+
+TEST_F(senders, AStopCancelsAnOperation) {
+  ex::inplace_stop_source source;
+  outcome seen;
+  agrpc::Alarm alarm(context());
+  auto running_wait =
+      ex::connect(alarm.wait(in_a_minute(), agrpc::use_sender), observer{&seen, source.get_token()});
+  ex::start(running_wait);
+  asio::post(context(), [&] { source.request_stop(); });
+  context().run();
+  EXPECT_EQ(seen.values, 1);
+  auto late = ex::connect(alarm.wait(in_a_minute(), agrpc::use_sender), observer{&seen, source.get_token()});
+  ex::start(late);
+  EXPECT_EQ(seen.stops, 1);
+}
+
+TEST_F(senders, HandlersThatReturnSendersHandleTheRpcsOfAMethod) {
+  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestFind>;
+  outcome registered;
+  auto handlers = ex::connect(agrpc::register_sender_rpc_handler<Server>(
+                                  context(), service,
+                                  [](Server& rpc, Server::Request& request) {
+                                    Ship ship;
+                                    ship.set_number(request.number());
+                                    return ex::let_value(ex::just(std::move(ship)), [&rpc](Ship& response) {
+                                      return rpc.finish(response, grpc::Status::OK, agrpc::use_sender);
+                                    });
+                                  }),
+                              observer{&registered});
+  ex::start(handlers);
+  start();
+  using Client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>;
+  Query request;
+  Ship response;
+  for (int i = 1; i < 4; ++i) {
+    grpc::ClientContext client_context;
+    request.set_number(i);
+    const auto status = ex::sync_wait(
+        Client::request(context(), *stub, client_context, request, response, agrpc::use_sender));
+    ASSERT_TRUE(status);
+    EXPECT_TRUE(std::get<0>(*status).ok()) << std::get<0>(*status).error_message();
+    EXPECT_EQ(response.number(), i);
+  }
+  shut_down();
+  shutting_down.join();
+  shutting_down = std::thread([] {});
+  guard.reset();
+  running->join();
+  running.reset();
+  EXPECT_EQ(registered.values, 1);
+}
+
+TEST_F(senders, AnErrorOfAHandlerIsThatOfTheRegistration) {
+  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk>;
+  outcome registered;
+  auto handlers = ex::connect(
+      agrpc::register_sender_rpc_handler<Server>(
+          context(), service,
+          [](Server&) { return ex::then(ex::just(), [] { throw std::runtime_error("of the handler"); }); }),
+      observer{&registered});
+  ex::start(handlers);
+  run([&]() -> asio::awaitable<void> {
+    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> rpc(context());
+    co_await rpc.start(*stub);
+    EXPECT_FALSE((co_await rpc.finish()).ok());
+  });
+  EXPECT_TRUE(registered.error);
+}
+
+TEST_F(senders, RepeatedlyRequestTakesHandlersThatReturnSenders) {
+  agrpc::repeatedly_request(
+      &Harbour::AsyncService::RequestFind, service,
+      asio::bind_executor(context(), [&](grpc::ServerContext&, Query& request,
+                                         grpc::ServerAsyncResponseWriter<Ship>& writer) {
+        Ship ship;
+        ship.set_number(request.number());
+        return ex::let_value(ex::just(std::move(ship)), [&](Ship& response) {
+          return agrpc::finish(writer, response, grpc::Status::OK, agrpc::use_sender(context()));
+        });
+      }));
+  run([&]() -> asio::awaitable<void> {
+    grpc::ClientContext client_context;
+    Query request;
+    request.set_number(5);
+    const auto reader = agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
+    Ship response;
+    grpc::Status status;
+    co_await agrpc::finish(reader, response, status);
+    EXPECT_EQ(response.number(), 5);
+  });
+}
+
+}  // namespace agrpc_tests::senders_test
