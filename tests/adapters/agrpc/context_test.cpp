@@ -440,6 +440,7 @@ TEST(Wait, InAnotherContextItNeedsABoundExecutor) {
   context.stop();
   other.join();
 
+#if CORACLE_ASIO_VERSION >= 102400  // older ones lose the exception
   asio::co_spawn(
       io,
       []() -> asio::awaitable<void> {
@@ -449,6 +450,7 @@ TEST(Wait, InAnotherContextItNeedsABoundExecutor) {
       asio::detached);
   io.restart();
   EXPECT_THROW(io.run(), std::logic_error);
+#endif
 }
 
 TEST(Wait, AStacklessCoroutineIsAHandler) {

@@ -228,8 +228,9 @@ TEST_F(rpcs, StartWithoutAServerIsFalseAndFinishSaysWhy) {
       Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   agrpc::GrpcContext alone;
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
-    talk_client rpc{alone};
-    EXPECT_FALSE(co_await rpc.start(*nobody));
+    list_client rpc{alone};
+    const list_client::Request request;
+    EXPECT_FALSE(co_await rpc.start(*nobody, request));
     EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::UNAVAILABLE);
   });
 }
