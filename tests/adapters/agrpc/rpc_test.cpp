@@ -522,7 +522,8 @@ TEST_F(rpcs, AWaiterKeepsAReadWhileOtherWaitsEnd) {
             EXPECT_TRUE(co_await rpc.write(response, asio::use_awaitable));
             waiter.initiate(agrpc::read, rpc, request);
           } else {
-            EXPECT_EQ(read_error_code, asio::error::operation_aborted);
+            // Cancelled, or completed just after the alarm: then the next wait has it, too.
+            EXPECT_TRUE(!read_error_code || read_error_code == asio::error::operation_aborted);
             if (++rings == 2) {
               response.set_text("ring");
               EXPECT_TRUE(co_await rpc.write(response, asio::use_awaitable));
