@@ -1,4 +1,4 @@
-"""Labels of the tests in Python that start large programs of other projects. A run of everything, such as the one of CI, keeps one
+"""Labels of the tests in Python that start large programs of other projects, or the same programs in many combinations. A run of everything, such as the one of CI, keeps one
 case of each kind; `./dev test LABEL` runs all tests with the label."""
 
 import fnmatch
@@ -8,6 +8,7 @@ FIXTURES = {
     "browser": ("browser", "chromium"),  # headless Chromium
     "proxy": ("reverse_proxy",),         # nginx, HAProxy, Envoy
     "generator": ("generated_client",),  # openapi-python-client
+    "grpcpp": ("both_libraries",),       # programs that are built with coracle::grpcpp and with grpc++
 }
 # The cases that stand for the others of their file.
 KEPT = {
@@ -22,6 +23,8 @@ KEPT = {
     ],
     # Each proxy, with full-duplex streams: what a wrong configuration breaks first.
     "proxy": ["interop/reverse_proxy_test.py::test_messages_of_grpc_streams_pass_one_by_one*"],
+    # Each program once on each side of Google's library.
+    "grpcpp": ["interop/grpcpp_programs_test.py::*[[]coracle-google*", "interop/grpcpp_programs_test.py::*[[]google-coracle*"],
     "generator": ["interop/openapi_client_test.py::test_a_generated_client_posts_gets_and_reads_errors"],
 }
 

@@ -14,6 +14,7 @@ STARTS = {
     "browser": r"\b(accessibility\.(chromium|look)|driven_page)\(",
     "proxy": r'"(nginx|haproxy|envoy)"',
     "generator": r"openapi_python_client",
+    "grpcpp": r"both_libraries",
 }
 TESTS = """
 import pytest
