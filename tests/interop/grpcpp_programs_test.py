@@ -31,10 +31,10 @@ def called(program, name, port, *words):
     return calling.stdout.splitlines()
 
 
-def seen(programs, server, client):
+def seen(programs, server, client, *words):
     """What a pair prints. Each side is a pair of a library and a program."""
-    with Server(programs[server[0]], "server", server[1]) as serving:
-        lines = called(programs[client[0]], client[1], serving.port)
+    with Server(programs[server[0]], "server", server[1], *words) as serving:
+        lines = called(programs[client[0]], client[1], serving.port, *words)
         assert serving.stop() == 0
         return lines + of_servers(serving)
 
@@ -85,6 +85,61 @@ def test_a_proxy_with_one_queue_for_both_sides_changes_nothing(store, proxy, cli
         assert storing.stop() == 0
     assert lines + of_servers(storing) == store_model
     assert of_servers(between) == ["server between: 420 calls 0 open"]
+
+
+# What a client sees that is not what it sees with Debian's library alone, by program: with which libraries of server and client,
+# the beginnings of the lines, and why.
+DIFFERENCES = {
+    "retries": [
+        ({("google", "coracle"), ("coracle", "coracle")}, ("time left by the config", "time left by a later deadline"),
+         "a timeout of the service config is the call's deadline, which the server is told"),
+        ({("google", "coracle"), ("coracle", "coracle")}, ("stream that fails", "server has done"),
+         "a stream is retried while its client reads; grpc++'s waits until the deadline"),
+    ],
+    "auth": [
+        ({("google", "coracle"), ("coracle", "coracle")}, ("a token of ada for: https://another.example",),
+         "the plugin is asked when the call begins, not when there is a connection"),
+    ],
+    "health": [
+        ({("coracle", "google"), ("coracle", "coracle")}, ("a service that is not known",),
+         "the service is registered; without a status of its own it has the server's"),
+    ],
+}
+SIMPLE = ("files", "compression", "retries", "health", "auth")
+
+
+@pytest.fixture(scope="module")
+def models(both_libraries, certificates):
+    """What a program prints with Debian's library, by program."""
+    return {program: seen(both_libraries, ("google", program), ("google", program), *words_for(program, certificates))
+            for program in SIMPLE}
+
+
+def words_for(program, certificates):
+    return [certificates.folder] if program == "auth" else []
+
+
+@pytest.mark.parametrize(("server", "client"), [pair for program in SIMPLE for pair in pairs((program,))])
+def test_a_program_sees_the_same(server, client, both_libraries, models, certificates):
+    program = server[1]
+    lines = seen(both_libraries, server, client, *words_for(program, certificates))
+    differ = tuple(line for libraries, starts, _ in DIFFERENCES.get(program, []) if (server[0], client[0]) in libraries for line in starts)
+    model = models[program]
+    assert len(lines) >= 10
+    assert [line for line in lines if not line.startswith(differ)] == [line for line in model if not line.startswith(differ)]
+    assert all(any(line.startswith(start) for line in set(lines) - set(model)) for start in differ), "a difference is gone"
+
+
+@pytest.mark.parametrize("server", [pytest.param(library, id=f"coracle-google with a server of {library}") for library in LIBRARIES])
+def test_members_of_a_chat_with_both_libraries_see_the_same(server, both_libraries):
+    with Server(both_libraries[server], "server", "chat", "6") as serving:
+        with Background(both_libraries["google"], "client", "chat", serving.port, "Ada", "Bela", "Cem") as others:
+            lines = called(both_libraries["coracle"], "chat", serving.port, "Dora", "Emil", "Fee")
+            assert others.process.wait(LIMIT_S) == 0
+            lines += others.all_said()
+        assert serving.stop() == 0
+    assert lines == [f"{name}: 0 {name} 301 1" for name in ("Dora", "Emil", "Fee", "Ada", "Bela", "Cem")]
+    assert of_servers(serving) == ["server has heard: 300"]
 
 
 CANCELLED = "cancelled while the server stops"

@@ -8,7 +8,11 @@
 #include "coracle/coro/stop_on.hpp"
 #include "coracle/rpc/call_ended.hpp"
 
+#include <charconv>
 #include <chrono>
+#include <cstdint>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace grpc::internal {
@@ -22,6 +26,15 @@ gpr_timespec deadline_of(const coracle::server_context& call, coracle::time_poin
   if (call.deadline() == coracle::never) return gpr_inf_future(GPR_CLOCK_REALTIME);
   const coracle::duration left = call.deadline() - now;
   return gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
+}
+
+// Programs of this API set it as metadata, which Coracle reserves. What is no time forbids retries (gRFC A6).
+void set_pushback(coracle::server_context& call, const std::string& text) {
+  std::int32_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (error == std::errc() && end == text.data() + text.size() && ms >= 0)
+    call.retry_after(std::chrono::milliseconds(ms));
+  else call.do_not_retry();
 }
 
 }  // namespace
@@ -110,7 +123,10 @@ task<coracle::status> server_call_core::send_end(call_end& end) {
   }
   // Of a call without a message, too, the client gets the initial metadata apart from those of the status.
   if (has_initial_ && (writer_ || !end.outcome.ok())) call_->send_initial_metadata();
-  for (const auto& [key, value] : end.trailing) call_->trailing_metadata().add(key, value);
+  for (const auto& [key, value] : end.trailing) {
+    if (key == "grpc-retry-pushback-ms") set_pushback(*call_, value);
+    else call_->trailing_metadata().add(key, value);
+  }
   reply_ = std::move(end.reply);
   co_return status_of(end.outcome);
 }

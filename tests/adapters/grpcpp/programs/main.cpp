@@ -1,6 +1,6 @@
 // Small programs as users of grpc++ write them, built with both libraries from one source.
 //
-//   valley_LIBRARY server PROGRAM ...    prints its address, serves until SIGTERM, and prints what it has served
+//   valley_LIBRARY server PROGRAM ...    prints its address, serves until SIGTERM, and says what it served
 //   valley_LIBRARY client PROGRAM PORT ...
 #include "program.hpp"
 
@@ -41,6 +41,12 @@ const std::map<std::string, program> all = {
     {"guide_queue", {guide_queue::serve, guide_queue::call}},
     {"store", {store::serve, store::call}},
     {"store_proxy", {store_proxy::serve, nullptr}},
+    {"files", {files::serve, files::call}},
+    {"chat", {chat::serve, chat::call}},
+    {"compression", {compression::serve, compression::call}},
+    {"retries", {retries::serve, retries::call}},
+    {"auth", {auth::serve, auth::call}},
+    {"health", {health::serve, health::call}},
     {"shutdown_sync", {shutdown_sync::serve, shutdown_sync::call}},
     {"shutdown_queue", {shutdown_queue::serve, nullptr}},
 };
