@@ -104,11 +104,16 @@ connection::~connection() {
   if (timer::holder) loop_.disarm(*this);
 }
 
-const std::shared_ptr<const connection_peer>& connection::peer() {
-  if (!peer_)
-    peer_ = std::make_shared<const connection_peer>(
+std::shared_ptr<const connection_peer> connection::peer() {
+  if (!kept_by_calls_)
+    kept_by_calls_ = std::make_shared<connection_peer>(
         connection_peer{peer_address(), auth() ? auth()->shared_from_this() : nullptr});
-  return peer_;
+  return std::static_pointer_cast<const connection_peer>(kept_by_calls_);
+}
+
+std::shared_ptr<std::size_t> connection::share_orphaned_calls() {
+  if (!kept_by_calls_) kept_by_calls_ = std::make_shared<std::size_t>(0);
+  return std::static_pointer_cast<std::size_t>(kept_by_calls_);
 }
 
 void connection::start() {

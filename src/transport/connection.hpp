@@ -129,7 +129,12 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   // For clients: what their calls keep of the peer. Made by the first call, which throws std::bad_alloc.
-  [[nodiscard]] const std::shared_ptr<const connection_peer>& peer();
+  [[nodiscard]] std::shared_ptr<const connection_peer> peer();
+  // For servers: the number of orphaned calls; see exchange::orphaned_calls(). Null until shared.
+  [[nodiscard]] const std::size_t* orphaned_calls() const noexcept {
+    return static_cast<const std::size_t*>(kept_by_calls_.get());
+  }
+  [[nodiscard]] std::shared_ptr<std::size_t> share_orphaned_calls();
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
   // Null for plaintext. Valid as long as the connection.
   [[nodiscard]] const auth_context* auth() const noexcept { return stream_->auth(); }
@@ -236,8 +241,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   connection_age_policy age_policy_;
   decode_budget* const budget_;
   message_counts messages_;
-  std::shared_ptr<std::size_t> orphaned_calls_;  // see exchange::orphaned_calls(); created on first use
-  std::shared_ptr<const connection_peer> peer_;  // null until peer()
+  // Created on first use: a server's number of orphaned calls, or a client's connection_peer.
+  std::shared_ptr<void> kept_by_calls_;
   std::unique_ptr<header_cache> header_cache_;  // null while the connection is idle
   const std::size_t unread_bytes_max_;
   stall_watch stall_;

@@ -150,17 +150,17 @@ class exchange {
   // The number of orphaned calls of this connection: handlers that still run after their call ended. The
   // layer above counts them, because they may outlive the connection.
   [[nodiscard]] std::size_t orphaned_calls() const noexcept {
-    return connection_->orphaned_calls_ ? *connection_->orphaned_calls_ : 0;
+    const std::size_t* const counted = connection_->orphaned_calls();
+    return counted ? *counted : 0;
   }
   [[nodiscard]] std::shared_ptr<std::size_t> share_orphaned_calls() {
-    if (!connection_->orphaned_calls_) connection_->orphaned_calls_ = std::make_shared<std::size_t>(0);
-    return connection_->orphaned_calls_;
+    return connection_->share_orphaned_calls();
   }
   [[nodiscard]] loop& owner_loop() const noexcept { return connection_->loop_; }
   [[nodiscard]] const net::address& peer_address() const noexcept { return connection_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept { return connection_->local_address(); }
   // Made by the first call, which throws std::bad_alloc.
-  [[nodiscard]] const std::shared_ptr<const connection_peer>& peer() const { return connection_->peer(); }
+  [[nodiscard]] std::shared_ptr<const connection_peer> peer() const { return connection_->peer(); }
   [[nodiscard]] bool is_http1() const noexcept { return connection_->is_http1(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 
