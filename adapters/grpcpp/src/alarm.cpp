@@ -10,6 +10,7 @@
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/start.hpp"
 
+#include <mutex>
 #include <utility>
 
 namespace grpc {
@@ -38,32 +39,39 @@ class alarm_callback final : public callback_tag {
 
 }  // namespace
 
-// A sleep on the loop of the clients, which throws when it is cancelled.
+// A sleep on the loop of the clients, which throws when it is cancelled. A thread that has taken the event may
+// set the alarm again, or destroy it, before set() has returned on another.
 class alarm_core {
  public:
   void set(std::shared_ptr<queue_core> queue, gpr_timespec deadline, void* tag) {
+    const std::lock_guard lock(changing_);
     running_ = start_for(std::move(queue), client_runtime().at(0), rest(until(deadline)),
                          std::make_unique<queue_event>(tag));
   }
-  void cancel() { running_.cancel(); }
+  void cancel() {
+    const std::lock_guard lock(changing_);
+    running_.cancel();
+  }
 
  private:
+  std::mutex changing_;
   coracle::started running_;
 };
 
 }  // namespace internal
 
-Alarm::Alarm() : core_(std::make_unique<internal::alarm_core>()) {}
+Alarm::Alarm() : core_(std::make_shared<internal::alarm_core>()) {}
 Alarm::Alarm(Alarm&& other) noexcept = default;
 Alarm& Alarm::operator=(Alarm&& other) noexcept = default;
-Alarm::~Alarm() = default;
+Alarm::~Alarm() { Cancel(); }
 
 void Alarm::Cancel() {
   if (core_) core_->cancel();
 }
 
 void Alarm::set(CompletionQueue& queue, gpr_timespec deadline, void* tag) {
-  core_->set(queue.core(), deadline, tag);
+  const auto kept = core_;
+  kept->set(queue.core(), deadline, tag);
 }
 
 void Alarm::set(std::function<void(bool)> call, gpr_timespec deadline) {

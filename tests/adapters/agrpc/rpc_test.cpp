@@ -304,6 +304,7 @@ TEST_F(rpcs, HandlersMayBeCallbacks) {
   EXPECT_EQ(completed, 1);
 }
 
+#ifndef AGRPC_TESTS_WITHOUT_STACKFUL_COROUTINES
 TEST_F(rpcs, HandlersMayBeStackfulCoroutines) {
   agrpc::register_yield_rpc_handler<find_server>(
       context(), service,
@@ -333,6 +334,7 @@ TEST_F(rpcs, HandlersMayBeStackfulCoroutines) {
 #endif
   context().run();
 }
+#endif
 
 // Older ones await no deferred operations, and clang does not compile the promise of a coro with further parameters.
 #if CORACLE_ASIO_VERSION >= 102400 && !defined(__clang__)

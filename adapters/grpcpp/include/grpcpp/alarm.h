@@ -48,7 +48,7 @@ class Alarm {
  private:
   void set(CompletionQueue& queue, gpr_timespec deadline, void* tag);
   void set(std::function<void(bool)> call, gpr_timespec deadline);
-  std::unique_ptr<internal::alarm_core> core_;
+  std::shared_ptr<internal::alarm_core> core_;
 };
 
 }  // namespace grpc
