@@ -106,6 +106,13 @@ def no_machine_paths(tree):
                 yield f'{name}:{number}: "{found[0]}" belongs to one machine or registry; use a relative path or the tool\'s default'
 
 
+def merges_are_whole(tree):
+    for name in tree.files:
+        for number, line in enumerate(tree.lines(name), 1):
+            if line.startswith(("<<<<<<" "< ", ">>>>>>" "> ")):
+                yield f"{name}:{number}: two versions of what follows; keep one"
+
+
 CLOCKS = re.compile(r"(?:steady_clock|system_clock|high_resolution_clock)::now\s*\(|\bclock_gettime\s*\(|"
                     r"\bgettimeofday\s*\(|\brandom_device\b|\bgetrandom\s*\(|\brand\s*\(\)")
 

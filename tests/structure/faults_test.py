@@ -71,6 +71,7 @@ FAULTS = (
     ("HeadersHavePragmaOnce", "src/rpc/call.hpp", "int x;\n"),
     ("NoPathOfOneMachineIsCommitted", "docs/start.md", "cd /ho" "me/me/coracle\n"),
     ("NoPathOfOneMachineIsCommitted", "scripts/get", "curl https://registry.npm" "js.org/x\n"),
+    ("MergesAreWhole", "docs/start.md", "<<<<<<" "< HEAD\n"),
     ("TimeAndChanceComeFromTheLoop", "src/rpc/call.cpp", "auto now = std::chrono::steady_clock::now();\n"),
     ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "std::this_thread::sleep_for(1s);\n"),
     ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "TEST(Drain, DISABLED_Ends) {}\n"),

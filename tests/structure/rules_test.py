@@ -23,6 +23,7 @@ RULES = {
     "PagesAreInPlainWords": contents.pages,
     "HeadersHavePragmaOnce": contents.pragma_once,
     "NoPathOfOneMachineIsCommitted": contents.no_machine_paths,
+    "MergesAreWhole": contents.merges_are_whole,
     "TimeAndChanceComeFromTheLoop": contents.time_and_chance_come_from_the_loop,
     "TestsNeitherSleepNorAreSwitchedOff": contents.honest_tests,
     "ScriptsAreExecutable": contents.scripts_run,

@@ -336,7 +336,8 @@ TEST_F(rpcs, HandlersMayBeStackfulCoroutines) {
 }
 #endif
 
-// Older ones await no deferred operations, and clang does not compile the promise of a coro with further parameters.
+// Older ones await no deferred operations, and clang does not compile the promise of a coro with further
+// parameters.
 #if CORACLE_ASIO_VERSION >= 102400 && !defined(__clang__)
 // Handlers that are coroutines of Asio's experimental type.
 struct coro_traits {
