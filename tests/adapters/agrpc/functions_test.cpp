@@ -216,15 +216,15 @@ TEST_F(functions, BidirectionalStreamsReadAndWriteAtTheSameTime) {
 }
 
 TEST_F(functions, WithoutAServerRequestIsFalseAndFinishSaysWhy) {
-  const auto nobody =
+  const auto unreachable =
       Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   agrpc::GrpcContext alone;
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     grpc::ClientContext client_context;
     std::unique_ptr<grpc::ClientAsyncReader<Ship>> reader;
     Query request;
-    EXPECT_FALSE(
-        co_await agrpc::request(&Harbour::Stub::PrepareAsyncList, *nobody, client_context, request, reader));
+    EXPECT_FALSE(co_await agrpc::request(&Harbour::Stub::PrepareAsyncList, *unreachable, client_context,
+                                         request, reader));
     grpc::Status status;
     co_await agrpc::finish(reader, status);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -454,12 +454,12 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
       EXPECT_TRUE(co_await rpc.finish());
       EXPECT_TRUE(rpc.ok());
     }
-    const auto nobody =
+    const auto unreachable =
         Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
     grpc::ClientContext client_context;
     const Query query;
     using list = agrpc::RPC<&Harbour::Stub::PrepareAsyncList>;
-    auto rpc = co_await list::request(context(), *nobody, client_context, query);
+    auto rpc = co_await list::request(context(), *unreachable, client_context, query);
     EXPECT_FALSE(rpc.ok());
     EXPECT_EQ(rpc.status().error_code(), grpc::StatusCode::UNAVAILABLE);
   });

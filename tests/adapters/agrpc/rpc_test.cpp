@@ -224,13 +224,13 @@ TEST_F(rpcs, BidirectionalStreamsReadAndWriteAtTheSameTime) {
 }
 
 TEST_F(rpcs, StartWithoutAServerIsFalseAndFinishSaysWhy) {
-  const auto nobody =
+  const auto unreachable =
       Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   agrpc::GrpcContext alone;
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     list_client rpc{alone};
     const list_client::Request request;
-    EXPECT_FALSE(co_await rpc.start(*nobody, request));
+    EXPECT_FALSE(co_await rpc.start(*unreachable, request));
     EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::UNAVAILABLE);
   });
 }

@@ -19,12 +19,14 @@
 #include <grpcpp/impl/server_initializer.h>
 #include <grpcpp/security/auth_metadata_processor.h>
 
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -335,21 +337,46 @@ class relay final : public Harbour::Service {
     }
     if (query->load() == "told")
       ship->set_number(child->deadline() == std::chrono::system_clock::time_point::max());
-    current = child.get();
-    if (query->load() != "told") outcome = to_->Find(child.get(), harbour::query(query->ask(), 7), ship);
-    ended = true;
-    return outcome;
+    tell([&] { current_ = child.get(); });
+    grpc::Status s;
+    if (query->load() != "told") s = to_->Find(child.get(), harbour::query(query->ask(), 7), ship);
+    tell([&] { outcome_ = s; });
+    return s;
+  }
+  void forget_the_last_call() {
+    tell([&] {
+      current_ = nullptr;
+      outcome_.reset();
+    });
+  }
+  // Each waits for the handler: until it makes its call, and until that has ended.
+  grpc::ClientContext& current() {
+    std::unique_lock lock(changing_);
+    changed_.wait(lock, [&] { return current_ != nullptr; });
+    return *current_;
+  }
+  grpc::Status outcome() {
+    std::unique_lock lock(changing_);
+    changed_.wait(lock, [&] { return outcome_.has_value(); });
+    return *outcome_;
   }
   grpc::StatusCode end_of_what_was_left() {
     Ship ship;
     while (stream_->Read(&ship)) continue;
     return stream_->Finish().error_code();
   }
-  grpc::Status outcome;
-  std::atomic<bool> ended{false};
-  std::atomic<grpc::ClientContext*> current{nullptr};
 
  private:
+  template <class Change>
+  void tell(Change&& change) {
+    const std::lock_guard lock(changing_);
+    change();
+    changed_.notify_all();
+  }
+  std::mutex changing_;
+  std::condition_variable changed_;
+  grpc::ClientContext* current_ = nullptr;
+  std::optional<grpc::Status> outcome_;
   std::unique_ptr<Harbour::Stub> to_;
   std::unique_ptr<grpc::ClientContext> left_;
   std::unique_ptr<grpc::ClientReader<Ship>> stream_;
@@ -376,8 +403,7 @@ void propagation() {
   say("later deadline of one's own", find(harbour::query("deadline", 200'000), 100));
   say("deadline that the context tells", find(harbour::query("", 0, "told"), 100));
   const auto cancelled = [&](const harbour::Query& query, bool propagates) {
-    between.ended = false;
-    between.current = nullptr;
+    between.forget_the_last_call();
     grpc::ClientContext context;
     Ship ship;
     grpc::Status s;
@@ -387,18 +413,15 @@ void propagation() {
       Ship none;
       Harbour::NewStub(inner.channel)->Find(&other, harbour::query("when another waits"), &none);
     };
-    // It sleeps on purpose: nothing else tells that the outer handler makes its call.
-    while (!between.current.load()) std::this_thread::sleep_for(1ms);
+    grpc::ClientContext& inner_call = between.current();
     wait_for_the_inner_handler();
     context.TryCancel();
     calling.join();
     if (!propagates) {
       wait_for_the_inner_handler();  // which still waits
-      between.current.load()->TryCancel();
+      inner_call.TryCancel();
     }
-    // It sleeps on purpose: the handler ends after its call.
-    while (!between.ended) std::this_thread::sleep_for(1ms);
-    return std::to_string(s.error_code()) + " " + std::to_string(between.outcome.error_code());
+    return std::to_string(s.error_code()) + " " + std::to_string(between.outcome().error_code());
   };
   say("cancellation of the caller", cancelled(harbour::query("wait for cancel"), true));
   say("cancellation not propagated",

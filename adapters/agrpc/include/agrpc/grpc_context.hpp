@@ -119,7 +119,7 @@ class GrpcContext : public asio::execution_context {
   /// changes nothing else.
   explicit GrpcContext(std::size_t concurrency_hint)
       : GrpcContext(std::make_unique<grpc::CompletionQueue>(), concurrency_hint) {}
-  /// For clients, with a completion queue made by the caller, which nobody may poll.
+  /// For clients, with a completion queue of the caller. Only the context takes its events.
   explicit GrpcContext(std::unique_ptr<grpc::CompletionQueue> queue, std::size_t concurrency_hint = 1)
       : own_queue_(std::move(queue)), queue_(own_queue_.get()), several_threads_(concurrency_hint > 1) {
     mark();
