@@ -120,6 +120,7 @@ TEST(callback_thread_claims, AnswersMeetCancellations) {
   std::atomic<int> answered = 0;
   std::atomic<int> ended = 0;
   std::thread answers([&] {
+    int calls = 0;
     while (!over) {
       std::vector<responder<echo::Text>> taken;
       {
@@ -127,8 +128,8 @@ TEST(callback_thread_claims, AnswersMeetCancellations) {
         taken.swap(open);
       }
       if (taken.empty()) std::this_thread::yield();
-      for (std::size_t i = 0; i < taken.size(); ++i)
-        if (i % 3 != 0) taken[i].answer(echo::Text());  // the others are dropped
+      for (responder<echo::Text>& call : taken)
+        if (calls++ % 3 != 0) call.answer(echo::Text());  // the others are dropped
     }
   });
   {
