@@ -2,7 +2,6 @@
 #include <grpcpp/alarm.h>
 
 #include "callback_queue.hpp"
-#include "client_runtime.hpp"
 #include "deadlines.hpp"
 #include "queue_core.hpp"
 
@@ -39,14 +38,17 @@ class alarm_callback final : public callback_tag {
 
 }  // namespace
 
-// A sleep on the loop of the clients, which throws when it is cancelled. A thread that has taken the event may
+// A sleep on the loop of the queue, which throws when it is cancelled. A thread that has taken the event may
 // set the alarm again, or destroy it, before set() has returned on another.
 class alarm_core {
  public:
   void set(std::shared_ptr<queue_core> queue, gpr_timespec deadline, void* tag) {
+    auto event = std::make_unique<queue_event>(tag);
+    const coracle::duration left = until(deadline);
+    if (left <= coracle::duration::zero()) return push_now(*queue, std::move(event), true);
     const std::lock_guard lock(changing_);
-    running_ = start_for(std::move(queue), client_runtime().at(0), rest(until(deadline)),
-                         std::make_unique<queue_event>(tag));
+    coracle::loop& where = queue->clients().at(0);
+    running_ = start_for(std::move(queue), where, rest(left), std::move(event));
   }
   void cancel() {
     const std::lock_guard lock(changing_);

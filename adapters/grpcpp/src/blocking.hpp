@@ -2,6 +2,7 @@
 #pragma once
 
 #include "callback_method.hpp"
+#include "queue_driver.hpp"
 
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/outcome.hpp"
@@ -13,12 +14,18 @@
 
 namespace grpc::internal {
 
+// Before the thread blocks in a function of this API. Throws usage_error on a loop, except in a callback.
+inline void before_blocking() {
+  callback_method::before_blocking();
+  queue_driver::caller_leaves();
+}
+
 // Returns what co_await of `wait` would, or throws what it would. One coroutine frame, and one message in
 // each direction. Throws usage_error on a loop, except in a callback.
 template <class Wait>
 auto run_blocking(coracle::loop& where, Wait wait) {
   using value = coracle::coro::awaited_t<Wait>;
-  callback_method::before_blocking();
+  before_blocking();
   std::optional<coracle::outcome<value>> result;
   coracle::coro::blocking_signal ended;
   struct done {

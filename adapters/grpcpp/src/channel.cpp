@@ -24,33 +24,61 @@ namespace grpc {
 namespace internal {
 namespace {
 
-coracle::channel make_channel(coracle::runtime& on, const std::string& target,
-                              const ChannelCredentials* credentials, const channel_settings& settings) {
+std::function<coracle::channel(coracle::runtime&)> maker(const std::string& target,
+                                                         const ChannelCredentials* credentials,
+                                                         const channel_settings& settings) {
   if (!credentials) return {};
-  return {on, target, credentials->core().made(settings.tls_target_name), settings.options};
+  return [target, with = credentials->core().made(settings.tls_target_name),
+          options = settings.options](coracle::runtime& on) {
+    return coracle::channel(on, target, with, options);
+  };
 }
 
 }  // namespace
 
 channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
                            const ChannelArguments& arguments)
-    : generation_(process_generation()), loop_(&client_runtime().at(0)), stub_(coracle::channel()) {
-  const channel_settings settings(arguments);
-  invalid_ = settings.invalid;
+    : channel_core(target, credentials, channel_settings(arguments)) {}
+
+channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
+                           const channel_settings& settings)
+    : invalid_(settings.invalid), make_(maker(target, credentials, settings)) {
   if (!credentials)
     invalid_ = coracle::status::invalid_argument("the channel was made with null credentials");
   else credentials_ = credentials->core().of_calls;
-  channel_ = make_channel(client_runtime(), target, credentials, settings);
-  stub_ = coracle::generic_stub(channel_);
 }
 
 channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
                            const ChannelArguments& arguments)
-    : generation_(process_generation()), loop_(&client_runtime().at(0)), stub_(coracle::channel()) {
-  const channel_settings settings(arguments);
-  invalid_ = settings.invalid;
-  channel_ = coracle::channel(client_runtime(), std::move(to), settings.options);
-  stub_ = coracle::generic_stub(channel_);
+    : channel_core(std::move(to), channel_settings(arguments)) {}
+
+channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
+                           const channel_settings& settings)
+    : invalid_(settings.invalid),
+      make_([to = std::move(to), options = settings.options](coracle::runtime& on) {
+        return coracle::channel(on, to, options);
+      }) {}
+
+channel_on& channel_core::on(coracle::runtime& runtime) {
+  const auto found = [&] {
+    channel_on* c = newest_.load(std::memory_order_acquire);
+    while (c && &c->runtime != &runtime) c = c->older;
+    return c;
+  };
+  if (channel_on* const c = found()) return *c;
+  const std::lock_guard lock(adding_);
+  if (channel_on* const c = found()) return *c;
+  channel_on& made = all_.emplace_front(runtime, make_(runtime), newest_.load(std::memory_order_relaxed));
+  newest_.store(&made, std::memory_order_release);
+  return made;
+}
+
+channel_on& channel_core::on_process() { return on(client_runtime()); }
+
+channel_on& channel_core::observed() {
+  if (!newest_.load(std::memory_order_acquire)) return on_process();
+  const std::lock_guard lock(adding_);
+  return all_.back();
 }
 
 coracle::status channel_core::usable() const {
@@ -91,8 +119,9 @@ Channel::~Channel() = default;
 
 grpc_connectivity_state Channel::GetState(bool try_to_connect) {
   if (!core_->usable().ok()) return GRPC_CHANNEL_SHUTDOWN;
-  const auto state = core_->handle().state();
-  if (try_to_connect && state == coracle::connectivity::idle) core_->handle().connect();
+  coracle::channel& observed = core_->observed().channel;
+  const auto state = observed.state();
+  if (try_to_connect && state == coracle::connectivity::idle) observed.connect();
   switch (state) {
     case coracle::connectivity::idle: return GRPC_CHANNEL_IDLE;
     case coracle::connectivity::connecting: return GRPC_CHANNEL_CONNECTING;
@@ -116,24 +145,24 @@ coracle::task<bool> state_change(coracle::channel of, grpc_connectivity_state la
   co_return co_await std::move(wait);
 }
 
-coracle::task<bool> no_change(bool differs) { co_return differs; }
-
 }  // namespace
 }  // namespace internal
 
 bool Channel::WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) {
   if (!core_->usable().ok()) return last_observed != GRPC_CHANNEL_SHUTDOWN;
-  return internal::run_blocking(core_->loop(),
-                                internal::state_change(core_->handle(), last_observed, deadline));
+  internal::channel_on& observed = core_->observed();
+  return internal::run_blocking(observed.loop,
+                                internal::state_change(observed.channel, last_observed, deadline));
 }
 
 void Channel::NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
                                       CompletionQueue* queue, void* tag) {
-  auto wait = core_->usable().ok() ? internal::state_change(core_->handle(), last_observed, deadline)
-                                   : internal::no_change(last_observed != GRPC_CHANNEL_SHUTDOWN);
-  internal::start_for(queue->core(), core_->loop(), std::move(wait),
-                      std::make_unique<internal::queue_event>(tag))
-      .detach();
+  auto event = std::make_unique<internal::queue_event>(tag);
+  if (!core_->usable().ok())
+    return internal::push_now(*queue->core(), std::move(event), last_observed != GRPC_CHANNEL_SHUTDOWN);
+  internal::channel_on& observed = core_->observed();
+  auto wait = internal::state_change(observed.channel, last_observed, deadline);
+  internal::start_for(queue->core(), observed.loop, std::move(wait), std::move(event)).detach();
 }
 
 std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,

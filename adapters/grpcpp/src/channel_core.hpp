@@ -9,9 +9,14 @@
 #include "coracle/client/channel.hpp"
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/runtime.hpp"
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,8 +28,21 @@ class ChannelArguments;
 
 namespace internal {
 
-// One channel of Coracle on the runtime of the process. Further APIs that drive loops of their own get a
-// channel for each of their runtimes here, made from the same target and settings.
+struct channel_settings;
+
+// A channel of Coracle, on the runtime where its calls are.
+struct channel_on {
+  channel_on(coracle::runtime& r, coracle::channel c, channel_on* made_before)
+      : runtime(r), loop(r.at(0)), channel(std::move(c)), stub(channel), older(made_before) {}
+  coracle::runtime& runtime;
+  coracle::loop& loop;
+  coracle::channel channel;
+  coracle::generic_stub stub;
+  channel_on* const older;
+};
+
+// A channel of Coracle for each runtime from which it is used, made from the same target and settings: that of
+// the process for blocking calls, and those of queues. Any thread.
 class channel_core {
  public:
   channel_core(const std::string& target, const ChannelCredentials* credentials,
@@ -35,9 +53,12 @@ class channel_core {
 
   // OK, or why no call can be made: invalid arguments, or a fork since the channel was made.
   [[nodiscard]] coracle::status usable() const;
-  [[nodiscard]] coracle::loop& loop() const noexcept { return *loop_; }
-  [[nodiscard]] const coracle::generic_stub& stub() const noexcept { return stub_; }
-  [[nodiscard]] coracle::channel& handle() noexcept { return channel_; }
+  // usable() is OK. It lasts as long as this object.
+  [[nodiscard]] channel_on& on(coracle::runtime& runtime);
+  // For calls that block.
+  [[nodiscard]] channel_on& on_process();
+  // What the state of the channel is about: the one that was used first.
+  [[nodiscard]] channel_on& observed();
   using factories = std::vector<std::unique_ptr<experimental::ClientInterceptorFactoryInterface>>;
   // Before there are calls.
   void set_interceptors(factories all) { interceptor_factories_ = std::move(all); }
@@ -46,12 +67,17 @@ class channel_core {
   [[nodiscard]] coracle::result<coracle::call_options> options_for(ClientContext& context) const;
 
  private:
-  std::uint32_t generation_;
+  channel_core(const std::string& target, const ChannelCredentials* credentials,
+               const channel_settings& settings);
+  channel_core(std::shared_ptr<coracle::transport::connector> to, const channel_settings& settings);
+
+  const std::uint32_t generation_ = counted_generation();
   coracle::status invalid_;
   std::shared_ptr<call_credentials_core> credentials_;
-  coracle::loop* loop_;
-  coracle::channel channel_;
-  coracle::generic_stub stub_;
+  const std::function<coracle::channel(coracle::runtime&)> make_;
+  std::mutex adding_;
+  std::list<channel_on> all_;  // the newest is the first
+  std::atomic<channel_on*> newest_{nullptr};
   factories interceptor_factories_;
 };
 

@@ -38,11 +38,11 @@ class unary_wait final : public cancel_target {
   using call_type = coracle::unary_call<bytes_message>;
   using reply_type = coracle::result<bytes_message>;
 
-  unary_wait(const channel_core& by, const char* path, const bytes_message& request,
+  unary_wait(const channel_on& by, const char* path, const bytes_message& request,
              const coracle::call_options& options, ClientContext& context)
       : context_(context),
-        where_(by.loop()),
-        running_(std::in_place, by.stub().unary<bytes_message>(path, request, options), done{this}) {}
+        where_(by.loop),
+        running_(std::in_place, by.stub.unary<bytes_message>(path, request, options), done{this}) {}
 
   Status wait(std::string& reply) {
     if (!access::attach(context_, *this, [this] { running_.start(where_); })) return cancelled_before();
@@ -99,17 +99,17 @@ Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, Client
   if (!by) return ended(*context, status_of(by.status()));
   const auto options = (*by)->options_for(*context);
   if (!options) return ended(*context, status_of(options.status()));
-  callback_method::before_blocking();
+  before_blocking();
   const bytes_message sent(std::move(request));
-  unary_wait call(**by, method.name(), sent, *options, *context);
+  unary_wait call((*by)->on_process(), method.name(), sent, *options, *context);
   return ended(*context, call.wait(reply));
 }
 
 // --- streams
 
-client_stream_core::client_stream_core(channel_core& by, const char* path, ClientContext& context,
+client_stream_core::client_stream_core(channel_on& by, const char* path, ClientContext& context,
                                        const coracle::call_options& options)
-    : loop_(by.loop()), context_(context), call_(by.stub().bidi(path, options)) {}
+    : loop_(by.loop), context_(context), call_(by.stub.bidi(path, options)) {}
 
 void client_stream_core::begin(bytes_message* request) {
   if (request) {
@@ -203,12 +203,12 @@ namespace {
 std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, const RpcMethod& method,
                                                  ClientContext& context, bytes_message* request,
                                                  Status& failure) {
-  callback_method::before_blocking();
+  before_blocking();
   const coracle::result<channel_core*> by = core_of(channel);
   if (!by) return failure = status_of(by.status()), nullptr;
   const auto options = (*by)->options_for(context);
   if (!options) return failure = status_of(options.status()), nullptr;
-  auto core = std::make_shared<client_stream_core>(**by, method.name(), context, *options);
+  auto core = std::make_shared<client_stream_core>((*by)->on_process(), method.name(), context, *options);
   if (!access::attach(context, *core, [&] { core->begin(request); }))
     return failure = cancelled_before(), nullptr;
   access::keep(context, core);

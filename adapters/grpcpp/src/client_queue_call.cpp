@@ -63,6 +63,8 @@ struct call_seed {
       return coracle::status::unimplemented("the interceptors of a channel see the synchronous API alone");
     return channel->core()->options_for(context);
   }
+  // On the loop of the queue, after options().
+  [[nodiscard]] channel_on& channel_here() const { return channel->core()->on(queue->clients()); }
   std::shared_ptr<Channel> channel;
   std::shared_ptr<queue_core> queue;
   const char* path;  // as those of generated stubs, lasts as long as the program, or
@@ -71,13 +73,6 @@ struct call_seed {
 };
 
 namespace {
-
-// Ends an operation that never began.
-void push_now(queue_core& queue, std::unique_ptr<queue_event> event, bool ok) {
-  event->ok = ok;
-  queue.begin();
-  queue.push(std::move(event));
-}
 
 Status cancelled_early() { return {StatusCode::CANCELLED, "the call was cancelled before it began"}; }
 
@@ -162,7 +157,7 @@ void queued_stream::begin(std::unique_ptr<queue_event> event) {
       failure_ = status_of(options.status());
     } else {
       auto core =
-          std::make_shared<client_stream_core>(*from_.channel->core(), from_.path, from_.context, *options);
+          std::make_shared<client_stream_core>(from_.channel_here(), from_.path, from_.context, *options);
       if (request_) sent_ = bytes_message(std::move(request_->bytes));
       core_ = std::move(core);
       const bool begins = access::attach(from_.context, *this, [&] {
@@ -360,17 +355,15 @@ class queued_unary::running final : public cancel_target {
   using call_type = coracle::unary_call<bytes_message>;
   using reply_type = coracle::result<bytes_message>;
 
-  running(const call_seed& from, bytes_message&& request, const coracle::call_options& options,
-          std::unique_ptr<end_event>&& event)
+  running(const call_seed& from, channel_on& by, bytes_message&& request,
+          const coracle::call_options& options, std::unique_ptr<end_event>&& event)
       : queue_(from.queue),
         kept_path_(from.kept_path),
-        where_(from.channel->core()->loop()),
+        where_(by.loop),
         context_(from.context),
         event_(std::move(event)),
         request_(std::move(request)),
-        running_(std::in_place,
-                 from.channel->core()->stub().unary<bytes_message>(from.path, request_, options),
-                 done{this}) {}
+        running_(std::in_place, by.stub.unary<bytes_message>(from.path, request_, options), done{this}) {}
 
   // The object destroys itself at the end of the call. False, and `event` is given back: the context was
   // cancelled.
@@ -438,7 +431,7 @@ void queued_unary::finish(const message_target& reply, Status* status, void* tag
     return push_now(*from_.queue, std::move(event), true);
   }
   auto call =
-      std::make_unique<running>(from_, bytes_message(std::move(request_.bytes)), *options, std::move(event));
+      std::make_unique<running>(from_, from_.channel_here(), bytes_message(std::move(request_.bytes)), *options, std::move(event));
   if (running::start(std::move(call), event)) return;
   event->outcome = cancelled_early();
   from_.queue->push(std::move(event));

@@ -26,13 +26,18 @@ void forget_runtime() noexcept {
 
 }  // namespace
 
-coracle::runtime& client_runtime() {
-  if (coracle::runtime* const r = of_process.load(std::memory_order_acquire)) return *r;
-  const std::lock_guard lock(starting());
-  if (coracle::runtime* const r = of_process.load(std::memory_order_relaxed)) return *r;
+std::uint32_t counted_generation() {
   static const bool noticed =
       ::pthread_atfork([] { starting().lock(); }, [] { starting().unlock(); }, &forget_runtime) == 0;
   if (!noticed) throw std::bad_alloc();
+  return process_generation();
+}
+
+coracle::runtime& client_runtime() {
+  if (coracle::runtime* const r = of_process.load(std::memory_order_acquire)) return *r;
+  static_cast<void>(counted_generation());
+  const std::lock_guard lock(starting());
+  if (coracle::runtime* const r = of_process.load(std::memory_order_relaxed)) return *r;
   auto* const made = new coracle::runtime;
   made->start();
   of_process.store(made, std::memory_order_release);

@@ -14,5 +14,7 @@ namespace grpc::internal {
 // calls of the channels of its parent fail; process_generation() tells them apart.
 coracle::runtime& client_runtime();
 [[nodiscard]] std::uint32_t process_generation() noexcept;
+// The same, for what is compared with it later: forks are counted from now on.
+[[nodiscard]] std::uint32_t counted_generation();
 
 }  // namespace grpc::internal

@@ -24,7 +24,7 @@ class client_stream_core final : public cancel_target,
  public:
   using call_type = coracle::bidi_call<coracle::bytes_message, coracle::bytes_message>;
   // The path outlives the call, as those of generated stubs do.
-  client_stream_core(channel_core& by, const char* path, ClientContext& context,
+  client_stream_core(channel_on& by, const char* path, ClientContext& context,
                      const coracle::call_options& options);
 
   // Begins the call, with its only request if `request` is not null, and does not wait.

@@ -62,21 +62,24 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
   constexpr coracle::duration most = std::chrono::hours(24 * 365);
   const coracle::duration left = until(deadline);
   const bool forever = left > most;
+  const auto end = std::chrono::steady_clock::now() + (forever ? most : left);
   std::unique_lock lock(changing_);
-  if (driving_) {
-    if (first_ && ++taken_in_a_row_ == turn_after) drive(lock, coracle::time_point::min());
-    if (!ready_) {
+  if (loop_ && !loop_->is_of_process()) leave_parent();
+  if (driving_ && first_ && ++taken_in_a_row_ == turn_after) drive(lock, coracle::time_point::min());
+  while (!ready_) {
+    if (driving_) {
       const auto when = forever ? coracle::never : coracle::deadline_after(driver_->now(), left);
       bool driven = true;
       do {
         driven = drive(lock, when);
       } while (driven && !ready_ && (forever || driver_->now() < when));
       if (driven && !ready_) return CompletionQueue::TIMEOUT;
+      continue;
     }
+    const auto found = [this] { return ready_ || driving_; };
+    if (forever) changed_.wait(lock, found);
+    else if (!changed_.wait_until(lock, end, found)) return CompletionQueue::TIMEOUT;
   }
-  const auto found = [this] { return ready_.load(); };
-  if (forever) changed_.wait(lock, found);
-  else if (!changed_.wait_for(lock, left, found)) return CompletionQueue::TIMEOUT;
   if (!first_) return CompletionQueue::SHUTDOWN;
   taken = std::move(first_);
   first_ = std::move(taken->next_);
@@ -98,9 +101,55 @@ bool queue_core::drive(std::unique_lock<std::mutex>& lock, coracle::time_point u
 }
 
 void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {
+  std::shared_ptr<queue_driver> of_clients;
+  {
+    const std::lock_guard lock(changing_);
+    of_clients = std::exchange(driver_, std::move(driver));
+    driving_ = true;
+    changed_.notify_all();
+  }
+  if (of_clients) of_clients->leave_to_runtime();
+}
+
+coracle::runtime& queue_core::clients() {
+  const auto known = [this]() -> coracle::runtime* {
+    coracle::runtime* const found = clients_.load(std::memory_order_acquire);
+    return generation_.load(std::memory_order_relaxed) == process_generation() ? found : nullptr;
+  };
+  if (coracle::runtime* const found = known()) return *found;
   const std::lock_guard lock(changing_);
-  driver_ = std::move(driver);
-  driving_ = true;
+  if (coracle::runtime* const found = known()) return *found;
+  coracle::runtime* serving = nullptr;
+  if (clients_.load(std::memory_order_relaxed)) {
+    leave_parent();
+  } else if (!driver_) {
+    loop_ = client_loop::take();
+    if (loop_) {
+      serving = &loop_->runtime();
+      driver_ = loop_->driver();
+      driving_ = true;
+      changed_.notify_all();  // threads that wait in Next() are to drive it
+    }
+  }
+  if (!serving) serving = &client_runtime();
+  generation_.store(counted_generation(), std::memory_order_relaxed);
+  clients_.store(serving, std::memory_order_release);
+  return *serving;
+}
+
+void queue_core::leave_parent() noexcept {
+  loop_ = nullptr;
+  driving_ = false;
+}
+
+void queue_core::give_back_loop() noexcept {
+  client_loop* taken = nullptr;
+  {
+    const std::lock_guard lock(changing_);
+    taken = std::exchange(loop_, nullptr);
+    driving_ = false;
+  }
+  if (taken) taken->give_back();
 }
 
 void queue_core::shut_down() {
@@ -119,7 +168,7 @@ void queue_core::shut_down() {
 
 CompletionQueue::CompletionQueue() : core_(std::make_shared<internal::queue_core>()) {}
 CompletionQueue::CompletionQueue(std::shared_ptr<internal::queue_core> core) : core_(std::move(core)) {}
-CompletionQueue::~CompletionQueue() = default;
+CompletionQueue::~CompletionQueue() { core_->give_back_loop(); }
 void CompletionQueue::Shutdown() { core_->shut_down(); }
 CompletionQueue::NextStatus CompletionQueue::next(void** tag, bool* ok, gpr_timespec deadline) {
   return core_->next(tag, ok, deadline);

@@ -3,6 +3,8 @@
 
 #include <grpcpp/completion_queue.h>
 
+#include "client_loop.hpp"
+#include "client_runtime.hpp"
 #include "queue_driver.hpp"
 
 #include "coracle/coro/outcome.hpp"
@@ -12,6 +14,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -54,6 +57,10 @@ class queue_core {
   void shut_down();
   // Next() drives the loop of a server from now on. Once.
   void set_driver(std::shared_ptr<queue_driver> driver);
+  // The runtime of the calls of clients that end here, which Next() drives if it is not a server's queue.
+  [[nodiscard]] coracle::runtime& clients();
+  // The program takes no event any more.
+  void give_back_loop() noexcept;
 
  protected:
   // Delivers an event, and returns its tag.
@@ -70,6 +77,8 @@ class queue_core {
   // With the lock, which is released meanwhile: drives the loop until there is something to take, or `until`.
   // Returns false without a turn if others drive it.
   bool drive(std::unique_lock<std::mutex>& lock, coracle::time_point until);
+  // With the lock: drivers of the parent of this process, which was forked, have no threads here.
+  void leave_parent() noexcept;
   // With the lock: after each change of the members below.
   void changed() noexcept { ready_.store(first_ || drained(), std::memory_order_release); }
 
@@ -81,9 +90,19 @@ class queue_core {
   bool shut_down_ = false;
   std::atomic<bool> ready_{false};
   std::shared_ptr<queue_driver> driver_;  // null: others drive the loops
+  client_loop* loop_ = nullptr;  // if the driver is that of clients
+  std::atomic<coracle::runtime*> clients_{nullptr};
+  std::atomic<std::uint32_t> generation_{0};  // of the process, when clients_ was set
   bool driving_ = false;  // this queue drives it, as far as it knows
   int taken_in_a_row_ = 0;  // without a turn of the loop
 };
+
+// Puts the event of an operation that waits for nothing into the queue.
+inline void push_now(queue_core& queue, std::unique_ptr<queue_event> event, bool ok) {
+  event->ok = ok;
+  queue.begin();
+  queue.push(std::move(event));
+}
 
 // Starts a wait for a bool on a loop, and puts the event into the queue at its end, with `ok` as the wait says;
 // false if it throws.

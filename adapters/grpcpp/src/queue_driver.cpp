@@ -10,11 +10,29 @@ namespace grpc::internal {
 namespace {
 
 // Long beside what a program does with an event, and short beside deadlines and the patience of clients.
-constexpr std::chrono::milliseconds left_alone{10};
+constexpr std::chrono::milliseconds period{10};
 // A program whose loop was left alone that often gains nothing from driving it.
-constexpr std::size_t watched_max = 16;
+constexpr std::size_t left_alone_max = 16;
+
+thread_local std::weak_ptr<queue_driver> last_of_thread;
 
 }  // namespace
+
+void queue_driver::become_last_of_thread() {
+  if (last_of_thread.lock().get() == this) return;
+  caller_leaves();
+  last_of_thread = weak_from_this();
+}
+
+void queue_driver::caller_leaves() noexcept {
+  const std::shared_ptr<queue_driver> last = last_of_thread.lock();
+  if (!last) return;
+  last_of_thread.reset();
+  const std::lock_guard lock(last->changing_);
+  if (last->by_ == driven_by::caller) return;
+  last->expected_ = false;
+  last->watch_changed_.notify_one();
+}
 
 queue_driver::nudge::nudge(queue_driver& d) noexcept
     : runnable{[](runnable& w) noexcept {
@@ -51,12 +69,14 @@ queue_driver::handovers queue_driver::counted() const {
 }
 
 bool queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_point until) {
+  become_last_of_thread();
   std::unique_lock lock(changing_);
   if (for_good_) return false;
-  if (by_ == driven_by::caller || wanting_ != 0) {
+  if (by_ == driven_by::caller || wanting_ != 0 || coracle::loop::current()) {
     give_to_runtime();
     return false;
   }
+  expected_ = true;
   if (by_ == driven_by::watch) {
     ++wanting_;
     wake_locked();
@@ -117,6 +137,18 @@ void queue_driver::leave_to_runtime() {
   if (!nudged_.exchange(true)) runtime_.at(0).post(nudge_);  // disarms the alarm, before the server ends
 }
 
+void queue_driver::begin_queue() noexcept {
+  const std::lock_guard lock(changing_);
+  left_alone_ = 0;
+  expected_ = last_of_thread.lock().get() == this;
+  if (!expected_) watch_changed_.notify_one();
+}
+
+void queue_driver::end_queue() noexcept {
+  const std::lock_guard lock(changing_);
+  expected_ = false;
+}
+
 void queue_driver::detach() noexcept {
   if (watch_.joinable()) watch_.join();
   const std::lock_guard lock(changing_);
@@ -127,16 +159,17 @@ void queue_driver::watch() noexcept {
   std::unique_lock lock(changing_);
   std::size_t seen = turns_;
   for (;;) {
-    watch_changed_.wait_for(lock, left_alone, [this] { return for_good_.load(); });
+    watch_changed_.wait_for(lock, period, [this] { return for_good_ || !expected_; });
     if (for_good_) return;
-    const bool alone = std::exchange(seen, turns_) == turns_;
+    const bool alone = std::exchange(seen, turns_) == turns_ || !expected_;
     if (!alone || wanting_ != 0) continue;
     if (by_ == driven_by::caller) {
       dormant_ = true;
       watch_changed_.wait(lock, [this] { return for_good_.load() || !dormant_; });
       continue;
     }
-    if (++handovers_.to_watch == watched_max) return give_to_runtime();
+    if (expected_ && ++left_alone_ == left_alone_max) return give_to_runtime();
+    ++handovers_.to_watch;
     by_ = driven_by::watch;
     lock.unlock();
     runtime_.run_while([this] {

@@ -1,4 +1,4 @@
-// queue_driver: has the thread that takes the events of a queue drive the loop of its server.
+// queue_driver: has the thread that takes the events of a queue drive the loop where they arise.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -17,16 +18,19 @@ namespace grpc::internal {
 // A server with one queue that one thread polls makes no hop: the thread drives the loop within Next(), and
 // finds the event that the loop has put there. Between two calls the loop belongs to no thread.
 //
-// The server does not depend on that thread: if none has driven the loop for one to two periods, the watch, a
-// thread of the library, drives it until one comes back. And a thread of the runtime drives it for good, while
+// The calls of a client are the same: a client_loop has such a driver.
+//
+// Calls do not depend on that thread: until it comes first, and if none has driven the loop for one to two
+// periods, the watch, a thread of the library, drives it until one comes. And a thread of the runtime drives it for good, while
 // Next() takes events alone, from the time that
 // - a second thread comes to Next() while the first one drives,
-// - the watch has driven several times, because the program works long on each event, or
-// - the server is shut down.
+// - the watch has driven several times, because the program works long on each event,
+// - the server is shut down, or
+// - Next() is called on a thread that drives another loop.
 //
 // Its runtime has one loop, and uses epoll: a ring belongs to a thread, and cannot be taken from one that
 // never comes back. Any thread may call the functions. The queue may keep the object longer than the server.
-class queue_driver {
+class queue_driver : public std::enable_shared_from_this<queue_driver> {
  public:
   // Takes over a runtime that no thread drives.
   explicit queue_driver(coracle::runtime& of);
@@ -37,10 +41,18 @@ class queue_driver {
   // In Next(): drives the loop on this thread until keep_going() is false, or `until`; if that has passed, for
   // one turn that does not wait. Returns false without a turn if another thread drives it for good.
   bool drive(const std::function<bool()>& keep_going, coracle::time_point until);
+  // This thread will wait for something else: the watch is to drive what the thread drove last.
+  static void caller_leaves() noexcept;
   // The result of keep_going() has changed. On any thread, the loop included.
   void wake() noexcept;
   // A thread of the runtime drives the loop for good; returns when no other one does.
   void leave_to_runtime();
+  // A queue begins to use the loop, on this thread, or has ended. Until its first Next() the watch drives the
+  // loop, unless this thread was the last in it, and will come again.
+  void begin_queue() noexcept;
+  void end_queue() noexcept;
+  // Whether a thread of the runtime drives the loop for good.
+  [[nodiscard]] bool is_with_runtime() const noexcept { return for_good_.load(std::memory_order_acquire); }
   // The runtime ends after this. leave_to_runtime() came before.
   void detach() noexcept;
   [[nodiscard]] coracle::time_point now() const noexcept;
@@ -66,6 +78,8 @@ class queue_driver {
   void watch() noexcept;
   // With the lock: a thread of the runtime drives the loop for good, once the one that drives it has left.
   void give_to_runtime();
+  // Tells the driver of the loop that this thread drove last, if it was another one.
+  void become_last_of_thread();
   // With the lock: the loop belongs to no thread any more.
   void left();
   void wake_locked() noexcept;
@@ -87,6 +101,8 @@ class queue_driver {
   std::size_t turns_ = 0;  // how often a caller has left
   std::atomic<bool> for_good_{false};  // is read without the lock
   handovers handovers_;
+  bool expected_ = false;  // a caller, soon
+  std::size_t left_alone_ = 0;  // how often the watch has driven the loop instead
   bool dormant_ = false;  // the watch waits for a caller to leave
   std::condition_variable watch_changed_;
   std::thread watch_;

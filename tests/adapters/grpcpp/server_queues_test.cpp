@@ -333,12 +333,23 @@ TEST_F(DrivenServers, AServerThatNoThreadDrivesAnswersAndIsTakenBack) {
 TEST_F(DrivenServers, AProgramThatOftenLeavesTheServerAloneDoesNotDriveIt) {
   start();
   for (int i = 0; i < 100 && !counted().to_runtime; ++i) {
-    EXPECT_EQ(shine(), StatusCode::UNIMPLEMENTED);
+    std::thread([this] { EXPECT_EQ(shine(), StatusCode::UNIMPLEMENTED); }).join();
     EXPECT_EQ(take_until(system_clock::now()), grpc::CompletionQueue::TIMEOUT);
   }
   EXPECT_TRUE(counted().to_runtime);
   serve();
   EXPECT_EQ(take_until(system_clock::now()), grpc::CompletionQueue::TIMEOUT);
+  end();
+}
+
+TEST_F(DrivenServers, AThreadThatMakesASynchronousCallLeavesTheServerToTheWatch) {
+  start();
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(take_until(system_clock::now()), grpc::CompletionQueue::TIMEOUT);
+    EXPECT_EQ(shine(), StatusCode::UNIMPLEMENTED);
+  }
+  EXPECT_GE(counted().to_watch, 30u);
+  EXPECT_FALSE(counted().to_runtime);
   end();
 }
 

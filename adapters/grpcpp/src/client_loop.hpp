@@ -1,0 +1,40 @@
+// client_loop: a loop for the calls whose events one queue of the program takes.
+#pragma once
+
+#include "queue_driver.hpp"
+
+#include "coracle/runtime/runtime.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace grpc::internal {
+
+// The thread that takes the events of the queue drives the loop meanwhile: the calls of a client with one thread
+// hop between no threads. A channel has a connection of its own on each loop that it is used from.
+//
+// A loop outlives its queue: the next queue takes it, with the connections that channels have there. So a
+// program that makes a queue for each call makes no connection for each. Loops last until the process ends. One
+// that a thread of its runtime drives for good is given to no other queue.
+class client_loop {
+ public:
+  // For a queue, until give_back(). Null: there are as many as there may be, or the system refuses one; the
+  // loop of client_runtime() then serves the queue.
+  static client_loop* take() noexcept;
+  // Nobody may take events any more. Any thread.
+  void give_back() noexcept;
+
+  [[nodiscard]] coracle::runtime& runtime() noexcept { return runtime_; }
+  [[nodiscard]] const std::shared_ptr<queue_driver>& driver() const noexcept { return driver_; }
+  // False: it belongs to the parent of this process, which was forked since.
+  [[nodiscard]] bool is_of_process() const noexcept;
+
+ private:
+  client_loop();
+  const std::uint32_t generation_;
+  coracle::runtime runtime_;
+  coracle::runtime::work_guard running_ = runtime_.keep_running();  // also without calls
+  std::shared_ptr<queue_driver> driver_;
+};
+
+}  // namespace grpc::internal
