@@ -160,6 +160,7 @@ void driven_loop::run_queued() noexcept {
   std::size_t budget = runnables_per_turn;
   for (int round = 0; round < rounds_per_turn && !idle(); ++round) {
     run_ready(budget);
+    if (turn_ends()) return;
     run_hooks();
   }
 }
@@ -172,7 +173,9 @@ void driven_loop::run_once(time_point until) noexcept {
   ready_.take(later_);
   remote_posts_ += mail_.take_all(ready_);
   apply_stop();
+  begin_turn();
   run_queued();
+  if (turn_ends()) return;
   until =
       idle() && later_.empty() && !interrupted ? std::min(until, timers_.next_deadline()) : time_point::min();
   if (until > now_) {

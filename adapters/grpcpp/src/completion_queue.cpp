@@ -13,8 +13,10 @@ namespace internal {
 
 namespace {
 
-// After that many events the loop has a turn, though there are more: what the program started is to begin.
+// After that many events, or so much time, the loop has a turn, though there are more: what the program started
+// is to begin, and what it wrote is to be sent.
 constexpr int turn_after = 64;
+constexpr std::chrono::microseconds turn_after_time{100};
 
 }  // namespace
 
@@ -62,16 +64,18 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
   constexpr coracle::duration most = std::chrono::hours(24 * 365);
   const coracle::duration left = until(deadline);
   const bool forever = left > most;
-  const auto end = std::chrono::steady_clock::now() + (forever ? most : left);
+  const auto now = std::chrono::steady_clock::now();
+  const auto end = now + (forever ? most : left);
   std::unique_lock lock(changing_);
   if (loop_ && !loop_->is_of_process()) leave_parent();
-  if (driving_ && first_ && ++taken_in_a_row_ == turn_after) drive(lock, coracle::time_point::min());
+  if (driving_ && (++taken_in_a_row_ >= turn_after || now - last_io_ > turn_after_time))
+    drive(lock, coracle::time_point::min(), true);
   while (!ready_) {
     if (driving_) {
       const auto when = forever ? coracle::never : coracle::deadline_after(driver_->now(), left);
       bool driven = true;
       do {
-        driven = drive(lock, when);
+        driven = drive(lock, when, false);
       } while (driven && !ready_ && (forever || driver_->now() < when));
       if (driven && !ready_) return CompletionQueue::TIMEOUT;
       continue;
@@ -89,15 +93,18 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
   return CompletionQueue::GOT_EVENT;
 }
 
-bool queue_core::drive(std::unique_lock<std::mutex>& lock, coracle::time_point until) {
-  taken_in_a_row_ = 0;
-  const bool turn_only = ready_;
+bool queue_core::drive(std::unique_lock<std::mutex>& lock, coracle::time_point until, bool whole_turn) {
+  using driven = queue_driver::driven;
   lock.unlock();
-  const bool driven = driver_->drive(
-      [this, turn_only] { return turn_only || !ready_.load(std::memory_order_acquire); }, until);
+  const driven turns = driver_->drive(
+      [this, whole_turn] { return whole_turn || !ready_.load(std::memory_order_acquire); }, until);
+  const auto now = std::chrono::steady_clock::now();
   lock.lock();
-  if (!driven) driving_ = false;
-  return driven;
+  if (turns == driven::no) driving_ = false;
+  if (turns != driven::with_io) return driving_;
+  taken_in_a_row_ = 0;
+  last_io_ = now;
+  return true;
 }
 
 void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {

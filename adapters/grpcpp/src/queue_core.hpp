@@ -12,6 +12,7 @@
 #include "coracle/runtime/start.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -75,8 +76,8 @@ class queue_core {
   // With the lock: there is no event, and there will be none.
   [[nodiscard]] bool drained() const noexcept { return shut_down_ && started_ == 0 && !first_; }
   // With the lock, which is released meanwhile: drives the loop until there is something to take, or `until`.
-  // Returns false without a turn if others drive it.
-  bool drive(std::unique_lock<std::mutex>& lock, coracle::time_point until);
+  // whole_turn: for one turn with its I/O. Returns false without a turn if others drive it.
+  bool drive(std::unique_lock<std::mutex>& lock, coracle::time_point until, bool whole_turn);
   // With the lock: drivers of the parent of this process, which was forked, have no threads here.
   void leave_parent() noexcept;
   // With the lock: after each change of the members below.
@@ -94,7 +95,8 @@ class queue_core {
   std::atomic<coracle::runtime*> clients_{nullptr};
   std::atomic<std::uint32_t> generation_{0};  // of the process, when clients_ was set
   bool driving_ = false;  // this queue drives it, as far as it knows
-  int taken_in_a_row_ = 0;  // without a turn of the loop
+  int taken_in_a_row_ = 0;  // since the last I/O of the loop
+  std::chrono::steady_clock::time_point last_io_;
 };
 
 // Puts the event of an operation that waits for nothing into the queue.

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace grpc::internal {
@@ -37,20 +38,16 @@ void queue_driver::caller_leaves() noexcept {
 queue_driver::nudge::nudge(queue_driver& d) noexcept
     : runnable{[](runnable& w) noexcept {
         queue_driver& driver = static_cast<nudge&>(w).of;
-        if (&w == &driver.next_turn_) {
-          driver.in_next_turn_ = false;
-        } else {
-          driver.nudged_.store(false, std::memory_order_release);
-          coracle::loop& on = *coracle::loop::current();
-          if (driver.alarm_at_ != coracle::never) on.arm(driver.alarm_, driver.alarm_at_);
-          else on.disarm(driver.alarm_);
-          driver.wake();
-        }
+        driver.nudged_.store(false, std::memory_order_release);
+        coracle::loop& on = *coracle::loop::current();
+        if (driver.alarm_at_ != coracle::never) on.arm(driver.alarm_, driver.alarm_at_);
+        else on.disarm(driver.alarm_);
+        driver.end_turn_when_done(on);
       }},
       of(d) {}
 
 queue_driver::queue_driver(coracle::runtime& of)
-    : runtime_(of), loop_(&of.at(0)), nudge_(*this), next_turn_(*this), watch_([this] { watch(); }) {
+    : runtime_(of), loop_(&of.at(0)), nudge_(*this), watch_([this] { watch(); }) {
   ::pthread_setname_np(watch_.native_handle(), "grpcpp-queue");
 }
 
@@ -68,13 +65,13 @@ queue_driver::handovers queue_driver::counted() const {
   return handovers_;
 }
 
-bool queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_point until) {
+queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_point until) {
   become_last_of_thread();
   std::unique_lock lock(changing_);
-  if (for_good_) return false;
+  if (for_good_) return driven::no;
   if (by_ == driven_by::caller || wanting_ != 0 || coracle::loop::current()) {
     give_to_runtime();
-    return false;
+    return driven::no;
   }
   expected_ = true;
   if (by_ == driven_by::watch) {
@@ -82,23 +79,34 @@ bool queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_
     wake_locked();
     changed_.wait(lock, [this] { return by_ == driven_by::none; });
     --wanting_;
-    if (for_good_) return false;
+    if (for_good_) return driven::no;
   }
   by_ = driven_by::caller;
   alarm_at_ = until;
   if (until != coracle::never) wake_locked();  // arms the alarm, and the first turn does not wait
   lock.unlock();
+  coracle::loop& on = runtime_.at(0);
+  const std::uint64_t before = on.stats().turns;
   bool first = true;
-  runtime_.run_while([&] {
-    if (for_good_.load(std::memory_order_acquire) || !keep_going()) return false;
-    return std::exchange(first, false) || until == coracle::never || runtime_.now() < until;
-  });
+  run([&] { return !for_good_.load(std::memory_order_acquire) && keep_going(); },
+      [&] { return std::exchange(first, false) || until == coracle::never || runtime_.now() < until; });
+  const bool has_io = on.stats().turns != before;
   lock.lock();
   alarm_at_ = coracle::never;
   ++turns_;
   left();
   if (std::exchange(dormant_, false)) watch_changed_.notify_one();
-  return true;
+  return has_io ? driven::with_io : driven::without_io;
+}
+
+void queue_driver::run(const std::function<bool()>& keep_going, const std::function<bool()>& in_time) {
+  keep_going_ = &keep_going;
+  runtime_.run_while([&] { return keep_going() && in_time(); });
+  keep_going_ = nullptr;
+}
+
+void queue_driver::end_turn_when_done(coracle::loop& on) const {
+  if (keep_going_ && !(*keep_going_)()) on.end_turn();
 }
 
 void queue_driver::give_to_runtime() {
@@ -116,10 +124,7 @@ void queue_driver::left() {
 
 void queue_driver::wake() noexcept {
   coracle::loop* const on = loop_.load(std::memory_order_acquire);
-  if (on && on->is_current()) {
-    if (!std::exchange(in_next_turn_, true)) on->post_next_turn(next_turn_);
-    return;
-  }
+  if (on && on->is_current()) return end_turn_when_done(*on);
   const std::lock_guard lock(changing_);
   wake_locked();
 }
@@ -172,10 +177,12 @@ void queue_driver::watch() noexcept {
     ++handovers_.to_watch;
     by_ = driven_by::watch;
     lock.unlock();
-    runtime_.run_while([this] {
-      const std::lock_guard asking(changing_);
-      return !for_good_ && wanting_ == 0;
-    });
+    run(
+        [this] {
+          const std::lock_guard asking(changing_);
+          return !for_good_ && wanting_ == 0;
+        },
+        [] { return true; });
     lock.lock();
     left();
   }

@@ -39,8 +39,9 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   ~queue_driver();
 
   // In Next(): drives the loop on this thread until keep_going() is false, or `until`; if that has passed, for
-  // one turn that does not wait. Returns false without a turn if another thread drives it for good.
-  bool drive(const std::function<bool()>& keep_going, coracle::time_point until);
+  // one turn that does not wait. A turn in which it becomes false ends before its I/O.
+  enum class driven { no, without_io, with_io };  // no: another thread drives it for good
+  driven drive(const std::function<bool()>& keep_going, coracle::time_point until);
   // This thread will wait for something else: the watch is to drive what the thread drove last.
   static void caller_leaves() noexcept;
   // The result of keep_going() has changed. On any thread, the loop included.
@@ -76,6 +77,9 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
     alarm() noexcept : timer{[](timer&) noexcept {}} {}
   };
   void watch() noexcept;
+  // Drives the loop on this thread while both are true; the first may change on the loop, and by wake().
+  void run(const std::function<bool()>& keep_going, const std::function<bool()>& in_time);
+  void end_turn_when_done(coracle::loop& on) const;
   // With the lock: a thread of the runtime drives the loop for good, once the one that drives it has left.
   void give_to_runtime();
   // Tells the driver of the loop that this thread drove last, if it was another one.
@@ -89,8 +93,7 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   nudge nudge_;
   std::atomic<bool> nudged_{false};
   // Of the thread that drives the loop:
-  nudge next_turn_;
-  bool in_next_turn_ = false;
+  const std::function<bool()>* keep_going_ = nullptr;
   alarm alarm_;
   coracle::time_point alarm_at_ = coracle::never;
 

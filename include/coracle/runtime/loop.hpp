@@ -71,6 +71,12 @@ class loop : public coro::executor {
   /// Returns "io_uring", "epoll" or "sim".
   [[nodiscard]] std::string_view backend_name() const noexcept;
 
+  /// Ends the current turn once the queued runnables have run: its hooks, I/O and timers wait for the next
+  /// turn. For a thread in runtime::run_while() whose condition has changed on the loop: it has the result at
+  /// once, and what it starts next is sent together with what has been collected. The program bounds how
+  /// often it does this in a row. Call it on the loop.
+  void end_turn() noexcept { turn_ends_ = true; }
+
   /// Returns what the loop has done so far. Call it on the loop, or while no thread drives the loop, because
   /// the counters are not atomic. To read them from elsewhere, run a task on the loop that reads them.
   [[nodiscard]] loop_counters stats() const noexcept;
@@ -86,6 +92,8 @@ class loop : public coro::executor {
   ~loop() = default;
   void stop_roots() noexcept { stop_->request_stop(); }
   void renew_roots() noexcept { stop_.emplace(); }
+  [[nodiscard]] bool turn_ends() const noexcept { return turn_ends_; }
+  void begin_turn() noexcept { turn_ends_ = false; }
 
  private:
   static const char kind_;
@@ -93,6 +101,7 @@ class loop : public coro::executor {
   std::size_t index_;
   logger& log_;
   coracle::runtime_internal::backend& backend_;
+  bool turn_ends_ = false;
   std::optional<coro::stop_source> stop_;
   coro::environment environment_;
 };

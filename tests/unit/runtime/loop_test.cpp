@@ -91,6 +91,25 @@ TEST_F(loop_test, HooksRunAfterTheWorkOfTheTurnAndBeforeItsIo) {
   EXPECT_EQ(order, "first second hook late io ");
 }
 
+TEST_F(loop_test, ATurnThatIsEndedLeavesItsHooksAndIoToTheNext) {
+  std::string order;
+  calling hook([&] { order += "hook "; });
+  calling first([&] {
+    order += "first ";
+    on().at_turn_end(hook);
+    on().end_turn();
+  });
+  calling second([&] { order += "second "; });
+  on().post(first);
+  on().post(second);
+  world_->during_turn = [&] { order += "io "; };
+  on().run_once(never);
+  EXPECT_EQ(order, "first second ");
+  on().run_once(never);
+  EXPECT_EQ(order, "first second hook io ");
+  EXPECT_EQ(world_->waits.back(), never) << "the end of one turn is not that of the next";
+}
+
 TEST_F(loop_test, WorkThatPostsItselfForEverDoesNotStarveIo) {
   int runs = 0;
   bool going = true;
