@@ -4,23 +4,38 @@
 #include "handler_pool.hpp"
 #include "queue_core.hpp"
 
+#include <pthread.h>
+
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <mutex>
+#include <thread>
 #include <utility>
 
 namespace grpc::internal {
 namespace {
 
+// A callback that takes so long is worth the hop to a thread of its own, as far as time alone tells.
+constexpr std::chrono::microseconds callback_long{200};
+// What a long one counts for; a short one takes back one. Others may have had the core for a while.
+constexpr int long_weighs = 64;
+constexpr int long_max = 16 * long_weighs;
+
+// One thread, the leader, drives the loop of the calls and runs the callbacks: nothing hops. While it is held up
+// by a callback, the watch drives the loop, and threads run the callbacks.
 class callback_core final : public queue_core {
  public:
-  void begin() override {}
-  void push(std::unique_ptr<queue_event> event) noexcept override {
-    const auto next = std::make_shared<callback>(std::move(event));
-    // The system refuses a thread: then this one has to do, which is that of the loop.
-    if (!threads_.run(next)) next->run();
+  // It lasts until the process ends, and so does its thread.
+  void start() {
+    static_cast<void>(clients());
+    if (!driver()) return set_left(true);  // without a loop there is no watch
+    driver()->when_left([this](bool left) { set_left(left); });
+    std::thread leader([this] { lead(); });
+    ::pthread_setname_np(leader.native_handle(), thread_name);
+    leader.detach();
   }
 
  private:
@@ -39,12 +54,46 @@ class callback_core final : public queue_core {
    private:
     std::unique_ptr<queue_event> event_;
   };
-  handler_pool threads_{std::numeric_limits<std::size_t>::max(), "grpcpp-callback"};
+
+  void lead() noexcept {
+    while (!driver()->is_with_runtime()) {
+      std::chrono::steady_clock::time_point began;
+      call_program([&] {
+        void* tag = nullptr;
+        bool ok = false;
+        next(&tag, &ok, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+        began = std::chrono::steady_clock::now();
+        static_cast<callback_tag*>(tag)->run(ok);
+      });
+      if (std::chrono::steady_clock::now() - began < callback_long) long_ = std::max(long_ - 1, 0);
+      else long_ += long_weighs;
+      if (long_ >= long_max) driver()->leave_to_runtime();
+    }
+    set_left(true);
+  }
+  // Whether the leader is held up.
+  void set_left(bool left) noexcept {
+    std::unique_ptr<queue_event> waited = set_diverting(left);
+    while (waited) {
+      std::unique_ptr<queue_event> after = next_of(*waited);
+      divert(std::exchange(waited, std::move(after)));
+    }
+  }
+  void divert(std::unique_ptr<queue_event> event) noexcept override {
+    const auto next = std::make_shared<callback>(std::move(event));
+    // The system refuses a thread: then this one has to do, which is that of the loop.
+    if (!threads_.run(next)) next->run();
+  }
+
+  static constexpr const char* thread_name = "grpcpp-callback";
+  int long_ = 0;
+  handler_pool threads_{std::numeric_limits<std::size_t>::max(), thread_name};
 };
 
 struct queue_of_process {
-  std::uint32_t generation = process_generation();
-  CompletionQueue queue{std::make_shared<callback_core>()};
+  std::uint32_t generation = counted_generation();
+  std::shared_ptr<callback_core> core = std::make_shared<callback_core>();
+  CompletionQueue queue{core};
 };
 
 }  // namespace
@@ -55,15 +104,16 @@ CompletionQueue& callback_queue() {
   while (!found || found->generation != process_generation()) [[unlikely]] {
     auto made = std::make_unique<queue_of_process>();
     // That of the parent of a fork() has no threads here, and is left as it is.
-    if (current.compare_exchange_strong(found, made.get())) return made.release()->queue;
+    if (!current.compare_exchange_strong(found, made.get())) continue;
+    found = made.release();
+    found->core->start();
   }
   return found->queue;
 }
 
 void post_callback(callback_tag& tag, bool ok) {
   auto event = std::make_unique<queue_event>(&tag);
-  event->ok = ok;
-  callback_queue().core()->push(std::move(event));
+  push_now(*callback_queue().core(), std::move(event), ok);
 }
 
 }  // namespace grpc::internal

@@ -28,10 +28,8 @@ std::function<coracle::channel(coracle::runtime&)> maker(const std::string& targ
                                                          const ChannelCredentials* credentials,
                                                          const channel_settings& settings) {
   if (!credentials) return {};
-  return [target, with = credentials->core().made(settings.tls_target_name),
-          options = settings.options](coracle::runtime& on) {
-    return coracle::channel(on, target, with, options);
-  };
+  return [target, with = credentials->core().made(settings.tls_target_name), options = settings.options](
+             coracle::runtime& on) { return coracle::channel(on, target, with, options); };
 }
 
 }  // namespace

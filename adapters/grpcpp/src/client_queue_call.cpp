@@ -430,8 +430,8 @@ void queued_unary::finish(const message_target& reply, Status* status, void* tag
     event->outcome = status_of(options.status());
     return push_now(*from_.queue, std::move(event), true);
   }
-  auto call =
-      std::make_unique<running>(from_, from_.channel_here(), bytes_message(std::move(request_.bytes)), *options, std::move(event));
+  auto call = std::make_unique<running>(from_, from_.channel_here(), bytes_message(std::move(request_.bytes)),
+                                        *options, std::move(event));
   if (running::start(std::move(call), event)) return;
   event->outcome = cancelled_early();
   from_.queue->push(std::move(event));

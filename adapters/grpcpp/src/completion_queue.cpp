@@ -33,7 +33,12 @@ void queue_core::begin() {
 void queue_core::push(std::unique_ptr<queue_event> event) noexcept {
   queue_driver* driver = nullptr;
   {
-    const std::lock_guard lock(changing_);
+    std::unique_lock lock(changing_);
+    if (diverting_) {
+      --started_;
+      lock.unlock();
+      return divert(std::move(event));
+    }
     queue_event* const added = event.get();
     if (last_) last_->next_ = std::move(event);
     else first_ = std::move(event);
@@ -44,6 +49,16 @@ void queue_core::push(std::unique_ptr<queue_event> event) noexcept {
     if (driving_) driver = driver_.get();
   }
   if (driver) driver->wake();
+}
+
+std::unique_ptr<queue_event> queue_core::set_diverting(bool diverting) noexcept {
+  const std::lock_guard lock(changing_);
+  diverting_ = diverting;
+  if (!diverting) return nullptr;
+  last_ = nullptr;
+  std::unique_ptr<queue_event> waited = std::move(first_);
+  changed();
+  return waited;
 }
 
 CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec deadline) {

@@ -42,8 +42,8 @@ class queue_event {
   std::unique_ptr<queue_event> next_;
 };
 
-// Shared by the queue of the program, and the operations that have not ended. Any thread. That of callbacks
-// is a class of its own, with other begin() and push().
+// Shared by the queue of the program, and the operations that have not ended. Any thread. That of callbacks is a
+// class of its own, which gives events to threads when the one that takes them is busy.
 class queue_core {
  public:
   queue_core() = default;
@@ -52,8 +52,8 @@ class queue_core {
   virtual ~queue_core();
 
   // An operation has started, which ends with push().
-  virtual void begin();
-  virtual void push(std::unique_ptr<queue_event> event) noexcept;
+  void begin();
+  void push(std::unique_ptr<queue_event> event) noexcept;
   CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
   void shut_down();
   // Next() drives the loop of a server from now on. Once.
@@ -64,6 +64,12 @@ class queue_core {
   void give_back_loop() noexcept;
 
  protected:
+  // From now on events are given to divert() in place of next(), or no more. Returns those that waited, which
+  // are linked by next_of().
+  [[nodiscard]] std::unique_ptr<queue_event> set_diverting(bool diverting) noexcept;
+  static std::unique_ptr<queue_event> next_of(queue_event& event) noexcept { return std::move(event.next_); }
+  virtual void divert(std::unique_ptr<queue_event> /*event*/) noexcept {}
+  [[nodiscard]] const std::shared_ptr<queue_driver>& driver() const noexcept { return driver_; }
   // Delivers an event, and returns its tag.
   static void* delivered(queue_event& event) {
     event.deliver();
@@ -89,6 +95,7 @@ class queue_core {
   queue_event* last_ = nullptr;
   std::size_t started_ = 0;  // operations that have not ended
   bool shut_down_ = false;
+  bool diverting_ = false;
   std::atomic<bool> ready_{false};
   std::shared_ptr<queue_driver> driver_;  // null: others drive the loops
   client_loop* loop_ = nullptr;  // if the driver is that of clients

@@ -82,6 +82,7 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
     if (for_good_) return driven::no;
   }
   by_ = driven_by::caller;
+  tell_left(lock, false);
   alarm_at_ = until;
   if (until != coracle::never) wake_locked();  // arms the alarm, and the first turn does not wait
   lock.unlock();
@@ -154,6 +155,19 @@ void queue_driver::end_queue() noexcept {
   expected_ = false;
 }
 
+void queue_driver::when_left(std::function<void(bool)> call) {
+  std::unique_lock lock(changing_);
+  when_left_ = std::move(call);
+  if (by_ == driven_by::watch) tell_left(lock, true);
+}
+
+void queue_driver::tell_left(std::unique_lock<std::mutex>& lock, bool left) {
+  if (std::exchange(left_, left) == left || !when_left_) return;
+  lock.unlock();
+  when_left_(left);
+  lock.lock();
+}
+
 void queue_driver::detach() noexcept {
   if (watch_.joinable()) watch_.join();
   const std::lock_guard lock(changing_);
@@ -173,9 +187,13 @@ void queue_driver::watch() noexcept {
       watch_changed_.wait(lock, [this] { return for_good_.load() || !dormant_; });
       continue;
     }
-    if (expected_ && ++left_alone_ == left_alone_max) return give_to_runtime();
+    if (expected_ && ++left_alone_ == left_alone_max) {
+      give_to_runtime();
+      return tell_left(lock, true);
+    }
     ++handovers_.to_watch;
     by_ = driven_by::watch;
+    tell_left(lock, true);
     lock.unlock();
     run(
         [this] {

@@ -54,6 +54,9 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void end_queue() noexcept;
   // Whether a thread of the runtime drives the loop for good.
   [[nodiscard]] bool is_with_runtime() const noexcept { return for_good_.load(std::memory_order_acquire); }
+  // Has `call` be called with true by the watch before it drives the loop, or has a thread of the runtime do so,
+  // and with false by the caller that comes back.
+  void when_left(std::function<void(bool)> call);
   // The runtime ends after this. leave_to_runtime() came before.
   void detach() noexcept;
   [[nodiscard]] coracle::time_point now() const noexcept;
@@ -82,6 +85,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void end_turn_when_done(coracle::loop& on) const;
   // With the lock: a thread of the runtime drives the loop for good, once the one that drives it has left.
   void give_to_runtime();
+  // With the lock, which is released meanwhile.
+  void tell_left(std::unique_lock<std::mutex>& lock, bool left);
   // Tells the driver of the loop that this thread drove last, if it was another one.
   void become_last_of_thread();
   // With the lock: the loop belongs to no thread any more.
@@ -106,6 +111,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   handovers handovers_;
   bool expected_ = false;  // a caller, soon
   std::size_t left_alone_ = 0;  // how often the watch has driven the loop instead
+  std::function<void(bool)> when_left_;
+  bool left_ = false;  // as when_left_ was told
   bool dormant_ = false;  // the watch waits for a caller to leave
   std::condition_variable watch_changed_;
   std::thread watch_;
