@@ -28,7 +28,7 @@ class ChannelArguments;
 
 namespace internal {
 
-struct channel_settings;
+class channel_settings;
 
 // A channel of Coracle, on the runtime where its calls are.
 struct channel_on {

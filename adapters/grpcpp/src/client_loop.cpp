@@ -40,7 +40,9 @@ loops_of_process& loops() {
 client_loop::client_loop()
     : generation_(counted_generation()),
       runtime_({.loops = 1, .backend = coracle::backend_choice::epoll}),
-      driver_(std::make_shared<queue_driver>(runtime_)) {}
+      driver_(std::make_shared<queue_driver>(runtime_)) {
+  driver_->keep_for_process();
+}
 
 bool client_loop::is_of_process() const noexcept { return generation_ == process_generation(); }
 

@@ -59,6 +59,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void when_left(std::function<void(bool)> call);
   // The runtime ends after this. leave_to_runtime() came before.
   void detach() noexcept;
+  // This object and its runtime last until the process ends.
+  void keep_for_process() { watch_.detach(); }
   [[nodiscard]] coracle::time_point now() const noexcept;
 
   // For tests: how often the watch has taken the loop, and a thread of the runtime.

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -161,7 +162,7 @@ class callback_harbour final : public Harbour::CallbackService {
       if (ask_ == "until cancelled") {
         if (left_ == 0) return;  // OnCancel() ends it
         --left_;
-        return StartWrite(&ship_);
+        return write();
       }
       if (left_ == 0) {
         if (ask_ == "error") return end(grpc::Status(grpc::StatusCode::NOT_FOUND, "no more"));
@@ -176,6 +177,10 @@ class callback_harbour final : public Harbour::CallbackService {
         StartWriteLast(&ship_, grpc::WriteOptions());
         return end(grpc::Status::OK);
       }
+      write();
+    }
+    void write() {
+      writes_ = true;
       StartWrite(&ship_);
     }
     void OnSendInitialMetadataDone(bool ok) override {
@@ -183,11 +188,21 @@ class callback_harbour final : public Harbour::CallbackService {
       next();
     }
     void OnWriteDone(bool ok) override {
-      seen_->add("write", ok);
+      {
+        const std::lock_guard lock(ordering_);
+        seen_->add("write", ok);
+        writes_ = false;
+        if (cancelled_) seen_->add("cancel", *cancelled_);
+      }
       if (ok) next();
     }
+    // Either may come first; the trace has the write first.
     void OnCancel() override {
-      seen_->add("cancel", context_.IsCancelled());
+      {
+        const std::lock_guard lock(ordering_);
+        if (writes_) cancelled_ = context_.IsCancelled();
+        else seen_->add("cancel", context_.IsCancelled());
+      }
       end(grpc::Status::CANCELLED);
     }
     void OnDone() override {
@@ -200,6 +215,9 @@ class callback_harbour final : public Harbour::CallbackService {
     int left_;
     int number_ = 0;
     Ship ship_;
+    std::mutex ordering_;
+    std::atomic<bool> writes_{false};
+    std::optional<bool> cancelled_;
     trace seen_;
   };
 
