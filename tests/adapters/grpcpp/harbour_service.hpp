@@ -33,6 +33,7 @@ class harbour_service final : public Harbour::Service {
     if (ask == "large") ship->set_load(std::string(static_cast<std::size_t>(query->number()), 'x'));
     if (ask == "length") ship->set_number(static_cast<int>(query->load().size()));
     if (ask == "peer") ship->set_name(context->peer().substr(0, context->peer().rfind(':')));
+    if (ask == "address") ship->set_name(context->peer());
     if (ask == "identity") ship->set_number(context->auth_context()->IsPeerAuthenticated() ? 1 : 0);
     if (ask == "deadline") ship->set_number(tens_of_seconds_left(*context));
     if (ask == "cancel yourself") {
@@ -41,6 +42,7 @@ class harbour_service final : public Harbour::Service {
     }
     if (ask == "wait for cancel") wait_for_cancel(*context);
     if (ask == "when another waits") wait_for_another();
+    if (ask == "meet") meet();
     if (ask == "compress") context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
     return grpc::Status::OK;
   }
@@ -123,8 +125,17 @@ class harbour_service final : public Harbour::Service {
     std::unique_lock lock(changing_);
     changed_.wait(lock, [this] { return waits_ > 0; });
   }
+  // Waits for its partner: the second one for the first, the fourth for the third.
+  void meet() {
+    std::unique_lock lock(changing_);
+    ++met_;
+    const int with_partner = met_ + met_ % 2;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return met_ >= with_partner; });
+  }
   std::mutex changing_;
   std::condition_variable changed_;
+  int met_ = 0;
   int waits_ = 0;  // handlers that wait for the end of their call
 };
 
