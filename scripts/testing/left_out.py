@@ -16,6 +16,7 @@ REASONS = {
     # What a build cannot show.
     r"(this build takes frames|frames come|sanitizer builds take frames) from the heap.*": "to see their misuse",
     r"the sanitizer itself cannot do without": "the test takes memory or descriptors away from the whole process",
+    r"ThreadSanitizer supports no threads in the child of a fork\(\)": "its own limit; every other build runs it",
     r"g\+\+ without optimisation and without the trampoline .*": "decision 0001; every other build runs it",
     r"tests of ChooseBackend say what is told then": "the run injects a fault that makes a loop another one's",
 }

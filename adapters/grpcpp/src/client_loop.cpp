@@ -38,13 +38,10 @@ loops_of_process& loops() {
 }  // namespace
 
 client_loop::client_loop()
-    : generation_(counted_generation()),
-      runtime_({.loops = 1, .backend = coracle::backend_choice::epoll}),
+    : runtime_({.loops = 1, .backend = coracle::backend_choice::epoll}),
       driver_(std::make_shared<queue_driver>(runtime_)) {
   driver_->keep_for_process();
 }
-
-bool client_loop::is_of_process() const noexcept { return generation_ == process_generation(); }
 
 client_loop* client_loop::take() noexcept {
   try {
@@ -69,7 +66,7 @@ client_loop* client_loop::take() noexcept {
 }
 
 void client_loop::give_back() noexcept {
-  if (!is_of_process()) return;
+  if (!driver_->is_of_process()) return;
   driver_->end_queue();
   loops_of_process& all = loops();
   const std::lock_guard lock(all.changing);

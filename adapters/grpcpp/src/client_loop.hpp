@@ -5,7 +5,6 @@
 
 #include "coracle/runtime/runtime.hpp"
 
-#include <cstdint>
 #include <memory>
 
 namespace grpc::internal {
@@ -26,12 +25,9 @@ class client_loop {
 
   [[nodiscard]] coracle::runtime& runtime() noexcept { return runtime_; }
   [[nodiscard]] const std::shared_ptr<queue_driver>& driver() const noexcept { return driver_; }
-  // False: it belongs to the parent of this process, which was forked since.
-  [[nodiscard]] bool is_of_process() const noexcept;
 
  private:
   client_loop();
-  const std::uint32_t generation_;
   coracle::runtime runtime_;
   coracle::runtime::work_guard running_ = runtime_.keep_running();  // also without calls
   std::shared_ptr<queue_driver> driver_;

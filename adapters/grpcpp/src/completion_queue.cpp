@@ -46,7 +46,7 @@ void queue_core::push(std::unique_ptr<queue_event> event) noexcept {
     --started_;
     changed();
     changed_.notify_one();
-    if (driving_) driver = driver_.get();
+    if (drives()) driver = driver_.get();
   }
   if (driver) driver->wake();
 }
@@ -82,8 +82,7 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
   const auto now = std::chrono::steady_clock::now();
   const auto end = now + (forever ? most : left);
   std::unique_lock lock(changing_);
-  if (loop_ && !loop_->is_of_process()) leave_parent();
-  if (driving_ && (++taken_in_a_row_ >= turn_after || now - last_io_ > turn_after_time))
+  if (drives() && (++taken_in_a_row_ >= turn_after || now - last_io_ > turn_after_time))
     drive(lock, coracle::time_point::min(), true);
   while (!ready_) {
     if (driving_) {
@@ -142,9 +141,7 @@ coracle::runtime& queue_core::clients() {
   const std::lock_guard lock(changing_);
   if (coracle::runtime* const found = known()) return *found;
   coracle::runtime* serving = nullptr;
-  if (clients_.load(std::memory_order_relaxed)) {
-    leave_parent();
-  } else if (!driver_) {
+  if (!clients_.load(std::memory_order_relaxed) && !driver_) {
     loop_ = client_loop::take();
     if (loop_) {
       serving = &loop_->runtime();
@@ -159,9 +156,10 @@ coracle::runtime& queue_core::clients() {
   return *serving;
 }
 
-void queue_core::leave_parent() noexcept {
-  loop_ = nullptr;
-  driving_ = false;
+// The driver of the parent of this process, which was forked, has no threads here.
+bool queue_core::drives() noexcept {
+  if (driving_ && !driver_->is_of_process()) driving_ = false;
+  return driving_;
 }
 
 void queue_core::give_back_loop() noexcept {
@@ -181,7 +179,7 @@ void queue_core::shut_down() {
     shut_down_ = true;
     changed();
     changed_.notify_all();
-    if (driving_) driver = driver_.get();
+    if (drives()) driver = driver_.get();
   }
   if (driver) driver->wake();
 }

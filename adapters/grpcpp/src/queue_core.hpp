@@ -84,8 +84,8 @@ class queue_core {
   // With the lock, which is released meanwhile: drives the loop until there is something to take, or `until`.
   // whole_turn: for one turn with its I/O. Returns false without a turn if others drive it.
   bool drive(std::unique_lock<std::mutex>& lock, coracle::time_point until, bool whole_turn);
-  // With the lock: drivers of the parent of this process, which was forked, have no threads here.
-  void leave_parent() noexcept;
+  // With the lock: whether a thread in Next() drives the loop.
+  [[nodiscard]] bool drives() noexcept;
   // With the lock: after each change of the members below.
   void changed() noexcept { ready_.store(first_ || drained(), std::memory_order_release); }
 

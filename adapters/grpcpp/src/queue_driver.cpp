@@ -29,6 +29,7 @@ void queue_driver::caller_leaves() noexcept {
   const std::shared_ptr<queue_driver> last = last_of_thread.lock();
   if (!last) return;
   last_of_thread.reset();
+  if (!last->is_of_process()) return;
   const std::lock_guard lock(last->changing_);
   if (last->by_ == driven_by::caller) return;
   last->expected_ = false;

@@ -1,6 +1,8 @@
 // queue_driver: has the thread that takes the events of a queue drive the loop where they arise.
 #pragma once
 
+#include "client_runtime.hpp"
+
 #include "coracle/base/clock.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/runtime/runtime.hpp"
@@ -8,6 +10,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -48,6 +51,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void wake() noexcept;
   // A thread of the runtime drives the loop for good; returns when no other one does.
   void leave_to_runtime();
+  // False: it belongs to the parent of this process, which was forked since; its lock may be held for ever.
+  [[nodiscard]] bool is_of_process() const noexcept { return generation_ == process_generation(); }
   // A queue begins to use the loop, on this thread, or has ended. Until its first Next() the watch drives the
   // loop, unless this thread was the last in it, and will come again.
   void begin_queue() noexcept;
@@ -95,6 +100,7 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void left();
   void wake_locked() noexcept;
 
+  const std::uint32_t generation_ = counted_generation();
   coracle::runtime& runtime_;
   std::atomic<coracle::loop*> loop_;  // null after detach()
   nudge nudge_;

@@ -149,7 +149,14 @@ TEST_F(ClientLoops, GoOnWhileTheirThreadWaitsForAnotherCall) {
   end(queue, *again);
 }
 
+#if defined(__has_feature)
+constexpr bool under_tsan = __has_feature(thread_sanitizer);
+#else
+constexpr bool under_tsan = false;
+#endif
+
 TEST_F(ClientLoops, BelongToTheProcessThatMadeThem) {
+  if (under_tsan) GTEST_SKIP() << "ThreadSanitizer supports no threads in the child of a fork()";
   start();
   grpc::CompletionQueue queue;
   static_cast<void>(address(queue));
