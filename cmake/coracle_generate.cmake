@@ -9,7 +9,7 @@
 #     [USAGE_REQUIREMENT PUBLIC|PRIVATE|INTERFACE]  # who sees the headers. Default: PUBLIC
 #     [GENERATE_DESCRIPTORS]     # also writes <name>.protoset, with imports and comments, for grpcurl and its like
 #     [FAKES]                    # also writes <name>.coracle.fake.hpp: services for tests that answer as they are told
-#     [GRPC]                     # also writes grpc_cpp_plugin's classes; TARGET needs find_package(gRPC CONFIG)
+#     [GRPC]                     # also writes grpc_cpp_plugin's classes; TARGET links coracle::grpcpp, or needs find_package(gRPC CONFIG)
 #     [GRPC_MOCKS]               # with GRPC: also writes <name>_mock.grpc.pb.h, its stubs for GoogleMock
 #     [PROTOC program|target] [PLUGIN program|target] [GRPC_PLUGIN program|target]
 #     [EXTRA_ARGS argument ...]) # for protoc
@@ -85,7 +85,7 @@ function(coracle_generate)
     target_link_libraries(${receiver} ${scope} protobuf::libprotobuf)
   endif()
   if(arg_GRPC)
-    target_link_libraries(${receiver} ${scope} gRPC::grpc++)
+    target_link_libraries(${receiver} ${scope} ${grpc_library})
   endif()
 endfunction()
 
@@ -126,8 +126,16 @@ macro(_coracle_check_target)
     message(FATAL_ERROR "coracle_generate: ${arg_TARGET} is made in ${made_in}; "
       "call coracle_generate there: generated sources are known in one directory only")
   endif()
-  if(arg_GRPC AND NOT TARGET gRPC::grpc++)
-    message(FATAL_ERROR "coracle_generate: GRPC needs find_package(gRPC CONFIG) before it")
+  # A process has one of the two libraries.
+  set(grpc_library gRPC::grpc++)
+  foreach(property IN ITEMS LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+    get_target_property(linked ${arg_TARGET} ${property})
+    if("coracle::grpcpp" IN_LIST linked)
+      set(grpc_library coracle::grpcpp)
+    endif()
+  endforeach()
+  if(arg_GRPC AND NOT TARGET ${grpc_library})
+    message(FATAL_ERROR "coracle_generate: GRPC needs find_package(gRPC CONFIG) before it, or a TARGET that links coracle::grpcpp")
   endif()
 endmacro()
 

@@ -1,5 +1,6 @@
 #include "arguments.hpp"
 
+#include <grpcpp/server_builder.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "coracle/base/log.hpp"
@@ -11,6 +12,8 @@
 #include <limits>
 #include <mutex>
 #include <set>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -49,6 +52,24 @@ coracle::encoding_set encodings_of(int bits) {
   remove(GRPC_COMPRESS_DEFLATE, coracle::encoding::deflate);
   remove(GRPC_COMPRESS_GZIP, coracle::encoding::gzip);
   return coracle::encoding_set::from_bits(kept);
+}
+
+void answer_web(coracle::server_options& to, int on) {
+  to.web.grpc_web = to.web.connect = on != 0;
+  if (on != 0) to.codecs = {&coracle::json_codec()};
+}
+
+// "https://one.example, https://another.example", or "*".
+void set_web_origins(coracle::server_options& to, const std::string& list) {
+  if (list == "*") {
+    to.web.any_origin = true;
+    return;
+  }
+  std::istringstream names(list);
+  for (std::string name; std::getline(names >> std::ws, name, ',');) {
+    name.erase(name.find_last_not_of(' ') + 1);
+    if (!name.empty()) to.web.allowed_origins.push_back(name);
+  }
 }
 
 template <class To>
@@ -157,6 +178,8 @@ const setters<coracle::server_options>& of_servers() {
        })},
       {GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET,
        number<to>([](to& s, int n) { s.accepted_encodings = encodings_of(n); })},
+      {CORACLE_ARG_WEB, number<to>(answer_web)},
+      {CORACLE_ARG_WEB_ORIGINS, text<to>(set_web_origins)},
       {CORACLE_ARG_CALLBACK_THREADS, number<to>([](to&, int) {})},  // of server_core
       // Listeners never share their port.
       {GRPC_ARG_ALLOW_REUSEPORT, number<to>([](to&, int n) {

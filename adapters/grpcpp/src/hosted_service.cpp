@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,9 +12,26 @@ namespace grpc::internal {
 
 using coracle::method_table;
 
+namespace {
+
+// Of the path "/package.Service/Method".
+const google::protobuf::MethodDescriptor* descriptor_of(std::string_view path) {
+  std::string name(path.substr(1));
+  if (const std::size_t slash = name.find('/'); slash != std::string::npos) name[slash] = '.';
+  return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
+}
+
+}  // namespace
+
 coracle::method hosted_service::row_of(const RpcServiceMethod& method) {
   switch (method.method_type()) {
-    case RpcMethod::NORMAL_RPC: return coracle::unary_method<&hosted_service::unary>(method.name());
+    case RpcMethod::NORMAL_RPC: {
+      const coracle::method unary = coracle::unary_method<&hosted_service::unary>(method.name());
+      const auto* const described = descriptor_of(method.name());
+      const bool may_be_got = described && described->options().idempotency_level() ==
+                                               google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
+      return may_be_got ? unary.without_side_effects() : unary;
+    }
     case RpcMethod::CLIENT_STREAMING:
       return coracle::client_streaming_method<&hosted_service::client_streaming>(method.name());
     case RpcMethod::SERVER_STREAMING:
@@ -39,14 +57,21 @@ method_table hosted_service::table_of(const Service& of) {
 
 hosted_service::hosted_service(const Service& of, const starter_of& make) : table_(table_of(of)) {
   for (const auto& method : of.methods())
-    if (method) starters_.emplace(method->name(), make(*method));
+    if (method) methods_.emplace(method->name(), hosted_method{make(*method), descriptor_of(method->name())});
+}
+
+coracle::task<coracle::status> hosted_service::run(coracle::server_context& context,
+                                                   std::shared_ptr<server_call_core> call) const {
+  const hosted_method& method = methods_.find(context.method())->second;
+  if (context.content_subtype() == "json") call->use_json(json_messages(method.described));
+  return server_call_core::run(std::move(call), *method.starter);
 }
 
 coracle::reply<coracle::bytes_message> hosted_service::unary(coracle::server_context& context,
                                                              const bytes& request) {
   const auto call =
       std::make_shared<server_call_core>(context, context.take(request), std::nullopt, std::nullopt);
-  auto running = server_call_core::run(call, starter_for(context));
+  auto running = run(context, call);
   coracle::status outcome = co_await std::move(running);
   if (!outcome.ok()) co_return outcome;
   co_return call->take_reply();
@@ -55,7 +80,7 @@ coracle::reply<coracle::bytes_message> hosted_service::unary(coracle::server_con
 coracle::reply<coracle::bytes_message> hosted_service::client_streaming(coracle::server_context& context,
                                                                         coracle::reader<bytes> requests) {
   const auto call = std::make_shared<server_call_core>(context, bytes(), requests, std::nullopt);
-  auto running = server_call_core::run(call, starter_for(context));
+  auto running = run(context, call);
   coracle::status outcome = co_await std::move(running);
   if (!outcome.ok()) co_return outcome;
   co_return call->take_reply();
@@ -65,7 +90,7 @@ coracle::replies<coracle::bytes_message> hosted_service::server_streaming(coracl
                                                                           const bytes& request) {
   const coracle::writer<bytes> writer = co_await coracle::replies<bytes>::writer();
   const auto call = std::make_shared<server_call_core>(context, context.take(request), std::nullopt, writer);
-  auto running = server_call_core::run(call, starter_for(context));
+  auto running = run(context, call);
   co_return co_await std::move(running);
 }
 
@@ -73,7 +98,7 @@ coracle::replies<coracle::bytes_message> hosted_service::bidi(coracle::server_co
                                                               coracle::reader<bytes> requests) {
   const coracle::writer<bytes> writer = co_await coracle::replies<bytes>::writer();
   const auto call = std::make_shared<server_call_core>(context, bytes(), requests, writer);
-  auto running = server_call_core::run(call, starter_for(context));
+  auto running = run(context, call);
   co_return co_await std::move(running);
 }
 

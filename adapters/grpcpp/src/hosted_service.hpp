@@ -3,12 +3,14 @@
 
 #include <grpcpp/impl/service_type.h>
 
+#include "json_messages.hpp"
 #include "server_call_core.hpp"
 
 #include "coracle/server/service.hpp"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -29,14 +31,18 @@ class hosted_service final : public coracle::service {
   coracle::replies<bytes> server_streaming(coracle::server_context& context, const bytes& request);
   coracle::replies<bytes> bidi(coracle::server_context& context, coracle::reader<bytes> requests);
 
-  [[nodiscard]] call_starter& starter_for(const coracle::server_context& context) const {
-    return *starters_.find(context.method())->second;
-  }
+  struct hosted_method {
+    std::shared_ptr<call_starter> starter;
+    const google::protobuf::MethodDescriptor* described;  // null: the program is linked with none
+  };
+  // Runs a call to its end.
+  coracle::task<coracle::status> run(coracle::server_context& context,
+                                     std::shared_ptr<server_call_core> call) const;
   static coracle::method row_of(const RpcServiceMethod& method);
   static coracle::method_table table_of(const Service& of);
 
   coracle::method_table table_;
-  std::unordered_map<std::string_view, std::shared_ptr<call_starter>> starters_;
+  std::unordered_map<std::string_view, hosted_method> methods_;
 };
 
 }  // namespace grpc::internal

@@ -6,10 +6,8 @@
 
 #include "arguments.hpp"
 #include "auth_processing.hpp"
-#include "callback_starter.hpp"
 #include "channel_core.hpp"
 #include "credentials_core.hpp"
-#include "handler_call.hpp"
 #include "one_process.hpp"
 #include "server_core.hpp"
 #include "server_plugins.hpp"
@@ -36,10 +34,6 @@ bool callbacks_on_threads(const ChannelArguments& arguments) {
   return on && *on != 0;
 }
 
-// Handlers that block for the length of a stream are what the synchronous API is made of; a thread takes
-// little but the part of its stack that was used.
-constexpr std::size_t handlers_max = 4'096;
-
 std::size_t handlers_of(const ResourceQuota& quota) {
   return quota.threads() > 0 ? static_cast<std::size_t>(quota.threads()) : handlers_max;
 }
@@ -47,6 +41,9 @@ std::size_t handlers_of(const ResourceQuota& quota) {
 coracle::server_options options_of(const ChannelArguments& arguments, const ResourceQuota& quota,
                                    std::uint32_t refused) {
   coracle::server_options options;
+  // A program that is relinked answers what it answered before, unless an argument says otherwise.
+  options.web.grpc_web = false;
+  options.web.connect = false;
   apply(arguments, options);
   if (quota.bytes() != 0) options.memory = coracle::memory_quota(quota.bytes());
   for (const auto& [algorithm, e] : {std::pair(GRPC_COMPRESS_DEFLATE, coracle::encoding::deflate),
@@ -55,9 +52,6 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
     const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(e);
     options.accepted_encodings = coracle::encoding_set::from_bits(options.accepted_encodings.bits() & ~bit);
   }
-  // A program that is relinked answers what it answered before.
-  options.web.grpc_web = false;
-  options.web.connect = false;
   return options;
 }
 
@@ -82,15 +76,12 @@ coracle::runtime_options server_core::runtime_options_of(const ServerBuilder& fr
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
     : driven_by_queue_(may_be_driven_by_queue(from)),
       runtime_(runtime_options_of(from)),
-      handlers_(handlers_of(from.quota_)),
-      callbacks_on_threads_(callbacks_on_threads(arguments)),
-      interceptors_(from.interceptors_),
+      starters_(handlers_of(from.quota_), callbacks_on_threads(arguments), from.interceptors_),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
   if (from.generic_) {
-    generic_ = std::make_unique<hosted_generic>(
-        *from.generic_,
-        std::make_shared<callback_method>("the generic service", callbacks_on_threads_, callback_calls_));
+    generic_ =
+        std::make_unique<hosted_generic>(*from.generic_, starters_.callbacks_of("the generic service"));
     server_.set_fallback(*generic_);
   }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
@@ -108,7 +99,8 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
 bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
   if (started_) return false;
   for (const auto& method : service.methods())
-    if (!interceptors_->empty() && (!method || method->api_type() != RpcServiceMethod::ApiType::SYNC))
+    if (!starters_.interceptors().empty() &&
+        (!method || method->api_type() != RpcServiceMethod::ApiType::SYNC))
       throw std::invalid_argument(
           "interceptors see the synchronous API alone, and a service has other methods");
   if (has_handlers(&service)) driven_by_queue_ = false;  // of a plugin
@@ -126,20 +118,10 @@ bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
 
 std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) {
   using api = RpcServiceMethod::ApiType;
-  switch (method.api_type()) {
-    case api::SYNC: return std::make_shared<handler_starter>(method, *interceptors_, handlers_);
-    case api::ASYNC:
-    case api::RAW: {
-      const auto& calls = requested_.emplace_back(std::make_shared<requested_calls>());
-      method.set_requests(calls);
-      return calls;
-    }
-    case api::CALL_BACK:
-    case api::RAW_CALL_BACK: break;
-  }
-  return std::make_shared<callback_starter>(
-      static_cast<callback_handler&>(*method.handler()),
-      std::make_shared<callback_method>(method.name(), callbacks_on_threads_, callback_calls_));
+  if (method.api_type() != api::ASYNC && method.api_type() != api::RAW) return starters_.starter_of(method);
+  const auto& calls = requested_.emplace_back(std::make_shared<requested_calls>());
+  method.set_requests(calls);
+  return calls;
 }
 
 server_core::~server_core() {
@@ -190,8 +172,7 @@ void server_core::shut_down(coracle::duration grace) {
   for (const auto& calls : requested_) calls->shut_down();
   if (driver_) driver_->leave_to_runtime();
   coracle::sync_wait(runtime_, server_.drain(grace));
-  callback_calls_->wait();
-  handlers_.stop();
+  starters_.stop();
   const std::lock_guard lock(changing_);
   phase_ = phase::ended;
   changed_.notify_all();

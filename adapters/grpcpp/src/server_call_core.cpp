@@ -81,7 +81,9 @@ task<coracle::status> server_call_core::run(std::shared_ptr<server_call_core> se
   server_call_core& call = *self;
   cancel_hook hook(call);
   if (!call.call_->stop_token().subscribe(hook)) hook();
-  coracle::status outcome = by.begin(self);
+  coracle::status outcome;
+  if (call.json_ && !call.reader_) outcome = call.json_->read_request(call.request_);
+  if (outcome.ok()) outcome = by.begin(self);
   if (!outcome.ok()) {
     static_cast<void>(call.close());
     call.leave(true);
@@ -102,7 +104,8 @@ task<coracle::status> server_call_core::run(std::shared_ptr<server_call_core> se
     outcome = co_await std::move(sent);
   } else {
     by.forget(call);
-    outcome = coracle::status::cancelled("the server cancelled the call");
+    // Without one, the call has ended for its client.
+    outcome = call.early_.value_or(coracle::status::cancelled("the call was cancelled"));
   }
   hook.unlink();
   call.leave(!end || call.call_->cancelled());
@@ -127,7 +130,12 @@ task<coracle::status> server_call_core::send_end(call_end& end) {
     if (key == "grpc-retry-pushback-ms") set_pushback(*call_, value);
     else call_->trailing_metadata().add(key, value);
   }
-  reply_ = std::move(end.reply);
+  bytes_message reply(std::move(end.reply));
+  if (json_ && !writer_ && end.outcome.ok()) {
+    coracle::status written = json_->write_reply(reply);
+    if (!written.ok()) co_return written;
+  }
+  reply_ = std::move(reply).bytes();
   co_return status_of(end.outcome);
 }
 
@@ -154,7 +162,7 @@ void server_call_core::leave(bool cancelled) noexcept {
 
 server_call_core::operation server_call_core::begin_operation() {
   const std::lock_guard lock(changing_);
-  if (closed_) return {};
+  if (closed_ || early_) return {};
   ++started_;
   return operation(shared_from_this());
 }
@@ -168,7 +176,7 @@ void server_call_core::end_operation() noexcept {
 void server_call_core::finish(call_end&& end, std::unique_ptr<end_observer> done) {
   {
     const std::lock_guard lock(changing_);
-    if (!closed_ && !end_ && !cancelled_by_program_) {
+    if (!closed_ && !end_ && !early_) {
       end_ = std::move(end);
       done_ = std::move(done);
       ending_.post_to(where_);
@@ -189,10 +197,10 @@ void server_call_core::observe_end(std::unique_ptr<end_observer> by) {
   by->ended(is_cancelled());
 }
 
-void server_call_core::try_cancel() noexcept {
+void server_call_core::end_with(coracle::status early) noexcept {
   const std::lock_guard lock(changing_);
-  if (closed_ || end_) return;
-  cancelled_by_program_ = true;
+  if (closed_ || end_ || early_) return;
+  early_ = std::move(early);
   cancelled_.store(true, std::memory_order_release);
   ending_.post_to(where_);
 }
@@ -238,10 +246,15 @@ task<bool> server_call_core::read(operation of, bytes_message& into) {
   coracle::stop_on limited(call.reads_.token(), std::move(wait));
   try {
     const coracle::result<bool> got = co_await std::move(limited);
-    co_return got.ok() && *got;
+    if (!got.ok() || !*got) co_return false;
   } catch (const coracle::coro::cancelled&) {  // or call_ended
     co_return false;
   }
+  if (!call.json_) co_return true;
+  coracle::status is_message = call.json_->read_request(into);
+  if (is_message.ok()) co_return true;
+  call.end_with(std::move(is_message));
+  co_return false;
 }
 
 task<bool> server_call_core::write(operation of, const bytes_message& message, coracle::write_options options,
@@ -254,7 +267,16 @@ task<bool> server_call_core::write(operation of, const bytes_message& message, c
 
 task<bool> server_call_core::write_one(const bytes_message& message, coracle::write_options options) {
   if (!writer_) co_return false;
-  auto wait = writer_->write(message, options);
+  bytes_message text;
+  if (json_) {
+    text = message;
+    coracle::status written = json_->write_reply(text);
+    if (!written.ok()) {
+      end_with(std::move(written));
+      co_return false;
+    }
+  }
+  auto wait = writer_->write(json_ ? text : message, options);
   coracle::stop_on limited(operations_.token(), std::move(wait));
   try {
     const coracle::status s = co_await std::move(limited);

@@ -7,6 +7,8 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
+#include "json_messages.hpp"
+
 #include "coracle/base/status.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/stop_token.hpp"
@@ -88,6 +90,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   server_call_core(coracle::server_context& of, coracle::bytes_message request,
                    std::optional<coracle::reader<coracle::bytes_message>> reader,
                    std::optional<coracle::writer<coracle::bytes_message>> writer);
+  // The client has messages as JSON. Before run().
+  void use_json(const json_messages& by) { json_ = by; }
 
   // An operation of the program, from its start to its end: the call does not end before.
   class operation {
@@ -122,7 +126,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   void finish(call_end&& end, std::unique_ptr<end_observer> done);
   // Sets who else is told of the end, once.
   void observe_end(std::unique_ptr<end_observer> by);
-  void try_cancel() noexcept;
+  void try_cancel() noexcept { end_with(coracle::status::cancelled("the server cancelled the call")); }
   [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
   [[nodiscard]] const metadata_map& client_metadata();
   // For interceptors, before the handler.
@@ -173,6 +177,9 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   };
 
   void end_operation() noexcept;
+  // Ends the call as if it was cancelled, but with this status, unless the program has ended it. Operations that
+  // begin from then on fail. Any thread.
+  void end_with(coracle::status early) noexcept;
   // On the loop: no operation begins from now on. The result is what the program ends the call with.
   [[nodiscard]] std::optional<call_end> close();
   void pass(sent_headers&& headers);
@@ -199,12 +206,13 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   coracle::coro::stop_source reads_;
   coracle::coro::stop_source operations_;
   std::string reply_;
+  std::optional<json_messages> json_;
 
   std::mutex changing_;  // guards what follows
   coracle::server_context* call_;  // null after the end; the loop reads it without the lock
   int started_ = 0;  // operations that have not ended
   bool closed_ = false;
-  bool cancelled_by_program_ = false;
+  std::optional<coracle::status> early_;  // ended here, before the program ended the call
   bool left_ = false;
   std::optional<call_end> end_;
   std::unique_ptr<end_observer> done_;

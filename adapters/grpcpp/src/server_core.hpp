@@ -3,11 +3,9 @@
 
 #include <grpcpp/server_builder.h>
 
-#include "callback_method.hpp"
-#include "handler_pool.hpp"
 #include "hosted_generic.hpp"
 #include "hosted_service.hpp"
-#include "interception.hpp"
+#include "method_starters.hpp"
 #include "queue_driver.hpp"
 #include "requested_calls.hpp"
 
@@ -59,11 +57,8 @@ class server_core {
   coracle::runtime runtime_;
   coracle::runtime::work_guard running_ = runtime_.keep_running();  // also without tasks
   std::shared_ptr<queue_driver> driver_;  // null: threads of the runtime drive it
-  handler_pool handlers_;
-  const bool callbacks_on_threads_;
-  const std::shared_ptr<callback_calls> callback_calls_ = std::make_shared<callback_calls>();
+  method_starters starters_;
   std::vector<std::shared_ptr<requested_calls>> requested_;
-  std::shared_ptr<const interceptor_factories> interceptors_;
   std::vector<std::shared_ptr<Service>> kept_;
   std::vector<std::string> names_;
   std::shared_ptr<HealthCheckServiceInterface> health_;

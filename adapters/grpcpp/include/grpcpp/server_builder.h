@@ -19,6 +19,17 @@
 #include <utility>
 #include <vector>
 
+/// The name of an argument of servers. Not 0: the server also answers gRPC-Web and the Connect protocol, with
+/// messages as JSON, too, which the descriptors that the program is linked with define. It then accepts
+/// HTTP/1.1 as well. Default: 0.
+///
+///   builder.AddChannelArgument(CORACLE_ARG_WEB, 1);
+#define CORACLE_ARG_WEB "coracle.web"
+/// The name of an argument of servers that answer the web: the other origins whose pages may call,
+/// "https://app.example, http://localhost:3000", or "*" for all. Default: none; pages of the server's own
+/// origin may always call.
+#define CORACLE_ARG_WEB_ORIGINS "coracle.web_origins"
+
 namespace coracle {
 class service;
 }

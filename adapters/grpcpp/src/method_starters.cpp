@@ -1,0 +1,15 @@
+#include "method_starters.hpp"
+
+#include "callback_starter.hpp"
+#include "handler_call.hpp"
+
+namespace grpc::internal {
+
+std::shared_ptr<call_starter> method_starters::starter_of(RpcServiceMethod& method) {
+  if (method.api_type() == RpcServiceMethod::ApiType::SYNC)
+    return std::make_shared<handler_starter>(method, *interceptors_, handlers_);
+  return std::make_shared<callback_starter>(static_cast<callback_handler&>(*method.handler()),
+                                            callbacks_of(method.name()));
+}
+
+}  // namespace grpc::internal

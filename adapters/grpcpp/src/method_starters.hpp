@@ -1,0 +1,50 @@
+// method_starters: what the synchronous methods and the callback methods of a server share.
+#pragma once
+
+#include <grpcpp/impl/rpc_service_method.h>
+
+#include "callback_method.hpp"
+#include "handler_pool.hpp"
+#include "interception.hpp"
+#include "server_call_core.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace grpc::internal {
+
+// Handlers that block for the length of a stream are what the synchronous API is made of; a thread takes
+// little but the part of its stack that was used.
+constexpr std::size_t handlers_max = 4'096;
+
+// The threads of the handlers, and the calls of the callback API, which stop() waits for.
+class method_starters {
+ public:
+  method_starters(std::size_t threads_max, bool callbacks_on_threads,
+                  std::shared_ptr<const interceptor_factories> interceptors)
+      : handlers_(threads_max),
+        callbacks_on_threads_(callbacks_on_threads),
+        interceptors_(std::move(interceptors)) {}
+
+  // For a method of one of the two APIs; the object outlives the starter.
+  [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);
+  [[nodiscard]] std::shared_ptr<callback_method> callbacks_of(const char* name) {
+    return std::make_shared<callback_method>(name, callbacks_on_threads_, callback_calls_);
+  }
+  [[nodiscard]] const interceptor_factories& interceptors() const noexcept { return *interceptors_; }
+
+  // After the end of the calls: waits for the handlers and callbacks that still run.
+  void stop() noexcept {
+    callback_calls_->wait();
+    handlers_.stop();
+  }
+
+ private:
+  handler_pool handlers_;
+  const bool callbacks_on_threads_;
+  const std::shared_ptr<callback_calls> callback_calls_ = std::make_shared<callback_calls>();
+  const std::shared_ptr<const interceptor_factories> interceptors_;
+};
+
+}  // namespace grpc::internal

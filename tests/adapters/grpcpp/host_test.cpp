@@ -1,0 +1,289 @@
+// Services of grpc++'s API on servers of Coracle's, and their messages as JSON.
+#include "callbacks_service.hpp"
+#include "harbour_fixture.hpp"
+#include "support/raw_http.hpp"
+
+#include "coracle/client.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/client/sync_wait.hpp"
+#include "coracle/grpcpp.hpp"
+#include "coracle/rpc/message_codec.hpp"
+#include "coracle/server.hpp"
+
+#include <gmock/gmock.h>
+#include <grpcpp/support/method_handler.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace coracle::testing_support::host_test {
+namespace {
+
+using harbour::Harbour;
+using harbour::Lighthouse;
+using harbour::Note;
+using harbour::Position;
+using harbour::Query;
+using harbour::Ship;
+using harbour::Summary;
+
+// A service on a coracle::server with the codec of JSON.
+template <class Service>
+class hosted {
+ public:
+  hosted() {
+    server_options options;
+    options.codecs = {&json_codec()};
+    server_.emplace(runtime_, options);
+    server_->add(host_->adapt(service));
+    const status listening = server_->listen("127.0.0.1:0", insecure());
+    EXPECT_TRUE(listening.ok()) << listening;
+    server_->start();
+    address = "127.0.0.1:" + std::to_string(server_->port());
+  }
+  void destroy_server() { server_.reset(); }
+  void destroy_host() { host_.reset(); }
+
+  Service service;
+  std::string address;
+
+ private:
+  std::optional<grpcpp_host> host_{std::in_place};
+  runtime runtime_;
+  std::optional<coracle::server> server_;
+};
+
+raw_http::response answer(const std::string& address, const std::string& request_line,
+                          const std::string& fields, const std::string& body = "") {
+  runtime on;
+  return raw_http::parse(sync_wait(
+      on, raw_http::exchange(address, request_line + " HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n" +
+                                          fields + "content-length: " + std::to_string(body.size()) +
+                                          "\r\n\r\n" + body)));
+}
+
+template <class Service>
+class GrpcppHost : public ::testing::Test {};
+using both_apis = ::testing::Types<harbour::harbour_service, harbour::callback_harbour>;
+TYPED_TEST_SUITE(GrpcppHost, both_apis);
+
+TYPED_TEST(GrpcppHost, CallsOfAllKindsAreAnswered) {
+  hosted<TypeParam> on;
+  const auto stub = Harbour::NewStub(grpc::CreateChannel(on.address, grpc::InsecureChannelCredentials()));
+  Ship ship;
+  grpc::ClientContext finding;
+  finding.AddMetadata("trail-x", "1");
+  ASSERT_TRUE(stub->Find(&finding, harbour_query("hello", 7), &ship).ok());
+  EXPECT_EQ(ship.number(), 7);
+  EXPECT_EQ(finding.GetServerTrailingMetadata().count("trail-x"), 1u);
+  grpc::ClientContext failing;
+  EXPECT_EQ(stub->Find(&failing, harbour_query("error", 5, "details"), &ship).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  grpc::ClientContext listing;
+  const auto reader = stub->List(&listing, harbour_query("", 3));
+  int listed = 0;
+  while (reader->Read(&ship)) ++listed;
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(listed, 3);
+  grpc::ClientContext recording;
+  Summary summary;
+  const auto writer = stub->Record(&recording, &summary);
+  Position position;
+  position.set_north(3);
+  EXPECT_TRUE(writer->Write(position));
+  EXPECT_TRUE(writer->Write(position));
+  writer->WritesDone();
+  EXPECT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(summary.distance(), 6);
+  grpc::ClientContext talking;
+  const auto stream = stub->Talk(&talking);
+  Note note;
+  note.set_text("hello");
+  stream->Write(note);
+  ASSERT_TRUE(stream->Read(&note));
+  EXPECT_EQ(note.text(), "you said hello");
+  stream->WritesDone();
+  ASSERT_TRUE(stream->Read(&note));
+  EXPECT_EQ(note.text(), "goodbye");
+  EXPECT_FALSE(stream->Read(&note));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TYPED_TEST(GrpcppHost, MessagesOfAllKindsOfCallsMayBeJson) {
+  hosted<TypeParam> on;
+  for (const call_protocol protocol : {call_protocol::connect, call_protocol::grpc}) {
+    channel_options options;
+    options.protocol = protocol;
+    const channel to(on.address, insecure(), options);
+    const generic_stub any(to);
+    call_options json;
+    json.codec = &json_codec();
+    const Query query = harbour_query("hello", 2, "\x01\xff");
+    const auto found = sync_wait(any.unary<Ship>("/harbour.Harbour/Find", query, json));
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->name(), "hello");
+    EXPECT_EQ(
+        sync_wait(any.unary<Ship>("/harbour.Harbour/Find", harbour_query("error", 5), json)).status().code(),
+        status_code::not_found);
+    auto listing = any.server_streaming<Ship>("/harbour.Harbour/List", query, json);
+    std::vector<int> numbers;
+    while (const auto ship = sync_wait(listing.next()).value()) numbers.push_back(ship->number());
+    EXPECT_THAT(numbers, ::testing::ElementsAre(0, 1));
+    auto recording = any.client_streaming<Position, Summary>("/harbour.Harbour/Record", json);
+    Position position;
+    position.set_north(-4);
+    EXPECT_TRUE(sync_wait(recording.write(position)).ok());
+    EXPECT_TRUE(sync_wait(recording.write(position)).ok());
+    const auto summary = sync_wait(recording.finish());
+    ASSERT_TRUE(summary.ok()) << summary.status();
+    EXPECT_EQ(summary->distance(), 8);
+    auto talking = any.bidi<Note, Note>("/harbour.Harbour/Talk", json);
+    Note note;
+    note.set_text("hello");
+    EXPECT_TRUE(sync_wait(talking.write(note)).ok());
+    sync_wait(talking.writes_done());
+    std::vector<std::string> heard;
+    while (const auto said = sync_wait(talking.next()).value()) heard.push_back(said->text());
+    EXPECT_THAT(heard, ::testing::ElementsAre("you said hello", "goodbye"));
+  }
+}
+
+TYPED_TEST(GrpcppHost, TextThatIsNoMessageEndsTheCall) {
+  hosted<TypeParam> on;
+  const auto unary = answer(on.address, "POST /harbour.Harbour/Find", "content-type: application/json\r\n",
+                            R"({"number": "many"})");
+  EXPECT_EQ(unary.status(), 400);
+  EXPECT_EQ(unary.body, R"({"code":"invalid_argument","message":"field number: \"many\" is no int32"})");
+  const channel to(on.address, insecure());
+  const generic_stub any(to);
+  call_options json;
+  json.codec = &json_codec();
+  auto talking = any.bidi("/harbour.Harbour/Talk", json);
+  EXPECT_TRUE(sync_wait(talking.write(bytes_message(std::string(R"({"text":"a"})")))).ok());
+  const auto first = sync_wait(talking.next()).value();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->bytes(), R"({"text":"you said a"})");
+  EXPECT_TRUE(sync_wait(talking.write(bytes_message(std::string("{")))).ok());
+  const auto ended = sync_wait(talking.next());
+  EXPECT_EQ(ended.status().code(), status_code::invalid_argument) << ended.status();
+}
+
+TEST(GrpcppHosts, AServiceWithQueuesIsRefused) {
+  Harbour::WithAsyncMethod_Find<Harbour::Service> service;
+  grpcpp_host host;
+  try {
+    static_cast<void>(host.adapt(service));
+    FAIL() << "it was adapted";
+  } catch (const usage_error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("/harbour.Harbour/Find is answered by completion queues"));
+  }
+}
+
+class lingering final : public Harbour::Service {
+ public:
+  grpc::Status Find(grpc::ServerContext* context, const Query*, Ship*) override {
+    context->AddInitialMetadata("entered", "1");
+    entered.store(true);
+    entered.notify_all();
+    while (!context->IsCancelled()) std::this_thread::yield();
+    ended = true;
+    return grpc::Status::OK;
+  }
+  std::atomic<bool> entered{false};
+  std::atomic<bool> ended{false};
+};
+
+TEST(GrpcppHosts, HandlersEndBeforeTheHostIsDestroyed) {
+  hosted<lingering> on;
+  const auto stub = Harbour::NewStub(grpc::CreateChannel(on.address, grpc::InsecureChannelCredentials()));
+  std::thread calling([&] {
+    grpc::ClientContext context;
+    Ship ship;
+    EXPECT_FALSE(stub->Find(&context, Query(), &ship).ok());
+  });
+  on.service.entered.wait(false);
+  on.destroy_server();
+  on.destroy_host();
+  EXPECT_TRUE(on.service.ended);
+  calling.join();
+}
+
+// A service whose method no .proto file of the program has.
+class unlinked final : public grpc::Service {
+ public:
+  unlinked() {
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        "/un.Linked/Get", grpc::internal::RpcMethod::NORMAL_RPC,
+        new grpc::internal::RpcMethodHandler<unlinked, Query, Ship, google::protobuf::MessageLite,
+                                             google::protobuf::MessageLite>(
+            [](unlinked*, grpc::ServerContext*, const Query* query, Ship* ship) {
+              ship->set_name(query->ask());
+              return grpc::Status::OK;
+            },
+            this)));
+  }
+};
+
+TEST(GrpcppHosts, JsonNeedsTheDescriptor) {
+  const hosted<unlinked> on;
+  const channel to(on.address, insecure());
+  const generic_stub any(to);
+  const auto found = sync_wait(any.unary<Ship>("/un.Linked/Get", harbour_query("hello")));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->name(), "hello");
+  call_options json;
+  json.codec = &json_codec();
+  EXPECT_EQ(sync_wait(any.unary<Ship>("/un.Linked/Get", harbour_query("hello"), json)).status().code(),
+            status_code::unimplemented);
+}
+
+class lighthouse final : public Lighthouse::CallbackService {
+  grpc::ServerUnaryReactor* Shine(grpc::CallbackServerContext* context, const Query* query,
+                                  Ship* ship) override {
+    ship->set_name("seen by " + query->ask());
+    auto* const reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+TEST(GrpcppHosts, MethodsWithoutSideEffectsAnswerGet) {
+  const hosted<lighthouse> on;
+  const auto shone = answer(
+      on.address,
+      "GET /harbour.Lighthouse/Shine?connect=v1&encoding=json&message=%7B%22ask%22%3A%22all%22%7D", "");
+  EXPECT_EQ(shone.status(), 200);
+  EXPECT_EQ(shone.body, R"({"name":"seen by all"})");
+  const hosted<harbour::harbour_service> other;
+  EXPECT_EQ(
+      answer(other.address, "GET /harbour.Harbour/Find?connect=v1&encoding=json&message=%7B%7D", "").status(),
+      405);
+}
+
+TEST(GrpcppHosts, PagesOfTheNamedOriginsMayCallARelinkedServer) {
+  harbour::harbour_service service;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  builder.AddChannelArgument(CORACLE_ARG_WEB, 1);
+  builder.AddChannelArgument(CORACLE_ARG_WEB_ORIGINS, "https://one.example, https://another.example");
+  const auto server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  const auto of_page = [port](const std::string& origin) {
+    return answer("127.0.0.1:" + std::to_string(port), "POST /harbour.Harbour/Find",
+                  "content-type: application/json\r\norigin: " + origin + "\r\n", R"({"ask":"hello"})");
+  };
+  EXPECT_EQ(of_page("https://one.example").status(), 200);
+  EXPECT_EQ(of_page("https://another.example").field("access-control-allow-origin"),
+            "https://another.example");
+  EXPECT_EQ(of_page("https://third.example").status(), 403);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support::host_test
