@@ -48,7 +48,7 @@ def pairs(of_programs):
                          f"{server[1]} {server[0]}-{client[1]} {client[0]}") for server, client in all_of_them]
 
 
-GUIDES = ("guide_sync", "guide_queue")
+GUIDES = ("guide_sync", "guide_queue", "guide_callback")
 
 
 @pytest.fixture(scope="module")
@@ -130,11 +130,16 @@ def test_a_program_sees_the_same(server, client, both_libraries, models, certifi
     assert all(any(line.startswith(start) for line in set(lines) - set(model)) for start in differ), "a difference is gone"
 
 
-@pytest.mark.parametrize("server", [pytest.param(library, id=f"coracle-google with a server of {library}") for library in LIBRARIES])
-def test_members_of_a_chat_with_both_libraries_see_the_same(server, both_libraries):
-    with Server(both_libraries[server], "server", "chat", "6") as serving:
-        with Background(both_libraries["google"], "client", "chat", serving.port, "Ada", "Bela", "Cem") as others:
-            lines = called(both_libraries["coracle"], "chat", serving.port, "Dora", "Emil", "Fee")
+CHATS = ("chat", "chat_callback")
+
+
+@pytest.mark.parametrize(("server", "library", "client"), [
+    pytest.param(server, library, client, id=f"{'coracle-google ' if server == client else ''}{client} with {server} of {library}")
+    for server in CHATS for library in LIBRARIES for client in CHATS])
+def test_members_of_a_chat_with_both_libraries_see_the_same(server, library, client, both_libraries):
+    with Server(both_libraries[library], "server", server, "6") as serving:
+        with Background(both_libraries["google"], "client", client, serving.port, "Ada", "Bela", "Cem") as others:
+            lines = called(both_libraries["coracle"], client, serving.port, "Dora", "Emil", "Fee")
             assert others.process.wait(LIMIT_S) == 0
             lines += others.all_said()
         assert serving.stop() == 0

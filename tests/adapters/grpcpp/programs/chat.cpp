@@ -1,8 +1,7 @@
 // A chat: each member's stream is read by its own handler, and written by those of all members.
-#include "program.hpp"
+#include "chat.hpp"
 
 #include <condition_variable>
-#include <cstdint>
 #include <mutex>
 #include <thread>
 
@@ -11,16 +10,6 @@ namespace programs::chat {
 using valley::Line;
 
 namespace {
-
-constexpr int lines_of_each = 50;
-
-Line line_of(const std::string& from, const std::string& text, int number) {
-  Line line;
-  line.set_from(from);
-  line.set_text(text);
-  line.set_number(number);
-  return line;
-}
 
 class chat_service final : public valley::Chat::Service {
  public:
@@ -36,7 +25,7 @@ class chat_service final : public valley::Chat::Service {
       const std::lock_guard lock(mutex_);
       if (streams_.count(name) > 0) return {grpc::StatusCode::ALREADY_EXISTS, "another one", name};
       streams_[name] = stream;
-      if (streams_.size() == members_) tell_all(line_of("server", "all have come", 0));
+      if (streams_.size() == members_) tell_all(chat_line("server", "all have come"));
     }
     while (stream->Read(&line)) {
       const std::lock_guard lock(mutex_);
@@ -75,12 +64,11 @@ struct member {
     const auto stub = valley::Chat::NewStub(channel_to(port));
     grpc::ClientContext context;
     const auto stream = stub->Talk(&context);
-    stream->Write(line_of(name, "", 0));
+    stream->Write(chat_line(name, ""));
     moment all_have_come;
     std::thread talker([&] {
       all_have_come.wait();
-      for (int i = 0; i < lines_of_each; ++i)
-        stream->Write(line_of(name, "line " + std::to_string(i) + std::string(i * 100, '.'), 0));
+      for (int i = 0; i < chat_lines_of_each; ++i) stream->Write(chat_line(name, chat_text(i)));
       stream->WritesDone();
     });
     Line line;
@@ -90,20 +78,8 @@ struct member {
     }
     all_have_come.come();  // or the call has failed
     talker.join();
-    end = shown(stream->Finish()) + " " + value_of(context.GetServerInitialMetadata(), "welcome");
-  }
-
-  // The lines of each member come in their order, and those of all in the server's.
-  bool in_order() const {
-    std::map<std::string, int> next;
-    int number = 0;
-    for (const Line& line : heard) {
-      if (line.number() != number++) return false;
-      if (line.from() == "server") continue;
-      const int i = next[line.from()]++;
-      if (line.text() != "line " + std::to_string(i) + std::string(i * 100, '.')) return false;
-    }
-    return true;
+    const grpc::Status status = stream->Finish();
+    end = shown_end(status, context);
   }
 };
 
@@ -127,7 +103,7 @@ void call(const arguments& given) {
   std::vector<std::thread> threads;
   for (member& one : members) threads.emplace_back([&one, &given] { one.talk(given[0]); });
   for (std::thread& thread : threads) thread.join();
-  for (const member& one : members) say(one.name, one.end, one.heard.size(), one.in_order());
+  for (const member& one : members) say(one.name, one.end, one.heard.size(), in_order(one.heard));
 }
 
 }  // namespace programs::chat

@@ -39,10 +39,12 @@ struct program {
 const std::map<std::string, program> all = {
     {"guide_sync", {guide_sync::serve, guide_sync::call}},
     {"guide_queue", {guide_queue::serve, guide_queue::call}},
+    {"guide_callback", {guide_callback::serve, guide_callback::call}},
     {"store", {store::serve, store::call}},
     {"store_proxy", {store_proxy::serve, nullptr}},
     {"files", {files::serve, files::call}},
     {"chat", {chat::serve, chat::call}},
+    {"chat_callback", {chat_callback::serve, chat_callback::call}},
     {"compression", {compression::serve, compression::call}},
     {"retries", {retries::serve, retries::call}},
     {"auth", {auth::serve, auth::call}},

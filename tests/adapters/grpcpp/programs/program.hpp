@@ -80,10 +80,12 @@ class moment {
   }
 VALLEY_PROGRAM(guide_sync)
 VALLEY_PROGRAM(guide_queue)
+VALLEY_PROGRAM(guide_callback)
 VALLEY_PROGRAM(store)
 VALLEY_PROGRAM(store_proxy)
 VALLEY_PROGRAM(files)
 VALLEY_PROGRAM(chat)
+VALLEY_PROGRAM(chat_callback)
 VALLEY_PROGRAM(compression)
 VALLEY_PROGRAM(retries)
 VALLEY_PROGRAM(auth)

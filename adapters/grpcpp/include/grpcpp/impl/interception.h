@@ -1,6 +1,7 @@
 // call_interception: the interceptors of one call, and the batches that they see.
 #pragma once
 
+#include <grpcpp/impl/channel_interface.h>
 #include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/support/interceptor.h>
 #include <grpcpp/support/status.h>
