@@ -178,8 +178,8 @@ void contexts(const std::shared_ptr<grpc::Channel>& channel) {
   }
 }
 
-int run_client(const std::string& target) {
-  const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+int run_client(const std::string& port) {
+  const auto channel = harbour::channel_to(port);
   contexts(channel);
   healths(*channel);
   reflections(*channel);
@@ -543,11 +543,7 @@ int run_server() {
 }  // namespace
 
 int main(int count, char** words) {
-  std::cout << std::boolalpha;
-  const std::string mode = count > 1 ? words[1] : "";
-  if (mode == "server") return run_server();
-  if (mode == "client" && count == 3) return run_client(std::string("127.0.0.1:") + words[2]);
-  if (mode == "alone" && count == 3) return run_alone(words[2]);
-  std::cerr << "usage: around_program server | client PORT | alone CERTIFICATES\n";
-  return 2;
+  return harbour::run_program(
+      count, words,
+      {{"server", run_server}, {"client", "PORT", run_client}, {"alone", "CERTIFICATES", run_alone}});
 }

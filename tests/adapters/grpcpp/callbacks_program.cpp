@@ -6,12 +6,10 @@
 #include "callbacks_service.hpp"
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
+#include "program_cases.hpp"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
-
-#include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -32,11 +30,13 @@ using namespace std::chrono_literals;
 using harbour::Harbour;
 using harbour::Lighthouse;
 using harbour::Note;
+using harbour::own;
 using harbour::Position;
+using harbour::query;
 using harbour::Query;
+using harbour::say;
 using harbour::Ship;
 using harbour::Summary;
-using metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 using preparation = std::function<void(grpc::ClientContext&)>;
 
 std::chrono::system_clock::time_point now() { return std::chrono::system_clock::now(); }
@@ -47,30 +47,6 @@ void short_deadline(grpc::ClientContext& c) { c.set_deadline(now() + 100ms); }
 void add_metadata(grpc::ClientContext& context) {
   context.AddMetadata("echo-a", "1");
   context.AddMetadata("trail-b", "3");
-}
-
-template <class... Parts>
-void say(const std::string& name, const Parts&... parts) {
-  std::cout << name << ":";
-  ((std::cout << " " << parts), ...);
-  std::cout << std::endl;
-}
-
-std::string own(const metadata& pairs) {
-  std::string all;
-  for (const auto& [key, value] : pairs) {
-    if (key.starts_with("echo-") || key.starts_with("trail-"))
-      all += harbour::text(key) + "=" + harbour::text(value) + ";";
-  }
-  return all.empty() ? "none" : all;
-}
-
-Query query(const std::string& ask, int number = 0, std::string load = "") {
-  Query q;
-  q.set_ask(ask);
-  q.set_number(number);
-  q.set_load(std::move(load));
-  return q;
 }
 
 // What was called, in order, and when it is over.
@@ -731,13 +707,12 @@ void bytes(const std::shared_ptr<grpc::Channel>& channel) {
   say("request that does not parse", seen.wait());
 }
 
-int run_client(const std::string& target) {
-  const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+int run_client(const std::string& port) {
+  const auto channel = harbour::channel_to(port);
   const auto stub = Harbour::NewStub(channel);
   const auto other = Lighthouse::NewStub(channel);
   const auto nowhere =
       Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
-  std::cout << std::boolalpha;
   unary_functions(*stub, *other, *nowhere);
   unary_reactors(*stub, *nowhere);
   programs_in_callbacks(*stub);
@@ -751,31 +726,13 @@ int run_client(const std::string& target) {
 }
 
 int run_server() {
-  sigset_t ends;
-  ::sigemptyset(&ends);
-  ::sigaddset(&ends, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   harbour::callback_harbour service;
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
-  if (!server) return 1;
-  std::cout << "listening on 127.0.0.1:" << port << std::endl;
-  int ended_by = 0;
-  ::sigwait(&ends, &ended_by);
-  server->Shutdown();
-  server->Wait();
-  return 0;
+  return harbour::serve_until_sigterm(
+      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  const std::string mode = count > 1 ? words[1] : "";
-  if (mode == "server") return run_server();
-  if (mode == "client" && count == 3) return run_client(std::string("127.0.0.1:") + words[2]);
-  std::cerr << "usage: callbacks_program server | client PORT\n";
-  return 2;
+  return harbour::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
 }

@@ -6,13 +6,12 @@
 //   harbour_program load LIBRARY     loads a library, and makes a channel
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
+#include "program_cases.hpp"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -30,44 +29,14 @@ using namespace std::chrono_literals;
 using harbour::Harbour;
 using harbour::Lighthouse;
 using harbour::Note;
+using harbour::own;
 using harbour::Position;
+using harbour::query;
 using harbour::Query;
+using harbour::say;
 using harbour::Ship;
+using harbour::shown;
 using harbour::Summary;
-using metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
-
-template <class... Parts>
-void say(const std::string& name, const Parts&... parts) {
-  std::cout << name << ":";
-  ((std::cout << " " << parts), ...);
-  std::cout << std::endl;
-}
-
-std::string shown(const grpc::Status& s) {
-  std::string all = std::to_string(s.error_code());
-  if (!s.error_message().empty()) all += " '" + s.error_message() + "'";
-  for (std::size_t at = 0; (at = all.find('\n', at)) != all.npos; at += 2) all.replace(at, 1, "\\n");
-  if (!s.error_details().empty()) all += " [" + s.error_details() + "]";
-  return all;
-}
-
-// The pairs that the program itself has sent.
-std::string own(const metadata& pairs) {
-  std::string all;
-  for (const auto& [key, value] : pairs) {
-    if (key.starts_with("echo-") || key.starts_with("trail-"))
-      all += harbour::text(key) + "=" + harbour::text(value) + ";";
-  }
-  return all.empty() ? "none" : all;
-}
-
-Query query(const std::string& ask, int number = 0, std::string load = "") {
-  Query q;
-  q.set_ask(ask);
-  q.set_number(number);
-  q.set_load(std::move(load));
-  return q;
-}
 
 void add_metadata(grpc::ClientContext& context) {
   context.AddMetadata("echo-a", "1");
@@ -629,17 +598,16 @@ void queues_alone(const std::string& target) {
   }
 }
 
-int run_client(const std::string& target) {
-  const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+int run_client(const std::string& port) {
+  const auto channel = harbour::channel_to(port);
   const auto stub = Harbour::NewStub(channel);
   const auto other = Lighthouse::NewStub(channel);
-  std::cout << std::boolalpha;
   unary(*stub);
   failures(*stub, *other);
   lists(*stub);
   records(*stub);
   talks(*stub);
-  states(target);
+  states("127.0.0.1:" + port);
   const auto nowhere =
       Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   queued_unary(*stub, *nowhere);
@@ -648,32 +616,18 @@ int run_client(const std::string& target) {
   queued_end(*stub, *nowhere);
   queued_records(*stub);
   queued_talks(*stub);
-  queues_alone(target);
+  queues_alone("127.0.0.1:" + port);
   return 0;
 }
 
 int run_server() {
-  sigset_t ends;
-  ::sigemptyset(&ends);
-  ::sigaddset(&ends, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   harbour::harbour_service service;
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
-  if (!server) return 1;
-  std::cout << "listening on 127.0.0.1:" << port << std::endl;
-  int ended_by = 0;
-  ::sigwait(&ends, &ended_by);
-  server->Shutdown();
-  server->Wait();
-  return 0;
+  return harbour::serve_until_sigterm(
+      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
-int load(const char* library) {
-  if (!::dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
+int load(const std::string& library) {
+  if (!::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     std::cerr << ::dlerror() << "\n";
     return 3;
   }
@@ -685,10 +639,6 @@ int load(const char* library) {
 }  // namespace
 
 int main(int count, char** words) {
-  const std::string mode = count > 1 ? words[1] : "";
-  if (mode == "server") return run_server();
-  if (mode == "client" && count == 3) return run_client(std::string("127.0.0.1:") + words[2]);
-  if (mode == "load" && count == 3) return load(words[2]);
-  std::cerr << "usage: harbour_program server | client PORT | load LIBRARY\n";
-  return 2;
+  return harbour::run_program(
+      count, words, {{"server", run_server}, {"client", "PORT", run_client}, {"load", "LIBRARY", load}});
 }

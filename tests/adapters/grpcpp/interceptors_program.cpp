@@ -446,17 +446,14 @@ void others() {
   }
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  std::cout << std::boolalpha;
-  if (count != 2 || std::string(words[1]) != "alone") {
-    std::cerr << "usage: interceptors_program alone\n";
-    return 2;
-  }
+int run_alone() {
   order();
   changes();
   hijacks();
   others();
   return 0;
 }
+
+}  // namespace
+
+int main(int count, char** words) { return harbour::run_program(count, words, {{"alone", run_alone}}); }

@@ -6,6 +6,7 @@
 //   pier_program client PORT
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
+#include "program_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
 
@@ -24,33 +25,14 @@ namespace {
 using namespace std::chrono_literals;
 using harbour::Harbour;
 using harbour::Note;
+using harbour::own;
 using harbour::Position;
 using harbour::Query;
+using harbour::say;
 using harbour::Ship;
+using harbour::shown;
 using harbour::Summary;
-using metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 using std::chrono::system_clock;
-
-template <class... Parts>
-void say(const std::string& name, const Parts&... parts) {
-  std::cout << name << ":";
-  ((std::cout << " " << parts), ...);
-  std::cout << std::endl;
-}
-
-std::string shown(const grpc::Status& s) {
-  std::string all = std::to_string(s.error_code());
-  if (!s.error_message().empty()) all += " '" + s.error_message() + "'";
-  if (!s.error_details().empty()) all += " [" + s.error_details() + "]";
-  return all;
-}
-
-std::string own(const metadata& pairs) {
-  std::string all;
-  for (const auto& [key, value] : pairs)
-    if (key.starts_with("own-")) all += harbour::text(key) + "=" + harbour::text(value) + ";";
-  return all.empty() ? "none" : all;
-}
 
 void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
 
@@ -775,9 +757,7 @@ int run_server() {
 }
 
 int run_client(const std::string& port) {
-  const auto stub_at = [](const std::string& p) {
-    return Harbour::NewStub(grpc::CreateChannel("127.0.0.1:" + p, grpc::InsecureChannelCredentials()));
-  };
+  const auto stub_at = [](const std::string& p) { return Harbour::NewStub(harbour::channel_to(p)); };
   const auto stub = stub_at(port);
   Ship ship;
   grpc::ClientContext context;
@@ -790,10 +770,5 @@ int run_client(const std::string& port) {
 }  // namespace
 
 int main(int count, char** words) {
-  std::cout << std::boolalpha;
-  const std::string mode = count > 1 ? words[1] : "";
-  if (mode == "server") return run_server();
-  if (mode == "client" && count == 3) return run_client(words[2]);
-  std::cerr << "usage: pier_program server | client PORT\n";
-  return 2;
+  return harbour::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
 }

@@ -1,8 +1,9 @@
-// What programs of cases share: how they print a case, and a server that serves until SIGTERM. Compiled
-// with both libraries.
+// What programs of cases share: how they print a case, a server that serves until SIGTERM, and main().
+// Compiled with both libraries.
 #pragma once
 
 #include "harbour.pb.h"
+#include "harbour_service.hpp"
 
 #include <grpcpp/grpcpp.h>
 
@@ -11,9 +12,11 @@
 
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace harbour {
 
@@ -22,6 +25,24 @@ void say(const std::string& name, const Parts&... parts) {
   std::cout << name << ":";
   ((std::cout << " " << parts), ...);
   std::cout << std::endl;
+}
+
+inline std::string shown(const grpc::Status& s) {
+  std::string all = std::to_string(s.error_code());
+  if (!s.error_message().empty()) all += " '" + s.error_message() + "'";
+  for (std::size_t at = 0; (at = all.find('\n', at)) != all.npos; at += 2) all.replace(at, 1, "\\n");
+  if (!s.error_details().empty()) all += " [" + s.error_details() + "]";
+  return all;
+}
+
+// The pairs that the program itself has sent.
+inline std::string own(const std::multimap<grpc::string_ref, grpc::string_ref>& pairs) {
+  std::string all;
+  for (const auto& [key, value] : pairs) {
+    if (key.starts_with("echo-") || key.starts_with("trail-") || key.starts_with("own-"))
+      all += text(key) + "=" + text(value) + ";";
+  }
+  return all.empty() ? "none" : all;
 }
 
 inline Query query(const std::string& ask, int number = 0, std::string load = "") {
@@ -53,6 +74,36 @@ inline int serve_until_sigterm(
   server->Shutdown();
   server->Wait();
   return 0;
+}
+
+inline std::shared_ptr<grpc::Channel> channel_to(const std::string& port) {
+  return grpc::CreateChannel("127.0.0.1:" + port, grpc::InsecureChannelCredentials());
+}
+
+// One of the ways to run a program: its first word, and perhaps an argument. The result of `run` is the
+// program's.
+struct program_mode {
+  program_mode(std::string word, std::function<int()> run)
+      : usage(word),
+        name(std::move(word)),
+        run_with([run = std::move(run)](const std::string&) { return run(); }) {}
+  program_mode(std::string word, const std::string& argument, std::function<int(const std::string&)> run)
+      : usage(word + " " + argument), name(std::move(word)), words(3), run_with(std::move(run)) {}
+  std::string usage;
+  std::string name;
+  int words = 2;  // that of the program is the first
+  std::function<int(const std::string&)> run_with;
+};
+
+// What main() returns.
+inline int run_program(int count, char** words, const std::vector<program_mode>& modes) {
+  std::cout << std::boolalpha;
+  for (const program_mode& mode : modes)
+    if (count == mode.words && mode.name == words[1]) return mode.run_with(count > 2 ? words[2] : "");
+  std::cerr << "usage:";
+  for (const program_mode& mode : modes) std::cerr << (&mode == &modes[0] ? " " : " | ") << mode.usage;
+  std::cerr << "\n";
+  return 2;
 }
 
 }  // namespace harbour

@@ -238,43 +238,22 @@ class CallbackUnaryHandler : public callback_handler {
   MessageAllocator<Request, Reply>* allocator_ = nullptr;
 };
 
-template <class Request, class Reply>
-class CallbackClientStreamingHandler : public callback_handler {
+// Of a method with a stream. Call: one of the classes above.
+template <class Call>
+class callback_stream_handler final : public callback_handler {
  public:
-  using function = typename callback_requests<Request, Reply>::function;
-  explicit CallbackClientStreamingHandler(function f) : function_(std::move(f)) {}
-  void begin(callback_call_seed&& seed) override {
-    (new callback_requests<Request, Reply>(std::move(seed), function_))->start();
-  }
+  explicit callback_stream_handler(typename Call::function f) : function_(std::move(f)) {}
+  void begin(callback_call_seed&& seed) override { (new Call(std::move(seed), function_))->start(); }
 
  private:
-  function function_;
+  typename Call::function function_;
 };
 
 template <class Request, class Reply>
-class CallbackServerStreamingHandler : public callback_handler {
- public:
-  using function = typename callback_replies<Request, Reply>::function;
-  explicit CallbackServerStreamingHandler(function f) : function_(std::move(f)) {}
-  void begin(callback_call_seed&& seed) override {
-    (new callback_replies<Request, Reply>(std::move(seed), function_))->start();
-  }
-
- private:
-  function function_;
-};
-
+using CallbackClientStreamingHandler = callback_stream_handler<callback_requests<Request, Reply>>;
 template <class Request, class Reply>
-class CallbackBidiHandler : public callback_handler {
- public:
-  using function = typename callback_stream<Request, Reply>::function;
-  explicit CallbackBidiHandler(function f) : function_(std::move(f)) {}
-  void begin(callback_call_seed&& seed) override {
-    (new callback_stream<Request, Reply>(std::move(seed), function_))->start();
-  }
-
- private:
-  function function_;
-};
+using CallbackServerStreamingHandler = callback_stream_handler<callback_replies<Request, Reply>>;
+template <class Request, class Reply>
+using CallbackBidiHandler = callback_stream_handler<callback_stream<Request, Reply>>;
 
 }  // namespace grpc::internal

@@ -200,7 +200,14 @@ class ClientBidiReactor : public internal::ClientReactor {
 
 namespace internal {
 
-// The library's calls: between a reactor and the core. They destroy themselves before OnDone().
+// The library's calls: between a reactor and the core.
+
+// A call destroys itself before OnDone(), which may destroy all that it refers to.
+template <class Call>
+void destroy_and_tell(Call* call, ClientReactor* reactor, Status outcome) {
+  delete call;
+  reactor->OnDone(outcome);
+}
 
 class callback_unary_call final : public ClientCallbackUnary, private client_callback_call {
  public:
@@ -213,12 +220,7 @@ class callback_unary_call final : public ClientCallbackUnary, private client_cal
 
  private:
   void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
-  void done(const Status& outcome) override {
-    const Status s = outcome;
-    ClientUnaryReactor* const reactor = reactor_;
-    delete this;
-    reactor->OnDone(s);
-  }
+  void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
   ClientUnaryReactor* reactor_;
 };
 
@@ -238,12 +240,7 @@ class callback_reader final : public ClientCallbackReader<R>, private client_cal
  private:
   void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
   void read_done(bool ok) override { reactor_->OnReadDone(ok); }
-  void done(const Status& outcome) override {
-    const Status s = outcome;
-    ClientReadReactor<R>* const reactor = reactor_;
-    delete this;
-    reactor->OnDone(s);
-  }
+  void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
   ClientReadReactor<R>* reactor_;
 };
 
@@ -267,12 +264,7 @@ class callback_writer final : public ClientCallbackWriter<W>, private client_cal
   void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
   void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
   void writes_done_done(bool ok) override { reactor_->OnWritesDoneDone(ok); }
-  void done(const Status& outcome) override {
-    const Status s = outcome;
-    ClientWriteReactor<W>* const reactor = reactor_;
-    delete this;
-    reactor->OnDone(s);
-  }
+  void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
   ClientWriteReactor<W>* reactor_;
 };
 
@@ -298,12 +290,7 @@ class callback_reader_writer final : public ClientCallbackReaderWriter<W, R>, pr
   void read_done(bool ok) override { reactor_->OnReadDone(ok); }
   void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
   void writes_done_done(bool ok) override { reactor_->OnWritesDoneDone(ok); }
-  void done(const Status& outcome) override {
-    const Status s = outcome;
-    ClientBidiReactor<W, R>* const reactor = reactor_;
-    delete this;
-    reactor->OnDone(s);
-  }
+  void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
   ClientBidiReactor<W, R>* reactor_;
 };
 
