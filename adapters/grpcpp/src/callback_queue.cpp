@@ -45,6 +45,7 @@ class callback_core final : public queue_core {
     void run() noexcept override {
       call_program([this] {
         void* const tag = delivered(*event_);
+        if (goes_back(event_)) return;
         const bool ok = event_->ok;
         event_.reset();
         static_cast<callback_tag*>(tag)->run(ok);

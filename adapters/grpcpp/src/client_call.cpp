@@ -217,7 +217,7 @@ std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, cons
 
 // The end of the batch that has begun a call.
 void after_begin(call_interception& seen, bool with_message) {
-  interceptor_batch b(seen);
+  interceptor_batch b;
   if (with_message) b.add(hook_point::POST_SEND_MESSAGE);
   seen.after(b);
 }
@@ -225,7 +225,7 @@ void after_begin(call_interception& seen, bool with_message) {
 }  // namespace
 
 client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context)
-    : context_(context), seen_(intercept_call(channel, method, context)) {
+    : context_(context), seen_(intercept_call(channel, method, context).get()) {
   std::string none;
   if (seen_ && !begin_intercepted(nullptr, none)) return;
   core_ = started_call(channel, method, *context, nullptr, failure_);
@@ -234,7 +234,7 @@ client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method,
 
 client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                              const serialized_request& only_request)
-    : context_(context), seen_(intercept_call(channel, method, context)) {
+    : context_(context), seen_(intercept_call(channel, method, context).get()) {
   std::string bytes;
   if (seen_) {
     if (!begin_intercepted(&only_request, bytes)) return;
@@ -249,7 +249,7 @@ client_stream::client_stream(ChannelInterface* channel, const RpcMethod& method,
 }
 
 bool client_stream::begin_intercepted(const serialized_request* request, std::string& bytes) {
-  interceptor_batch b(*seen_);
+  interceptor_batch b;
   b.sends_initial = true;
   b.add(hook_point::PRE_SEND_INITIAL_METADATA);
   if (request) {
@@ -270,7 +270,7 @@ void client_stream::wait_for_initial_metadata() {
   const bool first = seen_ && seen_->first_receive();
   std::optional<interceptor_batch> b;
   if (first) {
-    b.emplace(*seen_).receives_initial = true;
+    b.emplace().receives_initial = true;
     seen_->before(*b);
   }
   if (core_) run_blocking(core_->loop(), core_->wait_for_initial_metadata());
@@ -295,7 +295,7 @@ bool client_stream::write(std::string&& message, const WriteOptions& options) {
 
 bool client_stream::writes_done() {
   if (!seen_) return core_ && run_blocking(core_->loop(), core_->writes_done());
-  interceptor_batch b(*seen_);
+  interceptor_batch b;
   b.add(hook_point::PRE_SEND_CLOSE);
   seen_->before(b);
   const bool ok = seen_->hijacked() || (core_ && run_blocking(core_->loop(), core_->writes_done()));
@@ -322,7 +322,7 @@ Status client_stream::finish() {
 
 Status client_stream::intercepted_finish(call_interception& seen, void* reply,
                                          Status (*decode)(std::string&& bytes, void* into)) {
-  interceptor_batch b(seen);
+  interceptor_batch b;
   b.receives_initial = seen.first_receive();
   b.receives_message = reply != nullptr;
   b.receives_status = true;

@@ -24,8 +24,7 @@ client_callback_call::client_callback_call(ChannelInterface* channel, const RpcM
 
 void client_callback_call::start_call() {
   outstanding_.fetch_add(2, std::memory_order_relaxed);
-  stream_.start();
-  stream_.read_initial_metadata(tag_of(initial_));
+  stream_.start_and_read_initial_metadata(tag_of(initial_));
   {
     const std::lock_guard lock(starting_);
     if (first_read_) stream_.read(*first_read_, tag_of(read_));

@@ -89,11 +89,7 @@ void ClientContext::TryCancel() {
     const std::lock_guard lock(changing_);
     seen = interception_;
   }
-  if (seen) {
-    internal::interceptor_batch batch(*seen);
-    batch.add(experimental::InterceptionHookPoints::PRE_SEND_CANCEL);
-    seen->before(batch);
-  }
+  if (seen) seen->cancelled();
   const std::lock_guard lock(changing_);
   cancelled_ = true;
   if (active_) active_->cancel();

@@ -7,6 +7,7 @@
 #include "client_context_access.hpp"
 #include "client_stream_core.hpp"
 #include "deadlines.hpp"
+#include "queue_call_operations.hpp"
 #include "queue_core.hpp"
 #include "statuses.hpp"
 
@@ -52,15 +53,13 @@ class end_event : public queue_event {
 struct call_seed {
   call_seed(ChannelInterface* by, CompletionQueue* to, const RpcMethod& method, ClientContext* of)
       : queue(to->core()), path(method.name()), kept_path(method.kept_name()), context(*of) {
-    if (auto* const own = dynamic_cast<Channel*>(by)) channel = own->shared_from_this();
+    if (Channel* const own = by->origin()) channel = own->shared_from_this();
   }
   // The options of the call, or why it cannot be made.
   [[nodiscard]] coracle::result<coracle::call_options> options() const {
     if (!channel)
       return coracle::status::unavailable("calls cannot be made through a ChannelInterface of another class");
     if (coracle::status s = channel->core()->usable(); !s.ok()) return s;
-    if (!channel->core()->interceptor_factories().empty())
-      return coracle::status::unimplemented("the interceptors of a channel see the synchronous API alone");
     return channel->core()->options_for(context);
   }
   // On the loop of the queue, after options().
@@ -82,21 +81,27 @@ Status cancelled_early() { return {StatusCode::CANCELLED, "the call was cancelle
 
 // On the loop, messages are read by read(), and by finish(), which has to find the end of the call: a message
 // that it reads there waits for the next read().
-class queued_stream final : public std::enable_shared_from_this<queued_stream>, public cancel_target {
+class queued_stream final : public queue_stream,
+                            public std::enable_shared_from_this<queued_stream>,
+                            public cancel_target {
  public:
   queued_stream(call_seed&& from, std::optional<serialized_message>&& request)
       : from_(std::move(from)), request_(std::move(request)) {
     if (request_ && !request_->outcome.ok()) failure_ = request_->outcome;
   }
 
-  void start(void* tag) { begin(std::make_unique<queue_event>(tag)); }
+  void start(void* tag) override { begin(std::make_unique<queue_event>(tag)); }
+  void start_and_read_initial_metadata(void* tag) override {
+    begin(nullptr);
+    read_initial_metadata(tag);
+  }
   // Without an event, if `event` is null.
   void begin(std::unique_ptr<queue_event> event);
-  void read_initial_metadata(void* tag);
-  void read(const message_target& into, void* tag);
-  void write(serialized_message&& message, const WriteOptions& options, void* tag);
-  void writes_done(void* tag);
-  void finish(const message_target& reply, Status* status, void* tag);
+  void read_initial_metadata(void* tag) override;
+  void read(const message_target& into, void* tag) override;
+  void write(serialized_message&& message, const WriteOptions& options, void* tag) override;
+  void writes_done(void* tag) override;
+  void finish(const message_target& reply, Status* status, void* tag) override;
   // Any thread, with the lock of the context.
   void cancel() noexcept override;
 
@@ -327,20 +332,20 @@ task<bool> queued_stream::end(std::shared_ptr<queued_stream> self, end_event& in
 
 // --- unary calls
 
-class queued_unary final {
+class queued_unary final : public queue_unary {
  public:
   queued_unary(call_seed&& from, serialized_message&& request)
       : from_(std::move(from)), request_(std::move(request)) {}
 
   // As a stream: the initial metadata may come long before the reply.
-  void read_initial_metadata(void* tag) {
+  void read_initial_metadata(void* tag) override {
     if (!stream_) {
       stream_ = std::make_shared<queued_stream>(call_seed(from_), std::move(request_));
       stream_->begin(nullptr);
     }
     stream_->read_initial_metadata(tag);
   }
-  void finish(const message_target& reply, Status* status, void* tag);
+  void finish(const message_target& reply, Status* status, void* tag) override;
 
  private:
   class running;
@@ -437,29 +442,56 @@ void queued_unary::finish(const message_target& reply, Status* status, void* tag
   from_.queue->push(std::move(event));
 }
 
+std::shared_ptr<queue_stream> make_plain_stream(const queue_call_parts& of,
+                                                std::optional<serialized_message>&& request) {
+  return std::make_shared<queued_stream>(call_seed(of.channel, of.queue, of.method, of.context),
+                                         std::move(request));
+}
+
+std::shared_ptr<queue_unary> make_plain_unary(const queue_call_parts& of, serialized_message&& request) {
+  return std::make_shared<queued_unary>(call_seed(of.channel, of.queue, of.method, of.context),
+                                        std::move(request));
+}
+
 // --- the handles
 
 client_queue_unary::client_queue_unary(ChannelInterface* channel, CompletionQueue* queue,
                                        const RpcMethod& method, ClientContext* context,
-                                       serialized_message&& request)
-    : core_(std::make_shared<queued_unary>(call_seed(channel, queue, method, context), std::move(request))) {}
+                                       serialized_message&& request) {
+  const queue_call_parts parts{channel, queue, method, context};
+  if (auto seen = intercept_call(channel, method, context)) [[unlikely]]
+    core_ = make_intercepted_unary(parts, std::move(request), std::move(seen));
+  else core_ = make_plain_unary(parts, std::move(request));
+}
 
 void client_queue_unary::read_initial_metadata(void* tag) { core_->read_initial_metadata(tag); }
 void client_queue_unary::finish(const message_target& reply, Status* status, void* tag) {
   core_->finish(reply, status, tag);
 }
 
+namespace {
+
+std::shared_ptr<queue_stream> stream_of(const queue_call_parts& parts,
+                                        std::optional<serialized_message>&& request) {
+  if (auto seen = intercept_call(parts.channel, parts.method, parts.context)) [[unlikely]]
+    return make_intercepted_stream(parts, std::move(request), std::move(seen));
+  return make_plain_stream(parts, std::move(request));
+}
+
+}  // namespace
+
 client_queue_stream::client_queue_stream(ChannelInterface* channel, CompletionQueue* queue,
                                          const RpcMethod& method, ClientContext* context)
-    : core_(std::make_shared<queued_stream>(call_seed(channel, queue, method, context), std::nullopt)) {}
+    : core_(stream_of({channel, queue, method, context}, std::nullopt)) {}
 client_queue_stream::client_queue_stream(ChannelInterface* channel, CompletionQueue* queue,
                                          const RpcMethod& method, ClientContext* context,
                                          serialized_message&& request)
-    : core_(std::make_shared<queued_stream>(call_seed(channel, queue, method, context), std::move(request))) {
-}
+    : core_(stream_of({channel, queue, method, context}, std::move(request))) {}
 
 void client_queue_stream::start(void* tag) { core_->start(tag); }
-void client_queue_stream::start() { core_->begin(nullptr); }
+void client_queue_stream::start_and_read_initial_metadata(void* tag) {
+  core_->start_and_read_initial_metadata(tag);
+}
 void client_queue_stream::read_initial_metadata(void* tag) { core_->read_initial_metadata(tag); }
 void client_queue_stream::read(const message_target& into, void* tag) { core_->read(into, tag); }
 void client_queue_stream::write(serialized_message&& message, const WriteOptions& options, void* tag) {

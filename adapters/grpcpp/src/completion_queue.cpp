@@ -67,11 +67,21 @@ CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec 
     const CompletionQueue::NextStatus found = take(taken, deadline);
     if (found != CompletionQueue::GOT_EVENT) return found;
     taken->deliver();
-    if (taken->goes_back(taken)) continue;
+    const bool hidden = taken->goes_back(taken);
+    if (taken && taken->may_go_back) [[unlikely]]
+      stays();
+    if (hidden) continue;
     *tag = taken->tag_;
     *ok = taken->ok;
     return CompletionQueue::GOT_EVENT;
   }
+}
+
+void queue_core::stays() {
+  const std::lock_guard lock(changing_);
+  --started_;
+  changed();
+  if (drained()) changed_.notify_all();
 }
 
 CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline) {
@@ -102,6 +112,8 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
   taken = std::move(first_);
   first_ = std::move(taken->next_);
   if (!first_) last_ = nullptr;
+  if (taken->may_go_back) [[unlikely]]
+    ++started_;
   changed();
   if (drained()) changed_.notify_all();
   return CompletionQueue::GOT_EVENT;

@@ -48,7 +48,7 @@ bool handler_call::write(std::string&& message, const WriteOptions& options) {
 void handler_call::send_initial_metadata() {
   std::optional<interceptor_batch> b;
   if (seen_ && seen_->first_send()) {
-    b.emplace(*seen_).sends_initial = true;
+    b.emplace().sends_initial = true;
     b->add(experimental::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA);
     seen_->before(*b);
   }

@@ -7,9 +7,9 @@
 #include "interception.hpp"
 #include "server_context_access.hpp"
 
+#include "coracle/coro/block_on.hpp"
+
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 namespace grpc::internal {
@@ -20,22 +20,9 @@ std::atomic<experimental::ClientInterceptorFactoryInterface*> of_all_channels{nu
 
 }  // namespace
 
-// Whether the interceptor has let the batch go on.
-struct interceptor_batch::waiting {
-  std::mutex changing;
-  std::condition_variable changed;
-  bool proceeds = false;
-};
-
-interceptor_batch::interceptor_batch(call_interception& of)
-    : of_(of), waiting_(std::make_unique<waiting>()) {}
-interceptor_batch::~interceptor_batch() = default;
-
-// Notifies with the lock: the batch may be gone after it.
+// An Intercept() that has not returned goes on by itself.
 void interceptor_batch::Proceed() {
-  const std::lock_guard lock(waiting_->changing);
-  waiting_->proceeds = true;
-  waiting_->changed.notify_all();
+  if (turn_.exchange(turn::let_go, std::memory_order_acq_rel) == turn::left) of_->go_on(*this);
 }
 
 void interceptor_batch::Hijack() {
@@ -48,7 +35,6 @@ ByteBuffer* interceptor_batch::GetSerializedSendMessage() {
     std::string bytes;
     if (serialize_(message_, bytes).ok()) serialized_ = ByteBuffer::own(std::move(bytes));
     message_ = nullptr;
-    has_bytes_ = true;
   }
   return &serialized_;
 }
@@ -59,37 +45,76 @@ Status interceptor_batch::take_bytes(std::string& to) {
   return {};
 }
 
-void call_interception::run(interceptor_batch& b, std::size_t index) {
-  b.waiting_->proceeds = false;
-  b.index_ = index;
-  interceptors_[index]->Intercept(&b);
-  std::unique_lock lock(b.waiting_->changing);
-  b.waiting_->changed.wait(lock, [&] { return b.waiting_->proceeds; });
+bool call_interception::find_next(interceptor_batch& b) {
+  if (b.backwards_) return b.index_-- > 0;
+  if (b.index_ != interceptor_batch::before_first) {
+    if (std::exchange(b.hijacks_, false)) hijacker_ = b.index_;
+    if (hijacker_ == b.index_) {
+      // The one that has taken the call over gives what is received.
+      if (std::exchange(b.answers_, true)) return false;
+      b.clear();
+      if (b.receives_initial) b.add(hook::PRE_RECV_INITIAL_METADATA);
+      if (b.receives_message) b.add(hook::PRE_RECV_MESSAGE);
+      if (b.receives_status) b.add(hook::PRE_RECV_STATUS);
+      return true;
+    }
+  }
+  return ++b.index_ < interceptors_.size();
+}
+
+void call_interception::go_on(interceptor_batch& b) {
+  using turn = interceptor_batch::turn;
+  while (find_next(b)) {
+    b.turn_.store(turn::entered, std::memory_order_relaxed);
+    interceptors_[b.index_]->Intercept(&b);
+    if (b.turn_.exchange(turn::left, std::memory_order_acq_rel) != turn::let_go) return;
+  }
+  give_metadata(b);
+  if (!b.backwards_) {
+    b.clear();
+    b.sends_initial = false;
+  }
+  const std::function<void()> then = std::move(b.then_);
+  then();
+}
+
+void call_interception::before(interceptor_batch& b, std::function<void()> then) {
+  b.of_ = this;
+  b.then_ = std::move(then);
+  b.index_ = interceptor_batch::before_first;
+  take_metadata(b);
+  go_on(b);
+}
+
+void call_interception::after(interceptor_batch& b, std::function<void()> then) {
+  b.of_ = this;
+  b.then_ = std::move(then);
+  b.backwards_ = true;
+  b.index_ = hijacked() ? hijacker_ + 1 : interceptors_.size();
+  take_metadata(b);
+  go_on(b);
 }
 
 void call_interception::before(interceptor_batch& b) {
-  take_metadata(b);
-  for (std::size_t i = 0; i < interceptors_.size(); ++i) {
-    run(b, i);
-    if (std::exchange(b.hijacks_, false)) hijacker_ = i;
-    if (hijacker_ != i) continue;
-    // The one that has taken the call over gives what is received.
-    b.clear();
-    if (b.receives_initial) b.add(hook::PRE_RECV_INITIAL_METADATA);
-    if (b.receives_message) b.add(hook::PRE_RECV_MESSAGE);
-    if (b.receives_status) b.add(hook::PRE_RECV_STATUS);
-    run(b, i);
-    break;
-  }
-  give_metadata(b);
-  b.clear();
-  b.sends_initial = false;
+  coracle::coro::blocking_signal done;
+  before(b, [&done] { done.set(); });
+  done.wait();
 }
 
 void call_interception::after(interceptor_batch& b) {
-  take_metadata(b);
-  for (std::size_t i = hijacked() ? hijacker_ + 1 : interceptors_.size(); i-- > 0;) run(b, i);
-  give_metadata(b);
+  coracle::coro::blocking_signal done;
+  after(b, [&done] { done.set(); });
+  done.wait();
+}
+
+void call_interception::cancelled() {
+  for (std::size_t i = 0; i < interceptors_.size(); ++i) {
+    interceptor_batch b;
+    b.of_ = this;
+    b.index_ = i;
+    b.add(hook::PRE_SEND_CANCEL);
+    interceptors_[i]->Intercept(&b);
+  }
 }
 
 // --- clients
@@ -100,6 +125,7 @@ class channel_behind final : public ChannelInterface {
   channel_behind(ChannelInterface* of, std::size_t position) : of_(of), position_(position) {}
   grpc_connectivity_state GetState(bool try_to_connect) override { return of_->GetState(try_to_connect); }
   channel_core* core() override { return of_->core(); }
+  Channel* origin() override { return of_->origin(); }
   std::size_t first_interceptor() override { return position_; }
 
  private:
@@ -131,8 +157,9 @@ class client_interception final : public call_interception {
   void take_metadata(interceptor_batch& b) override {
     ClientContext& context = *info_.client_context();
     if (b.sends_initial) b.initial = client_context_access::sent_map(context);
-    b.received_initial = client_context_access::initial_map(context);
-    b.received_trailing = client_context_access::trailing_map(context);
+    // The loop may set at the same time what other batches receive.
+    b.received_initial = b.receives_initial ? client_context_access::initial_map(context) : &b.no_pairs;
+    b.received_trailing = b.receives_status ? client_context_access::trailing_map(context) : &b.no_pairs;
   }
   void give_metadata(interceptor_batch& b) override {
     if (b.sends_initial) client_context_access::set_sent(*info_.client_context(), b.initial);
@@ -144,22 +171,21 @@ class client_interception final : public call_interception {
   experimental::ClientRpcInfo info_;
 };
 
-call_interception* intercept_call(ChannelInterface* channel, const RpcMethod& method,
-                                  ClientContext* context) {
+std::shared_ptr<call_interception> intercept_call(ChannelInterface* channel, const RpcMethod& method,
+                                                  ClientContext* context) {
   channel_core* const core = channel->core();
   if (!core || (core->interceptor_factories().empty() && !of_all_channels.load(std::memory_order_relaxed)))
     return nullptr;
   auto made = std::make_shared<client_interception>(channel, method, context);
   if (made->empty()) return nullptr;
-  call_interception* const seen = made.get();
-  client_context_access::set_interception(*context, std::move(made));
-  return seen;
+  client_context_access::set_interception(*context, made);
+  return made;
 }
 
 // --- servers
 
 void intercepted_begin(call_interception& seen, void* request) {
-  interceptor_batch b(seen);
+  interceptor_batch b;
   b.receives_initial = seen.first_receive();
   b.add(hook_point::POST_RECV_INITIAL_METADATA);
   if (request) {

@@ -31,12 +31,15 @@ class queue_event {
   virtual ~queue_event() = default;
 
   bool ok = true;
+  // Whether goes_back() may keep the event and push it later: the queue is not drained meanwhile.
+  bool may_go_back = false;
 
  private:
   friend class queue_core;
   // In the thread that takes the event, before the program sees it.
   virtual void deliver() {}
-  // After that: true if the event waits again for what it is about, and the program does not see it.
+  // After that: true if the program does not see the event. It waits again for what it is about if it has taken
+  // `self`.
   virtual bool goes_back(std::unique_ptr<queue_event>& /*self*/) { return false; }
   void* tag_;
   std::unique_ptr<queue_event> next_;
@@ -75,8 +78,12 @@ class queue_core {
     event.deliver();
     return event.tag_;
   }
+  static bool goes_back(std::unique_ptr<queue_event>& event) { return event->goes_back(event); }
+  static void* tag_of(const queue_event& event) noexcept { return event.tag_; }
 
  private:
+  // An event that may have gone back has not.
+  void stays();
   // GOT_EVENT: the first event is in `taken`.
   CompletionQueue::NextStatus take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline);
   // With the lock: there is no event, and there will be none.

@@ -4,17 +4,14 @@
 //   interceptors_program alone      prints each case as "case: what"
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
+#include "interceptor_cases.hpp"
 #include "program_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/support/client_interceptor.h>
-#include <grpcpp/support/server_interceptor.h>
 
 #include <chrono>
-#include <functional>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,130 +20,35 @@
 namespace {
 
 using namespace std::chrono_literals;
-using grpc::experimental::ClientRpcInfo;
-using grpc::experimental::InterceptionHookPoints;
-using grpc::experimental::Interceptor;
-using grpc::experimental::InterceptorBatchMethods;
-using grpc::experimental::ServerRpcInfo;
+using harbour::acting;
+using harbour::acting_clients;
+using harbour::acting_servers;
+using harbour::client_factories;
+using harbour::client_factory;
+using harbour::ClientRpcInfo;
+using harbour::clients;
 using harbour::Harbour;
+using harbour::Interceptor;
+using harbour::InterceptorBatchMethods;
+using harbour::names;
 using harbour::Note;
+using harbour::points;
 using harbour::Position;
 using harbour::query;
 using harbour::Query;
+using harbour::record;
 using harbour::say;
+using harbour::server_factories;
+using harbour::ServerRpcInfo;
+using harbour::servers;
 using harbour::Ship;
 using harbour::Summary;
-
-using points = InterceptionHookPoints;
-
-// What was seen, by the threads of a client or of a server.
-class record {
- public:
-  void add(const std::string& what) {
-    const std::lock_guard lock(mutex_);
-    all_ += " " + what;
-  }
-  std::string take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(all_, "");
-  }
-  bool has(const std::string& what) {
-    const std::lock_guard lock(mutex_);
-    return all_.find(what) != std::string::npos;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string all_;
-};
+using harbour::tracing;
+using harbour::tracing_clients;
+using harbour::tracing_servers;
 
 record of_client;
 record of_server;
-
-std::string names(InterceptorBatchMethods& methods) {
-  const std::pair<points, const char*> all[] = {{points::PRE_SEND_INITIAL_METADATA, "send-initial"},
-                                                {points::PRE_SEND_MESSAGE, "send-message"},
-                                                {points::POST_SEND_MESSAGE, "sent-message"},
-                                                {points::PRE_SEND_STATUS, "send-status"},
-                                                {points::PRE_SEND_CLOSE, "send-close"},
-                                                {points::PRE_RECV_INITIAL_METADATA, "receive-initial"},
-                                                {points::PRE_RECV_MESSAGE, "receive-message"},
-                                                {points::PRE_RECV_STATUS, "receive-status"},
-                                                {points::POST_RECV_INITIAL_METADATA, "got-initial"},
-                                                {points::POST_RECV_MESSAGE, "got-message"},
-                                                {points::POST_RECV_STATUS, "got-status"},
-                                                {points::POST_RECV_CLOSE, "got-close"},
-                                                {points::PRE_SEND_CANCEL, "cancel"}};
-  std::string seen;
-  for (const auto& [point, name] : all)
-    if (methods.QueryInterceptionHookPoint(point)) seen += (seen.empty() ? "" : "+") + std::string(name);
-  return seen;
-}
-
-class tracing final : public Interceptor {
- public:
-  tracing(record& to, std::string name) : to_(to), name_(std::move(name)) {}
-  void Intercept(InterceptorBatchMethods* methods) override {
-    to_.add(name_ + "(" + names(*methods) + ")");
-    methods->Proceed();
-  }
-
- private:
-  record& to_;
-  const std::string name_;
-};
-
-using hook = std::function<void(InterceptorBatchMethods*)>;
-
-class acting final : public Interceptor {
- public:
-  explicit acting(hook act) : act_(std::move(act)) {}
-  void Intercept(InterceptorBatchMethods* methods) override { act_(methods); }
-
- private:
-  const hook act_;
-};
-
-struct client_factory final : grpc::experimental::ClientInterceptorFactoryInterface {
-  using make = std::function<Interceptor*(ClientRpcInfo*)>;
-  explicit client_factory(make m) : of(std::move(m)) {}
-  Interceptor* CreateClientInterceptor(ClientRpcInfo* info) override { return of(info); }
-  const make of;
-};
-struct server_factory final : grpc::experimental::ServerInterceptorFactoryInterface {
-  using make = std::function<Interceptor*(ServerRpcInfo*)>;
-  explicit server_factory(make m) : of(std::move(m)) {}
-  Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override { return of(info); }
-  const make of;
-};
-
-using client_factories = std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>;
-using server_factories = std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
-
-client_factories tracing_clients() {
-  client_factories all;
-  for (const char* name : {"a", "b"})
-    all.push_back(
-        std::make_unique<client_factory>([name](ClientRpcInfo*) { return new tracing(of_client, name); }));
-  return all;
-}
-server_factories tracing_servers() {
-  server_factories all;
-  for (const char* name : {"A", "B"})
-    all.push_back(
-        std::make_unique<server_factory>([name](ServerRpcInfo*) { return new tracing(of_server, name); }));
-  return all;
-}
-client_factories clients(client_factory::make make) {
-  client_factories all;
-  all.push_back(std::make_unique<client_factory>(std::move(make)));
-  return all;
-}
-server_factories servers(server_factory::make make) {
-  server_factories all;
-  all.push_back(std::make_unique<server_factory>(std::move(make)));
-  return all;
-}
 
 struct ends {
   explicit ends(server_factories of_servers, client_factories of_clients) {
@@ -176,7 +78,7 @@ void say_seen(const std::string& name) {
 }
 
 void order() {
-  ends both(tracing_servers(), tracing_clients());
+  ends both(tracing_servers(of_server), tracing_clients(of_client));
   {
     grpc::ClientContext context;
     Ship ship;
@@ -250,13 +152,6 @@ std::string called(Harbour::Stub& stub, const Query& q) {
   for (const auto& [key, value] : context.GetServerTrailingMetadata())
     if (key == "trail-s") all += " " + harbour::text(key) + "=" + harbour::text(value);
   return all;
-}
-
-client_factories acting_clients(hook act) {
-  return clients([act](ClientRpcInfo*) { return new acting(act); });
-}
-server_factories acting_servers(hook act) {
-  return servers([act](ServerRpcInfo*) { return new acting(act); });
 }
 
 void changes() {
@@ -381,7 +276,7 @@ void hijacks() {
 
 void others() {
   {
-    const ends both({}, tracing_clients());
+    const ends both({}, tracing_clients(of_client));
     grpc::ClientContext context;
     const auto reader = both.stub->List(&context, query("until cancelled", 1));
     Ship ship;
@@ -439,7 +334,7 @@ void others() {
   {
     static client_factory all([](ClientRpcInfo*) { return new tracing(of_client, "global"); });
     grpc::experimental::RegisterGlobalClientInterceptorFactory(&all);
-    const ends both({}, tracing_clients());
+    const ends both({}, tracing_clients(of_client));
     called(*both.stub, query("x", 1));
     say("global interceptor", of_client.take());
     grpc::experimental::TestOnlyResetGlobalClientInterceptorFactory();

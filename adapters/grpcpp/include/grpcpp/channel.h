@@ -22,6 +22,7 @@ class Channel final : public ChannelInterface, public std::enable_shared_from_th
   std::string GetServiceConfigJSON() const { return {}; }
 
   internal::channel_core* core() override { return core_.get(); }
+  Channel* origin() override { return this; }
 
  private:
   void NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,

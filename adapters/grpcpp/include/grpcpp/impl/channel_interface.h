@@ -8,6 +8,7 @@
 
 namespace grpc {
 
+class Channel;
 class ClientContext;
 class CompletionQueue;
 
@@ -51,6 +52,8 @@ class ChannelInterface {
 
   // For the library: null if calls cannot be made through the object.
   virtual internal::channel_core* core() { return nullptr; }
+  // The channel behind it; null as core().
+  virtual Channel* origin() { return nullptr; }
   // The interceptors before it do not see the calls.
   virtual std::size_t first_interceptor() { return 0; }
 

@@ -18,8 +18,8 @@ class CompletionQueue;
 
 namespace internal {
 
-class queued_unary;  // private: src/client_queue_call.cpp
-class queued_stream;  // private: src/client_queue_call.cpp
+class queue_unary;  // private: src/queue_call_operations.hpp
+class queue_stream;  // private: src/queue_call_operations.hpp
 
 // A unary call. Its handle may be destroyed before the call has ended.
 class client_queue_unary {
@@ -31,7 +31,7 @@ class client_queue_unary {
   void finish(const message_target& reply, Status* status, void* tag);
 
  private:
-  std::shared_ptr<queued_unary> core_;
+  std::shared_ptr<queue_unary> core_;
 };
 
 // A streaming call of any kind. Its handle may be destroyed before the call has ended.
@@ -43,8 +43,8 @@ class client_queue_stream {
   client_queue_stream(ChannelInterface* channel, CompletionQueue* queue, const RpcMethod& method,
                       ClientContext* context, serialized_message&& request);
   void start(void* tag);
-  // Without an event.
-  void start();
+  // Both, with one event.
+  void start_and_read_initial_metadata(void* tag);
   void read_initial_metadata(void* tag);
   void read(const message_target& into, void* tag);
   void write(serialized_message&& message, const WriteOptions& options, void* tag);
@@ -54,7 +54,7 @@ class client_queue_stream {
   void finish(const message_target& reply, Status* status, void* tag);
 
  private:
-  std::shared_ptr<queued_stream> core_;
+  std::shared_ptr<queue_stream> core_;
 };
 
 }  // namespace internal

@@ -18,7 +18,7 @@ namespace internal {
 template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
 Status BlockingUnaryCall(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                          const Request& request, Reply* reply) {
-  if (call_interception* const seen = intercept_call(channel, method, context)) [[unlikely]]
+  if (const auto seen = intercept_call(channel, method, context)) [[unlikely]]
     return intercepted_unary<BaseRequest, BaseReply>(*seen, channel, method, context, request, reply);
   std::string sent;
   Status s = to_bytes<BaseRequest>(request, sent);

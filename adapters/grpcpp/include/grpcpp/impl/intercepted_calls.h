@@ -17,7 +17,7 @@ using hook_point = experimental::InterceptionHookPoints;
 template <class BaseRequest, class BaseReply>
 Status intercepted_unary(call_interception& seen, ChannelInterface* channel, const RpcMethod& method,
                          ClientContext* context, const BaseRequest& request, BaseReply* reply) {
-  interceptor_batch b(seen);
+  interceptor_batch b;
   b.sends_initial = true;
   b.add(hook_point::PRE_SEND_INITIAL_METADATA);
   b.template send<BaseRequest>(request);
@@ -47,7 +47,7 @@ Status intercepted_unary(call_interception& seen, ChannelInterface* channel, con
 // Of either side.
 template <class R, class Call>
 bool intercepted_read(call_interception& seen, Call& from, R* message) {
-  interceptor_batch b(seen);
+  interceptor_batch b;
   b.receives_initial = seen.first_receive();
   b.receives_message = true;
   b.receive(message);
@@ -65,7 +65,7 @@ bool intercepted_read(call_interception& seen, Call& from, R* message) {
 
 template <class W, class Call>
 bool intercepted_write(call_interception& seen, Call& to, const W& message, const WriteOptions& options) {
-  auto b = std::make_unique<interceptor_batch>(seen);
+  auto b = std::make_unique<interceptor_batch>();
   if (Call::is_server && seen.first_send()) {
     b->sends_initial = true;
     b->add(hook_point::PRE_SEND_INITIAL_METADATA);
@@ -92,7 +92,7 @@ void intercepted_begin(call_interception& seen, void* request);
 // Ends the call; `reply` is null if it has none. The interceptors then see its end.
 template <class Reply, class Call>
 void intercepted_finish(call_interception& seen, Call& call, const Status& outcome, const Reply* reply) {
-  interceptor_batch b(seen);
+  interceptor_batch b;
   if (seen.first_send()) {
     b.sends_initial = true;
     b.add(hook_point::PRE_SEND_INITIAL_METADATA);
@@ -110,7 +110,7 @@ void intercepted_finish(call_interception& seen, Call& call, const Status& outco
   call.finish(b.status, std::move(bytes));
   b.set_sent(true);
   seen.after(b);
-  interceptor_batch ended(seen);
+  interceptor_batch ended;
   ended.add(hook_point::POST_RECV_CLOSE);
   seen.after(ended);
 }

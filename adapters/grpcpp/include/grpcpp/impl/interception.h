@@ -6,8 +6,10 @@
 #include <grpcpp/support/interceptor.h>
 #include <grpcpp/support/status.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,15 +25,21 @@ namespace internal {
 class RpcMethod;
 class interceptor_batch;
 
-// Batches run one at a time in each direction, on the threads of the program. The interceptors before an
-// operation run in their order, those after it in the reverse order.
+// Runs them on threads of the program. The interceptors before an operation run in their order, those after
+// it in the reverse order. Batches of operations that are pending together may run at the same time.
 class call_interception {
  public:
   using hook = experimental::InterceptionHookPoints;
   virtual ~call_interception() = default;
-  // Blocks until all interceptors let the batch go on. Takes and gives back the metadata of the context.
+  // Takes and gives back the metadata of the context. `then` is called when all interceptors have let the
+  // batch go on: before the function returns, or by the thread of the last Proceed(). It may destroy the batch.
+  void before(interceptor_batch& b, std::function<void()> then);
+  void after(interceptor_batch& b, std::function<void()> then);
+  // The same, and wait for it.
   void before(interceptor_batch& b);
   void after(interceptor_batch& b);
+  // All interceptors see TryCancel(), which waits for none of them.
+  void cancelled();
   // Whether an interceptor gives what is received, and nothing is sent.
   [[nodiscard]] bool hijacked() const { return hijacker_ != none; }
 
@@ -51,7 +59,10 @@ class call_interception {
 
  private:
   static constexpr std::size_t none = ~std::size_t{0};
-  void run(interceptor_batch& b, std::size_t index);
+  // Runs interceptors until one of them does not let the batch go on yet.
+  void go_on(interceptor_batch& b);
+  // Sets the interceptor that runs next. False: there is none any more.
+  [[nodiscard]] bool find_next(interceptor_batch& b);
   std::size_t hijacker_ = none;
   bool sent_ = false;
   bool received_ = false;
@@ -61,9 +72,6 @@ class call_interception {
 class interceptor_batch final : public experimental::InterceptorBatchMethods {
  public:
   using hook = experimental::InterceptionHookPoints;
-  explicit interceptor_batch(call_interception& of);
-  ~interceptor_batch() override;
-
   void add(hook point) { points_ |= 1u << static_cast<unsigned>(point); }
   void clear() { points_ = 0; }
   template <class Message>
@@ -78,6 +86,13 @@ class interceptor_batch final : public experimental::InterceptorBatchMethods {
     serialize_ = serialize;
     add(hook::PRE_SEND_MESSAGE);
     sends_message_ = true;
+  }
+  // A message that was serialized already, because the program may destroy it; `serialize` is for another one.
+  // As with grpc++, there is no POST_SEND_MESSAGE.
+  void send(std::string&& bytes, Status (*serialize)(const void*, std::string&)) {
+    send(nullptr, serialize);
+    serialized_ = ByteBuffer::own(std::move(bytes));
+    sends_message_ = false;
   }
   // After before(): what is sent.
   Status take_bytes(std::string& to);
@@ -103,6 +118,7 @@ class interceptor_batch final : public experimental::InterceptorBatchMethods {
   std::multimap<std::string, std::string> trailing;
   std::multimap<string_ref, string_ref>* received_initial = nullptr;
   std::multimap<string_ref, string_ref>* received_trailing = nullptr;
+  std::multimap<string_ref, string_ref> no_pairs;  // of a call that has failed without metadata
 
   bool QueryInterceptionHookPoint(hook type) override { return (points_ >> static_cast<unsigned>(type)) & 1u; }
   void Proceed() override;
@@ -122,22 +138,25 @@ class interceptor_batch final : public experimental::InterceptorBatchMethods {
   std::multimap<string_ref, string_ref>* GetRecvInitialMetadata() override { return received_initial; }
   Status* GetRecvStatus() override { return &status; }
   std::multimap<string_ref, string_ref>* GetRecvTrailingMetadata() override { return received_trailing; }
-  std::unique_ptr<ChannelInterface> GetInterceptedChannel() override { return of_.channel_after(index_ + 1); }
+  std::unique_ptr<ChannelInterface> GetInterceptedChannel() override { return of_->channel_after(index_ + 1); }
   void FailHijackedRecvMessage() override { receive_failed_ = true; }
   void FailHijackedSendMessage() override { send_failed_ = true; }
 
  private:
   friend class call_interception;
-  struct waiting;  // for Proceed()
-  call_interception& of_;
-  std::unique_ptr<waiting> waiting_;
+  enum class turn : unsigned char { entered, left, let_go };  // of Intercept(): let_go by Proceed()
+  static constexpr std::size_t before_first = ~std::size_t{0};
+  call_interception* of_ = nullptr;
+  std::function<void()> then_;
+  std::atomic<turn> turn_{turn::entered};
+  bool backwards_ = false;
   std::uint32_t points_ = 0;
   std::size_t index_ = 0;
   bool hijacks_ = false;
+  bool answers_ = false;  // the interceptor that has hijacked the call gives what is received
   const void* message_ = nullptr;
   Status (*serialize_)(const void* message, std::string& to) = nullptr;
   ByteBuffer serialized_;
-  bool has_bytes_ = false;
   bool sends_message_ = false;
   bool send_failed_ = false;
   void* receives_ = nullptr;
@@ -145,7 +164,7 @@ class interceptor_batch final : public experimental::InterceptorBatchMethods {
 };
 
 // Null if no interceptors see the calls of the channel.
-call_interception* intercept_call(ChannelInterface* channel, const RpcMethod& method, ClientContext* context);
+std::shared_ptr<call_interception> intercept_call(ChannelInterface* channel, const RpcMethod& method, ClientContext* context);
 
 }  // namespace internal
 }  // namespace grpc

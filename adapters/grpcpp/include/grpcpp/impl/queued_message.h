@@ -27,11 +27,24 @@ struct message_target {
 struct serialized_message {
   std::string bytes;
   Status outcome;
+  // For interceptors: how another one becomes bytes, and the message itself, if it lasts as long as the
+  // operation.
+  Status (*serialize)(const void* message, std::string& to) = nullptr;
+  const void* lasting = nullptr;
 
   template <class Base>
   static serialized_message of(const Base& message) {
     serialized_message made;
     made.outcome = to_bytes<Base>(message, made.bytes);
+    made.serialize = [](const void* m, std::string& to) {
+      return to_bytes<Base>(*static_cast<const Base*>(m), to);
+    };
+    return made;
+  }
+  template <class Base>
+  static serialized_message of_lasting(const Base& message) {
+    serialized_message made = of<Base>(message);
+    made.lasting = &message;
     return made;
   }
 };

@@ -254,7 +254,7 @@ class callback_writer final : public ClientCallbackWriter<W>, private client_cal
   }
   void StartCall() override { start_call(); }
   void Write(const W* message, WriteOptions options) override {
-    start_write(serialized_message::of<W>(*message), options);
+    start_write(serialized_message::of_lasting<W>(*message), options);
   }
   void WritesDone() override { start_writes_done(); }
   void AddHold(int holds) override { add_holds(holds); }
@@ -279,7 +279,7 @@ class callback_reader_writer final : public ClientCallbackReaderWriter<W, R>, pr
   void StartCall() override { start_call(); }
   void Read(R* message) override { start_read(message_target::of<R>(message)); }
   void Write(const W* message, WriteOptions options) override {
-    start_write(serialized_message::of<W>(*message), options);
+    start_write(serialized_message::of_lasting<W>(*message), options);
   }
   void WritesDone() override { start_writes_done(); }
   void AddHold(int holds) override { add_holds(holds); }
@@ -298,7 +298,7 @@ class callback_reader_writer final : public ClientCallbackReaderWriter<W, R>, pr
 template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
 void CallbackUnaryCall(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                        const Request* request, Reply* reply, std::function<void(Status)> done) {
-  start_callback_unary(channel, method, context, serialized_message::of<BaseRequest>(*request),
+  start_callback_unary(channel, method, context, serialized_message::of_lasting<BaseRequest>(*request),
                  message_target::of<BaseReply>(reply), std::move(done));
 }
 
@@ -307,7 +307,7 @@ class ClientCallbackUnaryFactory {
   template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
   static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                      const Request* request, Reply* reply, ClientUnaryReactor* reactor) {
-    new callback_unary_call(channel, method, context, serialized_message::of<BaseRequest>(*request),
+    new callback_unary_call(channel, method, context, serialized_message::of_lasting<BaseRequest>(*request),
                             message_target::of<BaseReply>(reply), reactor);
   }
 };
@@ -317,7 +317,7 @@ class ClientCallbackReaderFactory {
   template <class Request>
   static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                      const Request* request, ClientReadReactor<R>* reactor) {
-    new callback_reader<R>(channel, method, context, serialized_message::of<Request>(*request), reactor);
+    new callback_reader<R>(channel, method, context, serialized_message::of_lasting<Request>(*request), reactor);
   }
 };
 template <class W>

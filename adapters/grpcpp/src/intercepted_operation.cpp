@@ -1,0 +1,79 @@
+#include "intercepted_operation.hpp"
+
+#include <utility>
+
+namespace grpc::internal {
+
+// Its operations are counted by the queues of the intercepted ones.
+class intercepted_operation::inner_core final : public queue_core {
+ public:
+  void begin() override {}
+  void push(std::unique_ptr<queue_event> event) noexcept override {
+    auto& of = *static_cast<intercepted_operation*>(tag_of(*event));
+    const bool ok = event->ok;
+    of.inner_ = std::move(event);
+    of.end(ok);
+  }
+  using queue_core::delivered;
+  using queue_core::goes_back;
+};
+
+std::shared_ptr<queue_core> intercepted_operation::inner_queue() { return std::make_shared<inner_core>(); }
+
+void intercepted_operation::run(std::unique_ptr<intercepted_operation> self) {
+  intercepted_operation& of = *self.release();
+  of.to_->begin();
+  of.seen->before(of.batch, [&of] {
+    if (of.seen->hijacked()) of.end(true);
+    else of.begin(of);
+  });
+}
+
+void intercepted_operation::end(bool succeeded) {
+  ok = succeeded;
+  to_->push(std::unique_ptr<queue_event>(this));
+}
+
+void intercepted_operation::deliver() {
+  if (inner_) inner_core::delivered(*inner_);
+}
+
+// After goes_back() has taken `self`, another thread may push it again.
+bool intercepted_operation::goes_back(std::unique_ptr<queue_event>& self) {
+  if (place_.load(std::memory_order_acquire) != place::done) {
+    static_cast<void>(self.release());
+    if (inner_) {
+      ok = inner_->ok;
+      if (inner_core::goes_back(inner_)) return true;
+    }
+    received(*this);
+    inner_.reset();
+    if (seen) seen->after(batch, [this] { let_go(); });
+    else place_.store(place::done, std::memory_order_relaxed);
+    if (place_.exchange(place::away, std::memory_order_acq_rel) != place::done) return true;
+    place_.store(place::done, std::memory_order_relaxed);
+    self.reset(this);
+  }
+  return hidden;
+}
+
+void intercepted_operation::let_go() {
+  if (give) give(*this);
+  if (place_.exchange(place::done, std::memory_order_acq_rel) == place::away)
+    to_->push(std::unique_ptr<queue_event>(this));
+}
+
+void intercepted_operation::send(serialized_message&& message) {
+  if (!message.outcome.ok()) unsent_ = std::move(message);
+  else if (message.lasting) batch.send(message.lasting, message.serialize);
+  else batch.send(std::move(message.bytes), message.serialize);
+}
+
+serialized_message intercepted_operation::take_sent() {
+  if (unsent_) return std::move(*unsent_);
+  serialized_message sent;
+  sent.outcome = batch.take_bytes(sent.bytes);
+  return sent;
+}
+
+}  // namespace grpc::internal

@@ -1,0 +1,137 @@
+// What the programs of cases about interceptors share. Compiled with both libraries.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/client_interceptor.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace harbour {
+
+using grpc::experimental::ClientRpcInfo;
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::Interceptor;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerRpcInfo;
+
+using points = InterceptionHookPoints;
+
+// What was seen, by the threads of a client or of a server.
+class record {
+ public:
+  void add(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    all_ += " " + what;
+  }
+  std::string take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(all_, "");
+  }
+  bool has(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    return all_.find(what) != std::string::npos;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string all_;
+};
+
+inline std::string names(InterceptorBatchMethods& methods) {
+  const std::pair<points, const char*> all[] = {{points::PRE_SEND_INITIAL_METADATA, "send-initial"},
+                                                {points::PRE_SEND_MESSAGE, "send-message"},
+                                                {points::POST_SEND_MESSAGE, "sent-message"},
+                                                {points::PRE_SEND_STATUS, "send-status"},
+                                                {points::PRE_SEND_CLOSE, "send-close"},
+                                                {points::PRE_RECV_INITIAL_METADATA, "receive-initial"},
+                                                {points::PRE_RECV_MESSAGE, "receive-message"},
+                                                {points::PRE_RECV_STATUS, "receive-status"},
+                                                {points::POST_RECV_INITIAL_METADATA, "got-initial"},
+                                                {points::POST_RECV_MESSAGE, "got-message"},
+                                                {points::POST_RECV_STATUS, "got-status"},
+                                                {points::POST_RECV_CLOSE, "got-close"},
+                                                {points::PRE_SEND_CANCEL, "cancel"}};
+  std::string seen;
+  for (const auto& [point, name] : all)
+    if (methods.QueryInterceptionHookPoint(point)) seen += (seen.empty() ? "" : "+") + std::string(name);
+  return seen;
+}
+
+class tracing final : public Interceptor {
+ public:
+  tracing(record& to, std::string name) : to_(to), name_(std::move(name)) {}
+  void Intercept(InterceptorBatchMethods* methods) override {
+    to_.add(name_ + "(" + names(*methods) + ")");
+    methods->Proceed();
+  }
+
+ private:
+  record& to_;
+  const std::string name_;
+};
+
+using hook = std::function<void(InterceptorBatchMethods*)>;
+
+class acting final : public Interceptor {
+ public:
+  explicit acting(hook act) : act_(std::move(act)) {}
+  void Intercept(InterceptorBatchMethods* methods) override { act_(methods); }
+
+ private:
+  const hook act_;
+};
+
+struct client_factory final : grpc::experimental::ClientInterceptorFactoryInterface {
+  using make = std::function<Interceptor*(ClientRpcInfo*)>;
+  explicit client_factory(make m) : of(std::move(m)) {}
+  Interceptor* CreateClientInterceptor(ClientRpcInfo* info) override { return of(info); }
+  const make of;
+};
+struct server_factory final : grpc::experimental::ServerInterceptorFactoryInterface {
+  using make = std::function<Interceptor*(ServerRpcInfo*)>;
+  explicit server_factory(make m) : of(std::move(m)) {}
+  Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override { return of(info); }
+  const make of;
+};
+
+using client_factories = std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>;
+using server_factories = std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
+
+inline client_factories clients(client_factory::make make) {
+  client_factories all;
+  all.push_back(std::make_unique<client_factory>(std::move(make)));
+  return all;
+}
+inline server_factories servers(server_factory::make make) {
+  server_factories all;
+  all.push_back(std::make_unique<server_factory>(std::move(make)));
+  return all;
+}
+inline client_factories acting_clients(hook act) {
+  return clients([act](ClientRpcInfo*) { return new acting(act); });
+}
+inline server_factories acting_servers(hook act) {
+  return servers([act](ServerRpcInfo*) { return new acting(act); });
+}
+inline client_factories tracing_clients(record& to) {
+  client_factories all;
+  for (const char* name : {"a", "b"})
+    all.push_back(
+        std::make_unique<client_factory>([&to, name](ClientRpcInfo*) { return new tracing(to, name); }));
+  return all;
+}
+inline server_factories tracing_servers(record& to) {
+  server_factories all;
+  for (const char* name : {"A", "B"})
+    all.push_back(
+        std::make_unique<server_factory>([&to, name](ServerRpcInfo*) { return new tracing(to, name); }));
+  return all;
+}
+
+}  // namespace harbour
