@@ -15,7 +15,10 @@ void handler_call::run() noexcept {
     server_context_access::bind(context_, call_);
     if (!interceptors_.empty()) {
       interception_.emplace(interceptors_, context_, method_);
-      if (!interception_->empty()) seen_ = &*interception_;
+      if (!interception_->empty()) {
+        seen_ = &*interception_;
+        server_context_access::set_interception(context_, {std::shared_ptr<void>(), seen_});
+      }
     }
     Server::GlobalCallbacks* const callbacks = global_callbacks.load(std::memory_order_acquire);
     if (callbacks) callbacks->PreSynchronousRequest(&context_);

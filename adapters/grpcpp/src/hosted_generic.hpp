@@ -4,6 +4,7 @@
 #include <grpcpp/generic/callback_generic_service.h>
 
 #include "callback_method.hpp"
+#include "interception.hpp"
 #include "server_call_core.hpp"
 
 #include "coracle/server/generic_service.hpp"
@@ -17,8 +18,9 @@ namespace grpc::internal {
 // All its methods count as one where callbacks that block are looked for.
 class hosted_generic final : public coracle::generic_service {
  public:
-  hosted_generic(CallbackGenericService& of, std::shared_ptr<callback_method> method)
-      : of_(of), method_(std::move(method)) {}
+  hosted_generic(CallbackGenericService& of, std::shared_ptr<callback_method> method,
+                 std::shared_ptr<const interceptor_factories> interceptors)
+      : of_(of), method_(std::move(method)), interceptors_(std::move(interceptors)) {}
   coracle::replies<coracle::bytes_message> call(coracle::server_context& context,
                                                 coracle::reader<coracle::bytes_message> requests) override {
     const coracle::writer<coracle::bytes_message> writer =
@@ -35,7 +37,12 @@ class hosted_generic final : public coracle::generic_service {
    public:
     starter(hosted_generic& by, std::string method) : by_(by), method_(std::move(method)) {}
     coracle::status begin(std::shared_ptr<server_call_core> call) override {
-      by_.of_.begin({std::move(call), by_.method_}, std::move(method_));
+      std::shared_ptr<const server_interceptors> interceptors;
+      if (!by_.interceptors_->empty())
+        interceptors = std::make_shared<const server_interceptors>(server_interceptors{
+            by_.interceptors_,
+            RpcMethod(std::make_shared<const std::string>(method_), RpcMethod::BIDI_STREAMING)});
+      by_.of_.begin({std::move(call), by_.method_, std::move(interceptors)}, std::move(method_));
       return coracle::ok;
     }
 
@@ -46,6 +53,7 @@ class hosted_generic final : public coracle::generic_service {
 
   CallbackGenericService& of_;
   const std::shared_ptr<callback_method> method_;
+  const std::shared_ptr<const interceptor_factories> interceptors_;
 };
 
 }  // namespace grpc::internal

@@ -18,20 +18,30 @@ class intercepted_operation::inner_core final : public queue_core {
   using queue_core::goes_back;
 };
 
-std::shared_ptr<queue_core> intercepted_operation::inner_queue() { return std::make_shared<inner_core>(); }
+const std::shared_ptr<queue_core>& intercepted_operation::inner_queue() {
+  static const auto& of_process = *new std::shared_ptr<queue_core>(std::make_shared<inner_core>());
+  return of_process;
+}
 
 void intercepted_operation::run(std::unique_ptr<intercepted_operation> self) {
   intercepted_operation& of = *self.release();
-  of.to_->begin();
+  if (const auto queue = of.to_.lock()) queue->begin();
   of.seen->before(of.batch, [&of] {
-    if (of.seen->hijacked()) of.end(true);
-    else of.begin(of);
+    if (of.seen->hijacked()) return of.end(true);
+    const auto begin = std::move(of.begin);  // the object may be gone before it returns
+    begin(of);
   });
 }
 
 void intercepted_operation::end(bool succeeded) {
   ok = succeeded;
-  to_->push(std::unique_ptr<queue_event>(this));
+  push();
+}
+
+// Without a queue the event is dropped.
+void intercepted_operation::push() {
+  std::unique_ptr<queue_event> self(this);
+  if (const auto queue = to_.lock()) queue->push(std::move(self));
 }
 
 void intercepted_operation::deliver() {
@@ -59,11 +69,11 @@ bool intercepted_operation::goes_back(std::unique_ptr<queue_event>& self) {
 
 void intercepted_operation::let_go() {
   if (give) give(*this);
-  if (place_.exchange(place::done, std::memory_order_acq_rel) == place::away)
-    to_->push(std::unique_ptr<queue_event>(this));
+  if (place_.exchange(place::done, std::memory_order_acq_rel) == place::away) push();
 }
 
 void intercepted_operation::send(serialized_message&& message) {
+  sends_ = true;
   if (!message.outcome.ok()) unsent_ = std::move(message);
   else if (message.lasting) batch.send(message.lasting, message.serialize);
   else batch.send(std::move(message.bytes), message.serialize);

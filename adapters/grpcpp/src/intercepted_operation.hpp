@@ -22,7 +22,7 @@ namespace grpc::internal {
 class intercepted_operation final : public queue_event {
  public:
   // With null interceptors, `received` sets them.
-  intercepted_operation(std::shared_ptr<call_interception> by, std::shared_ptr<queue_core> to, void* tag)
+  intercepted_operation(std::shared_ptr<call_interception> by, std::weak_ptr<queue_core> to, void* tag)
       : queue_event(tag), seen(std::move(by)), to_(std::move(to)) {
     may_go_back = true;
   }
@@ -43,11 +43,12 @@ class intercepted_operation final : public queue_event {
   // For operations that were begun without run(), after begin() of the queue.
   void end(bool succeeded);
   [[nodiscard]] queue_event* inner_event() const noexcept { return inner_.get(); }
-  // The queue for the event of the operation itself, whose tag is the object.
-  [[nodiscard]] static std::shared_ptr<queue_core> inner_queue();
+  // The queue for the events of such operations themselves, whose tags are the objects.
+  [[nodiscard]] static const std::shared_ptr<queue_core>& inner_queue();
   // Adds a message that is sent to the batch. take_sent(): what is sent after the interceptors.
   void send(serialized_message&& message);
   [[nodiscard]] serialized_message take_sent();
+  [[nodiscard]] bool sends() const noexcept { return sends_; }
   // POST_SEND_MESSAGE, if a message was sent.
   void set_sent() { batch.set_sent(seen->hijacked() ? !batch.send_failed() : ok); }
 
@@ -57,9 +58,11 @@ class intercepted_operation final : public queue_event {
   void deliver() override;
   bool goes_back(std::unique_ptr<queue_event>& self) override;
   void let_go();
+  void push();
 
-  const std::shared_ptr<queue_core> to_;
+  const std::weak_ptr<queue_core> to_;  // owns the object while it is in it
   std::unique_ptr<queue_event> inner_;
+  bool sends_ = false;
   std::optional<serialized_message> unsent_;  // one that could not be serialized
   std::atomic<place> place_{place::taken};
 };

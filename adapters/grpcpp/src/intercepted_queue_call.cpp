@@ -39,7 +39,7 @@ struct inner_parts {
     }
     parts.queue = &queue;
   }
-  const std::shared_ptr<queue_core> outer;  // that of the program
+  const std::weak_ptr<queue_core> outer;  // that of the program, which owns operations that refer to this
   CompletionQueue queue{operation::inner_queue()};
   queue_call_parts parts;
   std::shared_ptr<Channel> channel;
@@ -48,7 +48,7 @@ struct inner_parts {
 // The end of a call: its status, and its reply if it has one. It is received with the initial metadata if no
 // other operation has received these.
 std::unique_ptr<operation> end_operation(std::shared_ptr<call_interception> seen,
-                                         const std::shared_ptr<queue_core>& queue,
+                                         const std::weak_ptr<queue_core>& queue,
                                          const std::shared_ptr<expected_message>& reply, Status* status,
                                          void* tag) {
   auto op = std::make_unique<operation>(std::move(seen), queue, tag);

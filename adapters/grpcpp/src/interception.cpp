@@ -202,6 +202,23 @@ server_interception::server_interception(const interceptor_factories& by, Server
     if (auto* const made = factory->CreateServerInterceptor(&info_)) interceptors_.emplace_back(made);
 }
 
+std::shared_ptr<call_interception> intercept_call(std::shared_ptr<const server_interceptors> by,
+                                                  ServerContextBase& context) {
+  if (!by) [[likely]]
+    return nullptr;
+  struct kept {
+    kept(std::shared_ptr<const server_interceptors> from, ServerContextBase& of)
+        : method(std::move(from)), call(*method->by, of, method->method) {}
+    const std::shared_ptr<const server_interceptors> method;
+    server_interception call;
+  };
+  const auto made = std::make_shared<kept>(std::move(by), context);
+  if (made->call.empty()) return nullptr;
+  std::shared_ptr<call_interception> seen(made, &made->call);
+  server_context_access::set_interception(context, seen);
+  return seen;
+}
+
 void server_interception::take_metadata(interceptor_batch& b) {
   ServerContextBase& context = *info_.server_context();
   if (b.sends_initial) b.initial = server_context_access::initial_map(context);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/impl/interception.h>
+#include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/server_interceptor.h>
 
 #include <memory>
@@ -10,6 +11,15 @@
 namespace grpc::internal {
 
 using interceptor_factories = std::vector<std::unique_ptr<experimental::ServerInterceptorFactoryInterface>>;
+
+// What the interceptors of a server are made for: the calls of a method.
+struct server_interceptors {
+  std::shared_ptr<const interceptor_factories> by;
+  RpcMethod method;
+};
+// Null if none sees the call. On the thread of the program that has bound the context to its call.
+std::shared_ptr<call_interception> intercept_call(std::shared_ptr<const server_interceptors> by,
+                                                  ServerContextBase& context);
 
 class server_interception final : public call_interception {
  public:

@@ -24,7 +24,8 @@ class method_starters {
   method_starters(std::size_t threads_max, bool callbacks_on_threads,
                   std::shared_ptr<const interceptor_factories> interceptors)
       : handlers_(threads_max),
-        callbacks_on_threads_(callbacks_on_threads),
+        // Interceptors are code of the program, too, which may block.
+        callbacks_on_threads_(callbacks_on_threads || !interceptors->empty()),
         interceptors_(std::move(interceptors)) {}
 
   // For a method of one of the two APIs; the object outlives the starter.
@@ -32,7 +33,8 @@ class method_starters {
   [[nodiscard]] std::shared_ptr<callback_method> callbacks_of(const char* name) {
     return std::make_shared<callback_method>(name, callbacks_on_threads_, callback_calls_);
   }
-  [[nodiscard]] const interceptor_factories& interceptors() const noexcept { return *interceptors_; }
+  // Null if there are none.
+  [[nodiscard]] std::shared_ptr<const server_interceptors> interceptors_of(const RpcMethod& method) const;
 
   // After the end of the calls: waits for the handlers and callbacks that still run.
   void stop() noexcept {

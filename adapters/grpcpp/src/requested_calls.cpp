@@ -1,10 +1,12 @@
 #include "requested_calls.hpp"
 
+#include "intercepted_operation.hpp"
 #include "server_context_access.hpp"
 
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/async_stream.h>
 
+#include <optional>
 #include <utility>
 
 namespace grpc::internal {
@@ -25,12 +27,30 @@ class done_notice final : public end_observer {
   std::unique_ptr<queue_event> event_;
 };
 
+// The same for interceptors, which see the end though the program may not.
+class intercepted_done_notice final : public end_observer {
+ public:
+  intercepted_done_notice(std::shared_ptr<call_interception> by, const std::shared_ptr<queue_core>& to,
+                          std::optional<void*> tag)
+      : event_(std::make_unique<intercepted_operation>(std::move(by), to, tag.value_or(nullptr))) {
+    event_->hidden = !tag;
+    event_->received = [](intercepted_operation& o) {
+      o.batch.add(experimental::InterceptionHookPoints::POST_RECV_CLOSE);
+    };
+    to->begin();
+  }
+  void ended(bool /*cancelled*/) noexcept override { event_.release()->end(true); }
+
+ private:
+  std::unique_ptr<intercepted_operation> event_;
+};
+
 }  // namespace
 
 // --- requests
 
-call_request::call_request(std::shared_ptr<requested_calls> from, const wanted_call& wanted)
-    : queue_event(wanted.tag), from_(std::move(from)), wanted_(wanted) {}
+call_request::call_request(std::shared_ptr<requested_calls> from, const wanted_call& wanted, bool intercepted)
+    : queue_event(wanted.tag), from_(std::move(from)), wanted_(wanted), intercepted_(intercepted) {}
 
 call_request::~call_request() {
   if (call_) call_->try_cancel();
@@ -49,9 +69,12 @@ void call_request::deliver() {
   }
   server_context_access::bind(context, call_);
   const std::shared_ptr<queue_core>& queue = wanted_.call_queue->core();
-  wanted_.stream->bind(call_, queue);
-  if (const auto tag = server_context_access::done_tag(context))
-    call_->observe_end(std::make_unique<done_notice>(queue, *tag));
+  seen_ = intercept_call(from_->interceptors(), context);
+  wanted_.stream->bind(call_, queue, seen_);
+  const auto tag = server_context_access::done_tag(context);
+  if (seen_) [[unlikely]]
+    call_->observe_end(std::make_unique<intercepted_done_notice>(seen_, queue, tag));
+  else if (tag) call_->observe_end(std::make_unique<done_notice>(queue, *tag));
   call_.reset();
 }
 
@@ -63,8 +86,32 @@ bool call_request::goes_back(std::unique_ptr<queue_event>& self) {
   return true;
 }
 
+namespace {
+
+// The interceptors of the call see its beginning before the program does.
+void request_intercepted(const std::shared_ptr<requested_calls>& from, wanted_call wanted) {
+  const auto& queue = wanted.notification_queue->core();
+  auto op = std::make_unique<intercepted_operation>(nullptr, queue, wanted.tag);
+  op->received = [message = wanted.request.message](intercepted_operation& o) {
+    o.seen = static_cast<call_request*>(o.inner_event())->seen();
+    if (!o.seen) return;  // the server is shut down, or they do not want to see this one
+    o.batch.receives_initial = o.seen->first_receive();
+    o.batch.add(experimental::InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
+    if (!message) return;
+    o.batch.receive(message);
+    o.batch.set_received(true);
+  };
+  queue->begin();
+  wanted.tag = op.release();
+  from->request(std::make_unique<call_request>(from, wanted, true));
+}
+
+}  // namespace
+
 void request_call(const std::shared_ptr<requested_calls>& from, const wanted_call& wanted) {
-  if (from) return from->request(std::make_unique<call_request>(from, wanted));
+  if (from && from->interceptors()) [[unlikely]]
+    return request_intercepted(from, wanted);
+  if (from) return from->request(std::make_unique<call_request>(from, wanted, false));
   auto event = std::make_unique<queue_event>(wanted.tag);
   event->ok = false;
   const auto& queue = wanted.notification_queue->core();
@@ -102,7 +149,8 @@ void requested_calls::forget(server_call_core& call) noexcept {
 }
 
 void requested_calls::request(std::unique_ptr<call_request> next) {
-  next->queue_ = next->wanted_.notification_queue->core();
+  next->queue_ =
+      next->intercepted_ ? intercepted_operation::inner_queue() : next->wanted_.notification_queue->core();
   next->queue_->begin();
   std::shared_ptr<server_call_core> call;
   {

@@ -3,21 +3,26 @@
 
 #include <grpcpp/impl/server_queue_call.h>
 
+#include "interception.hpp"
 #include "queue_core.hpp"
 #include "server_call_core.hpp"
 
 #include <list>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace grpc::internal {
 
 // A request of the program, which becomes the event that tells it of its call.
 class call_request : public queue_event {
  public:
-  call_request(std::shared_ptr<requested_calls> from, const wanted_call& wanted);
+  // intercepted: the tag is an intercepted_operation.
+  call_request(std::shared_ptr<requested_calls> from, const wanted_call& wanted, bool intercepted);
   // An event that the program did not take: its call ends.
   ~call_request() override;
+  // After the event was taken: the interceptors of the call, or null.
+  [[nodiscard]] const std::shared_ptr<call_interception>& seen() const noexcept { return seen_; }
 
  private:
   friend class requested_calls;
@@ -26,14 +31,22 @@ class call_request : public queue_event {
 
   std::shared_ptr<requested_calls> from_;
   wanted_call wanted_;
+  std::shared_ptr<call_interception> seen_;
   std::shared_ptr<queue_core> queue_;  // null in the queue, which owns the object then
   std::shared_ptr<server_call_core> call_;  // null: the server is shut down
+  const bool intercepted_;
   bool goes_back_ = false;
 };
 
 // Gives each call to the next request. Calls wait for requests, and requests for calls.
 class requested_calls final : public call_starter, public std::enable_shared_from_this<requested_calls> {
  public:
+  // Null interceptors: none see the calls.
+  explicit requested_calls(std::shared_ptr<const server_interceptors> seen_by)
+      : seen_by_(std::move(seen_by)) {}
+  [[nodiscard]] const std::shared_ptr<const server_interceptors>& interceptors() const noexcept {
+    return seen_by_;
+  }
   coracle::status begin(std::shared_ptr<server_call_core> call) override;
   void forget(server_call_core& call) noexcept override;
 
@@ -45,6 +58,7 @@ class requested_calls final : public call_starter, public std::enable_shared_fro
  private:
   // Gives the call to the program.
   static void give(std::unique_ptr<call_request> to, std::shared_ptr<server_call_core> call);
+  const std::shared_ptr<const server_interceptors> seen_by_;
   std::mutex changing_;
   std::list<std::unique_ptr<call_request>> requests_;
   std::list<std::shared_ptr<server_call_core>> calls_;

@@ -80,8 +80,8 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
   if (from.generic_) {
-    generic_ =
-        std::make_unique<hosted_generic>(*from.generic_, starters_.callbacks_of("the generic service"));
+    generic_ = std::make_unique<hosted_generic>(
+        *from.generic_, starters_.callbacks_of("the generic service"), from.interceptors_);
     server_.set_fallback(*generic_);
   }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
@@ -98,11 +98,6 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
 
 bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
   if (started_) return false;
-  for (const auto& method : service.methods())
-    if (!starters_.interceptors().empty() &&
-        (!method || method->api_type() != RpcServiceMethod::ApiType::SYNC))
-      throw std::invalid_argument(
-          "interceptors see the synchronous API alone, and a service has other methods");
   if (has_handlers(&service)) driven_by_queue_ = false;  // of a plugin
   server_.add(std::make_shared<hosted_service>(
       service, [this](RpcServiceMethod& method) { return starter_of(method); }));
@@ -119,7 +114,8 @@ bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
 std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) {
   using api = RpcServiceMethod::ApiType;
   if (method.api_type() != api::ASYNC && method.api_type() != api::RAW) return starters_.starter_of(method);
-  const auto& calls = requested_.emplace_back(std::make_shared<requested_calls>());
+  const auto& calls =
+      requested_.emplace_back(std::make_shared<requested_calls>(starters_.interceptors_of(method)));
   method.set_requests(calls);
   return calls;
 }

@@ -5,6 +5,9 @@
 
 #include "callback_method.hpp"
 #include "callback_queue.hpp"
+#include "intercepted_operation.hpp"
+#include "intercepted_server_call.hpp"
+#include "interception.hpp"
 #include "server_call_core.hpp"
 #include "server_context_access.hpp"
 
@@ -16,6 +19,7 @@ namespace grpc::internal {
 
 using coracle::bytes_message;
 using coracle::task;
+using point = experimental::InterceptionHookPoints;
 
 // Is told of the end of the call.
 class server_callback_call::end_of_call final : public end_observer {
@@ -37,11 +41,34 @@ class server_callback_call::end_of_finish final : public end_observer {
   server_callback_call& of_;
 };
 
+class server_callback_call::end_of_seen_finish final : public end_observer {
+ public:
+  explicit end_of_seen_finish(intercepted_operation& of) noexcept : of_(of) {}
+  void ended(bool cancelled) noexcept override { of_.end(!cancelled); }
+
+ private:
+  intercepted_operation& of_;
+};
+
+// What a call has besides if interceptors see it.
+struct server_callback_call::interception {
+  interception(server_callback_call& of, std::shared_ptr<const server_interceptors> from)
+      : made_from(std::move(from)),
+        finished(of, &server_callback_call::end_finish),
+        ended(of, &server_callback_call::end_seen_call) {}
+  std::shared_ptr<const server_interceptors> made_from;
+  std::shared_ptr<call_interception> by;
+  reaction finished;
+  reaction ended;
+};
+
 server_callback_call::server_callback_call(callback_call_seed&& seed, CallbackServerContext& context)
     : call_(std::move(seed.call)),
       method_(std::move(seed.method)),
       on_loop_(method_->on_loop()),
       context_(context) {
+  if (seed.interceptors) [[unlikely]]
+    seen_ = std::make_unique<interception>(*this, std::move(seed.interceptors));
   method_->calls().begin();
 }
 
@@ -54,8 +81,19 @@ void server_callback_call::reaction::run(bool ok) {
 
 void server_callback_call::start() {
   server_context_access::bind(context_, call_);
+  if (seen_) [[unlikely]] {
+    seen_->by = intercept_call(seen_->made_from, context_);
+    if (!seen_->by) seen_.reset();
+  }
   call_->observe_end(std::make_unique<end_of_call>(*this));
+  if (seen_) [[unlikely]]
+    return start_seen();
   react(open_, true);
+}
+
+void server_callback_call::call_open(bool) {
+  if (!seen_) parsed_ = parse_request();
+  open();
 }
 
 std::string server_callback_call::take_request() { return call_->take_request(); }
@@ -85,6 +123,11 @@ void server_callback_call::call_done(bool) {
 // --- the end of the call, on its loop
 
 void server_callback_call::end(bool was_cancelled) {
+  if (seen_) [[unlikely]] {
+    auto op = make_seen(seen_->ended);
+    op->received = [](intercepted_operation& o) { o.batch.add(point::POST_RECV_CLOSE); };
+    return op.release()->end(was_cancelled);
+  }
   if (was_cancelled) return leave_cancel(false);
   if (!on_loop_) return release(false);
   const std::shared_ptr<callback_method> method = method_;
@@ -150,50 +193,165 @@ coracle::write_options options_of(const WriteOptions& options) {
 
 }  // namespace
 
-void server_callback_call::send_initial_metadata() {
-  outstanding_.fetch_add(1, std::memory_order_relaxed);
+// Of a reactor.
+struct server_callback_call::end_of_operation {
+  server_callback_call* call;
+  reaction* to;
+  // On the loop.
+  void operator()(bool ok) const { call->react(*to, ok); }
+  void fail() const { post_callback(*to, false); }
+};
+struct server_callback_call::end_of_seen_operation {
+  intercepted_operation* of;
+  void operator()(bool ok) const { of->end(ok); }
+  void fail() const { of->end(false); }
+};
+
+template <class End>
+void server_callback_call::begin_headers(End told) {
   auto operation = call_->begin_operation();
-  if (!operation) return post_callback(headers_, false);
+  if (!operation) return told.fail();
   start_operation(*call_,
                   server_call_core::send_initial_metadata(std::move(operation),
                                                           server_context_access::take_headers(context_)),
-                  [this](bool ok) { react(headers_, ok); });
+                  told);
 }
 
-void server_callback_call::start_read() {
-  outstanding_.fetch_add(1, std::memory_order_relaxed);
+template <class End>
+void server_callback_call::begin_read(End told) {
   auto operation = call_->begin_operation();
-  if (!operation) return post_callback(read_, false);
+  if (!operation) return told.fail();
   const message_taker to{this, &server_callback_call::take_message};
-  start_operation(*call_, read_message(std::move(operation), to), [this](bool ok) { react(read_, ok); });
+  start_operation(*call_, read_message(std::move(operation), to), told);
 }
 
-void server_callback_call::start_write(std::string&& message, const Status& serialized,
-                                       const WriteOptions& options) {
-  outstanding_.fetch_add(1, std::memory_order_relaxed);
-  if (!serialized.ok()) return post_callback(write_, false);
+template <class End>
+void server_callback_call::begin_write(serialized_message&& message, const WriteOptions& options, End told) {
+  if (!message.outcome.ok()) return told.fail();
   auto operation = call_->begin_operation();
-  if (!operation) return post_callback(write_, false);
+  if (!operation) return told.fail();
   start_operation(*call_,
-                  write_message(std::move(operation), bytes_message(std::move(message)), options_of(options),
-                                server_context_access::take_headers(context_)),
-                  [this](bool ok) { react(write_, ok); });
+                  write_message(std::move(operation), bytes_message(std::move(message.bytes)),
+                                options_of(options), server_context_access::take_headers(context_)),
+                  told);
 }
 
-void server_callback_call::finish(const Status& outcome, std::string&& reply) {
-  call_end end = server_context_access::take_end(context_, outcome);
-  end.reply = std::move(reply);
+void server_callback_call::send_initial_metadata() {
+  outstanding_.fetch_add(1, std::memory_order_relaxed);
+  if (!seen_) [[likely]]
+    return begin_headers(end_of_operation{this, &headers_});
+  auto op = make_seen(headers_);
+  send_first(*seen_->by, op->batch);
+  op->begin = [this](intercepted_operation& o) { begin_headers(end_of_seen_operation{&o}); };
+  intercepted_operation::run(std::move(op));
+}
+
+void server_callback_call::start_read(void* into) {
+  outstanding_.fetch_add(1, std::memory_order_relaxed);
+  if (!seen_) [[likely]]
+    return begin_read(end_of_operation{this, &read_});
+  auto op = make_seen(read_);
+  op->batch.receives_message = true;
+  op->batch.receive(into);
+  op->begin = [this](intercepted_operation& o) { begin_read(end_of_seen_operation{&o}); };
+  op->received = [](intercepted_operation& o) { o.batch.set_received(o.ok); };
+  intercepted_operation::run(std::move(op));
+}
+
+void server_callback_call::start_write(serialized_message&& message, const WriteOptions& options) {
+  outstanding_.fetch_add(1, std::memory_order_relaxed);
+  if (!seen_) [[likely]]
+    return begin_write(std::move(message), options, end_of_operation{this, &write_});
+  auto op = make_seen(write_);
+  send_first(*seen_->by, op->batch);
+  op->send(std::move(message));
+  op->begin = [this, options](intercepted_operation& o) {
+    begin_write(o.take_sent(), options, end_of_seen_operation{&o});
+  };
+  intercepted_operation::run(std::move(op));
+}
+
+void server_callback_call::finish(const Status& outcome) {
+  if (seen_) [[unlikely]]
+    return finish_seen(make_seen(seen_->finished), outcome, nullptr);
+  call_->finish(server_context_access::take_end(context_, outcome), std::make_unique<end_of_finish>(*this));
+}
+
+void server_callback_call::finish(serialized_message&& reply) {
+  if (seen_) [[unlikely]] {
+    auto op = make_seen(seen_->finished);
+    op->send(std::move(reply));
+    return finish_seen(std::move(op), {}, nullptr);
+  }
+  call_end end = server_context_access::take_end(context_, reply.outcome);
+  end.reply = std::move(reply.bytes);
   call_->finish(std::move(end), std::make_unique<end_of_finish>(*this));
 }
 
-void server_callback_call::finish_with_last(std::string&& message, const Status& serialized,
-                                            const WriteOptions& options, const Status& outcome) {
-  call_end end = server_context_access::take_end(context_, serialized.ok() ? outcome : serialized);
-  if (serialized.ok()) {
-    end.last_message.emplace(std::move(message));
+void server_callback_call::finish_with_last(serialized_message&& message, const WriteOptions& options,
+                                            const Status& outcome) {
+  if (seen_) [[unlikely]] {
+    auto op = make_seen(seen_->finished);
+    op->send(std::move(message));
+    return finish_seen(std::move(op), outcome, &options);
+  }
+  call_end end = server_context_access::take_end(context_, message.outcome.ok() ? outcome : message.outcome);
+  if (message.outcome.ok()) {
+    end.last_message.emplace(std::move(message.bytes));
     end.last_options = options_of(options);
   }
   call_->finish(std::move(end), std::make_unique<end_of_finish>(*this));
+}
+
+// --- for interceptors, whose calls have all callbacks on threads
+
+std::unique_ptr<intercepted_operation> server_callback_call::make_seen(reaction& to) const {
+  auto made = std::make_unique<intercepted_operation>(seen_->by, callback_queue().core(),
+                                                      static_cast<callback_tag*>(&to));
+  made->received = [](intercepted_operation& o) { o.set_sent(); };
+  return made;
+}
+
+void server_callback_call::start_seen() {
+  auto op = make_seen(open_);
+  op->batch.receives_initial = seen_->by->first_receive();
+  op->received = [this](intercepted_operation& o) {
+    parsed_ = parse_request();
+    o.batch.add(point::POST_RECV_INITIAL_METADATA);
+    if (!request()) return;
+    o.batch.receive(request());
+    o.batch.set_received(parsed_);
+  };
+  op.release()->end(true);
+}
+
+// The operation sends the last message or the reply, if there is one.
+void server_callback_call::finish_seen(std::unique_ptr<intercepted_operation> op, const Status& outcome,
+                                       const WriteOptions* last) {
+  send_first(*seen_->by, op->batch);
+  op->batch.status = outcome;
+  op->batch.add(point::PRE_SEND_STATUS);
+  const bool sends = op->sends();
+  const WriteOptions options = last ? *last : WriteOptions();
+  op->begin = [this, sends, is_last = last != nullptr, options](intercepted_operation& o) {
+    serialized_message sent;
+    if (sends && (is_last || o.batch.status.ok())) sent = o.take_sent();
+    call_end end =
+        server_context_access::take_end(context_, sent.outcome.ok() ? o.batch.status : sent.outcome);
+    if (!is_last) {
+      end.reply = std::move(sent.bytes);
+    } else if (sent.outcome.ok()) {
+      end.last_message.emplace(std::move(sent.bytes));
+      end.last_options = options_of(options);
+    }
+    call_->finish(std::move(end), std::make_unique<end_of_seen_finish>(o));
+  };
+  intercepted_operation::run(std::move(op));
+}
+
+void server_callback_call::end_seen_call(bool was_cancelled) {
+  if (was_cancelled) leave_cancel(true);
+  else release(true);
 }
 
 // --- reactions

@@ -1,4 +1,5 @@
 // ServerContext.
+#include <grpcpp/impl/interception.h>
 #include <grpcpp/server_context.h>
 
 #include "auth_context.hpp"
@@ -13,6 +14,7 @@ ServerContextBase::~ServerContextBase() {
 bool ServerContextBase::IsCancelled() const { return call_ && call_->is_cancelled(); }
 
 void ServerContextBase::TryCancel() const {
+  if (interception_) interception_->cancelled();
   if (call_) call_->try_cancel();
 }
 

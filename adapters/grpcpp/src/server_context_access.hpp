@@ -19,6 +19,9 @@ struct server_context_access {
     c.deadline_ = call->deadline();
     c.call_ = std::move(call);
   }
+  static void set_interception(ServerContextBase& c, std::shared_ptr<call_interception> seen) {
+    c.interception_ = std::move(seen);
+  }
   static std::optional<void*> done_tag(const ServerContextBase& c) noexcept { return c.done_tag_; }
   // What interceptors see and change.
   static std::multimap<std::string, std::string> initial_map(const ServerContextBase& c) {

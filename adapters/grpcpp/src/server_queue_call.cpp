@@ -1,10 +1,12 @@
 // The calls of servers in the completion-queue API.
 #include <grpcpp/impl/server_queue_call.h>
 
+#include "intercepted_server_call.hpp"
 #include "queue_core.hpp"
 #include "server_call_core.hpp"
 #include "server_context_access.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace grpc::internal {
@@ -60,12 +62,17 @@ coracle::write_options coracle_options(const WriteOptions& options) {
 
 }  // namespace
 
-void server_queue_call::bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue) {
+void server_queue_call::bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue,
+                             std::shared_ptr<call_interception> seen) {
+  if (seen) [[unlikely]]
+    seen_ = std::make_shared<intercepted_server_call>(context_, call, queue, std::move(seen));
   call_ = std::move(call);
   queue_ = std::move(queue);
 }
 
 void server_queue_call::send_initial_metadata(void* tag) {
+  if (seen_) [[unlikely]]
+    return seen_->send_initial_metadata(tag);
   auto event = std::make_unique<queue_event>(tag);
   auto operation = call_->begin_operation();
   if (!operation) return push_failed(*queue_, std::move(event));
@@ -75,6 +82,8 @@ void server_queue_call::send_initial_metadata(void* tag) {
 }
 
 void server_queue_call::read(const message_target& into, void* tag) {
+  if (seen_) [[unlikely]]
+    return seen_->read(into, tag);
   auto event = std::make_unique<request_event>(tag, into);
   auto operation = call_->begin_operation();
   if (!operation) return push_failed(*queue_, std::move(event));
@@ -83,6 +92,8 @@ void server_queue_call::read(const message_target& into, void* tag) {
 }
 
 void server_queue_call::write(serialized_message&& message, const WriteOptions& options, void* tag) {
+  if (seen_) [[unlikely]]
+    return seen_->write(std::move(message), options, tag);
   auto event = std::make_unique<reply_event>(tag, std::move(message.bytes));
   if (!message.outcome.ok()) return push_failed(*queue_, std::move(event));
   auto operation = call_->begin_operation();
@@ -93,11 +104,15 @@ void server_queue_call::write(serialized_message&& message, const WriteOptions& 
 }
 
 void server_queue_call::finish(const Status& outcome, void* tag) {
+  if (seen_) [[unlikely]]
+    return seen_->finish(std::nullopt, outcome, tag);
   call_->finish(server_context_access::take_end(context_, outcome),
                 std::make_unique<end_notice>(queue_, tag));
 }
 
 void server_queue_call::finish(serialized_message&& reply, const Status& outcome, void* tag) {
+  if (seen_) [[unlikely]]
+    return seen_->finish(std::move(reply), outcome, tag);
   call_end end = server_context_access::take_end(context_, reply.outcome.ok() ? outcome : reply.outcome);
   end.reply = std::move(reply.bytes);
   call_->finish(std::move(end), std::make_unique<end_notice>(queue_, tag));
@@ -105,6 +120,8 @@ void server_queue_call::finish(serialized_message&& reply, const Status& outcome
 
 void server_queue_call::write_and_finish(serialized_message&& last, const WriteOptions& options,
                                          const Status& outcome, void* tag) {
+  if (seen_) [[unlikely]]
+    return seen_->write_and_finish(std::move(last), options, outcome, tag);
   call_end end = server_context_access::take_end(context_, last.outcome.ok() ? outcome : last.outcome);
   if (last.outcome.ok()) end.last_message.emplace(std::move(last.bytes));
   end.last_options = coracle_options(options);

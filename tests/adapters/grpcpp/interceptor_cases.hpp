@@ -5,9 +5,11 @@
 #include <grpcpp/support/client_interceptor.h>
 #include <grpcpp/support/server_interceptor.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,17 @@ class record {
   std::mutex mutex_;
   std::string all_;
 };
+
+// Operations that are pending together end in any order.
+inline std::string sorted(const std::string& seen) {
+  std::istringstream words(seen);
+  std::vector<std::string> all;
+  for (std::string word; words >> word;) all.push_back(word);
+  std::sort(all.begin(), all.end());
+  std::string text;
+  for (const std::string& word : all) text += " " + word;
+  return text;
+}
 
 inline std::string names(InterceptorBatchMethods& methods) {
   const std::pair<points, const char*> all[] = {{points::PRE_SEND_INITIAL_METADATA, "send-initial"},

@@ -42,6 +42,7 @@ using harbour::server_factories;
 using harbour::ServerRpcInfo;
 using harbour::servers;
 using harbour::Ship;
+using harbour::sorted;
 using harbour::Summary;
 using harbour::tracing;
 using harbour::tracing_clients;
@@ -90,6 +91,17 @@ void order() {
     Ship ship;
     both.stub->Find(&context, query("error", 5), &ship);
     say_seen("unary error");
+  }
+  {
+    grpc::ClientContext context;
+    Ship ship;
+    of_server.take();
+    both.stub->Find(&context, query("cancel yourself"), &ship);
+    const auto ended = [] { return of_server.has("A(got-close)") && of_server.has("A(sent-message)"); };
+    // It sleeps on purpose: nothing tells when the interceptors have seen both ends.
+    while (!ended()) std::this_thread::sleep_for(1ms);
+    say("unary that the server cancels, client", of_client.take());
+    say("unary that the server cancels, server", sorted(of_server.take()));
   }
   {
     grpc::ClientContext context;

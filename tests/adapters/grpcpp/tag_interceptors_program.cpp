@@ -2,6 +2,7 @@
 // by completion queues and callbacks see, in which order, and what they can change.
 //
 //   tag_interceptors_program alone      prints each case as "case: what"
+#include "callbacks_service.hpp"
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 #include "interceptor_cases.hpp"
@@ -9,7 +10,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -17,7 +17,6 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using harbour::acting;
 using harbour::acting_clients;
+using harbour::acting_servers;
 using harbour::client_factories;
 using harbour::client_factory;
 using harbour::ClientRpcInfo;
@@ -42,24 +42,16 @@ using harbour::query;
 using harbour::Query;
 using harbour::record;
 using harbour::say;
+using harbour::server_factories;
 using harbour::Ship;
+using harbour::sorted;
 using harbour::Summary;
 using harbour::tracing;
 using harbour::tracing_clients;
+using harbour::tracing_servers;
 
 record of_client;
 record of_server;
-
-// Operations that are pending together end in any order.
-std::string sorted(const std::string& seen) {
-  std::istringstream words(seen);
-  std::vector<std::string> all;
-  for (std::string word; words >> word;) all.push_back(word);
-  std::sort(all.begin(), all.end());
-  std::string text;
-  for (const std::string& word : all) text += " " + word;
-  return text;
-}
 
 void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
 
@@ -551,6 +543,321 @@ void other_clients() {
   }
 }
 
+// --- servers
+
+struct queue_server {
+  explicit queue_server(server_factories of_servers) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service);
+    builder.experimental().SetInterceptorCreators(std::move(of_servers));
+    queue = builder.AddCompletionQueue();
+    server = builder.BuildAndStart();
+    stub = Harbour::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  }
+  queue_server(const queue_server&) = delete;
+  queue_server& operator=(const queue_server&) = delete;
+  ~queue_server() {
+    server->Shutdown();
+    queue->Shutdown();
+    while (taken(*queue) != "drained") continue;
+  }
+  int port = 0;
+  Harbour::AsyncService service;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Harbour::Stub> stub;
+};
+
+// What a server has of a call.
+template <class Stream>
+struct held {
+  explicit held(bool notify = true) {
+    if (notify) context.AsyncNotifyWhenDone(tagged(9));
+  }
+  grpc::ServerContext context;
+  Stream stream{&context};
+  Query query;
+};
+
+// Its two last events come in any order.
+std::string last_two(grpc::CompletionQueue& queue) {
+  std::string one = taken(queue);
+  std::string other = taken(queue);
+  return one < other ? one + other : other + one;
+}
+
+// Requests a call, has the client make it, and shows what the client sees.
+void serve_find(const std::string& name, queue_server& by, bool headers, const grpc::Status& outcome,
+                const Query& q = query("x", 1)) {
+  held<grpc::ServerAsyncResponseWriter<Ship>> call;
+  by.service.RequestFind(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(), tagged(1));
+  called client;
+  std::thread calling([&] { client.status = by.stub->Find(&client.context, q, &client.ship); });
+  std::string events = taken(*by.queue);
+  say(name + ", begin", call.query.ask(), call.query.number(), of_server.take());
+  call.context.AddTrailingMetadata("trail-own", "1");
+  if (headers) {
+    call.stream.SendInitialMetadata(tagged(2));
+    events += taken(*by.queue);
+  }
+  Ship ship;
+  ship.set_name("of a queue");
+  call.stream.Finish(ship, outcome, tagged(3));
+  events += last_two(*by.queue);
+  calling.join();
+  say(name, events, client.text());
+  say(name + ", hooks", sorted(of_server.take()));
+}
+
+void order_of_server_queues() {
+  queue_server by(tracing_servers(of_server));
+  serve_find("server queue unary", by, false, grpc::Status::OK);
+  serve_find("server queue unary with its metadata first", by, true, grpc::Status::OK);
+  serve_find("server queue unary error", by, false, grpc::Status(grpc::StatusCode::NOT_FOUND, "none"));
+  {
+    // The interceptors see an end that the program does not ask for.
+    held<grpc::ServerAsyncResponseWriter<Ship>> call(false);
+    by.service.RequestFind(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(),
+                           tagged(1));
+    called client;
+    std::thread calling([&] { client.status = by.stub->Find(&client.context, query("x"), &client.ship); });
+    std::string events = taken(*by.queue);
+    call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+    events += taken(*by.queue);
+    calling.join();
+    void* tag = nullptr;
+    bool ok = false;
+    bool other_events = false;
+    while (!of_server.has("A(got-close)"))
+      other_events |= by.queue->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + 1ms) !=
+                      grpc::CompletionQueue::TIMEOUT;
+    say("server queue unary without notice", events, client.text(), other_events);
+    say("server queue unary without notice, hooks", sorted(of_server.take()));
+  }
+  for (const bool together : {false, true}) {
+    const std::string name = together ? "server queue list with its end in one" : "server queue list";
+    held<grpc::ServerAsyncWriter<Ship>> call;
+    by.service.RequestList(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(),
+                           tagged(1));
+    called client;
+    int read = 0;
+    std::thread calling([&] {
+      const auto reader = by.stub->List(&client.context, query("x", 1));
+      while (reader->Read(&client.ship)) ++read;
+      client.status = reader->Finish();
+    });
+    std::string events = taken(*by.queue);
+    call.stream.Write(Ship(), tagged(2));
+    events += taken(*by.queue);
+    if (together) {
+      call.stream.WriteAndFinish(Ship(), grpc::WriteOptions(), grpc::Status::OK, tagged(3));
+    } else {
+      call.stream.Write(Ship(), tagged(2));
+      events += taken(*by.queue);
+      call.stream.Finish(grpc::Status::OK, tagged(3));
+    }
+    events += last_two(*by.queue);
+    calling.join();
+    say(name, events, read, client.text());
+    say(name + ", hooks", sorted(of_server.take()));
+  }
+  {
+    held<grpc::ServerAsyncReader<Summary, Position>> call;
+    by.service.RequestRecord(&call.context, &call.stream, by.queue.get(), by.queue.get(), tagged(1));
+    called client;
+    std::thread calling([&] {
+      const auto writer = by.stub->Record(&client.context, &client.summary);
+      writer->Write(Position());
+      writer->WritesDone();
+      client.status = writer->Finish();
+    });
+    std::string events = taken(*by.queue);
+    Position position;
+    for (int i = 0; i < 2; ++i) {
+      call.stream.Read(&position, tagged(2));
+      events += taken(*by.queue);
+    }
+    Summary summary;
+    summary.set_positions(7);
+    call.stream.Finish(summary, grpc::Status::OK, tagged(3));
+    events += last_two(*by.queue);
+    calling.join();
+    say("server queue record", events, client.summary.positions(), client.text());
+    say("server queue record, hooks", sorted(of_server.take()));
+  }
+  {
+    held<grpc::ServerAsyncReaderWriter<Note, Note>> call;
+    by.service.RequestTalk(&call.context, &call.stream, by.queue.get(), by.queue.get(), tagged(1));
+    called client;
+    std::thread calling([&] {
+      const auto stream = by.stub->Talk(&client.context);
+      stream->Write(Note());
+      stream->Read(&client.note);
+      stream->WritesDone();
+      while (stream->Read(&client.note)) continue;
+      client.status = stream->Finish();
+    });
+    std::string events = taken(*by.queue);
+    Note note;
+    call.stream.SendInitialMetadata(tagged(2));
+    events += taken(*by.queue);
+    call.stream.Read(&note, tagged(3));
+    events += taken(*by.queue);
+    call.stream.Write(note, tagged(4));
+    events += taken(*by.queue);
+    call.stream.Read(&note, tagged(5));
+    events += taken(*by.queue);
+    call.stream.Finish(grpc::Status::OK, tagged(6));
+    events += last_two(*by.queue);
+    calling.join();
+    say("server queue talk", events, client.text());
+    say("server queue talk, hooks", sorted(of_server.take()));
+  }
+  {
+    held<grpc::ServerAsyncResponseWriter<Ship>> call;
+    by.service.RequestFind(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(),
+                           tagged(1));
+    by.server->Shutdown();
+    const std::string event = taken(*by.queue);
+    say("server queue request of no call", event, of_server.take());
+  }
+}
+
+struct callback_server {
+  explicit callback_server(server_factories of_servers) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service);
+    builder.experimental().SetInterceptorCreators(std::move(of_servers));
+    server = builder.BuildAndStart();
+    stub = Harbour::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  }
+  int port = 0;
+  harbour::callback_harbour service;
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Harbour::Stub> stub;
+};
+
+// A call of a server of its own, which Shutdown() has its interceptors see to the end.
+void serve_callback(const std::string& name, const std::function<void(Harbour::Stub&, called&)>& call) {
+  callback_server by(tracing_servers(of_server));
+  called client;
+  call(*by.stub, client);
+  by.server->Shutdown();
+  say(name, client.status.error_code());
+  say(name + ", hooks", sorted(of_server.take()));
+}
+
+void order_of_server_callbacks() {
+  for (const char* ask : {"x", "error", "own headers", "null", "own later"}) {
+    serve_callback("server callback unary " + std::string(ask), [ask](Harbour::Stub& stub, called& client) {
+      client.context.AddMetadata("echo-x", "1");
+      client.status = stub.Find(&client.context, query(ask, 5), &client.ship);
+    });
+  }
+  for (const char* ask : {"x", "headers first", "error", "write and finish", "cancel yourself"}) {
+    serve_callback("server callback list " + std::string(ask), [ask](Harbour::Stub& stub, called& client) {
+      const auto reader = stub.List(&client.context, query(ask, 2));
+      while (reader->Read(&client.ship)) continue;
+      client.status = reader->Finish();
+    });
+  }
+  serve_callback("server callback record", [](Harbour::Stub& stub, called& client) {
+    const auto writer = stub.Record(&client.context, &client.summary);
+    writer->Write(Position());
+    writer->WritesDone();
+    client.status = writer->Finish();
+  });
+  serve_callback("server callback talk", [](Harbour::Stub& stub, called& client) {
+    const auto stream = stub.Talk(&client.context);
+    stream->Write(Note());
+    stream->Read(&client.note);
+    stream->WritesDone();
+    while (stream->Read(&client.note)) continue;
+    client.status = stream->Finish();
+  });
+}
+
+void changes_by_servers() {
+  const auto changing = [](bool lasting) {
+    return acting_servers([lasting](InterceptorBatchMethods* m) {
+      static const Ship other = [] {
+        Ship ship;
+        ship.set_name("other");
+        return ship;
+      }();
+      if (m->QueryInterceptionHookPoint(points::POST_RECV_INITIAL_METADATA))
+        of_server.add("sees " + std::to_string(m->GetRecvInitialMetadata()->count("echo-x")));
+      if (m->QueryInterceptionHookPoint(points::POST_RECV_MESSAGE))
+        static_cast<Query*>(m->GetRecvMessage())->set_number(5);
+      if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA))
+        m->GetSendInitialMetadata()->emplace("echo-s", "server");
+      if (m->QueryInterceptionHookPoint(points::PRE_SEND_MESSAGE)) {
+        if (lasting) of_server.add("sends " + static_cast<const Ship*>(m->GetSendMessage())->name());
+        if (lasting) m->ModifySendMessage(&other);
+      }
+      if (m->QueryInterceptionHookPoint(points::PRE_SEND_STATUS)) {
+        m->GetSendTrailingMetadata()->emplace("trail-s", "server");
+        if (!m->GetSendStatus().ok())
+          m->ModifySendStatus(grpc::Status(grpc::StatusCode::ABORTED, "by the server"));
+      }
+      m->Proceed();
+    });
+  };
+  {
+    queue_server by(changing(false));
+    serve_find("server queue changes", by, false, grpc::Status::OK);
+    serve_find("server queue changes of an error", by, true,
+               grpc::Status(grpc::StatusCode::NOT_FOUND, "none"));
+  }
+  {
+    callback_server by(changing(true));
+    for (const char* ask : {"x", "error", "own headers"}) {
+      called client;
+      client.status = by.stub->Find(&client.context, query(ask, 1), &client.ship);
+      const std::string seen = client.text();
+      say("server callback changes of " + std::string(ask), seen, of_server.take());
+    }
+  }
+  {
+    std::mutex changing_threads;
+    std::vector<std::thread> later;
+    const auto make_later = [&] {
+      return acting_servers([&](InterceptorBatchMethods* m) {
+        const std::lock_guard lock(changing_threads);
+        later.emplace_back([m] {
+          // It sleeps on purpose: Intercept() returns before.
+          std::this_thread::sleep_for(2ms);
+          m->Proceed();
+        });
+      });
+    };
+    {
+      queue_server by(make_later());
+      serve_find("server queue on another thread", by, false, grpc::Status::OK);
+    }
+    {
+      callback_server by(make_later());
+      for (const char* ask : {"x", "own headers"}) {
+        called client;
+        client.status = by.stub->Find(&client.context, query(ask, 1), &client.ship);
+        say("server callback " + std::string(ask) + " on another thread", client.text());
+      }
+      called client;
+      int read = 0;
+      const auto reader = by.stub->List(&client.context, query("x", 3));
+      while (reader->Read(&client.ship)) ++read;
+      client.status = reader->Finish();
+      say("server callback list on another thread", read, client.text());
+      by.server->Shutdown();
+    }
+    for (std::thread& t : later) t.join();
+  }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -564,5 +871,8 @@ int main(int count, char** words) {
   changes_by_clients();
   hijacks();
   other_clients();
+  order_of_server_queues();
+  order_of_server_callbacks();
+  changes_by_servers();
   return 0;
 }

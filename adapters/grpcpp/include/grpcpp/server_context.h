@@ -25,6 +25,7 @@ class ServerContextTestSpouse;
 
 namespace internal {
 
+class call_interception;
 class server_call_core;  // private: src/server_call_core.hpp
 struct server_context_access;  // private: src/server_context_access.hpp
 template <class Request, class Reply>
@@ -89,6 +90,7 @@ class ServerContextBase {
   friend struct internal::server_context_access;
   friend class testing::ServerContextTestSpouse;
   std::shared_ptr<internal::server_call_core> call_;
+  std::shared_ptr<internal::call_interception> interception_;  // null if no interceptors see the call
   std::optional<void*> done_tag_;
   gpr_timespec deadline_ = gpr_inf_future(GPR_CLOCK_REALTIME);
   std::vector<std::pair<std::string, std::string>> initial_;

@@ -3,6 +3,7 @@
 
 #include <grpcpp/impl/call_op_set.h>
 #include <grpcpp/impl/callback_tag.h>
+#include <grpcpp/impl/queued_message.h>
 #include <grpcpp/impl/rpc_service_method.h>
 #include <grpcpp/support/status.h>
 
@@ -18,12 +19,15 @@ class CallbackServerContext;
 namespace internal {
 
 class callback_method;  // private: src/callback_method.hpp
+class intercepted_operation;  // private: src/intercepted_operation.hpp
 class server_call_core;  // private: src/server_call_core.hpp
+struct server_interceptors;  // private: src/interception.hpp
 
 // What a call is made from.
 struct callback_call_seed {
   std::shared_ptr<server_call_core> call;
   std::shared_ptr<callback_method> method;
+  std::shared_ptr<const server_interceptors> interceptors;  // null: there are none
 };
 
 // The handler of a method in the callback API.
@@ -56,17 +60,27 @@ class server_callback_call {
   void opened();
   // The operations of a reactor.
   void send_initial_metadata();
-  void start_read();
-  void start_write(std::string&& message, const Status& serialized, const WriteOptions& options);
-  // `reply` is sent with OK if the call has one.
-  void finish(const Status& outcome, std::string&& reply);
-  void finish_with_last(std::string&& message, const Status& serialized, const WriteOptions& options,
-                        const Status& outcome);
+  // `into` is what take_message() fills.
+  void start_read(void* into);
+  void start_write(serialized_message&& message, const WriteOptions& options);
+  void finish(const Status& outcome);
+  // With OK, of a call that has one reply.
+  void finish(serialized_message&& reply);
+  void finish_with_last(serialized_message&& message, const WriteOptions& options, const Status& outcome);
+  // Within open().
+  [[nodiscard]] bool parsed() const noexcept { return parsed_; }
 
  private:
   class end_of_call;
   class end_of_finish;
-  // Parses the request, and calls the function of the method.
+  class end_of_seen_finish;
+  struct end_of_operation;
+  struct end_of_seen_operation;
+  struct interception;
+  // Of a call that has one request.
+  virtual bool parse_request() { return true; }
+  virtual void* request() { return nullptr; }
+  // Calls the function of the method.
   virtual void open() = 0;
   virtual void initial_metadata_sent(bool ok) = 0;
   // Parses a message that has come.
@@ -87,12 +101,25 @@ class server_callback_call {
     server_callback_call& of_;
     function react_;
   };
-  void call_open(bool) { open(); }
+  void call_open(bool);
   void end_headers(bool ok);
   void end_read(bool ok);
   void end_write(bool ok);
   void tell_cancelled(bool);
   void call_done(bool);
+  // For interceptors.
+  void start_seen();
+  [[nodiscard]] std::unique_ptr<intercepted_operation> make_seen(reaction& to) const;
+  void finish_seen(std::unique_ptr<intercepted_operation> op, const Status& outcome, const WriteOptions* last);
+  void end_finish(bool) { release(true); }
+  void end_seen_call(bool was_cancelled);
+  // The operations; `End` says who is told of their ends.
+  template <class End>
+  void begin_headers(End told);
+  template <class End>
+  void begin_read(End told);
+  template <class End>
+  void begin_write(serialized_message&& message, const WriteOptions& options, End told);
   // On the loop.
   void react(reaction& to, bool ok);
   void end(bool was_cancelled);
@@ -103,7 +130,9 @@ class server_callback_call {
   const std::shared_ptr<server_call_core> call_;
   const std::shared_ptr<callback_method> method_;
   const bool on_loop_;
+  bool parsed_ = false;
   CallbackServerContext& context_;
+  std::unique_ptr<interception> seen_;  // null: no interceptors see the call
   std::atomic<int> outstanding_{3};
   std::atomic<int> cancel_waits_for_{2};  // the reactor, and a cancellation
   reaction open_{*this, &server_callback_call::call_open};

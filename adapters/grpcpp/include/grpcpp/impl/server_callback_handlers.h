@@ -55,19 +55,21 @@ class callback_unary final : public ServerCallbackUnary, public server_callback_
 
   void SendInitialMetadata() override { send_initial_metadata(); }
   void Finish(Status s) override {
-    std::string reply;
-    if (s.ok()) s = to_bytes<Reply>(*messages_->response(), reply);
-    finish(s, std::move(reply));
+    if (s.ok()) finish(serialized_message::of_lasting<Reply>(*messages_->response()));
+    else finish(s);
   }
 
  private:
+  bool parse_request() override {
+    return from_bytes<Request>(take_request(), *messages_->request()).ok();
+  }
+  void* request() override { return messages_->request(); }
   void open() override {
-    const Status parsed = from_bytes<Request>(take_request(), *messages_->request());
-    if (parsed.ok())
+    if (parsed())
       reactor_ =
           reactor_of([this] { return function_(&context_, messages_->request(), messages_->response()); });
     if (reactor_) BindReactor(reactor_);
-    else finish(no_reactor(), {});
+    else finish(no_reactor());
     opened();
   }
   void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }
@@ -95,19 +97,18 @@ class callback_requests final : public ServerCallbackReader<Request>, public ser
   void SendInitialMetadata() override { send_initial_metadata(); }
   void Read(Request* message) override {
     into_ = message;
-    start_read();
+    start_read(message);
   }
   void Finish(Status s) override {
-    std::string reply;
-    if (s.ok()) s = to_bytes<Reply>(reply_, reply);
-    finish(s, std::move(reply));
+    if (s.ok()) finish(serialized_message::of_lasting<Reply>(reply_));
+    else finish(s);
   }
 
  private:
   void open() override {
     reactor_ = reactor_of([this] { return function_(&context_, &reply_); });
     if (reactor_) this->BindReactor(reactor_);
-    else finish(no_reactor(), {});
+    else finish(no_reactor());
     opened();
   }
   void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }
@@ -136,23 +137,20 @@ class callback_replies final : public ServerCallbackWriter<Reply>, public server
 
   void SendInitialMetadata() override { send_initial_metadata(); }
   void Write(const Reply* message, WriteOptions options) override {
-    std::string bytes;
-    const Status s = to_bytes<Reply>(*message, bytes);
-    start_write(std::move(bytes), s, options);
+    start_write(serialized_message::of_lasting<Reply>(*message), options);
   }
   void WriteAndFinish(const Reply* message, WriteOptions options, Status outcome) override {
-    std::string bytes;
-    const Status s = to_bytes<Reply>(*message, bytes);
-    finish_with_last(std::move(bytes), s, options, outcome);
+    finish_with_last(serialized_message::of_lasting<Reply>(*message), options, outcome);
   }
-  void Finish(Status s) override { finish(s, {}); }
+  void Finish(Status s) override { finish(s); }
 
  private:
+  bool parse_request() override { return from_bytes<Request>(take_request(), request_).ok(); }
+  void* request() override { return &request_; }
   void open() override {
-    const Status parsed = from_bytes<Request>(take_request(), request_);
-    if (parsed.ok()) reactor_ = reactor_of([this] { return function_(&context_, &request_); });
+    if (parsed()) reactor_ = reactor_of([this] { return function_(&context_, &request_); });
     if (reactor_) this->BindReactor(reactor_);
-    else finish(no_reactor(), {});
+    else finish(no_reactor());
     opened();
   }
   void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }
@@ -184,25 +182,21 @@ class callback_stream final : public ServerCallbackReaderWriter<Request, Reply>,
   void SendInitialMetadata() override { send_initial_metadata(); }
   void Read(Request* message) override {
     into_ = message;
-    start_read();
+    start_read(message);
   }
   void Write(const Reply* message, WriteOptions options) override {
-    std::string bytes;
-    const Status s = to_bytes<Reply>(*message, bytes);
-    start_write(std::move(bytes), s, options);
+    start_write(serialized_message::of_lasting<Reply>(*message), options);
   }
   void WriteAndFinish(const Reply* message, WriteOptions options, Status outcome) override {
-    std::string bytes;
-    const Status s = to_bytes<Reply>(*message, bytes);
-    finish_with_last(std::move(bytes), s, options, outcome);
+    finish_with_last(serialized_message::of_lasting<Reply>(*message), options, outcome);
   }
-  void Finish(Status s) override { finish(s, {}); }
+  void Finish(Status s) override { finish(s); }
 
  private:
   void open() override {
     reactor_ = reactor_of([this] { return function_(&context_); });
     if (reactor_) this->BindReactor(reactor_);
-    else finish(no_reactor(), {});
+    else finish(no_reactor());
     opened();
   }
   void initial_metadata_sent(bool ok) override { reactor_->OnSendInitialMetadataDone(ok); }

@@ -15,6 +15,8 @@ class ServerContext;
 
 namespace internal {
 
+class call_interception;
+class intercepted_server_call;  // private: src/intercepted_server_call.hpp
 class queue_core;  // private: src/queue_core.hpp
 class server_call_core;  // private: src/server_call_core.hpp
 class requested_calls;  // private: src/requested_calls.hpp
@@ -35,13 +37,15 @@ class server_queue_call {
   void write_and_finish(serialized_message&& last, const WriteOptions& options, const Status& outcome,
                         void* tag);
 
-  // For the library.
-  void bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue);
+  // For the library. `seen` is null if no interceptors see the call.
+  void bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue,
+            std::shared_ptr<call_interception> seen);
 
  private:
   ServerContext& context_;
   std::shared_ptr<server_call_core> call_;
   std::shared_ptr<queue_core> queue_;
+  std::shared_ptr<intercepted_server_call> seen_;
 };
 
 // What a program gives for the next call of a method.

@@ -51,7 +51,8 @@ class ServerAsyncStreamingInterface {
   /// Sends the initial metadata before the first message, which sends it otherwise.
   virtual void SendInitialMetadata(void* tag) = 0;
   // For the library: the call has begun.
-  virtual void bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue) = 0;
+  virtual void bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue,
+                    std::shared_ptr<call_interception> seen) = 0;
 };
 
 }  // namespace internal
@@ -223,8 +224,9 @@ class ServerAsyncReader final : public ServerAsyncReaderInterface<W, R> {
   void FinishWithError(const Status& status, void* tag) override { call_.finish(status, tag); }
 
   void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue) override {
-    call_.bind(std::move(call), std::move(queue));
+            std::shared_ptr<internal::queue_core> queue,
+            std::shared_ptr<internal::call_interception> seen) override {
+    call_.bind(std::move(call), std::move(queue), std::move(seen));
   }
 
  private:
@@ -248,8 +250,9 @@ class ServerAsyncWriter final : public ServerAsyncWriterInterface<W> {
   void Finish(const Status& status, void* tag) override { call_.finish(status, tag); }
 
   void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue) override {
-    call_.bind(std::move(call), std::move(queue));
+            std::shared_ptr<internal::queue_core> queue,
+            std::shared_ptr<internal::call_interception> seen) override {
+    call_.bind(std::move(call), std::move(queue), std::move(seen));
   }
 
  private:
@@ -275,8 +278,9 @@ class ServerAsyncReaderWriter final : public ServerAsyncReaderWriterInterface<W,
   void Finish(const Status& status, void* tag) override { call_.finish(status, tag); }
 
   void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue) override {
-    call_.bind(std::move(call), std::move(queue));
+            std::shared_ptr<internal::queue_core> queue,
+            std::shared_ptr<internal::call_interception> seen) override {
+    call_.bind(std::move(call), std::move(queue), std::move(seen));
   }
 
  private:

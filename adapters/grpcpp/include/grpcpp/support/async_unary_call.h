@@ -61,8 +61,9 @@ class ServerAsyncResponseWriter final : public internal::ServerAsyncStreamingInt
   void FinishWithError(const Status& status, void* tag) { call_.finish(status, tag); }
 
   void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue) override {
-    call_.bind(std::move(call), std::move(queue));
+            std::shared_ptr<internal::queue_core> queue,
+            std::shared_ptr<internal::call_interception> seen) override {
+    call_.bind(std::move(call), std::move(queue), std::move(seen));
   }
 
  private:
