@@ -41,11 +41,12 @@ class callback_core final : public queue_core {
  private:
   class callback final : public handler_pool::job {
    public:
-    explicit callback(std::unique_ptr<queue_event>&& event) noexcept : event_(std::move(event)) {}
+    callback(callback_core& of, std::unique_ptr<queue_event>&& event) noexcept
+        : of_(of), event_(std::move(event)) {}
     void run() noexcept override {
       call_program([this] {
         void* const tag = delivered(*event_);
-        if (goes_back(event_)) return;
+        if (event_->may_go_back && of_.went_back(event_)) return;
         const bool ok = event_->ok;
         event_.reset();
         static_cast<callback_tag*>(tag)->run(ok);
@@ -53,9 +54,16 @@ class callback_core final : public queue_core {
     }
 
    private:
+    callback_core& of_;
     std::unique_ptr<queue_event> event_;
   };
 
+  bool went_back(std::unique_ptr<queue_event>& event) {
+    begin();
+    const bool hidden = goes_back(event);
+    if (event) stays();
+    return hidden;
+  }
   void lead() noexcept {
     while (!driver()->is_with_runtime()) {
       std::chrono::steady_clock::time_point began;
@@ -81,7 +89,7 @@ class callback_core final : public queue_core {
     }
   }
   void divert(std::unique_ptr<queue_event> event) noexcept override {
-    const auto next = std::make_shared<callback>(std::move(event));
+    const auto next = std::make_shared<callback>(*this, std::move(event));
     // The system refuses a thread: then this one has to do, which is that of the loop.
     if (!threads_.run(next)) next->run();
   }

@@ -4,23 +4,36 @@
 
 namespace grpc::internal {
 
-// Its operations are counted by the queues of the intercepted ones.
+// Has no events of its own.
 class intercepted_operation::inner_core final : public queue_core {
  public:
-  void begin() override {}
-  void push(std::unique_ptr<queue_event> event) noexcept override {
+  explicit inner_core(std::weak_ptr<queue_core> outer) : outer_(std::move(outer)) {
+    static_cast<void>(set_diverting(true));
+  }
+  coracle::runtime& clients() override {
+    const auto outer = outer_.lock();
+    return outer ? outer->clients() : client_runtime();
+  }
+  using queue_core::delivered;
+  using queue_core::goes_back;
+
+ private:
+  void divert(std::unique_ptr<queue_event> event) noexcept override {
     auto& of = *static_cast<intercepted_operation*>(tag_of(*event));
     const bool ok = event->ok;
     of.inner_ = std::move(event);
     of.end(ok);
   }
-  using queue_core::delivered;
-  using queue_core::goes_back;
+  const std::weak_ptr<queue_core> outer_;
 };
 
-const std::shared_ptr<queue_core>& intercepted_operation::inner_queue() {
-  static const auto& of_process = *new std::shared_ptr<queue_core>(std::make_shared<inner_core>());
-  return of_process;
+std::shared_ptr<queue_core> intercepted_operation::inner_queue(std::weak_ptr<queue_core> outer) {
+  return std::make_shared<inner_core>(std::move(outer));
+}
+
+void intercepted_operation::run_ended(std::unique_ptr<intercepted_operation> self, bool succeeded) {
+  if (const auto queue = self->to_.lock()) queue->begin();
+  self.release()->end(succeeded);
 }
 
 void intercepted_operation::run(std::unique_ptr<intercepted_operation> self) {

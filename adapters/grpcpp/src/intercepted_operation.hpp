@@ -43,8 +43,11 @@ class intercepted_operation final : public queue_event {
   // For operations that were begun without run(), after begin() of the queue.
   void end(bool succeeded);
   [[nodiscard]] queue_event* inner_event() const noexcept { return inner_.get(); }
-  // The queue for the events of such operations themselves, whose tags are the objects.
-  [[nodiscard]] static const std::shared_ptr<queue_core>& inner_queue();
+  // For operations that begin and end here.
+  static void run_ended(std::unique_ptr<intercepted_operation> self, bool succeeded);
+  // A queue for the events of such operations themselves, whose tags are the objects. The calls of clients are
+  // on the loop of `outer`.
+  [[nodiscard]] static std::shared_ptr<queue_core> inner_queue(std::weak_ptr<queue_core> outer = {});
   // Adds a message that is sent to the batch. take_sent(): what is sent after the interceptors.
   void send(serialized_message&& message);
   [[nodiscard]] serialized_message take_sent();

@@ -40,7 +40,7 @@ struct inner_parts {
     parts.queue = &queue;
   }
   const std::weak_ptr<queue_core> outer;  // that of the program, which owns operations that refer to this
-  CompletionQueue queue{operation::inner_queue()};
+  CompletionQueue queue{operation::inner_queue(outer)};
   queue_call_parts parts;
   std::shared_ptr<Channel> channel;
 };

@@ -5,6 +5,7 @@
 #include "channel_core.hpp"
 #include "client_context_access.hpp"
 #include "interception.hpp"
+#include "queue_driver.hpp"
 #include "server_context_access.hpp"
 
 #include "coracle/coro/block_on.hpp"
@@ -95,16 +96,25 @@ void call_interception::after(interceptor_batch& b, std::function<void()> then) 
   go_on(b);
 }
 
+namespace {
+
+void wait_for(coracle::coro::blocking_signal& done) {
+  if (!done.is_set()) queue_driver::caller_leaves();
+  done.wait();
+}
+
+}  // namespace
+
 void call_interception::before(interceptor_batch& b) {
   coracle::coro::blocking_signal done;
   before(b, [&done] { done.set(); });
-  done.wait();
+  wait_for(done);
 }
 
 void call_interception::after(interceptor_batch& b) {
   coracle::coro::blocking_signal done;
   after(b, [&done] { done.set(); });
-  done.wait();
+  wait_for(done);
 }
 
 void call_interception::cancelled() {

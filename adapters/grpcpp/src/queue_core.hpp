@@ -62,7 +62,7 @@ class queue_core {
   // Next() drives the loop of a server from now on. Once.
   void set_driver(std::shared_ptr<queue_driver> driver);
   // The runtime of the calls of clients that end here, which Next() drives if it is not a server's queue.
-  [[nodiscard]] coracle::runtime& clients();
+  [[nodiscard]] virtual coracle::runtime& clients();
   // The program takes no event any more.
   void give_back_loop() noexcept;
 
@@ -79,11 +79,11 @@ class queue_core {
     return event.tag_;
   }
   static bool goes_back(std::unique_ptr<queue_event>& event) { return event->goes_back(event); }
+  // An event that may have gone back has not.
+  void stays();
   static void* tag_of(const queue_event& event) noexcept { return event.tag_; }
 
  private:
-  // An event that may have gone back has not.
-  void stays();
   // GOT_EVENT: the first event is in `taken`.
   CompletionQueue::NextStatus take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline);
   // With the lock: there is no event, and there will be none.

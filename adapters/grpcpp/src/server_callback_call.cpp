@@ -126,7 +126,7 @@ void server_callback_call::end(bool was_cancelled) {
   if (seen_) [[unlikely]] {
     auto op = make_seen(seen_->ended);
     op->received = [](intercepted_operation& o) { o.batch.add(point::POST_RECV_CLOSE); };
-    return op.release()->end(was_cancelled);
+    return intercepted_operation::run_ended(std::move(op), was_cancelled);  // what end_seen_call() is told
   }
   if (was_cancelled) return leave_cancel(false);
   if (!on_loop_) return release(false);
@@ -322,7 +322,7 @@ void server_callback_call::start_seen() {
     o.batch.receive(request());
     o.batch.set_received(parsed_);
   };
-  op.release()->end(true);
+  intercepted_operation::run_ended(std::move(op), true);
 }
 
 // The operation sends the last message or the reply, if there is one.
