@@ -1,12 +1,16 @@
-// callback_starter: begins the calls of a method in the callback API.
+// callback_starter: begins the calls of a method in the callback API. generic_callback_starter: those of a
+// generic service.
 #pragma once
 
+#include <grpcpp/generic/callback_generic_service.h>
 #include <grpcpp/impl/server_callback_call.h>
 
 #include "callback_method.hpp"
+#include "interception.hpp"
 #include "server_call_core.hpp"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace grpc::internal {
@@ -23,6 +27,25 @@ class callback_starter final : public call_starter {
 
  private:
   callback_handler& handler_;
+  const std::shared_ptr<callback_method> method_;
+  const std::shared_ptr<const server_interceptors> interceptors_;
+};
+
+// All methods count as one where callbacks that block are looked for.
+class generic_callback_starter final : public call_starter {
+ public:
+  generic_callback_starter(CallbackGenericService& of, std::shared_ptr<callback_method> method,
+                           std::shared_ptr<const server_interceptors> interceptors)
+      : of_(of), method_(std::move(method)), interceptors_(std::move(interceptors)) {}
+  coracle::status begin(std::shared_ptr<server_call_core> call) override {
+    std::string method = call->method();
+    auto interceptors = for_generic_call(interceptors_, method);
+    of_.begin({std::move(call), method_, std::move(interceptors)}, std::move(method));
+    return coracle::ok;
+  }
+
+ private:
+  CallbackGenericService& of_;
   const std::shared_ptr<callback_method> method_;
   const std::shared_ptr<const server_interceptors> interceptors_;
 };

@@ -6,6 +6,7 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace grpc::internal {
@@ -17,6 +18,13 @@ struct server_interceptors {
   std::shared_ptr<const interceptor_factories> by;
   RpcMethod method;
 };
+// The same for a call of a generic service, whose method is known then. Null as `by` is.
+[[nodiscard]] inline std::shared_ptr<const server_interceptors> for_generic_call(
+    const std::shared_ptr<const server_interceptors>& by, const std::string& method) {
+  if (!by) return nullptr;
+  return std::make_shared<const server_interceptors>(server_interceptors{
+      by->by, RpcMethod(std::make_shared<const std::string>(method), RpcMethod::BIDI_STREAMING)});
+}
 // Null if none sees the call. On the thread of the program that has bound the context to its call.
 std::shared_ptr<call_interception> intercept_call(std::shared_ptr<const server_interceptors> by,
                                                   ServerContextBase& context);

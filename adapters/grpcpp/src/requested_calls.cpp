@@ -68,8 +68,13 @@ void call_request::deliver() {
     return;
   }
   server_context_access::bind(context, call_);
+  std::shared_ptr<const server_interceptors> interceptors = from_->interceptors();
+  if (wanted_.method) {
+    *wanted_.method = call_->method();
+    interceptors = for_generic_call(interceptors, *wanted_.method);
+  }
   const std::shared_ptr<queue_core>& queue = wanted_.call_queue->core();
-  seen_ = intercept_call(from_->interceptors(), context);
+  seen_ = intercept_call(std::move(interceptors), context);
   wanted_.stream->bind(call_, queue, seen_);
   const auto tag = server_context_access::done_tag(context);
   if (seen_) [[unlikely]]

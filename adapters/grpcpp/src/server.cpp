@@ -1,4 +1,5 @@
 // Server and ServerBuilder.
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/impl/server_initializer.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -55,12 +56,16 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
   return options;
 }
 
+void log_second_generic() {
+  coracle::stderr_logger().error("grpc++: a server has one generic service: another one is ignored");
+}
+
 }  // namespace
 
 std::atomic<Server::GlobalCallbacks*> global_callbacks{nullptr};
 // The program alone makes progress of such a server: handlers do not wait for the thread that takes its events.
 bool server_core::may_be_driven_by_queue(const ServerBuilder& from) {
-  return from.queues_.size() == 1 && from.coracle_services_.empty() && !from.generic_ &&
+  return from.queues_.size() == 1 && from.coracle_services_.empty() && !from.callback_generic_ &&
          std::ranges::none_of(from.services_, &server_core::has_handlers);
 }
 
@@ -79,9 +84,8 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
       starters_(handlers_of(from.quota_), callbacks_on_threads(arguments), from.interceptors_),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
-  if (from.generic_) {
-    generic_ = std::make_unique<hosted_generic>(
-        *from.generic_, starters_.callbacks_of("the generic service"), from.interceptors_);
+  if (auto starter = generic_starter(from)) {
+    generic_ = std::make_unique<hosted_generic>(std::move(starter));
     server_.set_fallback(*generic_);
   }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
@@ -118,6 +122,19 @@ std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) 
       requested_.emplace_back(std::make_shared<requested_calls>(starters_.interceptors_of(method)));
   method.set_requests(calls);
   return calls;
+}
+
+std::shared_ptr<call_starter> server_core::generic_starter(const ServerBuilder& from) {
+  if (from.async_generic_) {
+    const auto& calls = requested_.emplace_back(std::make_shared<requested_calls>(
+        starters_.interceptors_of(RpcMethod("", RpcMethod::BIDI_STREAMING))));
+    from.async_generic_->set_requests(calls);
+    return calls;
+  }
+  if (!from.callback_generic_) return nullptr;
+  return std::make_shared<generic_callback_starter>(
+      *from.callback_generic_, starters_.callbacks_of("the generic service"),
+      starters_.interceptors_of(RpcMethod("", RpcMethod::BIDI_STREAMING)));
 }
 
 server_core::~server_core() {
@@ -233,6 +250,18 @@ ServerBuilder::~ServerBuilder() = default;
 
 ServerBuilder& ServerBuilder::RegisterService(Service* service) {
   services_.push_back(service);
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::RegisterAsyncGenericService(AsyncGenericService* service) {
+  if (async_generic_ || callback_generic_) internal::log_second_generic();
+  else async_generic_ = service;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::RegisterCallbackGenericService(CallbackGenericService* service) {
+  if (async_generic_ || callback_generic_) internal::log_second_generic();
+  else callback_generic_ = service;
   return *this;
 }
 

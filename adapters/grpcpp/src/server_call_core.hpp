@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -113,6 +114,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   };
 
   // --- the coroutine, on the loop
+  // Before run().
+  void set_method(std::string_view method) { method_ = method; }
   // Has the call begun, and waits for its end. The result is the status of the call.
   [[nodiscard]] static coracle::task<coracle::status> run(std::shared_ptr<server_call_core> self,
                                                           call_starter& by);
@@ -129,6 +132,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   void try_cancel() noexcept { end_with(coracle::status::cancelled("the server cancelled the call")); }
   [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
   [[nodiscard]] const metadata_map& client_metadata();
+  // Of the generic service; empty for other calls.
+  [[nodiscard]] const std::string& method() const noexcept { return method_; }
   // For interceptors, before the handler.
   [[nodiscard]] metadata_map::map_type& changeable_client_metadata() {
     static_cast<void>(client_metadata());
@@ -193,6 +198,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   coracle::loop& where_;
   const gpr_timespec deadline_;
   coracle::bytes_message request_;
+  std::string method_;
   std::atomic<bool> cancelled_{false};
   loop_signal ending_;  // by finish(), or because the call is cancelled
   loop_signal no_operations_;

@@ -52,6 +52,8 @@ class server_core {
   enum class phase { serving, draining, ended };
   // By the API that the program uses for the method.
   [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);
+  // Null: there is no generic service.
+  [[nodiscard]] std::shared_ptr<call_starter> generic_starter(const ServerBuilder& from);
 
   bool driven_by_queue_;
   coracle::runtime runtime_;

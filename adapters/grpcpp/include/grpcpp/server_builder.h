@@ -63,12 +63,10 @@ class ServerBuilder {
   /// Makes a queue for the calls of asynchronous methods. It outlives the server's Shutdown().
   /// is_frequently_polled has no effect: a queue need not be polled for the server to make progress.
   std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true);
-  ServerBuilder& RegisterAsyncGenericService(AsyncGenericService* service)
-      CORACLE_GRPCPP_MISSING("generic services do not exist yet: coracle::generic_service");
-  /// Sets the service that answers the methods that no other one has. Takes no ownership.
-  ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service) {
-    return generic_ = service, *this;
-  }
+  /// Set the service that answers the methods that no other one has: one of both kinds, once. Another one is
+  /// ignored, with a line in the log. Take no ownership.
+  ServerBuilder& RegisterAsyncGenericService(AsyncGenericService* service);
+  ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service);
 
   /// In bytes; -1: no limit. Default: 4 MiB for requests, no limit for replies.
   ServerBuilder& SetMaxReceiveMessageSize(int bytes) {
@@ -137,7 +135,8 @@ class ServerBuilder {
   };
   friend class internal::server_core;
   std::vector<Service*> services_;
-  CallbackGenericService* generic_ = nullptr;
+  AsyncGenericService* async_generic_ = nullptr;  // or
+  CallbackGenericService* callback_generic_ = nullptr;
   std::vector<coracle::service*> coracle_services_;
   std::vector<std::shared_ptr<internal::queue_core>> queues_;
   std::vector<port> ports_;

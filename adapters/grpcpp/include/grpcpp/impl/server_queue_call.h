@@ -7,6 +7,7 @@
 #include <grpcpp/support/status.h>
 
 #include <memory>
+#include <string>
 
 namespace grpc {
 
@@ -56,6 +57,7 @@ struct wanted_call {
   CompletionQueue* call_queue = nullptr;
   CompletionQueue* notification_queue = nullptr;
   void* tag = nullptr;
+  std::string* method = nullptr;  // set to that of the call, unless null
 };
 // Any thread. The event has `ok` true if there is a call, false if the server is shut down, or null.
 void request_call(const std::shared_ptr<requested_calls>& from, const wanted_call& wanted);

@@ -1,0 +1,643 @@
+// A program in the API of grpc++, compiled with both libraries: a server whose methods are those of generated
+// code and those of an AsyncGenericService, requested by one queue, and a client. Both go through the same
+// cases in the same order, and print what they see in each as "case: what".
+//
+//   generic_program server           prints its address, and serves each case once
+//   generic_program client PORT
+#include "harbour.grpc.pb.h"
+#include "harbour_service.hpp"
+#include "program_cases.hpp"
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using grpc::ByteBuffer;
+using harbour::Harbour;
+using harbour::Lighthouse;
+using harbour::Note;
+using harbour::Query;
+using harbour::query;
+using harbour::say;
+using harbour::Ship;
+using metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
+using std::chrono::system_clock;
+
+void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
+
+std::string shown(const grpc::Status& s) {
+  std::string all = std::to_string(s.error_code());
+  if (!s.error_message().empty()) all += " '" + s.error_message() + "'";
+  if (!s.error_details().empty()) all += " [" + s.error_details() + "]";
+  return all;
+}
+
+std::string own(const metadata& pairs) {
+  std::string all;
+  for (const auto& [key, value] : pairs)
+    if (harbour::text(key).rfind("own-", 0) == 0)
+      all += harbour::text(key) + "=" + harbour::text(value) + ";";
+  return all.empty() ? "none" : all;
+}
+
+// Takes `count` events, and shows their tags in order, each with its ok.
+std::string taken(grpc::CompletionQueue& queue, int count = 1) {
+  std::multimap<std::intptr_t, bool> events;
+  for (int i = 0; i < count; ++i) {
+    void* tag = nullptr;
+    bool ok = false;
+    if (!queue.Next(&tag, &ok)) {
+      events.emplace(-1, false);
+      break;
+    }
+    events.emplace(reinterpret_cast<std::intptr_t>(tag), ok);
+  }
+  std::string all;
+  for (const auto& [tag, ok] : events)
+    all += (all.empty() ? "" : " ") + (tag < 0 ? "drained" : std::to_string(tag) + (ok ? "+" : "-"));
+  return all;
+}
+
+ByteBuffer bytes(const std::string& text) {
+  const grpc::Slice slice(text);
+  return ByteBuffer(&slice, 1);
+}
+
+std::string text_of(const ByteBuffer& message) {
+  std::vector<grpc::Slice> slices;
+  if (!message.Dump(&slices).ok()) return "nothing";
+  std::string all;
+  for (const grpc::Slice& s : slices) all.append(reinterpret_cast<const char*>(s.begin()), s.size());
+  return all;
+}
+
+template <class Message>
+ByteBuffer bytes_of(const Message& message) {
+  return bytes(message.SerializeAsString());
+}
+
+template <class Message>
+Message parsed(const ByteBuffer& from) {
+  Message made;
+  if (!made.ParseFromString(text_of(from))) made.Clear();
+  return made;
+}
+
+// --- the servers
+
+using harbour_methods = Harbour::WithAsyncMethod_Find<Harbour::WithGenericMethod_List<
+    Harbour::WithGenericMethod_Record<Harbour::WithGenericMethod_Talk<Harbour::Service>>>>;
+
+struct serving {
+  harbour_methods service;
+  grpc::AsyncGenericService generic;
+  std::unique_ptr<grpc::ServerCompletionQueue> owned;
+  std::unique_ptr<grpc::Server> server;
+  harbour::harbour_service synchronous;  // of the second server, which has a generic service, too
+  grpc::AsyncGenericService second_generic;
+  std::unique_ptr<grpc::ServerCompletionQueue> of_second;
+  std::unique_ptr<grpc::Server> second;
+  int second_port = 0;
+  grpc::ServerCompletionQueue& queue() { return *owned; }
+};
+
+// What a program has of a call.
+struct held {
+  explicit held(bool notify = true) {
+    if (notify) context.AsyncNotifyWhenDone(tagged(9));
+  }
+  grpc::GenericServerContext context;
+  grpc::GenericServerAsyncReaderWriter stream{&context};
+};
+
+void request(serving& s, held& call, int tag = 1) {
+  s.generic.RequestCall(&call.context, &call.stream, &s.queue(), &s.queue(), tagged(tag));
+}
+
+// The next message, after its event.
+std::string read(serving& s, held& call, ByteBuffer& message, int tag) {
+  call.stream.Read(&message, tagged(tag));
+  return taken(s.queue());
+}
+
+std::string write(serving& s, held& call, const ByteBuffer& message, int tag) {
+  call.stream.Write(message, tagged(tag));
+  return taken(s.queue());
+}
+
+// --- the clients
+
+struct calling {
+  explicit calling(const std::string& port)
+      : channel(grpc::CreateChannel("127.0.0.1:" + port, grpc::InsecureChannelCredentials())),
+        stub(Harbour::NewStub(channel)),
+        generic(channel) {}
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<Harbour::Stub> stub;
+  grpc::GenericStub generic;
+};
+
+std::string answer(calling& c, grpc::ClientContext& context, const std::string& method,
+                   const std::string& request) {
+  grpc::CompletionQueue queue;
+  const auto reader = c.generic.PrepareUnaryCall(&context, method, bytes(request), &queue);
+  reader->StartCall();
+  ByteBuffer reply;
+  grpc::Status status;
+  reader->Finish(&reply, &status, tagged(1));
+  const std::string event = taken(queue);
+  return event + " " + shown(status) + " " + (status.ok() ? text_of(reply) : "none") + " " +
+         own(context.GetServerInitialMetadata()) + " " + own(context.GetServerTrailingMetadata());
+}
+std::string answer(calling& c, const std::string& method, const std::string& request = "hello") {
+  grpc::ClientContext context;
+  return answer(c, context, method, request);
+}
+
+struct both_sides {
+  const char* name;
+  std::function<void(serving&, const std::string& name)> serve;
+  // Of the two servers.
+  std::function<void(calling&, calling&, const std::string& name)> call;
+};
+
+std::vector<both_sides> cases() {
+  std::vector<both_sides> all;
+  const auto add = [&all](const char* name, auto serve, auto call) { all.push_back({name, serve, call}); };
+
+  // Calls of one message.
+  add(
+      "unary",
+      [](serving& s, const std::string& name) {
+        held call;
+        const bool empty = call.context.method().empty();
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        say(name, empty, begun, call.context.method(), own(call.context.client_metadata()),
+            call.context.peer().substr(0, call.context.peer().rfind(':')), call.context.IsCancelled(),
+            call.context.deadline() == system_clock::time_point::max());
+        ByteBuffer message;
+        const std::string first = read(s, call, message, 2);
+        const std::string text = text_of(message);
+        const std::string second = read(s, call, message, 3);
+        const std::string written = write(s, call, bytes("re: " + text), 4);
+        call.stream.Finish(grpc::Status::OK, tagged(5));
+        const std::string ended = taken(s.queue(), 2);
+        say(name + " ended", first, text, second, written, ended, call.context.IsCancelled(),
+            call.context.method());
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        context.AddMetadata("own-a", "1");
+        context.AddMetadata("own-a", "2");
+        say(name, answer(c, context, "/any.Service/Method", "hello"));
+      });
+  add(
+      "unary at once",
+      [](serving& s, const std::string& name) {
+        held call(false);
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        call.context.AddInitialMetadata("own-initial", "a");
+        call.context.AddTrailingMetadata("own-trailing", "b");
+        call.stream.WriteAndFinish(bytes("here"), grpc::WriteOptions(), grpc::Status::OK, tagged(2));
+        const std::string ended = taken(s.queue());
+        say(name, begun, call.context.method(), ended);
+      },
+      [](calling& c, calling&, const std::string& name) { say(name, answer(c, "/x.y.z.S/m")); });
+  add(
+      "unary error",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        call.context.AddInitialMetadata("own-initial", "a");
+        call.context.AddTrailingMetadata("own-trailing", "b");
+        call.stream.Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "none", "details"), tagged(3));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, begun, ended, call.context.IsCancelled());
+      },
+      [](calling& c, calling&, const std::string& name) { say(name, answer(c, "/any.Service/Fails")); });
+  add(
+      "unary without a reply",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        call.stream.Finish(grpc::Status::OK, tagged(3));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, begun, ended);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        Ship ship;
+        const auto stub = Lighthouse::NewStub(c.channel);
+        say(name, stub->Shine(&context, Query(), &ship).ok());
+      });
+  add(
+      "unary with an empty message",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        ByteBuffer message = bytes("something");
+        const std::string got = read(s, call, message, 2);
+        const std::size_t length = message.Length();
+        const std::string written = write(s, call, bytes(""), 3);
+        call.stream.Finish(grpc::Status::OK, tagged(4));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, begun, got, length, written, ended);
+      },
+      [](calling& c, calling&, const std::string& name) { say(name, answer(c, "/any.Service/Empty", "")); });
+  add(
+      "unary of generated code, large and compressed",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        call.context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+        ByteBuffer message;
+        const std::string got = read(s, call, message, 2);
+        Ship ship;
+        ship.set_load(parsed<Query>(message).load());
+        const std::string written = write(s, call, bytes_of(ship), 3);
+        call.stream.Finish(grpc::Status::OK, tagged(4));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, begun, call.context.method(), got, ship.load().size(), written, ended);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+        Ship ship;
+        const auto stub = Lighthouse::NewStub(c.channel);
+        const auto s = stub->Shine(&context, query("x", 0, std::string(1'000'000, 'x')), &ship);
+        say(name, shown(s), ship.load().size());
+      });
+
+  // Who gets a call.
+  add(
+      "a method of the service beside",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call, 11);
+        grpc::ServerContext context;
+        Query q;
+        grpc::ServerAsyncResponseWriter<Ship> writer(&context);
+        s.service.RequestFind(&context, &q, &writer, &s.queue(), &s.queue(), tagged(1));
+        const std::string begun = taken(s.queue());
+        Ship ship;
+        ship.set_name("of the service");
+        writer.Finish(ship, grpc::Status::OK, tagged(2));
+        const std::string ended = taken(s.queue());
+        const std::string generic = taken(s.queue());
+        call.stream.Finish(grpc::Status::OK, tagged(3));
+        say(name, begun, q.ask(), ended, generic, call.context.method(), taken(s.queue(), 2));
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        Ship ship;
+        const auto s = c.stub->Find(&context, query("typed"), &ship);
+        say(name, shown(s), ship.name(), answer(c, "/harbour.Harbour/find").substr(0, 2));
+      });
+  add(
+      "requests in their order",
+      [](serving& s, const std::string& name) {
+        held first(false);
+        held second(false);
+        request(s, first, 1);
+        request(s, second, 2);
+        std::string seen;
+        for (held* const call : {&first, &second}) {
+          seen += " " + taken(s.queue()) + " " + call->context.method();
+          call->stream.WriteAndFinish(bytes(""), grpc::WriteOptions(), grpc::Status::OK, tagged(3));
+          seen += " " + taken(s.queue());
+        }
+        say(name, seen);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        const std::string first = answer(c, "/any.Service/First");
+        say(name, first, answer(c, "/any.Service/Second"));
+      });
+  add(
+      "beside a synchronous service",
+      [](serving& s, const std::string& name) {
+        held call;
+        s.second_generic.RequestCall(&call.context, &call.stream, s.of_second.get(), s.of_second.get(),
+                                     tagged(1));
+        const std::string begun = taken(*s.of_second);
+        ByteBuffer message;
+        call.stream.Read(&message, tagged(2));
+        const std::string got = taken(*s.of_second);
+        call.stream.WriteAndFinish(message, grpc::WriteOptions(), grpc::Status::OK, tagged(3));
+        const std::string ended = taken(*s.of_second, 2);
+        say(name, begun, call.context.method(), got, ended);
+      },
+      [](calling&, calling& second, const std::string& name) {
+        grpc::ClientContext context;
+        Ship ship;
+        const auto s = second.stub->Find(&context, query("typed", 7), &ship);
+        say(name, shown(s), ship.number(), answer(second, "/any.Service/Echo"));
+      });
+
+  // Streams.
+  add(
+      "stream of replies",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        ByteBuffer message;
+        std::string got = read(s, call, message, 2);
+        const int count = parsed<Query>(message).number();
+        call.context.AddInitialMetadata("own-initial", "a");
+        call.stream.SendInitialMetadata(tagged(3));
+        got += " " + taken(s.queue());
+        Ship ship;
+        for (int i = 0; i < count; ++i) {
+          ship.set_number(i);
+          got += " " + write(s, call, bytes_of(ship), 4);
+        }
+        ship.set_number(count);
+        call.context.AddTrailingMetadata("own-trailing", "b");
+        call.stream.WriteAndFinish(bytes_of(ship), grpc::WriteOptions(),
+                                   grpc::Status(grpc::StatusCode::ABORTED, "no more"), tagged(5));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, begun, call.context.method(), got, ended);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        const auto reader = c.stub->List(&context, query("x", 3));
+        reader->WaitForInitialMetadata();
+        std::string seen = own(context.GetServerInitialMetadata());
+        Ship ship;
+        while (reader->Read(&ship)) seen += " " + std::to_string(ship.number());
+        const auto s = reader->Finish();
+        say(name, seen, shown(s), own(context.GetServerTrailingMetadata()));
+      });
+  add(
+      "stream of requests",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        std::string events = taken(s.queue());
+        harbour::Summary summary;
+        ByteBuffer message;
+        while (true) {
+          const std::string got = read(s, call, message, 2);
+          events += " " + got;
+          if (got != "2+") break;
+          summary.set_distance(summary.distance() + parsed<harbour::Position>(message).north());
+          summary.set_positions(summary.positions() + 1);
+        }
+        events += " " + write(s, call, bytes_of(summary), 3);
+        call.stream.Finish(grpc::Status::OK, tagged(4));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, call.context.method(), events, ended);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        harbour::Summary summary;
+        const auto writer = c.stub->Record(&context, &summary);
+        harbour::Position position;
+        for (int i = 1; i <= 3; ++i) {
+          position.set_north(i);
+          writer->Write(position);
+        }
+        writer->WritesDone();
+        const auto s = writer->Finish();
+        say(name, shown(s), summary.positions(), summary.distance());
+      });
+  add(
+      "stream both ways",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        std::string events = taken(s.queue());
+        ByteBuffer message;
+        for (std::string got; (got = read(s, call, message, 2)) == "2+";) {
+          call.stream.Write(message, grpc::WriteOptions().set_no_compression(), tagged(3));
+          events += " " + got + " " + taken(s.queue());
+        }
+        call.stream.Finish(grpc::Status::OK, tagged(4));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, events, ended);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        const auto stream = c.stub->Talk(&context);
+        std::string seen;
+        for (const char* word : {"a", "b", "c"}) {
+          Note note;
+          note.set_text(word);
+          const bool written = stream->Write(note);
+          note.Clear();
+          const bool got = stream->Read(&note);
+          seen += (written && got ? note.text() : "?") + " ";
+        }
+        stream->WritesDone();
+        say(name, seen, shown(stream->Finish()));
+      });
+  add(
+      "a read and a write at the same time",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        ByteBuffer message;
+        call.stream.Read(&message, tagged(2));
+        call.stream.Write(bytes_of(Note()), tagged(3));
+        const std::string both = taken(s.queue(), 2);
+        call.stream.Finish(grpc::Status::OK, tagged(4));
+        const std::string ended = taken(s.queue(), 2);
+        say(name, begun, both, parsed<Note>(message).text(), ended);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        const auto stream = c.stub->Talk(&context);
+        Note note;
+        const bool got = stream->Read(&note);
+        note.set_text("then");
+        const bool written = stream->Write(note);
+        while (stream->Read(&note)) continue;
+        say(name, got, written, shown(stream->Finish()));
+      });
+
+  // Ends that the program does not choose.
+  const auto serve_cancelled = [](serving& s, const std::string& name) {
+    held call;
+    request(s, call);
+    const std::string begun = taken(s.queue());
+    ByteBuffer message;
+    std::string got = read(s, call, message, 2);
+    got += " " + write(s, call, message, 6);
+    call.stream.Read(&message, tagged(3));
+    const std::string done = taken(s.queue(), 2);
+    const bool cancelled = call.context.IsCancelled();
+    call.stream.Write(message, tagged(4));
+    const std::string written = taken(s.queue());
+    call.stream.Finish(grpc::Status::OK, tagged(5));
+    say(name, begun, got, done, cancelled, written, taken(s.queue()));
+  };
+  add("deadline", serve_cancelled, [](calling& c, calling&, const std::string& name) {
+    grpc::ClientContext context;
+    context.set_deadline(system_clock::now() + 200ms);
+    const auto stream = c.stub->Talk(&context);
+    stream->Write(Note());
+    Note note;
+    const bool first = stream->Read(&note);
+    const bool second = stream->Read(&note);
+    say(name, first, second, stream->Finish().error_code());
+  });
+  add("cancelled by the client", serve_cancelled, [](calling& c, calling&, const std::string& name) {
+    grpc::CompletionQueue queue;
+    grpc::ClientContext context;
+    const auto stream = c.generic.PrepareCall(&context, "/any.Service/Stream", &queue);
+    stream->StartCall(tagged(1));
+    std::string events = taken(queue);
+    stream->Write(bytes("hello"), tagged(2));
+    events += " " + taken(queue);
+    ByteBuffer message;
+    stream->Read(&message, tagged(4));
+    events += " " + taken(queue);
+    events += " " + text_of(message);
+    context.TryCancel();
+    grpc::Status status;
+    stream->Finish(&status, tagged(3));
+    const std::string ended = taken(queue);
+    say(name, events, ended, status.error_code());
+  });
+  add(
+      "cancelled by the server",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        call.context.TryCancel();
+        const std::string done = taken(s.queue());
+        call.stream.Finish(grpc::Status::OK, tagged(2));
+        say(name, begun, done, call.context.IsCancelled(), taken(s.queue()));
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        const auto stream = c.stub->Talk(&context);
+        Note note;
+        const bool got = stream->Read(&note);
+        say(name, got, stream->Finish().error_code());
+      });
+  add(
+      "deadline of the client",
+      [](serving& s, const std::string& name) {
+        held call(false);
+        request(s, call);
+        const std::string begun = taken(s.queue());
+        const auto left = call.context.deadline() - system_clock::now();
+        call.stream.WriteAndFinish(bytes(""), grpc::WriteOptions(), grpc::Status::OK, tagged(2));
+        say(name, begun, left > 50s && left < 150s, taken(s.queue()));
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        context.set_deadline(system_clock::now() + 100s);
+        say(name, answer(c, context, "/any.Service/Method", ""));
+      });
+
+  // The end: a call that goes on, and requests that get none.
+  add(
+      "shutdown",
+      [](serving& s, const std::string& name) {
+        held call;
+        request(s, call);
+        std::string events = taken(s.queue());
+        held wanted;
+        request(s, wanted, 11);
+        std::thread ending([&] { s.server->Shutdown(); });
+        const std::string refused = taken(s.queue());
+        events += " " + write(s, call, bytes_of(Note()), 2);
+        call.stream.Finish(grpc::Status::OK, tagged(3));
+        const std::string ended = taken(s.queue(), 2);
+        ending.join();
+        held late;
+        request(s, late, 13);
+        const std::string too_late = taken(s.queue());
+        s.queue().Shutdown();
+        say(name, events, refused, wanted.context.method().empty(), ended, too_late, taken(s.queue()));
+        s.second->Shutdown();
+        s.of_second->Shutdown();
+        say(name + " of the second", taken(*s.of_second));
+      },
+      [](calling& c, calling&, const std::string& name) {
+        grpc::ClientContext context;
+        const auto stream = c.stub->Talk(&context);
+        Note note;
+        const bool got = stream->Read(&note);
+        say(name, got, shown(stream->Finish()));
+      });
+  return all;
+}
+
+int run_server() {
+  serving s;
+  int port = 0;
+  {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&s.service);
+    builder.RegisterAsyncGenericService(&s.generic);
+    s.owned = builder.AddCompletionQueue();
+    s.server = builder.BuildAndStart();
+  }
+  {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &s.second_port);
+    builder.RegisterService(&s.synchronous);
+    builder.RegisterAsyncGenericService(&s.second_generic);
+    s.of_second = builder.AddCompletionQueue();
+    s.second = builder.BuildAndStart();
+  }
+  if (!s.server || !s.second) return 1;
+  std::cout << "listening on 127.0.0.1:" << port << std::endl;
+  {
+    held call(false);
+    request(s, call);
+    taken(s.queue());
+    call.stream.WriteAndFinish(bytes(std::to_string(s.second_port)), grpc::WriteOptions(), grpc::Status::OK,
+                               tagged(2));
+    taken(s.queue());
+  }
+  for (const both_sides& c : cases()) c.serve(s, std::string("server ") + c.name);
+  return 0;
+}
+
+int run_client(const std::string& port) {
+  calling first(port);
+  grpc::ClientContext context;
+  const std::string found = answer(first, context, "/any.Service/Second", "");
+  const std::size_t at = found.find(" 0 ");
+  if (at == std::string::npos) return 1;
+  calling second(found.substr(at + 3, found.find(' ', at + 3) - at - 3));
+  for (const both_sides& c : cases()) c.call(first, second, c.name);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::cout << std::boolalpha;
+  const std::string mode = count > 1 ? words[1] : "";
+  if (mode == "server") return run_server();
+  if (mode == "client" && count == 3) return run_client(words[2]);
+  std::cerr << "usage: generic_program server | client PORT\n";
+  return 2;
+}
