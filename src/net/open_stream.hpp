@@ -1,6 +1,7 @@
 // open_stream: the socket behind a stream.
 #pragma once
 
+#include "coracle/base/result.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -11,6 +12,10 @@
 #include <coroutine>
 
 namespace coracle::net {
+
+// Adopts a connected socket of the program, whose handle `on` closes from then on; any thread. On failure it
+// stays the program's.
+result<runtime_internal::handle> adopt_socket(loop& on, int descriptor);
 
 // Owns the handle and one operation per direction, so that a read allocates no coroutine frame.
 class open_stream {

@@ -6,6 +6,9 @@
 #include "net/io_wait.hpp"
 #include "net/open_stream.hpp"
 
+#include <cerrno>
+#include <string>
+
 namespace coracle::net {
 
 namespace {
@@ -20,7 +23,29 @@ status end_status(const io_wait& failed, std::string_view doing) {
   return stream_error(failed.await_resume(), doing);
 }
 
+status adopt_error(std::int64_t error, int descriptor) {
+  const std::string which = "descriptor " + std::to_string(descriptor);
+  switch (-error) {
+    case EBADF: return status::invalid_argument(which + " is not open");
+    case ENOTSOCK:
+    case EPROTOTYPE:
+    case EAFNOSUPPORT: return status::invalid_argument(which + " is not a TCP or UNIX stream socket");
+    case ENOTCONN:
+      return status::invalid_argument(
+          which + " is not connected: pass a socket of accept(), connect() or socketpair()");
+    default: return stream_error(error, which + " cannot be used as a connection");
+  }
+}
+
 }  // namespace
+
+result<runtime_internal::handle> adopt_socket(loop& on, int descriptor) {
+  if (!on.io().takes_descriptors())
+    return status::unimplemented("a simulation takes no descriptors: connect to an address of it");
+  const std::int64_t adopted = on.io().adopt_stream(descriptor);
+  if (adopted < 0) return adopt_error(adopted, descriptor);
+  return static_cast<runtime_internal::handle>(adopted);
+}
 
 stream::stream() noexcept = default;
 stream::stream(std::unique_ptr<open_stream> opened) noexcept : open_(std::move(opened)) {}
@@ -33,6 +58,13 @@ task<result<stream>> stream::connect(address to) {
   const result<runtime_internal::handle> connected = co_await connect_socket(on, std::move(to));
   if (!connected) co_return connected.status();
   co_return stream(std::make_unique<open_stream>(on, *connected));
+}
+
+result<stream> stream::adopt(int descriptor) {
+  loop& on = current_loop();
+  const result<runtime_internal::handle> adopted = adopt_socket(on, descriptor);
+  if (!adopted) return adopted.status();
+  return stream(std::make_unique<open_stream>(on, *adopted));
 }
 
 stream_read stream::read(mutable_bytes into) { return {checked(open_), into}; }

@@ -36,6 +36,7 @@ bool has_listener(const raw_address& at) noexcept {
 }  // namespace
 
 std::int64_t backend::adopt_listener(int descriptor) noexcept { return kernel::adopt_listener(descriptor); }
+std::int64_t backend::adopt_stream(int descriptor) noexcept { return kernel::adopt_stream(descriptor); }
 
 std::int64_t backend::remove_stale_path(const raw_address& at) noexcept {
   const sockaddr_un s = unwrap_path(at);

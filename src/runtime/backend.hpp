@@ -222,6 +222,10 @@ class backend {
   // stream), -EINVAL (not listening) or -EAFNOSUPPORT. Available only where takes_descriptors(). The default
   // is the kernel's implementation.
   virtual std::int64_t adopt_listener(int descriptor) noexcept;
+  // Adopts a connected stream socket that was opened outside: returns its handle, which is the descriptor
+  // itself. Fails as adopt_listener(), with -ENOTCONN in place of -EINVAL. Available only where
+  // takes_descriptors(). Any thread. The default is the kernel's implementation.
+  virtual std::int64_t adopt_stream(int descriptor) noexcept;
 
   // Files of UNIX sockets. remove_stale_path() removes a file on which no process listens: it returns 0 when
   // the path is free afterwards, -EADDRINUSE when a process does listen, and -EEXIST when the file is not a

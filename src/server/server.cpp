@@ -130,6 +130,15 @@ status server::listen(std::string_view address, server_credentials credentials) 
 
 std::uint16_t server::port() const noexcept { return state_->port; }
 
+std::vector<net::address> server::addresses() const {
+  const std::lock_guard lock(state_->setting_up);
+  return state_->addresses;
+}
+
+status server::adopt(int descriptor, server_credentials credentials) {
+  return state_->adopt(descriptor, credentials);
+}
+
 int server::run() {
   if (const status reason = state_->ready_to_run(); !reason.ok()) {
     std::fprintf(stderr, "coracle: %s\n", std::string(reason.message()).c_str());

@@ -6,6 +6,7 @@
 #include "coro/post_function.hpp"
 #include "net/duplex.hpp"
 #include "net/inherited_sockets.hpp"
+#include "net/open_stream.hpp"
 #include "net/socket_duplex.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
@@ -277,7 +278,7 @@ result<acceptors> open_at(loop& on, std::string_view text) {
   return opened;
 }
 
-result<acceptors> adopt(loop& on, std::string_view name) {
+result<acceptors> adopt_inherited(loop& on, std::string_view name) {
   const auto inherited = net::inherited_sockets(name);
   if (!inherited) return inherited.status();
   acceptors adopted;
@@ -304,6 +305,19 @@ status server_state::listen(std::string_view text, const server_credentials& cre
   return reason;
 }
 
+status server_state::adopt(int descriptor, const server_credentials& credentials) {
+  if (const status reason = credentials.failure(); !reason.ok()) return reason;
+  const auto over = [] { return status::unavailable("the runtime of the server has ended"); };
+  if (shard_handles_[0]->ended.is_set()) return over();
+  const result<runtime_internal::handle> adopted = net::adopt_socket(owner.at(0), descriptor);
+  if (!adopted) return adopted.status();
+  const bool taken = with_shard(0, [this, h = *adopted, security = credentials.security()](shard* s) {
+    if (s) accepted(h, security);
+    else owner.at(0).io().close(h);
+  });
+  return taken ? status() : over();
+}
+
 status server_state::ready_to_run() {
   const std::lock_guard lock(setting_up);
   if (!listen_failure.ok() || listening) return listen_failure;
@@ -314,7 +328,8 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
   if (const status reason = credentials.failure(); !reason.ok()) return reason;
   loop& on = owner.at(0);
   const bool inherited = text.starts_with(inherited_scheme);
-  result<acceptors> opened = inherited ? adopt(on, text.substr(inherited_scheme.size())) : open_at(on, text);
+  result<acceptors> opened =
+      inherited ? adopt_inherited(on, text.substr(inherited_scheme.size())) : open_at(on, text);
   if (!opened) return opened.status();
   if (!loopback_reason.empty())
     for (const auto& a : *opened)
@@ -324,6 +339,7 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
     defer_sigterm();
   }
   for (auto& a : *opened) {
+    addresses.push_back(a->local_address());
     // std::function and posted functions need copyable callables.
     with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(std::move(a)),
                    security = credentials.security()](shard* s) {

@@ -51,6 +51,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // --- any thread
   void make_shards();  // makes the shards; called once
   status listen(std::string_view text, const server_credentials& credentials);
+  status adopt(int descriptor, const server_credentials& credentials);
   // The reason why run() cannot run; OK if it can.
   [[nodiscard]] status ready_to_run();
   void request_stop() noexcept;
@@ -113,6 +114,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::string loopback_reason;  // why listen() takes loopback addresses and UNIX sockets only; may be empty
   status listen_failure;
   bool listening = false;
+  std::vector<net::address> addresses;  // of the listeners
   // The last id that was assigned to a connection or a listener.
   std::atomic<std::uint64_t> last_id{0};
   std::atomic<std::size_t> calls{0};  // of all loops; counted only if server_limits::calls is set

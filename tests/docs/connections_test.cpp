@@ -16,9 +16,13 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -149,6 +153,42 @@ coracle::task<std::string> what_comes_first(coracle::runtime& runtime) {
 TEST(GuideToChannels, AConnectorSpeaksFirst) {
   coracle::runtime runtime;
   EXPECT_EQ(coracle::sync_wait(runtime, what_comes_first(runtime)), "PROXY UNKNOWN\r\nPRI");
+}
+
+// --8<-- [start:by_descriptor]
+// Uses one connection that the program has made; when it has ended, calls fail.
+class by_descriptor final : public coracle::connector {
+ public:
+  explicit by_descriptor(int socket) : socket_(socket) {}
+  coracle::task<coracle::result<std::unique_ptr<coracle::net::byte_stream>>> connect() override {
+    auto adopted = coracle::net::stream::adopt(std::exchange(socket_, -1));
+    if (!adopted) co_return adopted.status();
+    co_return coracle::net::to_byte_stream(*std::move(adopted));
+  }
+  std::string authority() const override { return "localhost"; }
+
+ private:
+  int socket_;
+};
+// --8<-- [end:by_descriptor]
+
+class refusing final : public movie::rpc::MovieService::service {};
+
+TEST(GuideToChannels, AProgramMakesTheConnection) {
+  coracle::runtime runtime;
+  refusing service;
+  coracle::server server(runtime);
+  server.add(service);
+  // --8<-- [start:adopt]
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw std::system_error(errno, std::generic_category());
+  const coracle::status serves = server.adopt(ends[0], coracle::insecure());
+  coracle::channel movies(runtime, std::make_shared<by_descriptor>(ends[1]), coracle::insecure());
+  // --8<-- [end:adopt]
+  EXPECT_EQ(serves, coracle::ok);
+  const auto added = coracle::sync_wait(movies_stub(movies).AddMovie(movie::Movie()));
+  EXPECT_EQ(added.status().code(), coracle::status_code::unimplemented);
 }
 
 // --8<-- [start:shutdown]

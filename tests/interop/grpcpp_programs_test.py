@@ -87,6 +87,18 @@ def test_a_proxy_with_one_queue_for_both_sides_changes_nothing(store, proxy, cli
     assert of_servers(between) == ["server between: 420 calls 0 open"]
 
 
+@pytest.mark.parametrize(("store", "proxy", "client"), [
+    pytest.param(store, proxy, client, id=f"{proxy}-{client} {store}") for store in LIBRARIES for proxy in LIBRARIES for client in LIBRARIES])
+def test_a_proxy_that_knows_no_methods_changes_nothing(store, proxy, client, both_libraries, store_model):
+    with Server(both_libraries[store], "server", "store") as storing:
+        with Server(both_libraries[proxy], "server", "generic_proxy", storing.port) as between:
+            lines = called(both_libraries[client], "store", between.port)
+            assert between.stop() == 0
+        assert storing.stop() == 0
+    assert lines + of_servers(storing) == store_model
+    assert of_servers(between) == ["server between: 420 calls 0 open"]
+
+
 # What a client sees that is not what it sees with Debian's library alone, by program: with which libraries of server and client,
 # the beginnings of the lines, and why.
 DIFFERENCES = {

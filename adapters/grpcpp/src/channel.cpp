@@ -57,7 +57,8 @@ channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
         return coracle::channel(on, to, options);
       }) {}
 
-channel_on& channel_core::on(coracle::runtime& runtime) {
+channel_on& channel_core::on(coracle::runtime& wanted) {
+  coracle::runtime& runtime = one_connection_ ? client_runtime() : wanted;
   const auto found = [&] {
     channel_on* c = newest_.load(std::memory_order_acquire);
     while (c && &c->runtime != &runtime) c = c->older;

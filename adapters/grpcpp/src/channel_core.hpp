@@ -54,7 +54,9 @@ class channel_core {
   // OK, or why no call can be made: invalid arguments, or a fork since the channel was made.
   [[nodiscard]] coracle::status usable() const;
   // usable() is OK. It lasts as long as this object.
-  [[nodiscard]] channel_on& on(coracle::runtime& runtime);
+  [[nodiscard]] channel_on& on(coracle::runtime& wanted);
+  // Before there are calls: all are on one runtime, that of the process.
+  void has_one_connection() noexcept { one_connection_ = true; }
   // For calls that block.
   [[nodiscard]] channel_on& on_process();
   // What the state of the channel is about: the one that was used first.
@@ -75,6 +77,7 @@ class channel_core {
   coracle::status invalid_;
   std::shared_ptr<call_credentials_core> credentials_;
   const std::function<coracle::channel(coracle::runtime&)> make_;
+  bool one_connection_ = false;
   std::mutex adding_;
   std::list<channel_on> all_;  // the newest is the first
   std::atomic<channel_on*> newest_{nullptr};

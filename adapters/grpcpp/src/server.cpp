@@ -157,9 +157,10 @@ bool server_core::start(const ServerBuilder& from, Server& of) {
       coracle::stderr_logger().error("grpc++: the server cannot listen on ", port.address, ": ", listening);
       return false;
     }
-    if (port.selected) *port.selected = server_.port();
+    const int chosen = server_.addresses().back().port();
+    if (port.selected) *port.selected = chosen;
     if (auto* const callbacks = global_callbacks.load())
-      callbacks->AddPort(&of, port.address, port.credentials.get(), server_.port());
+      callbacks->AddPort(&of, port.address, port.credentials.get(), chosen);
   }
   if (!driven_by_queue_) {
     server_.start();

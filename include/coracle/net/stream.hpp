@@ -76,6 +76,13 @@ class stream {
   /// address is unreachable.
   static task<result<stream>> connect(address to);
 
+  /// Makes a stream of a connected TCP or UNIX socket that the program has: from socketpair(), accept(),
+  /// another library or another process. The stream owns the descriptor, makes it non-blocking and closes it;
+  /// the current loop is its owner loop. Fails with INVALID_ARGUMENT if it is not such a socket, and with
+  /// UNIMPLEMENTED in a simulation; the descriptor then stays the caller's. Throws std::bad_alloc, which
+  /// leaves it the caller's, too.
+  static result<stream> adopt(int descriptor);
+
   /// Reads at least one and at most into.size() bytes, and returns their number: 0 after the peer has closed
   /// its sending direction. The bytes of `into` must stay in place until the await ends. A read that ends
   /// early has consumed nothing.

@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle {
 
@@ -108,6 +109,19 @@ class server {
   status listen(std::string_view address, server_credentials credentials);
   /// Returns the port of the first listen(); 0 before it and for UNIX sockets.
   [[nodiscard]] std::uint16_t port() const noexcept;
+  /// Returns the addresses that the server listens on, in the order of listen(), with the ports that the
+  /// system has chosen. A listen() may add several.
+  [[nodiscard]] std::vector<net::address> addresses() const;
+
+  /// Serves a connection that the program has made or accepted: a connected TCP or UNIX stream socket, such
+  /// as an end of socketpair(). Call it after all services were added; listen() is not needed. `credentials`:
+  /// as of listen().
+  ///
+  /// The server owns the descriptor, makes it non-blocking and closes it when the connection ends. It has the
+  /// rules of connections that the server accepts: server_limits::connections, ages, drains. Fails with
+  /// INVALID_ARGUMENT if it is not such a socket, with UNAVAILABLE if the runtime has ended, and with
+  /// UNIMPLEMENTED in a simulation; the descriptor then stays the caller's.
+  status adopt(int descriptor, server_credentials credentials);
 
   /// Drives the runtime and serves until SIGINT, SIGTERM or stop(), then drains; meant for main(). A SIGTERM
   /// that arrived after the first listen() counts, too.

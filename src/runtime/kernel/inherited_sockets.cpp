@@ -24,13 +24,19 @@ std::int64_t ask(handle h, int option) noexcept {
   return ::getsockopt(h, SOL_SOCKET, option, &value, &size) < 0 ? -errno : value;
 }
 
-std::int64_t refuse_unless_it_listens(handle h) noexcept {
+std::int64_t refuse_unless_a_stream(handle h) noexcept {
   const std::int64_t type = ask(h, SO_TYPE);
   if (type < 0) return type;
   if (type != SOCK_STREAM) return -EPROTOTYPE;
   const std::int64_t domain = ask(h, SO_DOMAIN);
-  if (domain != AF_INET && domain != AF_INET6 && domain != AF_UNIX) return -EAFNOSUPPORT;
-  return ask(h, SO_ACCEPTCONN) == 1 ? 0 : -EINVAL;
+  return domain == AF_INET || domain == AF_INET6 || domain == AF_UNIX ? 0 : -EAFNOSUPPORT;
+}
+
+// Both options belong to the socket, not to the descriptor: they also change for other descriptors of it.
+void prepare(handle h) noexcept {
+  ::fcntl(h, F_SETFL, ::fcntl(h, F_GETFL) | O_NONBLOCK);
+  const int on = 1;
+  if (ask(h, SO_DOMAIN) != AF_UNIX) ::setsockopt(h, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 }  // namespace
@@ -45,15 +51,22 @@ void keep_from_children(int count) noexcept {
 }
 
 std::int64_t adopt_listener(handle inherited) noexcept {
-  if (const std::int64_t refused = refuse_unless_it_listens(inherited); refused < 0) return refused;
+  if (const std::int64_t refused = refuse_unless_a_stream(inherited); refused < 0) return refused;
+  if (ask(inherited, SO_ACCEPTCONN) != 1) return -EINVAL;
   const int own = ::fcntl(inherited, F_DUPFD_CLOEXEC, first_inherited);
   if (own < 0) return -errno;
-  // Both options belong to the socket, not to the descriptor: they also change for the manager's descriptor.
-  const int flags = ::fcntl(own, F_GETFL);
-  ::fcntl(own, F_SETFL, flags | O_NONBLOCK);
-  const int on = 1;
-  if (ask(own, SO_DOMAIN) != AF_UNIX) ::setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  prepare(own);
   return own;
+}
+
+std::int64_t adopt_stream(handle connected) noexcept {
+  if (const std::int64_t refused = refuse_unless_a_stream(connected); refused < 0) return refused;
+  sockaddr_storage peer;
+  socklen_t size = sizeof peer;
+  if (::getpeername(connected, reinterpret_cast<sockaddr*>(&peer), &size) < 0) return -errno;
+  ::fcntl(connected, F_SETFD, FD_CLOEXEC);
+  prepare(connected);
+  return connected;
 }
 
 }  // namespace coracle::runtime_internal::kernel

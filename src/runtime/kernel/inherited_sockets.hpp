@@ -1,5 +1,5 @@
-// inherited_sockets: the sockets that a service manager opens before it starts the program
-// (sd_listen_fds(3)).
+// inherited_sockets: sockets that were opened outside of the library: those of a service manager, which opens
+// them before it starts the program (sd_listen_fds(3)), and connections of the program.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -28,5 +28,7 @@ inheritance read_inheritance();
 void keep_from_children(int count) noexcept;
 // Implements backend::adopt_listener().
 std::int64_t adopt_listener(handle inherited) noexcept;
+// Implements backend::adopt_stream().
+std::int64_t adopt_stream(handle connected) noexcept;
 
 }  // namespace coracle::runtime_internal::kernel

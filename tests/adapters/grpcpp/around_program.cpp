@@ -9,6 +9,7 @@
 #include "harbour_service.hpp"
 #include "program_cases.hpp"
 
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/health_check_service_server_builder_option.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -18,6 +19,10 @@
 #include <grpcpp/impl/client_unary_call.h>
 #include <grpcpp/impl/server_initializer.h>
 #include <grpcpp/security/auth_metadata_processor.h>
+#include <grpcpp/server_posix.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -236,9 +241,11 @@ struct pair_of_ends {
     builder.RegisterService(&service);
     prepare(builder);
     server = builder.BuildAndStart();
-    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+    target = "127.0.0.1:" + std::to_string(port);
+    channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
   }
   std::unique_ptr<grpc::Server> server;
+  std::string target;
   std::shared_ptr<grpc::Channel> channel;
 };
 
@@ -516,8 +523,162 @@ void processors() {
   }
 }
 
+// --- channels and servers from a file descriptor
+
+void descriptors() {
+  harbour::harbour_service service;
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();  // which has no port
+  int ends[2];
+  ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+  for (const int end : ends) ::fcntl(end, F_SETFL, O_NONBLOCK);
+  grpc::AddInsecureChannelFromFd(server.get(), ends[0]);
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(1000);
+  const auto channel = grpc::CreateCustomInsecureChannelFromFd("anything", ends[1], arguments);
+  const auto stub = Harbour::NewStub(channel);
+  const auto find = [&](const std::string& ask, int number) {
+    grpc::ClientContext context;
+    Ship ship;
+    const auto s = stub->Find(&context, harbour::query(ask, number), &ship);
+    return std::to_string(s.error_code()) + " " + ship.name();
+  };
+  const std::string first = find("hello", 0);
+  const std::string second = find("again", 0);
+  say("calls through a descriptor", first, second);
+  say("limit of a channel from a descriptor", find("large", 2000));
+  server->Shutdown();
+  say("calls after the end of a descriptor's server", find("hello", 0));
+}
+
+// --- arguments and ports that are said twice
+
+void ports() {
+  harbour::harbour_service service;
+  grpc::ServerBuilder builder;
+  int chosen[2] = {};
+  for (int& port : chosen) builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  std::string seen;
+  for (const int port : chosen) {
+    const auto channel =
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+    grpc::ClientContext context;
+    Ship ship;
+    seen +=
+        std::to_string(Harbour::NewStub(channel)->Find(&context, harbour::query("x"), &ship).error_code()) +
+        " ";
+  }
+  say("two ports", seen, chosen[0] != chosen[1]);
+}
+
+void names_said_twice() {
+  harbour::harbour_service service;
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back({file("server.key"), file("server.pem")});
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(options), &port);
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  grpc::SslCredentialsOptions trusting;
+  trusting.pem_root_certs = file("ca.pem");
+  std::string seen;
+  for (const auto& names : {std::vector<const char*>{"movies.example", "elsewhere.example"},
+                            std::vector<const char*>{"elsewhere.example", "movies.example"}}) {
+    grpc::ChannelArguments arguments;
+    for (const char* const name : names) arguments.SetSslTargetNameOverride(name);
+    const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
+                                                   grpc::SslCredentials(trusting), arguments);
+    grpc::ClientContext context;
+    Ship ship;
+    seen +=
+        std::to_string(Harbour::NewStub(channel)->Find(&context, harbour::query("x"), &ship).error_code()) +
+        " ";
+  }
+  say("target names that are said twice", seen);
+  seen.clear();
+  for (const bool small_first : {true, false}) {
+    grpc::ChannelArguments arguments;
+    for (const bool small : {small_first, !small_first})
+      arguments.SetMaxReceiveMessageSize(small ? 1000 : 4000);
+    const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
+                                                   grpc::SslCredentials(trusting), arguments);
+    grpc::ClientContext context;
+    Ship ship;
+    seen +=
+        std::to_string(
+            Harbour::NewStub(channel)->Find(&context, harbour::query("large", 2000), &ship).error_code()) +
+        " ";
+  }
+  say("limits that are said twice", seen);
+}
+
+// Answers with the number of bytes that it got.
+class measure final : public Harbour::Service {
+  grpc::Status Find(grpc::ServerContext* context, const harbour::Query* query, Ship* ship) override {
+    ship->set_number(static_cast<int>(query->load().size()));
+    const auto agent = context->client_metadata().find("user-agent");
+    if (agent == context->client_metadata().end()) return grpc::Status::OK;
+    const std::string name = harbour::text(agent->second);
+    ship->set_name(name.substr(0, name.find("grpc")));
+    return grpc::Status::OK;
+  }
+};
+
+void arguments_said_twice() {
+  measure service;
+  const auto of = [&](auto prepare) {
+    const pair_of_ends ends(service, prepare);
+    grpc::ClientContext context;
+    Ship ship;
+    return std::to_string(Harbour::NewStub(ends.channel)
+                              ->Find(&context, harbour::query("x", 0, std::string(500, 'x')), &ship)
+                              .error_code());
+  };
+  const char* const limit = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH;
+  const std::string small_first = of([&](grpc::ServerBuilder& b) {
+    b.AddChannelArgument(limit, 100);
+    b.AddChannelArgument(limit, 1000);
+  });
+  const std::string large_first = of([&](grpc::ServerBuilder& b) {
+    b.AddChannelArgument(limit, 1000);
+    b.AddChannelArgument(limit, 100);
+  });
+  say("arguments of a server that are said twice", small_first, large_first);
+  const std::string small_option = of([&](grpc::ServerBuilder& b) {
+    b.SetMaxReceiveMessageSize(1000);
+    b.AddChannelArgument(limit, 100);
+  });
+  const std::string large_option = of([&](grpc::ServerBuilder& b) {
+    b.SetMaxReceiveMessageSize(100);
+    b.AddChannelArgument(limit, 1000);
+  });
+  say("an argument and a function", small_option, large_option);
+  const std::string twice = of([&](grpc::ServerBuilder& b) {
+    b.SetMaxReceiveMessageSize(100);
+    b.SetMaxReceiveMessageSize(1000);
+  });
+  say("a function that is called twice", twice);
+  const pair_of_ends ends(service, [](grpc::ServerBuilder&) {});
+  grpc::ChannelArguments arguments;
+  arguments.SetUserAgentPrefix("first");
+  arguments.SetUserAgentPrefix("second");
+  grpc::ClientContext context;
+  Ship ship;
+  const auto channel = grpc::CreateCustomChannel(ends.target, grpc::InsecureChannelCredentials(), arguments);
+  const auto s = Harbour::NewStub(channel)->Find(&context, harbour::query("x"), &ship);
+  say("prefixes of the user agent", s.error_code(), ship.name());
+}
+
 int run_alone(const std::string& certificates) {
   folder = certificates;
+  descriptors();
+  ports();
+  names_said_twice();
+  arguments_said_twice();
   propagation();
   processors();
   plugins();

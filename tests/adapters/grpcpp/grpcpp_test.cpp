@@ -231,8 +231,9 @@ TEST_F(GrpcppCredentials, ATargetNameCanBeOverridden) {
         arguments);
   Ship ship;
   EXPECT_TRUE(find(harbour_query(""), ship).ok());
-  arguments.SetSslTargetNameOverride("elsewhere.example");
-  connect(tls_client(), arguments);
+  grpc::ChannelArguments wrong;
+  wrong.SetSslTargetNameOverride("elsewhere.example");
+  connect(tls_client(), wrong);
   EXPECT_EQ(find(harbour_query(""), ship).error_code(), StatusCode::UNAVAILABLE);
 }
 

@@ -9,6 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 namespace coracle::net::stream_test {
 namespace {
 
@@ -18,6 +22,8 @@ using testing_support::all_kinds;
 
 class Stream : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, Stream, all_kinds, Stream::case_name);
+class AdoptedStream : public testing_support::every_backend {};
+INSTANTIATE_TEST_SUITE_P(On, AdoptedStream, testing_support::kernel_kinds, AdoptedStream::case_name);
 
 task<> echo_all(stream& s) {
   std::vector<std::uint8_t> buffer(4096);
@@ -297,6 +303,34 @@ task<> nothing_to_do() {
   EXPECT_EQ(none.status().code(), status_code::invalid_argument);
 }
 TEST_P(Stream, AnEmptyWriteIsDoneAndAnEmptyReadIsADefect) { run(nothing_to_do()); }
+
+task<> both_ends_of_a_socket_pair() {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  stream first = stream::adopt(ends[0]).value();
+  stream second = stream::adopt(ends[1]).value();
+  EXPECT_EQ(::fcntl(ends[0], F_GETFD), FD_CLOEXEC);
+  EXPECT_EQ(first.peer_address(), address());
+  scope echoing;
+  echoing.spawn(echo_all(second));
+  co_await ask(first, "hello");
+  co_await echoing.join();
+  first.close();
+  EXPECT_EQ(::fcntl(ends[0], F_GETFD), -1);
+}
+TEST_P(AdoptedStream, IsOneOfTheProgramsOwnSockets) { run(both_ends_of_a_socket_pair()); }
+
+task<> what_is_no_connection() {
+  EXPECT_EQ(stream::adopt(-1).status(), status::invalid_argument("descriptor -1 is not open"));
+  const int unconnected = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  EXPECT_THAT(stream::adopt(unconnected).status().to_string(), HasSubstr("is not connected"));
+  EXPECT_EQ(::close(unconnected), 0);
+  const int datagrams = ::socket(AF_INET, SOCK_DGRAM, 0);
+  EXPECT_THAT(stream::adopt(datagrams).status().to_string(), HasSubstr("is not a TCP or UNIX stream socket"));
+  EXPECT_EQ(::close(datagrams), 0);
+  co_return;
+}
+TEST_P(AdoptedStream, IsConnected) { run(what_is_no_connection()); }
 
 }  // namespace
 }  // namespace coracle::net::stream_test

@@ -70,20 +70,20 @@ class ServerBuilder {
 
   /// In bytes; -1: no limit. Default: 4 MiB for requests, no limit for replies.
   ServerBuilder& SetMaxReceiveMessageSize(int bytes) {
-    return arguments_.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, bytes), *this;
+    return arguments_.replace(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, bytes), *this;
   }
   ServerBuilder& SetMaxSendMessageSize(int bytes) {
-    return arguments_.SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, bytes), *this;
+    return arguments_.replace(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, bytes), *this;
   }
   ServerBuilder& SetMaxMessageSize(int bytes) { return SetMaxReceiveMessageSize(bytes); }
   /// Whether requests in an encoding are accepted. Default: all are.
   ServerBuilder& SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm algorithm, bool enabled);
   /// How replies are compressed, unless a handler says otherwise. Default: not.
   ServerBuilder& SetDefaultCompressionAlgorithm(grpc_compression_algorithm algorithm) {
-    return arguments_.SetInt(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM, algorithm), *this;
+    return arguments_.replace(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM, static_cast<int>(algorithm)), *this;
   }
   ServerBuilder& SetDefaultCompressionLevel(grpc_compression_level level) {
-    return arguments_.SetInt(GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL, level), *this;
+    return arguments_.replace(GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL, static_cast<int>(level)), *this;
   }
   ServerBuilder& SetResourceQuota(const ResourceQuota& quota) { return quota_ = quota, *this; }
 

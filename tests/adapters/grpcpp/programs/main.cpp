@@ -42,6 +42,7 @@ const std::map<std::string, program> all = {
     {"guide_callback", {guide_callback::serve, guide_callback::call}},
     {"store", {store::serve, store::call}},
     {"store_proxy", {store_proxy::serve, nullptr}},
+    {"generic_proxy", {generic_proxy::serve, nullptr}},
     {"files", {files::serve, files::call}},
     {"chat", {chat::serve, chat::call}},
     {"chat_callback", {chat_callback::serve, chat_callback::call}},

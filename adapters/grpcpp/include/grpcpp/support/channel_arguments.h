@@ -7,14 +7,15 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace grpc {
 
 class ResourceQuota;
 
-/// A set of named values. A value type. Arguments that have no meaning for the library are accepted, and
-/// named in a log line once.
+/// A set of named values. A value type. The first value that a name is given counts. Arguments that have no
+/// meaning for the library are accepted, and named in a log line once.
 class ChannelArguments {
  public:
   ChannelArguments() = default;
@@ -27,9 +28,12 @@ class ChannelArguments {
     SetInt(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM, algorithm);
   }
   void SetGrpclbFallbackTimeout(int timeout_ms) { SetInt(GRPC_ARG_GRPCLB_FALLBACK_TIMEOUT_MS, timeout_ms); }
-  /// Puts a text before the library's own in the user-agent.
+  /// Puts a text before the library's own in the user-agent, and before those of earlier calls.
   void SetUserAgentPrefix(const std::string& prefix) {
-    SetString(GRPC_ARG_PRIMARY_USER_AGENT_STRING, prefix);
+    const auto found = values_.find(GRPC_ARG_PRIMARY_USER_AGENT_STRING);
+    const std::string* const others =
+        found == values_.end() ? nullptr : std::get_if<std::string>(&found->second);
+    replace(GRPC_ARG_PRIMARY_USER_AGENT_STRING, others ? prefix + " " + *others : prefix);
   }
   /// Has no effect: the memory of a channel has no limit.
   void SetResourceQuota(const ResourceQuota& /*quota*/) {}
@@ -37,16 +41,17 @@ class ChannelArguments {
   void SetMaxSendMessageSize(int bytes) { SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, bytes); }
   void SetLoadBalancingPolicyName(const std::string& name) { SetString(GRPC_ARG_LB_POLICY_NAME, name); }
   void SetServiceConfigJSON(const std::string& json) { SetString(GRPC_ARG_SERVICE_CONFIG, json); }
-  void SetInt(const std::string& key, int number) { values_.insert_or_assign(key, number); }
-  void SetString(const std::string& key, const std::string& text) { values_.insert_or_assign(key, text); }
+  void SetInt(const std::string& key, int number) { values_.emplace(key, number); }
+  void SetString(const std::string& key, const std::string& text) { values_.emplace(key, text); }
   /// For objects that programs pass to each other's plugins; the library takes
   /// kHealthCheckServiceInterfaceArg only, and does not own the others.
-  void SetPointer(const std::string& key, void* object) { values_.insert_or_assign(key, object); }
+  void SetPointer(const std::string& key, void* object) { values_.emplace(key, object); }
   void Swap(ChannelArguments& other) { values_.swap(other.values_); }
 
   // For the library.
   using value = std::variant<int, std::string, void*>;
   const std::map<std::string, value>& values() const { return values_; }
+  void replace(const std::string& key, value v) { values_.insert_or_assign(key, std::move(v)); }
   void SetAll(const ChannelArguments& others) {
     for (const auto& [key, v] : others.values_) values_.insert_or_assign(key, v);
   }
