@@ -1,6 +1,7 @@
 #include "intercepted_server_call.hpp"
 
 #include "intercepted_operation.hpp"
+#include "server_call_core.hpp"
 
 #include <utility>
 
@@ -18,8 +19,8 @@ intercepted_server_call::intercepted_server_call(ServerContext& context,
                                                  std::shared_ptr<server_call_core> call,
                                                  std::shared_ptr<queue_core> queue,
                                                  std::shared_ptr<call_interception> by)
-    : plain_(context), queue_(std::move(queue)), seen_(std::move(by)) {
-  plain_.bind(std::move(call), intercepted_operation::inner_queue(), nullptr);
+    : call_(std::move(call)), plain_(context), queue_(std::move(queue)), seen_(std::move(by)) {
+  plain_.bind(call_, intercepted_operation::inner_queue(), nullptr);
 }
 
 std::unique_ptr<intercepted_operation> intercepted_server_call::make(void* tag) {
@@ -28,10 +29,14 @@ std::unique_ptr<intercepted_operation> intercepted_server_call::make(void* tag) 
   return made;
 }
 
+// Operations may begin on a thread of an interceptor, which holds the call meanwhile: its server, and with it
+// the loop, may be gone before the thread returns otherwise.
+
 void intercepted_server_call::send_initial_metadata(void* tag) {
   auto op = make(tag);
   send_first(*seen_, op->batch);
   op->begin = [self = shared_from_this()](intercepted_operation& o) {
+    const auto held = self->call_->begin_operation();
     self->plain_.send_initial_metadata(&o);
   };
   intercepted_operation::run(std::move(op));
@@ -41,7 +46,10 @@ void intercepted_server_call::read(const message_target& into, void* tag) {
   auto op = make(tag);
   op->batch.receives_message = true;
   op->batch.receive(into.message);
-  op->begin = [self = shared_from_this(), into](intercepted_operation& o) { self->plain_.read(into, &o); };
+  op->begin = [self = shared_from_this(), into](intercepted_operation& o) {
+    const auto held = self->call_->begin_operation();
+    self->plain_.read(into, &o);
+  };
   op->received = [](intercepted_operation& o) { o.batch.set_received(o.ok); };
   intercepted_operation::run(std::move(op));
 }
@@ -51,6 +59,7 @@ void intercepted_server_call::write(serialized_message&& message, const WriteOpt
   send_first(*seen_, op->batch);
   op->send(std::move(message));
   op->begin = [self = shared_from_this(), options](intercepted_operation& o) {
+    const auto held = self->call_->begin_operation();
     self->plain_.write(o.take_sent(), options, &o);
   };
   intercepted_operation::run(std::move(op));

@@ -29,6 +29,7 @@ class intercepted_server_call final : public std::enable_shared_from_this<interc
 
  private:
   std::unique_ptr<intercepted_operation> make(void* tag);
+  const std::shared_ptr<server_call_core> call_;
   server_queue_call plain_;
   const std::weak_ptr<queue_core> queue_;  // which owns operations that refer to this
   const std::shared_ptr<call_interception> seen_;

@@ -242,7 +242,10 @@ void server_callback_call::send_initial_metadata() {
     return begin_headers(end_of_operation{this, &headers_});
   auto op = make_seen(headers_);
   send_first(*seen_->by, op->batch);
-  op->begin = [this](intercepted_operation& o) { begin_headers(end_of_seen_operation{&o}); };
+  op->begin = [this](intercepted_operation& o) {
+    const auto held = call_->begin_operation();  // as intercepted_server_call
+    begin_headers(end_of_seen_operation{&o});
+  };
   intercepted_operation::run(std::move(op));
 }
 
@@ -253,7 +256,10 @@ void server_callback_call::start_read(void* into) {
   auto op = make_seen(read_);
   op->batch.receives_message = true;
   op->batch.receive(into);
-  op->begin = [this](intercepted_operation& o) { begin_read(end_of_seen_operation{&o}); };
+  op->begin = [this](intercepted_operation& o) {
+    const auto held = call_->begin_operation();
+    begin_read(end_of_seen_operation{&o});
+  };
   op->received = [](intercepted_operation& o) { o.batch.set_received(o.ok); };
   intercepted_operation::run(std::move(op));
 }
@@ -266,6 +272,7 @@ void server_callback_call::start_write(serialized_message&& message, const Write
   send_first(*seen_->by, op->batch);
   op->send(std::move(message));
   op->begin = [this, options](intercepted_operation& o) {
+    const auto held = call_->begin_operation();
     begin_write(o.take_sent(), options, end_of_seen_operation{&o});
   };
   intercepted_operation::run(std::move(op));
