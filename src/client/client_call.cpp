@@ -314,25 +314,38 @@ void client_call::forget(end_operation& op) noexcept {
   if (end_waiter_ == &op) end_waiter_ = nullptr;
 }
 
+headers_operation*& client_call::waiter_of(const headers_operation& op) noexcept {
+  return op.what_ == headers_operation::awaited::headers ? headers_waiter_ : connection_waiter_;
+}
+
 // Returns false if it need not wait: op.outcome_ has the result.
 bool client_call::wait_for_headers(headers_operation& op) noexcept {
-  if (!headers_received_) op.outcome_ = outcome_;
-  if (headers_received_ || ended()) return false;
-  if (headers_waiter_) {
-    op.outcome_ =
-        status::internal(about("has two concurrent waits for its initial metadata: let one task wait"));
+  const bool for_headers = op.what_ == headers_operation::awaited::headers;
+  const bool arrived = for_headers ? headers_received_ : connected_;
+  if (!arrived) op.outcome_ = outcome_;
+  if (arrived || ended()) return false;
+  headers_operation*& waiter = waiter_of(op);
+  if (waiter) {
+    op.outcome_ = status::internal(
+        about(for_headers ? "has two concurrent waits for its initial metadata: let one task wait"
+                          : "has two concurrent waits for its connection: let one task wait"));
     return false;
   }
-  headers_waiter_ = &op;
+  waiter = &op;
   return true;
 }
 
-void client_call::stop_waiting_for_headers(const status& outcome) noexcept {
-  headers_operation* const op = std::exchange(headers_waiter_, nullptr);
+void client_call::stop_waiting(headers_operation* op, const status& outcome) noexcept {
   if (!op) return;
+  waiter_of(*op) = nullptr;
   op->outcome_ = outcome;
   op->call_ = nullptr;
   terms_.owner_loop->post(*op);  // resuming it may destroy the call
+}
+
+void client_call::has_connection() noexcept {
+  connected_ = true;
+  stop_waiting(connection_waiter_, {});
 }
 
 loop& client_call::hold() {
@@ -404,7 +417,7 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
   } else {
     format_.set_receive_encoding(headers.encoding);
     headers_received_ = true;
-    stop_waiting_for_headers({});
+    stop_waiting(headers_waiter_, {});
   }
 }
 
@@ -512,7 +525,8 @@ void client_call::end(status reason, bool inside) noexcept {
 }
 
 void client_call::finish(bool inside) noexcept {
-  stop_waiting_for_headers(outcome_);
+  stop_waiting(connection_waiter_, outcome_);
+  stop_waiting(headers_waiter_, outcome_);
   if (unary_ || !inside) {
     outgoing_failed(outcome_);
     if (outcome_.ok()) incoming_ended();
@@ -580,6 +594,7 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
   list_hook::unlink();
   exchange_ = x;
   target_ = &target;
+  has_connection();
   or_end([&] {
     peer_ = exchange_.peer();
     send_client_headers(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
@@ -590,6 +605,7 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
 
 void client_call::record_to(rpc::request_record& r) noexcept {
   record_ = &r;
+  has_connection();
   or_end([&] { send_request(); });
 }
 
@@ -825,7 +841,7 @@ headers_operation::~headers_operation() {
 
 void headers_operation::stopped(coro::stop_callback& self) noexcept {
   auto& op = static_cast<headers_operation&>(self);
-  if (op.call_) op.call_->stop_waiting_for_headers(status::cancelled("the task was asked to stop"));
+  if (op.call_) op.call_->stop_waiting(&op, status::cancelled("the task was asked to stop"));
 }
 
 bool headers_operation::start(client_call& c, std::coroutine_handle<> waiter,
@@ -838,7 +854,7 @@ bool headers_operation::start(client_call& c, std::coroutine_handle<> waiter,
   waiter_ = waiter;
   if (!c.wait_for_headers(*this)) return false;
   call_ = &c;
-  if (!stop.subscribe(*this)) c.stop_waiting_for_headers(status::cancelled("the task was asked to stop"));
+  if (!stop.subscribe(*this)) c.stop_waiting(this, status::cancelled("the task was asked to stop"));
   return true;
 }
 

@@ -79,8 +79,9 @@ class client_call final : public rpc::call,
   bool wait_for_end(end_operation& op) noexcept;
   void forget(end_operation& op) noexcept;
   bool wait_for_headers(headers_operation& op) noexcept;
-  void forget(headers_operation&) noexcept { headers_waiter_ = nullptr; }
-  void stop_waiting_for_headers(const status& outcome) noexcept;
+  void forget(headers_operation& op) noexcept { waiter_of(op) = nullptr; }
+  // Ends one wait. Null: there is none.
+  void stop_waiting(headers_operation* op, const status& outcome) noexcept;
 
   // --- called by the stream_chain
   [[gnu::cold, gnu::noinline]] void begin_attempt(const coro::environment& e, const call_options& options,
@@ -191,6 +192,9 @@ class client_call final : public rpc::call,
   // inside: there is no user code on the stack, and waiters are resumed here; `this` may have been destroyed
   // afterwards.
   [[gnu::noinline]] void end(status reason, bool inside) noexcept;
+  [[nodiscard]] headers_operation*& waiter_of(const headers_operation& op) noexcept;
+  // Its request has a connection, or is recorded for retries.
+  void has_connection() noexcept;
   // Delivers the end of the call to those who wait for it.
   void finish(bool inside) noexcept;
   // Runs when the attempt has ended for the server. The observer gets no more message events afterwards, so
@@ -227,6 +231,7 @@ class client_call final : public rpc::call,
   unary_operation* unary_ = nullptr;
   end_operation* end_waiter_ = nullptr;
   headers_operation* headers_waiter_ = nullptr;
+  headers_operation* connection_waiter_ = nullptr;
   const rpc::codec* request_codec_ = nullptr;
   const void* request_ = nullptr;
   std::optional<std::string> request_body_;  // of a call with one request and many replies
@@ -242,6 +247,7 @@ class client_call final : public rpc::call,
   phase phase_ = phase::made;
   own_side own_side_ = own_side::open;
   late_reply late_ = late_reply::none;
+  bool connected_ = false;  // has_connection() was called
   bool headers_received_ = false;  // response headers have arrived and are valid
   bool reply_read_ = false;
   bool retried_transparently_ = false;

@@ -61,6 +61,40 @@ TEST_P(initial_metadata, ComesThroughInterceptors) {
   run(before_the_first_reply(front));
 }
 
+TEST_P(initial_metadata, TheConnectionIsWaitedForBeforeThem) {
+  struct program {
+    static task<> talk(channel by) {
+      auto c = echo_stub(by).Chat(asking());
+      const status connected = co_await c.wait_for_connection();
+      EXPECT_EQ(connected, status());
+      EXPECT_TRUE(c.peer());
+      const status again = co_await c.wait_for_connection();
+      EXPECT_EQ(again, status());
+      const status received = co_await c.wait_for_initial_metadata();
+      EXPECT_EQ(received, status());
+      const status outcome = co_await c.finish();
+      EXPECT_EQ(outcome, status());
+      const status later = co_await c.wait_for_connection();  // there was one
+      EXPECT_EQ(later, status());
+    }
+    static task<> be_late(channel by) {
+      auto c = echo_stub(by).Chat(within(0s));
+      const status connected = co_await c.wait_for_connection();
+      EXPECT_EQ(connected.code(), status_code::deadline_exceeded);
+      EXPECT_FALSE(c.peer());
+    }
+    static task<> be_cancelled(channel by) {
+      auto c = echo_stub(by).Chat(asking());
+      c.cancel();
+      const status connected = co_await c.wait_for_connection();
+      EXPECT_EQ(connected.code(), status_code::cancelled);
+    }
+  };
+  run(program::talk(*channel_));
+  run(program::be_late(*channel_));
+  run(program::be_cancelled(*channel_));
+}
+
 TEST_P(initial_metadata, IsWaitedForBesideAReaderAndAWriter) {
   struct program {
     using chat = bidi_call<echo::Text, echo::Text>;

@@ -17,7 +17,6 @@ NO_MESSAGE = "the initial metadata of a stream that ends with OK before its firs
 DIFFERENCES = {"harbour": {
     "unary error beyond the codes": (
         "2 'as asked for: \u00e9%\\n'  0 0", {"coracle", "google"}, "gRPC has 17 codes (doc/statuscodes.md): another number is UNKNOWN"),
-    "queued talk start of no server": ("1+", {"coracle"}, "the call begins at once: its headers are sent when there is a connection"),
 }, "callbacks": {
     "list of none": ("metadata+ read- done=0 none none", {"coracle"}, NO_MESSAGE),
     "list of none that nothing reads": ("metadata+ done=0 none none", {"coracle"}, NO_MESSAGE),

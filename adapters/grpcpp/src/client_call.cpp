@@ -139,9 +139,9 @@ void client_stream_core::take_initial_metadata() {
 }
 
 task<bool> client_stream_core::start() {
-  auto wait = call_.start();
-  co_await std::move(wait);
-  co_return true;
+  auto wait = call_.wait_for_connection();
+  const coracle::status s = co_await std::move(wait);
+  co_return s.ok();
 }
 
 task<bool> client_stream_core::wait_for_initial_metadata() {

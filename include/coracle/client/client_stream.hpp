@@ -45,7 +45,17 @@ class client_stream {
   ///
   /// OK means that initial_metadata() is complete. Otherwise the result is the status with which the call
   /// ended without any.
-  [[nodiscard]] headers_awaiter wait_for_initial_metadata() { return headers_awaiter(*call_); }
+  [[nodiscard]] headers_awaiter wait_for_initial_metadata() {
+    return headers_awaiter(*call_, headers_awaiter::awaited::headers);
+  }
+  /// Begins the call, and waits until its request headers were given to a connection. They leave at the end
+  /// of the turn of the loop.
+  ///
+  /// OK: they were. A call that may be retried does not wait for that. Otherwise the result is the status
+  /// with which the call ended without a connection.
+  [[nodiscard]] headers_awaiter wait_for_connection() {
+    return headers_awaiter(*call_, headers_awaiter::awaited::connection);
+  }
   /// Returns the initial metadata of the server: complete after wait_for_initial_metadata(), or after the
   /// first next() or finish().
   [[nodiscard]] const metadata& initial_metadata() const noexcept;

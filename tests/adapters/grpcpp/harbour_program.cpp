@@ -460,14 +460,50 @@ void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
   {
     grpc::ClientContext context;
     const auto stream = nowhere.AsyncTalk(&context, &queue, tagged(1));
-    say("queued talk start of no server", taken(queue));
+    const std::string begun = taken(queue);
     Note note;
     stream->Write(note, tagged(2));
     const std::string written = taken(queue);
     grpc::Status s;
     stream->Finish(&s, tagged(3));
     const std::string ended = taken(queue);
-    say("queued talk of no server", written, ended, s.error_code());
+    say("queued talk of no server", begun, written, ended, s.error_code());
+  }
+  for (const bool waits : {false, true}) {
+    const std::string server = waits ? " until the deadline" : " of no server";
+    const auto prepare = [waits](grpc::ClientContext& context) {
+      context.set_wait_for_ready(waits);
+      if (waits) context.set_deadline(std::chrono::system_clock::now() + 100ms);
+    };
+    grpc::Status s;
+    {
+      grpc::ClientContext context;
+      prepare(context);
+      const auto stream = nowhere.AsyncTalk(&context, &queue, tagged(1));
+      const std::string begun = taken(queue);
+      stream->Finish(&s, tagged(2));
+      const std::string ended = taken(queue);
+      say("queued talk start" + server, begun, ended, s.error_code());
+    }
+    {
+      grpc::ClientContext context;
+      prepare(context);
+      Summary summary;
+      const auto writer = nowhere.AsyncRecord(&context, &summary, &queue, tagged(1));
+      const std::string begun = taken(queue);
+      writer->Finish(&s, tagged(2));
+      const std::string ended = taken(queue);
+      say("queued record start" + server, begun, ended, s.error_code());
+    }
+    {
+      grpc::ClientContext context;
+      prepare(context);
+      const auto reader = nowhere.AsyncList(&context, query("x", 1), &queue, tagged(1));
+      const std::string begun = taken(queue);
+      reader->Finish(&s, tagged(2));
+      const std::string ended = taken(queue);
+      say("queued list start" + server, begun, ended, s.error_code());
+    }
   }
 }
 

@@ -32,13 +32,16 @@ class end_operation : private coro::stop_callback {
   std::coroutine_handle<> waiter_;
 };
 
-// Waits for the response headers, or for the end of a call that has none. One at a time, in addition to a
-// reader and a writer. A stop of the waiter's environment ends only the wait, with CANCELLED.
+// Waits for the connection of a call or for its response headers, or for the end of a call that has none.
+// One at a time of each, in addition to a reader and a writer. A stop of the waiter's environment ends only
+// the wait, with CANCELLED.
 class headers_operation : private coro::runnable, private coro::stop_callback {
  public:
-  headers_operation() noexcept : stop_callback(&headers_operation::stopped) {}
+  enum class awaited : unsigned char { connection, headers };
+  explicit headers_operation(awaited what) noexcept
+      : stop_callback(&headers_operation::stopped), what_(what) {}
   // Only before start().
-  headers_operation(headers_operation&&) noexcept : headers_operation() {}
+  headers_operation(headers_operation&& other) noexcept : headers_operation(other.what_) {}
   headers_operation& operator=(headers_operation&&) = delete;
   ~headers_operation();
 
@@ -49,6 +52,7 @@ class headers_operation : private coro::runnable, private coro::stop_callback {
  private:
   static void stopped(coro::stop_callback& self) noexcept;
   friend class client_call;
+  const awaited what_;
   client_call* call_ = nullptr;  // while pending
   std::coroutine_handle<> waiter_;
   status outcome_;
@@ -162,7 +166,8 @@ class start_awaiter : public call_operation, public stream_callbacks<start_await
 
 class headers_awaiter : public call_operation, headers_operation, public stream_callbacks<headers_awaiter> {
  public:
-  explicit headers_awaiter(client_call& c) noexcept : call_operation(c) {}
+  using headers_operation::awaited;
+  headers_awaiter(client_call& c, awaited what) noexcept : call_operation(c), headers_operation(what) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
