@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 import plan  # noqa: E402
+from builds import BuildsAhead  # noqa: E402
 from process import ROOT  # noqa: E402
 from report import Report  # noqa: E402
 
@@ -21,15 +22,12 @@ def main(arguments):
     tier = "whole"
     if arguments and arguments[0] in plan.TIERS:
         tier = arguments.pop(0)
+    chosen = [suite for name, suite in plan.TIERS[tier]() if not arguments or any(word in name for word in arguments)]
+    chosen += [suite for label, suite in plan.labelled() if label in arguments]
     report = Report()
-    for name, suite in plan.TIERS[tier]():
-        if arguments and not any(word in name for word in arguments):
-            continue
-        report.add(suite())
-    for label, suite in plan.labelled():
-        if label not in arguments:
-            continue
-        report.add(suite())
+    with BuildsAhead(chosen) as builds:
+        for suite in chosen:
+            report.add(builds.run(suite))
     return 0 if report.finish() else 1
 
 

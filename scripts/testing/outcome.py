@@ -10,6 +10,7 @@ class Outcome:
     failed: list = dataclasses.field(default_factory=list)    # (case, reason)
     left_out: list = dataclasses.field(default_factory=list)  # (case, reason)
     seconds: float = 0.0
+    seconds_beside_others: float = 0.0
     log: str = ""
 
     @property

@@ -7,6 +7,8 @@
 
 Of the tests with a label (labels.py), the suites run one case of each kind, and of the tests with io_uring's faults a third. A label
 is a suite, too, of all tests that have it, which runs only if it is asked for by its name; so is io_uring_faults.
+
+Builds after the first begin before their turn (builds.py), so that a build comes as late as its first suite allows.
 """
 
 import concurrent.futures
@@ -16,9 +18,10 @@ import os
 
 import labels
 import peers
+from builds import Build
 from outcome import Outcome
 from process import BUILD
-from suites import CPUS, build, ctest, headers, languages, pytest, sanitizers
+from suites import CPUS, ctest, headers, languages, pytest, sanitizers
 
 CI = bool(os.environ.get("CI"))
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute; a sixth of that under
@@ -62,8 +65,8 @@ def one(name, run, *arguments, **how):
     return name, lambda: run(name, *arguments, **how)
 
 
-def built(preset, targets=()):
-    return f"build ({preset})", lambda: build(preset, targets)
+def built(preset, targets=(), meanwhile=None):
+    return f"build ({preset})", Build(preset, targets, meanwhile)
 
 
 def sim(preset):
@@ -75,12 +78,6 @@ def sim(preset):
 @functools.cache
 def peers_on_their_way():
     return concurrent.futures.ThreadPoolExecutor(1).submit(peers.install)
-
-
-def first_build():
-    """Peers come meanwhile, which is waiting for the most part."""
-    peers_on_their_way()
-    return build("release")
 
 
 def with_peers(suite, *paths, waits=True):
@@ -130,7 +127,7 @@ def quick():
 def whole():
     yield one("structure", pytest, "structure")
     yield one("docs", pytest, "docs")
-    yield "build (release)", first_build
+    yield built("release", meanwhile=peers_on_their_way)  # which waits for the most part
     yield one("runner", pytest, "runner")
     yield one("unit (release)", ctest, "release", "unit")
     yield e2e("release", "io_uring")

@@ -20,25 +20,45 @@ def log_of(name):
 
 
 class Run:
-    """One command, run to its end: code is None when it had to be ended at its time limit."""
+    """One command, run to its end: code is None when it had to be ended at its time limit. At the lowest priority, it has the time
+    that other commands leave."""
 
-    def __init__(self, command, log, timeout_s, env=None):
+    _running = set()
+
+    def __init__(self, command, log, timeout_s, env=None, lowest_priority=False):
         self.log, self.timeout_s, self.code = log, timeout_s, None
         began = time.monotonic()
         # Its own, so that one that crashes or is killed leaves none of its temporary files.
         scratch = tempfile.mkdtemp(prefix="coracle-")
         with open(log, "wb") as output:
             self._process = subprocess.Popen(
-                [str(word) for word in command], cwd=ROOT, env={**os.environ, "TMPDIR": scratch, **(env or {})},
+                [*(["nice", "-n", "19"] if lowest_priority else []), *map(str, command)], cwd=ROOT, env={**os.environ, "TMPDIR": scratch, **(env or {})},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        self._running.add(self)
+        if lowest_priority:
+            self._lower_session()
         try:
             self.code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             pass
         finally:
             self._end_all()
+            self._running.discard(self)
             shutil.rmtree(scratch, ignore_errors=True)
         self.seconds = time.monotonic() - began
+
+    @classmethod
+    def end_running(cls):
+        """Ends the commands that run in other threads."""
+        for one in list(cls._running):
+            one._end_all()
+
+    def _lower_session(self):
+        """A kernel that shares out its time among sessions first does not compare the priorities of their processes."""
+        try:
+            pathlib.Path(f"/proc/{self._process.pid}/autogroup").write_text("19")
+        except OSError:
+            pass  # a kernel without such groups, or a command that has ended
 
     def _end_all(self):
         """Ends the command's process group: servers that a failed test left behind too."""

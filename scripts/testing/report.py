@@ -29,7 +29,7 @@ class Report:
 
     def _line(self, outcome):
         if outcome.suite.startswith("build") and not outcome.failed:
-            counts = "done"
+            counts = f"done, {outcome.seconds_beside_others:.0f} s of it beside tests" if outcome.seconds_beside_others else "done"
         else:
             counts = f"{outcome.passed} passed, {len(outcome.failed)} failed"
             if outcome.left_out:

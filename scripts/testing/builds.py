@@ -1,0 +1,60 @@
+"""The builds of a run. The first is a suite like others. When it has ended the next ones begin, one after another, beside the suites
+up to their own turn: most tests wait for more than half of their time. They have the lowest priority, which leaves the processors to
+the tests."""
+
+import concurrent.futures
+import time
+
+from process import Run
+from suites import build
+
+
+class Build:
+    """A suite that builds a preset."""
+
+    def __init__(self, preset, targets=(), meanwhile=None):
+        self._preset, self._targets, self._meanwhile = preset, targets, meanwhile
+        self._ahead = None
+
+    def begin(self, thread):
+        self._ahead = thread.submit(build, self._preset, self._targets, lowest_priority=True)
+
+    def has_ended(self):
+        return not self._ahead or self._ahead.done()
+
+    def __call__(self):
+        if self._meanwhile:
+            self._meanwhile()
+        if not self._ahead:
+            return build(self._preset, self._targets)
+        began = time.monotonic()
+        outcome = self._ahead.result()
+        waited = time.monotonic() - began
+        outcome.seconds, outcome.seconds_beside_others = waited, max(0.0, outcome.seconds - waited)
+        return outcome
+
+
+class BuildsAhead:
+    """Runs suites, and begins the builds among them when the first of them has ended."""
+
+    def __init__(self, suites):
+        self._later = [suite for suite in suites if isinstance(suite, Build)]
+        self._first = self._later.pop(0) if self._later else None
+        self._thread = concurrent.futures.ThreadPoolExecutor(1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Ends the builds that no suite waits for any more, after an interruption."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        while not all(later.has_ended() for later in self._later):
+            Run.end_running()
+            time.sleep(0.05)
+
+    def run(self, suite):
+        outcome = suite()
+        if suite is self._first:
+            for later in self._later:
+                later.begin(self._thread)
+        return outcome
