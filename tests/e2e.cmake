@@ -61,6 +61,9 @@ else()
   list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/tests/sim/swarm/uncounted_memory.cpp)
 endif()
 add_executable(sim_swarm ${sources})
+compile_together(sim_swarm 12)
+# One defines a macro for a header of OpenSSL, the other replaces the operators new and delete.
+set_source_files_properties(sim/swarm/seeded_openssl.cpp sim/swarm/live_memory.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_compile_options(sim_swarm PRIVATE $<$<CONFIG:Release>:-O2>)  # runs for longer than it compiles
 target_precompile_headers(sim_swarm PRIVATE support/precompiled.hpp)
 target_include_directories(sim_swarm PRIVATE ${PROJECT_SOURCE_DIR}/tests)

@@ -26,8 +26,8 @@ class echoing final : public echo::rpc::Echo::service {
   const std::string host_;
 };
 
-struct serving {
-  serving(runtime& on, const std::string& host) : service(host), answers(on) { answers.add(service); }
+struct echo_server {
+  echo_server(runtime& on, const std::string& host) : service(host), answers(on) { answers.add(service); }
   echoing service;
   server answers;
 };
@@ -142,7 +142,7 @@ void fleet_world::start_servers() {
     world_.start(
         servers_.back(),
         [this, host = servers_.back()](runtime& rt) -> std::shared_ptr<void> {
-          auto made = std::make_shared<serving>(rt, host);
+          auto made = std::make_shared<echo_server>(rt, host);
           const status listening = made->answers.listen("0.0.0.0:50051", insecure());
           if (!listening.ok()) run_.report_error("a server cannot listen: " + listening.to_string());
           return made;
