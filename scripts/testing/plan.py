@@ -87,6 +87,12 @@ def with_peers(suite, *paths, waits=True):
     return pytest(suite, *paths)
 
 
+def conformance_suites(suite):
+    """Two at a time, of which each keeps about one processor busy, also those of one file."""
+    peers_on_their_way().result()
+    return pytest(suite, "conformance", options=["--dist=loadgroup"])
+
+
 def labelled_tests(suite, label):
     peers_on_their_way().result()
     return pytest(suite, *labels.folders(label), options=["-m", label], one_of_each=False)
@@ -142,7 +148,7 @@ def whole():
     yield one("tutorial", pytest, "tutorial")
     yield one("consume", pytest, "consume")
     yield one("interop", interop)
-    yield one("conformance", with_peers, "conformance")
+    yield one("conformance", conformance_suites)
     yield built("asan", ["test_programs"])
     yield one("unit (asan)", ctest, "asan", "unit")
     yield e2e("asan", "io_uring")
@@ -172,7 +178,7 @@ def some_faults_of_io_uring(suite):
 
 def conformance():
     yield built("release", ["conformance_programs"])
-    yield one("conformance", with_peers, "conformance")
+    yield one("conformance", conformance_suites)
 
 
 def consumers():

@@ -10,7 +10,8 @@ from programs import Server, own, peer, run
 CASES = 146
 LIMIT_S = 180
 
-pytestmark = pytest.mark.timeout(LIMIT_S + 20)
+# One server for three tests, in their order.
+pytestmark = [pytest.mark.timeout(LIMIT_S + 20), pytest.mark.xdist_group("h2spec")]
 
 
 @pytest.fixture(scope="module", params=["plaintext", "tls"])
