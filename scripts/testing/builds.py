@@ -27,6 +27,7 @@ class Build:
             self._meanwhile()
         if not self._ahead:
             return build(self._preset, self._targets)
+        Run.restore_priorities()
         began = time.monotonic()
         outcome = self._ahead.result()
         waited = time.monotonic() - began

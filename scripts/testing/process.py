@@ -34,9 +34,10 @@ class Run:
             self._process = subprocess.Popen(
                 [*(["nice", "-n", "19"] if lowest_priority else []), *map(str, command)], cwd=ROOT, env={**os.environ, "TMPDIR": scratch, **(env or {})},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        self._lowest_priority = lowest_priority
         self._running.add(self)
         if lowest_priority:
-            self._lower_session()
+            self._set_priority_of_session(19)
         try:
             self.code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -48,17 +49,32 @@ class Run:
         self.seconds = time.monotonic() - began
 
     @classmethod
+    def running(cls):
+        """The commands that run now, in all threads."""
+        return list(cls._running)
+
+    @classmethod
     def end_running(cls):
-        """Ends the commands that run in other threads."""
-        for one in list(cls._running):
+        for one in cls.running():
             one._end_all()
 
-    def _lower_session(self):
+    @classmethod
+    def restore_priorities(cls):
+        """Gives the commands with the lowest priority the ordinary one, which not every user may do."""
+        for one in cls.running():
+            if one._lowest_priority:
+                one._set_priority_of_session(0)
+                try:
+                    os.setpriority(os.PRIO_PGRP, one._process.pid, os.nice(0))
+                except OSError:
+                    pass
+
+    def _set_priority_of_session(self, nice):
         """A kernel that shares out its time among sessions first does not compare the priorities of their processes."""
         try:
-            pathlib.Path(f"/proc/{self._process.pid}/autogroup").write_text("19")
+            pathlib.Path(f"/proc/{self._process.pid}/autogroup").write_text(str(nice))
         except OSError:
-            pass  # a kernel without such groups, or a command that has ended
+            pass  # a kernel without such groups, a command that has ended, or a user who may not
 
     def _end_all(self):
         """Ends the command's process group: servers that a failed test left behind too."""

@@ -93,3 +93,18 @@ def test_an_interruption_ends_builds_that_run(tmp_path, monkeypatch):
 def test_the_lowest_priority_is_that_of_nice(tmp_path):
     assert Run(["nice"], tmp_path / "log", LIMIT_S, lowest_priority=True).text.strip() == "19"
     assert Run(["nice"], tmp_path / "log", LIMIT_S).text.strip() == str(os.nice(0))
+
+
+def test_a_build_whose_turn_has_come_has_the_ordinary_priority_again(tmp_path):
+    """Where the user may give it."""
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    found = []
+    script = f"touch {begun}; while [ ! -e {go} ]; do sleep 0.05; done; nice"
+    thread = threading.Thread(target=lambda: found.append(Run(["sh", "-c", script], tmp_path / "log", LIMIT_S, lowest_priority=True)))
+    thread.start()
+    while thread.is_alive() and not (begun.exists() and Run.running()):
+        threading.Event().wait(0.05)
+    Run.restore_priorities()
+    go.touch()
+    thread.join()
+    assert found[0].text.strip() == (str(os.nice(0)) if os.geteuid() == 0 else "19")
