@@ -21,10 +21,27 @@ if(NOT CORACLE_TEST_ROOMS)
       results scenario load_stats)
     list(APPEND found ${PROJECT_SOURCE_DIR}/tools/load/${name}.cpp)
   endforeach()
-  # Of these files alone, as below.
-  set_source_files_properties(${found} PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR})
   list(APPEND sources ${found})
 endif()
+
+# Those that read files have a target of their own for the path: among all flags it would keep ccache from knowing a test of another
+# checkout again, and as a property of sources it would have them compiled one by one.
+set(with_files ${sources})
+list(FILTER with_files INCLUDE REGEX "/tests/unit/(tls/|hpack/rfc_examples_test)")
+if(with_files)
+  list(REMOVE_ITEM sources ${with_files})
+endif()
+
+# All but their sources. A unit of its own needs no precompiled header.
+function(unit_tests_target target)
+  compile_together(${target} 12)
+  target_compile_options(${target} PRIVATE ${test_optimisation})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  coracle_rooms_with_all_below(linked ${rooms})
+  list(TRANSFORM linked PREPEND coracle_)
+  target_link_libraries(${target} PRIVATE
+    ${linked} coracle_usage coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+endfunction()
 
 if(sources)
   if(http1 IN_LIST rooms OR http2 IN_LIST rooms)
@@ -34,10 +51,17 @@ if(sources)
     list(APPEND sources support/uring_faults.cpp)
   endif()
   add_executable(unit_tests ${sources})
-  compile_together(unit_tests 12)
-  target_compile_options(unit_tests PRIVATE ${test_optimisation})
+  unit_tests_target(unit_tests)
   target_precompile_headers(unit_tests PRIVATE support/precompiled.hpp)
-  target_include_directories(unit_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  if(NOT CORACLE_TEST_ROOMS)
+    target_include_directories(unit_tests PRIVATE ${PROJECT_SOURCE_DIR})  # tools/
+  endif()
+  if(with_files)
+    add_library(unit_tests_with_files OBJECT ${with_files})
+    unit_tests_target(unit_tests_with_files)
+    target_compile_definitions(unit_tests_with_files PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
+    target_sources(unit_tests PRIVATE $<TARGET_OBJECTS:unit_tests_with_files>)
+  endif()
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/base/version_test.cpp PROPERTIES
     COMPILE_DEFINITIONS CORACLE_PROJECT_VERSION="${PROJECT_VERSION}")
   if(coracle_optimised AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
@@ -45,15 +69,6 @@ if(sources)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/coro/async_generator_test.cpp PROPERTIES
       COMPILE_OPTIONS -O1 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
   endif()
-  # Of this file alone: a path among all flags would keep ccache from knowing a test of another checkout again.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/hpack/rfc_examples_test.cpp PROPERTIES
-    COMPILE_DEFINITIONS CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
-  file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tls/*_test.cpp)
-  set_source_files_properties(${found} PROPERTIES COMPILE_DEFINITIONS CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
-  coracle_rooms_with_all_below(linked ${rooms})
-  list(TRANSFORM linked PREPEND coracle_)
-  target_link_libraries(unit_tests PRIVATE
-    ${linked} coracle_usage coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   if(rpc IN_LIST rooms)
     # Without TARGET, which links the whole library.
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated/unit_tests)
