@@ -465,7 +465,7 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
   });
 }
 
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 class generic_functions : public served {
  protected:
   void SetUp() override { serve(true); }

@@ -2,10 +2,8 @@
 
 #include "world.hpp"
 
-#include <agrpc/register_yield_rpc_handler.hpp>
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 #include <agrpc/health_check_service.hpp>
-#endif
+#include <agrpc/register_yield_rpc_handler.hpp>
 
 #include "harbour_mock.grpc.pb.h"
 
@@ -743,7 +741,6 @@ TEST_F(rpcs, ThreadsShareOneContextOfAServer) {
   EXPECT_EQ(handled, 200);
 }
 
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 // What Check() and Watch() say, as bytes of their messages.
 std::string bytes_of(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
@@ -815,6 +812,7 @@ TEST_F(health, CheckAndWatchSayWhichServicesServe) {
   });
 }
 
+#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 class generic_rpcs : public served {
  protected:
   void SetUp() override { serve(true); }

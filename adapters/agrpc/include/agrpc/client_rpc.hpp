@@ -39,7 +39,6 @@ struct client_rpc_traits : client_method<decltype(Function)> {
     return (stub.*Function)(std::forward<Args>(args)...);
   }
 };
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 template <>
 struct client_rpc_traits<ClientRPCType::GENERIC_UNARY> {
   using Stub = grpc::GenericStub;
@@ -56,7 +55,6 @@ struct client_rpc_traits<ClientRPCType::GENERIC_STREAMING> {
   using Responder = grpc::GenericClientAsyncReaderWriter;
   static constexpr ClientRPCType type = ClientRPCType::GENERIC_STREAMING;
 };
-#endif
 
 // An operation of an RPC that one event ends.
 template <class Rpc, class Function>
@@ -385,11 +383,9 @@ class ClientRPC {
   bool finished_ = false;
 };
 
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
 /// A unary RPC whose messages are bytes, and whose method is known at run time.
 using GenericUnaryClientRPC = ClientRPC<ClientRPCType::GENERIC_UNARY>;
 /// The same of streams.
 using GenericStreamingClientRPC = ClientRPC<ClientRPCType::GENERIC_STREAMING>;
-#endif
 
 }  // namespace agrpc::inline CORACLE_ASIO

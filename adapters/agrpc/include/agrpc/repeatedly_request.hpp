@@ -58,7 +58,7 @@ struct stream_rpc {
   grpc::ServerContext server_context;
   Responder responder{&server_context};
 };
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 struct generic_rpc {
   static constexpr bool has_request = false;
   struct method {};
@@ -184,7 +184,7 @@ struct repeatedly_request_function {
                   Handler handler) const {
     start<stream_rpc<Implementation, Responder>>(method, service, std::move(handler));
   }
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
   template <class Handler>
   void operator()(grpc::AsyncGenericService& service, Handler handler) const {
     start<generic_rpc>(generic_rpc::method(), service, std::move(handler));

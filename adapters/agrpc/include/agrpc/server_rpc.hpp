@@ -81,7 +81,7 @@ struct server_rpc_traits : server_method<decltype(Function)> {
     (service.*Function)(std::forward<Args>(args)...);
   }
 };
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 template <>
 struct server_rpc_traits<ServerRPCType::GENERIC> {
   using Context = grpc::GenericServerContext;
@@ -312,7 +312,7 @@ class ServerRPC {
   [[no_unique_address]] internal::done_watch<watches> watch_;
 };
 
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 /// An RPC of any method, whose messages are bytes. `context().method()` is the method's path.
 using GenericServerRPC = ServerRPC<ServerRPCType::GENERIC>;
 #endif

@@ -156,7 +156,6 @@ struct request_function {
     return start_and_return<typename client_method<Function>::Responder>(
         bidirectional(function, stub, client_context), std::forward<Token>(token));
   }
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
   // Generic.
   auto operator()(const std::string& method, grpc::GenericStub& stub, grpc::ClientContext& client_context,
                   const grpc::ByteBuffer& request, GrpcContext& grpc_context) const {
@@ -177,7 +176,6 @@ struct request_function {
         },
         std::forward<Token>(token));
   }
-#endif
 
   // --- the server's side
 
@@ -201,7 +199,7 @@ struct request_function {
             grpc::ServerCompletionQueue* queue, void* tag) { (s->*function)(c, r, queue, queue, tag); },
         std::forward<Token>(token));
   }
-#if !defined(AGRPC_WITHOUT_GENERIC_RPCS)
+#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
   template <class Token = DefaultCompletionToken>
   auto operator()(grpc::AsyncGenericService& service, grpc::GenericServerContext& server_context,
                   grpc::GenericServerAsyncReaderWriter& reader_writer, Token&& token = Token()) const {
