@@ -1,4 +1,5 @@
-"""A project that was written for grpc++ is built with Coracle: by gRPC_DIR, and by a path of pkg-config."""
+"""Projects that were written for grpc++ and asio-grpc are built with Coracle: by gRPC_DIR, by a path of pkg-config, and by the
+targets of the package."""
 
 import pytest
 
@@ -44,6 +45,12 @@ def test_one_path_of_pkg_config_relinks_a_program(user, prefix):
     user.run("g++", "-std=c++17", "-o", program, CONSUME / "relinked/channel.cpp", *flags)
     user.run(program)
     assert "libgrpc" not in user.run("ldd", program)
+
+
+def test_a_program_over_asio_grpc_links_the_targets(user, prefix):
+    built = user.build(CONSUME / "agrpc", user.scratch / "agrpc", f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert user.run(built / "hello") == "Hello world\n"
+    assert "libgrpc" not in user.run("ldd", built / "hello")
 
 
 def test_a_project_that_asks_for_nothing_does_not_find_it(user, prefix):

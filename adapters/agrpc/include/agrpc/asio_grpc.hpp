@@ -40,7 +40,7 @@
 
 // Where there are senders.
 #include "agrpc/impl/senders.hpp"
-#if defined(__cpp_lib_senders) || __has_include(<stdexec/execution.hpp>)
+#if defined(AGRPC_HAS_SENDERS)
 #include "agrpc/register_sender_rpc_handler.hpp"
 #include "agrpc/use_sender.hpp"
 #endif

@@ -8,6 +8,8 @@
 #include "agrpc/impl/senders.hpp"
 #include "agrpc/repeatedly_request_context.hpp"
 
+#include "coracle/asio/completion.hpp"
+
 #if defined(CORACLE_STANDALONE_ASIO)
 #include <asio/awaitable.hpp>
 #include <asio/bind_executor.hpp>
@@ -20,6 +22,7 @@
 
 #include <grpcpp/server_context.h>
 
+#include <atomic>
 #include <concepts>
 #include <exception>
 #include <functional>
@@ -97,8 +100,13 @@ struct applied<Handler, std::tuple<Args...>> {
   using type = std::invoke_result_t<Handler&, Args...>;
 };
 
-// Requests an RPC, and when one has begun the next one. It ends when the server was shut down.
-template <class Rpc, class Service, class Handler>
+// Requests an RPC, and when one has begun the next one. It ends when the server was shut down, or after stop() with the
+// next RPC. `Derived` has
+//   - stopped(): whether that was asked for;
+//   - end(abandoned): the last act. `abandoned`: the context is being destroyed;
+// and if the exceptions of the handler are not to leave run()
+//   - fail(error): the last act, too.
+template <class Derived, class Rpc, class Service, class Handler>
 class request_loop : public queue_operation {
   using args = decltype(std::declval<Rpc&>().args());
   using returned = typename applied<Handler, args>::type;
@@ -110,7 +118,6 @@ class request_loop : public queue_operation {
         service_(service),
         method_(method),
         handler_(std::make_shared<Handler>(std::move(handler))) {}
-  virtual ~request_loop() = default;
 
   void request_next() {
     next_ = std::make_unique<Rpc>();
@@ -120,18 +127,26 @@ class request_loop : public queue_operation {
   }
 
  protected:
-  [[nodiscard]] const Handler& handler() const noexcept { return *handler_; }
-  // After the last request. `abandoned`: the context is being destroyed.
-  virtual void end(bool abandoned) = 0;
+  ~request_loop() = default;
 
  private:
   static void processed(queue_operation& o, event e, GrpcContext&) {
-    auto& self = static_cast<request_loop&>(o);
+    auto& self = static_cast<Derived&>(static_cast<request_loop&>(o));
     std::unique_ptr<Rpc> rpc = std::move(self.next_);
     if (e != event::ok) return self.end(e == event::abandoned);
     const std::shared_ptr<Handler> handler = self.handler_;
-    self.request_next();
-    handle(handler, std::move(rpc));
+    if constexpr (requires { self.fail(std::exception_ptr()); }) {
+      if (auto error = error_of(handler, std::move(rpc))) return self.fail(std::move(error));
+      self.go_on();
+    } else {
+      self.go_on();
+      handle(handler, std::move(rpc));
+    }
+  }
+  void go_on() {
+    auto& self = static_cast<Derived&>(*this);
+    if (self.stopped()) self.end(false);
+    else self.request_next();
   }
   static void handle(const std::shared_ptr<Handler>& handler, std::unique_ptr<Rpc> rpc) {
     if constexpr (!applied<Handler, args>::possible) {
@@ -149,6 +164,19 @@ class request_loop : public queue_operation {
       start_detached<returned>(std::move(rpc), [handler](Rpc& r) { return std::apply(*handler, r.args()); });
     }
   }
+  // The exception of a handler that was called and returns a sender. The sender's own error is not seen.
+  static std::exception_ptr error_of(const std::shared_ptr<Handler>& handler, std::unique_ptr<Rpc> rpc) {
+    std::exception_ptr error;
+    start_detached<returned>(std::move(rpc), [handler, to = &error](Rpc& r) {  // called before it returns
+      try {
+        return std::apply(*handler, r.args());
+      } catch (...) {
+        *to = std::current_exception();
+        throw;
+      }
+    });
+    return error;
+  }
   // The handler's coroutine refers to both.
   static returned run(std::shared_ptr<Handler> handler, std::unique_ptr<Rpc> rpc)
     requires is_awaitable<returned>
@@ -165,38 +193,142 @@ class request_loop : public queue_operation {
 };
 
 template <class Rpc, class Service, class Handler>
-class detached_request_loop final : public request_loop<Rpc, Service, Handler> {
- public:
-  using request_loop<Rpc, Service, Handler>::request_loop;
+class detached_request_loop final
+    : public request_loop<detached_request_loop<Rpc, Service, Handler>, Rpc, Service, Handler> {
+  using base = request_loop<detached_request_loop, Rpc, Service, Handler>;
 
- private:
-  void end(bool) override { delete this; }
+ public:
+  using base::base;
+  [[nodiscard]] static bool stopped() noexcept { return false; }
+  void end(bool) { delete this; }
 };
 
-struct repeatedly_request_function {
-  template <class Implementation, class Service, class Request, class Responder, class Handler>
-  void operator()(unary_request_function<Implementation, Request, Responder> method, Service& service,
-                  Handler handler) const {
-    start<unary_rpc<Implementation, Request, Responder>>(method, service, std::move(handler));
+// The completion of a loop with a handler of Asio, which it outlives: a cancellation may come meanwhile.
+template <class Completion, class Candidate>
+class request_loop_completion
+    : public ::coracle::asio_internal::completion<request_loop_completion<Completion, Candidate>, Completion,
+                                                  Candidate> {
+  using base = ::coracle::asio_internal::completion<request_loop_completion, Completion, Candidate>;
+  friend base;
+  struct nothing_to_tell {};
+
+ public:
+  template <class H>
+  request_loop_completion(H&& handler, const Candidate& candidate)
+      : base(std::forward<H>(handler), candidate) {}
+  void connect_slot() { this->template connect<canceller>(canceller{this}); }
+  [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+
+ private:
+  struct canceller {
+    request_loop_completion* of;
+    void operator()(asio::cancellation_type asked) const noexcept {
+      if (asked != asio::cancellation_type::none) of->stopped_ = true;
+    }
+  };
+  template <class Executor>
+  [[nodiscard]] static bool completes_here(const Executor& executor) noexcept {
+    return runs_here(executor);
   }
-  template <class Implementation, class Service, class Responder, class Handler>
-  void operator()(stream_request_function<Implementation, Responder> method, Service& service,
-                  Handler handler) const {
-    start<stream_rpc<Implementation, Responder>>(method, service, std::move(handler));
+  [[nodiscard]] static nothing_to_tell take_result() noexcept { return {}; }
+  static void call(Completion&& handler, nothing_to_tell&&) { std::move(handler)(); }
+  std::atomic<bool> stopped_ = false;
+};
+
+template <class Rpc, class Service, class Handler, class Completion, class Candidate>
+class handled_request_loop final
+    : public request_loop<handled_request_loop<Rpc, Service, Handler, Completion, Candidate>, Rpc, Service,
+                          Handler> {
+  using base = request_loop<handled_request_loop, Rpc, Service, Handler>;
+  using completion_type = request_loop_completion<Completion, Candidate>;
+
+ public:
+  template <class C>
+  handled_request_loop(GrpcContext& context, Service& service, typename Rpc::method method, Handler handler,
+                       C&& completion, const Candidate& candidate)
+      : base(context, service, method, std::move(handler)),
+        completion_(completion_type::make(std::forward<C>(completion), candidate)) {
+    completion_.get()->connect_slot();
+  }
+  [[nodiscard]] bool stopped() const noexcept { return completion_.get()->stopped(); }
+  void end(bool abandoned) {
+    auto owned = std::move(completion_);
+    delete this;
+    if (!abandoned) owned.release()->finish();
+  }
+
+ private:
+  typename completion_type::owner completion_;
+};
+
+template <class Rpc, class Service, class Executor>
+class start_request_loop : public ::coracle::asio_internal::with_executor<Executor> {
+ public:
+  start_request_loop(const Executor& executor, Service& service, typename Rpc::method method)
+      : ::coracle::asio_internal::with_executor<Executor>(executor), service_(&service), method_(method) {}
+  template <class Completion, class Handler>
+  void operator()(Completion&& completion, Handler handler) const {
+    const Executor on = this->get_executor();
+    (new handled_request_loop<Rpc, Service, Handler, std::decay_t<Completion>, Executor>(
+         context_of(on), *service_, method_, std::move(handler), std::forward<Completion>(completion), on))
+        ->request_next();
+  }
+
+ private:
+  Service* service_;
+  typename Rpc::method method_;
+};
+
+// No completion token.
+struct no_token {};
+
+template <class Rpc, class Service, class Handler>
+class request_loop_sender;
+
+struct repeatedly_request_function {
+  template <class Implementation, class Service, class Request, class Responder, class Handler,
+            class Token = no_token>
+  auto operator()(unary_request_function<Implementation, Request, Responder> method, Service& service,
+                  Handler handler, Token&& token = Token()) const {
+    return start<unary_rpc<Implementation, Request, Responder>>(method, service, std::move(handler),
+                                                                std::forward<Token>(token));
+  }
+  template <class Implementation, class Service, class Responder, class Handler, class Token = no_token>
+  auto operator()(stream_request_function<Implementation, Responder> method, Service& service,
+                  Handler handler, Token&& token = Token()) const {
+    return start<stream_rpc<Implementation, Responder>>(method, service, std::move(handler),
+                                                        std::forward<Token>(token));
   }
 #if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
-  template <class Handler>
-  void operator()(grpc::AsyncGenericService& service, Handler handler) const {
-    start<generic_rpc>(generic_rpc::method(), service, std::move(handler));
+  template <class Handler, class Token = no_token>
+  auto operator()(grpc::AsyncGenericService& service, Handler handler, Token&& token = Token()) const {
+    return start<generic_rpc>(generic_rpc::method(), service, std::move(handler), std::forward<Token>(token));
   }
 #endif
 
  private:
-  template <class Rpc, class Service, class Handler>
-  static void start(typename Rpc::method method, Service& service, Handler handler) {
-    GrpcContext& context = context_of(asio::get_associated_executor(handler));
-    (new detached_request_loop<Rpc, Service, Handler>(context, service, method, std::move(handler)))
-        ->request_next();
+  template <class Rpc, class Service, class Handler, class Token>
+  static auto start(typename Rpc::method method, Service& service, Handler handler, Token&& token) {
+    if constexpr (sender_token<Token>) {
+      return request_loop_sender<Rpc, Service, Handler>(context_of_sender(token, handler), service, method,
+                                                        std::move(handler));
+    } else {
+      const auto executor = asio::get_associated_executor(handler);
+      if constexpr (std::same_as<std::remove_cvref_t<Token>, no_token>) {
+        (new detached_request_loop<Rpc, Service, Handler>(context_of(executor), service, method,
+                                                          std::move(handler)))
+            ->request_next();
+      } else {
+        return asio::async_initiate<Token, void()>(
+            start_request_loop<Rpc, Service, std::remove_cv_t<decltype(executor)>>(executor, service, method),
+            token, std::move(handler));
+      }
+    }
+  }
+  template <class Token, class Handler>
+  static GrpcContext& context_of_sender(const Token& token, const Handler& handler) {
+    if constexpr (requires { token.context(); }) return token.context();
+    else return context_of(asio::get_associated_executor(handler));
   }
 };
 
@@ -213,6 +345,15 @@ struct repeatedly_request_function {
 ///
 /// Exceptions of the handler and of its coroutine leave the context's run(). The service must outlive the context's
 /// work.
+///
+/// A completion token may follow. It is told when the last request was made, whether or not the RPCs have ended: when the
+/// server was shut down, or with the first RPC after a cancellation of any type, which is handled. Its signature is
+/// `void()`. With `use_sender(grpc_context)`, the handler returns a sender and needs no executor; an exception that it
+/// throws ends the requests with set_error(), and a stop with set_stopped().
 inline constexpr internal::repeatedly_request_function repeatedly_request{};
 
 }  // namespace agrpc::inline CORACLE_ASIO
+
+#if defined(AGRPC_HAS_SENDERS)
+#include "agrpc/impl/request_loop_sender.hpp"
+#endif

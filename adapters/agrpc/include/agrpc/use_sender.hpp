@@ -4,6 +4,7 @@
 #pragma once
 
 #include "agrpc/grpc_context.hpp"
+#include "agrpc/impl/event_sender.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/queue_operation.hpp"
@@ -20,8 +21,6 @@
 namespace agrpc::inline CORACLE_ASIO {
 
 namespace internal {
-
-namespace provider = ::coracle::senders::provider;
 
 template <class T>
 struct completions_of {
@@ -118,6 +117,9 @@ class [[nodiscard]] step_sender {
 /// function takes by reference must outlive the operation. A stop request cancels it if it can be cancelled.
 ///
 /// Free functions that get their context from the token take `use_sender(grpc_context)`.
+///
+/// The waits of Waiter, CancelSafe and GrpcStream, ServerRPC::wait_for_done() and the reactors complete on the thread that
+/// ends them, with the values that follow the error_code of their signature; after a stop request, with set_stopped().
 class use_sender_t {
  public:
   using is_agrpc_sender_token = void;
@@ -130,6 +132,14 @@ class use_sender_t {
     static auto make(GrpcContext& context, Step step) {
       return internal::step_sender<Step>(context, std::move(step));
     }
+    template <class Event, class Owner>
+    static auto wait_for(Event& event, const Owner& owner) {
+      return internal::event_sender<Event, Owner, typename Event::values>(event, owner);
+    }
+    template <class Call>
+    static auto call(const Call& call) {
+      return internal::call_sender<Call>(call);
+    }
 
    private:
     GrpcContext* context_;
@@ -138,6 +148,14 @@ class use_sender_t {
   template <class Step>
   static auto make(GrpcContext& context, Step step) {
     return internal::step_sender<Step>(context, std::move(step));
+  }
+  template <class Event, class Owner>
+  static auto wait_for(Event& event, const Owner& owner) {
+    return bound::wait_for(event, owner);
+  }
+  template <class Call>
+  static auto call(const Call& call) {
+    return bound::call(call);
   }
 };
 /// The token of that type.

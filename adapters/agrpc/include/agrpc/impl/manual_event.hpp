@@ -20,10 +20,23 @@
 
 namespace agrpc::inline CORACLE_ASIO::internal {
 
+// What a wait need not keep alive: the user destroys the event after its waits.
+struct no_owner {
+  struct guard {};
+  [[nodiscard]] guard hold() const noexcept { return {}; }
+};
+
 // The event passes Args... to its waiters, which get copies.
 template <class... Args>
 class manual_event {
  public:
+  using values = std::tuple<std::decay_t<Args>...>;
+  // What waits. `wake` is called once, by the thread that sets the event; or never, after remove().
+  struct waiter {
+    void (*wake)(waiter&, const values&);
+    waiter* next = nullptr;
+  };
+
   manual_event() = default;
   manual_event(const manual_event&) = delete;
   manual_event& operator=(const manual_event&) = delete;
@@ -40,7 +53,7 @@ class manual_event {
     while (ready) {
       waiter& next = *ready;
       ready = next.next;
-      next.wake(next, &passed);
+      next.wake(next, passed);
     }
   }
   void clear() {
@@ -52,53 +65,73 @@ class manual_event {
     return value_.has_value();
   }
 
-  // Waits with a signature of void(error_code, Args...), whose error is operation_aborted after a cancellation.
-  // The event must outlive the wait.
-  template <class Executor, class Token>
-  auto wait(const Executor& executor, Token&& token) {
-    static_assert(!sender_token<Token>,
-                  "agrpc has no senders of Waiter, CancelSafe, GrpcStream and wait_for_done()");
-    return asio::async_initiate<Token, void(error_code, Args...)>(start_wait<Executor>(executor, *this),
-                                                                  token);
+  // Waits with a signature of void(error_code, Args...), whose error is operation_aborted after a cancellation. With
+  // use_sender, the values are Args..., and the thread that sets the event continues. The event must outlive the wait,
+  // or `kept_by.hold()` returns what keeps it until then.
+  template <class Executor, class Token, class Owner = no_owner>
+  auto wait(const Executor& executor, Token&& token, Owner kept_by = Owner()) {
+    if constexpr (sender_token<Token>) {
+      return std::remove_cvref_t<Token>::wait_for(*this, kept_by);
+    } else {
+      return asio::async_initiate<Token, void(error_code, Args...)>(
+          start_wait<Executor, Owner>(executor, *this, kept_by), token);
+    }
+  }
+
+  // The value if the event is set; else the waiter is in the list.
+  [[nodiscard]] std::optional<values> add(waiter& added) {
+    const std::lock_guard lock(mutex_);
+    if (value_) return value_;
+    added.next = std::exchange(first_, &added);
+    return std::nullopt;
+  }
+  // Whether it was in the list.
+  [[nodiscard]] bool remove(waiter& removed) {
+    const std::lock_guard lock(mutex_);
+    for (waiter** at = &first_; *at; at = &(*at)->next) {
+      if (*at != &removed) continue;
+      *at = removed.next;
+      return true;
+    }
+    return false;
   }
 
  private:
-  using values = std::tuple<std::decay_t<Args>...>;
-  struct waiter {
-    void (*wake)(waiter&, const values*);  // null: cancelled
-    waiter* next = nullptr;
-  };
-
-  template <class Handler, class Candidate>
+  template <class Handler, class Candidate, class Owner>
   class wait_operation
       : public waiter,
-        public ::coracle::asio_internal::completion<wait_operation<Handler, Candidate>, Handler, Candidate> {
+        public ::coracle::asio_internal::completion<wait_operation<Handler, Candidate, Owner>, Handler,
+                                                    Candidate> {
     using base = ::coracle::asio_internal::completion<wait_operation, Handler, Candidate>;
     friend base;
 
    public:
     template <class H>
-    wait_operation(H&& handler, const Candidate& candidate, manual_event& of)
-        : waiter{&wait_operation::completed}, base(std::forward<H>(handler), candidate), of_(of) {}
+    wait_operation(H&& handler, const Candidate& candidate, manual_event& of, const Owner& kept_by)
+        : waiter{&wait_operation::woken},
+          base(std::forward<H>(handler), candidate),
+          of_(of),
+          held_(kept_by.hold()) {}
     template <class H>
-    static void start(H&& handler, const Candidate& candidate, manual_event& of) {
-      auto owned = base::make(std::forward<H>(handler), candidate, of);
+    static void start(H&& handler, const Candidate& candidate, manual_event& of, const Owner& kept_by) {
+      auto owned = base::make(std::forward<H>(handler), candidate, of, kept_by);
       wait_operation& made = *owned.release();
       made.template connect<canceller>(canceller{&made});
-      if (const auto ready = of.add(made)) completed(made, &*ready);
+      if (const auto ready = of.add(made)) woken(made, *ready);
     }
 
    private:
     struct canceller {
       wait_operation* of;
       void operator()(asio::cancellation_type asked) const {
-        if (asked != asio::cancellation_type::none && of->of_.remove(*of)) completed(*of, nullptr);
+        if (asked == asio::cancellation_type::none || !of->of_.remove(*of)) return;
+        of->result_ = {error_code(asio::error::operation_aborted), values()};
+        of->finish_later();
       }
     };
-    static void completed(waiter& w, const values* of) {
+    static void woken(waiter& w, const values& with) {
       auto& self = static_cast<wait_operation&>(w);
-      if (of) self.result_ = {error_code(), *of};
-      else self.result_ = {error_code(asio::error::operation_aborted), values()};
+      self.result_ = {error_code(), with};
       self.finish_later();
     }
     template <class Executor>
@@ -111,40 +144,24 @@ class manual_event {
     }
     manual_event& of_;
     std::pair<error_code, values> result_;
+    [[no_unique_address]] decltype(std::declval<const Owner&>().hold()) held_;
   };
 
-  template <class Executor>
+  template <class Executor, class Owner>
   class start_wait : public ::coracle::asio_internal::with_executor<Executor> {
    public:
-    start_wait(const Executor& executor, manual_event& of)
-        : ::coracle::asio_internal::with_executor<Executor>(executor), of_(&of) {}
+    start_wait(const Executor& executor, manual_event& of, const Owner& kept_by)
+        : ::coracle::asio_internal::with_executor<Executor>(executor), of_(&of), owner_(kept_by) {}
     template <class Handler>
     void operator()(Handler&& handler) const {
-      wait_operation<std::decay_t<Handler>, Executor>::start(std::forward<Handler>(handler),
-                                                             this->get_executor(), *of_);
+      wait_operation<std::decay_t<Handler>, Executor, Owner>::start(std::forward<Handler>(handler),
+                                                                    this->get_executor(), *of_, owner_);
     }
 
    private:
     manual_event* of_;
+    [[no_unique_address]] Owner owner_;
   };
-
-  // The value if the event is set; else the waiter is in the list.
-  std::optional<values> add(waiter& added) {
-    const std::lock_guard lock(mutex_);
-    if (value_) return value_;
-    added.next = std::exchange(first_, &added);
-    return std::nullopt;
-  }
-  // Whether it was in the list.
-  bool remove(waiter& removed) {
-    const std::lock_guard lock(mutex_);
-    for (waiter** at = &first_; *at; at = &(*at)->next) {
-      if (*at != &removed) continue;
-      *at = removed.next;
-      return true;
-    }
-    return false;
-  }
 
   mutable std::mutex mutex_;
   std::optional<values> value_;

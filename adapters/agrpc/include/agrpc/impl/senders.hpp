@@ -6,6 +6,7 @@
 #include <version>
 
 #if defined(__cpp_lib_senders) || __has_include(<stdexec/execution.hpp>)
+#define AGRPC_HAS_SENDERS
 
 #include "coracle/execution/provider.hpp"
 
