@@ -66,7 +66,7 @@ class event_awaiter : Event::waiter {
     }
     return true;
   }
-  [[nodiscard]] auto await_resume() { return std::get<0>(std::move(values_)); }
+  auto await_resume() { return std::get<0>(std::move(values_)); }
 
  private:
   static void woken(waiter& w, const typename Event::values& with) {
