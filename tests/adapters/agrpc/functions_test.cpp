@@ -465,7 +465,6 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
   });
 }
 
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 class generic_functions : public served {
  protected:
   void SetUp() override { serve(true); }
@@ -510,6 +509,5 @@ TEST_F(generic_functions, MessagesAreBytes) {
     EXPECT_EQ(method, "/harbour.Harbour/Talk");
   });
 }
-#endif
 
 }  // namespace agrpc_tests::functions_test

@@ -812,7 +812,6 @@ TEST_F(health, CheckAndWatchSayWhichServicesServe) {
   });
 }
 
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 class generic_rpcs : public served {
  protected:
   void SetUp() override { serve(true); }
@@ -853,6 +852,5 @@ TEST_F(generic_rpcs, MessagesAreBytes) {
     EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::UNIMPLEMENTED);
   });
 }
-#endif
 
 }  // namespace agrpc_tests::rpc_test

@@ -77,9 +77,7 @@ void run_coroutines(agrpc::GrpcContext& context, Functions&&... functions) {
 class served : public ::testing::Test {
  public:
   harbour::Harbour::AsyncService service;
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
   grpc::AsyncGenericService generic_service;
-#endif
   std::unique_ptr<grpc::Server> server;
   std::optional<agrpc::GrpcContext> owned_context;
   std::shared_ptr<grpc::Channel> channel;
@@ -93,9 +91,7 @@ class served : public ::testing::Test {
     int port = 0;
     owned_context.emplace(builder.AddCompletionQueue());
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
     if (generic) builder.RegisterAsyncGenericService(&generic_service);
-#endif
     if (!generic) builder.RegisterService(&service);
     server = builder.BuildAndStart();
     ASSERT_TRUE(server);

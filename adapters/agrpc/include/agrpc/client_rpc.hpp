@@ -5,7 +5,6 @@
 #include "agrpc/grpc_context.hpp"
 #include "agrpc/grpc_executor.hpp"
 #include "agrpc/impl/client_method.hpp"
-#include "agrpc/impl/generic.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/method_name.hpp"
@@ -13,6 +12,7 @@
 #include "agrpc/rpc_type.hpp"
 
 #include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "agrpc/impl/free_functions.hpp"
-#include "agrpc/impl/generic.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/senders.hpp"
@@ -20,6 +19,7 @@
 #include <boost/asio/co_spawn.hpp>
 #endif
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server_context.h>
 
 #include <atomic>
@@ -61,7 +61,6 @@ struct stream_rpc {
   grpc::ServerContext server_context;
   Responder responder{&server_context};
 };
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 struct generic_rpc {
   static constexpr bool has_request = false;
   struct method {};
@@ -73,7 +72,6 @@ struct generic_rpc {
   grpc::GenericServerContext server_context;
   grpc::GenericServerAsyncReaderWriter responder{&server_context};
 };
-#endif
 
 template <class T>
 inline constexpr bool is_awaitable = false;
@@ -299,12 +297,10 @@ struct repeatedly_request_function {
     return start<stream_rpc<Implementation, Responder>>(method, service, std::move(handler),
                                                         std::forward<Token>(token));
   }
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
   template <class Handler, class Token = no_token>
   auto operator()(grpc::AsyncGenericService& service, Handler handler, Token&& token = Token()) const {
     return start<generic_rpc>(generic_rpc::method(), service, std::move(handler), std::forward<Token>(token));
   }
-#endif
 
  private:
   template <class Rpc, class Service, class Handler, class Token>

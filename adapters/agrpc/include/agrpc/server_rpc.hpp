@@ -5,13 +5,13 @@
 #include "agrpc/default_server_rpc_traits.hpp"
 #include "agrpc/grpc_context.hpp"
 #include "agrpc/grpc_executor.hpp"
-#include "agrpc/impl/generic.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/manual_event.hpp"
 #include "agrpc/impl/method_name.hpp"
 #include "agrpc/rpc_type.hpp"
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/async_unary_call.h>
@@ -81,7 +81,6 @@ struct server_rpc_traits : server_method<decltype(Function)> {
     (service.*Function)(std::forward<Args>(args)...);
   }
 };
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 template <>
 struct server_rpc_traits<ServerRPCType::GENERIC> {
   using Context = grpc::GenericServerContext;
@@ -95,7 +94,6 @@ struct server_rpc_traits<ServerRPCType::GENERIC> {
     service.RequestCall(std::forward<Args>(args)...);
   }
 };
-#endif
 
 template <class Rpc>
 class held_rpc;
@@ -312,9 +310,7 @@ class ServerRPC {
   [[no_unique_address]] internal::done_watch<watches> watch_;
 };
 
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
 /// An RPC of any method, whose messages are bytes. `context().method()` is the method's path.
 using GenericServerRPC = ServerRPC<ServerRPCType::GENERIC>;
-#endif
 
 }  // namespace agrpc::inline CORACLE_ASIO

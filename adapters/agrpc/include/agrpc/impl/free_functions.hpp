@@ -3,13 +3,14 @@
 
 #include "agrpc/default_completion_token.hpp"
 #include "agrpc/impl/client_method.hpp"
-#include "agrpc/impl/generic.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/responder.hpp"
 #include "agrpc/read.hpp"
 
 #include <grpcpp/client_context.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 
@@ -199,7 +200,6 @@ struct request_function {
             grpc::ServerCompletionQueue* queue, void* tag) { (s->*function)(c, r, queue, queue, tag); },
         std::forward<Token>(token));
   }
-#if !defined(AGRPC_WITHOUT_GENERIC_SERVERS)
   template <class Token = DefaultCompletionToken>
   auto operator()(grpc::AsyncGenericService& service, grpc::GenericServerContext& server_context,
                   grpc::GenericServerAsyncReaderWriter& reader_writer, Token&& token = Token()) const {
@@ -208,7 +208,6 @@ struct request_function {
             grpc::ServerCompletionQueue* queue, void* tag) { s->RequestCall(c, r, queue, queue, tag); },
         std::forward<Token>(token));
   }
-#endif
 
  private:
   template <class Function, class Stub, class Request>
