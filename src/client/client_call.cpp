@@ -594,10 +594,10 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
   list_hook::unlink();
   exchange_ = x;
   target_ = &target;
-  has_connection();
   or_end([&] {
     peer_ = exchange_.peer();
     send_client_headers(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
+    has_connection();
     if (watched_attempt_) watched_attempt_->attached(exchange_);
     send_request();
   });

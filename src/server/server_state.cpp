@@ -307,6 +307,7 @@ status server_state::listen(std::string_view text, const server_credentials& cre
 
 status server_state::adopt(int descriptor, const server_credentials& credentials) {
   if (const status reason = credentials.failure(); !reason.ok()) return reason;
+  if (!loopback_reason.empty()) return status::failed_precondition(loopback_reason);
   const auto over = [] { return status::unavailable("the runtime of the server has ended"); };
   if (shard_handles_[0]->ended.is_set()) return over();
   const result<runtime_internal::handle> adopted = net::adopt_socket(owner.at(0), descriptor);
@@ -315,12 +316,15 @@ status server_state::adopt(int descriptor, const server_credentials& credentials
     if (s) accepted(h, security);
     else owner.at(0).io().close(h);
   });
-  return taken ? status() : over();
+  if (!taken) return over();
+  const std::lock_guard lock(setting_up);
+  adopted_some = true;
+  return {};
 }
 
 status server_state::ready_to_run() {
   const std::lock_guard lock(setting_up);
-  if (!listen_failure.ok() || listening) return listen_failure;
+  if (!listen_failure.ok() || listening || adopted_some) return listen_failure;
   return status::failed_precondition("the server has no address: call listen() before run()");
 }
 

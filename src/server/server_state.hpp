@@ -111,6 +111,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   http_routes http;
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<std::shared_ptr<server_interceptor>> interceptors;
+  bool adopted_some = false;  // connections of the program: run() needs no address then
   std::string loopback_reason;  // why listen() takes loopback addresses and UNIX sockets only; may be empty
   status listen_failure;
   bool listening = false;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -33,9 +34,13 @@ class callback_core final : public queue_core {
     static_cast<void>(clients());
     if (!driver()) return set_left(true);  // without a loop there is no watch
     driver()->when_left([this](bool left) { set_left(left); });
-    std::thread leader([this] { lead(); });
-    ::pthread_setname_np(leader.native_handle(), thread_name);
-    leader.detach();
+    try {
+      std::thread leader([this] { lead(); });
+      ::pthread_setname_np(leader.native_handle(), thread_name);
+      leader.detach();
+    } catch (const std::system_error&) {  // no thread can be started: the watch drives
+      set_left(true);
+    }
   }
 
  private:

@@ -7,8 +7,8 @@
 namespace grpc::internal {
 
 // The tag of each operation is a callback_tag. Its run() is called on a thread for callbacks, after the
-// message was parsed there. Callbacks begin in the order in which their operations ended. One that blocks
-// keeps its thread: others are given threads, so it delays none of them, and may wait for them.
+// message was parsed there. One that blocks keeps its thread: others are given threads, after 20 ms at the
+// latest, and it may wait for them.
 //
 // It lasts until the process ends; a child of fork() gets its own.
 CompletionQueue& callback_queue();

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <iterator>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -47,11 +46,9 @@ client_loop* client_loop::take() noexcept {
   try {
     loops_of_process& all = loops();
     const std::lock_guard lock(all.changing);
-    const auto drivable = std::find_if(all.unused.rbegin(), all.unused.rend(),
-                                       [](const client_loop* l) { return !l->driver_->is_with_runtime(); });
-    if (drivable != all.unused.rend()) {
-      client_loop* const taken = *drivable;
-      all.unused.erase(std::next(drivable).base());
+    if (!all.unused.empty()) {
+      client_loop* const taken = all.unused.back();
+      all.unused.pop_back();
       taken->driver_->begin_queue();
       return taken;
     }

@@ -13,14 +13,13 @@ namespace grpc::internal {
 // hop between no threads. A channel has a connection of its own on each loop that it is used from.
 //
 // A loop outlives its queue: the next queue takes it, with the connections that channels have there. So a
-// program that makes a queue for each call makes no connection for each. Loops last until the process ends. One
-// that a thread of its runtime drives for good is given to no other queue.
+// program that makes a queue for each call makes no connection for each. Loops last until the process ends.
 class client_loop {
  public:
   // For a queue, until give_back(). Null: there are as many as there may be, or the system refuses one; the
   // loop of client_runtime() then serves the queue.
   static client_loop* take() noexcept;
-  // Nobody may take events any more. Any thread.
+  // No thread takes events of the queue any more. Any thread.
   void give_back() noexcept;
 
   [[nodiscard]] coracle::runtime& runtime() noexcept { return runtime_; }

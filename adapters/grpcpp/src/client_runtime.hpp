@@ -1,4 +1,4 @@
-// client_runtime(): the runtime of all channels of the process.
+// client_runtime(): the runtime of synchronous calls, and of queues without a client_loop.
 #pragma once
 
 #include "coracle/runtime/runtime.hpp"
@@ -10,7 +10,7 @@ namespace grpc::internal {
 // One loop with a thread of its own, and threads for plugins of credentials that block. Starts when it is
 // needed first, and lasts until the process ends: static objects may make calls in their destructors.
 //
-// It does not survive fork(): the child has no threads. The child gets a new one with its first channel, and
+// It does not survive fork(): the child has no threads. The child gets a new one when it needs one, and
 // calls of the channels of its parent fail; process_generation() tells them apart.
 coracle::runtime& client_runtime();
 [[nodiscard]] std::uint32_t process_generation() noexcept;

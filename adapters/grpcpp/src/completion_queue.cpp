@@ -78,10 +78,16 @@ CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec 
 }
 
 void queue_core::stays() {
-  const std::lock_guard lock(changing_);
-  --started_;
-  changed();
-  if (drained()) changed_.notify_all();
+  std::shared_ptr<queue_driver> driver;
+  {
+    const std::lock_guard lock(changing_);
+    --started_;
+    changed();
+    if (!drained()) return;
+    changed_.notify_all();
+    if (drives()) driver = driver_;
+  }
+  if (driver) driver->wake();
 }
 
 CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken, gpr_timespec deadline) {
@@ -104,6 +110,7 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
       if (driven && !ready_) return CompletionQueue::TIMEOUT;
       continue;
     }
+    queue_driver::caller_leaves();
     const auto found = [this] { return ready_ || driving_; };
     if (forever) changed_.wait(lock, found);
     else if (!changed_.wait_until(lock, end, found)) return CompletionQueue::TIMEOUT;
@@ -121,12 +128,13 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
 
 bool queue_core::drive(std::unique_lock<std::mutex>& lock, coracle::time_point until, bool whole_turn) {
   using driven = queue_driver::driven;
+  const std::shared_ptr<queue_driver> by = driver_;
   lock.unlock();
-  const driven turns = driver_->drive(
-      [this, whole_turn] { return whole_turn || !ready_.load(std::memory_order_acquire); }, until);
+  const driven turns =
+      by->drive([this, whole_turn] { return whole_turn || !ready_.load(std::memory_order_acquire); }, until);
   const auto now = std::chrono::steady_clock::now();
   lock.lock();
-  if (turns == driven::no) driving_ = false;
+  if (turns == driven::no && by == driver_) driving_ = false;
   if (turns != driven::with_io) return driving_;
   taken_in_a_row_ = 0;
   last_io_ = now;
@@ -141,7 +149,7 @@ void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {
     driving_ = true;
     changed_.notify_all();
   }
-  if (of_clients) of_clients->leave_to_runtime();
+  if (of_clients && of_clients->is_of_process()) of_clients->leave_to_runtime();
 }
 
 coracle::runtime& queue_core::clients() {

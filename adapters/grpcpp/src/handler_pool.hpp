@@ -1,4 +1,4 @@
-// handler_pool: the threads that run the handlers of a server.
+// handler_pool: the threads that run the handlers of a server, and callbacks of clients.
 #pragma once
 
 #include <condition_variable>

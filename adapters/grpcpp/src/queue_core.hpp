@@ -67,8 +67,7 @@ class queue_core {
   void give_back_loop() noexcept;
 
  protected:
-  // From now on events are given to divert() in place of next(), or no more. Returns those that waited, which
-  // are linked by next_of().
+  // true: events go to divert() in place of next(). Returns those that waited, linked by next_of().
   [[nodiscard]] std::unique_ptr<queue_event> set_diverting(bool diverting) noexcept;
   static std::unique_ptr<queue_event> next_of(queue_event& event) noexcept { return std::move(event.next_); }
   virtual void divert(std::unique_ptr<queue_event> /*event*/) noexcept {}

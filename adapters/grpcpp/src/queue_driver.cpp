@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 namespace grpc::internal {
@@ -15,23 +16,33 @@ constexpr std::chrono::milliseconds period{10};
 // A program whose loop was left alone that often gains nothing from driving it.
 constexpr std::size_t left_alone_max = 16;
 
-thread_local std::weak_ptr<queue_driver> last_of_thread;
+// What a thread drove last. Static objects may make calls when this one of their thread is gone.
+thread_local bool last_is_gone = false;
+struct last_driver {
+  std::weak_ptr<queue_driver> driver;
+  ~last_driver() { last_is_gone = true; }
+};
+thread_local last_driver last_of_thread;
+
+std::shared_ptr<queue_driver> last_driven() noexcept {
+  return last_is_gone ? nullptr : last_of_thread.driver.lock();
+}
 
 }  // namespace
 
 void queue_driver::become_last_of_thread() {
-  if (last_of_thread.lock().get() == this) return;
+  if (last_is_gone || last_driven().get() == this) return;
   caller_leaves();
-  last_of_thread = weak_from_this();
+  last_of_thread.driver = weak_from_this();
 }
 
 void queue_driver::caller_leaves() noexcept {
-  const std::shared_ptr<queue_driver> last = last_of_thread.lock();
+  const std::shared_ptr<queue_driver> last = last_driven();
   if (!last) return;
-  last_of_thread.reset();
+  last_of_thread.driver.reset();
   if (!last->is_of_process()) return;
   const std::lock_guard lock(last->changing_);
-  if (last->by_ == driven_by::caller) return;
+  if (last->by_ == driven_by::caller || last->wanting_ != 0) return;
   last->expected_ = false;
   last->watch_changed_.notify_one();
 }
@@ -74,15 +85,15 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
     give_to_runtime();
     return driven::no;
   }
-  expected_ = true;
   if (by_ == driven_by::watch) {
     ++wanting_;
     wake_locked();
-    changed_.wait(lock, [this] { return by_ == driven_by::none; });
+    changed_.wait(lock, [this] { return by_ == driven_by::none || for_good_; });
     --wanting_;
     if (for_good_) return driven::no;
   }
   by_ = driven_by::caller;
+  expected_ = true;
   tell_left(lock, false);
   alarm_at_ = until;
   if (until != coracle::never) wake_locked();  // arms the alarm, and the first turn does not wait
@@ -113,15 +124,24 @@ void queue_driver::end_turn_when_done(coracle::loop& on) const {
 
 void queue_driver::give_to_runtime() {
   for_good_ = true;
-  watch_changed_.notify_one();
-  if (by_ == driven_by::none) left();
-  else wake_locked();
+  watch_changed_.notify_one();  // which sees to it where this thread cannot
+  if (by_ != driven_by::none) wake_locked();
+  else if (!coracle::loop::current()) left();
 }
 
-void queue_driver::left() {
+void queue_driver::left() noexcept {
   by_ = driven_by::none;
-  if (for_good_ && !std::exchange(handovers_.to_runtime, true)) runtime_.start();
-  if (for_good_ || wanting_ != 0) changed_.notify_all();
+  if (for_good_ && !kept_ && !handovers_.to_runtime) {
+    try {
+      runtime_.start();
+      handovers_.to_runtime = true;
+    } catch (const std::exception& e) {
+      runtime_.log().error("grpc++: no thread can be started for the calls of a queue: ", e.what());
+      for_good_ = false;  // the watch drives it
+      expected_ = false;
+    }
+  }
+  if (handovers_.to_runtime || for_good_ || wanting_ != 0) changed_.notify_all();
 }
 
 void queue_driver::wake() noexcept {
@@ -140,25 +160,35 @@ void queue_driver::wake_locked() noexcept {
 void queue_driver::leave_to_runtime() {
   std::unique_lock lock(changing_);
   give_to_runtime();
-  changed_.wait(lock, [this] { return handovers_.to_runtime; });
+  changed_.wait(lock, [this] { return handovers_.to_runtime || !for_good_; });
   if (!nudged_.exchange(true)) runtime_.at(0).post(nudge_);  // disarms the alarm, before the server ends
 }
 
 void queue_driver::begin_queue() noexcept {
   const std::lock_guard lock(changing_);
   left_alone_ = 0;
-  expected_ = last_of_thread.lock().get() == this;
+  expected_ = last_driven().get() == this;
   if (!expected_) watch_changed_.notify_one();
 }
 
 void queue_driver::end_queue() noexcept {
   const std::lock_guard lock(changing_);
   expected_ = false;
+  for_good_ = false;
+  handovers_.to_runtime = false;
+  wake_locked();
+}
+
+void queue_driver::keep_for_process() {
+  const std::lock_guard lock(changing_);
+  kept_ = true;
+  watch_.detach();
 }
 
 void queue_driver::when_left(std::function<void(bool)> call) {
   std::unique_lock lock(changing_);
   when_left_ = std::move(call);
+  left_ = false;
   if (by_ == driven_by::watch) tell_left(lock, true);
 }
 
@@ -175,12 +205,29 @@ void queue_driver::detach() noexcept {
   loop_.store(nullptr, std::memory_order_release);
 }
 
+void queue_driver::drive_for_good(std::unique_lock<std::mutex>& lock) {
+  by_ = driven_by::watch;
+  handovers_.to_runtime = true;
+  changed_.notify_all();
+  tell_left(lock, true);
+  lock.unlock();
+  run([this] { return for_good_.load(std::memory_order_acquire); }, [] { return true; });
+  lock.lock();
+  left();
+}
+
 void queue_driver::watch() noexcept {
   std::unique_lock lock(changing_);
   std::size_t seen = turns_;
   for (;;) {
-    watch_changed_.wait_for(lock, period, [this] { return for_good_ || !expected_; });
-    if (for_good_) return;
+    watch_changed_.wait_for(lock, period, [this] { return for_good_ || (!expected_ && wanting_ == 0); });
+    if (for_good_) {
+      if (by_ == driven_by::none && kept_) drive_for_good(lock);
+      else if (by_ == driven_by::none) left();
+      else changed_.wait(lock, [this] { return by_ == driven_by::none || !for_good_; });
+      if (handovers_.to_runtime && !kept_) return;
+      continue;
+    }
     const bool alone = std::exchange(seen, turns_) == turns_ || !expected_;
     if (!alone || wanting_ != 0) continue;
     if (by_ == driven_by::caller) {
@@ -190,7 +237,8 @@ void queue_driver::watch() noexcept {
     }
     if (expected_ && ++left_alone_ == left_alone_max) {
       give_to_runtime();
-      return tell_left(lock, true);
+      tell_left(lock, true);
+      continue;
     }
     ++handovers_.to_watch;
     by_ = driven_by::watch;

@@ -59,13 +59,14 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void end_queue() noexcept;
   // Whether a thread of the runtime drives the loop for good.
   [[nodiscard]] bool is_with_runtime() const noexcept { return for_good_.load(std::memory_order_acquire); }
-  // Has `call` be called with true by the watch before it drives the loop, or has a thread of the runtime do so,
-  // and with false by the caller that comes back.
+  // The watch calls call(true) when it begins to drive the loop, or has a thread of the runtime do so, and the
+  // caller that comes back calls call(false).
   void when_left(std::function<void(bool)> call);
   // The runtime ends after this. leave_to_runtime() came before.
   void detach() noexcept;
-  // This object and its runtime last until the process ends.
-  void keep_for_process() { watch_.detach(); }
+  // This object and its runtime last until the process ends, and serve one queue after another: the watch is the
+  // thread that drives the loop for good, until the queue ends.
+  void keep_for_process();
   [[nodiscard]] coracle::time_point now() const noexcept;
 
   // For tests: how often the watch has taken the loop, and a thread of the runtime.
@@ -96,8 +97,10 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void tell_left(std::unique_lock<std::mutex>& lock, bool left);
   // Tells the driver of the loop that this thread drove last, if it was another one.
   void become_last_of_thread();
+  // In the watch, with the lock, which is released meanwhile.
+  void drive_for_good(std::unique_lock<std::mutex>& lock);
   // With the lock: the loop belongs to no thread any more.
-  void left();
+  void left() noexcept;
   void wake_locked() noexcept;
 
   const std::uint32_t generation_ = counted_generation();
@@ -118,6 +121,7 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   std::atomic<bool> for_good_{false};  // is read without the lock
   handovers handovers_;
   bool expected_ = false;  // a caller, soon
+  bool kept_ = false;  // for the process
   std::size_t left_alone_ = 0;  // how often the watch has driven the loop instead
   std::function<void(bool)> when_left_;
   bool left_ = false;  // as when_left_ was told

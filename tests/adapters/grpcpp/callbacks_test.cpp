@@ -349,6 +349,36 @@ TEST_F(ServerCallbacks, MayMakeSynchronousCallsOnTheLoop) {
   EXPECT_TRUE(on_thread);
 }
 
+// The thread drives the loop of the server, and cannot drive that of the queue, too.
+TEST_F(ServerCallbacks, MayTakeEventsOfAQueueOnTheLoop) {
+  start(on_one_loop);
+  harbour::harbour_service others;
+  grpc::ServerBuilder builder;
+  int other_port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &other_port);
+  builder.RegisterService(&others);
+  const auto other = builder.BuildAndStart();
+  const auto other_stub = Harbour::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(other_port), grpc::InsecureChannelCredentials()));
+  ASSERT_GT(calls_until_a_loop(), 0);
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship* ship) {
+    grpc::ClientContext inner;
+    grpc::CompletionQueue queue;
+    grpc::Status s;
+    other_stub->AsyncFind(&inner, harbour_query("inner"), &queue)->Finish(ship, &s, ship);
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue.Next(&tag, &ok));
+    EXPECT_TRUE(s.ok());
+    return finished(context);
+  });
+  for (int i = 0; i < 10; ++i) {
+    Ship ship;
+    EXPECT_TRUE(find(harbour_query("outer"), ship).ok());
+    EXPECT_EQ(ship.name(), "inner");
+  }
+}
+
 TEST_F(ServerCallbacks, ThatOccupyALoopForLongMoveToThreads) {
   start(on_one_loop);
   ASSERT_GT(calls_until_a_loop(), 0);

@@ -134,6 +134,23 @@ TEST_F(ClientLoops, ServeSeveralThreadsOfAQueue) {
   for (std::thread& t : threads) t.join();
 }
 
+TEST_F(ClientLoops, AreSwappedByThreadsWithAQueueForEachCall) {
+  start();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int n = 0; n < 200; ++n) {
+        grpc::CompletionQueue queue;
+        static_cast<void>(address(queue));
+        queue.Shutdown();
+        if (n % 5 != i) continue;
+        Ship ship;
+        EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+}
+
 // A call that was begun, and whose queue the thread leaves for something else, goes out all the same.
 TEST_F(ClientLoops, GoOnWhileTheirThreadWaitsForAnotherCall) {
   start();

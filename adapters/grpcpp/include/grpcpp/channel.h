@@ -9,9 +9,9 @@
 
 namespace grpc {
 
-/// Made by CreateChannel() and its sisters. Any thread may use it. Connections are made by the runtime of the
-/// library, which has one thread and all channels of the process; each channel has one connection to a
-/// server. Calls in progress keep the channel.
+/// Made by CreateChannel() and its sisters. Any thread may use it. It has a connection to a server for its
+/// synchronous calls, one for its callbacks, and one for each completion queue that has calls at the same
+/// time, up to a number (see the guide). Calls in progress keep the channel.
 class Channel final : public ChannelInterface, public std::enable_shared_from_this<Channel> {
  public:
   explicit Channel(std::unique_ptr<internal::channel_core> core);
