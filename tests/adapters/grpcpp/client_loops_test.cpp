@@ -138,7 +138,7 @@ TEST_F(ClientLoops, AreSwappedByThreadsWithAQueueForEachCall) {
   start();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
-    threads.emplace_back([&] {
+    threads.emplace_back([&, i] {
       for (int n = 0; n < 200; ++n) {
         grpc::CompletionQueue queue;
         static_cast<void>(address(queue));

@@ -483,7 +483,7 @@ void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
       const std::string begun = taken(queue);
       stream->Finish(&s, tagged(2));
       const std::string ended = taken(queue);
-      say("queued talk start" + server, begun, ended, s.error_code());
+      say("queued start of a talk" + server, begun, ended, s.error_code());
     }
     {
       grpc::ClientContext context;
@@ -493,7 +493,7 @@ void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
       const std::string begun = taken(queue);
       writer->Finish(&s, tagged(2));
       const std::string ended = taken(queue);
-      say("queued record start" + server, begun, ended, s.error_code());
+      say("queued start of a record" + server, begun, ended, s.error_code());
     }
     {
       grpc::ClientContext context;
@@ -502,7 +502,7 @@ void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
       const std::string begun = taken(queue);
       reader->Finish(&s, tagged(2));
       const std::string ended = taken(queue);
-      say("queued list start" + server, begun, ended, s.error_code());
+      say("queued start of a list" + server, begun, ended, s.error_code());
     }
   }
 }

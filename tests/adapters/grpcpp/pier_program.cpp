@@ -16,6 +16,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -692,19 +693,24 @@ std::vector<both_sides> cases() {
         say(name + " drained", drained, taken(*s.other));
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
-        grpc::ClientContext context;
-        const auto stream = stub.Talk(&context);
         grpc::CompletionQueue queue;
+        // By one queue, and so on one connection: the message of the second comes after the first.
         grpc::ClientContext of_unrequested;
         Ship ship;
         grpc::Status unrequested;
         stub.AsyncFind(&of_unrequested, query_of("x"), &queue)->Finish(&ship, &unrequested, tagged(1));
-        stream->Write(note_of("hello"));
+        grpc::ClientContext context;
+        const auto stream = stub.AsyncTalk(&context, &queue, tagged(2));
+        const std::string began = taken(queue);
+        stream->Write(note_of("hello"), tagged(3));
+        const std::string wrote = taken(queue);
         Note note;
-        const bool read = stream->Read(&note);
-        const int ended = stream->Finish().error_code();
-        const std::string event = taken(queue);
-        say(name, read, ended, event, unrequested.error_code());
+        stream->Read(&note, tagged(4));
+        const std::set<std::string> ended = {taken(queue), taken(queue)};  // in any order
+        grpc::Status s;
+        stream->Finish(&s, tagged(5));
+        say(name, began, wrote, *ended.begin(), *ended.rbegin(), taken(queue), s.error_code(),
+            unrequested.error_code());
       });
   add(
       "shutdown of a server without calls",
