@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -161,6 +162,30 @@ struct counters {
   std::atomic<int> held = 0;
 };
 
+// A call, or a request for one, which may still begin operations: the queue is shut down after the last.
+class open_call {
+ public:
+  open_call() {
+    const std::lock_guard lock(mutex);
+    ++count;
+  }
+  open_call(const open_call&) = delete;
+  open_call& operator=(const open_call&) = delete;
+  ~open_call() {
+    const std::lock_guard lock(mutex);
+    if (--count == 0) none.notify_all();
+  }
+  static void wait_for_none() {
+    std::unique_lock lock(mutex);
+    none.wait(lock, [] { return count == 0; });
+  }
+
+ private:
+  static inline std::mutex mutex;
+  static inline std::condition_variable none;
+  static inline int count = 0;
+};
+
 class do_call {
  public:
   do_call(valley::Worker::AsyncService& service, grpc::ServerCompletionQueue& queue, counters& counts)
@@ -186,6 +211,7 @@ class do_call {
   grpc::ServerContext context_;
   Job job_;
   grpc::ServerAsyncResponseWriter<Result> responder_{&context_};
+  const open_call open_;
   event requested_ = [this](bool ok) { ok ? answer() : delete this; };
   event finished_ = [this](bool ok) { finish(ok); };
 };
@@ -238,6 +264,7 @@ class do_all_call {
   grpc::ServerContext context_;
   Job job_;
   grpc::ServerAsyncReaderWriter<Result, Job> stream_{&context_};
+  const open_call open_;
   std::atomic<int> ends_ = 2;
   event requested_ = [this](bool ok) { ok ? begin() : delete this; };
   event read_ = [this](bool ok) { ok ? answer() : finish(); };
@@ -266,6 +293,7 @@ void serve(const arguments& given) {
       while (queue->Next(&tag, &ok)) (*static_cast<event*>(tag))(ok);
     });
   stop(*server, given);
+  open_call::wait_for_none();
   queue->Shutdown();
   for (std::thread& thread : threads) thread.join();
   say_counts(counts.answered, counts.streams, counts.held);
