@@ -25,8 +25,8 @@ constexpr std::chrono::microseconds callback_long{200};
 constexpr int long_weighs = 64;
 constexpr int long_max = 16 * long_weighs;
 
-// One thread, the leader, drives the loop of the calls and runs the callbacks: nothing hops. While it is held up
-// by a callback, the watch drives the loop, and threads run the callbacks.
+// One thread, the leader, drives the loop of the calls and runs the callbacks: nothing hops. While it is held
+// up by a callback, the watch drives the loop, and threads run the callbacks.
 class callback_core final : public queue_core {
  public:
   // It lasts until the process ends, and so does its thread.

@@ -13,7 +13,7 @@
 namespace grpc::internal {
 namespace {
 
-// More threads than cores do not run at the same time; a program that has more queues has them for other reasons.
+// More threads than cores do not run at the same time: what has more queues has them for other reasons.
 std::size_t loops_max() noexcept { return std::max(std::thread::hardware_concurrency(), 4u); }
 
 struct loops_of_process {

@@ -9,8 +9,8 @@
 
 namespace grpc::internal {
 
-// The thread that takes the events of the queue drives the loop meanwhile: the calls of a client with one thread
-// hop between no threads. A channel has a connection of its own on each loop that it is used from.
+// The thread that takes the events of the queue drives the loop meanwhile: the calls of a client with one
+// thread hop between no threads. A channel has a connection of its own on each loop that it is used from.
 //
 // A loop outlives its queue: the next queue takes it, with the connections that channels have there. So a
 // program that makes a queue for each call makes no connection for each. Loops last until the process ends.

@@ -13,8 +13,8 @@ namespace internal {
 
 namespace {
 
-// After that many events, or so much time, the loop has a turn, though there are more: what the program started
-// is to begin, and what it wrote is to be sent.
+// After that many events, or so much time, the loop has a turn, though there are more: what the program
+// started is to begin, and what it wrote is to be sent.
 constexpr int turn_after = 64;
 constexpr std::chrono::microseconds turn_after_time{100};
 

@@ -24,8 +24,8 @@ namespace grpc::internal {
 // The calls of a client are the same: a client_loop has such a driver.
 //
 // Calls do not depend on that thread: until it comes first, and if none has driven the loop for one to two
-// periods, the watch, a thread of the library, drives it until one comes. And a thread of the runtime drives it for good, while
-// Next() takes events alone, from the time that
+// periods, the watch, a thread of the library, drives it until one comes. And a thread of the library drives
+// it for good, while Next() takes events alone, from the time that
 // - a second thread comes to Next() while the first one drives,
 // - the watch has driven several times, because the program works long on each event,
 // - the server is shut down, or
@@ -51,21 +51,21 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void wake() noexcept;
   // A thread of the runtime drives the loop for good; returns when no other one does.
   void leave_to_runtime();
-  // False: it belongs to the parent of this process, which was forked since; its lock may be held for ever.
+  // False: it belongs to the parent of this process, which was forked since. Its lock may never be free here.
   [[nodiscard]] bool is_of_process() const noexcept { return generation_ == process_generation(); }
   // A queue begins to use the loop, on this thread, or has ended. Until its first Next() the watch drives the
   // loop, unless this thread was the last in it, and will come again.
   void begin_queue() noexcept;
   void end_queue() noexcept;
-  // Whether a thread of the runtime drives the loop for good.
+  // Whether a thread of the library drives the loop for good.
   [[nodiscard]] bool is_with_runtime() const noexcept { return for_good_.load(std::memory_order_acquire); }
   // The watch calls call(true) when it begins to drive the loop, or has a thread of the runtime do so, and the
   // caller that comes back calls call(false).
   void when_left(std::function<void(bool)> call);
   // The runtime ends after this. leave_to_runtime() came before.
   void detach() noexcept;
-  // This object and its runtime last until the process ends, and serve one queue after another: the watch is the
-  // thread that drives the loop for good, until the queue ends.
+  // This object and its runtime last until the process ends, and serve one queue after another: the watch is
+  // the thread that drives the loop for good, until the queue ends.
   void keep_for_process();
   [[nodiscard]] coracle::time_point now() const noexcept;
 

@@ -319,23 +319,30 @@ TEST_F(ServerCallbacks, OfMethodsThatBlockStayOnThreads) {
   EXPECT_EQ(calls_until_a_loop(), 0);
 }
 
+// What a callback calls.
+struct other_server {
+  harbour::harbour_service service;
+  int port = 0;
+  std::unique_ptr<grpc::Server> server = [this] {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service);
+    return builder.BuildAndStart();
+  }();
+  std::unique_ptr<Harbour::Stub> stub = Harbour::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+};
+
 TEST_F(ServerCallbacks, MayMakeSynchronousCallsOnTheLoop) {
   start(on_one_loop);
-  harbour::harbour_service others;
-  grpc::ServerBuilder builder;
-  int other_port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &other_port);
-  builder.RegisterService(&others);
-  const auto other = builder.BuildAndStart();
-  const auto other_stub = Harbour::NewStub(
-      grpc::CreateChannel("127.0.0.1:" + std::to_string(other_port), grpc::InsecureChannelCredentials()));
+  other_server other;
   ASSERT_GT(calls_until_a_loop(), 0);
   ::testing::internal::CaptureStderr();
   std::atomic<bool> on_thread{false};
   service.set([&](grpc::CallbackServerContext* context, const Query*, Ship* ship) {
     on_thread = thread_name() == "grpcpp-callback";
     grpc::ClientContext inner;
-    EXPECT_TRUE(other_stub->Find(&inner, harbour_query("inner"), ship).ok());
+    EXPECT_TRUE(other.stub->Find(&inner, harbour_query("inner"), ship).ok());
     return finished(context);
   });
   Ship ship;
@@ -352,20 +359,13 @@ TEST_F(ServerCallbacks, MayMakeSynchronousCallsOnTheLoop) {
 // The thread drives the loop of the server, and cannot drive that of the queue, too.
 TEST_F(ServerCallbacks, MayTakeEventsOfAQueueOnTheLoop) {
   start(on_one_loop);
-  harbour::harbour_service others;
-  grpc::ServerBuilder builder;
-  int other_port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &other_port);
-  builder.RegisterService(&others);
-  const auto other = builder.BuildAndStart();
-  const auto other_stub = Harbour::NewStub(
-      grpc::CreateChannel("127.0.0.1:" + std::to_string(other_port), grpc::InsecureChannelCredentials()));
+  other_server other;
   ASSERT_GT(calls_until_a_loop(), 0);
   service.set([&](grpc::CallbackServerContext* context, const Query*, Ship* ship) {
     grpc::ClientContext inner;
     grpc::CompletionQueue queue;
     grpc::Status s;
-    other_stub->AsyncFind(&inner, harbour_query("inner"), &queue)->Finish(ship, &s, ship);
+    other.stub->AsyncFind(&inner, harbour_query("inner"), &queue)->Finish(ship, &s, ship);
     void* tag = nullptr;
     bool ok = false;
     EXPECT_TRUE(queue.Next(&tag, &ok));
