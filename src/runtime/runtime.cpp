@@ -88,7 +88,7 @@ runtime::runtime(std::size_t loops) : runtime(runtime_options{.loops = loops}) {
 runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::runtime_internal::runtime_core>(
           coracle::runtime_internal::make_backends(options), options.log ? *options.log : stderr_logger(),
-          options.blocking_threads, nullptr)) {
+          options.blocking_threads, nullptr, options.own_threads)) {
   if (options.memory) core_->use_memory_resource(*options.memory);
   if (options.report_stalls > duration::zero())
     for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.report_stalls);
@@ -125,6 +125,10 @@ void runtime::spawn_and_wait(loop& where, task<> t) {
 void runtime::run() { core_->run(never, nullptr); }
 bool runtime::run_until(time_point when) { return core_->run(when, nullptr); }
 bool runtime::run_while(const std::function<bool()>& keep_going) { return core_->run(never, &keep_going); }
+void runtime::run_loop(loop& which, const std::function<bool()>& keep_going) {
+  CORACLE_REQUIRE(&which.owner() == this, "the loop belongs to another runtime");
+  core_->run_loop(static_cast<coracle::runtime_internal::driven_loop&>(which), keep_going);
+}
 bool runtime::poll() { return core_->poll(); }
 int runtime::pollable() { return core_->pollable(); }
 void runtime::release_loop() { core_->release_loop(); }

@@ -15,11 +15,12 @@
 namespace coracle::runtime_internal {
 
 runtime_core::runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log,
-                           std::size_t blocking_threads, driver* by)
+                           std::size_t blocking_threads, driver* by, bool own_threads)
     : log_(log),
       driver_(by),
+      own_threads_(own_threads),
       backends_(std::move(backends)),
-      driven_(backends_.size(), false),
+      driven_(backends_.size()),
       pool_(blocking_threads) {}
 
 runtime_core::~runtime_core() = default;
@@ -204,6 +205,7 @@ std::chrono::steady_clock::time_point steady(time_point when) noexcept {
 }  // namespace
 
 void runtime_core::start_from(std::size_t first) {
+  if (!own_threads_) return;
   for (std::size_t i = first; i < loops_.size(); ++i) {
     if (driven_[i]) continue;
     guard_.driven();
@@ -329,6 +331,18 @@ bool runtime_core::run(time_point until, const std::function<bool()>* keep_going
   return has_unfinished_tasks();
 }
 
+void runtime_core::run_loop(driven_loop& which, const std::function<bool()>& keep_going) {
+  coro::require_no_executor();
+  CORACLE_REQUIRE(!own_threads_, "run_loop() is for a runtime that was made with own_threads = false");
+  guard_.check();
+  guard_.driven();
+  CORACLE_ASSERT(!driven_[which.index()].exchange(true, std::memory_order_acq_rel),
+                 "two threads drive one loop: let run_loop() return on the first");
+  while (keep_going()) which.run_once(never);
+  which.release_thread();
+  driven_[which.index()].store(false, std::memory_order_release);
+}
+
 void runtime_core::drive_simulated(time_point until, const std::function<bool()>* keep_going) {
   struct condition {
     const runtime_core& core;
@@ -414,7 +428,7 @@ void runtime_core::drive_remaining(bool first) noexcept {
   const bool alone = first && others == 0;
   while (!empty())
     for (std::size_t i = 0; i < loops_.size(); ++i) {
-      if (i == 0 ? !first : driven_[i]) continue;
+      if (i == 0 ? !first : driven_[i].load()) continue;
       loops_[i]->run_once(alone ? never : deadline_after(loops_[i]->now(), shared_turn));
     }
   for (std::size_t i = 1; i < loops_.size(); ++i)

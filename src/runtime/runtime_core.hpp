@@ -97,9 +97,9 @@ class companion {
 // Owned by a runtime. The members that the runtime forwards to have the runtime's thread rules.
 class runtime_core {
  public:
-  // `by` drives the loops if not null; otherwise threads do.
+  // `by` drives the loops if not null; otherwise threads do, those of the program alone with own_threads false.
   runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log, std::size_t blocking_threads,
-               driver* by);
+               driver* by, bool own_threads = true);
   runtime_core(const runtime_core&) = delete;
   runtime_core& operator=(const runtime_core&) = delete;
   ~runtime_core();
@@ -158,6 +158,7 @@ class runtime_core {
   bool poll();
   [[nodiscard]] int pollable();
   void release_loop() noexcept;
+  void run_loop(driven_loop& which, const std::function<bool()>& keep_going);
   void spawn_and_wait(driven_loop& on, task<> t);
   void wait(coro::blocking_signal& ended);
   void shut_down() noexcept;
@@ -191,6 +192,7 @@ class runtime_core {
 
   logger& log_;
   driver* driver_;
+  const bool own_threads_;
   std::vector<std::unique_ptr<backend>> backends_;
   std::vector<std::unique_ptr<driven_loop>> loops_;
   std::atomic<std::uint64_t> state_{0};
@@ -199,7 +201,7 @@ class runtime_core {
   std::atomic<bool> shutting_down_{false};
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::vector<bool> driven_;
+  std::vector<std::atomic<bool>> driven_;  // run_loop() needs no lock
   std::thread::id holder_;  // the program's thread that drives loop 0, if any
   int waiters_ = 0;  // threads that wait for a task without driving a loop
   bool keeps_first_loop_ = false;  // holder_ keeps loop 0 between calls: see runtime::poll()

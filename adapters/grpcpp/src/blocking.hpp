@@ -14,14 +14,15 @@
 
 namespace grpc::internal {
 
-// Before the thread blocks in a function of this API. Throws usage_error on a loop, except in a callback.
+// Before the thread blocks in a function of this API. Throws usage_error on a loop.
 inline void before_blocking() {
-  callback_method::before_blocking();
+  coracle::coro::require_no_executor();
+  callback_method::caller_blocks();
   queue_driver::caller_leaves();
 }
 
 // Returns what co_await of `wait` would, or throws what it would. One coroutine frame, and one message in
-// each direction. Throws usage_error on a loop, except in a callback.
+// each direction. Throws usage_error on a loop.
 template <class Wait>
 auto run_blocking(coracle::loop& where, Wait wait) {
   using value = coracle::coro::awaited_t<Wait>;

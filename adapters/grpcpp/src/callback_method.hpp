@@ -1,5 +1,7 @@
-// callback_method: where the callbacks of one method of a server run.
+// callback_method: what the callbacks of one method of a server have in common.
 #pragma once
+
+#include "server_callbacks.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -9,52 +11,25 @@
 
 namespace grpc::internal {
 
-// The calls of the callback API that a server has, which Shutdown() waits for: they may outlast what the
-// client sees. Any thread.
-class callback_calls {
- public:
-  void begin() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-  void end() noexcept {
-    if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) count_.notify_all();
-  }
-  void wait() const noexcept {
-    while (const int n = count_.load(std::memory_order_acquire)) count_.wait(n);
-  }
-
- private:
-  std::atomic<int> count_{0};
-};
-
-// A callback on the loop costs nothing, but one that blocks there delays all calls of the loop, and never
-// returns if it waits for one of them. So the first callbacks of a method run on threads, and the system tells
-// whether they block. If not, later calls have theirs on the loop. A callback that blocks there after all, for
-// long or in a synchronous call, moves the calls that come after it to threads, for good.
-//
-// Any thread.
+// Names the method in the log, once, if a callback of it holds up its thread: other callbacks then hop to other
+// threads, which costs more than the program may know. Any thread.
 class callback_method {
  public:
-  // always_on_threads: the program wants it so.
-  callback_method(const char* name, bool always_on_threads, std::shared_ptr<callback_calls> calls)
-      : name_(name), calls_(std::move(calls)), where_(always_on_threads ? place::threads : place::on_trial) {}
+  callback_method(const char* name, std::shared_ptr<server_callbacks> callbacks)
+      : name_(name), callbacks_(std::move(callbacks)) {}
 
-  // For a call that begins.
-  [[nodiscard]] bool on_loop() const noexcept {
-    return where_.load(std::memory_order_relaxed) == place::loop;
-  }
-  [[nodiscard]] callback_calls& calls() noexcept { return *calls_; }
-  // Runs callbacks of the method, here. They may destroy the call.
+  [[nodiscard]] server_callbacks& callbacks() noexcept { return *callbacks_; }
+  // Runs a callback of the method, here. It may destroy the call.
   template <class Function>
   void run(Function&& callback) {
     const watch watched(*this);
     callback();
   }
 
-  // Before the thread blocks in a function of this API. Throws usage_error on a loop, unless a callback does
-  // it: programs do, and the loop of the clients does not wait for that of a server.
-  static void before_blocking();
+  // The thread is about to block in a function of this API.
+  static void caller_blocks() noexcept;
 
  private:
-  enum class place : unsigned char { on_trial, loop, threads };
   // From the start to the end of a callback, on its thread.
   class watch {
    public:
@@ -66,19 +41,13 @@ class callback_method {
    private:
     callback_method& of_;
     callback_method* const outer_;
-    const bool on_loop_;
-    const bool on_trial_;
-    std::chrono::steady_clock::time_point began_;
-    long waits_ = 0;
+    const std::chrono::steady_clock::time_point began_;
   };
-  void tried(bool blocked) noexcept;
-  void move_to_threads(const std::string& why) noexcept;
+  void log_once(const std::string& what) noexcept;
 
   const std::string name_;
-  const std::shared_ptr<callback_calls> calls_;
-  std::atomic<place> where_;
-  std::atomic<int> tried_{0};
-  std::atomic<int> blocked_{0};
+  const std::shared_ptr<server_callbacks> callbacks_;
+  std::atomic<bool> logged_{false};
 };
 
 }  // namespace grpc::internal

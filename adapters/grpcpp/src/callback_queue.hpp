@@ -1,4 +1,4 @@
-// callback_queue(): the queue whose events are callbacks, on threads of their own.
+// callback_queue(): the queue of the callbacks of clients, and of alarms.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -6,11 +6,7 @@
 
 namespace grpc::internal {
 
-// The tag of each operation is a callback_tag. Its run() is called on a thread for callbacks, after the
-// message was parsed there. One that blocks keeps its thread: others are given threads, after 20 ms at the
-// latest, and it may wait for them.
-//
-// It lasts until the process ends; a child of fork() gets its own.
+// Is made over a callback_core. It lasts until the process ends; a child of fork() gets its own.
 CompletionQueue& callback_queue();
 // Has a thread call run(ok).
 void post_callback(callback_tag& tag, bool ok = true);

@@ -37,8 +37,8 @@ loops_of_process& loops() {
 }  // namespace
 
 client_loop::client_loop()
-    : runtime_({.loops = 1, .backend = coracle::backend_choice::epoll}),
-      driver_(std::make_shared<queue_driver>(runtime_)) {
+    : runtime_({.loops = 1, .backend = coracle::backend_choice::epoll, .own_threads = false}),
+      driver_(std::make_shared<queue_driver>(runtime_.at(0))) {
   driver_->keep_for_process();
 }
 

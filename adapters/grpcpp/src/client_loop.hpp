@@ -28,7 +28,6 @@ class client_loop {
  private:
   client_loop();
   coracle::runtime runtime_;
-  coracle::runtime::work_guard running_ = runtime_.keep_running();  // also without calls
   std::shared_ptr<queue_driver> driver_;
 };
 

@@ -145,11 +145,12 @@ void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {
   std::shared_ptr<queue_driver> of_clients;
   {
     const std::lock_guard lock(changing_);
+    loop_of_server_ = driver->loop_index();
     of_clients = std::exchange(driver_, std::move(driver));
     driving_ = true;
     changed_.notify_all();
   }
-  if (of_clients && of_clients->is_of_process()) of_clients->leave_to_runtime();
+  if (of_clients && of_clients->is_of_process()) of_clients->leave_to_watch();
 }
 
 coracle::runtime& queue_core::clients() {

@@ -13,7 +13,11 @@ namespace coracle {
 
 class grpcpp_host::state {
  public:
-  ~state() { starters_.stop(); }
+  state() { starters_.callbacks().run_on_threads(); }
+  ~state() {
+    starters_.stop();
+    starters_.callbacks().stop();
+  }
 
   service& adapt(const grpc::Service& of) {
     for (const auto& method : of.methods()) {
@@ -32,7 +36,7 @@ class grpcpp_host::state {
     return method.api_type() == api::ASYNC || method.api_type() == api::RAW;
   }
 
-  grpc::internal::method_starters starters_{grpc::internal::handlers_max, false,
+  grpc::internal::method_starters starters_{grpc::internal::handlers_max,
                                             std::make_shared<const grpc::internal::interceptor_factories>()};
   std::vector<std::unique_ptr<grpc::internal::hosted_service>> services_;
 };

@@ -18,34 +18,30 @@ namespace grpc::internal {
 // little but the part of its stack that was used.
 constexpr std::size_t handlers_max = 4'096;
 
-// The threads of the handlers, and the calls of the callback API, which stop() waits for.
+// The threads of the handlers and callbacks.
 class method_starters {
  public:
-  method_starters(std::size_t threads_max, bool callbacks_on_threads,
-                  std::shared_ptr<const interceptor_factories> interceptors)
-      : handlers_(threads_max),
-        // Interceptors are code of the program, too, which may block.
-        callbacks_on_threads_(callbacks_on_threads || !interceptors->empty()),
-        interceptors_(std::move(interceptors)) {}
+  method_starters(std::size_t threads_max, std::shared_ptr<const interceptor_factories> interceptors)
+      : handlers_(threads_max), interceptors_(std::move(interceptors)) {}
 
   // For a method of one of the two APIs; the object outlives the starter.
   [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);
   [[nodiscard]] std::shared_ptr<callback_method> callbacks_of(const char* name) {
-    return std::make_shared<callback_method>(name, callbacks_on_threads_, callback_calls_);
+    return std::make_shared<callback_method>(name, callbacks_);
   }
+  [[nodiscard]] server_callbacks& callbacks() noexcept { return *callbacks_; }
   // Null if there are none.
   [[nodiscard]] std::shared_ptr<const server_interceptors> interceptors_of(const RpcMethod& method) const;
 
   // After the end of the calls: waits for the handlers and callbacks that still run.
   void stop() noexcept {
-    callback_calls_->wait();
+    callbacks_->wait_for_calls();
     handlers_.stop();
   }
 
  private:
   handler_pool handlers_;
-  const bool callbacks_on_threads_;
-  const std::shared_ptr<callback_calls> callback_calls_ = std::make_shared<callback_calls>();
+  const std::shared_ptr<server_callbacks> callbacks_ = std::make_shared<server_callbacks>();
   const std::shared_ptr<const interceptor_factories> interceptors_;
 };
 

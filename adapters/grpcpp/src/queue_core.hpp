@@ -59,8 +59,12 @@ class queue_core {
   void push(std::unique_ptr<queue_event> event) noexcept;
   CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
   void shut_down();
-  // Next() drives the loop of a server from now on. Once.
+  // Next() drives a loop of a server from now on. Once.
   void set_driver(std::shared_ptr<queue_driver> driver);
+  // The index of that loop.
+  [[nodiscard]] std::size_t loop_of_server() const noexcept {
+    return loop_of_server_.load(std::memory_order_relaxed);
+  }
   // The runtime of the calls of clients that end here, which Next() drives if it is not a server's queue.
   [[nodiscard]] virtual coracle::runtime& clients();
   // The program takes no event any more.
@@ -104,6 +108,7 @@ class queue_core {
   bool diverting_ = false;
   std::atomic<bool> ready_{false};
   std::shared_ptr<queue_driver> driver_;  // null: others drive the loops
+  std::atomic<std::size_t> loop_of_server_{0};
   client_loop* loop_ = nullptr;  // if the driver is that of clients
   std::atomic<coracle::runtime*> clients_{nullptr};
   std::atomic<std::uint32_t> generation_{0};  // of the process, when clients_ was set

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <utility>
 
 namespace grpc::internal {
@@ -58,18 +57,14 @@ queue_driver::nudge::nudge(queue_driver& d) noexcept
       }},
       of(d) {}
 
-queue_driver::queue_driver(coracle::runtime& of)
-    : runtime_(of), loop_(&of.at(0)), nudge_(*this), watch_([this] { watch(); }) {
+queue_driver::queue_driver(coracle::loop& of) : loop_(&of), nudge_(*this), watch_([this] { watch(); }) {
   ::pthread_setname_np(watch_.native_handle(), "grpcpp-queue");
-}
-
-queue_driver::~queue_driver() {
-  if (watch_.joinable()) watch_.join();
 }
 
 coracle::time_point queue_driver::now() const noexcept {
   const std::lock_guard lock(changing_);
-  return loop_.load() ? runtime_.now() : coracle::time_point::min();
+  coracle::loop* const of = loop_.load();
+  return of ? of->owner().now() : coracle::time_point::min();
 }
 
 queue_driver::handovers queue_driver::counted() const {
@@ -82,7 +77,7 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
   std::unique_lock lock(changing_);
   if (for_good_) return driven::no;
   if (by_ == driven_by::caller || wanting_ != 0 || coracle::loop::current()) {
-    give_to_runtime();
+    give_to_watch();
     return driven::no;
   }
   if (by_ == driven_by::watch) {
@@ -98,11 +93,11 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
   alarm_at_ = until;
   if (until != coracle::never) wake_locked();  // arms the alarm, and the first turn does not wait
   lock.unlock();
-  coracle::loop& on = runtime_.at(0);
+  coracle::loop& on = *loop_.load();
   const std::uint64_t before = on.stats().turns;
   bool first = true;
   run([&] { return !for_good_.load(std::memory_order_acquire) && keep_going(); },
-      [&] { return std::exchange(first, false) || until == coracle::never || runtime_.now() < until; });
+      [&] { return std::exchange(first, false) || until == coracle::never || on.owner().now() < until; });
   const bool has_io = on.stats().turns != before;
   lock.lock();
   alarm_at_ = coracle::never;
@@ -114,7 +109,8 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
 
 void queue_driver::run(const std::function<bool()>& keep_going, const std::function<bool()>& in_time) {
   keep_going_ = &keep_going;
-  runtime_.run_while([&] { return keep_going() && in_time(); });
+  coracle::loop& on = *loop_.load();
+  on.owner().run_loop(on, [&] { return keep_going() && in_time(); });
   keep_going_ = nullptr;
 }
 
@@ -122,26 +118,15 @@ void queue_driver::end_turn_when_done(coracle::loop& on) const {
   if (keep_going_ && !(*keep_going_)()) on.end_turn();
 }
 
-void queue_driver::give_to_runtime() {
+void queue_driver::give_to_watch() noexcept {
   for_good_ = true;
-  watch_changed_.notify_one();  // which sees to it where this thread cannot
-  if (by_ != driven_by::none) wake_locked();
-  else if (!coracle::loop::current()) left();
+  watch_changed_.notify_one();
+  wake_locked();
 }
 
 void queue_driver::left() noexcept {
   by_ = driven_by::none;
-  if (for_good_ && !kept_ && !handovers_.to_runtime) {
-    try {
-      runtime_.start();
-      handovers_.to_runtime = true;
-    } catch (const std::exception& e) {
-      runtime_.log().error("grpc++: no thread can be started for the calls of a queue: ", e.what());
-      for_good_ = false;  // the watch drives it
-      expected_ = false;
-    }
-  }
-  if (handovers_.to_runtime || for_good_ || wanting_ != 0) changed_.notify_all();
+  if (for_good_ || wanting_ != 0) changed_.notify_all();
 }
 
 void queue_driver::wake() noexcept {
@@ -157,11 +142,11 @@ void queue_driver::wake_locked() noexcept {
   if (!nudged_.exchange(true, std::memory_order_acq_rel)) on->post(nudge_);
 }
 
-void queue_driver::leave_to_runtime() {
+void queue_driver::leave_to_watch() {
   std::unique_lock lock(changing_);
-  give_to_runtime();
-  changed_.wait(lock, [this] { return handovers_.to_runtime || !for_good_; });
-  if (!nudged_.exchange(true)) runtime_.at(0).post(nudge_);  // disarms the alarm, before the server ends
+  give_to_watch();
+  changed_.wait(lock, [this] { return handovers_.for_good || !for_good_; });
+  wake_locked();  // disarms the alarm
 }
 
 void queue_driver::begin_queue() noexcept {
@@ -175,15 +160,11 @@ void queue_driver::end_queue() noexcept {
   const std::lock_guard lock(changing_);
   expected_ = false;
   for_good_ = false;
-  handovers_.to_runtime = false;
+  handovers_.for_good = false;
   wake_locked();
 }
 
-void queue_driver::keep_for_process() {
-  const std::lock_guard lock(changing_);
-  kept_ = true;
-  watch_.detach();
-}
+void queue_driver::keep_for_process() noexcept { watch_.detach(); }
 
 void queue_driver::when_left(std::function<void(bool)> call) {
   std::unique_lock lock(changing_);
@@ -200,18 +181,29 @@ void queue_driver::tell_left(std::unique_lock<std::mutex>& lock, bool left) {
 }
 
 void queue_driver::detach() noexcept {
-  if (watch_.joinable()) watch_.join();
+  if (!watch_.joinable()) return;
+  {
+    const std::lock_guard lock(changing_);
+    ended_ = true;
+    for_good_ = true;
+    watch_changed_.notify_one();
+    changed_.notify_all();
+    wake_locked();
+  }
+  watch_.join();
+  // The loop still has it if the watch was gone first.
+  if (nudged_) run([this] { return nudged_.load(); }, [] { return true; });
   const std::lock_guard lock(changing_);
   loop_.store(nullptr, std::memory_order_release);
 }
 
 void queue_driver::drive_for_good(std::unique_lock<std::mutex>& lock) {
   by_ = driven_by::watch;
-  handovers_.to_runtime = true;
+  handovers_.for_good = true;
   changed_.notify_all();
   tell_left(lock, true);
   lock.unlock();
-  run([this] { return for_good_.load(std::memory_order_acquire); }, [] { return true; });
+  run([this] { return for_good_.load(std::memory_order_acquire) && !ended_; }, [] { return true; });
   lock.lock();
   left();
 }
@@ -219,13 +211,12 @@ void queue_driver::drive_for_good(std::unique_lock<std::mutex>& lock) {
 void queue_driver::watch() noexcept {
   std::unique_lock lock(changing_);
   std::size_t seen = turns_;
-  for (;;) {
+  while (!ended_) {
     watch_changed_.wait_for(lock, period, [this] { return for_good_ || (!expected_ && wanting_ == 0); });
+    if (ended_) return;
     if (for_good_) {
-      if (by_ == driven_by::none && kept_) drive_for_good(lock);
-      else if (by_ == driven_by::none) left();
-      else changed_.wait(lock, [this] { return by_ == driven_by::none || !for_good_; });
-      if (handovers_.to_runtime && !kept_) return;
+      if (by_ == driven_by::none) drive_for_good(lock);
+      else changed_.wait(lock, [this] { return by_ == driven_by::none || !for_good_ || ended_; });
       continue;
     }
     const bool alone = std::exchange(seen, turns_) == turns_ || !expected_;
@@ -236,8 +227,7 @@ void queue_driver::watch() noexcept {
       continue;
     }
     if (expected_ && ++left_alone_ == left_alone_max) {
-      give_to_runtime();
-      tell_left(lock, true);
+      give_to_watch();
       continue;
     }
     ++handovers_.to_watch;

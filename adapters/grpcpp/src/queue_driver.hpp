@@ -18,28 +18,28 @@
 
 namespace grpc::internal {
 
-// A server with one queue that one thread polls makes no hop: the thread drives the loop within Next(), and
-// finds the event that the loop has put there. Between two calls the loop belongs to no thread.
-//
-// The calls of a client are the same: a client_loop has such a driver.
+// A server with a queue that one thread polls makes no hop: the thread drives the loop within Next(), and finds
+// the event that the loop has put there. Between two calls the loop belongs to no thread. The calls of a client
+// are the same: a client_loop has such a driver. So are callbacks, whose leader is such a thread.
 //
 // Calls do not depend on that thread: until it comes first, and if none has driven the loop for one to two
-// periods, the watch, a thread of the library, drives it until one comes. And a thread of the library drives
-// it for good, while Next() takes events alone, from the time that
+// periods, the watch, a thread of the library, drives it until one comes. And it drives the loop for good, while
+// Next() takes events alone, from the time that
 // - a second thread comes to Next() while the first one drives,
 // - the watch has driven several times, because the program works long on each event,
 // - the server is shut down, or
 // - Next() is called on a thread that drives another loop.
 //
-// Its runtime has one loop, and uses epoll: a ring belongs to a thread, and cannot be taken from one that
-// never comes back. Any thread may call the functions. The queue may keep the object longer than the server.
+// The loop is one of a runtime without threads of its own, and uses epoll: a ring belongs to a thread, and cannot
+// be taken from one that never comes back. Any thread may call the functions. The queue may keep the object
+// longer than the server.
 class queue_driver : public std::enable_shared_from_this<queue_driver> {
  public:
-  // Takes over a runtime that no thread drives.
-  explicit queue_driver(coracle::runtime& of);
+  // Takes over a loop that no thread drives.
+  explicit queue_driver(coracle::loop& of);
   queue_driver(const queue_driver&) = delete;
   queue_driver& operator=(const queue_driver&) = delete;
-  ~queue_driver();
+  ~queue_driver() { detach(); }
 
   // In Next(): drives the loop on this thread until keep_going() is false, or `until`; if that has passed, for
   // one turn that does not wait. A turn in which it becomes false ends before its I/O.
@@ -49,30 +49,30 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   static void caller_leaves() noexcept;
   // The result of keep_going() has changed. On any thread, the loop included.
   void wake() noexcept;
-  // A thread of the runtime drives the loop for good; returns when no other one does.
-  void leave_to_runtime();
+  // The watch drives the loop for good; returns when no other thread does.
+  void leave_to_watch();
   // False: it belongs to the parent of this process, which was forked since. Its lock may never be free here.
   [[nodiscard]] bool is_of_process() const noexcept { return generation_ == process_generation(); }
   // A queue begins to use the loop, on this thread, or has ended. Until its first Next() the watch drives the
   // loop, unless this thread was the last in it, and will come again.
   void begin_queue() noexcept;
   void end_queue() noexcept;
-  // Whether a thread of the library drives the loop for good.
-  [[nodiscard]] bool is_with_runtime() const noexcept { return for_good_.load(std::memory_order_acquire); }
-  // The watch calls call(true) when it begins to drive the loop, or has a thread of the runtime do so, and the
-  // caller that comes back calls call(false).
+  // Whether the watch drives the loop for good.
+  [[nodiscard]] bool is_with_watch() const noexcept { return for_good_.load(std::memory_order_acquire); }
+  // The watch calls call(true) when it begins to drive the loop, and the caller that comes back calls call(false).
   void when_left(std::function<void(bool)> call);
-  // The runtime ends after this. leave_to_runtime() came before.
+  // The runtime ends after this: no thread drives the loop any more, nor will. None is in drive().
   void detach() noexcept;
-  // This object and its runtime last until the process ends, and serve one queue after another: the watch is
-  // the thread that drives the loop for good, until the queue ends.
-  void keep_for_process();
+  // This object and its runtime last until the process ends, and serve one queue after another.
+  void keep_for_process() noexcept;
   [[nodiscard]] coracle::time_point now() const noexcept;
+  // Before detach().
+  [[nodiscard]] std::size_t loop_index() const noexcept { return loop_.load()->index(); }
 
-  // For tests: how often the watch has taken the loop, and a thread of the runtime.
+  // For tests: how often the watch has taken the loop, and whether it has it for good.
   struct handovers {
     std::size_t to_watch = 0;
-    bool to_runtime = false;
+    bool for_good = false;
   };
   [[nodiscard]] handovers counted() const;
 
@@ -91,8 +91,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   // Drives the loop on this thread while both are true; the first may change on the loop, and by wake().
   void run(const std::function<bool()>& keep_going, const std::function<bool()>& in_time);
   void end_turn_when_done(coracle::loop& on) const;
-  // With the lock: a thread of the runtime drives the loop for good, once the one that drives it has left.
-  void give_to_runtime();
+  // With the lock: the watch drives the loop for good, once the thread that drives it has left.
+  void give_to_watch() noexcept;
   // With the lock, which is released meanwhile.
   void tell_left(std::unique_lock<std::mutex>& lock, bool left);
   // Tells the driver of the loop that this thread drove last, if it was another one.
@@ -104,7 +104,6 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void wake_locked() noexcept;
 
   const std::uint32_t generation_ = counted_generation();
-  coracle::runtime& runtime_;
   std::atomic<coracle::loop*> loop_;  // null after detach()
   nudge nudge_;
   std::atomic<bool> nudged_{false};
@@ -121,7 +120,7 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   std::atomic<bool> for_good_{false};  // is read without the lock
   handovers handovers_;
   bool expected_ = false;  // a caller, soon
-  bool kept_ = false;  // for the process
+  std::atomic<bool> ended_{false};  // is read without the lock
   std::size_t left_alone_ = 0;  // how often the watch has driven the loop instead
   std::function<void(bool)> when_left_;
   bool left_ = false;  // as when_left_ was told

@@ -6,8 +6,10 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/async_stream.h>
 
+#include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace grpc::internal {
 
@@ -132,17 +134,29 @@ void requested_calls::give(std::unique_ptr<call_request> to, std::shared_ptr<ser
   queue->push(std::move(to));
 }
 
+template <class Waiting>
+Waiting requested_calls::take_first(std::list<Waiting> waiting::* kind, std::size_t first) {
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    std::list<Waiting>& from = waiting_[(first + i) % waiting_.size()].*kind;
+    if (from.empty()) continue;
+    Waiting taken = std::move(from.front());
+    from.pop_front();
+    return taken;
+  }
+  return nullptr;
+}
+
 coracle::status requested_calls::begin(std::shared_ptr<server_call_core> call) {
+  const std::size_t loop = call->loop().index() % waiting_.size();
   std::unique_ptr<call_request> first;
   {
     const std::lock_guard lock(changing_);
     if (shut_down_) return coracle::status::unavailable("the server is shut down");
-    if (requests_.empty()) {
-      calls_.push_back(std::move(call));
+    first = take_first(&waiting::requests, loop);
+    if (!first) {
+      waiting_[loop].calls.push_back(std::move(call));
       return coracle::ok;
     }
-    first = std::move(requests_.front());
-    requests_.pop_front();
   }
   give(std::move(first), std::move(call));
   return coracle::ok;
@@ -150,23 +164,26 @@ coracle::status requested_calls::begin(std::shared_ptr<server_call_core> call) {
 
 void requested_calls::forget(server_call_core& call) noexcept {
   const std::lock_guard lock(changing_);
-  calls_.remove_if([&](const auto& waiting) { return waiting.get() == &call; });
+  waiting_[call.loop().index() % waiting_.size()].calls.remove_if(
+      [&](const auto& waits) { return waits.get() == &call; });
 }
 
 void requested_calls::request(std::unique_ptr<call_request> next) {
   next->queue_ =
       next->intercepted_ ? intercepted_operation::inner_queue() : next->wanted_.notification_queue->core();
   next->queue_->begin();
+  const std::size_t loop = next->wanted_.notification_queue->core()->loop_of_server() % waiting_.size();
   std::shared_ptr<server_call_core> call;
   {
     const std::lock_guard lock(changing_);
-    if (!shut_down_ && calls_.empty()) {
-      requests_.push_back(std::move(next));
-      return;
-    }
     if (!shut_down_) {
-      call = std::move(calls_.front());
-      calls_.pop_front();
+      // Calls of a loop whose queue has too few requests are not to come last for ever.
+      constexpr unsigned others_first = 16;
+      call = take_first(&waiting::calls, ++taken_ % others_first == 0 ? loop + 1 : loop);
+      if (!call) {
+        waiting_[loop].requests.push_back(std::move(next));
+        return;
+      }
     }
   }
   next->ok = call != nullptr;
@@ -174,19 +191,19 @@ void requested_calls::request(std::unique_ptr<call_request> next) {
 }
 
 void requested_calls::shut_down() {
-  std::list<std::unique_ptr<call_request>> requests;
-  std::list<std::shared_ptr<server_call_core>> calls;
+  std::vector<waiting> all;
   {
     const std::lock_guard lock(changing_);
     shut_down_ = true;
-    requests.swap(requests_);
-    calls.swap(calls_);
+    for (waiting& each : waiting_) all.push_back(std::exchange(each, {}));
   }
-  for (auto& request : requests) {
-    request->ok = false;
-    give(std::move(request), nullptr);
+  for (waiting& each : all) {
+    for (auto& request : each.requests) {
+      request->ok = false;
+      give(std::move(request), nullptr);
+    }
+    for (const auto& call : each.calls) call->try_cancel();
   }
-  for (const auto& call : calls) call->try_cancel();
 }
 
 }  // namespace grpc::internal

@@ -7,10 +7,12 @@
 #include "queue_core.hpp"
 #include "server_call_core.hpp"
 
+#include <cstddef>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace grpc::internal {
 
@@ -38,12 +40,13 @@ class call_request : public queue_event {
   bool goes_back_ = false;
 };
 
-// Gives each call to the next request. Calls wait for requests, and requests for calls.
+// Gives each call to a request. Calls wait for requests, and requests for calls. Those of one loop find each
+// other first: where each queue drives a loop, the call then never leaves its thread. Others have what is left.
 class requested_calls final : public call_starter, public std::enable_shared_from_this<requested_calls> {
  public:
-  // Null interceptors: none see the calls.
-  explicit requested_calls(std::shared_ptr<const server_interceptors> seen_by)
-      : seen_by_(std::move(seen_by)) {}
+  // Null interceptors: none see the calls. loops: of the server.
+  requested_calls(std::shared_ptr<const server_interceptors> seen_by, std::size_t loops)
+      : seen_by_(std::move(seen_by)), waiting_(loops) {}
   [[nodiscard]] const std::shared_ptr<const server_interceptors>& interceptors() const noexcept {
     return seen_by_;
   }
@@ -58,10 +61,18 @@ class requested_calls final : public call_starter, public std::enable_shared_fro
  private:
   // Gives the call to the program.
   static void give(std::unique_ptr<call_request> to, std::shared_ptr<server_call_core> call);
+  struct waiting {
+    std::list<std::unique_ptr<call_request>> requests;  // by queues that drive the loop
+    std::list<std::shared_ptr<server_call_core>> calls;
+  };
+  // With the lock: takes the first one of that loop, or of the next one that has any; null: there is none.
+  template <class Waiting>
+  Waiting take_first(std::list<Waiting> waiting::* kind, std::size_t first);
+
   const std::shared_ptr<const server_interceptors> seen_by_;
   std::mutex changing_;
-  std::list<std::unique_ptr<call_request>> requests_;
-  std::list<std::shared_ptr<server_call_core>> calls_;
+  std::vector<waiting> waiting_;
+  unsigned taken_ = 0;  // calls that had waited
   bool shut_down_ = false;
 };
 

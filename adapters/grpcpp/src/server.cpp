@@ -64,24 +64,31 @@ void log_second_generic() {
 
 std::atomic<Server::GlobalCallbacks*> global_callbacks{nullptr};
 // The program alone makes progress of such a server: handlers do not wait for the thread that takes its events.
-bool server_core::may_be_driven_by_queue(const ServerBuilder& from) {
-  return from.queues_.size() == 1 && from.coracle_services_.empty() && !from.callback_generic_ &&
-         std::ranges::none_of(from.services_, &server_core::has_handlers);
+bool server_core::may_be_driven_by_queues(const ServerBuilder& from) {
+  return !from.queues_.empty() && from.coracle_services_.empty() && !has_callbacks(from) &&
+         std::ranges::none_of(from.services_, &Service::has_synchronous_methods);
 }
 
-bool server_core::has_handlers(const Service* service) {
-  return service->has_synchronous_methods() || service->has_callback_methods();
+bool server_core::has_callbacks(const ServerBuilder& from) {
+  return from.callback_generic_ || std::ranges::any_of(from.services_, &Service::has_callback_methods);
 }
 
-coracle::runtime_options server_core::runtime_options_of(const ServerBuilder& from) {
-  if (may_be_driven_by_queue(from)) return {.loops = 1, .backend = coracle::backend_choice::epoll};
-  return {.loops = static_cast<std::size_t>(from.loops_)};
+coracle::runtime_options server_core::runtime_options_of(driven by, const ServerBuilder& from) {
+  const std::size_t loops =
+      by == driven::by_queues ? from.queues_.size() : static_cast<std::size_t>(from.loops_);
+  if (by == driven::by_runtime) return {.loops = loops};
+  return {.loops = loops, .backend = coracle::backend_choice::epoll, .own_threads = false};
+}
+
+server_core::driven server_core::driven_by(const ServerBuilder& from, const ChannelArguments& arguments) {
+  if (may_be_driven_by_queues(from)) return driven::by_queues;
+  return has_callbacks(from) && !callbacks_on_threads(arguments) ? driven::by_leaders : driven::by_runtime;
 }
 
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
-    : driven_by_queue_(may_be_driven_by_queue(from)),
-      runtime_(runtime_options_of(from)),
-      starters_(handlers_of(from.quota_), callbacks_on_threads(arguments), from.interceptors_),
+    : driven_(driven_by(from, arguments)),
+      runtime_(runtime_options_of(driven_, from)),
+      starters_(handlers_of(from.quota_), from.interceptors_),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
   if (auto starter = generic_starter(from)) {
@@ -102,7 +109,9 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
 
 bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
   if (started_) return false;
-  if (has_handlers(&service)) driven_by_queue_ = false;  // of a plugin
+  // A plugin adds what needs a loop that runs without the program.
+  if (driven_ == driven::by_queues && (service.has_synchronous_methods() || service.has_callback_methods()))
+    driven_ = driven::by_leaders;
   server_.add(std::make_shared<hosted_service>(
       service, [this](RpcServiceMethod& method) { return starter_of(method); }));
   if (keep) kept_.push_back(std::move(keep));
@@ -118,8 +127,8 @@ bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
 std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) {
   using api = RpcServiceMethod::ApiType;
   if (method.api_type() != api::ASYNC && method.api_type() != api::RAW) return starters_.starter_of(method);
-  const auto& calls =
-      requested_.emplace_back(std::make_shared<requested_calls>(starters_.interceptors_of(method)));
+  const auto& calls = requested_.emplace_back(
+      std::make_shared<requested_calls>(starters_.interceptors_of(method), runtime_.size()));
   method.set_requests(calls);
   return calls;
 }
@@ -127,7 +136,7 @@ std::shared_ptr<call_starter> server_core::starter_of(RpcServiceMethod& method) 
 std::shared_ptr<call_starter> server_core::generic_starter(const ServerBuilder& from) {
   if (from.async_generic_) {
     const auto& calls = requested_.emplace_back(std::make_shared<requested_calls>(
-        starters_.interceptors_of(RpcMethod("", RpcMethod::BIDI_STREAMING))));
+        starters_.interceptors_of(RpcMethod("", RpcMethod::BIDI_STREAMING)), runtime_.size()));
     from.async_generic_->set_requests(calls);
     return calls;
   }
@@ -144,7 +153,12 @@ server_core::~server_core() {
     ended = phase_ == phase::ended;
   }
   if (!ended) shut_down(coracle::duration::max());
-  if (driver_) driver_->detach();
+  starters_.callbacks().stop();
+}
+
+void server_core::make_drivers() {
+  for (std::size_t i = 0; i < runtime_.size(); ++i)
+    drivers_.push_back(std::make_shared<queue_driver>(runtime_.at(i)));
 }
 
 bool server_core::start(const ServerBuilder& from, Server& of) {
@@ -162,15 +176,17 @@ bool server_core::start(const ServerBuilder& from, Server& of) {
     if (auto* const callbacks = global_callbacks.load())
       callbacks->AddPort(&of, port.address, port.credentials.get(), chosen);
   }
-  if (!driven_by_queue_) {
-    server_.start();
+  server_.start();
+  if (driven_ == driven::by_runtime) {
+    starters_.callbacks().run_on_threads();
     return true;
   }
-  runtime_.poll();  // loop 0 is this thread's: no other one is started for it
-  server_.start();
-  runtime_.release_loop();
-  driver_ = std::make_shared<queue_driver>(runtime_);
-  from.queues_.front()->set_driver(driver_);
+  make_drivers();
+  if (driven_ == driven::by_leaders) {
+    starters_.callbacks().lead(drivers_);
+    return true;
+  }
+  for (std::size_t i = 0; i < drivers_.size(); ++i) from.queues_[i]->set_driver(drivers_[i]);
   return true;
 }
 
@@ -184,7 +200,8 @@ void server_core::shut_down(coracle::duration grace) {
     phase_ = phase::draining;
   }
   for (const auto& calls : requested_) calls->shut_down();
-  if (driver_) driver_->leave_to_runtime();
+  if (driven_ != driven::by_runtime && drivers_.empty()) make_drivers();  // start() has failed
+  for (const auto& driver : drivers_) driver->leave_to_watch();
   coracle::sync_wait(runtime_, server_.drain(grace));
   starters_.stop();
   const std::lock_guard lock(changing_);

@@ -4,7 +4,6 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "callback_method.hpp"
-#include "callback_queue.hpp"
 #include "intercepted_operation.hpp"
 #include "intercepted_server_call.hpp"
 #include "interception.hpp"
@@ -65,14 +64,14 @@ struct server_callback_call::interception {
 server_callback_call::server_callback_call(callback_call_seed&& seed, CallbackServerContext& context)
     : call_(std::move(seed.call)),
       method_(std::move(seed.method)),
-      on_loop_(method_->on_loop()),
+      queue_(*method_->callbacks().of(call_->loop())),
       context_(context) {
   if (seed.interceptors) [[unlikely]]
     seen_ = std::make_unique<interception>(*this, std::move(seed.interceptors));
-  method_->calls().begin();
+  method_->callbacks().begin_call();
 }
 
-server_callback_call::~server_callback_call() { method_->calls().end(); }
+server_callback_call::~server_callback_call() { method_->callbacks().end_call(); }
 
 void server_callback_call::reaction::run(bool ok) {
   const std::shared_ptr<callback_method> method = of_.method_;  // the call may end here
@@ -88,7 +87,7 @@ void server_callback_call::start() {
   call_->observe_end(std::make_unique<end_of_call>(*this));
   if (seen_) [[unlikely]]
     return start_seen();
-  react(open_, true);
+  queue_.post(open_);
 }
 
 void server_callback_call::call_open(bool) {
@@ -103,16 +102,11 @@ void server_callback_call::opened() {
   release(true);
 }
 
-void server_callback_call::react(reaction& to, bool ok) {
-  if (on_loop_) to.run(ok);
-  else post_callback(to, ok);
-}
-
 void server_callback_call::release(bool in_reaction) {
   if (outstanding_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   // The program may hold a lock that its OnDone() takes.
   if (in_reaction) call_done(true);
-  else post_callback(done_);
+  else queue_.post(done_);
 }
 
 void server_callback_call::call_done(bool) {
@@ -129,16 +123,14 @@ void server_callback_call::end(bool was_cancelled) {
     return intercepted_operation::run_ended(std::move(op), was_cancelled);  // what end_seen_call() is told
   }
   if (was_cancelled) return leave_cancel(false);
-  if (!on_loop_) return release(false);
-  const std::shared_ptr<callback_method> method = method_;
-  method->run([this] { release(true); });
+  release(false);
 }
 
 // OnCancel() needs a reactor, and comes before OnDone().
 void server_callback_call::leave_cancel(bool in_reaction) {
   if (cancel_waits_for_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (in_reaction) tell_cancelled(true);
-  else react(cancel_, true);
+  else queue_.post(cancel_);
 }
 
 void server_callback_call::tell_cancelled(bool) {
@@ -198,8 +190,8 @@ struct server_callback_call::end_of_operation {
   server_callback_call* call;
   reaction* to;
   // On the loop.
-  void operator()(bool ok) const { call->react(*to, ok); }
-  void fail() const { post_callback(*to, false); }
+  void operator()(bool ok) const { call->queue_.post(*to, ok); }
+  void fail() const { call->queue_.post(*to, false); }
 };
 struct server_callback_call::end_of_seen_operation {
   intercepted_operation* of;
@@ -313,7 +305,7 @@ void server_callback_call::finish_with_last(serialized_message&& message, const 
 // --- for interceptors, whose calls have all callbacks on threads
 
 std::unique_ptr<intercepted_operation> server_callback_call::make_seen(reaction& to) const {
-  auto made = std::make_unique<intercepted_operation>(seen_->by, callback_queue().core(),
+  auto made = std::make_unique<intercepted_operation>(seen_->by, method_->callbacks().of(call_->loop()),
                                                       static_cast<callback_tag*>(&to));
   made->received = [](intercepted_operation& o) { o.set_sent(); };
   return made;

@@ -35,8 +35,10 @@ class server_core {
   void shut_down(coracle::duration grace);
   void wait();
 
-  // Null, if threads of the runtime drive it.
-  [[nodiscard]] const queue_driver* driver() const noexcept { return driver_.get(); }
+  // Of a loop; null if threads of the runtime drive it.
+  [[nodiscard]] const queue_driver* driver(std::size_t loop = 0) const noexcept {
+    return drivers_.empty() ? nullptr : drivers_[loop].get();
+  }
   // The server, to which more can be added before start().
   [[nodiscard]] coracle::server& server() noexcept { return server_; }
   // Registers a service, before start(). False: the server has started.
@@ -46,19 +48,28 @@ class server_core {
   [[nodiscard]] HealthCheckServiceInterface* health() const noexcept { return health_.get(); }
 
  private:
-  static bool may_be_driven_by_queue(const ServerBuilder& from);
-  static bool has_handlers(const Service* service);
-  static coracle::runtime_options runtime_options_of(const ServerBuilder& from);
+  // The threads that drive the loops: those of the program in Next(), the leaders of callbacks, or the runtime's.
+  enum class driven { by_queues, by_leaders, by_runtime };
+  static bool may_be_driven_by_queues(const ServerBuilder& from);
+  static bool has_callbacks(const ServerBuilder& from);
+  static driven driven_by(const ServerBuilder& from, const ChannelArguments& arguments);
+  static coracle::runtime_options runtime_options_of(driven by, const ServerBuilder& from);
+  void make_drivers();
   enum class phase { serving, draining, ended };
   // By the API that the program uses for the method.
   [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);
   // Null: there is no generic service.
   [[nodiscard]] std::shared_ptr<call_starter> generic_starter(const ServerBuilder& from);
 
-  bool driven_by_queue_;
+  driven driven_;
   coracle::runtime runtime_;
-  coracle::runtime::work_guard running_ = runtime_.keep_running();  // also without tasks
-  std::shared_ptr<queue_driver> driver_;  // null: threads of the runtime drive it
+  // One for each loop that the runtime does not drive.
+  class loop_drivers : public std::vector<std::shared_ptr<queue_driver>> {
+   public:
+    ~loop_drivers() {  // queues keep them
+      for (const auto& each : *this) each->detach();
+    }
+  } drivers_;
   method_starters starters_;
   std::vector<std::shared_ptr<requested_calls>> requested_;
   std::vector<std::shared_ptr<Service>> kept_;

@@ -27,8 +27,8 @@ class runtime_core;  // private: src/runtime/runtime_core.hpp
 ///
 /// Threads: every member may be called from any thread, with these exceptions: the constructor, the
 /// destructor and everything that drives or waits (run(), run_until(), run_for(), run_while(), poll(),
-/// pollable(), start(), restart()) must be called on a thread that drives no loop. On a thread that drives
-/// one, these members throw usage_error; the destructor aborts.
+/// run_loop(), pollable(), start(), restart()) must be called on a thread that drives no loop. On a thread
+/// that drives one, these members throw usage_error; the destructor aborts.
 ///
 /// Life cycle: construct the runtime, then call run() or one of its variants, or start(), or sync_wait(),
 /// which starts it. The tasks passed to spawn() are the root tasks. stop() requests all of them to end, and
@@ -106,6 +106,12 @@ class runtime {
   /// returns false: whatever changes its result must happen on loop 0 or wake it. Aborts if another thread
   /// drives loop 0. Returns true while work is left. keep_going() must not throw.
   bool run_while(const std::function<bool()>& keep_going);
+  /// Drives one loop of a runtime that has no threads of its own (runtime_options::own_threads, else:
+  /// usage_error), as long as keep_going() is true. It is checked on this thread before each turn: what changes
+  /// its result on the loop calls loop::end_turn(), and other threads post such a call. The loop belongs to no thread between two calls,
+  /// and any thread may call next; aborts if another one drives the loop. Unlike run_while(), it neither
+  /// returns when no root task is left nor rethrows exceptions. keep_going() must not throw.
+  void run_loop(loop& which, const std::function<bool()>& keep_going);
   /// Runs a turn of loop 0 on this thread, without waiting for events, and a few more while each receives
   /// something. Loop 0 then belongs to this thread, also between calls, until release_loop() or the
   /// destructor: poll() and pollable() on other threads abort. The other loops run as with run(). Returns

@@ -37,6 +37,11 @@ struct runtime_options {
   /// the resource, and so does any thread that frees a frame; it must outlive all of them. Frames that plain
   /// threads make come from the heap. Null: the pools.
   std::pmr::memory_resource* memory = nullptr;
+  /// Whether threads of the runtime drive the loops that the program does not drive. With false, a loop runs
+  /// only while a thread of the program is in runtime::run_loop() with it, or in run() or a variant, which then
+  /// drive loop 0 alone: what waits for another thread's loop, as sync_wait() and server::drain() do, waits
+  /// until the program drives that. offload() has its threads in any case.
+  bool own_threads = true;
 };
 static_assert(std::is_trivially_destructible_v<runtime_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

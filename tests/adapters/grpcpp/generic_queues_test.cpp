@@ -92,7 +92,7 @@ class GenericQueues : public ::testing::Test {
 TEST_F(GenericQueues, OneThreadDrivesTheServer) {
   start();
   for (int i = 0; i < 5; ++i) serve();
-  EXPECT_FALSE(server->core().driver()->counted().to_runtime);
+  EXPECT_FALSE(server->core().driver()->counted().for_good);
   end();
 }
 

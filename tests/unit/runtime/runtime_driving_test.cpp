@@ -7,14 +7,19 @@
 
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/yield.hpp"
+#include "coracle/runtime/on.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+#include "coro/post_function.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace coracle::runtime_driving_test {
 namespace {
@@ -220,6 +225,67 @@ TEST_P(driving, StopAndRestartWithoutARunBetween) {
   EXPECT_EQ(n, 1);
 }
 
+// Without threads of the runtime: threads of the program drive each loop.
+class driving_loops : public testing::TestWithParam<world_kind> {
+ protected:
+  void SetUp() override {
+    const auto asked = GetParam() == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
+    rt_.emplace(runtime_options{
+        .loops = 3, .backend = testing_support::or_what_is_left(asked), .own_threads = false});
+  }
+  std::atomic<int> stopped_{0};  // outlives the roots
+  std::optional<runtime> rt_;
+};
+
+TEST_P(driving_loops, EachOnAThreadOfTheProgram) {
+  std::atomic<int> n{0};
+  std::atomic<bool> all{false};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 3; ++i)
+    threads.emplace_back([&, i] { rt_->run_loop(rt_->at(i), [&] { return !all.load(); }); });
+  auto ends_all = [](runtime& rt, std::atomic<int>& count, std::atomic<bool>& ended) -> task<> {
+    for (std::size_t i = 0; i < 3; ++i) {
+      auto there = yield_then_count(count, 3);
+      co_await on(rt.at(i), std::move(there));
+    }
+    ended = true;
+    for (std::size_t i = 0; i < 3; ++i) coro::post_function(rt.at(i), [] { loop::current()->end_turn(); });
+  };
+  rt_->spawn_on(rt_->at(1), ends_all(*rt_, n, all));
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(n, 3);
+}
+
+TEST_P(driving_loops, OneThreadAfterAnother) {
+  auto sleeps = [](std::atomic<int>& count) -> task<> {
+    co_await sleep_for(1ms);
+    ++count;
+    loop::current()->end_turn();
+  };
+  std::atomic<int> n{0};
+  rt_->start();  // has no threads to start
+  for (int i = 1; i <= 4; ++i) {
+    rt_->spawn_on(rt_->at(2), sleeps(n));
+    std::thread([&] { rt_->run_loop(rt_->at(2), [&] { return n < i; }); }).join();
+    EXPECT_EQ(n, i);
+  }
+}
+
+TEST_P(driving_loops, TheDestructorDrivesWhatIsLeft) {
+  for (std::size_t i = 0; i < 3; ++i) rt_->spawn_on(rt_->at(i), sleep_for_ever(stopped_));
+  rt_.reset();
+  EXPECT_EQ(stopped_, 3);
+}
+
+TEST_P(driving_loops, AnExceptionOfARootIsLoggedAlone) {
+  rt_->spawn_on(rt_->at(1), fail());
+  rt_->run_loop(rt_->at(1), [this] { return !rt_->stopping(); });
+  EXPECT_TRUE(rt_->stopping());
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, driving_loops, testing_support::kernel_kinds,
+                         [](const auto& p) { return testing_support::name_of(p.param); });
+
 std::string case_name(const testing::TestParamInfo<driving::ParamType>& p) {
   return testing_support::name_of(std::get<0>(p.param)) + std::to_string(std::get<1>(p.param));
 }
@@ -258,6 +324,24 @@ TEST(DrivingDeathTest, DestroyingItWhileAnotherThreadKeepsLoop0Aborts) {
         delete rt;
       },
       "two threads drive one loop: let the one that called poll\\(\\) call release_loop");
+}
+
+TEST(DrivingDeathTest, RunLoopOnASecondThreadAborts) {
+  EXPECT_DEATH(
+      {
+        runtime rt({.own_threads = false});
+        std::atomic<bool> driven{false};
+        coro::post_function(rt.at(0), [&] { driven = true; });
+        std::thread first([&] { rt.run_loop(rt.at(0), [] { return true; }); });
+        while (!driven) std::this_thread::yield();
+        rt.run_loop(rt.at(0), [] { return true; });
+      },
+      "two threads drive one loop: let run_loop\\(\\) return");
+}
+
+TEST(DrivingMisuse, RunLoopOfARuntimeWithThreadsThrows) {
+  runtime rt;
+  test::expect_misuse([&] { rt.run_loop(rt.at(0), [] { return false; }); }, "own_threads = false");
 }
 
 // Of two tasks that have awaited in turn, the report names the one that made the mistake.

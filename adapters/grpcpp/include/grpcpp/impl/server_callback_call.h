@@ -18,6 +18,7 @@ class CallbackServerContext;
 
 namespace internal {
 
+class callback_core;  // private: src/callback_core.hpp
 class callback_method;  // private: src/callback_method.hpp
 class intercepted_operation;  // private: src/intercepted_operation.hpp
 class server_call_core;  // private: src/server_call_core.hpp
@@ -38,8 +39,8 @@ class callback_handler : public MethodHandler {
   virtual void begin(callback_call_seed&& seed) = 0;
 };
 
-// A call of any kind. The class of the reactor's kind derives from it, and is told what has ended. callback_method
-// says whether that is on the loop of the call, or on threads.
+// A call of any kind. The class of the reactor's kind derives from it, and is told what has ended, by the threads
+// that run callbacks.
 //
 // The object counts what OnDone() waits for: the function of the method, Finish(), the end of the call,
 // operations and reactions that run. Then it calls done(), and destroys itself. Any thread.
@@ -121,7 +122,6 @@ class server_callback_call {
   template <class End>
   void begin_write(serialized_message&& message, const WriteOptions& options, End told);
   // On the loop.
-  void react(reaction& to, bool ok);
   void end(bool was_cancelled);
   // In a function of the program or of its end, or elsewhere.
   void release(bool in_reaction);
@@ -129,7 +129,7 @@ class server_callback_call {
 
   const std::shared_ptr<server_call_core> call_;
   const std::shared_ptr<callback_method> method_;
-  const bool on_loop_;
+  callback_core& queue_;
   bool parsed_ = false;
   CallbackServerContext& context_;
   std::unique_ptr<interception> seen_;  // null: no interceptors see the call
