@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import subprocess
+import termios
 import time
 
 import pytest
@@ -96,10 +97,13 @@ def test_nobody_there():
 
 
 class Terminal:
-    """Types, and reads what comes onto the screen."""
+    """Types, and reads what comes onto the screen; writes to it wait from the beginning if the output is stopped."""
 
-    def __init__(self, *command, env):
+    def __init__(self, *command, env, stopped=False):
         self.main, other = pty.openpty()
+        self.device = os.ttyname(other)
+        if stopped:
+            termios.tcflow(other, termios.TCOOFF)
         # Ctrl-C becomes a signal in a session whose terminal this is: setsid makes it so.
         self.process = subprocess.Popen(["setsid", "--ctty", *map(str, command)], stdin=other, stdout=other, stderr=other,
                                         env={**os.environ, "TERM": "xterm", **env})
@@ -109,6 +113,15 @@ class Terminal:
 
     def type(self, text):
         os.write(self.main, text.encode())
+
+    def echoes(self):
+        """Whether the terminal itself shows what is typed, as it does before a program sets another mode."""
+        return bool(termios.tcgetattr(self.main)[3] & termios.ECHO)
+
+    def let_output_go_on(self):
+        other = os.open(self.device, os.O_RDWR | os.O_NOCTTY)
+        termios.tcflow(other, termios.TCOON)
+        os.close(other)
 
     def wait_for(self, text):
         end = time.monotonic() + programs.START_LIMIT_S
@@ -196,6 +209,22 @@ def test_ctrl_c_ends_the_call_or_the_line_and_no_more(server, tmp_path):
         terminal.wait_for(prompt)
         terminal.type("\x04")
         assert terminal.process.wait(programs.STOP_LIMIT_S) == 1, "the exit code, which is that of the call"
+    finally:
+        terminal.close()
+
+
+def test_keys_are_the_programs_before_the_prompt_shows(server, tmp_path):
+    """A key that is typed at the prompt must not be shown by the terminal: a Tab would not complete."""
+    terminal = Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": tmp_path}, stopped=True)
+    try:
+        end = time.monotonic() + programs.START_LIMIT_S
+        while terminal.echoes():  # the prompt cannot be written yet
+            assert time.monotonic() < end, "the prompt comes before the mode of the terminal"
+            time.sleep(0.01)
+        terminal.let_output_go_on()
+        terminal.wait_for(f"@{server.address}> ")
+        terminal.type("ser\t")
+        terminal.wait_for("vice ")
     finally:
         terminal.close()
 

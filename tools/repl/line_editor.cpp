@@ -63,6 +63,13 @@ int next_character(std::FILE* /*input*/) {
   return -1;
 }
 
+// libedit writes the prompt first and sets the terminal's mode when it reads the first key. What is typed in
+// between would be echoed by the terminal, a Tab with it, and shown again by libedit.
+int set_mode_before_prompt() {
+  rl_prep_terminal(1);
+  return 0;
+}
+
 // Empty if there is no directory to keep it in.
 std::string history_file() {
   const char* const state = std::getenv("XDG_STATE_HOME");
@@ -101,6 +108,7 @@ line_editor::line_editor(completions offer)
   rl_readline_name = "coracle";
   rl_outstream = stderr;
   rl_getc_function = next_character;
+  rl_pre_input_hook = set_mode_before_prompt;
   rl_initialize();
   using_history();
   stifle_history(remembered_lines);
