@@ -213,6 +213,21 @@ def test_ctrl_c_ends_the_call_or_the_line_and_no_more(server, tmp_path):
         terminal.close()
 
 
+def test_ctrl_c_at_a_field_ends_the_call_each_time(server, tmp_path):
+    """Two threads run then: the one that reads the line, and the one that reads replies."""
+    terminal = Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": tmp_path})
+    prompt = f"@{server.address}> "
+    try:
+        terminal.wait_for(prompt)
+        for _ in range(100):
+            terminal.type("call AddMovie\n")
+            terminal.wait_for("id (string) = ")
+            terminal.type("\x03")
+            terminal.wait_for(prompt)
+    finally:
+        terminal.close()
+
+
 def test_keys_are_the_programs_before_the_prompt_shows(server, tmp_path):
     """A key that is typed at the prompt must not be shown by the terminal: a Tab would not complete."""
     terminal = Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": tmp_path}, stopped=True)

@@ -2,9 +2,23 @@
 
 #include <coracle/runtime/sync_wait.hpp>
 
+#include <csignal>
 #include <utility>
 
 namespace coracle::tools {
+
+std::thread start_without_interrupts(std::function<void()> body) {
+  sigset_t interrupt;
+  sigset_t before;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &interrupt, &before);  // the thread inherits it
+  struct restore {
+    const sigset_t& mask;
+    ~restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+  } const on_return{before};
+  return std::thread(std::move(body));
+}
 
 interrupts::interrupts(runtime& on) : on_(on) { sync_wait(on_, open()); }
 

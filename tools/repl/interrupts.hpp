@@ -9,9 +9,14 @@
 #include <coracle/rpc/bytes_message.hpp>
 #include <coracle/runtime/runtime.hpp>
 
+#include <functional>
 #include <optional>
+#include <thread>
 
 namespace coracle::tools {
+
+// Starts a thread that blocks SIGINT, as the threads of a runtime do.
+[[nodiscard]] std::thread start_without_interrupts(std::function<void()> body);
 
 // While the object exists, SIGINT has no other effect in the whole process. Make and destroy it on a thread
 // that drives no loop; `on`, which has one loop, must outlive it.

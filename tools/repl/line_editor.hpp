@@ -12,7 +12,9 @@ namespace coracle::tools {
 // Thrown for Ctrl-C at a prompt.
 struct interrupted {};
 
-// Only one object may exist in a program at a time; use it on one thread.
+// Only one object may exist in a program at a time; use it on one thread. All other threads must block
+// SIGINT: libedit's handler sends the signal again while the thread that reads blocks it. Another thread
+// would take it then, and the read would go on.
 class line_editor {
  public:
   // Returns the completions of `word`, which follows `before`, as whole words that begin with it.

@@ -196,7 +196,8 @@ class repl {
     sync_wait(at.on(), begin(c));
     messages typed(at.types(), method);
     std::exception_ptr unread;
-    std::thread replies([&] { read_all(c, method.server_streaming(), typed, printer, unread); });
+    std::thread replies =
+        start_without_interrupts([&] { read_all(c, method.server_streaming(), typed, printer, unread); });
     std::exception_ptr slip;
     try {
       send_all(c, method, typed, json, lines, printer);
