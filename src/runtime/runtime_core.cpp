@@ -237,9 +237,8 @@ void runtime_core::start() {
 
 // Call it under the mutex. Returns true when this thread drives loop 0 from now on.
 bool runtime_core::try_acquire_first_loop() noexcept {
-  if (driven_[0]) return holder_ == std::this_thread::get_id();
+  if (driven_[0].exchange(true)) return holder_ == std::this_thread::get_id();
   guard_.driven();
-  driven_[0] = true;
   holder_ = std::this_thread::get_id();
   return true;
 }
@@ -265,6 +264,7 @@ void runtime_core::release_loop() noexcept {
 
 driven_loop& runtime_core::keep_first_loop() {
   coro::require_no_executor();
+  require_own_threads();
   guard_.check();
   const std::lock_guard lock(mutex_);
   start_from(1);
@@ -311,6 +311,7 @@ bool runtime_core::run(time_point until, const std::function<bool()>* keep_going
     drive_simulated(until, keep_going);
     return has_unfinished_tasks();
   }
+  require_own_threads();
   guard_.check();
   std::unique_lock lock(mutex_);
   start_from(1);
@@ -329,6 +330,10 @@ bool runtime_core::run(time_point until, const std::function<bool()>* keep_going
   while (!finished() && first.now() < until && (!keep_going || (*keep_going)())) first.run_once(until);
   release_first_loop();
   return has_unfinished_tasks();
+}
+
+void runtime_core::require_own_threads() const {
+  CORACLE_REQUIRE(own_threads_, "a runtime with own_threads = false is driven by run_loop() alone");
 }
 
 void runtime_core::run_loop(driven_loop& which, const std::function<bool()>& keep_going) {

@@ -90,7 +90,7 @@ class companion {
  public:
   virtual ~companion() = default;
   // Runs once, in the destructor of the runtime, on its thread: no task or service is left, and the loops
-  // still run what is posted to them until this returns.
+  // still run what is posted to them until this returns, if threads of the runtime drive them.
   virtual void runtime_ended() noexcept = 0;
 };
 
@@ -180,6 +180,7 @@ class runtime_core {
   template <class F>
   void begin_and_wait(F begin, coro::blocking_signal& ended);
   void start_from(std::size_t first);
+  void require_own_threads() const;
   bool try_acquire_first_loop() noexcept;
   driven_loop& keep_first_loop();
   void release_first_loop() noexcept;

@@ -66,7 +66,7 @@ void callback_core::post(callback_tag& tag, bool ok) {
 void callback_core::lead() noexcept {
   bool ended = false;
   while (!ended && !driver()->is_with_watch()) {
-    std::chrono::steady_clock::time_point began;
+    auto began = std::chrono::steady_clock::time_point::max();
     call_program([&] {
       void* tag = nullptr;
       bool ok = false;

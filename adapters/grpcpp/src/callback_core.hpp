@@ -12,8 +12,8 @@
 
 namespace grpc::internal {
 
-// The tag of each event is a callback_tag. Its run() is called on a thread for callbacks, after the message
-// was parsed there.
+// The tag of each event is a callback_tag. Its run() is called on a thread for callbacks, after the message that
+// the event has, if any, was parsed there.
 //
 // One thread, the leader, drives the loop of the calls and runs the callbacks between two turns: nothing hops.
 // While a callback holds it up, the watch of the loop drives, and other threads run the callbacks: at once if it

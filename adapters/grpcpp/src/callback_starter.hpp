@@ -31,7 +31,7 @@ class callback_starter final : public call_starter {
   const std::shared_ptr<const server_interceptors> interceptors_;
 };
 
-// All methods count as one where callbacks that block are looked for.
+// All methods have one name in the log.
 class generic_callback_starter final : public call_starter {
  public:
   generic_callback_starter(CallbackGenericService& of, std::shared_ptr<callback_method> method,

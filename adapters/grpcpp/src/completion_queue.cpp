@@ -31,24 +31,20 @@ void queue_core::begin() {
 }
 
 void queue_core::push(std::unique_ptr<queue_event> event) noexcept {
-  queue_driver* driver = nullptr;
-  {
-    std::unique_lock lock(changing_);
-    if (diverting_) {
-      --started_;
-      lock.unlock();
-      return divert(std::move(event));
-    }
-    queue_event* const added = event.get();
-    if (last_) last_->next_ = std::move(event);
-    else first_ = std::move(event);
-    last_ = added;
+  std::unique_lock lock(changing_);
+  if (diverting_) {
     --started_;
-    changed();
-    changed_.notify_one();
-    if (drives()) driver = driver_.get();
+    lock.unlock();
+    return divert(std::move(event));
   }
-  if (driver) driver->wake();
+  queue_event* const added = event.get();
+  if (last_) last_->next_ = std::move(event);
+  else first_ = std::move(event);
+  last_ = added;
+  --started_;
+  changed();
+  changed_.notify_one();
+  if (drives()) driver_->wake();  // with the lock: after it, another thread may take the event and end both
 }
 
 std::unique_ptr<queue_event> queue_core::set_diverting(bool diverting) noexcept {

@@ -141,8 +141,8 @@ void handler_pool::stop() noexcept {
     watch_changed_.notify_one();
   }
   if (watch_.joinable()) watch_.join();
-  for (const auto& w : workers_) w->thread.join();
-  workers_.clear();
+  for (const auto& w : workers_)
+    if (w->thread.joinable()) w->thread.join();
 }
 
 }  // namespace grpc::internal

@@ -1,4 +1,4 @@
-// handler_pool: the threads that run the handlers of a server, and callbacks of clients.
+// handler_pool: the threads that run the handlers of a server, and callbacks.
 #pragma once
 
 #include <condition_variable>
@@ -37,7 +37,8 @@ class handler_pool {
 
   // False: there are as many handlers as may be, or the system refuses a thread.
   [[nodiscard]] bool run(std::shared_ptr<job> next);
-  // Waits for the handlers that run, and ends the threads. run() must not be called any more.
+  // Waits for the handlers that run, and ends the threads. run() must not be called any more, but a thread may
+  // not have returned from it.
   void stop() noexcept;
 
  private:

@@ -14,6 +14,8 @@ namespace {
 constexpr std::chrono::milliseconds period{10};
 // A program whose loop was left alone that often gains nothing from driving it.
 constexpr std::size_t left_alone_max = 16;
+// So many periods in which it was driven make up for one absence.
+constexpr std::size_t good_periods_for_one = 64;
 
 // What a thread drove last. Static objects may make calls when this one of their thread is gone.
 thread_local bool last_is_gone = false;
@@ -22,6 +24,7 @@ struct last_driver {
   ~last_driver() { last_is_gone = true; }
 };
 thread_local last_driver last_of_thread;
+thread_local bool watch_of_thread = false;
 
 std::shared_ptr<queue_driver> last_driven() noexcept {
   return last_is_gone ? nullptr : last_of_thread.driver.lock();
@@ -31,11 +34,13 @@ std::shared_ptr<queue_driver> last_driven() noexcept {
 
 void queue_driver::become_last_of_thread() {
   if (last_is_gone || last_driven().get() == this) return;
-  caller_leaves();
+  leave_last(true);
   last_of_thread.driver = weak_from_this();
 }
 
-void queue_driver::caller_leaves() noexcept {
+void queue_driver::caller_leaves() noexcept { leave_last(false); }
+
+void queue_driver::leave_last(bool for_another) noexcept {
   const std::shared_ptr<queue_driver> last = last_driven();
   if (!last) return;
   last_of_thread.driver.reset();
@@ -44,12 +49,17 @@ void queue_driver::caller_leaves() noexcept {
   if (last->by_ == driven_by::caller || last->wanting_ != 0) return;
   last->expected_ = false;
   last->watch_changed_.notify_one();
+  // A thread that takes the events of several queues in turn drives none of them.
+  if (for_another && ++last->left_alone_ == left_alone_max) last->give_to_watch();
 }
+
+bool queue_driver::is_on_watch() noexcept { return watch_of_thread; }
 
 queue_driver::nudge::nudge(queue_driver& d) noexcept
     : runnable{[](runnable& w) noexcept {
         queue_driver& driver = static_cast<nudge&>(w).of;
-        driver.nudged_.store(false, std::memory_order_release);
+        // Orders this before the look at the condition, which others change before they look at the flag.
+        driver.nudged_.exchange(false, std::memory_order_acq_rel);
         coracle::loop& on = *coracle::loop::current();
         if (driver.alarm_at_ != coracle::never) on.arm(driver.alarm_, driver.alarm_at_);
         else on.disarm(driver.alarm_);
@@ -107,7 +117,8 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
   return has_io ? driven::with_io : driven::without_io;
 }
 
-void queue_driver::run(const std::function<bool()>& keep_going, const std::function<bool()>& in_time) {
+template <class InTime>
+void queue_driver::run(const std::function<bool()>& keep_going, InTime in_time) {
   keep_going_ = &keep_going;
   coracle::loop& on = *loop_.load();
   on.owner().run_loop(on, [&] { return keep_going() && in_time(); });
@@ -160,7 +171,6 @@ void queue_driver::end_queue() noexcept {
   const std::lock_guard lock(changing_);
   expected_ = false;
   for_good_ = false;
-  handovers_.for_good = false;
   wake_locked();
 }
 
@@ -205,10 +215,12 @@ void queue_driver::drive_for_good(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   run([this] { return for_good_.load(std::memory_order_acquire) && !ended_; }, [] { return true; });
   lock.lock();
+  handovers_.for_good = false;
   left();
 }
 
 void queue_driver::watch() noexcept {
+  watch_of_thread = true;
   std::unique_lock lock(changing_);
   std::size_t seen = turns_;
   while (!ended_) {
@@ -220,6 +232,7 @@ void queue_driver::watch() noexcept {
       continue;
     }
     const bool alone = std::exchange(seen, turns_) == turns_ || !expected_;
+    if (!alone && ++good_periods_ % good_periods_for_one == 0 && left_alone_ != 0) --left_alone_;
     if (!alone || wanting_ != 0) continue;
     if (by_ == driven_by::caller) {
       dormant_ = true;

@@ -26,9 +26,10 @@ namespace grpc::internal {
 // periods, the watch, a thread of the library, drives it until one comes. And it drives the loop for good, while
 // Next() takes events alone, from the time that
 // - a second thread comes to Next() while the first one drives,
-// - the watch has driven several times, because the program works long on each event,
+// - the watch has driven several times, because the program works long on each event, or takes those of several
+//   queues in turn,
 // - the server is shut down, or
-// - Next() is called on a thread that drives another loop.
+// - Next() is called within a turn of another loop.
 //
 // The loop is one of a runtime without threads of its own, and uses epoll: a ring belongs to a thread, and cannot
 // be taken from one that never comes back. Any thread may call the functions. The queue may keep the object
@@ -47,6 +48,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   driven drive(const std::function<bool()>& keep_going, coracle::time_point until);
   // This thread will wait for something else: the watch is to drive what the thread drove last.
   static void caller_leaves() noexcept;
+  // On a loop with a driver: whether a watch drives it, in place of the thread that takes the events.
+  [[nodiscard]] static bool is_on_watch() noexcept;
   // The result of keep_going() has changed. On any thread, the loop included.
   void wake() noexcept;
   // The watch drives the loop for good; returns when no other thread does.
@@ -89,7 +92,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   };
   void watch() noexcept;
   // Drives the loop on this thread while both are true; the first may change on the loop, and by wake().
-  void run(const std::function<bool()>& keep_going, const std::function<bool()>& in_time);
+  template <class InTime>
+  void run(const std::function<bool()>& keep_going, InTime in_time);
   void end_turn_when_done(coracle::loop& on) const;
   // With the lock: the watch drives the loop for good, once the thread that drives it has left.
   void give_to_watch() noexcept;
@@ -97,6 +101,7 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   void tell_left(std::unique_lock<std::mutex>& lock, bool left);
   // Tells the driver of the loop that this thread drove last, if it was another one.
   void become_last_of_thread();
+  static void leave_last(bool for_another) noexcept;
   // In the watch, with the lock, which is released meanwhile.
   void drive_for_good(std::unique_lock<std::mutex>& lock);
   // With the lock: the loop belongs to no thread any more.
@@ -121,7 +126,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   handovers handovers_;
   bool expected_ = false;  // a caller, soon
   std::atomic<bool> ended_{false};  // is read without the lock
-  std::size_t left_alone_ = 0;  // how often the watch has driven the loop instead
+  std::size_t left_alone_ = 0;  // how often the watch has driven the loop instead, less what was made up for
+  std::size_t good_periods_ = 0;
   std::function<void(bool)> when_left_;
   bool left_ = false;  // as when_left_ was told
   bool dormant_ = false;  // the watch waits for a caller to leave

@@ -152,7 +152,8 @@ coracle::status requested_calls::begin(std::shared_ptr<server_call_core> call) {
   {
     const std::lock_guard lock(changing_);
     if (shut_down_) return coracle::status::unavailable("the server is shut down");
-    first = take_first(&waiting::requests, loop);
+    // The queue of a loop that the watch drives has no thread that takes events, or several.
+    first = take_first(&waiting::requests, queue_driver::is_on_watch() ? loop + 1 : loop);
     if (!first) {
       waiting_[loop].calls.push_back(std::move(call));
       return coracle::ok;
@@ -178,8 +179,9 @@ void requested_calls::request(std::unique_ptr<call_request> next) {
     const std::lock_guard lock(changing_);
     if (!shut_down_) {
       // Calls of a loop whose queue has too few requests are not to come last for ever.
-      constexpr unsigned others_first = 16;
-      call = take_first(&waiting::calls, ++taken_ % others_first == 0 ? loop + 1 : loop);
+      constexpr std::size_t any_after = 16;
+      const std::size_t n = ++requested_;
+      call = take_first(&waiting::calls, n % any_after == 0 ? n / any_after : loop);
       if (!call) {
         waiting_[loop].requests.push_back(std::move(next));
         return;

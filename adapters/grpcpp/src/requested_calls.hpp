@@ -72,7 +72,7 @@ class requested_calls final : public call_starter, public std::enable_shared_fro
   const std::shared_ptr<const server_interceptors> seen_by_;
   std::mutex changing_;
   std::vector<waiting> waiting_;
-  unsigned taken_ = 0;  // calls that had waited
+  std::size_t requested_ = 0;
   bool shut_down_ = false;
 };
 

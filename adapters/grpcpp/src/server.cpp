@@ -14,6 +14,7 @@
 #include "server_plugins.hpp"
 
 #include "coracle/base/log.hpp"
+#include "coracle/coro/block_on.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 
 #include <algorithm>
@@ -87,7 +88,9 @@ server_core::driven server_core::driven_by(const ServerBuilder& from, const Chan
 
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
     : driven_(driven_by(from, arguments)),
+      callbacks_on_threads_(callbacks_on_threads(arguments)),
       runtime_(runtime_options_of(driven_, from)),
+      drivers_(driven_ == driven::by_runtime ? 0 : runtime_.size(), runtime_),
       starters_(handlers_of(from.quota_), from.interceptors_),
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
@@ -156,13 +159,18 @@ server_core::~server_core() {
   starters_.callbacks().stop();
 }
 
-void server_core::make_drivers() {
-  for (std::size_t i = 0; i < runtime_.size(); ++i)
-    drivers_.push_back(std::make_shared<queue_driver>(runtime_.at(i)));
+server_core::loop_drivers::loop_drivers(std::size_t loops, coracle::runtime& of) {
+  for (std::size_t i = 0; i < loops; ++i) push_back(std::make_shared<queue_driver>(of.at(i)));
+}
+
+server_core::loop_drivers::~loop_drivers() {
+  for (const auto& each : *this) each->detach();
 }
 
 bool server_core::start(const ServerBuilder& from, Server& of) {
   started_ = true;
+  if (driven_ == driven::by_leaders && !callbacks_on_threads_) starters_.callbacks().lead(drivers_);
+  else starters_.callbacks().run_on_threads();
   for (const auto& port : from.ports_) {
     const auto listening = port.credentials
                                ? server_.listen(port.address, port.credentials->core().made)
@@ -177,20 +185,13 @@ bool server_core::start(const ServerBuilder& from, Server& of) {
       callbacks->AddPort(&of, port.address, port.credentials.get(), chosen);
   }
   server_.start();
-  if (driven_ == driven::by_runtime) {
-    starters_.callbacks().run_on_threads();
-    return true;
-  }
-  make_drivers();
-  if (driven_ == driven::by_leaders) {
-    starters_.callbacks().lead(drivers_);
-    return true;
-  }
+  if (driven_ != driven::by_queues) return true;
   for (std::size_t i = 0; i < drivers_.size(); ++i) from.queues_[i]->set_driver(drivers_[i]);
   return true;
 }
 
 void server_core::shut_down(coracle::duration grace) {
+  coracle::coro::require_no_executor();
   {
     std::unique_lock lock(changing_);
     if (phase_ != phase::serving) {
@@ -200,7 +201,6 @@ void server_core::shut_down(coracle::duration grace) {
     phase_ = phase::draining;
   }
   for (const auto& calls : requested_) calls->shut_down();
-  if (driven_ != driven::by_runtime && drivers_.empty()) make_drivers();  // start() has failed
   for (const auto& driver : drivers_) driver->leave_to_watch();
   coracle::sync_wait(runtime_, server_.drain(grace));
   starters_.stop();

@@ -62,10 +62,7 @@ struct server_callback_call::interception {
 };
 
 server_callback_call::server_callback_call(callback_call_seed&& seed, CallbackServerContext& context)
-    : call_(std::move(seed.call)),
-      method_(std::move(seed.method)),
-      queue_(*method_->callbacks().of(call_->loop())),
-      context_(context) {
+    : call_(std::move(seed.call)), method_(std::move(seed.method)), context_(context) {
   if (seed.interceptors) [[unlikely]]
     seen_ = std::make_unique<interception>(*this, std::move(seed.interceptors));
   method_->callbacks().begin_call();
@@ -80,19 +77,26 @@ void server_callback_call::reaction::run(bool ok) {
 
 void server_callback_call::start() {
   server_context_access::bind(context_, call_);
-  if (seen_) [[unlikely]] {
-    seen_->by = intercept_call(seen_->made_from, context_);
-    if (!seen_->by) seen_.reset();
-  }
-  call_->observe_end(std::make_unique<end_of_call>(*this));
-  if (seen_) [[unlikely]]
-    return start_seen();
-  queue_.post(open_);
+  if (!seen_) [[likely]]
+    call_->observe_end(std::make_unique<end_of_call>(*this));
+  post(open_, true);
 }
 
 void server_callback_call::call_open(bool) {
+  if (seen_ && !seen_->by) [[unlikely]] {
+    seen_->by = intercept_call(seen_->made_from, context_);  // may block
+    if (!seen_->by) seen_.reset();
+    call_->observe_end(std::make_unique<end_of_call>(*this));
+    if (seen_) return start_seen();  // which comes here again
+  }
   if (!seen_) parsed_ = parse_request();
   open();
+}
+
+// The core lasts until this has returned: the call, and the server, may end before.
+void server_callback_call::post(reaction& to, bool ok) {
+  const std::shared_ptr<callback_core> queue = method_->callbacks().of(call_->loop());
+  queue->post(to, ok);
 }
 
 std::string server_callback_call::take_request() { return call_->take_request(); }
@@ -106,7 +110,7 @@ void server_callback_call::release(bool in_reaction) {
   if (outstanding_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   // The program may hold a lock that its OnDone() takes.
   if (in_reaction) call_done(true);
-  else queue_.post(done_);
+  else post(done_, true);
 }
 
 void server_callback_call::call_done(bool) {
@@ -130,7 +134,7 @@ void server_callback_call::end(bool was_cancelled) {
 void server_callback_call::leave_cancel(bool in_reaction) {
   if (cancel_waits_for_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (in_reaction) tell_cancelled(true);
-  else queue_.post(cancel_);
+  else post(cancel_, true);
 }
 
 void server_callback_call::tell_cancelled(bool) {
@@ -190,8 +194,8 @@ struct server_callback_call::end_of_operation {
   server_callback_call* call;
   reaction* to;
   // On the loop.
-  void operator()(bool ok) const { call->queue_.post(*to, ok); }
-  void fail() const { call->queue_.post(*to, false); }
+  void operator()(bool ok) const { call->post(*to, ok); }
+  void fail() const { call->post(*to, false); }
 };
 struct server_callback_call::end_of_seen_operation {
   intercepted_operation* of;
@@ -302,7 +306,7 @@ void server_callback_call::finish_with_last(serialized_message&& message, const 
   call_->finish(std::move(end), std::make_unique<end_of_finish>(*this));
 }
 
-// --- for interceptors, whose calls have all callbacks on threads
+// --- for interceptors
 
 std::unique_ptr<intercepted_operation> server_callback_call::make_seen(reaction& to) const {
   auto made = std::make_unique<intercepted_operation>(seen_->by, method_->callbacks().of(call_->loop()),

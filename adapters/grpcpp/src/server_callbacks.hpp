@@ -12,14 +12,14 @@
 
 namespace grpc::internal {
 
-// Also counts the calls of the callback API, which Shutdown() waits for: they may outlast what the client sees.
+// Each loop has a leader that runs the callbacks of its calls, or threads run all of them. It also counts the
+// calls of the callback API, which Shutdown() waits for: they may outlast what the client sees.
 class server_callbacks {
  public:
-  // All callbacks run on threads, unless lead() is called.
+  // Before the server listens, one of the two functions is called.
   server_callbacks() { of_loops_.push_back(std::make_shared<callback_core>()); }
-  // Before the first call: each loop of the runtime has a leader, which runs the callbacks of its calls.
+  // One driver for each loop of the runtime.
   void lead(const std::vector<std::shared_ptr<queue_driver>>& drivers);
-  // The runtime has threads of its own.
   void run_on_threads() noexcept { of_loops_.front()->start_on_threads(); }
   // No call is left. Not in a callback.
   void stop() noexcept {
@@ -48,8 +48,8 @@ inline void server_callbacks::lead(const std::vector<std::shared_ptr<queue_drive
   for (const auto& driver : drivers) {
     of_loops_.push_back(std::make_shared<callback_core>());
     of_loops_.back()->set_driver(driver);
-    of_loops_.back()->start();
   }
+  for (const auto& each : of_loops_) each->start();
 }
 
 }  // namespace grpc::internal

@@ -24,7 +24,8 @@ namespace grpc::internal {
 // For servers that are built from now on; null if the program has set none.
 extern std::atomic<Server::GlobalCallbacks*> global_callbacks;
 
-// A runtime, a server of Coracle and the threads of the handlers; they end in the reverse order.
+// A runtime, what drives its loops, the threads of handlers and callbacks, and a server of Coracle; they end in the
+// reverse order.
 class server_core {
  public:
   server_core(const ServerBuilder& from, const ChannelArguments& arguments);
@@ -54,7 +55,15 @@ class server_core {
   static bool has_callbacks(const ServerBuilder& from);
   static driven driven_by(const ServerBuilder& from, const ChannelArguments& arguments);
   static coracle::runtime_options runtime_options_of(driven by, const ServerBuilder& from);
-  void make_drivers();
+  // One for each loop that the runtime does not drive, from before the server is made until after its end, which
+  // waits for what is on the loops. Queues may keep them longer.
+  class loop_drivers : public std::vector<std::shared_ptr<queue_driver>> {
+   public:
+    loop_drivers(std::size_t loops, coracle::runtime& of);
+    loop_drivers(const loop_drivers&) = delete;
+    loop_drivers& operator=(const loop_drivers&) = delete;
+    ~loop_drivers();
+  };
   enum class phase { serving, draining, ended };
   // By the API that the program uses for the method.
   [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);
@@ -62,14 +71,9 @@ class server_core {
   [[nodiscard]] std::shared_ptr<call_starter> generic_starter(const ServerBuilder& from);
 
   driven driven_;
+  const bool callbacks_on_threads_;
   coracle::runtime runtime_;
-  // One for each loop that the runtime does not drive.
-  class loop_drivers : public std::vector<std::shared_ptr<queue_driver>> {
-   public:
-    ~loop_drivers() {  // queues keep them
-      for (const auto& each : *this) each->detach();
-    }
-  } drivers_;
+  loop_drivers drivers_;
   method_starters starters_;
   std::vector<std::shared_ptr<requested_calls>> requested_;
   std::vector<std::shared_ptr<Service>> kept_;

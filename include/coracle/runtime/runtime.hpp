@@ -50,8 +50,8 @@ class runtime {
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   /// Calls stop(), waits until every root task has ended (driving the loops that no thread drives, on this
-  /// thread and on threads of its own), and joins the threads. A root task that ignores its stop token delays
-  /// this. No other thread may be inside run() or sync_wait().
+  /// thread and, with own_threads, on threads of its own), and joins the threads. A root task that ignores its
+  /// stop token delays this. No other thread may be inside run(), run_loop() or sync_wait().
   ~runtime();
 
   /// Returns the number of loops.

@@ -18,7 +18,6 @@ class CallbackServerContext;
 
 namespace internal {
 
-class callback_core;  // private: src/callback_core.hpp
 class callback_method;  // private: src/callback_method.hpp
 class intercepted_operation;  // private: src/intercepted_operation.hpp
 class server_call_core;  // private: src/server_call_core.hpp
@@ -49,7 +48,7 @@ class server_callback_call {
   server_callback_call(const server_callback_call&) = delete;
   server_callback_call& operator=(const server_callback_call&) = delete;
 
-  // Calls open(), here or later.
+  // Has open() called.
   void start();
 
  protected:
@@ -102,6 +101,8 @@ class server_callback_call {
     server_callback_call& of_;
     function react_;
   };
+  // Has a thread for callbacks run the reaction.
+  void post(reaction& to, bool ok);
   void call_open(bool);
   void end_headers(bool ok);
   void end_read(bool ok);
@@ -129,7 +130,6 @@ class server_callback_call {
 
   const std::shared_ptr<server_call_core> call_;
   const std::shared_ptr<callback_method> method_;
-  callback_core& queue_;
   bool parsed_ = false;
   CallbackServerContext& context_;
   std::unique_ptr<interception> seen_;  // null: no interceptors see the call

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-/// An argument of servers, for ServerBuilder::AddChannelArgument(): 1 has all callbacks run on threads. Without
-/// it they run on the loops of the server, which is fastest, except those of methods that block.
+/// An argument of servers, for ServerBuilder::AddChannelArgument(): 1 gives each callback a thread. Without it
+/// the thread that drives a loop runs the callbacks of its calls, which is fastest, unless one of them blocks.
 #define CORACLE_ARG_CALLBACK_THREADS "coracle.callback_threads"
 
 namespace grpc {
