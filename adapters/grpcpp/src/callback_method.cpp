@@ -2,22 +2,31 @@
 
 #include "coracle/base/log.hpp"
 
+#include <time.h>
+
 namespace grpc::internal {
 namespace {
 
 // A thread that the system has stopped for others does not stand still for as long.
 constexpr std::chrono::milliseconds long_callback{200};
 
+// Is read for each callback, to some milliseconds.
+std::chrono::nanoseconds coarse_now() noexcept {
+  ::timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 thread_local callback_method* callback_of_thread = nullptr;
 
 }  // namespace
 
 callback_method::watch::watch(callback_method& of) noexcept
-    : of_(of), outer_(std::exchange(callback_of_thread, &of)), began_(std::chrono::steady_clock::now()) {}
+    : of_(of), outer_(std::exchange(callback_of_thread, &of)), began_(coarse_now()) {}
 
 callback_method::watch::~watch() {
   callback_of_thread = outer_;
-  const auto took = std::chrono::steady_clock::now() - began_;
+  const auto took = coarse_now() - began_;
   if (took >= long_callback) [[unlikely]]
     of_.log_once("took " +
                  std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()) + " ms");

@@ -41,7 +41,7 @@ class callback_method {
    private:
     callback_method& of_;
     callback_method* const outer_;
-    const std::chrono::steady_clock::time_point began_;
+    const std::chrono::nanoseconds began_;
   };
   void log_once(const std::string& what) noexcept;
 
