@@ -1,5 +1,5 @@
-// bench_grpcpp_workload PORT smol|big|req|resp|bidi SECONDS [blocking|queue|callback]: the same as
-// bench_workload, on grpc++.
+// bench_grpcpp_workload PORT smol|big|req|resp|bidi SECONDS [blocking|queue|callback|asio-grpc]: the
+// same as bench_workload, on grpc++; asio-grpc: by coroutines on asio-grpc's API.
 #include "peers/grpcpp_workload.hpp"
 #include "e2e/clocks.hpp"
 
@@ -65,11 +65,14 @@ const workloads blocking_workloads{{"smol", [](stub& to) { return queue_workload
 int main(int argc, char** argv) {
   const std::map<std::string_view, const bench::workloads*> apis{{"blocking", &bench::blocking_workloads},
                                                                  {"queue", &bench::queue_workloads},
-                                                                 {"callback", &bench::callback_workloads}};
+                                                                 {"callback", &bench::callback_workloads},
+                                                                 {"asio-grpc", &bench::agrpc_workloads}};
   const auto api = argc == 4 || argc == 5 ? apis.find(argc == 5 ? argv[4] : "blocking") : apis.end();
   if (api == apis.end() || !api->second->count(argv[2])) {
-    std::fputs("usage: bench_grpcpp_workload PORT smol|big|req|resp|bidi SECONDS [blocking|queue|callback]\n",
-               stderr);
+    std::fputs(
+        "usage: bench_grpcpp_workload PORT smol|big|req|resp|bidi SECONDS "
+        "[blocking|queue|callback|asio-grpc]\n",
+        stderr);
     return 2;
   }
   const auto play = api->second->at(argv[2]);

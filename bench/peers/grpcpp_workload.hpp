@@ -21,6 +21,7 @@ using workloads = std::map<std::string, int (*)(stub&)>;
 extern const workloads blocking_workloads;
 extern const workloads queue_workloads;
 extern const workloads callback_workloads;
+extern const workloads agrpc_workloads;
 
 constexpr int small_messages = 1000;  // a round of all workloads but `big`
 constexpr int big_messages = 100;

@@ -98,6 +98,35 @@ TEST(GrpcContext, StopEndsRunAndResetAllowsPollAgain) {
   EXPECT_TRUE(context.is_stopped());
 }
 
+// The heap would give the memory to the next allocation of its size.
+bool reuses_memory() {
+  asio::recycling_allocator<char> memory;
+  constexpr std::size_t size = 500;
+  char* const first = memory.allocate(size);
+  memory.deallocate(first, size);
+  std::vector<std::unique_ptr<char[]>> others;
+  for (std::size_t more = 0; more <= 24; more += 4) others.emplace_back(new char[size + more]);
+  char* const second = memory.allocate(size);
+  memory.deallocate(second, size);
+  return second == first;
+}
+
+TEST(GrpcContext, RunReusesTheMemoryOfHandlers) {
+  agrpc::GrpcContext context;
+  int reusing = 0;
+  const auto look = [&] { reusing += reuses_memory() ? 1 : 0; };
+  asio::post(context, look);
+  context.run();
+  EXPECT_EQ(reusing, 1);
+  asio::post(context, look);
+  context.run_until(in_a_minute());
+  EXPECT_EQ(reusing, 2);
+  asio::io_context io_context;
+  asio::post(context, look);
+  agrpc::run(context, io_context);
+  EXPECT_EQ(reusing, 3);
+}
+
 TEST(GrpcContext, RunUntilEndsAtItsDeadline) {
   agrpc::GrpcContext context;
   const auto guard = asio::make_work_guard(context);

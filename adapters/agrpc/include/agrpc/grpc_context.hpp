@@ -6,9 +6,13 @@
 
 #if defined(CORACLE_STANDALONE_ASIO)
 #include <asio/execution_context.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <asio/recycling_allocator.hpp>
 #else
 #include <boost/asio/execution_context.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 #endif
 
@@ -65,6 +69,17 @@ class grpc_context_mark : public asio::execution_context::service {
 };
 inline bool is_grpc_context(asio::execution_context& context) {
   return asio::has_service<grpc_context_mark>(context);
+}
+
+// Calls `function` in the run of a context of Asio: its allocator reuses the memory of handlers and coroutines only
+// within one.
+template <class Function>
+bool reusing_memory(Function function) {
+  asio::io_context of_asio(1);
+  bool result = false;
+  asio::post(of_asio, [&] { result = function(); });
+  of_asio.run();
+  return result;
 }
 
 // How long a run waits for the next event.
@@ -151,18 +166,18 @@ class GrpcContext : public asio::execution_context {
   /// has processed any. Clears a stop() of before, unless another thread runs the context. Upon return the context
   /// is stopped.
   bool run() {
-    return process(true, internal::patience::endless(), [] { return true; });
+    return run_with(true, internal::patience::endless(), [] { return true; });
   }
   /// As run(), but returns at `deadline`, too, a time of the system's clock or a gpr_timespec. The context is not stopped
   /// then.
   template <class Deadline>
   bool run_until(const Deadline& deadline) {
-    return process(true, internal::patience::until(deadline), [] { return true; });
+    return run_with(true, internal::patience::until(deadline), [] { return true; });
   }
   /// As run(), while `condition()` is true, which is asked before each event.
   template <class Condition>
   bool run_while(Condition&& condition) {
-    return process(true, internal::patience::endless(), condition);
+    return run_with(true, internal::patience::endless(), condition);
   }
   /// Processes what is ready and does not wait. The context is stopped upon return only if it is out of work.
   bool poll() {
@@ -171,7 +186,7 @@ class GrpcContext : public asio::execution_context {
   /// As run(), for events of the completion queue alone: functions that executors were given stay where they are,
   /// for threads in run() or poll().
   bool run_completion_queue() {
-    return process(false, internal::patience::endless(), [] { return true; });
+    return run_with(false, internal::patience::endless(), [] { return true; });
   }
   /// As poll(), for events of the completion queue alone.
   bool poll_completion_queue() {
@@ -220,6 +235,7 @@ class GrpcContext : public asio::execution_context {
     {
       const std::lock_guard lock(mutex_);
       functions_.push(function);
+      ready_ = functions_.size();
     }
     // A thread that is about to wait looks for functions after it has counted itself.
     if (waiting_ != 0) wake();
@@ -250,7 +266,7 @@ class GrpcContext : public asio::execution_context {
     // It has perhaps taken the event that was to wake another thread.
     ~running_thread() {
       if (--of_.threads_ == 0) return;
-      if (of_.stopped_ || of_.work_ == 0 || of_.has_functions()) of_.wake();
+      if (of_.stopped_ || of_.work_ == 0 || of_.ready_ != 0) of_.wake();
     }
 
    private:
@@ -258,6 +274,10 @@ class GrpcContext : public asio::execution_context {
     internal::running_frame frame_;
   };
 
+  template <class Condition>
+  bool run_with(bool with_functions, const internal::patience& how, Condition&& condition) {
+    return internal::reusing_memory([&] { return process(with_functions, how, condition); });
+  }
   template <class Condition>
   bool process(bool with_functions, const internal::patience& how, Condition&& condition,
                bool clears_stop = true) {
@@ -283,21 +303,21 @@ class GrpcContext : public asio::execution_context {
   }
   // Those that are there now: what they post waits for the next event.
   bool process_functions() {
-    std::size_t ready = 0;
     bool any = false;
-    do {
-      internal::queue_operation* next = nullptr;
-      {
-        const std::lock_guard lock(mutex_);
-        if (!any) ready = functions_.size();
-        next = functions_.pop();
-      }
+    for (std::size_t ready = ready_; ready != 0 && !stopped_; --ready) {
+      internal::queue_operation* const next = take_function();
       if (!next) break;
       any = true;
       if (several_threads_ && ready > 1 && waiting_ != 0) wake();
       process_one(*next, internal::event::ok);
-    } while (--ready != 0 && !stopped_);
+    }
     return any;
+  }
+  internal::queue_operation* take_function() {
+    const std::lock_guard lock(mutex_);
+    internal::queue_operation* const taken = functions_.pop();
+    ready_ = functions_.size();
+    return taken;
   }
   // `more`: whether there are functions to process.
   grpc::CompletionQueue::NextStatus process_event(bool with_functions, const internal::patience& how,
@@ -305,23 +325,19 @@ class GrpcContext : public asio::execution_context {
     void* tag = nullptr;
     bool ok = false;
     if (with_functions) ++waiting_;
-    more = with_functions && has_functions();
+    more = with_functions && ready_ != 0;
     const auto status = how.next(*queue_, more, &tag, &ok);
     if (with_functions) --waiting_;
     if (status != grpc::CompletionQueue::GOT_EVENT) return status;
     if (tag == &wake_up_) {
       awake_ = false;
       more = true;  // look again
-      if (!with_functions && waiting_ != 0 && has_functions()) wake();
+      if (!with_functions && waiting_ != 0 && ready_ != 0) wake();
       return grpc::CompletionQueue::TIMEOUT;
     }
     process_one(*static_cast<internal::queue_operation*>(tag),
                 ok ? internal::event::ok : internal::event::failed);
     return status;
-  }
-  [[nodiscard]] bool has_functions() {
-    const std::lock_guard lock(mutex_);
-    return functions_.size() != 0;
   }
   // Has one thread that waits for an event look again.
   void wake() {
@@ -329,15 +345,8 @@ class GrpcContext : public asio::execution_context {
       alarm_.Set(queue_, std::chrono::system_clock::time_point(), &wake_up_);
   }
   void abandon_functions() {
-    for (;;) {
-      internal::queue_operation* next = nullptr;
-      {
-        const std::lock_guard lock(mutex_);
-        next = functions_.pop();
-      }
-      if (!next) return;
+    while (internal::queue_operation* const next = take_function())
       next->process(internal::event::abandoned, *this);
-    }
   }
 
   std::unique_ptr<grpc::CompletionQueue> own_queue_;
@@ -354,6 +363,7 @@ class GrpcContext : public asio::execution_context {
   grpc::Alarm alarm_;
   std::mutex mutex_;
   internal::operation_list functions_;
+  std::atomic<std::size_t> ready_ = 0;  // of functions_, for threads without the mutex
 };
 
 namespace internal {

@@ -26,9 +26,9 @@ struct start_awaitable {
   static void start(Registration registration, const Executor& executor, Completion&,
                     running_rpc<Rpc, Handler> rpc) {
     using returned = decltype(rpc->invoke(registration->handler(), rpc->rpc()));
-    asio::co_spawn(typename executor_of<returned>::type(executor),
-                   run<returned>(registration, std::move(rpc)),
-                   [registration](const std::exception_ptr& error) { registration->handler_done(error); });
+    auto work = [&handler = registration->handler(), &of = *rpc] { return of.invoke(handler, of.rpc()); };
+    asio::co_spawn(typename executor_of<returned>::type(executor), std::move(work),
+                   ended<Registration, Rpc, Handler>{std::move(registration), std::move(rpc)});
   }
 
  private:
@@ -39,12 +39,17 @@ struct start_awaitable {
     using type = Executor;
   };
   // The RPC ends with the coroutine of the handler.
-  template <class Awaitable, class Registration, class Rpc, class Handler>
-  static Awaitable run(Registration registration, running_rpc<Rpc, Handler> of) {
-    const running_rpc<Rpc, Handler> rpc(std::move(of));
-    auto work = rpc->invoke(registration->handler(), rpc->rpc());
-    co_await std::move(work);
-  }
+  template <class Registration, class Rpc, class Handler>
+  struct ended {
+    void operator()(const std::exception_ptr& error) {
+      {
+        const running_rpc<Rpc, Handler> now(std::move(rpc));
+      }
+      registration->handler_done(error);
+    }
+    Registration registration;
+    running_rpc<Rpc, Handler> rpc;
+  };
 };
 
 }  // namespace internal

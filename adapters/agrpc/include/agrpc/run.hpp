@@ -37,23 +37,27 @@ namespace internal {
 
 template <class Traits, class ExecutionContext, class StopCondition>
 void run_both(GrpcContext& grpc_context, ExecutionContext& context, StopCondition stop, bool with_functions) {
-  using step = std::chrono::microseconds;
-  const step longest = std::chrono::duration_cast<step>(Traits::MAX_LATENCY);
-  step wait{0};
-  grpc_context.reset();
-  while (!stop()) {
-    bool any = Traits::poll(context);
-    if (context_access::poll(grpc_context, with_functions)) any = true;
-    if (any) {
-      wait = step(0);
-      continue;
+  reusing_memory([&] {
+    using step = std::chrono::microseconds;
+    const step longest = std::chrono::duration_cast<step>(Traits::MAX_LATENCY);
+    step wait{0};
+    grpc_context.reset();
+    while (!stop()) {
+      bool any = Traits::poll(context);
+      if (context_access::poll(grpc_context, with_functions)) any = true;
+      if (any) {
+        wait = step(0);
+        continue;
+      }
+      if (stop()) break;
+      wait = std::min(longest, wait + step(1) + wait);
+      // The one that has work to wait for waits.
+      if (!Traits::is_stopped(context)) Traits::run_for(context, wait);
+      else
+        context_access::run_until(grpc_context, with_functions, std::chrono::system_clock::now() + longest);
     }
-    if (stop()) break;
-    wait = std::min(longest, wait + step(1) + wait);
-    // The one that has work to wait for waits.
-    if (!Traits::is_stopped(context)) Traits::run_for(context, wait);
-    else context_access::run_until(grpc_context, with_functions, std::chrono::system_clock::now() + longest);
-  }
+    return true;
+  });
 }
 
 }  // namespace internal
