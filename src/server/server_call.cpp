@@ -124,6 +124,11 @@ server_call::server_call(transport::exchange x, const request_info& request, tim
   format_.set_receive_encoding(request.received);
   compression_ = set.compression;
   method_ = fallback_ ? std::string_view(fallback_->path) : row_.definition->path;
+  authority_ = request.connection_authority;
+  if (!request.other_authority.empty()) [[unlikely]] {
+    own_authority_ = std::make_unique<const std::string>(request.other_authority);
+    authority_ = *own_authority_;
+  }
   peer_ = &x.peer_address();
   auth_ = x.auth();
   received_ = &shared_.get();
@@ -382,8 +387,10 @@ void server_call::become_orphan() noexcept {
   const bool kept = base::if_memory_allows([&] {
     orphan = std::make_unique<orphan_state>();
     orphan->peer = *peer_;
+    if (!own_authority_) own_authority_ = std::make_unique<const std::string>(authority_);
     if (exchange_) orphan->of_connection = exchange_.share_orphaned_calls();
   });
+  authority_ = own_authority_ ? std::string_view(*own_authority_) : std::string_view();
   if (!kept) {  // the handler finds no peer address, and nothing counts the call
     static const net::address unknown;
     peer_ = &unknown;

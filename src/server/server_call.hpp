@@ -311,6 +311,7 @@ class server_call final : public rpc::call,
   call_set& set_;
   received_metadata shared_;  // stores the context's metadata()
   std::unique_ptr<fallback_call> fallback_;
+  std::unique_ptr<const std::string> own_authority_;  // null while authority() is that of the connection
   std::unique_ptr<message_arena> arena_;
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<server_interceptor_chain> interceptor_chain_;  // null: no interceptors

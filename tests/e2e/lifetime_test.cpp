@@ -14,10 +14,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Continues for a while after a stop request, and then asks for its client's address.
+// Continues for a while after a stop request, and then asks for its client's address, and how that called it.
 class stubborn_service final : public echo_service {
  public:
   std::string peer;
+  std::string authority;
   bool waiting = false;
 
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
@@ -30,6 +31,7 @@ class stubborn_service final : public echo_service {
     unstoppable.spawn(rest());
     co_await unstoppable.join();
     peer = context.peer().to_string();
+    authority = context.authority();
     co_return request;
   }
   // Replies with more than a window before it has read anything.
@@ -74,6 +76,9 @@ TEST_P(lifetime, AHandlerMayAskForItsPeerWhenTheConnectionIsGone) {
   };
   run(program::lose(stub(), stubborn_, *channel_));
   EXPECT_EQ(stubborn_.peer != "(none)", std::get<1>(GetParam()) == link_kind::tcp) << stubborn_.peer;
+  if (std::get<1>(GetParam()) == link_kind::tcp) {
+    EXPECT_EQ(stubborn_.authority, address_);
+  }
 }
 
 TEST_P(lifetime, AReplyLargerThanTheWindowMayComeBeforeItIsAskedFor) {

@@ -64,6 +64,7 @@ server_call_core::server_call_core(coracle::server_context& of, bytes_message re
     : where_(*coracle::loop::current()),
       deadline_(deadline_of(of, where_.now())),
       request_(std::move(request)),
+      authority_(of.authority()),
       peer_address_(of.peer()),
       connection_(of.auth() ? of.auth()->shared_from_this() : nullptr),
       reader_(reader),

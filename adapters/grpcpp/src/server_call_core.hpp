@@ -134,6 +134,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   [[nodiscard]] const metadata_map& client_metadata();
   // Of the generic service; empty for other calls.
   [[nodiscard]] const std::string& method() const noexcept { return method_; }
+  [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
   // For interceptors, before the handler.
   [[nodiscard]] metadata_map::map_type& changeable_client_metadata() {
     static_cast<void>(client_metadata());
@@ -202,6 +203,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   std::atomic<bool> cancelled_{false};
   loop_signal ending_;  // by finish(), or because the call is cancelled
   loop_signal no_operations_;
+  const std::string authority_;
   const coracle::net::address peer_address_;
   const std::shared_ptr<const coracle::auth_context> connection_;  // null in plaintext
 

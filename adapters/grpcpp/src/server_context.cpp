@@ -27,6 +27,11 @@ std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {
   return std::make_shared<const internal::own_auth_context>();
 }
 
+const std::string& ServerContextBase::authority() const {
+  static const std::string& none = *new std::string;
+  return call_ ? call_->authority() : none;
+}
+
 std::string ServerContextBase::peer() const { return call_ ? call_->peer() : std::string(); }
 
 }  // namespace grpc

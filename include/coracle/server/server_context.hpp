@@ -36,6 +36,10 @@ class server_context : public rpc::propagated_context {
 
   /// The path of the method, "/package.Service/Method".
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
+  /// The host that the client called, with its port if it named one: the :authority of the request (RFC 9113
+  /// 8.3.1), or else its Host. Empty if it has neither. The client chose it: it proves nothing. Valid as long
+  /// as the context.
+  [[nodiscard]] std::string_view authority() const noexcept { return authority_; }
   /// The part of the request's content-type after "application/grpc+": "", "proto", "json" and so on.
   [[nodiscard]] std::string_view content_subtype() const noexcept;
   /// The address of the client's end of the connection.
@@ -119,6 +123,7 @@ class server_context : public rpc::propagated_context {
   [[nodiscard]] bool permits_take(const void* request);
 
   std::string_view method_;
+  std::string_view authority_;  // the connection's, or the call's copy
   // The connection's address, or the call's copy if the connection may be gone.
   const net::address* peer_ = nullptr;
   const auth_context* auth_ = nullptr;

@@ -523,7 +523,7 @@ TEST_F(RawCallbackService, HasTheBytes) {
 
 // --- any method
 
-// Answers each message with itself, and tells the method.
+// Answers each message with itself, and tells the method and the host.
 class echoing_service final : public grpc::CallbackGenericService {
   class echo final : public grpc::ServerGenericBidiReactor {
    public:
@@ -542,6 +542,7 @@ class echoing_service final : public grpc::CallbackGenericService {
   };
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
     context->AddTrailingMetadata("method", context->method());
+    context->AddTrailingMetadata("called", context->host());
     return context->method() == "/a.B/Nothing" ? nullptr : new echo;
   }
 };
@@ -556,8 +557,8 @@ class GenericCalls : public harbour_fixture<own_finds> {
     const grpc::Slice slice(text);
     return grpc::ByteBuffer(&slice, 1);
   }
-  static std::string method_of(const grpc::ClientContext& context) {
-    const auto found = context.GetServerTrailingMetadata().find("method");
+  static std::string told(const grpc::ClientContext& context, const char* name) {
+    const auto found = context.GetServerTrailingMetadata().find(name);
     return found == context.GetServerTrailingMetadata().end() ? "" : harbour::text(found->second);
   }
   void TearDown() override { server.reset(); }  // before its service
@@ -576,7 +577,8 @@ TEST_F(GenericCalls, OfOneMessageHaveAFunctionOrAReactor) {
                        [&](grpc::Status s) { done.set_value(std::move(s)); });
     EXPECT_TRUE(done.get_future().get().ok());
     EXPECT_EQ(reply.bytes(), "hello");
-    EXPECT_EQ(method_of(context), "/a.B/C");
+    EXPECT_EQ(told(context, "method"), "/a.B/C");
+    EXPECT_EQ(told(context, "called"), "127.0.0.1:" + std::to_string(port));
   }
   struct waiting final : grpc::ClientUnaryReactor {
     void OnDone(const grpc::Status& s) override { done.set_value(s); }
@@ -590,7 +592,7 @@ TEST_F(GenericCalls, OfOneMessageHaveAFunctionOrAReactor) {
     reactor.StartCall();
     const StatusCode code = reactor.done.get_future().get().error_code();
     EXPECT_EQ(code, method == std::string("/a.B/D") ? StatusCode::OK : StatusCode::UNIMPLEMENTED);
-    EXPECT_EQ(method_of(context), method);
+    EXPECT_EQ(told(context, "method"), method);
   }
 }
 
@@ -652,7 +654,7 @@ TEST_F(GenericCalls, OfQueuesKeepTheirNames) {
   stream->Finish(&s, tag(6));
   EXPECT_EQ(next(), 6);
   EXPECT_TRUE(s.ok());
-  EXPECT_EQ(method_of(of_stream), "/a.B/Talk");
+  EXPECT_EQ(told(of_stream, "method"), "/a.B/Talk");
 }
 
 TEST(Reactors, TellATestHowTheyWereFinished) {

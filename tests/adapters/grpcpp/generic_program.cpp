@@ -206,6 +206,28 @@ std::vector<both_sides> cases() {
         say(name, answer(c, context, "/any.Service/Method", "hello"));
       });
   add(
+      "host",
+      [](serving& s, const std::string& name) {
+        std::string seen;
+        for (int i = 0; i < 2; ++i) {
+          held call(false);
+          seen += call.context.host().empty() ? " empty " : " set ";
+          request(s, call);
+          seen += taken(s.queue());
+          const std::string host = call.context.host();
+          seen += " " + host.substr(0, host.rfind(':'));
+          call.stream.WriteAndFinish(bytes(""), grpc::WriteOptions(), grpc::Status::OK, tagged(2));
+          seen += " " + taken(s.queue()) + (call.context.host() == host ? " same" : " other");
+        }
+        say(name, seen);
+      },
+      [](calling& c, calling&, const std::string& name) {
+        const std::string first = answer(c, "/any.Service/Method");
+        grpc::ClientContext context;
+        context.set_authority("own.example:1");
+        say(name, first, answer(c, context, "/any.Service/Method", "hello"));
+      });
+  add(
       "unary at once",
       [](serving& s, const std::string& name) {
         held call(false);

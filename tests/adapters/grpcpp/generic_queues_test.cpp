@@ -46,7 +46,8 @@ class GenericQueues : public ::testing::Test {
     queue = builder.AddCompletionQueue();
     server = builder.BuildAndStart();
     ASSERT_NE(server, nullptr);
-    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+    address = "127.0.0.1:" + std::to_string(port);
+    channel = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
     stub = Harbour::NewStub(channel);
   }
   void start() {
@@ -66,7 +67,7 @@ class GenericQueues : public ::testing::Test {
     stub->AsyncFind(&context, harbour_query("name"), &of_client)->Finish(&ship, &s, tagged(1));
     EXPECT_EQ(taken(*queue), 1);
     EXPECT_EQ(call.context.method(), "/harbour.Harbour/Find");
-    EXPECT_EQ(call.context.host(), "");
+    EXPECT_EQ(call.context.host(), address);
     grpc::ByteBuffer message;
     call.stream.Read(&message, tagged(2));
     EXPECT_EQ(taken(*queue), 2);
@@ -85,6 +86,7 @@ class GenericQueues : public ::testing::Test {
   grpc::AsyncGenericService generic;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   std::unique_ptr<grpc::Server> server;
+  std::string address;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<Harbour::Stub> stub;
 };

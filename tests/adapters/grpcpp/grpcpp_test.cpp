@@ -503,6 +503,25 @@ TEST_F(GrpcppStreamed, MethodsAreHandledAsStreams) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
+class named_find final : public Harbour::Service {
+ public:
+  grpc::Status Find(grpc::ServerContext* context, const Query*, Ship* ship) override {
+    ship->set_name(harbour::text(context->ExperimentalGetAuthority()));
+    return grpc::Status::OK;
+  }
+};
+
+class GrpcppAuthorities : public harbour_fixture<named_find> {};
+
+TEST_F(GrpcppAuthorities, AreThoseThatTheClientCalled) {
+  start();
+  Ship ship;
+  EXPECT_TRUE(find(Query(), ship).ok());
+  EXPECT_EQ(ship.name(), "127.0.0.1:" + std::to_string(port));
+  EXPECT_TRUE(find(Query(), ship, [](grpc::ClientContext& c) { c.set_authority("own.example"); }).ok());
+  EXPECT_EQ(ship.name(), "own.example");
+}
+
 TEST(GrpcppMocks, AStubCanBeMocked) {
   harbour::MockHarbourStub stub;
   Ship answer;
@@ -525,6 +544,7 @@ TEST(GrpcppMocks, AHandlerCanBeCalledDirectly) {
   EXPECT_EQ(ship.number(), -1);
   EXPECT_FALSE(context.IsCancelled());
   EXPECT_EQ(context.peer(), "");
+  EXPECT_TRUE(context.ExperimentalGetAuthority().empty());
   EXPECT_FALSE(context.auth_context()->IsPeerAuthenticated());
 }
 

@@ -73,8 +73,9 @@ class ServerContextBase {
   bool compression_level_set() const { return level_.has_value(); }
   /// Has no effect.
   void SetLoadReportingCosts(const std::vector<std::string>& /*costs*/) {}
-  string_ref ExperimentalGetAuthority() const
-      CORACLE_GRPCPP_MISSING("a server does not keep the :authority of a call: pass it as metadata");
+  /// The name that the client called, with its port if it named one; empty without a call. Valid as long as
+  /// the context.
+  string_ref ExperimentalGetAuthority() const { return authority(); }
   /// The identity of the client; never null.
   std::shared_ptr<const AuthContext> auth_context() const;
   /// The address of the client: "ipv4:127.0.0.1:40000", "ipv6:%5B::1%5D:40000", "unix:/path".
@@ -85,6 +86,7 @@ class ServerContextBase {
 
  protected:
   ServerContextBase() = default;
+  const std::string& authority() const;
 
  private:
   friend struct internal::server_context_access;

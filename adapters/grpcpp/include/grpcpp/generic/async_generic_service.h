@@ -24,13 +24,13 @@ class GenericServerContext final : public ServerContext {
  public:
   /// "/package.Service/Method"; empty before the event of the call was taken.
   const std::string& method() const { return method_; }
-  /// Empty: the name that the client called is not known.
-  const std::string& host() const { return host_; }
+  /// The name that the client called, with its port if it named one; empty before the event of the call was
+  /// taken.
+  const std::string& host() const { return authority(); }
 
  private:
   friend class AsyncGenericService;
   std::string method_;
-  std::string host_;
 };
 
 /// Registered with ServerBuilder::RegisterAsyncGenericService(), it outlives the server. Its calls are streams in

@@ -17,15 +17,14 @@ class GenericCallbackServerContext final : public CallbackServerContext {
  public:
   /// "/package.Service/Method".
   const std::string& method() const { return method_; }
-  /// Empty: the name that the client called is not known.
-  const std::string& host() const { return host_; }
+  /// The name that the client called, with its port if it named one.
+  const std::string& host() const { return authority(); }
 
   // For the library.
   explicit GenericCallbackServerContext(std::string method) : method_(std::move(method)) {}
 
  private:
   std::string method_;
-  std::string host_;
 };
 
 /// Registered with ServerBuilder::RegisterCallbackGenericService(), it outlives the server. Its calls are
