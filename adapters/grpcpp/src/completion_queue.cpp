@@ -30,6 +30,14 @@ void queue_core::begin() {
   changed();
 }
 
+bool queue_core::begin_unless_shut_down() {
+  const std::lock_guard lock(changing_);
+  if (shut_down_) return false;
+  ++started_;
+  changed();
+  return true;
+}
+
 void queue_core::push(std::unique_ptr<queue_event> event) noexcept {
   std::unique_lock lock(changing_);
   if (diverting_) {

@@ -56,6 +56,9 @@ class queue_core {
 
   // An operation has started, which ends with push().
   void begin();
+  // The same, but false, and nothing has started, if the queue is shut down: the program may know that it is
+  // drained.
+  [[nodiscard]] bool begin_unless_shut_down();
   void push(std::unique_ptr<queue_event> event) noexcept;
   CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
   void shut_down();

@@ -58,6 +58,10 @@ call_request::~call_request() {
   if (call_) call_->try_cancel();
 }
 
+std::shared_ptr<queue_core> call_request::queue_of_event() const {
+  return intercepted_ ? intercepted_operation::inner_queue() : wanted_.notification_queue->core();
+}
+
 void call_request::deliver() {
   if (!call_) return;
   ServerContext& context = *wanted_.context;
@@ -85,12 +89,13 @@ void call_request::deliver() {
   call_.reset();
 }
 
+// Other threads may have found the queue drained, if it is shut down: the request then ends.
 bool call_request::goes_back(std::unique_ptr<queue_event>& self) {
-  if (!goes_back_) return false;
-  goes_back_ = false;
-  requested_calls& to = *from_;
-  to.request(std::unique_ptr<call_request>(static_cast<call_request*>(self.release())));
-  return true;
+  if (!std::exchange(goes_back_, false)) return false;
+  const std::shared_ptr<requested_calls> to = from_;  // self may be gone before it returns
+  if (to->request_again(self)) return true;
+  ok = false;
+  return false;
 }
 
 namespace {
@@ -170,9 +175,22 @@ void requested_calls::forget(server_call_core& call) noexcept {
 }
 
 void requested_calls::request(std::unique_ptr<call_request> next) {
-  next->queue_ =
-      next->intercepted_ ? intercepted_operation::inner_queue() : next->wanted_.notification_queue->core();
+  next->queue_ = next->queue_of_event();
   next->queue_->begin();
+  wait_for_call(std::move(next));
+}
+
+bool requested_calls::request_again(std::unique_ptr<queue_event>& which) {
+  call_request& again = static_cast<call_request&>(*which);
+  auto queue = again.queue_of_event();
+  if (!queue->begin_unless_shut_down()) return false;
+  again.queue_ = std::move(queue);
+  static_cast<void>(which.release());
+  wait_for_call(std::unique_ptr<call_request>(&again));
+  return true;
+}
+
+void requested_calls::wait_for_call(std::unique_ptr<call_request> next) {
   const std::size_t loop = next->wanted_.notification_queue->core()->loop_of_server() % waiting_.size();
   std::shared_ptr<server_call_core> call;
   {

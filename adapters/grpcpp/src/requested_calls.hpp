@@ -30,6 +30,8 @@ class call_request : public queue_event {
   friend class requested_calls;
   void deliver() override;
   bool goes_back(std::unique_ptr<queue_event>& self) override;
+  // Where the event is put: a queue of its own if it is the inner one of an intercepted_operation.
+  [[nodiscard]] std::shared_ptr<queue_core> queue_of_event() const;
 
   std::shared_ptr<requested_calls> from_;
   wanted_call wanted_;
@@ -55,10 +57,14 @@ class requested_calls final : public call_starter, public std::enable_shared_fro
 
   // Any thread.
   void request(std::unique_ptr<call_request> next);
+  // Requests another call, and takes the request. False: the queue is shut down.
+  bool request_again(std::unique_ptr<queue_event>& which);
   // Ends the requests, and the calls that wait; and those that come later.
   void shut_down();
 
  private:
+  // After begin() of its queue.
+  void wait_for_call(std::unique_ptr<call_request> next);
   // Gives the call to the program.
   static void give(std::unique_ptr<call_request> to, std::shared_ptr<server_call_core> call);
   struct waiting {

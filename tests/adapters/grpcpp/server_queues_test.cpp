@@ -3,6 +3,7 @@
 #include "harbour_fixture.hpp"
 
 #include <grpcpp/alarm.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -224,6 +225,73 @@ TEST_F(AsyncServers, AQueueMayBeShutDownBeforeTheServer) {
   server->Shutdown();
   EXPECT_EQ(taken(queue()), -1);
   EXPECT_EQ(taken(queue()), 0);
+}
+
+// The event of a call whose message does not parse is in a queue when that is shut down.
+class UnparsedRequests : public AsyncServers {
+ protected:
+  // Until the second queue has the event of the unparsed call, the first one that of another call.
+  void make_calls() {
+    start(2);
+    service.RequestFind(&calls[0].context, &calls[0].query, &calls[0].stream, &queue(), queues[1].get(),
+                        tagged(1));
+    request(calls[1], 2);
+    grpc::GenericStub generic(channel);
+    const std::string messages[] = {"\x08", harbour_query("x").SerializeAsString()};
+    for (int i = 0; i < 2; ++i) {
+      const grpc::Slice slice(messages[i]);
+      auto call = generic.PrepareUnaryCall(&contexts[i], "/harbour.Harbour/Find", grpc::ByteBuffer(&slice, 1),
+                                           &of_client);
+      call->StartCall();
+      call->Finish(&replies[i], &statuses[i], tagged(i + 1));
+    }
+    EXPECT_EQ(taken(queue()), 2);  // the first call has come, too
+  }
+  requested calls[2];
+  grpc::CompletionQueue of_client;
+  grpc::ClientContext contexts[2];
+  grpc::ByteBuffer replies[2];
+  grpc::Status statuses[2];
+};
+
+TEST_F(UnparsedRequests, EndWithTheirQueue) {
+  make_calls();
+  queues[1]->Shutdown();
+  EXPECT_EQ(taken(*queues[1]), -1);
+  EXPECT_EQ(taken(*queues[1]), 0);
+  EXPECT_EQ(taken(of_client), 1);
+  EXPECT_EQ(statuses[0].error_code(), StatusCode::INTERNAL);
+  calls[1].stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  EXPECT_EQ(taken(queue()), 3);
+  EXPECT_EQ(taken(of_client), 2);
+  EXPECT_TRUE(statuses[1].ok());
+  end();
+}
+
+TEST_F(UnparsedRequests, EndWithTheirQueueAfterTheServer) {
+  make_calls();
+  server->Shutdown(system_clock::now());
+  queues[1]->Shutdown();
+  EXPECT_EQ(taken(*queues[1]), -1);
+  EXPECT_EQ(taken(*queues[1]), 0);
+  EXPECT_EQ(taken(of_client) + taken(of_client), 3);
+  EXPECT_FALSE(statuses[0].ok());
+  end();
+}
+
+TEST_F(UnparsedRequests, WaitForTheNextCallBefore) {
+  make_calls();
+  void* tag = nullptr;
+  bool ok = false;
+  EXPECT_EQ(queues[1]->AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::TIMEOUT);
+  queues[1]->Shutdown();
+  EXPECT_EQ(queues[1]->AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::TIMEOUT);
+  server->Shutdown(system_clock::now());
+  EXPECT_EQ(taken(*queues[1]), -1);
+  EXPECT_EQ(taken(*queues[1]), 0);
+  EXPECT_EQ(taken(of_client) + taken(of_client), 3);
+  EXPECT_EQ(statuses[0].error_code(), StatusCode::INTERNAL);
+  end();
 }
 
 TEST_F(AsyncServers, AnEndedCallTellsWhatItWasAfterItsServer) {
