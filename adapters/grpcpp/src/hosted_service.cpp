@@ -12,22 +12,11 @@ namespace grpc::internal {
 
 using coracle::method_table;
 
-namespace {
-
-// Of the path "/package.Service/Method".
-const google::protobuf::MethodDescriptor* descriptor_of(std::string_view path) {
-  std::string name(path.substr(1));
-  if (const std::size_t slash = name.find('/'); slash != std::string::npos) name[slash] = '.';
-  return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
-}
-
-}  // namespace
-
 coracle::method hosted_service::row_of(const RpcServiceMethod& method) {
   switch (method.method_type()) {
     case RpcMethod::NORMAL_RPC: {
       const coracle::method unary = coracle::unary_method<&hosted_service::unary>(method.name());
-      const auto* const described = descriptor_of(method.name());
+      const auto* const described = linked_method(method.name());
       const bool may_be_got = described && described->options().idempotency_level() ==
                                                google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
       return may_be_got ? unary.without_side_effects() : unary;
@@ -57,7 +46,7 @@ method_table hosted_service::table_of(const Service& of) {
 
 hosted_service::hosted_service(const Service& of, const starter_of& make) : table_(table_of(of)) {
   for (const auto& method : of.methods())
-    if (method) methods_.emplace(method->name(), hosted_method{make(*method), descriptor_of(method->name())});
+    if (method) methods_.emplace(method->name(), hosted_method{make(*method), linked_method(method->name())});
 }
 
 coracle::task<coracle::status> hosted_service::run(coracle::server_context& context,

@@ -4,6 +4,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +27,16 @@ status without_descriptor() {
 }
 
 }  // namespace
+
+const google::protobuf::MethodDescriptor* linked_method(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == 0 || slash == path.npos) return nullptr;
+  const auto* const service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+      std::string(path.substr(1, slash - 1)));
+  return service ? service->FindMethodByName(std::string(path.substr(slash + 1))) : nullptr;
+}
+
+status json_messages::usable() const { return method_ ? status() : without_descriptor(); }
 
 status json_messages::read_request(bytes_message& changed) const {
   const auto message = method_ ? new_message(method_->input_type()) : nullptr;

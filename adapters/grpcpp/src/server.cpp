@@ -29,8 +29,8 @@ namespace grpc {
 namespace internal {
 namespace {
 
-bool callbacks_on_threads(const ChannelArguments& arguments) {
-  const auto found = arguments.values().find(CORACLE_ARG_CALLBACK_THREADS);
+bool is_on(const ChannelArguments& arguments, const char* name) {
+  const auto found = arguments.values().find(name);
   if (found == arguments.values().end()) return false;
   const int* const on = std::get_if<int>(&found->second);
   return on && *on != 0;
@@ -83,7 +83,7 @@ coracle::runtime_options server_core::runtime_options_of(driven by, const Server
 
 server_core::driven server_core::driven_by(const ServerBuilder& from, const ChannelArguments& arguments) {
   if (may_be_driven_by_queues(from)) return driven::by_queues;
-  return has_callbacks(from) && !callbacks_on_threads(arguments) ? driven::by_leaders : driven::by_runtime;
+  return has_callbacks(from) && !is_on(arguments, CORACLE_ARG_CALLBACK_THREADS) ? driven::by_leaders : driven::by_runtime;
 }
 
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
@@ -95,7 +95,7 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
   for (const Service* const service : from.services_) add(*service);
   if (auto starter = generic_starter(from)) {
-    generic_ = std::make_unique<hosted_generic>(std::move(starter));
+    generic_ = std::make_unique<hosted_generic>(std::move(starter), is_on(arguments, CORACLE_ARG_WEB));
     server_.set_fallback(*generic_);
   }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);

@@ -11,6 +11,7 @@
 #include "coracle/server.hpp"
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/support/method_handler.h>
 #include <gtest/gtest.h>
 
@@ -240,6 +241,161 @@ TEST(GrpcppHosts, JsonNeedsTheDescriptor) {
   json.codec = &json_codec();
   EXPECT_EQ(sync_wait(any.unary<Ship>("/un.Linked/Get", harbour_query("hello"), json)).status().code(),
             status_code::unimplemented);
+}
+
+// --- generic services, which see bytes alone
+
+// What a generic service saw, and answered.
+std::string answer_to(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply) {
+  std::string seen = request.bytes();
+  Note note;
+  if (!note.ParseFromString(seen)) {
+    reply = request;
+    return seen;
+  }
+  note.set_text("re: " + note.text());
+  const grpc::Slice slice(note.SerializeAsString());
+  reply = grpc::ByteBuffer(&slice, 1);
+  return note.text();
+}
+
+class answering_service final : public grpc::CallbackGenericService {
+  class answers final : public grpc::ServerGenericBidiReactor {
+   public:
+    answers() { StartRead(&message_); }
+
+   private:
+    void OnReadDone(bool ok) override {
+      if (!ok) return Finish(grpc::Status::OK);
+      answer_to(message_, reply_);
+      StartWrite(&reply_);
+    }
+    void OnWriteDone(bool ok) override {
+      if (ok) StartRead(&message_);
+    }
+    void OnDone() override { delete this; }
+    grpc::ByteBuffer message_;
+    grpc::ByteBuffer reply_;
+  };
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+    return new answers;
+  }
+};
+
+// A server with a generic service alone.
+class GenericServices : public ::testing::Test {
+ protected:
+  template <class Register>
+  void start(bool web, Register add) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    if (web) builder.AddChannelArgument(CORACLE_ARG_WEB, 1);
+    add(builder);
+    server = builder.BuildAndStart();
+    ASSERT_NE(server, nullptr);
+    address = "127.0.0.1:" + std::to_string(port);
+  }
+  void start(bool web) {
+    start(web, [this](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(&service); });
+  }
+  [[nodiscard]] channel to(call_protocol protocol) const {
+    channel_options options;
+    options.protocol = protocol;
+    return channel(address, insecure(), options);
+  }
+  static call_options json() {
+    call_options options;
+    options.codec = &json_codec();
+    return options;
+  }
+  // One message to the method, and the reply or the status.
+  static std::string answer_of(const channel& to, const char* method, std::string message) {
+    const generic_stub any(to);
+    auto talking = any.bidi(method, json());
+    static_cast<void>(
+        sync_wait(talking.write(bytes_message(std::move(message)))));  // may be refused meanwhile
+    sync_wait(talking.writes_done());
+    const auto reply = sync_wait(talking.next());
+    if (!reply.ok()) return reply.status().to_string();
+    EXPECT_TRUE(sync_wait(talking.finish()).ok());
+    return *reply ? std::string((*reply)->bytes()) : "nothing";
+  }
+  void TearDown() override { server.reset(); }
+
+  answering_service service;
+  std::string address;
+  std::unique_ptr<grpc::Server> server;
+};
+
+TEST_F(GenericServices, HaveJsonAsBinaryMessagesOfLinkedMethods) {
+  start(true);
+  for (const call_protocol protocol :
+       {call_protocol::connect, call_protocol::grpc_web, call_protocol::grpc}) {
+    const channel by = to(protocol);
+    EXPECT_EQ(answer_of(by, "/harbour.Harbour/Talk", R"({"text":"hello"})"), R"({"text":"re: hello"})");
+    EXPECT_THAT(answer_of(by, "/harbour.Harbour/Talk", R"({"text":1})"),
+                ::testing::HasSubstr("INVALID_ARGUMENT"));
+  }
+}
+
+TEST_F(GenericServices, RefuseJsonOfOtherMethods) {
+  start(true);
+  for (const call_protocol protocol :
+       {call_protocol::connect, call_protocol::grpc_web, call_protocol::grpc}) {
+    const channel by = to(protocol);
+    for (const char* const method : {"/un.Linked/Talk", "/harbour.Harbour/Nothing", "/harbour.Harbour.Talk"})
+      EXPECT_THAT(answer_of(by, method, R"({"text":"hello"})"), ::testing::HasSubstr("UNIMPLEMENTED"));
+  }
+}
+
+TEST_F(GenericServices, PassJsonAsItIsWithoutTheWeb) {
+  start(false);
+  const channel by = to(call_protocol::grpc);
+  EXPECT_EQ(answer_of(by, "/un.Linked/Talk", R"({"text":"hello"})"), R"({"text":"hello"})");
+  EXPECT_EQ(answer_of(by, "/harbour.Harbour/Talk", R"({"text":"hello"})"), R"({"text":"hello"})");
+}
+
+TEST_F(GenericServices, OfQueuesHaveJsonAsBinaryMessages) {
+  grpc::AsyncGenericService requested;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  start(true, [&](grpc::ServerBuilder& builder) {
+    builder.RegisterAsyncGenericService(&requested);
+    queue = builder.AddCompletionQueue();
+  });
+  std::string reply;
+  std::thread calling(
+      [&] { reply = answer_of(to(call_protocol::connect), "/harbour.Harbour/Talk", R"({"text":"hello"})"); });
+  const auto taken = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue->Next(&tag, &ok) && ok;
+  };
+  grpc::GenericServerContext context;
+  grpc::GenericServerAsyncReaderWriter stream(&context);
+  requested.RequestCall(&context, &stream, queue.get(), queue.get(), nullptr);
+  EXPECT_TRUE(taken());
+  grpc::ByteBuffer message;
+  stream.Read(&message, nullptr);
+  EXPECT_TRUE(taken());
+  grpc::ByteBuffer answered;
+  EXPECT_EQ(answer_to(message, answered), "re: hello");
+  stream.WriteAndFinish(answered, grpc::WriteOptions(), grpc::Status::OK, nullptr);
+  EXPECT_TRUE(taken());
+  calling.join();
+  EXPECT_EQ(reply, R"({"text":"re: hello"})");
+  server->Shutdown();
+  queue->Shutdown();
+  EXPECT_FALSE(taken());
+  server.reset();
+}
+
+TEST_F(GenericServices, AnswerStreamsAloneOfConnect) {
+  start(true);
+  const auto unary =
+      answer(address, "POST /harbour.Harbour/Find", "content-type: application/json\r\n", "{}");
+  EXPECT_EQ(unary.status(), 415);
+  EXPECT_THAT(unary.body, ::testing::HasSubstr("application/connect+CODEC"));
 }
 
 class lighthouse final : public Lighthouse::CallbackService {
