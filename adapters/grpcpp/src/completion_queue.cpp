@@ -150,7 +150,9 @@ void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {
   {
     const std::lock_guard lock(changing_);
     loop_of_server_ = driver->loop_index();
-    of_clients = std::exchange(driver_, std::move(driver));
+    std::swap(driver_, driver);
+    // Not that of another server that had the queue: its runtime may be gone.
+    if (loop_ && driver == loop_->driver()) of_clients = std::move(driver);
     driving_ = true;
     changed_.notify_all();
   }
@@ -187,10 +189,16 @@ bool queue_core::drives() noexcept {
   return driving_;
 }
 
-void queue_core::give_back_loop() noexcept {
+bool queue_core::is_abandoned() {
+  const std::lock_guard lock(changing_);
+  return abandoned_;
+}
+
+void queue_core::abandon() noexcept {
   client_loop* taken = nullptr;
   {
     const std::lock_guard lock(changing_);
+    abandoned_ = true;
     taken = std::exchange(loop_, nullptr);
     driving_ = false;
   }
@@ -213,7 +221,7 @@ void queue_core::shut_down() {
 
 CompletionQueue::CompletionQueue() : core_(std::make_shared<internal::queue_core>()) {}
 CompletionQueue::CompletionQueue(std::shared_ptr<internal::queue_core> core) : core_(std::move(core)) {}
-CompletionQueue::~CompletionQueue() { core_->give_back_loop(); }
+CompletionQueue::~CompletionQueue() { core_->abandon(); }
 void CompletionQueue::Shutdown() { core_->shut_down(); }
 CompletionQueue::NextStatus CompletionQueue::next(void** tag, bool* ok, gpr_timespec deadline) {
   return core_->next(tag, ok, deadline);

@@ -62,7 +62,7 @@ class queue_core {
   void push(std::unique_ptr<queue_event> event) noexcept;
   CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
   void shut_down();
-  // Next() drives a loop of a server from now on. Once.
+  // Next() drives a loop of a server from now on. Another server that it drove is shut down.
   void set_driver(std::shared_ptr<queue_driver> driver);
   // The index of that loop.
   [[nodiscard]] std::size_t loop_of_server() const noexcept {
@@ -70,8 +70,9 @@ class queue_core {
   }
   // The runtime of the calls of clients that end here, which Next() drives if it is not a server's queue.
   [[nodiscard]] virtual coracle::runtime& clients();
-  // The program takes no event any more.
-  void give_back_loop() noexcept;
+  // The program takes no event any more: its queue is destroyed.
+  void abandon() noexcept;
+  [[nodiscard]] bool is_abandoned();
 
  protected:
   // true: events go to divert() in place of next(). Returns those that waited, linked by next_of().
@@ -108,6 +109,7 @@ class queue_core {
   queue_event* last_ = nullptr;
   std::size_t started_ = 0;  // operations that have not ended
   bool shut_down_ = false;
+  bool abandoned_ = false;
   bool diverting_ = false;
   std::atomic<bool> ready_{false};
   std::shared_ptr<queue_driver> driver_;  // null: others drive the loops

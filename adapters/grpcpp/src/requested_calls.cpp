@@ -210,6 +210,11 @@ void requested_calls::wait_for_call(std::unique_ptr<call_request> next) {
   give(std::move(next), std::move(call));
 }
 
+bool requested_calls::is_shut_down() {
+  const std::lock_guard lock(changing_);
+  return shut_down_;
+}
+
 void requested_calls::shut_down() {
   std::vector<waiting> all;
   {

@@ -61,6 +61,7 @@ class requested_calls final : public call_starter, public std::enable_shared_fro
   bool request_again(std::unique_ptr<queue_event>& which);
   // Ends the requests, and the calls that wait; and those that come later.
   void shut_down();
+  [[nodiscard]] bool is_shut_down();
 
  private:
   // After begin() of its queue.

@@ -20,9 +20,11 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace grpc {
 
@@ -57,6 +59,19 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
   return options;
 }
 
+// A method that is requested has one server: the calls of another one would wait for requests without end.
+void require_free(const char* method, const std::shared_ptr<requested_calls>& known) {
+  if (!known || known->is_shut_down()) return;
+  throw std::invalid_argument(
+      "the calls of " + std::string(method) +
+      " are requested from another server: shut that down first, or use another service object");
+}
+
+void require_free(const Service& service) {
+  for (const auto& method : service.methods())
+    if (method) require_free(method->name(), method->requests());
+}
+
 void log_second_generic() {
   coracle::stderr_logger().error("grpc++: a server has one generic service: another one is ignored");
 }
@@ -83,7 +98,8 @@ coracle::runtime_options server_core::runtime_options_of(driven by, const Server
 
 server_core::driven server_core::driven_by(const ServerBuilder& from, const ChannelArguments& arguments) {
   if (may_be_driven_by_queues(from)) return driven::by_queues;
-  return has_callbacks(from) && !is_on(arguments, CORACLE_ARG_CALLBACK_THREADS) ? driven::by_leaders : driven::by_runtime;
+  return has_callbacks(from) && !is_on(arguments, CORACLE_ARG_CALLBACK_THREADS) ? driven::by_leaders
+                                                                                : driven::by_runtime;
 }
 
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
@@ -92,7 +108,11 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
       runtime_(runtime_options_of(driven_, from)),
       drivers_(driven_ == driven::by_runtime ? 0 : runtime_.size(), runtime_),
       starters_(handlers_of(from.quota_), from.interceptors_),
-      server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {
+      server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {}
+
+void server_core::add(const ServerBuilder& from, const ChannelArguments& arguments) {
+  for (const Service* const service : from.services_) require_free(*service);
+  if (from.async_generic_) require_free("the generic service", from.async_generic_->requests());
   for (const Service* const service : from.services_) add(*service);
   if (auto starter = generic_starter(from)) {
     generic_ = std::make_unique<hosted_generic>(std::move(starter), is_on(arguments, CORACLE_ARG_WEB));
@@ -112,6 +132,7 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
 
 bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
   if (started_) return false;
+  require_free(service);
   // A plugin adds what needs a loop that runs without the program.
   if (driven_ == driven::by_queues && (service.has_synchronous_methods() || service.has_callback_methods()))
     driven_ = driven::by_leaders;
@@ -330,7 +351,10 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     if (p.selected) *p.selected = 0;
   try {
     const ChannelArguments arguments = BuildChannelArgs();
-    auto server = std::make_unique<Server>(std::make_unique<internal::server_core>(*this, arguments));
+    std::erase_if(queues_, [](const auto& queue) { return queue->is_abandoned(); });
+    auto core = std::make_unique<internal::server_core>(*this, arguments);
+    core->add(*this, arguments);
+    auto server = std::make_unique<Server>(std::move(core));
     ServerInitializer initializer(server.get());
     for (const auto& plugin : plugins_) plugin->InitServer(&initializer);
     if (auto* const callbacks = internal::global_callbacks.load()) callbacks->PreServerStart(server.get());

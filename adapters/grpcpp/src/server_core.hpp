@@ -31,6 +31,8 @@ class server_core {
   server_core(const ServerBuilder& from, const ChannelArguments& arguments);
   ~server_core();
 
+  // Adds what the builder has. Throws std::invalid_argument.
+  void add(const ServerBuilder& from, const ChannelArguments& arguments);
   // Listens and starts. False: an address cannot be listened on.
   [[nodiscard]] bool start(const ServerBuilder& from, Server& of);
   void shut_down(coracle::duration grace);

@@ -144,6 +144,16 @@ TEST_F(GenericQueues, ASecondGenericServiceIsIgnored) {
   end();
 }
 
+TEST_F(GenericQueues, AServiceHasOneServerAtATime) {
+  start();
+  grpc::ServerBuilder builder;
+  builder.RegisterAsyncGenericService(&generic);
+  EXPECT_EQ(builder.BuildAndStart(), nullptr);
+  serve();
+  end();
+  EXPECT_NE(builder.BuildAndStart(), nullptr);
+}
+
 TEST_F(GenericQueues, ACallWhoseEventIsNotTakenEndsWithTheQueue) {
   start();
   auto other = grpc::ServerBuilder().AddCompletionQueue();

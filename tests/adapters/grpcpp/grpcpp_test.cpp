@@ -548,5 +548,28 @@ TEST(GrpcppMocks, AHandlerCanBeCalledDirectly) {
   EXPECT_FALSE(context.auth_context()->IsPeerAuthenticated());
 }
 
+TEST(GrpcppBuilders, MakeSeveralServersOfHandlers) {
+  harbour::harbour_service service;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  std::unique_ptr<grpc::Server> servers[2];
+  std::set<int> ports;
+  for (auto& server : servers) {
+    server = builder.BuildAndStart();
+    ASSERT_NE(server, nullptr);
+    ports.insert(port);
+  }
+  EXPECT_EQ(ports.size(), 2u);
+  for (const int of_one : ports) {
+    const auto stub = Harbour::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(of_one), grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    Ship ship;
+    EXPECT_TRUE(stub->Find(&context, harbour_query("hello"), &ship).ok());
+  }
+}
+
 }  // namespace
 }  // namespace coracle::testing_support::grpcpp_test

@@ -353,6 +353,106 @@ TEST_F(AsyncServers, AServiceIsUsedAgainByAnotherServer) {
   }
 }
 
+// --- builders that are used again
+
+class BuildersOfQueues : public AsyncServers {
+ protected:
+  void prepare() {
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service);
+  }
+  void add_queue() { queues.push_back(builder.AddCompletionQueue()); }
+  // A call that the program takes from the first queue.
+  void serve() {
+    requested call;
+    request(call, 1);
+    const auto own = Harbour::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+    grpc::CompletionQueue of_client;
+    grpc::ClientContext context;
+    Ship ship;
+    grpc::Status s;
+    own->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
+    EXPECT_EQ(taken(queue()), 1);
+    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    EXPECT_EQ(taken(queue()), 2);
+    EXPECT_EQ(taken(of_client), 1);
+    EXPECT_TRUE(s.ok()) << s.error_message();
+  }
+  grpc::ServerBuilder builder;
+  int port = 0;
+};
+
+TEST_F(BuildersOfQueues, ForgetAQueueThatIsDestroyed) {
+  prepare();
+  add_queue();
+  queues.clear();
+  add_queue();
+  server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(queue().core()->loop_of_server(), 0u);  // the server has one queue
+  EXPECT_NE(server->core().driver(), nullptr);
+  serve();
+  end();
+}
+
+TEST_F(BuildersOfQueues, MakeAServerWithoutTheirOnlyQueue) {
+  prepare();
+  add_queue();
+  queues.clear();
+  server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(server->core().driver(), nullptr);
+  end();
+}
+
+TEST_F(BuildersOfQueues, MakeNoSecondServerOfRequestedMethodsBesideTheFirst) {
+  prepare();
+  add_queue();
+  server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  serve();
+  const int of_first = port;
+  EXPECT_EQ(builder.BuildAndStart(), nullptr);
+  EXPECT_EQ(port, 0);
+  port = of_first;
+  serve();
+  end();
+}
+
+TEST_F(BuildersOfQueues, MakeAServerInPlaceOfAnother) {
+  prepare();
+  add_queue();
+  for (const bool destroyed : {false, true}) {
+    server = builder.BuildAndStart();
+    ASSERT_NE(server, nullptr);
+    serve();
+    server->Shutdown();
+    if (destroyed) server.reset();
+  }
+  server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  serve();
+  end();
+}
+
+TEST_F(BuildersOfQueues, MakeAServerAfterOneThatCouldNotBeMade) {
+  prepare();
+  add_queue();
+  int other = 0;
+  builder.AddListeningPort("127.0.0.1:0", nullptr, &other);
+  EXPECT_EQ(builder.BuildAndStart(), nullptr);
+  grpc::ServerBuilder second;
+  second.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  second.RegisterService(&service);
+  queues.clear();
+  queues.push_back(second.AddCompletionQueue());
+  server = second.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  serve();
+  end();
+}
+
 // --- who drives the loops of a server
 
 class DrivenServers : public AsyncServers {

@@ -45,7 +45,9 @@ class ServerBuilder {
   ServerBuilder();
   virtual ~ServerBuilder();
 
-  /// Starts the server. Returns null if a port cannot be listened on; the reason is in the log.
+  /// Starts the server. Returns null if a port cannot be listened on, or if the calls of a service are
+  /// requested from another server that is not shut down; the reason is in the log. May be called again, for
+  /// another server.
   virtual std::unique_ptr<Server> BuildAndStart();
 
   /// Takes no ownership.

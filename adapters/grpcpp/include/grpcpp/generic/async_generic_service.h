@@ -51,6 +51,7 @@ class AsyncGenericService final {
   }
 
   // For the library.
+  const std::shared_ptr<internal::requested_calls>& requests() const { return requests_; }
   void set_requests(std::shared_ptr<internal::requested_calls> requests) { requests_ = std::move(requests); }
 
  private:
