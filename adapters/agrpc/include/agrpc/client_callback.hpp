@@ -22,10 +22,9 @@ namespace agrpc::inline CORACLE_ASIO {
 
 namespace internal {
 
-// What reactors of clients share. A stream has a hold, so that operations may be started at any time, until the user waits
-// for the end or has no pointer any more.
-template <class Executor>
-class client_reactor : public reactor<Executor> {
+// What reactors of clients share. Native: the class of grpc++.
+template <class Native, class Executor>
+class client_reactor : protected Native, public reactor<Executor> {
  protected:
   using token_type = typename reactor<Executor>::token_type;
 
@@ -47,28 +46,59 @@ class client_reactor : public reactor<Executor> {
   }
 
  protected:
-  void begin(bool with_hold) noexcept {
+  // Starts the RPC that a stub has prepared.
+  void begin() {
     this->hold();
-    held_ = with_hold;
-  }
-  void initial_metadata_done(bool ok) { initial_metadata_.set(ok); }
-  // The last event.
-  void done(const grpc::Status& status) {
-    finish_.set(status);
-    this->release();
+    if constexpr (is_stream) {
+      held_ = true;
+      this->AddHold();
+    }
+    this->StartCall();
   }
 
  private:
-  virtual void remove_hold() {}
+  // A stream has a hold, so that operations may be started at any time, until the user waits for the end or has no pointer
+  // any more.
+  static constexpr bool is_stream = !std::is_same_v<Native, grpc::ClientUnaryReactor>;
   void end_hold() {
-    if (held_.exchange(false)) remove_hold();
+    if constexpr (is_stream)
+      if (held_.exchange(false)) this->RemoveHold();
   }
   void users_gone() final { end_hold(); }
+  void OnReadInitialMetadataDone(bool ok) final { initial_metadata_.set(ok); }
+  void OnDone(const grpc::Status& status) final {
+    finish_.set(status);
+    this->release();
+  }
   grpc::ClientContext context_;
   std::atomic<bool> held_ = false;
   manual_event<bool> initial_metadata_;
   manual_event<grpc::Status> finish_;
 };
+
+// The writes of a client, and their end.
+template <class Reactor, class Message>
+class with_client_writes : public with_writes<Reactor, Message> {
+ public:
+  void initiate_writes_done() { this->StartWritesDone(); }
+  template <class Token = typename Reactor::token_type>
+  auto wait_for_writes_done(Token&& token = Token()) {
+    return this->wait(writes_done_, std::forward<Token>(token));
+  }
+
+ private:
+  void OnWritesDoneDone(bool ok) final { writes_done_.set(ok); }
+  manual_event<bool> writes_done_;
+};
+
+template <class Request, class Executor>
+using client_write_reactor =
+    with_client_writes<client_reactor<grpc::ClientWriteReactor<Request>, Executor>, Request>;
+template <class Response, class Executor>
+using client_read_reactor = with_reads<client_reactor<grpc::ClientReadReactor<Response>, Executor>, Response>;
+template <class Request, class Response, class Executor>
+using client_bidi_reactor = with_client_writes<
+    with_reads<client_reactor<grpc::ClientBidiReactor<Request, Response>, Executor>, Response>, Request>;
 
 }  // namespace internal
 
@@ -86,7 +116,7 @@ class client_reactor : public reactor<Executor> {
 /// The RPC continues when the last pointer to the reactor has gone; cancel it before if nothing reads its messages. Messages
 /// must be kept until wait_for_finish() has completed.
 template <class Executor>
-class BasicClientUnaryReactor : private grpc::ClientUnaryReactor, public internal::client_reactor<Executor> {
+class BasicClientUnaryReactor : public internal::client_reactor<grpc::ClientUnaryReactor, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
@@ -98,39 +128,24 @@ class BasicClientUnaryReactor : private grpc::ClientUnaryReactor, public interna
                                          grpc::ClientUnaryReactor*),
              Stub* stub, const std::type_identity_t<Request>& message,
              std::type_identity_t<Response>& response) {
-    begin_with([&](grpc::ClientUnaryReactor* self) {
-      (stub->*function)(&this->context(), &message, &response, self);
-    });
+    (stub->*function)(&this->context(), &message, &response, this);
+    this->begin();
   }
   /// A generic RPC: `method` is the path, "/package.Service/Method".
   template <class GenericStub, class Request, class Response>
   void start(GenericStub& stub, const std::string& method, const Request& message, Response& response,
              grpc::StubOptions options = {}) {
-    begin_with([&](grpc::ClientUnaryReactor* self) {
-      stub.PrepareUnaryCall(&this->context(), method, options, &message, &response, self);
-    });
+    stub.PrepareUnaryCall(&this->context(), method, options, &message, &response, this);
+    this->begin();
   }
 
  protected:
   BasicClientUnaryReactor() = default;
-
- private:
-  template <class Prepare>
-  void begin_with(Prepare prepare) {
-    prepare(this);
-    this->begin(false);
-    this->StartCall();
-  }
-  void OnReadInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnDone(const grpc::Status& status) final { this->done(status); }
 };
 
 /// An RPC with one response and a stream of requests.
 template <class Request, class Executor>
-class BasicClientWriteReactor : private grpc::ClientWriteReactor<Request>,
-                                public internal::client_reactor<Executor> {
-  using token_type = typename internal::client_reactor<Executor>::token_type;
-
+class BasicClientWriteReactor : public internal::client_write_reactor<Request, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
@@ -142,44 +157,16 @@ class BasicClientWriteReactor : private grpc::ClientWriteReactor<Request>,
   void start(void (StubAsync::*function)(grpc::ClientContext*, Response*, grpc::ClientWriteReactor<Request>*),
              Stub* stub, std::type_identity_t<Response>& response) {
     (stub->*function)(&this->context(), &response, this);
-    this->begin(true);
-    this->AddHold();
-    this->StartCall();
-  }
-  /// With options: set_last_message() ends the writes.
-  void initiate_write(const Request& message, grpc::WriteOptions options = {}) {
-    write_.clear();
-    this->StartWrite(&message, options);
-  }
-  template <class Token = token_type>
-  auto wait_for_write(Token&& token = Token()) {
-    return this->wait(write_, std::forward<Token>(token));
-  }
-  void initiate_writes_done() { this->StartWritesDone(); }
-  template <class Token = token_type>
-  auto wait_for_writes_done(Token&& token = Token()) {
-    return this->wait(writes_done_, std::forward<Token>(token));
+    this->begin();
   }
 
  protected:
   BasicClientWriteReactor() = default;
-
- private:
-  void remove_hold() final { this->RemoveHold(); }
-  void OnReadInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnWriteDone(bool ok) final { write_.set(ok); }
-  void OnWritesDoneDone(bool ok) final { writes_done_.set(ok); }
-  void OnDone(const grpc::Status& status) final { this->done(status); }
-  internal::manual_event<bool> write_;
-  internal::manual_event<bool> writes_done_;
 };
 
 /// An RPC with one request and a stream of responses.
 template <class Response, class Executor>
-class BasicClientReadReactor : private grpc::ClientReadReactor<Response>,
-                               public internal::client_reactor<Executor> {
-  using token_type = typename internal::client_reactor<Executor>::token_type;
-
+class BasicClientReadReactor : public internal::client_read_reactor<Response, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
@@ -191,36 +178,16 @@ class BasicClientReadReactor : private grpc::ClientReadReactor<Response>,
                                          grpc::ClientReadReactor<Response>*),
              Stub* stub, const std::type_identity_t<Request>& message) {
     (stub->*function)(&this->context(), &message, this);
-    this->begin(true);
-    this->AddHold();
-    this->StartCall();
-  }
-  void initiate_read(Response& response) {
-    read_.clear();
-    this->StartRead(&response);
-  }
-  template <class Token = token_type>
-  auto wait_for_read(Token&& token = Token()) {
-    return this->wait(read_, std::forward<Token>(token));
+    this->begin();
   }
 
  protected:
   BasicClientReadReactor() = default;
-
- private:
-  void remove_hold() final { this->RemoveHold(); }
-  void OnReadInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnReadDone(bool ok) final { read_.set(ok); }
-  void OnDone(const grpc::Status& status) final { this->done(status); }
-  internal::manual_event<bool> read_;
 };
 
 /// An RPC with a stream of requests and a stream of responses.
 template <class Request, class Response, class Executor>
-class BasicClientBidiReactor : private grpc::ClientBidiReactor<Request, Response>,
-                               public internal::client_reactor<Executor> {
-  using token_type = typename internal::client_reactor<Executor>::token_type;
-
+class BasicClientBidiReactor : public internal::client_bidi_reactor<Request, Response, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
@@ -230,59 +197,18 @@ class BasicClientBidiReactor : private grpc::ClientBidiReactor<Request, Response
   template <class StubAsync, class Stub>
   void start(void (StubAsync::*function)(grpc::ClientContext*, grpc::ClientBidiReactor<Request, Response>*),
              Stub* stub) {
-    begin_with(
-        [&](grpc::ClientBidiReactor<Request, Response>* self) { (stub->*function)(&this->context(), self); });
+    (stub->*function)(&this->context(), this);
+    this->begin();
   }
   /// A generic RPC: `method` is the path, "/package.Service/Method".
   template <class GenericStub>
   void start(GenericStub& stub, const std::string& method, grpc::StubOptions options = {}) {
-    begin_with([&](grpc::ClientBidiReactor<Request, Response>* self) {
-      stub.PrepareBidiStreamingCall(&this->context(), method, options, self);
-    });
-  }
-  void initiate_read(Response& response) {
-    read_.clear();
-    this->StartRead(&response);
-  }
-  template <class Token = token_type>
-  auto wait_for_read(Token&& token = Token()) {
-    return this->wait(read_, std::forward<Token>(token));
-  }
-  /// With options: set_last_message() ends the writes.
-  void initiate_write(const Request& message, grpc::WriteOptions options = {}) {
-    write_.clear();
-    this->StartWrite(&message, options);
-  }
-  template <class Token = token_type>
-  auto wait_for_write(Token&& token = Token()) {
-    return this->wait(write_, std::forward<Token>(token));
-  }
-  void initiate_writes_done() { this->StartWritesDone(); }
-  template <class Token = token_type>
-  auto wait_for_writes_done(Token&& token = Token()) {
-    return this->wait(writes_done_, std::forward<Token>(token));
+    stub.PrepareBidiStreamingCall(&this->context(), method, options, this);
+    this->begin();
   }
 
  protected:
   BasicClientBidiReactor() = default;
-
- private:
-  template <class Prepare>
-  void begin_with(Prepare prepare) {
-    prepare(this);
-    this->begin(true);
-    this->AddHold();
-    this->StartCall();
-  }
-  void remove_hold() final { this->RemoveHold(); }
-  void OnReadInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnReadDone(bool ok) final { read_.set(ok); }
-  void OnWriteDone(bool ok) final { write_.set(ok); }
-  void OnWritesDoneDone(bool ok) final { writes_done_.set(ok); }
-  void OnDone(const grpc::Status& status) final { this->done(status); }
-  internal::manual_event<bool> read_;
-  internal::manual_event<bool> write_;
-  internal::manual_event<bool> writes_done_;
 };
 
 using ClientUnaryReactor = BasicClientUnaryReactor<asio::any_io_executor>;

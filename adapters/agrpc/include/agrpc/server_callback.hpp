@@ -16,12 +16,17 @@ namespace agrpc::inline CORACLE_ASIO {
 
 namespace internal {
 
-template <class Executor>
-class server_reactor : public reactor<Executor> {
+// What reactors of servers share. Native: the class of grpc++.
+template <class Native, class Executor>
+class server_reactor : protected Native, public reactor<Executor> {
  protected:
   using token_type = typename reactor<Executor>::token_type;
 
  public:
+  /// What the method returns. The caller uses nothing of it.
+  [[nodiscard]] Native* get() noexcept { return this; }
+  /// Sends the initial metadata of the context before the first response.
+  void initiate_send_initial_metadata() { this->StartSendInitialMetadata(); }
   template <class Token = token_type>
   auto wait_for_send_initial_metadata(Token&& token = Token()) {
     return this->wait(initial_metadata_, std::forward<Token>(token));
@@ -29,7 +34,7 @@ class server_reactor : public reactor<Executor> {
   /// Ends the RPC; once. The response of a method with one is sent if the status is OK.
   void initiate_finish(grpc::Status status) {
     finished_ = true;
-    finish_with(std::move(status));
+    this->Finish(std::move(status));
   }
   /// Waits for the end of the RPC. Signature: `void(error_code, bool)`, with false if the client was gone before; this is
   /// told before initiate_finish(), which still follows.
@@ -39,33 +44,52 @@ class server_reactor : public reactor<Executor> {
   }
 
  protected:
-  // grpc++ keeps the reactor until done(): the program's part may end before get() is called.
+  // grpc++ keeps the reactor until OnDone(): the program's part may end before get() is called.
   server_reactor() noexcept { this->hold(); }
   // initiate_write_and_finish()
   void finished_by_write() noexcept { finished_ = true; }
-  void initial_metadata_done(bool ok) { initial_metadata_.set(ok); }
-  void cancelled() {
-    cancelled_ = true;
-    finish_.set(false);
-  }
-  // The last event.
-  void done() {
-    finish_.set(!cancelled_);
-    this->release();
-  }
 
  private:
   friend class reactor_access;
-  virtual void finish_with(grpc::Status status) = 0;
   void finish_once(grpc::Status status) {
-    if (!finished_.exchange(true)) finish_with(std::move(status));
+    if (!finished_.exchange(true)) this->Finish(std::move(status));
   }
   void users_gone() final { finish_once(grpc::Status(grpc::StatusCode::CANCELLED, "the handler has ended")); }
+  void OnSendInitialMetadataDone(bool ok) final { initial_metadata_.set(ok); }
+  void OnCancel() final {
+    cancelled_ = true;
+    finish_.set(false);
+  }
+  void OnDone() final {
+    finish_.set(!cancelled_);
+    this->release();
+  }
   std::atomic<bool> finished_ = false;
   std::atomic<bool> cancelled_ = false;
   manual_event<bool> initial_metadata_;
   manual_event<bool> finish_;
 };
+
+// The writes of a server, the last of which may end the RPC.
+template <class Reactor, class Message>
+class with_server_writes : public with_writes<Reactor, Message> {
+ public:
+  /// Writes the last response and ends the RPC, which wait_for_finish() waits for.
+  void initiate_write_and_finish(const Message& response, grpc::Status status,
+                                 grpc::WriteOptions options = {}) {
+    this->finished_by_write();
+    this->StartWriteAndFinish(&response, options, std::move(status));
+  }
+};
+
+template <class Request, class Executor>
+using server_read_reactor = with_reads<server_reactor<grpc::ServerReadReactor<Request>, Executor>, Request>;
+template <class Response, class Executor>
+using server_write_reactor =
+    with_server_writes<server_reactor<grpc::ServerWriteReactor<Response>, Executor>, Response>;
+template <class Request, class Response, class Executor>
+using server_bidi_reactor = with_server_writes<
+    with_reads<server_reactor<grpc::ServerBidiReactor<Request, Response>, Executor>, Request>, Response>;
 
 }  // namespace internal
 
@@ -83,161 +107,54 @@ class server_reactor : public reactor<Executor> {
 /// When the last pointer to the reactor has gone before the RPC was finished, it is finished with CANCELLED. The reactor exists
 /// until grpc++ has done with it, so the method must return it.
 template <class Executor>
-class BasicServerUnaryReactor : private grpc::ServerUnaryReactor, public internal::server_reactor<Executor> {
+class BasicServerUnaryReactor : public internal::server_reactor<grpc::ServerUnaryReactor, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
     using other = BasicServerUnaryReactor<OtherExecutor>;
   };
 
-  /// What the method returns. The caller uses nothing of it.
-  [[nodiscard]] grpc::ServerUnaryReactor* get() noexcept { return this; }
-  /// Sends the initial metadata of the context before the response.
-  void initiate_send_initial_metadata() { this->StartSendInitialMetadata(); }
-
  protected:
   BasicServerUnaryReactor() = default;
-
- private:
-  void finish_with(grpc::Status status) final { this->Finish(std::move(status)); }
-  void OnSendInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnCancel() final { this->cancelled(); }
-  void OnDone() final { this->done(); }
 };
 
 /// An RPC with one response and a stream of requests.
 template <class Request, class Executor>
-class BasicServerReadReactor : private grpc::ServerReadReactor<Request>,
-                               public internal::server_reactor<Executor> {
-  using token_type = typename internal::server_reactor<Executor>::token_type;
-
+class BasicServerReadReactor : public internal::server_read_reactor<Request, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
     using other = BasicServerReadReactor<Request, OtherExecutor>;
   };
 
-  /// What the method returns. The caller uses nothing of it.
-  [[nodiscard]] grpc::ServerReadReactor<Request>* get() noexcept { return this; }
-  /// Sends the initial metadata of the context before the response.
-  void initiate_send_initial_metadata() { this->StartSendInitialMetadata(); }
-  void initiate_read(Request& message) {
-    read_.clear();
-    this->StartRead(&message);
-  }
-  template <class Token = token_type>
-  auto wait_for_read(Token&& token = Token()) {
-    return this->wait(read_, std::forward<Token>(token));
-  }
-
  protected:
   BasicServerReadReactor() = default;
-
- private:
-  void finish_with(grpc::Status status) final { this->Finish(std::move(status)); }
-  void OnSendInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnReadDone(bool ok) final { read_.set(ok); }
-  void OnCancel() final { this->cancelled(); }
-  void OnDone() final { this->done(); }
-  internal::manual_event<bool> read_;
 };
 
 /// An RPC with one request and a stream of responses.
 template <class Response, class Executor>
-class BasicServerWriteReactor : private grpc::ServerWriteReactor<Response>,
-                                public internal::server_reactor<Executor> {
-  using token_type = typename internal::server_reactor<Executor>::token_type;
-
+class BasicServerWriteReactor : public internal::server_write_reactor<Response, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
     using other = BasicServerWriteReactor<Response, OtherExecutor>;
   };
 
-  /// What the method returns. The caller uses nothing of it.
-  [[nodiscard]] grpc::ServerWriteReactor<Response>* get() noexcept { return this; }
-  /// Sends the initial metadata of the context before the first response.
-  void initiate_send_initial_metadata() { this->StartSendInitialMetadata(); }
-  /// With options: set_last_message() has the message sent together with the status.
-  void initiate_write(const Response& response, grpc::WriteOptions options = {}) {
-    write_.clear();
-    this->StartWrite(&response, options);
-  }
-  template <class Token = token_type>
-  auto wait_for_write(Token&& token = Token()) {
-    return this->wait(write_, std::forward<Token>(token));
-  }
-  /// Writes the last response and ends the RPC, which wait_for_finish() waits for.
-  void initiate_write_and_finish(const Response& response, grpc::Status status,
-                                 grpc::WriteOptions options = {}) {
-    this->finished_by_write();
-    this->StartWriteAndFinish(&response, options, std::move(status));
-  }
-
  protected:
   BasicServerWriteReactor() = default;
-
- private:
-  void finish_with(grpc::Status status) final { this->Finish(std::move(status)); }
-  void OnSendInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnWriteDone(bool ok) final { write_.set(ok); }
-  void OnCancel() final { this->cancelled(); }
-  void OnDone() final { this->done(); }
-  internal::manual_event<bool> write_;
 };
 
 /// An RPC with a stream of requests and a stream of responses.
 template <class Request, class Response, class Executor>
-class BasicServerBidiReactor : private grpc::ServerBidiReactor<Request, Response>,
-                               public internal::server_reactor<Executor> {
-  using token_type = typename internal::server_reactor<Executor>::token_type;
-
+class BasicServerBidiReactor : public internal::server_bidi_reactor<Request, Response, Executor> {
  public:
   template <class OtherExecutor>
   struct rebind_executor {
     using other = BasicServerBidiReactor<Request, Response, OtherExecutor>;
   };
 
-  /// What the method returns. The caller uses nothing of it.
-  [[nodiscard]] grpc::ServerBidiReactor<Request, Response>* get() noexcept { return this; }
-  /// Sends the initial metadata of the context before the first response.
-  void initiate_send_initial_metadata() { this->StartSendInitialMetadata(); }
-  void initiate_read(Request& message) {
-    read_.clear();
-    this->StartRead(&message);
-  }
-  template <class Token = token_type>
-  auto wait_for_read(Token&& token = Token()) {
-    return this->wait(read_, std::forward<Token>(token));
-  }
-  /// With options: set_last_message() has the message sent together with the status.
-  void initiate_write(const Response& response, grpc::WriteOptions options = {}) {
-    write_.clear();
-    this->StartWrite(&response, options);
-  }
-  template <class Token = token_type>
-  auto wait_for_write(Token&& token = Token()) {
-    return this->wait(write_, std::forward<Token>(token));
-  }
-  /// Writes the last response and ends the RPC, which wait_for_finish() waits for.
-  void initiate_write_and_finish(const Response& response, grpc::Status status,
-                                 grpc::WriteOptions options = {}) {
-    this->finished_by_write();
-    this->StartWriteAndFinish(&response, options, std::move(status));
-  }
-
  protected:
   BasicServerBidiReactor() = default;
-
- private:
-  void finish_with(grpc::Status status) final { this->Finish(std::move(status)); }
-  void OnSendInitialMetadataDone(bool ok) final { this->initial_metadata_done(ok); }
-  void OnReadDone(bool ok) final { read_.set(ok); }
-  void OnWriteDone(bool ok) final { write_.set(ok); }
-  void OnCancel() final { this->cancelled(); }
-  void OnDone() final { this->done(); }
-  internal::manual_event<bool> read_;
-  internal::manual_event<bool> write_;
 };
 
 using ServerUnaryReactor = BasicServerUnaryReactor<asio::any_io_executor>;

@@ -14,6 +14,7 @@
 #endif
 
 #include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
 
 #include <atomic>
 #include <optional>
@@ -122,6 +123,44 @@ class reactor : public reactor_life, public reactor_executor<Executor> {
   auto wait(Event& event, Token&& token) {
     return event.wait(this->where_waits_complete(), std::forward<Token>(token), reactor_owner{this});
   }
+};
+
+// The reads of a reactor, on either side. Reactor: a class that derives from one of grpc++ and from reactor.
+template <class Reactor, class Message>
+class with_reads : public Reactor {
+ public:
+  void initiate_read(Message& message) {
+    read_.clear();
+    this->StartRead(&message);
+  }
+  template <class Token = typename Reactor::token_type>
+  auto wait_for_read(Token&& token = Token()) {
+    return this->wait(read_, std::forward<Token>(token));
+  }
+
+ private:
+  void OnReadDone(bool ok) final { read_.set(ok); }
+  manual_event<bool> read_;
+};
+
+// The writes of a reactor, on either side.
+template <class Reactor, class Message>
+class with_writes : public Reactor {
+ public:
+  /// With options: set_last_message() ends the writes of a client, and has a server send the message together with the
+  /// status.
+  void initiate_write(const Message& message, grpc::WriteOptions options = {}) {
+    write_.clear();
+    this->StartWrite(&message, options);
+  }
+  template <class Token = typename Reactor::token_type>
+  auto wait_for_write(Token&& token = Token()) {
+    return this->wait(write_, std::forward<Token>(token));
+  }
+
+ private:
+  void OnWriteDone(bool ok) final { write_.set(ok); }
+  manual_event<bool> write_;
 };
 
 }  // namespace agrpc::inline CORACLE_ASIO::internal
