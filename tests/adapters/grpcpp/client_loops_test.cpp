@@ -1,5 +1,6 @@
 // The loops of a client's queues and callbacks: whose connections a call uses, and who drives them.
 #include "harbour_fixture.hpp"
+#include "queue_cases.hpp"
 
 #include <grpcpp/alarm.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -24,9 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 using harbour::Query;
 using harbour::Ship;
+using harbour::tagged;
 using std::chrono::system_clock;
-
-void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
 
 class ClientLoops : public harbour_fixture<> {
  protected:

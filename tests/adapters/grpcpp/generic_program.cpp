@@ -7,16 +7,15 @@
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 #include "program_cases.hpp"
+#include "queue_cases.hpp"
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,47 +28,15 @@ using grpc::ByteBuffer;
 using harbour::Harbour;
 using harbour::Lighthouse;
 using harbour::Note;
+using harbour::own;
 using harbour::Query;
 using harbour::query;
 using harbour::say;
 using harbour::Ship;
-using metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
+using harbour::shown;
+using harbour::tagged;
+using harbour::taken;
 using std::chrono::system_clock;
-
-void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
-
-std::string shown(const grpc::Status& s) {
-  std::string all = std::to_string(s.error_code());
-  if (!s.error_message().empty()) all += " '" + s.error_message() + "'";
-  if (!s.error_details().empty()) all += " [" + s.error_details() + "]";
-  return all;
-}
-
-std::string own(const metadata& pairs) {
-  std::string all;
-  for (const auto& [key, value] : pairs)
-    if (harbour::text(key).rfind("own-", 0) == 0)
-      all += harbour::text(key) + "=" + harbour::text(value) + ";";
-  return all.empty() ? "none" : all;
-}
-
-// Takes `count` events, and shows their tags in order, each with its ok.
-std::string taken(grpc::CompletionQueue& queue, int count = 1) {
-  std::multimap<std::intptr_t, bool> events;
-  for (int i = 0; i < count; ++i) {
-    void* tag = nullptr;
-    bool ok = false;
-    if (!queue.Next(&tag, &ok)) {
-      events.emplace(-1, false);
-      break;
-    }
-    events.emplace(reinterpret_cast<std::intptr_t>(tag), ok);
-  }
-  std::string all;
-  for (const auto& [tag, ok] : events)
-    all += (all.empty() ? "" : " ") + (tag < 0 ? "drained" : std::to_string(tag) + (ok ? "+" : "-"));
-  return all;
-}
 
 ByteBuffer bytes(const std::string& text) {
   const grpc::Slice slice(text);
@@ -114,37 +81,17 @@ struct serving {
   grpc::ServerCompletionQueue& queue() { return *owned; }
 };
 
-// What a program has of a call.
-struct held {
-  explicit held(bool notify = true) {
-    if (notify) context.AsyncNotifyWhenDone(tagged(9));
-  }
-  grpc::GenericServerContext context;
-  grpc::GenericServerAsyncReaderWriter stream{&context};
+// A generic call of the first server.
+struct held : harbour::held_generic {
+  explicit held(serving& s, int tag = 1, bool notify = true)
+      : held_generic(s.generic, s.queue(), s.queue(), tag, notify) {}
 };
-
-void request(serving& s, held& call, int tag = 1) {
-  s.generic.RequestCall(&call.context, &call.stream, &s.queue(), &s.queue(), tagged(tag));
-}
-
-// The next message, after its event.
-std::string read(serving& s, held& call, ByteBuffer& message, int tag) {
-  call.stream.Read(&message, tagged(tag));
-  return taken(s.queue());
-}
-
-std::string write(serving& s, held& call, const ByteBuffer& message, int tag) {
-  call.stream.Write(message, tagged(tag));
-  return taken(s.queue());
-}
 
 // --- the clients
 
 struct calling {
   explicit calling(const std::string& port)
-      : channel(grpc::CreateChannel("127.0.0.1:" + port, grpc::InsecureChannelCredentials())),
-        stub(Harbour::NewStub(channel)),
-        generic(channel) {}
+      : channel(harbour::channel_to(port)), stub(Harbour::NewStub(channel)), generic(channel) {}
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<Harbour::Stub> stub;
   grpc::GenericStub generic;
@@ -182,20 +129,18 @@ std::vector<both_sides> cases() {
   add(
       "unary",
       [](serving& s, const std::string& name) {
-        held call;
-        const bool empty = call.context.method().empty();
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s);
+        const bool empty = grpc::GenericServerContext().method().empty();
+        const std::string begun = call.next();
         say(name, empty, begun, call.context.method(), own(call.context.client_metadata()),
             call.context.peer().substr(0, call.context.peer().rfind(':')), call.context.IsCancelled(),
             call.context.deadline() == system_clock::time_point::max());
         ByteBuffer message;
-        const std::string first = read(s, call, message, 2);
+        const std::string first = call.read(message, 2);
         const std::string text = text_of(message);
-        const std::string second = read(s, call, message, 3);
-        const std::string written = write(s, call, bytes("re: " + text), 4);
-        call.stream.Finish(grpc::Status::OK, tagged(5));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string second = call.read(message, 3);
+        const std::string written = call.write(bytes("re: " + text), 4);
+        const std::string ended = call.end(5, grpc::Status::OK);
         say(name + " ended", first, text, second, written, ended, call.context.IsCancelled(),
             call.context.method());
       },
@@ -210,9 +155,8 @@ std::vector<both_sides> cases() {
       [](serving& s, const std::string& name) {
         std::string seen;
         for (int i = 0; i < 2; ++i) {
-          held call(false);
-          seen += call.context.host().empty() ? " empty " : " set ";
-          request(s, call);
+          seen += grpc::GenericServerContext().host().empty() ? " empty " : " set ";
+          held call(s, 1, false);
           seen += taken(s.queue());
           const std::string host = call.context.host();
           seen += " " + host.substr(0, host.rfind(':'));
@@ -230,37 +174,32 @@ std::vector<both_sides> cases() {
   add(
       "unary at once",
       [](serving& s, const std::string& name) {
-        held call(false);
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s, 1, false);
+        const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.context.AddTrailingMetadata("own-trailing", "b");
         call.stream.WriteAndFinish(bytes("here"), grpc::WriteOptions(), grpc::Status::OK, tagged(2));
-        const std::string ended = taken(s.queue());
+        const std::string ended = call.next();
         say(name, begun, call.context.method(), ended);
       },
       [](calling& c, calling&, const std::string& name) { say(name, answer(c, "/x.y.z.S/m")); });
   add(
       "unary error",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s);
+        const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.context.AddTrailingMetadata("own-trailing", "b");
-        call.stream.Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "none", "details"), tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.end(3, grpc::Status(grpc::StatusCode::NOT_FOUND, "none", "details"));
         say(name, begun, ended, call.context.IsCancelled());
       },
       [](calling& c, calling&, const std::string& name) { say(name, answer(c, "/any.Service/Fails")); });
   add(
       "unary without a reply",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        const std::string begun = taken(s.queue());
-        call.stream.Finish(grpc::Status::OK, tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        held call(s);
+        const std::string begun = call.next();
+        const std::string ended = call.end(3, grpc::Status::OK);
         say(name, begun, ended);
       },
       [](calling& c, calling&, const std::string& name) {
@@ -272,32 +211,28 @@ std::vector<both_sides> cases() {
   add(
       "unary with an empty message",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s);
+        const std::string begun = call.next();
         ByteBuffer message = bytes("something");
-        const std::string got = read(s, call, message, 2);
+        const std::string got = call.read(message, 2);
         const std::size_t length = message.Length();
-        const std::string written = write(s, call, bytes(""), 3);
-        call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string written = call.write(bytes(""), 3);
+        const std::string ended = call.end(4, grpc::Status::OK);
         say(name, begun, got, length, written, ended);
       },
       [](calling& c, calling&, const std::string& name) { say(name, answer(c, "/any.Service/Empty", "")); });
   add(
       "unary of generated code, large and compressed",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s);
+        const std::string begun = call.next();
         call.context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
         ByteBuffer message;
-        const std::string got = read(s, call, message, 2);
+        const std::string got = call.read(message, 2);
         Ship ship;
         ship.set_load(parsed<Query>(message).load());
-        const std::string written = write(s, call, bytes_of(ship), 3);
-        call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string written = call.write(bytes_of(ship), 3);
+        const std::string ended = call.end(4, grpc::Status::OK);
         say(name, begun, call.context.method(), got, ship.load().size(), written, ended);
       },
       [](calling& c, calling&, const std::string& name) {
@@ -313,20 +248,19 @@ std::vector<both_sides> cases() {
   add(
       "a method of the service beside",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call, 11);
+        held call(s, 11);
         grpc::ServerContext context;
         Query q;
         grpc::ServerAsyncResponseWriter<Ship> writer(&context);
         s.service.RequestFind(&context, &q, &writer, &s.queue(), &s.queue(), tagged(1));
-        const std::string begun = taken(s.queue());
+        const std::string begun = call.next();
         Ship ship;
         ship.set_name("of the service");
         writer.Finish(ship, grpc::Status::OK, tagged(2));
-        const std::string ended = taken(s.queue());
-        const std::string generic = taken(s.queue());
+        const std::string ended = call.next();
+        const std::string generic = call.next();
         call.stream.Finish(grpc::Status::OK, tagged(3));
-        say(name, begun, q.ask(), ended, generic, call.context.method(), taken(s.queue(), 2));
+        say(name, begun, q.ask(), ended, generic, call.context.method(), call.next(2));
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
@@ -337,15 +271,13 @@ std::vector<both_sides> cases() {
   add(
       "requests in their order",
       [](serving& s, const std::string& name) {
-        held first(false);
-        held second(false);
-        request(s, first, 1);
-        request(s, second, 2);
+        held first(s, 1, false);
+        held second(s, 2, false);
         std::string seen;
         for (held* const call : {&first, &second}) {
-          seen += " " + taken(s.queue()) + " " + call->context.method();
+          seen += " " + call->next() + " " + call->context.method();
           call->stream.WriteAndFinish(bytes(""), grpc::WriteOptions(), grpc::Status::OK, tagged(3));
-          seen += " " + taken(s.queue());
+          seen += " " + call->next();
         }
         say(name, seen);
       },
@@ -356,15 +288,12 @@ std::vector<both_sides> cases() {
   add(
       "beside a synchronous service",
       [](serving& s, const std::string& name) {
-        held call;
-        s.second_generic.RequestCall(&call.context, &call.stream, s.of_second.get(), s.of_second.get(),
-                                     tagged(1));
-        const std::string begun = taken(*s.of_second);
+        harbour::held_generic call(s.second_generic, *s.of_second, *s.of_second);
+        const std::string begun = call.next();
         ByteBuffer message;
-        call.stream.Read(&message, tagged(2));
-        const std::string got = taken(*s.of_second);
+        const std::string got = call.read(message, 2);
         call.stream.WriteAndFinish(message, grpc::WriteOptions(), grpc::Status::OK, tagged(3));
-        const std::string ended = taken(*s.of_second, 2);
+        const std::string ended = call.next(2);
         say(name, begun, call.context.method(), got, ended);
       },
       [](calling&, calling& second, const std::string& name) {
@@ -378,25 +307,24 @@ std::vector<both_sides> cases() {
   add(
       "stream of replies",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s);
+        const std::string begun = call.next();
         ByteBuffer message;
-        std::string got = read(s, call, message, 2);
+        std::string got = call.read(message, 2);
         const int count = parsed<Query>(message).number();
         call.context.AddInitialMetadata("own-initial", "a");
         call.stream.SendInitialMetadata(tagged(3));
-        got += " " + taken(s.queue());
+        got += " " + call.next();
         Ship ship;
         for (int i = 0; i < count; ++i) {
           ship.set_number(i);
-          got += " " + write(s, call, bytes_of(ship), 4);
+          got += " " + call.write(bytes_of(ship), 4);
         }
         ship.set_number(count);
         call.context.AddTrailingMetadata("own-trailing", "b");
         call.stream.WriteAndFinish(bytes_of(ship), grpc::WriteOptions(),
                                    grpc::Status(grpc::StatusCode::ABORTED, "no more"), tagged(5));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.next(2);
         say(name, begun, call.context.method(), got, ended);
       },
       [](calling& c, calling&, const std::string& name) {
@@ -412,21 +340,19 @@ std::vector<both_sides> cases() {
   add(
       "stream of requests",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        std::string events = taken(s.queue());
+        held call(s);
+        std::string events = call.next();
         harbour::Summary summary;
         ByteBuffer message;
         while (true) {
-          const std::string got = read(s, call, message, 2);
+          const std::string got = call.read(message, 2);
           events += " " + got;
           if (got != "2+") break;
           summary.set_distance(summary.distance() + parsed<harbour::Position>(message).north());
           summary.set_positions(summary.positions() + 1);
         }
-        events += " " + write(s, call, bytes_of(summary), 3);
-        call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue(), 2);
+        events += " " + call.write(bytes_of(summary), 3);
+        const std::string ended = call.end(4, grpc::Status::OK);
         say(name, call.context.method(), events, ended);
       },
       [](calling& c, calling&, const std::string& name) {
@@ -445,16 +371,14 @@ std::vector<both_sides> cases() {
   add(
       "stream both ways",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        std::string events = taken(s.queue());
+        held call(s);
+        std::string events = call.next();
         ByteBuffer message;
-        for (std::string got; (got = read(s, call, message, 2)) == "2+";) {
+        for (std::string got; (got = call.read(message, 2)) == "2+";) {
           call.stream.Write(message, grpc::WriteOptions().set_no_compression(), tagged(3));
-          events += " " + got + " " + taken(s.queue());
+          events += " " + got + " " + call.next();
         }
-        call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.end(4, grpc::Status::OK);
         say(name, events, ended);
       },
       [](calling& c, calling&, const std::string& name) {
@@ -475,15 +399,13 @@ std::vector<both_sides> cases() {
   add(
       "a read and a write at the same time",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s);
+        const std::string begun = call.next();
         ByteBuffer message;
         call.stream.Read(&message, tagged(2));
         call.stream.Write(bytes_of(Note()), tagged(3));
-        const std::string both = taken(s.queue(), 2);
-        call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string both = call.next(2);
+        const std::string ended = call.end(4, grpc::Status::OK);
         say(name, begun, both, parsed<Note>(message).text(), ended);
       },
       [](calling& c, calling&, const std::string& name) {
@@ -499,19 +421,18 @@ std::vector<both_sides> cases() {
 
   // Ends that the program does not choose.
   const auto serve_cancelled = [](serving& s, const std::string& name) {
-    held call;
-    request(s, call);
-    const std::string begun = taken(s.queue());
+    held call(s);
+    const std::string begun = call.next();
     ByteBuffer message;
-    std::string got = read(s, call, message, 2);
-    got += " " + write(s, call, message, 6);
+    std::string got = call.read(message, 2);
+    got += " " + call.write(message, 6);
     call.stream.Read(&message, tagged(3));
-    const std::string done = taken(s.queue(), 2);
+    const std::string done = call.next(2);
     const bool cancelled = call.context.IsCancelled();
     call.stream.Write(message, tagged(4));
-    const std::string written = taken(s.queue());
+    const std::string written = call.next();
     call.stream.Finish(grpc::Status::OK, tagged(5));
-    say(name, begun, got, done, cancelled, written, taken(s.queue()));
+    say(name, begun, got, done, cancelled, written, call.next());
   };
   add("deadline", serve_cancelled, [](calling& c, calling&, const std::string& name) {
     grpc::ClientContext context;
@@ -544,13 +465,12 @@ std::vector<both_sides> cases() {
   add(
       "cancelled by the server",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s);
+        const std::string begun = call.next();
         call.context.TryCancel();
-        const std::string done = taken(s.queue());
+        const std::string done = call.next();
         call.stream.Finish(grpc::Status::OK, tagged(2));
-        say(name, begun, done, call.context.IsCancelled(), taken(s.queue()));
+        say(name, begun, done, call.context.IsCancelled(), call.next());
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
@@ -562,12 +482,11 @@ std::vector<both_sides> cases() {
   add(
       "deadline of the client",
       [](serving& s, const std::string& name) {
-        held call(false);
-        request(s, call);
-        const std::string begun = taken(s.queue());
+        held call(s, 1, false);
+        const std::string begun = call.next();
         const auto left = call.context.deadline() - system_clock::now();
         call.stream.WriteAndFinish(bytes(""), grpc::WriteOptions(), grpc::Status::OK, tagged(2));
-        say(name, begun, left > 50s && left < 150s, taken(s.queue()));
+        say(name, begun, left > 50s && left < 150s, call.next());
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
@@ -579,22 +498,18 @@ std::vector<both_sides> cases() {
   add(
       "shutdown",
       [](serving& s, const std::string& name) {
-        held call;
-        request(s, call);
-        std::string events = taken(s.queue());
-        held wanted;
-        request(s, wanted, 11);
+        held call(s);
+        std::string events = call.next();
+        held wanted(s, 11);
         std::thread ending([&] { s.server->Shutdown(); });
-        const std::string refused = taken(s.queue());
-        events += " " + write(s, call, bytes_of(Note()), 2);
-        call.stream.Finish(grpc::Status::OK, tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string refused = call.next();
+        events += " " + call.write(bytes_of(Note()), 2);
+        const std::string ended = call.end(3, grpc::Status::OK);
         ending.join();
-        held late;
-        request(s, late, 13);
-        const std::string too_late = taken(s.queue());
+        held late(s, 13);
+        const std::string too_late = call.next();
         s.queue().Shutdown();
-        say(name, events, refused, wanted.context.method().empty(), ended, too_late, taken(s.queue()));
+        say(name, events, refused, wanted.context.method().empty(), ended, too_late, call.next());
         s.second->Shutdown();
         s.of_second->Shutdown();
         say(name + " of the second", taken(*s.of_second));
@@ -612,31 +527,24 @@ std::vector<both_sides> cases() {
 int run_server() {
   serving s;
   int port = 0;
-  {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  s.server = harbour::start_server(port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.service);
     builder.RegisterAsyncGenericService(&s.generic);
     s.owned = builder.AddCompletionQueue();
-    s.server = builder.BuildAndStart();
-  }
-  {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &s.second_port);
+  });
+  s.second = harbour::start_server(s.second_port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.synchronous);
     builder.RegisterAsyncGenericService(&s.second_generic);
     s.of_second = builder.AddCompletionQueue();
-    s.second = builder.BuildAndStart();
-  }
+  });
   if (!s.server || !s.second) return 1;
   std::cout << "listening on 127.0.0.1:" << port << std::endl;
   {
-    held call(false);
-    request(s, call);
-    taken(s.queue());
+    held call(s, 1, false);
+    call.next();
     call.stream.WriteAndFinish(bytes(std::to_string(s.second_port)), grpc::WriteOptions(), grpc::Status::OK,
                                tagged(2));
-    taken(s.queue());
+    call.next();
   }
   for (const both_sides& c : cases()) c.serve(s, std::string("server ") + c.name);
   return 0;
@@ -656,10 +564,5 @@ int run_client(const std::string& port) {
 }  // namespace
 
 int main(int count, char** words) {
-  std::cout << std::boolalpha;
-  const std::string mode = count > 1 ? words[1] : "";
-  if (mode == "server") return run_server();
-  if (mode == "client" && count == 3) return run_client(words[2]);
-  std::cerr << "usage: generic_program server | client PORT\n";
-  return 2;
+  return harbour::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
 }

@@ -9,6 +9,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace coracle::testing_support {
 
@@ -24,7 +26,7 @@ template <class Service = harbour::harbour_service>
 class harbour_fixture : public ::testing::Test {
  protected:
   using preparation = std::function<void(grpc::ServerBuilder&)>;
-  // Starts the server, and makes the stub.
+  // Starts the server, and makes the stub. A service of generic calls is registered by `prepare`.
   void start(
       const preparation& prepare = [](grpc::ServerBuilder&) {},
       const std::shared_ptr<grpc::ServerCredentials>& of_server = grpc::InsecureServerCredentials(),
@@ -32,7 +34,7 @@ class harbour_fixture : public ::testing::Test {
       const grpc::ChannelArguments& arguments = {}) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", of_server, &port);
-    builder.RegisterService(&service);
+    if constexpr (std::is_base_of_v<grpc::Service, Service>) builder.RegisterService(&service);
     prepare(builder);
     server = builder.BuildAndStart();
     ASSERT_NE(server, nullptr);

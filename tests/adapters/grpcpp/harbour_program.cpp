@@ -7,6 +7,7 @@
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 #include "program_cases.hpp"
+#include "queue_cases.hpp"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
@@ -15,7 +16,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -37,6 +37,8 @@ using harbour::say;
 using harbour::Ship;
 using harbour::shown;
 using harbour::Summary;
+using harbour::tagged;
+using harbour::taken;
 
 void add_metadata(grpc::ClientContext& context) {
   context.AddMetadata("echo-a", "1");
@@ -283,22 +285,6 @@ void states(const std::string& target) {
 }
 
 // --- queues
-
-// Takes `count` events, and shows their tags in order, each with its ok.
-std::string taken(grpc::CompletionQueue& queue, int count = 1) {
-  std::map<std::intptr_t, bool> events;
-  for (int i = 0; i < count; ++i) {
-    void* tag = nullptr;
-    bool ok = false;
-    if (!queue.Next(&tag, &ok)) return "drained";
-    events[reinterpret_cast<std::intptr_t>(tag)] = ok;
-  }
-  std::string all;
-  for (const auto& [tag, ok] : events)
-    all += (all.empty() ? "" : " ") + std::to_string(tag) + (ok ? "+" : "-");
-  return all;
-}
-void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
 
 void queued_unary(Harbour::Stub& stub, Harbour::Stub& nowhere) {
   grpc::CompletionQueue queue;

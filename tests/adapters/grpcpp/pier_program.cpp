@@ -7,14 +7,13 @@
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 #include "program_cases.hpp"
+#include "queue_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,45 +24,27 @@ namespace {
 
 using namespace std::chrono_literals;
 using harbour::Harbour;
+using harbour::held_find;
+using harbour::held_list;
+using harbour::held_record;
+using harbour::held_talk;
 using harbour::Note;
 using harbour::own;
 using harbour::Position;
+using harbour::query;
 using harbour::Query;
 using harbour::say;
 using harbour::Ship;
 using harbour::shown;
 using harbour::Summary;
+using harbour::tagged;
+using harbour::taken;
 using std::chrono::system_clock;
-
-void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
-
-// Takes `count` events, and shows their tags in order, each with its ok.
-std::string taken(grpc::CompletionQueue& queue, int count = 1) {
-  std::multimap<std::intptr_t, bool> events;
-  for (int i = 0; i < count; ++i) {
-    void* tag = nullptr;
-    bool ok = false;
-    if (!queue.Next(&tag, &ok)) {
-      events.emplace(-1, false);
-      break;
-    }
-    events.emplace(reinterpret_cast<std::intptr_t>(tag), ok);
-  }
-  std::string all;
-  for (const auto& [tag, ok] : events)
-    all += (all.empty() ? "" : " ") + (tag < 0 ? "drained" : std::to_string(tag) + (ok ? "+" : "-"));
-  return all;
-}
 
 Note note_of(const std::string& text) {
   Note n;
   n.set_text(text);
   return n;
-}
-Query query_of(const std::string& ask) {
-  Query q;
-  q.set_ask(ask);
-  return q;
 }
 
 // --- the servers
@@ -91,32 +72,12 @@ struct serving {
   grpc::ServerCompletionQueue& queue() { return *owned; }
 };
 
-// What a program has of a call.
-template <class Stream>
-struct held {
-  explicit held(bool notify = true) {
-    if (notify) context.AsyncNotifyWhenDone(tagged(9));
+// A raw call of the second server.
+struct held_bytes : harbour::held_call<grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> {
+  explicit held_bytes(serving& s) : held_call(*s.of_mixed) {
+    s.mixed.RequestTalk(&context, &stream, s.of_mixed.get(), s.of_mixed.get(), tagged(1));
   }
-  grpc::ServerContext context;
-  Stream stream{&context};
 };
-using held_find = held<grpc::ServerAsyncResponseWriter<Ship>>;
-using held_list = held<grpc::ServerAsyncWriter<Ship>>;
-using held_record = held<grpc::ServerAsyncReader<Summary, Position>>;
-using held_talk = held<grpc::ServerAsyncReaderWriter<Note, Note>>;
-
-void find(serving& s, held_find& call, Query& query, int tag = 1) {
-  s.service.RequestFind(&call.context, &query, &call.stream, &s.queue(), &s.queue(), tagged(tag));
-}
-void list(serving& s, held_list& call, Query& query) {
-  s.service.RequestList(&call.context, &query, &call.stream, &s.queue(), &s.queue(), tagged(1));
-}
-void record(serving& s, held_record& call) {
-  s.service.RequestRecord(&call.context, &call.stream, &s.queue(), &s.queue(), tagged(1));
-}
-void talk(serving& s, held_talk& call) {
-  s.service.RequestTalk(&call.context, &call.stream, &s.queue(), &s.queue(), tagged(1));
-}
 
 struct both_sides {
   const char* name;
@@ -125,100 +86,91 @@ struct both_sides {
   std::function<void(Harbour::Stub&, Harbour::Stub&, const std::string& name)> call;
 };
 
-std::string found(Harbour::Stub& stub, grpc::ClientContext& context, const Query& query) {
+std::string found(Harbour::Stub& stub, grpc::ClientContext& context, const Query& q) {
   Ship ship;
-  const grpc::Status s = stub.Find(&context, query, &ship);
+  const grpc::Status s = stub.Find(&context, q, &ship);
   return shown(s) + " " + ship.name() + " " + std::to_string(ship.number()) + " " +
          own(context.GetServerInitialMetadata()) + " " + own(context.GetServerTrailingMetadata());
 }
 std::string found(Harbour::Stub& stub, const std::string& ask = "hello") {
   grpc::ClientContext context;
-  return found(stub, context, query_of(ask));
+  return found(stub, context, query(ask));
 }
 
 std::vector<both_sides> cases() {
   std::vector<both_sides> all;
   const auto add = [&all](const char* name, auto serve, auto call) { all.push_back({name, serve, call}); };
+  const auto call_find = [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+    say(name, found(stub));
+  };
 
   add(
       "unary",
       [](serving& s, const std::string& name) {
-        held_find call;
-        Query query;
-        find(s, call, query);
-        const std::string begun = taken(s.queue());
+        held_find call(s);
+        const std::string begun = call.next();
         const bool cancelled = call.context.IsCancelled();
-        say(name, begun, query.ask(), own(call.context.client_metadata()),
+        say(name, begun, call.asked.ask(), own(call.context.client_metadata()),
             call.context.peer().substr(0, call.context.peer().rfind(':')), cancelled,
             call.context.deadline() == system_clock::time_point::max());
         Ship ship;
         ship.set_name("of a queue");
-        call.stream.Finish(ship, grpc::Status::OK, tagged(2));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.end(2, ship, grpc::Status::OK);
         say(name + " ended", ended, call.context.IsCancelled(), own(call.context.client_metadata()));
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
         grpc::ClientContext context;
         context.AddMetadata("own-a", "1");
         context.AddMetadata("own-a", "2");
-        say(name, found(stub, context, query_of("hello")));
+        say(name, found(stub, context, query("hello")));
       });
   add(
       "unary without notice",
       [](serving& s, const std::string& name) {
-        held_find call(false);
-        Query query;
-        find(s, call, query);
-        const std::string begun = taken(s.queue());
+        held_find call(s, 1, false);
+        const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.context.AddTrailingMetadata("own-trailing", "b");
         call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-        const std::string ended = taken(s.queue());
+        const std::string ended = call.next();
         say(name, begun, ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) { say(name, found(stub)); });
+      call_find);
   add(
       "unary error",
       [](serving& s, const std::string& name) {
-        held_find call;
-        Query query;
-        find(s, call, query);
-        const std::string begun = taken(s.queue());
+        held_find call(s);
+        const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.stream.SendInitialMetadata(tagged(2));
-        const std::string sent = taken(s.queue());
+        const std::string sent = call.next();
         call.context.AddTrailingMetadata("own-trailing", "b");
         call.stream.FinishWithError(grpc::Status(grpc::StatusCode::NOT_FOUND, "none", "details"), tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.next(2);
         say(name, begun, sent, ended, call.context.IsCancelled());
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) { say(name, found(stub)); });
+      call_find);
   add(
       "unary with a status and a reply",
       [](serving& s, const std::string& name) {
-        held_find call;
-        Query query;
-        find(s, call, query);
-        const std::string begun = taken(s.queue());
+        held_find call(s);
+        const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
-        call.stream.Finish(Ship(), grpc::Status(grpc::StatusCode::ABORTED, "no"), tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.end(3, Ship(), grpc::Status(grpc::StatusCode::ABORTED, "no"));
         say(name, begun, ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) { say(name, found(stub)); });
+      call_find);
 
   // Ends that the program does not choose.
   const auto serve_cancelled = [](serving& s, const std::string& name) {
-    held_find call;
-    Query query;
-    find(s, call, query);
-    const std::string begun = taken(s.queue());
+    held_find call(s);
+    const std::string begun = call.next();
     call.stream.SendInitialMetadata(tagged(3));
     // The client may have cancelled before the event of what it has seen.
-    const std::string sent_and_done = taken(s.queue(), 2);
+    const std::string sent_and_done = call.next(2);
     const bool cancelled = call.context.IsCancelled();
     call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-    const std::string ended = taken(s.queue());
+    const std::string ended = call.next();
     say(name, begun, sent_and_done, cancelled, ended, call.context.IsCancelled());
   };
   add("unary whose deadline passes", serve_cancelled,
@@ -226,7 +178,7 @@ std::vector<both_sides> cases() {
         grpc::ClientContext context;
         context.set_deadline(system_clock::now() + 200ms);
         Ship ship;
-        say(name, stub.Find(&context, query_of("x"), &ship).error_code());
+        say(name, stub.Find(&context, query("x"), &ship).error_code());
       });
   add("unary cancelled by the client", serve_cancelled,
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -234,7 +186,7 @@ std::vector<both_sides> cases() {
         grpc::ClientContext context;
         Ship ship;
         grpc::Status status;
-        const auto reader = stub.AsyncFind(&context, query_of("x"), &queue);
+        const auto reader = stub.AsyncFind(&context, query("x"), &queue);
         reader->ReadInitialMetadata(tagged(1));
         const std::string begun = taken(queue);
         context.TryCancel();
@@ -245,56 +197,45 @@ std::vector<both_sides> cases() {
   add(
       "unary cancelled by the server",
       [](serving& s, const std::string& name) {
-        held_find call;
-        Query query;
-        find(s, call, query);
-        const std::string begun = taken(s.queue());
+        held_find call(s);
+        const std::string begun = call.next();
         call.context.TryCancel();
-        const std::string done = taken(s.queue());
+        const std::string done = call.next();
         const bool cancelled = call.context.IsCancelled();
         call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-        const std::string ended = taken(s.queue());
+        const std::string ended = call.next();
         say(name, begun, done, cancelled, ended);
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
         grpc::ClientContext context;
         Ship ship;
-        say(name, stub.Find(&context, query_of("x"), &ship).error_code());
+        say(name, stub.Find(&context, query("x"), &ship).error_code());
       });
   add(
       "a request that does not parse",
       [](serving& s, const std::string& name) {
-        held_find call;
-        Query query;
-        find(s, call, query);
-        const std::string begun = taken(s.queue());
+        held_find call(s);
+        const std::string begun = call.next();
         Ship ship;
         ship.set_name("the next one");
-        call.stream.Finish(ship, grpc::Status::OK, tagged(2));
-        const std::string ended = taken(s.queue(), 2);
-        say(name, begun, query.ask(), ended);
+        const std::string ended = call.end(2, ship, grpc::Status::OK);
+        say(name, begun, call.asked.ask(), ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub& other, const std::string& name) {
-        static_cast<void>(other);
+      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
         grpc::ClientContext context;
         Ship ship;
-        Query invalid = query_of("\xff\xfe");  // a proto3 string that is not UTF-8
+        const Query invalid = query("\xff\xfe");  // a proto3 string that is not UTF-8
         say(name + " first", stub.Find(&context, invalid, &ship).error_code());
         say(name, found(stub));
       });
   add(
       "two calls",
       [](serving& s, const std::string& name) {
-        held_find first;
-        held_find second;
-        Query queries[2];
-        find(s, first, queries[0], 1);
-        find(s, second, queries[1], 2);
+        held_find first(s, 1);
+        held_find second(s, 2);
         const std::string begun = taken(s.queue(), 2);
-        second.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
-        const std::string of_second = taken(s.queue(), 2);
-        first.stream.Finish(Ship(), grpc::Status::OK, tagged(4));
-        const std::string of_first = taken(s.queue(), 2);
+        const std::string of_second = second.end(3, Ship(), grpc::Status::OK);
+        const std::string of_first = first.end(4, Ship(), grpc::Status::OK);
         say(name, begun, of_second, of_first);
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -307,20 +248,17 @@ std::vector<both_sides> cases() {
   add(
       "two queues",
       [](serving& s, const std::string& name) {
-        held_find call;
-        Query query;
-        s.service.RequestFind(&call.context, &query, &call.stream, &s.queue(), s.other.get(), tagged(1));
+        held_find call(s.service, s.queue(), *s.other);
         const std::string begun = taken(*s.other);
-        call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.end(2, Ship(), grpc::Status::OK);
         say(name, begun, ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) { say(name, found(stub)); });
+      call_find);
 
   // Streams of replies.
   const auto read_all = [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
     grpc::ClientContext context;
-    const auto reader = stub.List(&context, query_of("x"));
+    const auto reader = stub.List(&context, query("x"));
     Ship ship;
     std::string numbers;
     while (reader->Read(&ship)) numbers += std::to_string(ship.number());
@@ -331,88 +269,72 @@ std::vector<both_sides> cases() {
   add(
       "list",
       [](serving& s, const std::string& name) {
-        held_list call;
-        Query query;
-        list(s, call, query);
-        std::string events = taken(s.queue());
+        held_list call(s);
+        std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         Ship ship;
         for (int i = 0; i < 3; ++i) {
           ship.set_number(i);
-          call.stream.Write(ship, tagged(2));
-          events += " " + taken(s.queue());
+          events += " " + call.write(ship, 2);
         }
         call.context.AddTrailingMetadata("own-trailing", "b");
-        call.stream.Finish(grpc::Status(grpc::StatusCode::ABORTED, "enough"), tagged(3));
-        const std::string ended = taken(s.queue(), 2);
-        say(name, query.ask(), events, ended, call.context.IsCancelled());
+        const std::string ended = call.end(3, grpc::Status(grpc::StatusCode::ABORTED, "enough"));
+        say(name, call.asked.ask(), events, ended, call.context.IsCancelled());
       },
       read_all);
   add(
       "list with a last message",
       [](serving& s, const std::string& name) {
-        held_list call;
-        Query query;
-        list(s, call, query);
-        std::string events = taken(s.queue());
+        held_list call(s);
+        std::string events = call.next();
         Ship ship;
         ship.set_number(7);
         call.stream.WriteLast(ship, grpc::WriteOptions(), tagged(2));
-        events += " " + taken(s.queue());
-        call.stream.Finish(grpc::Status::OK, tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        events += " " + call.next();
+        const std::string ended = call.end(3, grpc::Status::OK);
         say(name, events, ended);
       },
       read_all);
   add(
       "list with one end",
       [](serving& s, const std::string& name) {
-        held_list call;
-        Query query;
-        list(s, call, query);
-        std::string events = taken(s.queue());
+        held_list call(s);
+        std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.context.AddTrailingMetadata("own-trailing", "b");
         Ship ship;
         ship.set_number(8);
         call.stream.WriteAndFinish(ship, grpc::WriteOptions(), grpc::Status::OK, tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.next(2);
         say(name, events, ended);
       },
       read_all);
   add(
       "list without messages",
       [](serving& s, const std::string& name) {
-        held_list call;
-        Query query;
-        list(s, call, query);
-        std::string events = taken(s.queue());
+        held_list call(s);
+        std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
-        call.stream.Finish(grpc::Status::OK, tagged(3));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.end(3, grpc::Status::OK);
         say(name, events, ended);
       },
       read_all);
   add(
       "list cancelled by the client",
       [](serving& s, const std::string& name) {
-        held_list call;
-        Query query;
-        list(s, call, query);
-        const std::string begun = taken(s.queue());
+        held_list call(s);
+        const std::string begun = call.next();
         Ship ship;
-        call.stream.Write(ship, tagged(2));
-        const std::string first = taken(s.queue());
-        const std::string done = taken(s.queue());
-        call.stream.Write(ship, tagged(3));
-        const std::string written = taken(s.queue());
+        const std::string first = call.write(ship, 2);
+        const std::string done = call.next();
+        const std::string written = call.write(ship, 3);
         call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue());
+        const std::string ended = call.next();
         say(name, begun, first, done, call.context.IsCancelled(), written, ended);
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
         grpc::ClientContext context;
-        const auto reader = stub.List(&context, query_of("x"));
+        const auto reader = stub.List(&context, query("x"));
         Ship ship;
         const bool first = reader->Read(&ship);
         context.TryCancel();
@@ -424,23 +346,19 @@ std::vector<both_sides> cases() {
   add(
       "record",
       [](serving& s, const std::string& name) {
-        held_record call;
-        record(s, call);
-        std::string events = taken(s.queue());
+        held_record call(s);
+        std::string events = call.next();
         Position position;
         Summary summary;
         std::string last;
         for (;;) {
-          call.stream.Read(&position, tagged(2));
-          last = taken(s.queue());
+          last = call.read(position, 2);
           events += " " + last;
           if (last != "2+") break;
           summary.set_positions(summary.positions() + position.north());
         }
-        call.stream.Read(&position, tagged(3));
-        events += " " + taken(s.queue());
-        call.stream.Finish(summary, grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue(), 2);
+        events += " " + call.read(position, 3);
+        const std::string ended = call.end(4, summary, grpc::Status::OK);
         say(name, events, ended);
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -459,16 +377,13 @@ std::vector<both_sides> cases() {
   add(
       "record answered early",
       [](serving& s, const std::string& name) {
-        held_record call;
-        record(s, call);
-        std::string events = taken(s.queue());
+        held_record call(s);
+        std::string events = call.next();
         Position position;
-        call.stream.Read(&position, tagged(2));
-        events += " " + taken(s.queue());
+        events += " " + call.read(position, 2);
         call.stream.FinishWithError(grpc::Status(grpc::StatusCode::OUT_OF_RANGE, "no"), tagged(4));
-        const std::string ended = taken(s.queue(), 2);
-        call.stream.Read(&position, tagged(5));
-        const std::string after = taken(s.queue());
+        const std::string ended = call.next(2);
+        const std::string after = call.read(position, 5);
         say(name, events, ended, after, call.context.IsCancelled());
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -482,18 +397,16 @@ std::vector<both_sides> cases() {
   add(
       "record cancelled by the client",
       [](serving& s, const std::string& name) {
-        held_record call;
-        record(s, call);
-        std::string events = taken(s.queue());
+        held_record call(s);
+        std::string events = call.next();
         Position position;
-        call.stream.Read(&position, tagged(2));
-        events += " " + taken(s.queue());
+        events += " " + call.read(position, 2);
         call.stream.SendInitialMetadata(tagged(5));
-        events += " " + taken(s.queue());
+        events += " " + call.next();
         call.stream.Read(&position, tagged(3));
-        events += " " + taken(s.queue(), 2);
+        events += " " + call.next(2);
         call.stream.Finish(Summary(), grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue());
+        const std::string ended = call.next();
         say(name, events, ended, call.context.IsCancelled());
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -510,23 +423,19 @@ std::vector<both_sides> cases() {
   add(
       "talk",
       [](serving& s, const std::string& name) {
-        held_talk call;
-        talk(s, call);
-        std::string events = taken(s.queue());
+        held_talk call(s);
+        std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.stream.SendInitialMetadata(tagged(6));
-        events += " " + taken(s.queue());
+        events += " " + call.next();
         Note note;
         for (int i = 0; i < 2; ++i) {
-          call.stream.Read(&note, tagged(2));
-          events += " " + taken(s.queue());
-          call.stream.Write(note_of("you said " + note.text()), tagged(3));
-          events += " " + taken(s.queue());
+          events += " " + call.read(note, 2);
+          events += " " + call.write(note_of("you said " + note.text()), 3);
         }
-        call.stream.Read(&note, tagged(4));
-        events += " " + taken(s.queue());
+        events += " " + call.read(note, 4);
         call.stream.WriteAndFinish(note_of("bye"), grpc::WriteOptions(), grpc::Status::OK, tagged(5));
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.next(2);
         say(name, events, ended);
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -548,15 +457,13 @@ std::vector<both_sides> cases() {
   add(
       "talk finished while it reads",
       [](serving& s, const std::string& name) {
-        held_talk call;
-        talk(s, call);
-        const std::string begun = taken(s.queue());
+        held_talk call(s);
+        const std::string begun = call.next();
         Note note;
         call.stream.Read(&note, tagged(2));
-        call.stream.Write(note_of("hello"), tagged(3));
-        const std::string written = taken(s.queue());
+        const std::string written = call.write(note_of("hello"), 3);
         call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string ended = taken(s.queue(), 3);
+        const std::string ended = call.next(3);
         say(name, begun, written, ended, call.context.IsCancelled());
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -570,17 +477,15 @@ std::vector<both_sides> cases() {
   add(
       "talk cancelled by the server",
       [](serving& s, const std::string& name) {
-        held_talk call;
-        talk(s, call);
-        const std::string begun = taken(s.queue());
+        held_talk call(s);
+        const std::string begun = call.next();
         Note note;
         call.stream.Read(&note, tagged(2));
         call.context.TryCancel();
-        const std::string ended = taken(s.queue(), 2);
-        call.stream.Write(note, tagged(3));
-        const std::string written = taken(s.queue());
+        const std::string ended = call.next(2);
+        const std::string written = call.write(note, 3);
         call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string finished = taken(s.queue());
+        const std::string finished = call.next();
         say(name, begun, ended, written, finished, call.context.IsCancelled());
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -595,16 +500,13 @@ std::vector<both_sides> cases() {
   add(
       "mixed methods, queue",
       [](serving& s, const std::string& name) {
-        held_find call;
-        Query query;
-        s.mixed.RequestFind(&call.context, &query, &call.stream, s.of_mixed.get(), s.of_mixed.get(),
-                            tagged(1));
-        const std::string begun = taken(*s.of_mixed);
+        held_find call(s.mixed, *s.of_mixed, *s.of_mixed);
+        const std::string begun = call.next();
         Ship ship;
         ship.set_number(3);
-        call.stream.Finish(ship, grpc::Status::OK, tagged(2));
-        const std::string ended = taken(*s.of_mixed, 2);
-        say(name, s.mixed.has_async_methods(), s.mixed.has_synchronous_methods(), begun, query.ask(), ended);
+        const std::string ended = call.end(2, ship, grpc::Status::OK);
+        say(name, s.mixed.has_async_methods(), s.mixed.has_synchronous_methods(), begun, call.asked.ask(),
+            ended);
       },
       [](Harbour::Stub&, Harbour::Stub& second, const std::string& name) { say(name, found(second)); });
   add(
@@ -622,7 +524,7 @@ std::vector<both_sides> cases() {
       "mixed methods, handler that does not exist", [](serving&, const std::string&) {},
       [](Harbour::Stub&, Harbour::Stub& second, const std::string& name) {
         grpc::ClientContext context;
-        const auto reader = second.List(&context, query_of("x"));
+        const auto reader = second.List(&context, query("x"));
         Ship ship;
         const bool read = reader->Read(&ship);
         say(name, read, reader->Finish().error_code());
@@ -630,19 +532,14 @@ std::vector<both_sides> cases() {
   add(
       "mixed methods, raw",
       [](serving& s, const std::string& name) {
-        held<grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> call;
-        s.mixed.RequestTalk(&call.context, &call.stream, s.of_mixed.get(), s.of_mixed.get(), tagged(1));
-        std::string events = taken(*s.of_mixed);
+        held_bytes call(s);
+        std::string events = call.next();
         grpc::ByteBuffer message;
-        call.stream.Read(&message, tagged(2));
-        events += " " + taken(*s.of_mixed);
-        call.stream.Write(message, tagged(3));
-        events += " " + taken(*s.of_mixed);
+        events += " " + call.read(message, 2);
+        events += " " + call.write(message, 3);
         const std::size_t length = message.Length();
-        call.stream.Read(&message, tagged(4));
-        events += " " + taken(*s.of_mixed);
-        call.stream.Finish(grpc::Status::OK, tagged(5));
-        const std::string ended = taken(*s.of_mixed, 2);
+        events += " " + call.read(message, 4);
+        const std::string ended = call.end(5, grpc::Status::OK);
         say(name, events, length, ended);
       },
       [](Harbour::Stub&, Harbour::Stub& second, const std::string& name) {
@@ -659,37 +556,29 @@ std::vector<both_sides> cases() {
   add(
       "shutdown",
       [](serving& s, const std::string& name) {
-        held_talk call;
-        talk(s, call);
-        std::string events = taken(s.queue());
+        held_talk call(s);
+        std::string events = call.next();
         Note note;
-        call.stream.Read(&note, tagged(2));  // comes after the call that no request takes
-        events += " " + taken(s.queue());
-        held_list list_wanted;
-        held_record record_wanted;
-        Query query;
-        s.service.RequestList(&list_wanted.context, &query, &list_wanted.stream, &s.queue(), &s.queue(),
-                              tagged(11));
-        s.service.RequestRecord(&record_wanted.context, &record_wanted.stream, &s.queue(), s.other.get(),
-                                tagged(12));
+        events += " " + call.read(note, 2);  // comes after the call that no request takes
+        held_list list_wanted(s, 11);
+        held_record record_wanted(s, *s.other, 12);
         call.stream.Read(&note, tagged(3));
         std::thread ending([&] { s.server->Shutdown(system_clock::now() + 300ms); });
-        const std::string wanted = taken(s.queue());
+        const std::string wanted = call.next();
         const std::string wanted_other = taken(*s.other);
-        const std::string ended = taken(s.queue(), 2);
+        const std::string ended = call.next(2);
         const bool cancelled = call.context.IsCancelled();
         ending.join();
         call.stream.Finish(grpc::Status::OK, tagged(4));
-        const std::string finished = taken(s.queue());
-        held_find late;
-        find(s, late, query, 13);
-        const std::string refused = taken(s.queue());
+        const std::string finished = call.next();
+        held_find late(s, 13);
+        const std::string refused = call.next();
         s.server->Shutdown();
         s.server->Wait();
         say(name, events, wanted, wanted_other, ended, cancelled, finished, refused);
         s.queue().Shutdown();
         s.other->Shutdown();
-        const std::string drained = taken(s.queue());
+        const std::string drained = call.next();
         say(name + " drained", drained, taken(*s.other));
       },
       [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
@@ -698,7 +587,7 @@ std::vector<both_sides> cases() {
         grpc::ClientContext of_unrequested;
         Ship ship;
         grpc::Status unrequested;
-        stub.AsyncFind(&of_unrequested, query_of("x"), &queue)->Finish(&ship, &unrequested, tagged(1));
+        stub.AsyncFind(&of_unrequested, query("x"), &queue)->Finish(&ship, &unrequested, tagged(1));
         grpc::ClientContext context;
         const auto stream = stub.AsyncTalk(&context, &queue, tagged(2));
         const std::string began = taken(queue);
@@ -715,10 +604,7 @@ std::vector<both_sides> cases() {
   add(
       "shutdown of a server without calls",
       [](serving& s, const std::string& name) {
-        held_find wanted;
-        Query query;
-        s.mixed.RequestFind(&wanted.context, &query, &wanted.stream, s.of_mixed.get(), s.of_mixed.get(),
-                            tagged(1));
+        held_find wanted(s.mixed, *s.of_mixed, *s.of_mixed);
         s.second->Shutdown();
         s.of_mixed->Shutdown();
         const std::string refused = taken(*s.of_mixed);
@@ -731,32 +617,23 @@ std::vector<both_sides> cases() {
 int run_server() {
   serving s;
   int port = 0;
-  {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  s.server = harbour::start_server(port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.service);
     s.owned = builder.AddCompletionQueue();
     s.other = builder.AddCompletionQueue();
-    s.server = builder.BuildAndStart();
-  }
-  {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &s.second_port);
+  });
+  s.second = harbour::start_server(s.second_port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.mixed);
     s.of_mixed = builder.AddCompletionQueue();
-    s.second = builder.BuildAndStart();
-  }
+  });
   if (!s.server || !s.second) return 1;
   std::cout << "listening on 127.0.0.1:" << port << std::endl;
   {
-    held_find call;
-    Query query;
-    find(s, call, query);
-    taken(s.queue());
+    held_find call(s);
+    call.next();
     Ship ship;
     ship.set_number(s.second_port);
-    call.stream.Finish(ship, grpc::Status::OK, tagged(2));
-    taken(s.queue(), 2);
+    call.end(2, ship, grpc::Status::OK);
   }
   for (const both_sides& c : cases()) c.serve(s, std::string("server ") + c.name);
   return 0;

@@ -53,7 +53,16 @@ inline Query query(const std::string& ask, int number = 0, std::string load = ""
   return q;
 }
 
-// Prints the address of the server, which prepare() has given its services. The result is the program's.
+// A server at a free port, which prepare() has given its services; null if it does not start.
+inline std::unique_ptr<grpc::Server> start_server(int& port,
+                                                  const std::function<void(grpc::ServerBuilder&)>& prepare) {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  prepare(builder);
+  return builder.BuildAndStart();
+}
+
+// Prints the address of the server. The result is the program's.
 inline int serve_until_sigterm(
     const std::function<void(grpc::ServerBuilder&)>& prepare,
     const std::function<void(grpc::Server&)>& when_started = [](grpc::Server&) {}) {
@@ -61,11 +70,8 @@ inline int serve_until_sigterm(
   ::sigemptyset(&ends);
   ::sigaddset(&ends, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-  grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  prepare(builder);
-  const auto server = builder.BuildAndStart();
+  const auto server = start_server(port, prepare);
   if (!server) return 1;
   when_started(*server);
   std::cout << "listening on 127.0.0.1:" << port << std::endl;

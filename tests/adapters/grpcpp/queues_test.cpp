@@ -1,11 +1,11 @@
 // Completion queues of grpc++'s API, where tests/interop/grpcpp_relinked_test.py does not look.
 #include "harbour_fixture.hpp"
+#include "queue_cases.hpp"
 
 #include <grpcpp/alarm.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -24,18 +24,9 @@ using harbour::Note;
 using harbour::Position;
 using harbour::Ship;
 using harbour::Summary;
+using harbour::tagged;
+using harbour::taken;
 using std::chrono::system_clock;
-
-void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
-
-// The next event of a queue: its tag, negative if `ok` is false; 0 if there is none any more.
-std::intptr_t taken(grpc::CompletionQueue& queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  if (!queue.Next(&tag, &ok)) return 0;
-  const auto number = reinterpret_cast<std::intptr_t>(tag);
-  return ok ? number : -number;
-}
 
 // --- calls that fail
 
@@ -57,7 +48,7 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     GetParam().prepare(context);
     grpc::Status s;
     stub->AsyncFind(&context, harbour_query("wait for cancel"), &queue)->Finish(&ship, &s, tagged(1));
-    EXPECT_EQ(taken(queue), 1);
+    EXPECT_EQ(taken(queue), "1+");
     EXPECT_EQ(s.error_code(), GetParam().code);
     EXPECT_EQ(context.debug_error_string(), s.error_message());
   }
@@ -67,9 +58,9 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     grpc::Status s;
     const auto reader = stub->AsyncFind(&context, harbour_query("wait for cancel"), &queue);
     reader->ReadInitialMetadata(tagged(1));
-    EXPECT_EQ(taken(queue), -1);
+    EXPECT_EQ(taken(queue), "1-");
     reader->Finish(&ship, &s, tagged(2));
-    EXPECT_EQ(taken(queue), 2);
+    EXPECT_EQ(taken(queue), "2+");
     EXPECT_EQ(s.error_code(), GetParam().code);
   }
   {
@@ -77,11 +68,11 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     GetParam().prepare(context);
     grpc::Status s;
     const auto reader = stub->AsyncList(&context, harbour_query("headers first"), &queue, tagged(1));
-    EXPECT_EQ(taken(queue), -1);
+    EXPECT_EQ(taken(queue), "1-");
     reader->Read(&ship, tagged(2));
-    EXPECT_EQ(taken(queue), -2);
+    EXPECT_EQ(taken(queue), "2-");
     reader->Finish(&s, tagged(3));
-    EXPECT_EQ(taken(queue), 3);
+    EXPECT_EQ(taken(queue), "3+");
     EXPECT_EQ(s.error_code(), GetParam().code);
   }
   {
@@ -92,10 +83,10 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     const auto writer = stub->AsyncRecord(&context, &summary, &queue, tagged(1));
     taken(queue);
     writer->Finish(&s, tagged(3));
-    EXPECT_EQ(taken(queue), 3);
+    EXPECT_EQ(taken(queue), "3+");
     EXPECT_EQ(s.error_code(), GetParam().code);
     writer->Write(Position(), tagged(2));
-    EXPECT_EQ(taken(queue), -2);
+    EXPECT_EQ(taken(queue), "2-");
   }
   {
     grpc::ClientContext context;
@@ -105,11 +96,11 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     taken(queue);
     Note note;
     stream->Read(&note, tagged(2));
-    EXPECT_EQ(taken(queue), -2);
+    EXPECT_EQ(taken(queue), "2-");
     stream->Write(note, tagged(3));
-    EXPECT_EQ(taken(queue), -3);
+    EXPECT_EQ(taken(queue), "3-");
     stream->Finish(&s, tagged(4));
-    EXPECT_EQ(taken(queue), 4);
+    EXPECT_EQ(taken(queue), "4+");
     EXPECT_EQ(s.error_code(), GetParam().code);
   }
 }
@@ -138,13 +129,13 @@ TEST_F(QueuedCalls, APreparedCallOutlivesItsStubAndItsChannel) {
   stub.reset();
   channel.reset();
   reader->StartCall(tagged(1));
-  EXPECT_EQ(taken(queue), 1);
+  EXPECT_EQ(taken(queue), "1+");
   Ship ship;
   reader->Read(&ship, tagged(2));
-  EXPECT_EQ(taken(queue), 2);
+  EXPECT_EQ(taken(queue), "2+");
   grpc::Status s;
   reader->Finish(&s, tagged(3));
-  EXPECT_EQ(taken(queue), 3);
+  EXPECT_EQ(taken(queue), "3+");
   EXPECT_TRUE(s.ok());
 }
 
@@ -155,10 +146,10 @@ TEST_F(QueuedCalls, OperationsBeforeTheStartFail) {
   const auto stream = stub->PrepareAsyncTalk(&context, &queue);
   Note note;
   stream->Read(&note, tagged(1));
-  EXPECT_EQ(taken(queue), -1);
+  EXPECT_EQ(taken(queue), "1-");
   grpc::Status s;
   stream->Finish(&s, tagged(2));
-  EXPECT_EQ(taken(queue), 2);
+  EXPECT_EQ(taken(queue), "2+");
   EXPECT_EQ(s.error_code(), StatusCode::INTERNAL);
 }
 
@@ -174,9 +165,9 @@ TEST_F(QueuedCalls, ShutdownWaitsForTheCallsThatArePending) {
   bool ok = false;
   EXPECT_EQ(queue.AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::TIMEOUT);
   context.TryCancel();
-  EXPECT_EQ(taken(queue), 1);
+  EXPECT_EQ(taken(queue), "1+");
   EXPECT_EQ(s.error_code(), StatusCode::CANCELLED);
-  EXPECT_EQ(taken(queue), 0);
+  EXPECT_EQ(taken(queue), "drained");
   EXPECT_EQ(queue.AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::SHUTDOWN);
 }
 
@@ -186,10 +177,10 @@ TEST_F(QueuedCalls, AContextThatIsDestroyedWithAnUnreadMessageEndsItsCall) {
   {
     grpc::ClientContext context;
     const auto reader = stub->AsyncList(&context, harbour_query("until cancelled", 1), &queue, tagged(1));
-    EXPECT_EQ(taken(queue), 1);
+    EXPECT_EQ(taken(queue), "1+");
     Ship ship;
     reader->Read(&ship, tagged(2));
-    EXPECT_EQ(taken(queue), 2);
+    EXPECT_EQ(taken(queue), "2+");
   }
   server->Shutdown();  // waits for the handler
   EXPECT_TRUE(service.cancelled_writes_ended);
@@ -198,7 +189,7 @@ TEST_F(QueuedCalls, AContextThatIsDestroyedWithAnUnreadMessageEndsItsCall) {
 TEST(Queues, ShutdownWakesAllThreads) {
   grpc::CompletionQueue queue;
   std::vector<std::thread> waiting;
-  for (int t = 0; t < 3; ++t) waiting.emplace_back([&] { EXPECT_EQ(taken(queue), 0); });
+  for (int t = 0; t < 3; ++t) waiting.emplace_back([&] { EXPECT_EQ(taken(queue), "drained"); });
   queue.Shutdown();
   for (std::thread& t : waiting) t.join();
 }

@@ -1,6 +1,6 @@
 // Servers with completion queues in grpc++'s API, where tests/interop/grpcpp_relinked_test.py does not look.
 #include "adapters/grpcpp/src/server_core.hpp"
-#include "harbour_fixture.hpp"
+#include "queue_fixture.hpp"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -10,9 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,66 +21,23 @@ namespace {
 using namespace std::chrono_literals;
 using grpc::StatusCode;
 using harbour::Harbour;
-using harbour::Note;
 using harbour::Query;
 using harbour::Ship;
+using harbour::tagged;
+using harbour::taken;
 using std::chrono::system_clock;
-
-void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
-
-// The next event of a queue: its tag, negative if `ok` is false; 0 if there is none any more.
-std::intptr_t taken(grpc::CompletionQueue& queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  if (!queue.Next(&tag, &ok)) return 0;
-  const auto number = reinterpret_cast<std::intptr_t>(tag);
-  return ok ? number : -number;
-}
-
-// A server of Service with `count` queues, and a stub.
-template <class Service>
-class queue_fixture : public ::testing::Test {
- protected:
-  void start(int count = 1) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service);
-    for (int i = 0; i < count; ++i) queues.push_back(builder.AddCompletionQueue());
-    server = builder.BuildAndStart();
-    ASSERT_NE(server, nullptr);
-    connect();
-  }
-  // A channel of its own has a connection of its own.
-  void connect() {
-    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
-    stub = Harbour::NewStub(channel);
-  }
-  grpc::ServerCompletionQueue& queue() { return *queues.front(); }
-  // Shuts all down, and takes the events that are left.
-  void end() {
-    server->Shutdown(system_clock::now());
-    for (auto& q : queues) q->Shutdown();
-    for (auto& q : queues)
-      while (taken(*q) != 0) continue;
-  }
-
-  Service service;
-  int port = 0;
-  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
-  std::unique_ptr<grpc::Server> server;
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
-};
 
 class AsyncServers : public queue_fixture<Harbour::AsyncService> {
  protected:
-  struct requested {
-    grpc::ServerContext context;
-    Query query;
-    grpc::ServerAsyncResponseWriter<Ship> stream{&context};
+  // A call that was requested, without a notice of its end.
+  struct requested : harbour::held_find {
+    explicit requested(AsyncServers& by, int tag = 1)
+        : held_find(by.service, by.queue(), by.queue(), tag, false) {}
   };
-  void request(requested& call, std::intptr_t tag) {
-    service.RequestFind(&call.context, &call.query, &call.stream, &queue(), &queue(), tagged(tag));
+  // The outcome of a call that waits for the server.
+  StatusCode found() {
+    Ship ship;
+    return find(harbour_query("x"), ship).error_code();
   }
 };
 
@@ -158,73 +112,60 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(AsyncServers, ARequestOfAServiceWithoutAServerFails) {
   grpc::ServerBuilder builder;
   queues.push_back(builder.AddCompletionQueue());
-  requested call;
-  request(call, 1);
-  EXPECT_EQ(taken(queue()), -1);
+  requested call(*this);
+  EXPECT_EQ(taken(queue()), "1-");
 }
 
 TEST_F(AsyncServers, AContextThatIsDestroyedEndsItsCall) {
   start();
-  grpc::Status s;
-  std::thread calling([&] {
-    grpc::ClientContext context;
-    Ship ship;
-    s = stub->Find(&context, harbour_query("x"), &ship);
-  });
+  std::thread calling([&] { EXPECT_EQ(found(), StatusCode::CANCELLED); });
   {
-    requested call;
-    request(call, 1);
-    EXPECT_EQ(taken(queue()), 1);
+    requested call(*this);
+    EXPECT_EQ(taken(queue()), "1+");
   }
   calling.join();
-  EXPECT_EQ(s.error_code(), StatusCode::CANCELLED);
   end();
 }
 
 TEST_F(AsyncServers, ACallWhoseEventIsNotTakenEndsWithTheQueue) {
   start(2);
-  requested calls[2];
-  service.RequestFind(&calls[0].context, &calls[0].query, &calls[0].stream, &queue(), queues[1].get(),
-                      tagged(1));
-  request(calls[1], 2);
+  const harbour::held_find first(service, queue(), *queues[1], 1, false);
+  requested second(*this, 2);
   grpc::CompletionQueue of_client;
   grpc::ClientContext contexts[2];
   Ship ships[2];
   grpc::Status s[2];
   for (int i = 0; i < 2; ++i)
     stub->AsyncFind(&contexts[i], harbour_query("x"), &of_client)->Finish(&ships[i], &s[i], tagged(i + 1));
-  EXPECT_EQ(taken(queue()), 2);
-  calls[1].stream.Finish(Ship(), grpc::Status::OK, tagged(3));
-  const std::intptr_t served = taken(of_client);
+  EXPECT_EQ(taken(queue()), "2+");
+  second.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  const int served = taken(of_client) == "1+" ? 1 : 2;
   EXPECT_TRUE(s[served - 1].ok());
   queues.pop_back();  // with the other call, which came before or comes now
-  EXPECT_EQ(taken(of_client), 3 - served);
+  EXPECT_EQ(taken(of_client), served == 1 ? "2+" : "1+");
   EXPECT_EQ(s[2 - served].error_code(), StatusCode::CANCELLED);
   end();
 }
 
 TEST_F(AsyncServers, AContextWithoutACallGetsNoNotice) {
   start();
-  requested call;
-  call.context.AsyncNotifyWhenDone(tagged(9));
-  request(call, 1);
+  const harbour::held_find call(service, queue(), queue());
   server->Shutdown();
   queue().Shutdown();
-  EXPECT_EQ(taken(queue()), -1);
-  EXPECT_EQ(taken(queue()), 0);
+  EXPECT_EQ(taken(queue()), "1-");
+  EXPECT_EQ(taken(queue()), "drained");
 }
 
 TEST_F(AsyncServers, AQueueMayBeShutDownBeforeTheServer) {
   start();
-  requested call;
-  request(call, 1);
+  requested call(*this);
   queue().Shutdown();
   void* tag = nullptr;
   bool ok = true;
   EXPECT_EQ(queue().AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::TIMEOUT);
   server->Shutdown();
-  EXPECT_EQ(taken(queue()), -1);
-  EXPECT_EQ(taken(queue()), 0);
+  EXPECT_EQ(taken(queue()), "1-");
+  EXPECT_EQ(taken(queue()), "drained");
 }
 
 // The event of a call whose message does not parse is in a queue when that is shut down.
@@ -234,9 +175,8 @@ class UnparsedRequests : public AsyncServers {
   void make_calls() {
     start();
     queues.push_back(grpc::ServerBuilder().AddCompletionQueue());  // with no loop that its requests prefer
-    service.RequestFind(&calls[0].context, &calls[0].query, &calls[0].stream, &queue(), queues[1].get(),
-                        tagged(1));
-    request(calls[1], 2);
+    unparsed.emplace(service, queue(), *queues[1], 1, false);
+    parsed.emplace(*this, 2);
     grpc::GenericStub generic(channel);
     const std::string messages[] = {"\x08", harbour_query("x").SerializeAsString()};
     for (int i = 0; i < 2; ++i) {
@@ -246,9 +186,10 @@ class UnparsedRequests : public AsyncServers {
       call->StartCall();
       call->Finish(&replies[i], &statuses[i], tagged(i + 1));
     }
-    EXPECT_EQ(taken(queue()), 2);  // the first call has come, too
+    EXPECT_EQ(taken(queue()), "2+");  // the first call has come, too
   }
-  requested calls[2];
+  std::optional<harbour::held_find> unparsed;
+  std::optional<requested> parsed;
   grpc::CompletionQueue of_client;
   grpc::ClientContext contexts[2];
   grpc::ByteBuffer replies[2];
@@ -258,13 +199,13 @@ class UnparsedRequests : public AsyncServers {
 TEST_F(UnparsedRequests, EndWithTheirQueue) {
   make_calls();
   queues[1]->Shutdown();
-  EXPECT_EQ(taken(*queues[1]), -1);
-  EXPECT_EQ(taken(*queues[1]), 0);
-  EXPECT_EQ(taken(of_client), 1);
+  EXPECT_EQ(taken(*queues[1]), "1-");
+  EXPECT_EQ(taken(*queues[1]), "drained");
+  EXPECT_EQ(taken(of_client), "1+");
   EXPECT_EQ(statuses[0].error_code(), StatusCode::INTERNAL);
-  calls[1].stream.Finish(Ship(), grpc::Status::OK, tagged(3));
-  EXPECT_EQ(taken(queue()), 3);
-  EXPECT_EQ(taken(of_client), 2);
+  parsed->stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  EXPECT_EQ(taken(queue()), "3+");
+  EXPECT_EQ(taken(of_client), "2+");
   EXPECT_TRUE(statuses[1].ok());
   end();
 }
@@ -273,9 +214,9 @@ TEST_F(UnparsedRequests, EndWithTheirQueueAfterTheServer) {
   make_calls();
   server->Shutdown(system_clock::now());
   queues[1]->Shutdown();
-  EXPECT_EQ(taken(*queues[1]), -1);
-  EXPECT_EQ(taken(*queues[1]), 0);
-  EXPECT_EQ(taken(of_client) + taken(of_client), 3);
+  EXPECT_EQ(taken(*queues[1]), "1-");
+  EXPECT_EQ(taken(*queues[1]), "drained");
+  EXPECT_EQ(taken(of_client, 2), "1+ 2+");
   EXPECT_FALSE(statuses[0].ok());
   end();
 }
@@ -288,49 +229,42 @@ TEST_F(UnparsedRequests, WaitForTheNextCallBefore) {
   queues[1]->Shutdown();
   EXPECT_EQ(queues[1]->AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::TIMEOUT);
   server->Shutdown(system_clock::now());
-  EXPECT_EQ(taken(*queues[1]), -1);
-  EXPECT_EQ(taken(*queues[1]), 0);
-  EXPECT_EQ(taken(of_client) + taken(of_client), 3);
+  EXPECT_EQ(taken(*queues[1]), "1-");
+  EXPECT_EQ(taken(*queues[1]), "drained");
+  EXPECT_EQ(taken(of_client, 2), "1+ 2+");
   EXPECT_EQ(statuses[0].error_code(), StatusCode::INTERNAL);
   end();
 }
 
 TEST_F(AsyncServers, AnEndedCallTellsWhatItWasAfterItsServer) {
   start();
-  requested call;
-  request(call, 1);
+  requested call(*this);
   std::thread calling([&] {
-    grpc::ClientContext context;
-    context.AddMetadata("own", "1");
     Ship ship;
-    EXPECT_TRUE(stub->Find(&context, harbour_query("x"), &ship).ok());
+    EXPECT_TRUE(
+        find(harbour_query("x"), ship, [](grpc::ClientContext& c) { c.AddMetadata("own", "1"); }).ok());
   });
-  EXPECT_EQ(taken(queue()), 1);
+  EXPECT_EQ(taken(queue()), "1+");
   call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-  EXPECT_EQ(taken(queue()), 2);
+  EXPECT_EQ(taken(queue()), "2+");
   calling.join();
   end();
   server.reset();
   EXPECT_EQ(call.context.client_metadata().count("own"), 1u);
   EXPECT_FALSE(call.context.IsCancelled());
   call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
-  EXPECT_EQ(taken(queue()), -3);
+  EXPECT_EQ(taken(queue()), "3-");
 }
 
 TEST_F(AsyncServers, ASecondFinishFails) {
   start();
-  requested call;
-  request(call, 1);
-  std::thread calling([&] {
-    grpc::ClientContext context;
-    Ship ship;
-    EXPECT_EQ(stub->Find(&context, harbour_query("x"), &ship).error_code(), StatusCode::ABORTED);
-  });
-  EXPECT_EQ(taken(queue()), 1);
+  requested call(*this);
+  std::thread calling([&] { EXPECT_EQ(found(), StatusCode::ABORTED); });
+  EXPECT_EQ(taken(queue()), "1+");
   call.stream.FinishWithError(grpc::Status(StatusCode::ABORTED, ""), tagged(2));
-  EXPECT_EQ(taken(queue()), 2);
+  EXPECT_EQ(taken(queue()), "2+");
   call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
-  EXPECT_EQ(taken(queue()), -3);
+  EXPECT_EQ(taken(queue()), "3-");
   calling.join();
   end();
 }
@@ -338,16 +272,11 @@ TEST_F(AsyncServers, ASecondFinishFails) {
 TEST_F(AsyncServers, AServiceIsUsedAgainByAnotherServer) {
   for (int i = 0; i < 2; ++i) {
     start();
-    requested call;
-    request(call, 1);
-    std::thread calling([&] {
-      grpc::ClientContext context;
-      Ship ship;
-      EXPECT_TRUE(stub->Find(&context, harbour_query("x"), &ship).ok());
-    });
-    EXPECT_EQ(taken(queue()), 1);
+    requested call(*this);
+    std::thread calling([&] { EXPECT_EQ(found(), StatusCode::OK); });
+    EXPECT_EQ(taken(queue()), "1+");
     call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-    EXPECT_EQ(taken(queue()), 2);
+    EXPECT_EQ(taken(queue()), "2+");
     calling.join();
     end();
     queues.clear();
@@ -365,8 +294,7 @@ class BuildersOfQueues : public AsyncServers {
   void add_queue() { queues.push_back(builder.AddCompletionQueue()); }
   // A call that the program takes from the first queue.
   void serve() {
-    requested call;
-    request(call, 1);
+    requested call(*this);
     const auto own = Harbour::NewStub(
         grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
     grpc::CompletionQueue of_client;
@@ -374,14 +302,13 @@ class BuildersOfQueues : public AsyncServers {
     Ship ship;
     grpc::Status s;
     own->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
-    EXPECT_EQ(taken(queue()), 1);
+    EXPECT_EQ(taken(queue()), "1+");
     call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-    EXPECT_EQ(taken(queue()), 2);
-    EXPECT_EQ(taken(of_client), 1);
+    EXPECT_EQ(taken(queue()), "2+");
+    EXPECT_EQ(taken(of_client), "1+");
     EXPECT_TRUE(s.ok()) << s.error_message();
   }
   grpc::ServerBuilder builder;
-  int port = 0;
 };
 
 TEST_F(BuildersOfQueues, ForgetAQueueThatIsDestroyed) {
@@ -470,17 +397,16 @@ class DrivenServers : public AsyncServers {
   }
   // Takes one call, and its end.
   void serve() {
-    requested call;
-    request(call, 1);
+    requested call(*this);
     grpc::CompletionQueue of_client;
     grpc::ClientContext context;
     Ship ship;
     grpc::Status s;
     stub->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
-    EXPECT_EQ(taken(queue()), 1);
+    EXPECT_EQ(taken(queue()), "1+");
     call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-    EXPECT_EQ(taken(queue()), 2);
-    EXPECT_EQ(taken(of_client), 1);
+    EXPECT_EQ(taken(queue()), "2+");
+    EXPECT_EQ(taken(of_client), "1+");
     EXPECT_TRUE(s.ok());
   }
   grpc::CompletionQueue::NextStatus take_until(system_clock::time_point deadline) {
@@ -531,7 +457,7 @@ TEST_F(DrivenServers, AThreadThatMakesASynchronousCallLeavesTheServerToTheWatch)
 
 TEST_F(DrivenServers, ASecondThreadLeavesTheServerToTheLibrary) {
   start();
-  std::thread first([this] { EXPECT_EQ(taken(queue()), -5); });
+  std::thread first([this] { EXPECT_EQ(taken(queue()), "5-"); });
   while (!counted().for_good)
     EXPECT_EQ(take_until(system_clock::now() + 1ms), grpc::CompletionQueue::TIMEOUT);
   grpc::Alarm alarm(&queue(), system_clock::now() + 1h, tagged(5));
@@ -545,7 +471,7 @@ TEST_F(DrivenServers, AnEventOfAnotherLoopEndsTheWaitOfTheThreadThatDrives) {
   start();
   for (int i = 1; i <= 20; ++i) {
     grpc::Alarm alarm(&queue(), system_clock::now() + 1ms, tagged(i));
-    EXPECT_EQ(taken(queue()), i);
+    EXPECT_EQ(taken(queue()), std::to_string(i) + "+");
   }
   end();
 }
@@ -625,9 +551,9 @@ TEST_F(DrivenByQueues, ACallStaysWithTheQueueOfItsConnection) {
 
 TEST_F(DrivenServers, AQueueServesTheConnectionsOfAnother) {
   start(2);
-  std::thread other([this] { EXPECT_EQ(taken(*queues[1]), 0); });
+  std::thread other([this] { EXPECT_EQ(taken(*queues[1]), "drained"); });
   for (int i = 0; i < 8; ++i) {
-    connect();
+    connect(grpc::InsecureChannelCredentials());  // a channel of its own has a connection of its own
     serve();
   }
   queues[1]->Shutdown();

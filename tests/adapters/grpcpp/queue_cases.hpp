@@ -1,0 +1,109 @@
+// What programs and tests of completion queues share: the events of a queue, and calls that a server has
+// requested. Compiled with both libraries.
+#pragma once
+
+#include "harbour.grpc.pb.h"
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace harbour {
+
+inline void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
+
+// Takes `count` events, and shows their tags in order, each with its ok.
+inline std::string taken(grpc::CompletionQueue& queue, int count = 1) {
+  std::multimap<std::intptr_t, bool> events;
+  for (int i = 0; i < count; ++i) {
+    void* tag = nullptr;
+    bool ok = false;
+    if (!queue.Next(&tag, &ok)) {
+      events.emplace(-1, false);
+      break;
+    }
+    events.emplace(reinterpret_cast<std::intptr_t>(tag), ok);
+  }
+  std::string all;
+  for (const auto& [tag, ok] : events)
+    all += (all.empty() ? "" : " ") + (tag < 0 ? "drained" : std::to_string(tag) + (ok ? "+" : "-"));
+  return all;
+}
+
+// What a server has of a call that it requests by a queue. The tag of the notice of its end is 9.
+template <class Stream, class Context = grpc::ServerContext>
+struct held_call {
+  explicit held_call(grpc::CompletionQueue& q, bool notify = true) : queue(q) {
+    if (notify) context.AsyncNotifyWhenDone(tagged(9));
+  }
+  // The next events.
+  std::string next(int count = 1) { return taken(queue, count); }
+  // Operations, each with its event.
+  template <class Message>
+  std::string read(Message& into, int tag) {
+    stream.Read(&into, tagged(tag));
+    return next();
+  }
+  template <class Message>
+  std::string write(const Message& message, int tag) {
+    stream.Write(message, tagged(tag));
+    return next();
+  }
+  // Finishes the call: the event of this, and the notice of the end.
+  template <class... Outcome>
+  std::string end(int tag, const Outcome&... outcome) {
+    stream.Finish(outcome..., tagged(tag));
+    return next(2);
+  }
+  grpc::CompletionQueue& queue;
+  Context context;
+  Stream stream{&context};
+};
+
+// Calls of each kind, which are requested with a tag. `serving` has a service and a queue. The event of the
+// request may come by another queue than the other events.
+struct held_find : held_call<grpc::ServerAsyncResponseWriter<Ship>> {
+  template <class Serving>
+  explicit held_find(Serving& serving, int tag = 1, bool notify = true)
+      : held_find(serving.service, serving.queue(), serving.queue(), tag, notify) {}
+  template <class Service>
+  held_find(Service& of, grpc::CompletionQueue& events, grpc::ServerCompletionQueue& requests, int tag = 1,
+            bool notify = true)
+      : held_call(events, notify) {
+    of.RequestFind(&context, &asked, &stream, &events, &requests, tagged(tag));
+  }
+  Query asked;
+};
+struct held_list : held_call<grpc::ServerAsyncWriter<Ship>> {
+  template <class Serving>
+  explicit held_list(Serving& serving, int tag = 1) : held_call(serving.queue()) {
+    serving.service.RequestList(&context, &asked, &stream, &queue, &serving.queue(), tagged(tag));
+  }
+  Query asked;
+};
+struct held_record : held_call<grpc::ServerAsyncReader<Summary, Position>> {
+  template <class Serving>
+  explicit held_record(Serving& serving) : held_record(serving, serving.queue(), 1) {}
+  template <class Serving>
+  held_record(Serving& serving, grpc::ServerCompletionQueue& requests, int tag) : held_call(serving.queue()) {
+    serving.service.RequestRecord(&context, &stream, &queue, &requests, tagged(tag));
+  }
+};
+struct held_talk : held_call<grpc::ServerAsyncReaderWriter<Note, Note>> {
+  template <class Serving>
+  explicit held_talk(Serving& serving) : held_call(serving.queue()) {
+    serving.service.RequestTalk(&context, &stream, &queue, &serving.queue(), tagged(1));
+  }
+};
+struct held_generic : held_call<grpc::GenericServerAsyncReaderWriter, grpc::GenericServerContext> {
+  held_generic(grpc::AsyncGenericService& of, grpc::CompletionQueue& events,
+               grpc::ServerCompletionQueue& requests, int tag = 1, bool notify = true)
+      : held_call(events, notify) {
+    of.RequestCall(&context, &stream, &events, &requests, tagged(tag));
+  }
+};
+
+}  // namespace harbour
