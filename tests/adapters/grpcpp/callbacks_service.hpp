@@ -107,22 +107,30 @@ class callback_harbour final : public Harbour::CallbackService {
   using trace = std::shared_ptr<server_trace>;
 
   // A call that was cancelled may be finished by OnCancel() or by what comes with it; Finish() is for once.
+  // The object deletes itself at the end, and then tells its trace.
   template <class Reactor>
   class ending : public Reactor {
    protected:
+    explicit ending(trace seen) : seen_(std::move(seen)) {}
     void end(grpc::Status s) {
       if (!ended_.exchange(true)) this->Finish(std::move(s));
     }
     bool begin_end() { return !ended_.exchange(true); }
+    const trace seen_;
 
    private:
+    void OnDone() final {
+      const trace seen = seen_;
+      delete this;
+      seen->end();
+    }
     std::atomic<bool> ended_{false};
   };
 
   class finding final : public ending<grpc::ServerUnaryReactor> {
    public:
     finding(grpc::CallbackServerContext& context, const Query& query, trace seen)
-        : context_(context), seen_(std::move(seen)) {
+        : ending(std::move(seen)), context_(context) {
       const std::string& ask = query.ask();
       if (ask == "own") end(grpc::Status::OK);
       if (ask == "own error") end(grpc::Status(grpc::StatusCode::NOT_FOUND, "none"));
@@ -140,19 +148,13 @@ class callback_harbour final : public Harbour::CallbackService {
       seen_->add("cancel", context_.IsCancelled());
       end(grpc::Status::CANCELLED);
     }
-    void OnDone() override {
-      const trace seen = seen_;
-      delete this;
-      seen->end();
-    }
     grpc::CallbackServerContext& context_;
-    trace seen_;
   };
 
   class listing final : public ending<grpc::ServerWriteReactor<Ship>> {
    public:
     listing(grpc::CallbackServerContext& context, const Query& query, trace seen)
-        : context_(context), ask_(query.ask()), left_(query.number()), seen_(std::move(seen)) {
+        : ending(std::move(seen)), context_(context), ask_(query.ask()), left_(query.number()) {
       if (ask_ == "headers first") StartSendInitialMetadata();
       else next();
     }
@@ -205,11 +207,6 @@ class callback_harbour final : public Harbour::CallbackService {
       }
       end(grpc::Status::CANCELLED);
     }
-    void OnDone() override {
-      const trace seen = seen_;
-      delete this;
-      seen->end();
-    }
     grpc::CallbackServerContext& context_;
     const std::string ask_;
     int left_;
@@ -218,12 +215,11 @@ class callback_harbour final : public Harbour::CallbackService {
     std::mutex ordering_;
     std::atomic<bool> writes_{false};
     std::optional<bool> cancelled_;
-    trace seen_;
   };
 
   class recording final : public ending<grpc::ServerReadReactor<Position>> {
    public:
-    recording(Summary& summary, trace seen) : summary_(summary), seen_(std::move(seen)) {
+    recording(Summary& summary, trace seen) : ending(std::move(seen)), summary_(summary) {
       StartRead(&position_);
     }
 
@@ -245,20 +241,14 @@ class callback_harbour final : public Harbour::CallbackService {
       StartRead(&position_);
     }
     void OnCancel() override { end(grpc::Status::CANCELLED); }
-    void OnDone() override {
-      const trace seen = seen_;
-      delete this;
-      seen->end();
-    }
     Summary& summary_;
     Position position_;
     bool finished_ = false;
-    trace seen_;
   };
 
   class talking final : public ending<grpc::ServerBidiReactor<Note, Note>> {
    public:
-    talking(grpc::CallbackServerContext& context, trace seen) : context_(context), seen_(std::move(seen)) {
+    talking(grpc::CallbackServerContext& context, trace seen) : ending(std::move(seen)), context_(context) {
       StartRead(&heard_);
     }
 
@@ -285,16 +275,10 @@ class callback_harbour final : public Harbour::CallbackService {
       seen_->add("cancel", context_.IsCancelled());
       end(grpc::Status::CANCELLED);
     }
-    void OnDone() override {
-      const trace seen = seen_;
-      delete this;
-      seen->end();
-    }
     grpc::CallbackServerContext& context_;
     Note heard_;
     Note said_;
     std::atomic<bool> heard_ok_{true};
-    trace seen_;
   };
 
   static std::string text(grpc::string_ref s) { return {s.data(), s.size()}; }

@@ -1,6 +1,7 @@
 // Clients and servers in the API of grpc++, where tests/interop/grpcpp_relinked_test.py does not look.
 #include "harbour_fixture.hpp"
 #include "harbour_mock.grpc.pb.h"
+#include "moment.hpp"
 #include "support/certificates.hpp"
 
 #include "coracle/client.hpp"
@@ -15,9 +16,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <fstream>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -28,31 +27,13 @@ namespace {
 using namespace std::chrono_literals;
 using grpc::StatusCode;
 using harbour::Harbour;
+using harbour::moment;
 using harbour::Note;
 using harbour::Position;
 using harbour::Query;
 using harbour::Ship;
 using harbour::Summary;
 using std::chrono::system_clock;
-
-// A flag that threads wait for.
-class gate {
- public:
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-};
 
 class GrpcppCalls : public harbour_fixture<> {};
 
@@ -299,9 +280,9 @@ class waiting_service final : public Harbour::Service {
       return grpc::Status::OK;
     }
     if (query->ask() == "meet") {
-      if (++met == query->number()) release.open();
+      if (++met == query->number()) release.come();
     } else {
-      entered.open();
+      entered.come();
     }
     release.wait();
     ship->set_number(context->IsCancelled() ? 1 : 0);
@@ -312,20 +293,20 @@ class waiting_service final : public Harbour::Service {
       release.wait();
       context->TryCancel();
     });
-    entered.open();
+    entered.come();
     Position position;
     reads_after_cancel = reader->Read(&position);
     other.join();
-    ended.open();
+    ended.come();
     after_the_call.wait();
     metadata_after_the_call = context->client_metadata().count("x-kept");
     return grpc::Status::OK;
   }
   std::atomic<int> met{0};
-  gate entered;
-  gate release;
-  gate ended;
-  gate after_the_call;
+  moment entered;
+  moment release;
+  moment ended;
+  moment after_the_call;
   std::atomic<bool> reads_after_cancel{true};
   std::atomic<std::size_t> metadata_after_the_call{0};
 };
@@ -349,7 +330,7 @@ TEST_F(GrpcppServers, ACallBeyondTheThreadsOfTheQuotaIsRejected) {
   const auto s = find(harbour_query("thread"), second);
   EXPECT_EQ(s.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(s.error_message(), ::testing::HasSubstr("threads"));
-  service.release.open();
+  service.release.come();
   waiting.join();
   EXPECT_TRUE(of_first.ok());
   // The thread takes the next call when the reply of its last one is on its way.
@@ -387,7 +368,7 @@ TEST_F(GrpcppServers, ShutdownWaitsForTheHandlers) {
   std::thread calling([&] { outcome = find(harbour_query("wait"), ship); });
   service.entered.wait();
   std::thread ending([&] { server->Shutdown(); });
-  service.release.open();
+  service.release.come();
   calling.join();
   ending.join();
   server->Wait();
@@ -405,7 +386,7 @@ TEST_F(GrpcppServers, ShutdownCancelsAtItsDeadline) {
   std::thread ending([&] { server->Shutdown(system_clock::now()); });
   calling.join();
   EXPECT_NE(outcome.error_code(), StatusCode::OK);
-  service.release.open();
+  service.release.come();
   ending.join();
 }
 
@@ -416,11 +397,11 @@ TEST_F(GrpcppServers, TryCancelEndsTheCallAndTheReadOfItsHandler) {
   Summary summary;
   const auto writer = stub->Record(&context, &summary);
   service.entered.wait();
-  service.release.open();
+  service.release.come();
   service.ended.wait();
   EXPECT_EQ(writer->Finish().error_code(), StatusCode::CANCELLED);
   EXPECT_FALSE(service.reads_after_cancel);
-  service.after_the_call.open();
+  service.after_the_call.come();
   server->Shutdown();
   EXPECT_EQ(service.metadata_after_the_call, 1u);
 }

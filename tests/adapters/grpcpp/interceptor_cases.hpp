@@ -1,16 +1,23 @@
 // What the programs of cases about interceptors share. Compiled with both libraries.
 #pragma once
 
+#include "harbour.grpc.pb.h"
+#include "harbour_service.hpp"
+#include "program_cases.hpp"
+#include "queue_cases.hpp"
+
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/client_interceptor.h>
 #include <grpcpp/support/server_interceptor.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -126,15 +133,13 @@ inline server_factories servers(server_factory::make make) {
   all.push_back(std::make_unique<server_factory>(std::move(make)));
   return all;
 }
-inline client_factories acting_clients(hook act) {
-  return clients([act](ClientRpcInfo*) { return new acting(act); });
-}
 inline server_factories acting_servers(hook act) {
   return servers([act](ServerRpcInfo*) { return new acting(act); });
 }
-inline client_factories tracing_clients(record& to) {
+// Interceptors that add what they see to a record, by their names.
+inline client_factories tracing_clients(record& to, const std::vector<std::string>& of = {"a", "b"}) {
   client_factories all;
-  for (const char* name : {"a", "b"})
+  for (const std::string& name : of)
     all.push_back(
         std::make_unique<client_factory>([&to, name](ClientRpcInfo*) { return new tracing(to, name); }));
   return all;
@@ -146,5 +151,92 @@ inline server_factories tracing_servers(record& to) {
         std::make_unique<server_factory>([&to, name](ServerRpcInfo*) { return new tracing(to, name); }));
   return all;
 }
+
+// One that acts, before others.
+inline client_factories acting_clients(hook act, client_factories behind = {}) {
+  behind.insert(behind.begin(), std::make_unique<client_factory>(
+                                    [act = std::move(act)](ClientRpcInfo*) { return new acting(act); }));
+  return behind;
+}
+
+// An interceptor that answers the calls itself with `code`, between "a" and "z".
+inline client_factories hijacking_clients(record& to, grpc::StatusCode code) {
+  const auto answer = [&to, code](InterceptorBatchMethods* m) {
+    to.add("h(" + names(*m) + ")");
+    if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) return m->Hijack();
+    if (m->QueryInterceptionHookPoint(points::PRE_RECV_MESSAGE)) {
+      if (code == grpc::StatusCode::OK) static_cast<Ship*>(m->GetRecvMessage())->set_name("hijacked");
+      else m->FailHijackedRecvMessage();
+    }
+    if (m->QueryInterceptionHookPoint(points::PRE_RECV_STATUS))
+      *m->GetRecvStatus() = grpc::Status(code, code == grpc::StatusCode::OK ? "" : "hijacked");
+    m->Proceed();
+  };
+  client_factories all = acting_clients(answer, tracing_clients(to, {"z"}));
+  all.insert(all.begin(), std::move(tracing_clients(to, {"a"}).front()));
+  return all;
+}
+
+// Has every hook point go on from another thread, when Intercept() has returned.
+class later {
+ public:
+  ~later() {
+    for (std::thread& t : threads_) t.join();
+  }
+  hook act() {
+    return [this](InterceptorBatchMethods* m) {
+      const std::lock_guard lock(mutex_);
+      threads_.emplace_back([m] {
+        // It sleeps on purpose: Intercept() returns before.
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        m->Proceed();
+      });
+    };
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
+// What interceptors change of a reply and of an error.
+inline void change_reply(InterceptorBatchMethods* m) {
+  if (m->QueryInterceptionHookPoint(points::POST_RECV_MESSAGE) && m->GetRecvMessage())
+    static_cast<Ship*>(m->GetRecvMessage())->set_name("changed");
+  if (m->QueryInterceptionHookPoint(points::POST_RECV_STATUS) && !m->GetRecvStatus()->ok())
+    *m->GetRecvStatus() = grpc::Status(grpc::StatusCode::ABORTED, "changed");
+  m->Proceed();
+}
+
+// A server and a channel to it, both with interceptors. The server has a queue if its methods are requested.
+template <class Service = harbour_service>
+struct both_ends {
+  explicit both_ends(server_factories of_server, client_factories of_client = {}) {
+    server = start_server(port, [&](grpc::ServerBuilder& builder) {
+      builder.RegisterService(&service);
+      builder.experimental().SetInterceptorCreators(std::move(of_server));
+      if (service.has_async_methods()) owned_queue = builder.AddCompletionQueue();
+    });
+    channel = grpc::experimental::CreateCustomChannelWithInterceptors(
+        "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), grpc::ChannelArguments(),
+        std::move(of_client));
+    stub = Harbour::NewStub(channel);
+  }
+  both_ends(const both_ends&) = delete;
+  both_ends& operator=(const both_ends&) = delete;
+  ~both_ends() {
+    if (!owned_queue) return;
+    server->Shutdown();
+    queue().Shutdown();
+    while (taken(queue()) != "drained") continue;
+  }
+  grpc::ServerCompletionQueue& queue() { return *owned_queue; }
+  int port = 0;
+  Service service;
+  std::unique_ptr<grpc::ServerCompletionQueue> owned_queue;
+  std::unique_ptr<grpc::Server> server;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<Harbour::Stub> stub;
+};
 
 }  // namespace harbour

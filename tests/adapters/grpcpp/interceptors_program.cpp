@@ -10,27 +10,20 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::acting;
 using harbour::acting_clients;
 using harbour::acting_servers;
-using harbour::client_factories;
 using harbour::client_factory;
 using harbour::ClientRpcInfo;
 using harbour::clients;
 using harbour::Harbour;
-using harbour::Interceptor;
 using harbour::InterceptorBatchMethods;
-using harbour::names;
 using harbour::Note;
 using harbour::points;
 using harbour::Position;
@@ -51,24 +44,7 @@ using harbour::tracing_servers;
 record of_client;
 record of_server;
 
-struct ends {
-  explicit ends(server_factories of_servers, client_factories of_clients) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service);
-    builder.experimental().SetInterceptorCreators(std::move(of_servers));
-    server = builder.BuildAndStart();
-    channel = grpc::experimental::CreateCustomChannelWithInterceptors(
-        "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), grpc::ChannelArguments(),
-        std::move(of_clients));
-    stub = Harbour::NewStub(channel);
-  }
-  int port = 0;
-  harbour::harbour_service service;
-  std::unique_ptr<grpc::Server> server;
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
-};
+using ends = harbour::both_ends<>;
 
 // What both sides have seen; the server's close comes after the client's status.
 void say_seen(const std::string& name) {
@@ -201,14 +177,7 @@ void changes() {
     say("serialized request", seen, bytes, gone);
   }
   {
-    const ends both(
-        {}, acting_clients([](InterceptorBatchMethods* m) {
-          if (m->QueryInterceptionHookPoint(points::POST_RECV_MESSAGE) && m->GetRecvMessage())
-            static_cast<Ship*>(m->GetRecvMessage())->set_name("changed");
-          if (m->QueryInterceptionHookPoint(points::POST_RECV_STATUS) && !m->GetRecvStatus()->ok())
-            *m->GetRecvStatus() = grpc::Status(grpc::StatusCode::ABORTED, "changed");
-          m->Proceed();
-        }));
+    const ends both({}, acting_clients(harbour::change_reply));
     say("reply of an interceptor", called(*both.stub, query("x", 1)));
     say("status of an interceptor", called(*both.stub, query("error", 5)));
   }
@@ -230,17 +199,10 @@ void changes() {
     say("status of a server's interceptor", called(*both.stub, query("error", 5)));
   }
   {
-    std::vector<std::thread> later;
+    harbour::later threads;
     const ends both(acting_servers([](InterceptorBatchMethods* m) { m->Proceed(); }),
-                    acting_clients([&](InterceptorBatchMethods* m) {
-                      later.emplace_back([m] {
-                        // It sleeps on purpose: Intercept() returns before.
-                        std::this_thread::sleep_for(5ms);
-                        m->Proceed();
-                      });
-                    }));
+                    acting_clients(threads.act()));
     say("interceptor on another thread", called(*both.stub, query("x", 1)));
-    for (std::thread& t : later) t.join();
   }
   {
     const ends both({}, clients([](ClientRpcInfo*) { return nullptr; }));
@@ -248,32 +210,10 @@ void changes() {
   }
 }
 
-// An interceptor that answers the calls itself.
-Interceptor* answering(record& to, const std::string& name, grpc::StatusCode code) {
-  return new acting([&to, name, code](InterceptorBatchMethods* m) {
-    to.add(name + "(" + names(*m) + ")");
-    if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) return m->Hijack();
-    if (m->QueryInterceptionHookPoint(points::PRE_RECV_MESSAGE)) {
-      if (code == grpc::StatusCode::OK) static_cast<Ship*>(m->GetRecvMessage())->set_name("hijacked");
-      else m->FailHijackedRecvMessage();
-    }
-    if (m->QueryInterceptionHookPoint(points::PRE_RECV_STATUS))
-      *m->GetRecvStatus() = grpc::Status(code, code == grpc::StatusCode::OK ? "" : "hijacked");
-    m->Proceed();
-  });
-}
-
 void hijacks() {
   for (const bool ok : {true, false}) {
     const auto code = ok ? grpc::StatusCode::OK : grpc::StatusCode::NOT_FOUND;
-    client_factories all;
-    all.push_back(
-        std::make_unique<client_factory>([](ClientRpcInfo*) { return new tracing(of_client, "a"); }));
-    all.push_back(
-        std::make_unique<client_factory>([code](ClientRpcInfo*) { return answering(of_client, "h", code); }));
-    all.push_back(
-        std::make_unique<client_factory>([](ClientRpcInfo*) { return new tracing(of_client, "z"); }));
-    const ends both({}, std::move(all));
+    const ends both({}, harbour::hijacking_clients(of_client, code));
     const std::string how = ok ? "hijacked" : "hijacked and failed";
     const std::string seen = called(*both.stub, query("x", 1));
     say(how + " unary", seen, of_client.take());
@@ -324,21 +264,15 @@ void others() {
   }
   {
     // The first interceptor asks the server before the call, behind itself.
-    const ends both({}, [] {
-      client_factories all;
-      all.push_back(std::make_unique<client_factory>([](ClientRpcInfo*) {
-        return new acting([](InterceptorBatchMethods* m) {
-          if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) {
-            const std::shared_ptr<grpc::ChannelInterface> behind = m->GetInterceptedChannel();
-            of_client.add("asks:" + called(*Harbour::NewStub(behind), query("y", 2)));
-          }
-          m->Proceed();
-        });
-      }));
-      all.push_back(
-          std::make_unique<client_factory>([](ClientRpcInfo*) { return new tracing(of_client, "b"); }));
-      return all;
-    }());
+    const ends both({}, acting_clients(
+                            [](InterceptorBatchMethods* m) {
+                              if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) {
+                                const auto behind = Harbour::NewStub(m->GetInterceptedChannel());
+                                of_client.add("asks:" + called(*behind, query("y", 2)));
+                              }
+                              m->Proceed();
+                            },
+                            tracing_clients(of_client, {"b"})));
     of_client.take();
     const std::string seen = called(*both.stub, query("x", 1));
     say("call of an interceptor", seen, of_client.take());

@@ -6,35 +6,30 @@
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 #include "interceptor_cases.hpp"
+#include "moment.hpp"
 #include "program_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <cstdint>
 #include <functional>
-#include <iostream>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::acting;
 using harbour::acting_clients;
 using harbour::acting_servers;
 using harbour::client_factories;
-using harbour::client_factory;
-using harbour::ClientRpcInfo;
 using harbour::Harbour;
-using harbour::Interceptor;
+using harbour::held_find;
+using harbour::held_list;
+using harbour::held_record;
+using harbour::held_talk;
 using harbour::InterceptorBatchMethods;
-using harbour::names;
+using harbour::moment;
 using harbour::Note;
 using harbour::points;
 using harbour::Position;
@@ -42,26 +37,16 @@ using harbour::query;
 using harbour::Query;
 using harbour::record;
 using harbour::say;
-using harbour::server_factories;
 using harbour::Ship;
 using harbour::sorted;
 using harbour::Summary;
-using harbour::tracing;
+using harbour::tagged;
+using harbour::taken;
 using harbour::tracing_clients;
 using harbour::tracing_servers;
 
 record of_client;
 record of_server;
-
-void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
-
-// The next event, as its tag with its ok.
-std::string taken(grpc::CompletionQueue& queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  if (!queue.Next(&tag, &ok)) return "drained";
-  return std::to_string(reinterpret_cast<std::intptr_t>(tag)) + (ok ? "+" : "-");
-}
 
 // A call, and what a client sees of it.
 struct called {
@@ -83,30 +68,19 @@ struct called {
 
 // --- clients
 
-struct client_ends {
-  explicit client_ends(client_factories of_clients) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service);
-    server = builder.BuildAndStart();
-    channel = grpc::experimental::CreateCustomChannelWithInterceptors(
-        "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), grpc::ChannelArguments(),
-        std::move(of_clients));
-    stub = Harbour::NewStub(channel);
-  }
-  int port = 0;
-  harbour::harbour_service service;
-  std::unique_ptr<grpc::Server> server;
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
-  grpc::CompletionQueue queue;
+struct client_ends : harbour::both_ends<> {
+  explicit client_ends(client_factories of_clients) : both_ends({}, std::move(of_clients)) {}
+  grpc::CompletionQueue client_queue;
 };
 
 // A unary call by a queue.
+std::string find(Harbour::Stub& stub, grpc::CompletionQueue& queue, called& call, const Query& q,
+                 int tag = 1) {
+  stub.AsyncFind(&call.context, q, &queue)->Finish(&call.ship, &call.status, tagged(tag));
+  return taken(queue);
+}
 std::string find(client_ends& by, called& call, const Query& q) {
-  const auto reader = by.stub->AsyncFind(&call.context, q, &by.queue);
-  reader->Finish(&call.ship, &call.status, tagged(1));
-  return taken(by.queue);
+  return find(*by.stub, by.client_queue, call, q);
 }
 std::string found(client_ends& by, const Query& q) {
   called call;
@@ -115,17 +89,12 @@ std::string found(client_ends& by, const Query& q) {
 }
 // The same by a callback.
 void find_called(Harbour::Stub& stub, called& call, const Query& q) {
-  std::mutex changing;
-  std::condition_variable changed;
-  bool done = false;
+  moment ended;
   stub.async()->Find(&call.context, &q, &call.ship, [&](grpc::Status s) {
-    const std::lock_guard lock(changing);
     call.status = std::move(s);
-    done = true;
-    changed.notify_all();
+    ended.come();
   });
-  std::unique_lock lock(changing);
-  changed.wait(lock, [&] { return done; });
+  ended.wait();
 }
 std::string found_by_callback(client_ends& by, const Query& q) {
   called call;
@@ -136,7 +105,7 @@ std::string found_by_callback(client_ends& by, const Query& q) {
 void order_of_queues() {
   client_ends both(tracing_clients(of_client));
   Harbour::Stub& stub = *both.stub;
-  grpc::CompletionQueue& queue = both.queue;
+  grpc::CompletionQueue& queue = both.client_queue;
   {
     called call;
     const std::string event = find(both, call, query("x"));
@@ -225,61 +194,38 @@ void order_of_queues() {
   }
 }
 
-// A reactor of any kind ends here.
-class ending {
- public:
-  void end() {
-    const std::lock_guard lock(changing_);
-    ended_ = true;
-    changed_.notify_all();
+// A call by a reactor.
+template <class Reactor>
+struct reacting : Reactor, called {
+  void OnDone(const grpc::Status& s) final {
+    status = s;
+    ended_.come();
   }
-  void wait() {
-    std::unique_lock lock(changing_);
-    changed_.wait(lock, [this] { return ended_; });
-  }
+  void wait() { ended_.wait(); }
 
  private:
-  std::mutex changing_;
-  std::condition_variable changed_;
-  bool ended_ = false;
+  moment ended_;
 };
 
-struct finding final : grpc::ClientUnaryReactor, ending, called {
-  void OnDone(const grpc::Status& s) override {
-    status = s;
-    end();
-  }
-};
-struct listing final : grpc::ClientReadReactor<Ship>, ending, called {
+using finding = reacting<grpc::ClientUnaryReactor>;
+struct listing final : reacting<grpc::ClientReadReactor<Ship>> {
   void OnReadDone(bool ok) override {
     reads += ok ? "+" : "-";
     if (ok) StartRead(&ship);
   }
-  void OnDone(const grpc::Status& s) override {
-    status = s;
-    end();
-  }
   std::string reads;
 };
-struct recording final : grpc::ClientWriteReactor<Position>, ending, called {
+struct recording final : reacting<grpc::ClientWriteReactor<Position>> {
   void OnWriteDone(bool) override {
     if (!closes) StartWritesDone();
-  }
-  void OnDone(const grpc::Status& s) override {
-    status = s;
-    end();
   }
   bool closes = false;
   Position position;
 };
-struct talking final : grpc::ClientBidiReactor<Note, Note>, ending, called {
+struct talking final : reacting<grpc::ClientBidiReactor<Note, Note>> {
   void OnWriteDone(bool) override { StartWritesDone(); }
   void OnReadDone(bool ok) override {
     if (ok) StartRead(&note);
-  }
-  void OnDone(const grpc::Status& s) override {
-    status = s;
-    end();
   }
   Note sent;
 };
@@ -395,13 +341,7 @@ void changes_by_clients() {
     say("callback serialized request", by_callback, of_client.take());
   }
   {
-    client_ends both(acting_clients([](InterceptorBatchMethods* m) {
-      if (m->QueryInterceptionHookPoint(points::POST_RECV_MESSAGE) && m->GetRecvMessage())
-        static_cast<Ship*>(m->GetRecvMessage())->set_name("changed");
-      if (m->QueryInterceptionHookPoint(points::POST_RECV_STATUS) && !m->GetRecvStatus()->ok())
-        *m->GetRecvStatus() = grpc::Status(grpc::StatusCode::ABORTED, "changed");
-      m->Proceed();
-    }));
+    client_ends both(acting_clients(harbour::change_reply));
     say("queue reply of an interceptor", found(both, query("x", 1)));
     say("queue status of an interceptor", found(both, query("error", 5)));
     say("callback reply of an interceptor", found_by_callback(both, query("x", 1)));
@@ -411,74 +351,41 @@ void changes_by_clients() {
     say("callback list of an interceptor", reactor.reads, reactor.text());
   }
   {
-    // Each hook point goes on when Intercept() has returned.
-    std::mutex changing;
-    std::vector<std::thread> later;
-    {
-      client_ends both(acting_clients([&](InterceptorBatchMethods* m) {
-        const std::lock_guard lock(changing);
-        later.emplace_back([m] {
-          // It sleeps on purpose: Intercept() returns before.
-          std::this_thread::sleep_for(5ms);
-          m->Proceed();
-        });
-      }));
-      say("queue interceptor on another thread", found(both, query("x", 1)));
-      say("callback interceptor on another thread", found_by_callback(both, query("x", 1)));
-      called call;
-      const auto reader = both.stub->AsyncList(&call.context, query("x", 1), &both.queue, tagged(1));
-      std::string events = taken(both.queue);
-      reader->Read(&call.ship, tagged(2));
-      events += taken(both.queue);
-      reader->Read(&call.ship, tagged(3));
-      events += taken(both.queue);
-      reader->Finish(&call.status, tagged(4));
-      events += taken(both.queue);
-      say("queue list with interceptor on another thread", events, call.text());
-      both.queue.Shutdown();
-      say("queue drained after interceptors on another thread", taken(both.queue));
-    }
-    for (std::thread& t : later) t.join();
+    harbour::later threads;
+    client_ends both(acting_clients(threads.act()));
+    say("queue interceptor on another thread", found(both, query("x", 1)));
+    say("callback interceptor on another thread", found_by_callback(both, query("x", 1)));
+    called call;
+    const auto reader = both.stub->AsyncList(&call.context, query("x", 1), &both.client_queue, tagged(1));
+    std::string events = taken(both.client_queue);
+    reader->Read(&call.ship, tagged(2));
+    events += taken(both.client_queue);
+    reader->Read(&call.ship, tagged(3));
+    events += taken(both.client_queue);
+    reader->Finish(&call.status, tagged(4));
+    events += taken(both.client_queue);
+    say("queue list with interceptor on another thread", events, call.text());
+    both.client_queue.Shutdown();
+    say("queue drained after interceptors on another thread", taken(both.client_queue));
   }
-}
-
-// An interceptor that answers the calls itself.
-Interceptor* answering(grpc::StatusCode code) {
-  return new acting([code](InterceptorBatchMethods* m) {
-    of_client.add("h(" + names(*m) + ")");
-    if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) return m->Hijack();
-    if (m->QueryInterceptionHookPoint(points::PRE_RECV_MESSAGE)) {
-      if (code == grpc::StatusCode::OK) static_cast<Ship*>(m->GetRecvMessage())->set_name("hijacked");
-      else m->FailHijackedRecvMessage();
-    }
-    if (m->QueryInterceptionHookPoint(points::PRE_RECV_STATUS))
-      *m->GetRecvStatus() = grpc::Status(code, code == grpc::StatusCode::OK ? "" : "hijacked");
-    m->Proceed();
-  });
 }
 
 void hijacks() {
   for (const bool ok : {true, false}) {
     const auto code = ok ? grpc::StatusCode::OK : grpc::StatusCode::NOT_FOUND;
-    client_factories all;
-    all.push_back(
-        std::make_unique<client_factory>([](ClientRpcInfo*) { return new tracing(of_client, "a"); }));
-    all.push_back(std::make_unique<client_factory>([code](ClientRpcInfo*) { return answering(code); }));
-    all.push_back(
-        std::make_unique<client_factory>([](ClientRpcInfo*) { return new tracing(of_client, "z"); }));
-    client_ends both(std::move(all));
+    client_ends both(harbour::hijacking_clients(of_client, code));
     const std::string how = ok ? "hijacked" : "hijacked and failed";
     const std::string by_queue = found(both, query("x", 1));
     say("queue " + how + " unary", by_queue, of_client.take());
     const std::string by_callback = found_by_callback(both, query("x", 1));
     say("callback " + how + " unary", by_callback, of_client.take());
     called call;
-    const auto reader = both.stub->AsyncList(&call.context, query("x", 1), &both.queue, tagged(1));
-    std::string events = taken(both.queue);
+    const auto reader = both.stub->AsyncList(&call.context, query("x", 1), &both.client_queue, tagged(1));
+    std::string events = taken(both.client_queue);
     reader->Read(&call.ship, tagged(2));
-    events += taken(both.queue);
+    events += taken(both.client_queue);
     reader->Finish(&call.status, tagged(3));
-    events += taken(both.queue);
+    events += taken(both.client_queue);
     say("queue " + how + " list", events, call.text(), of_client.take());
   }
 }
@@ -488,42 +395,33 @@ void other_clients() {
     client_ends both(tracing_clients(of_client));
     called call;
     const auto reader =
-        both.stub->AsyncList(&call.context, query("until cancelled", 1), &both.queue, tagged(1));
-    taken(both.queue);
+        both.stub->AsyncList(&call.context, query("until cancelled", 1), &both.client_queue, tagged(1));
+    taken(both.client_queue);
     reader->Read(&call.ship, tagged(2));
-    taken(both.queue);
+    taken(both.client_queue);
     of_client.take();
     call.context.TryCancel();
     say("queue cancelled", of_client.take());
     do reader->Read(&call.ship, tagged(2));
-    while (taken(both.queue) == "2+");
+    while (taken(both.client_queue) == "2+");
     of_client.take();
     reader->Finish(&call.status, tagged(3));
-    const std::string ended = taken(both.queue);
+    const std::string ended = taken(both.client_queue);
     say("queue cancelled, end", ended, call.status.error_code(), of_client.take());
   }
   {
     // The first interceptor asks the server before the call, behind itself.
-    client_factories all;
-    all.push_back(std::make_unique<client_factory>([](ClientRpcInfo*) {
-      return new acting([](InterceptorBatchMethods* m) {
-        if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) {
-          const std::shared_ptr<grpc::ChannelInterface> behind = m->GetInterceptedChannel();
-          const auto stub = Harbour::NewStub(behind);
-          called inner;
-          grpc::CompletionQueue queue;
-          const Query q = query("y", 2);
-          const auto reader = stub->AsyncFind(&inner.context, q, &queue);
-          reader->Finish(&inner.ship, &inner.status, tagged(7));
-          const std::string event = taken(queue);
-          of_client.add("asks:" + event + " " + inner.text());
-        }
-        m->Proceed();
-      });
-    }));
-    all.push_back(
-        std::make_unique<client_factory>([](ClientRpcInfo*) { return new tracing(of_client, "b"); }));
-    client_ends both(std::move(all));
+    const auto ask = [](InterceptorBatchMethods* m) {
+      if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) {
+        const auto behind = Harbour::NewStub(m->GetInterceptedChannel());
+        called inner;
+        grpc::CompletionQueue queue;
+        const std::string event = find(*behind, queue, inner, query("y", 2), 7);
+        of_client.add("asks:" + event + " " + inner.text());
+      }
+      m->Proceed();
+    };
+    client_ends both(acting_clients(ask, tracing_clients(of_client, {"b"})));
     const std::string seen = found(both, query("x", 1));
     say("queue call of an interceptor", seen, of_client.take());
   }
@@ -545,43 +443,10 @@ void other_clients() {
 
 // --- servers
 
-struct queue_server {
-  explicit queue_server(server_factories of_servers) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service);
-    builder.experimental().SetInterceptorCreators(std::move(of_servers));
-    queue = builder.AddCompletionQueue();
-    server = builder.BuildAndStart();
-    stub = Harbour::NewStub(
-        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
-  }
-  queue_server(const queue_server&) = delete;
-  queue_server& operator=(const queue_server&) = delete;
-  ~queue_server() {
-    server->Shutdown();
-    queue->Shutdown();
-    while (taken(*queue) != "drained") continue;
-  }
-  int port = 0;
-  Harbour::AsyncService service;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<Harbour::Stub> stub;
-};
+using queue_server = harbour::both_ends<Harbour::AsyncService>;
+using callback_server = harbour::both_ends<harbour::callback_harbour>;
 
-// What a server has of a call.
-template <class Stream>
-struct held {
-  explicit held(bool notify = true) {
-    if (notify) context.AsyncNotifyWhenDone(tagged(9));
-  }
-  grpc::ServerContext context;
-  Stream stream{&context};
-  Query query;
-};
-
-// Its two last events come in any order.
+// The two last events of a call, which come in any order.
 std::string last_two(grpc::CompletionQueue& queue) {
   std::string one = taken(queue);
   std::string other = taken(queue);
@@ -591,21 +456,20 @@ std::string last_two(grpc::CompletionQueue& queue) {
 // Requests a call, has the client make it, and shows what the client sees.
 void serve_find(const std::string& name, queue_server& by, bool headers, const grpc::Status& outcome,
                 const Query& q = query("x", 1)) {
-  held<grpc::ServerAsyncResponseWriter<Ship>> call;
-  by.service.RequestFind(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(), tagged(1));
+  held_find call(by);
   called client;
   std::thread calling([&] { client.status = by.stub->Find(&client.context, q, &client.ship); });
-  std::string events = taken(*by.queue);
-  say(name + ", begin", call.query.ask(), call.query.number(), of_server.take());
+  std::string events = call.next();
+  say(name + ", begin", call.asked.ask(), call.asked.number(), of_server.take());
   call.context.AddTrailingMetadata("trail-own", "1");
   if (headers) {
     call.stream.SendInitialMetadata(tagged(2));
-    events += taken(*by.queue);
+    events += call.next();
   }
   Ship ship;
   ship.set_name("of a queue");
   call.stream.Finish(ship, outcome, tagged(3));
-  events += last_two(*by.queue);
+  events += last_two(by.queue());
   calling.join();
   say(name, events, client.text());
   say(name + ", hooks", sorted(of_server.take()));
@@ -618,29 +482,25 @@ void order_of_server_queues() {
   serve_find("server queue unary error", by, false, grpc::Status(grpc::StatusCode::NOT_FOUND, "none"));
   {
     // The interceptors see an end that the program does not ask for.
-    held<grpc::ServerAsyncResponseWriter<Ship>> call(false);
-    by.service.RequestFind(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(),
-                           tagged(1));
+    held_find call(by, 1, false);
     called client;
     std::thread calling([&] { client.status = by.stub->Find(&client.context, query("x"), &client.ship); });
-    std::string events = taken(*by.queue);
+    std::string events = call.next();
     call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
-    events += taken(*by.queue);
+    events += call.next();
     calling.join();
     void* tag = nullptr;
     bool ok = false;
     bool other_events = false;
     while (!of_server.has("A(got-close)"))
-      other_events |= by.queue->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + 1ms) !=
+      other_events |= by.queue().AsyncNext(&tag, &ok, std::chrono::system_clock::now() + 1ms) !=
                       grpc::CompletionQueue::TIMEOUT;
     say("server queue unary without notice", events, client.text(), other_events);
     say("server queue unary without notice, hooks", sorted(of_server.take()));
   }
   for (const bool together : {false, true}) {
     const std::string name = together ? "server queue list with its end in one" : "server queue list";
-    held<grpc::ServerAsyncWriter<Ship>> call;
-    by.service.RequestList(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(),
-                           tagged(1));
+    held_list call(by);
     called client;
     int read = 0;
     std::thread calling([&] {
@@ -648,24 +508,21 @@ void order_of_server_queues() {
       while (reader->Read(&client.ship)) ++read;
       client.status = reader->Finish();
     });
-    std::string events = taken(*by.queue);
-    call.stream.Write(Ship(), tagged(2));
-    events += taken(*by.queue);
+    std::string events = call.next();
+    events += call.write(Ship(), 2);
     if (together) {
       call.stream.WriteAndFinish(Ship(), grpc::WriteOptions(), grpc::Status::OK, tagged(3));
     } else {
-      call.stream.Write(Ship(), tagged(2));
-      events += taken(*by.queue);
+      events += call.write(Ship(), 2);
       call.stream.Finish(grpc::Status::OK, tagged(3));
     }
-    events += last_two(*by.queue);
+    events += last_two(by.queue());
     calling.join();
     say(name, events, read, client.text());
     say(name + ", hooks", sorted(of_server.take()));
   }
   {
-    held<grpc::ServerAsyncReader<Summary, Position>> call;
-    by.service.RequestRecord(&call.context, &call.stream, by.queue.get(), by.queue.get(), tagged(1));
+    held_record call(by);
     called client;
     std::thread calling([&] {
       const auto writer = by.stub->Record(&client.context, &client.summary);
@@ -673,23 +530,21 @@ void order_of_server_queues() {
       writer->WritesDone();
       client.status = writer->Finish();
     });
-    std::string events = taken(*by.queue);
+    std::string events = call.next();
     Position position;
     for (int i = 0; i < 2; ++i) {
-      call.stream.Read(&position, tagged(2));
-      events += taken(*by.queue);
+      events += call.read(position, 2);
     }
     Summary summary;
     summary.set_positions(7);
     call.stream.Finish(summary, grpc::Status::OK, tagged(3));
-    events += last_two(*by.queue);
+    events += last_two(by.queue());
     calling.join();
     say("server queue record", events, client.summary.positions(), client.text());
     say("server queue record, hooks", sorted(of_server.take()));
   }
   {
-    held<grpc::ServerAsyncReaderWriter<Note, Note>> call;
-    by.service.RequestTalk(&call.context, &call.stream, by.queue.get(), by.queue.get(), tagged(1));
+    held_talk call(by);
     called client;
     std::thread calling([&] {
       const auto stream = by.stub->Talk(&client.context);
@@ -699,47 +554,26 @@ void order_of_server_queues() {
       while (stream->Read(&client.note)) continue;
       client.status = stream->Finish();
     });
-    std::string events = taken(*by.queue);
+    std::string events = call.next();
     Note note;
     call.stream.SendInitialMetadata(tagged(2));
-    events += taken(*by.queue);
-    call.stream.Read(&note, tagged(3));
-    events += taken(*by.queue);
-    call.stream.Write(note, tagged(4));
-    events += taken(*by.queue);
-    call.stream.Read(&note, tagged(5));
-    events += taken(*by.queue);
+    events += call.next();
+    events += call.read(note, 3);
+    events += call.write(note, 4);
+    events += call.read(note, 5);
     call.stream.Finish(grpc::Status::OK, tagged(6));
-    events += last_two(*by.queue);
+    events += last_two(by.queue());
     calling.join();
     say("server queue talk", events, client.text());
     say("server queue talk, hooks", sorted(of_server.take()));
   }
   {
-    held<grpc::ServerAsyncResponseWriter<Ship>> call;
-    by.service.RequestFind(&call.context, &call.query, &call.stream, by.queue.get(), by.queue.get(),
-                           tagged(1));
+    held_find call(by);
     by.server->Shutdown();
-    const std::string event = taken(*by.queue);
+    const std::string event = call.next();
     say("server queue request of no call", event, of_server.take());
   }
 }
-
-struct callback_server {
-  explicit callback_server(server_factories of_servers) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service);
-    builder.experimental().SetInterceptorCreators(std::move(of_servers));
-    server = builder.BuildAndStart();
-    stub = Harbour::NewStub(
-        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
-  }
-  int port = 0;
-  harbour::callback_harbour service;
-  std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<Harbour::Stub> stub;
-};
 
 // A call of a server of its own, which Shutdown() has its interceptors see to the end.
 void serve_callback(const std::string& name, const std::function<void(Harbour::Stub&, called&)>& call) {
@@ -823,24 +657,13 @@ void changes_by_servers() {
     }
   }
   {
-    std::mutex changing_threads;
-    std::vector<std::thread> later;
-    const auto make_later = [&] {
-      return acting_servers([&](InterceptorBatchMethods* m) {
-        const std::lock_guard lock(changing_threads);
-        later.emplace_back([m] {
-          // It sleeps on purpose: Intercept() returns before.
-          std::this_thread::sleep_for(2ms);
-          m->Proceed();
-        });
-      });
-    };
+    harbour::later threads;
     {
-      queue_server by(make_later());
+      queue_server by(acting_servers(threads.act()));
       serve_find("server queue on another thread", by, false, grpc::Status::OK);
     }
     {
-      callback_server by(make_later());
+      callback_server by(acting_servers(threads.act()));
       for (const char* ask : {"x", "own headers"}) {
         called client;
         client.status = by.stub->Find(&client.context, query(ask, 1), &client.ship);
@@ -854,18 +677,10 @@ void changes_by_servers() {
       say("server callback list on another thread", read, client.text());
       by.server->Shutdown();
     }
-    for (std::thread& t : later) t.join();
   }
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  std::cout << std::boolalpha;
-  if (count != 2 || std::string(words[1]) != "alone") {
-    std::cerr << "usage: tag_interceptors_program alone\n";
-    return 2;
-  }
+int run_alone() {
   order_of_queues();
   order_of_callbacks();
   changes_by_clients();
@@ -876,3 +691,7 @@ int main(int count, char** words) {
   changes_by_servers();
   return 0;
 }
+
+}  // namespace
+
+int main(int count, char** words) { return harbour::run_program(count, words, {{"alone", run_alone}}); }

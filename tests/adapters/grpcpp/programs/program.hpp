@@ -2,16 +2,15 @@
 // (main.cpp).
 #pragma once
 
+#include "../moment.hpp"
 #include "valley.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <iostream>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -52,24 +51,7 @@ void wait_for_sigterm();
 
 std::shared_ptr<grpc::Channel> channel_to(const std::string& port);
 
-// Something that happens once. It may be destroyed as soon as wait() returns.
-class moment {
- public:
-  void come() {
-    const std::lock_guard lock(mutex_);
-    has_come_ = true;
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return has_come_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool has_come_ = false;
-};
+using harbour::moment;
 
 // The servers print what they have served at their end. Arguments: of a server none, or the port of another
 // server; of a client the port of its server.
