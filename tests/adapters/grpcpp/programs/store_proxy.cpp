@@ -1,100 +1,27 @@
-// A proxy before the store: one thread, one completion queue that is a server's and a client's. Metadata,
-// deadlines, statuses and cancellations pass through it.
-#include "program.hpp"
-
-#include <deque>
-#include <functional>
-#include <thread>
+// A proxy before the store, which passes the calls of each of its methods on.
+#include "passed_call.hpp"
 
 namespace programs::store_proxy {
+namespace {
 
 using valley::Key;
 using valley::Pair;
 
-// A tag points to one.
-using event = std::function<void(bool ok)>;
-
-struct proxy {
+struct proxy : proxy_state {
   valley::Store::AsyncService service;
   std::unique_ptr<valley::Store::Stub> store;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  int calls = 0;
-  int open = 0;
 };
 
-namespace {
-
-void add_all(const metadata& from, const std::function<void(const std::string&, const std::string&)>& add) {
-  for (const char* key : {"tenant", "tenant-was", "has-deadline", "found"}) {
-    const std::string value = value_of(from, key);
-    if (value != "none") add(key, value);
-  }
-}
-
-// What every call of the proxy has: the call of its client, which ends last, and the call to the store. It
-// deletes itself after the last event.
-class passed_call {
+class get final : public passed_call<> {
  public:
-  explicit passed_call(proxy& owner) : proxy_(owner) { down_.AsyncNotifyWhenDone(&done_); }
-  virtual ~passed_call() = default;
-
- protected:
-  // The call has come: the one to the store may begin.
-  void begin() {
-    ++proxy_.calls;
-    ++proxy_.open;
-    pending_ = 1;  // of done_
-    add_all(down_.client_metadata(), [this](auto& key, auto& value) { up_.AddMetadata(key, value); });
-    up_.set_deadline(down_.deadline());
-  }
-  void initial_metadata_has_come() {
-    add_all(up_.GetServerInitialMetadata(),
-            [this](auto& key, auto& value) { down_.AddInitialMetadata(key, value); });
-  }
-  void trailing_metadata_has_come() {
-    add_all(up_.GetServerTrailingMetadata(),
-            [this](auto& key, auto& value) { down_.AddTrailingMetadata(key, value); });
-  }
-  event* started(event& one) {
-    ++pending_;
-    return &one;
-  }
-  event counted(std::function<void(bool)> handle) {
-    return [this, handle](bool ok) {
-      handle(ok);
-      end();
-    };
-  }
-  void end() {
-    if (--pending_ > 0) return;
-    --proxy_.open;
-    delete this;
-  }
-
-  proxy& proxy_;
-  grpc::ServerContext down_;
-  grpc::ClientContext up_;
-
- private:
-  int pending_ = 0;
-  event done_ = [this](bool) {
-    if (down_.IsCancelled()) up_.TryCancel();
-    end();
-  };
-};
-
-class get final : public passed_call {
- public:
-  explicit get(proxy& owner) : passed_call(owner) {
-    proxy_.service.RequestGet(&down_, &key_, &responder_, proxy_.queue.get(), proxy_.queue.get(),
-                              &requested_);
+  explicit get(proxy& owner) : passed_call(owner), proxy_(owner) {
+    proxy_.service.RequestGet(&down_, &key_, &responder_, queue(), queue(), &requested_);
   }
 
  private:
-  void pass() {
+  void pass() override {
     new get(proxy_);
-    begin();
-    reader_ = proxy_.store->AsyncGet(&up_, key_, proxy_.queue.get());
+    reader_ = proxy_.store->AsyncGet(&up_, key_, queue());
     reader_->Finish(&pair_, &status_, started(got_));
   }
   void answer() {
@@ -104,61 +31,54 @@ class get final : public passed_call {
     else responder_.FinishWithError(status_, started(answered_));
   }
 
+  proxy& proxy_;
   Key key_;
   Pair pair_;
-  grpc::Status status_;
   grpc::ServerAsyncResponseWriter<Pair> responder_{&down_};
   std::unique_ptr<grpc::ClientAsyncResponseReader<Pair>> reader_;
-  event requested_ = [this](bool ok) { ok ? pass() : delete this; };
   event got_ = counted([this](bool) { answer(); });
-  event answered_ = counted([](bool) {});
 };
 
-class put final : public passed_call {
+class put final : public passed_call<> {
  public:
-  explicit put(proxy& owner) : passed_call(owner) {
-    proxy_.service.RequestPut(&down_, &pair_, &responder_, proxy_.queue.get(), proxy_.queue.get(),
-                              &requested_);
+  explicit put(proxy& owner) : passed_call(owner), proxy_(owner) {
+    proxy_.service.RequestPut(&down_, &pair_, &responder_, queue(), queue(), &requested_);
   }
 
  private:
-  void pass() {
+  void pass() override {
     new put(proxy_);
-    begin();
-    reader_ = proxy_.store->PrepareAsyncPut(&up_, pair_, proxy_.queue.get());
+    reader_ = proxy_.store->PrepareAsyncPut(&up_, pair_, queue());
     reader_->StartCall();
     reader_->Finish(&stored_, &status_, started(put_));
   }
 
+  proxy& proxy_;
   Pair pair_;
   Pair stored_;
-  grpc::Status status_;
   grpc::ServerAsyncResponseWriter<Pair> responder_{&down_};
   std::unique_ptr<grpc::ClientAsyncResponseReader<Pair>> reader_;
-  event requested_ = [this](bool ok) { ok ? pass() : delete this; };
   event put_ = counted([this](bool) { responder_.Finish(stored_, status_, started(answered_)); });
-  event answered_ = counted([](bool) {});
 };
 
-class scan final : public passed_call {
+class scan final : public passed_call<> {
  public:
-  explicit scan(proxy& owner) : passed_call(owner) {
-    proxy_.service.RequestScan(&down_, &key_, &writer_, proxy_.queue.get(), proxy_.queue.get(), &requested_);
+  explicit scan(proxy& owner) : passed_call(owner), proxy_(owner) {
+    proxy_.service.RequestScan(&down_, &key_, &writer_, queue(), queue(), &requested_);
   }
 
  private:
-  void pass() {
+  void pass() override {
     new scan(proxy_);
-    begin();
-    reader_ = proxy_.store->PrepareAsyncScan(&up_, key_, proxy_.queue.get());
-    reader_->StartCall(started(begun_));
+    reader_ = proxy_.store->PrepareAsyncScan(&up_, key_, queue());
+    reader_->StartCall(started(next_));
   }
   void read(bool ok) {
     if (ok) reader_->Read(&pair_, started(read_));
     else reader_->Finish(&status_, started(up_ended_));
   }
   void write(bool ok) {
-    if (ok) writer_.Write(pair_, started(written_));
+    if (ok) writer_.Write(pair_, started(next_));
     else read(false);
   }
   void answer() {
@@ -166,38 +86,34 @@ class scan final : public passed_call {
     writer_.Finish(status_, started(answered_));
   }
 
+  proxy& proxy_;
   Key key_;
   Pair pair_;
-  grpc::Status status_;
   grpc::ServerAsyncWriter<Pair> writer_{&down_};
   std::unique_ptr<grpc::ClientAsyncReader<Pair>> reader_;
-  event requested_ = [this](bool ok) { ok ? pass() : delete this; };
-  event begun_ = counted([this](bool ok) { read(ok); });
+  event next_ = counted([this](bool ok) { read(ok); });  // the call has begun, or a pair was written
   event read_ = counted([this](bool ok) { write(ok); });
-  event written_ = counted([this](bool ok) { read(ok); });
   event up_ended_ = counted([this](bool) { answer(); });
-  event answered_ = counted([](bool) {});
 };
 
-class put_all final : public passed_call {
+class put_all final : public passed_call<> {
  public:
-  explicit put_all(proxy& owner) : passed_call(owner) {
-    proxy_.service.RequestPutAll(&down_, &reader_, proxy_.queue.get(), proxy_.queue.get(), &requested_);
+  explicit put_all(proxy& owner) : passed_call(owner), proxy_(owner) {
+    proxy_.service.RequestPutAll(&down_, &reader_, queue(), queue(), &requested_);
   }
 
  private:
-  void pass() {
+  void pass() override {
     new put_all(proxy_);
-    begin();
-    writer_ = proxy_.store->PrepareAsyncPutAll(&up_, &last_, proxy_.queue.get());
-    writer_->StartCall(started(begun_));
+    writer_ = proxy_.store->PrepareAsyncPutAll(&up_, &last_, queue());
+    writer_->StartCall(started(next_));
   }
   void read(bool ok) {
     if (ok) reader_.Read(&pair_, started(read_));
     else finish();
   }
   void write(bool ok) {
-    if (ok) writer_->Write(pair_, started(written_));
+    if (ok) writer_->Write(pair_, started(next_));
     else writer_->WritesDone(started(writes_done_));
   }
   void finish() { writer_->Finish(&status_, started(up_ended_)); }
@@ -206,70 +122,30 @@ class put_all final : public passed_call {
     else reader_.FinishWithError(status_, started(answered_));
   }
 
+  proxy& proxy_;
   Pair pair_;
   Pair last_;
-  grpc::Status status_;
   grpc::ServerAsyncReader<Pair, Pair> reader_{&down_};
   std::unique_ptr<grpc::ClientAsyncWriter<Pair>> writer_;
-  event requested_ = [this](bool ok) { ok ? pass() : delete this; };
-  event begun_ = counted([this](bool ok) { read(ok); });
+  event next_ = counted([this](bool ok) { read(ok); });  // the call has begun, or a pair was written
   event read_ = counted([this](bool ok) { write(ok); });
-  event written_ = counted([this](bool ok) { read(ok); });
   event writes_done_ = counted([this](bool) { finish(); });
   event up_ended_ = counted([this](bool) { answer(); });
-  event answered_ = counted([](bool) {});
 };
 
-// Two pumps: keys go to the store, pairs come back.
-class watch final : public passed_call {
+class watch final : public pumped_call<Key, Pair, grpc::ServerAsyncReaderWriter<Pair, Key>,
+                                       grpc::ClientAsyncReaderWriter<Key, Pair>> {
  public:
-  explicit watch(proxy& owner) : passed_call(owner) {
-    proxy_.service.RequestWatch(&down_, &stream_, proxy_.queue.get(), proxy_.queue.get(), &requested_);
+  explicit watch(proxy& owner) : pumped_call(owner), proxy_(owner) {
+    proxy_.service.RequestWatch(&down_, &client_, queue(), queue(), &requested_);
   }
 
  private:
-  void pass() {
+  void pass() override {
     new watch(proxy_);
-    begin();
-    store_ = proxy_.store->PrepareAsyncWatch(&up_, proxy_.queue.get());
-    store_->StartCall(started(begun_));
+    pump(proxy_.store->PrepareAsyncWatch(&up_, queue()));
   }
-  void read_both(bool ok) {
-    if (!ok) return finish();
-    stream_.Read(&key_, started(key_read_));
-    store_->Read(&pair_, started(pair_read_));
-  }
-  void write_key(bool ok) {
-    if (ok) store_->Write(key_, started(key_written_));
-    else store_->WritesDone(started(keys_done_));
-  }
-  void read_key(bool ok) {
-    if (ok) stream_.Read(&key_, started(key_read_));
-  }
-  void write_pair(bool ok) {
-    if (ok) stream_.Write(pair_, started(pair_written_));
-    else finish();
-  }
-  void read_pair(bool ok) {
-    if (!ok) up_.TryCancel();
-    store_->Read(&pair_, started(pair_read_));
-  }
-  void finish() { store_->Finish(&status_, started(up_ended_)); }
-
-  Key key_;
-  Pair pair_;
-  grpc::Status status_;
-  grpc::ServerAsyncReaderWriter<Pair, Key> stream_{&down_};
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<Key, Pair>> store_;
-  event requested_ = [this](bool ok) { ok ? pass() : delete this; };
-  event begun_ = counted([this](bool ok) { read_both(ok); });
-  event key_read_ = counted([this](bool ok) { write_key(ok); });
-  event key_written_ = counted([this](bool ok) { read_key(ok); });
-  event keys_done_ = counted([](bool) {});
-  event pair_read_ = counted([this](bool ok) { write_pair(ok); });
-  event pair_written_ = counted([this](bool ok) { read_pair(ok); });
-  event up_ended_ = counted([this](bool) { stream_.Finish(status_, started(answered_)); });
-  event answered_ = counted([](bool) {});
+  proxy& proxy_;
 };
 
 }  // namespace
@@ -279,23 +155,13 @@ void serve(const arguments& given) {
   proxy.store = valley::Store::NewStub(channel_to(given.at(0)));
   grpc::ServerBuilder builder;
   builder.RegisterService(&proxy.service);
-  proxy.queue = builder.AddCompletionQueue();
-  const auto server = start(builder);
-  new get(proxy);
-  new put(proxy);
-  new scan(proxy);
-  new put_all(proxy);
-  new watch(proxy);
-  std::thread stopper([&] {
-    wait_for_sigterm();
-    server->Shutdown();
-    proxy.queue->Shutdown();
+  serve_proxy(builder, proxy, [&] {
+    new get(proxy);
+    new put(proxy);
+    new scan(proxy);
+    new put_all(proxy);
+    new watch(proxy);
   });
-  void* tag = nullptr;
-  bool ok = false;
-  while (proxy.queue->Next(&tag, &ok)) (*static_cast<event*>(tag))(ok);
-  stopper.join();
-  say("server between", proxy.calls, "calls", proxy.open, "open");
 }
 
 }  // namespace programs::store_proxy
