@@ -207,84 +207,73 @@ class ServerAsyncReaderWriterInterface : public internal::ServerAsyncStreamingIn
   virtual void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) = 0;
 };
 
+namespace internal {
+
+// What all classes of the server's side have. Interface: what the program sees.
+template <class Interface>
+class server_async_call : public Interface {
+ public:
+  explicit server_async_call(ServerContext* context) : call_(*context) {}
+  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
+  void bind(std::shared_ptr<server_call_core> call, std::shared_ptr<queue_core> queue,
+            std::shared_ptr<call_interception> seen) override {
+    call_.bind(std::move(call), std::move(queue), std::move(seen));
+  }
+
+ protected:
+  server_queue_call call_;
+};
+
+}  // namespace internal
+
 /// The server's side of a call with many requests and one reply, for a Request*() function. One Read() at a
 /// time. Messages, statuses and metadata are copied by the function that they are given to. The object and
 /// its context last until the events of all operations were taken.
 template <class W, class R>
-class ServerAsyncReader final : public ServerAsyncReaderInterface<W, R> {
+class ServerAsyncReader final : public internal::server_async_call<ServerAsyncReaderInterface<W, R>> {
  public:
-  explicit ServerAsyncReader(ServerContext* context) : call_(*context) {}
-  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
-  void Read(R* message, void* tag) override { call_.read(internal::message_target::of<R>(message), tag); }
+  using internal::server_async_call<ServerAsyncReaderInterface<W, R>>::server_async_call;
+  void Read(R* message, void* tag) override { this->call_.read(internal::message_target::of<R>(message), tag); }
   /// Ends the call, with the reply if the status is OK.
   void Finish(const W& message, const Status& status, void* tag) override {
-    if (!status.ok()) return call_.finish(status, tag);
-    call_.finish(internal::serialized_message::of<W>(message), status, tag);
+    if (!status.ok()) return this->call_.finish(status, tag);
+    this->call_.finish(internal::serialized_message::of<W>(message), status, tag);
   }
-  void FinishWithError(const Status& status, void* tag) override { call_.finish(status, tag); }
-
-  void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue,
-            std::shared_ptr<internal::call_interception> seen) override {
-    call_.bind(std::move(call), std::move(queue), std::move(seen));
-  }
-
- private:
-  internal::server_queue_call call_;
+  void FinishWithError(const Status& status, void* tag) override { this->call_.finish(status, tag); }
 };
 
 /// The server's side of a call with one request and many replies. One Write() at a time; as ServerAsyncReader.
 template <class W>
-class ServerAsyncWriter final : public ServerAsyncWriterInterface<W> {
+class ServerAsyncWriter final : public internal::server_async_call<ServerAsyncWriterInterface<W>> {
  public:
-  explicit ServerAsyncWriter(ServerContext* context) : call_(*context) {}
-  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
+  using internal::server_async_call<ServerAsyncWriterInterface<W>>::server_async_call;
   void Write(const W& message, void* tag) override { Write(message, WriteOptions(), tag); }
   void Write(const W& message, WriteOptions options, void* tag) override {
-    call_.write(internal::serialized_message::of<W>(message), options, tag);
+    this->call_.write(internal::serialized_message::of<W>(message), options, tag);
   }
   /// Ends the call after the message, with one event for both.
   void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) override {
-    call_.write_and_finish(internal::serialized_message::of<W>(message), options, status, tag);
+    this->call_.write_and_finish(internal::serialized_message::of<W>(message), options, status, tag);
   }
-  void Finish(const Status& status, void* tag) override { call_.finish(status, tag); }
-
-  void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue,
-            std::shared_ptr<internal::call_interception> seen) override {
-    call_.bind(std::move(call), std::move(queue), std::move(seen));
-  }
-
- private:
-  internal::server_queue_call call_;
+  void Finish(const Status& status, void* tag) override { this->call_.finish(status, tag); }
 };
 
 /// The server's side of a call with many requests and many replies. One Read() and one Write() at a time; as
 /// ServerAsyncReader.
 template <class W, class R>
-class ServerAsyncReaderWriter final : public ServerAsyncReaderWriterInterface<W, R> {
+class ServerAsyncReaderWriter final : public internal::server_async_call<ServerAsyncReaderWriterInterface<W, R>> {
  public:
-  explicit ServerAsyncReaderWriter(ServerContext* context) : call_(*context) {}
-  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
-  void Read(R* message, void* tag) override { call_.read(internal::message_target::of<R>(message), tag); }
+  using internal::server_async_call<ServerAsyncReaderWriterInterface<W, R>>::server_async_call;
+  void Read(R* message, void* tag) override { this->call_.read(internal::message_target::of<R>(message), tag); }
   void Write(const W& message, void* tag) override { Write(message, WriteOptions(), tag); }
   void Write(const W& message, WriteOptions options, void* tag) override {
-    call_.write(internal::serialized_message::of<W>(message), options, tag);
+    this->call_.write(internal::serialized_message::of<W>(message), options, tag);
   }
   /// Ends the call after the message, with one event for both.
   void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) override {
-    call_.write_and_finish(internal::serialized_message::of<W>(message), options, status, tag);
+    this->call_.write_and_finish(internal::serialized_message::of<W>(message), options, status, tag);
   }
-  void Finish(const Status& status, void* tag) override { call_.finish(status, tag); }
-
-  void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue,
-            std::shared_ptr<internal::call_interception> seen) override {
-    call_.bind(std::move(call), std::move(queue), std::move(seen));
-  }
-
- private:
-  internal::server_queue_call call_;
+  void Finish(const Status& status, void* tag) override { this->call_.finish(status, tag); }
 };
 
 }  // namespace grpc

@@ -48,10 +48,10 @@ class ClientAsyncResponseReader final : public ClientAsyncResponseReaderInterfac
 
 /// The server's side of a unary call; as ServerAsyncReader.
 template <class W>
-class ServerAsyncResponseWriter final : public internal::ServerAsyncStreamingInterface {
+class ServerAsyncResponseWriter final
+    : public internal::server_async_call<internal::ServerAsyncStreamingInterface> {
  public:
-  explicit ServerAsyncResponseWriter(ServerContext* context) : call_(*context) {}
-  void SendInitialMetadata(void* tag) override { call_.send_initial_metadata(tag); }
+  using server_async_call::server_async_call;
   /// Ends the call, with the reply if the status is OK. The event comes when they were given to the
   /// connection.
   void Finish(const W& message, const Status& status, void* tag) {
@@ -59,15 +59,6 @@ class ServerAsyncResponseWriter final : public internal::ServerAsyncStreamingInt
     call_.finish(internal::serialized_message::of<W>(message), status, tag);
   }
   void FinishWithError(const Status& status, void* tag) { call_.finish(status, tag); }
-
-  void bind(std::shared_ptr<internal::server_call_core> call,
-            std::shared_ptr<internal::queue_core> queue,
-            std::shared_ptr<internal::call_interception> seen) override {
-    call_.bind(std::move(call), std::move(queue), std::move(seen));
-  }
-
- private:
-  internal::server_queue_call call_;
 };
 
 namespace internal {

@@ -209,90 +209,70 @@ void destroy_and_tell(Call* call, ClientReactor* reactor, Status outcome) {
   reactor->OnDone(outcome);
 }
 
-class callback_unary_call final : public ClientCallbackUnary, private client_callback_call {
+// What calls of all kinds have. Control: what the reactor calls.
+template <class Control, class Reactor>
+class callback_call_of : public Control, protected client_callback_call {
  public:
-  callback_unary_call(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
-                      serialized_message&& request, const message_target& reply, ClientUnaryReactor* reactor)
-      : client_callback_call(channel, method, context, std::move(request), reply), reactor_(reactor) {
-    BindReactor(reactor);
+  template <class... Arguments>
+  explicit callback_call_of(Reactor* reactor, Arguments&&... of_call)
+      : client_callback_call(std::forward<Arguments>(of_call)...), reactor_(reactor) {
+    this->BindReactor(reactor);
   }
   void StartCall() override { start_call(); }
+
+ protected:
+  Reactor& reactor() noexcept { return *reactor_; }
 
  private:
   void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
   void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
-  ClientUnaryReactor* reactor_;
+  Reactor* reactor_;
+};
+
+using callback_unary_call = callback_call_of<ClientCallbackUnary, ClientUnaryReactor>;
+
+// A call with a stream.
+template <class Control, class Reactor>
+class callback_stream_of : public callback_call_of<Control, Reactor> {
+ public:
+  using callback_call_of<Control, Reactor>::callback_call_of;
+  void AddHold(int holds) override { this->add_holds(holds); }
+  void RemoveHold() override { this->remove_hold(); }
+};
+
+// A call with a stream of replies. Call: callback_stream_of, or the following one.
+template <class Call, class R>
+class with_reads : public Call {
+ public:
+  using Call::Call;
+  void Read(R* message) override { this->start_read(message_target::of<R>(message)); }
+
+ private:
+  void read_done(bool ok) override { this->reactor().OnReadDone(ok); }
+};
+
+// A call with a stream of requests.
+template <class Call, class W>
+class with_writes : public Call {
+ public:
+  using Call::Call;
+  void Write(const W* message, WriteOptions options) override {
+    this->start_write(serialized_message::of_lasting<W>(*message), options);
+  }
+  void WritesDone() override { this->start_writes_done(); }
+
+ private:
+  void write_done(bool ok) override { this->reactor().OnWriteDone(ok); }
+  void writes_done_done(bool ok) override { this->reactor().OnWritesDoneDone(ok); }
 };
 
 template <class R>
-class callback_reader final : public ClientCallbackReader<R>, private client_callback_call {
- public:
-  callback_reader(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
-                  serialized_message&& request, ClientReadReactor<R>* reactor)
-      : client_callback_call(channel, method, context, std::move(request), {}), reactor_(reactor) {
-    this->BindReactor(reactor);
-  }
-  void StartCall() override { start_call(); }
-  void Read(R* message) override { start_read(message_target::of<R>(message)); }
-  void AddHold(int holds) override { add_holds(holds); }
-  void RemoveHold() override { remove_hold(); }
-
- private:
-  void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
-  void read_done(bool ok) override { reactor_->OnReadDone(ok); }
-  void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
-  ClientReadReactor<R>* reactor_;
-};
-
+using callback_reader = with_reads<callback_stream_of<ClientCallbackReader<R>, ClientReadReactor<R>>, R>;
 template <class W>
-class callback_writer final : public ClientCallbackWriter<W>, private client_callback_call {
- public:
-  callback_writer(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
-                  const message_target& reply, ClientWriteReactor<W>* reactor)
-      : client_callback_call(channel, method, context, reply), reactor_(reactor) {
-    this->BindReactor(reactor);
-  }
-  void StartCall() override { start_call(); }
-  void Write(const W* message, WriteOptions options) override {
-    start_write(serialized_message::of_lasting<W>(*message), options);
-  }
-  void WritesDone() override { start_writes_done(); }
-  void AddHold(int holds) override { add_holds(holds); }
-  void RemoveHold() override { remove_hold(); }
-
- private:
-  void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
-  void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
-  void writes_done_done(bool ok) override { reactor_->OnWritesDoneDone(ok); }
-  void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
-  ClientWriteReactor<W>* reactor_;
-};
-
+using callback_writer = with_writes<callback_stream_of<ClientCallbackWriter<W>, ClientWriteReactor<W>>, W>;
 template <class W, class R>
-class callback_reader_writer final : public ClientCallbackReaderWriter<W, R>, private client_callback_call {
- public:
-  callback_reader_writer(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
-                         ClientBidiReactor<W, R>* reactor)
-      : client_callback_call(channel, method, context, {}), reactor_(reactor) {
-    this->BindReactor(reactor);
-  }
-  void StartCall() override { start_call(); }
-  void Read(R* message) override { start_read(message_target::of<R>(message)); }
-  void Write(const W* message, WriteOptions options) override {
-    start_write(serialized_message::of_lasting<W>(*message), options);
-  }
-  void WritesDone() override { start_writes_done(); }
-  void AddHold(int holds) override { add_holds(holds); }
-  void RemoveHold() override { remove_hold(); }
-
- private:
-  void initial_metadata_done(bool ok) override { reactor_->OnReadInitialMetadataDone(ok); }
-  void read_done(bool ok) override { reactor_->OnReadDone(ok); }
-  void write_done(bool ok) override { reactor_->OnWriteDone(ok); }
-  void writes_done_done(bool ok) override { reactor_->OnWritesDoneDone(ok); }
-  void done(const Status& outcome) override { destroy_and_tell(this, reactor_, outcome); }
-  ClientBidiReactor<W, R>* reactor_;
-};
+using callback_reader_writer =
+    with_reads<with_writes<callback_stream_of<ClientCallbackReaderWriter<W, R>, ClientBidiReactor<W, R>>, W>, R>;
 
 /// What the methods of generated stubs call.
 template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
@@ -307,8 +287,9 @@ class ClientCallbackUnaryFactory {
   template <class Request, class Reply, class BaseRequest = Request, class BaseReply = Reply>
   static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                      const Request* request, Reply* reply, ClientUnaryReactor* reactor) {
-    new callback_unary_call(channel, method, context, serialized_message::of_lasting<BaseRequest>(*request),
-                            message_target::of<BaseReply>(reply), reactor);
+    new callback_unary_call(reactor, channel, method, context,
+                            serialized_message::of_lasting<BaseRequest>(*request),
+                            message_target::of<BaseReply>(reply));
   }
 };
 template <class R>
@@ -317,7 +298,8 @@ class ClientCallbackReaderFactory {
   template <class Request>
   static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                      const Request* request, ClientReadReactor<R>* reactor) {
-    new callback_reader<R>(channel, method, context, serialized_message::of_lasting<Request>(*request), reactor);
+    new callback_reader<R>(reactor, channel, method, context,
+                           serialized_message::of_lasting<Request>(*request), message_target());
   }
 };
 template <class W>
@@ -326,7 +308,7 @@ class ClientCallbackWriterFactory {
   template <class Reply>
   static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context, Reply* reply,
                      ClientWriteReactor<W>* reactor) {
-    new callback_writer<W>(channel, method, context, message_target::of<Reply>(reply), reactor);
+    new callback_writer<W>(reactor, channel, method, context, message_target::of<Reply>(reply));
   }
 };
 template <class W, class R>
@@ -334,7 +316,7 @@ class ClientCallbackReaderWriterFactory {
  public:
   static void Create(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,
                      ClientBidiReactor<W, R>* reactor) {
-    new callback_reader_writer<W, R>(channel, method, context, reactor);
+    new callback_reader_writer<W, R>(reactor, channel, method, context, message_target());
   }
 };
 
