@@ -374,21 +374,9 @@ TEST_F(functions, AnExceptionOfAHandlerLeavesRun) {
 }
 
 TEST_F(functions, AMockOfAStubDrivesThemByProcessGrpcTag) {
-  struct reader_mock : grpc::ClientAsyncResponseReaderInterface<Ship> {
-    agrpc::GrpcContext* context = nullptr;
-    void StartCall() override {}
-    void ReadInitialMetadata(void*) override {}
-    void Finish(Ship* response, grpc::Status* status, void* tag) override {
-      response->set_number(42);
-      *status = grpc::Status::OK;
-      agrpc::process_grpc_tag(*context, tag, true);
-    }
-  };
   agrpc::GrpcContext alone;
-  auto* const reader = new reader_mock;
-  reader->context = &alone;
   ::testing::NiceMock<harbour::MockHarbourStub> mock;
-  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(reader));
+  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(new mock_reader(alone)));
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     grpc::ClientContext client_context;
     Query request;

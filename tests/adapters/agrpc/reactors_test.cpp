@@ -1,5 +1,6 @@
 // RPCs by the callback API: unary_call(), and reactors of clients and servers.
 
+#include "adapters/grpcpp/moment.hpp"
 #include "world.hpp"
 
 #include <agrpc/client_callback.hpp>
@@ -10,45 +11,25 @@
 #include <stdexec/execution.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <future>
 #include <memory_resource>
-#include <mutex>
 #include <stdexcept>
 
 namespace agrpc_tests::reactors_test {
 
 using harbour::Harbour;
+using harbour::moment;
 using harbour::Note;
 using harbour::Position;
 using harbour::Query;
 using harbour::Ship;
 using harbour::Summary;
 
-// A flag that threads wait for.
-class flag {
- public:
-  void set() {
-    const std::lock_guard lock(mutex_);
-    set_ = true;
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return set_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool set_ = false;
-};
-
 // Answers by reactors whose waits complete on an io_context.
 class reactor_service : public Harbour::CallbackService {
  public:
   explicit reactor_service(asio::io_context& on) : on_(on) {}
-  flag ended;
+  moment ended;
   std::atomic<bool> ended_well = false;
 
   grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* request,
@@ -59,7 +40,7 @@ class reactor_service : public Harbour::CallbackService {
     if (request->ask() == "cancelled") {
       rpc.wait_for_finish([this, ptr = std::move(ptr)](const error_code&, bool ok) {
         ended_well = ok;
-        ended.set();
+        ended.come();
       });
       return rpc.get();
     }
@@ -73,7 +54,7 @@ class reactor_service : public Harbour::CallbackService {
           ptr->initiate_finish(grpc::Status::OK);
           ptr->wait_for_finish([this](const error_code&, bool finished) {
             ended_well = finished;
-            ended.set();
+            ended.come();
           });
         });
     return rpc.get();
@@ -402,7 +383,7 @@ TEST_F(reactors, AnAllocatorAndAVoidExecutorMakeReactors) {
 class coroutine_service : public Harbour::CallbackService {
  public:
   explicit coroutine_service(asio::io_context& on) : on_(on) {}
-  flag ended;
+  moment ended;
 
   grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* request,
                                  Ship* response) override {
@@ -425,7 +406,7 @@ class coroutine_service : public Harbour::CallbackService {
     co_await agrpc::initiate_finish(grpc::Status::OK);
     if (timed) co_return;  // the test waits for its response alone
     EXPECT_TRUE(co_await agrpc::wait_for_finish);
-    ended.set();
+    ended.come();
   }
   // --8<-- [start:coroutine]
   grpc::ServerReadReactor<Position>* Record(grpc::CallbackServerContext*, Summary* response) override {

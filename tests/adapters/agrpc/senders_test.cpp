@@ -1,5 +1,6 @@
 // Operations as senders, handlers that return senders, and a GrpcContext as a scheduler.
 
+#include "observer.hpp"
 #include "world.hpp"
 
 #include <stdexec/execution.hpp>
@@ -35,29 +36,6 @@ class senders : public served {
     if (running) running->join();
     served::TearDown();
   }
-};
-
-// A receiver that stores what it gets.
-struct outcome {
-  int values = 0;
-  int stops = 0;
-  std::exception_ptr error;
-};
-struct observer {
-  using receiver_concept = ex::receiver_t;
-  outcome* to;
-  ex::inplace_stop_token stop{};
-  struct environment {
-    ex::inplace_stop_token stop;
-    [[nodiscard]] ex::inplace_stop_token query(ex::get_stop_token_t) const noexcept { return stop; }
-  };
-  template <class... Ts>
-  void set_value(Ts&&...) noexcept {
-    ++to->values;
-  }
-  void set_error(std::exception_ptr error) noexcept { to->error = std::move(error); }
-  void set_stopped() noexcept { ++to->stops; }
-  [[nodiscard]] environment get_env() const noexcept { return {stop}; }
 };
 
 TEST_F(senders, ScheduleContinuesInTheContext) {

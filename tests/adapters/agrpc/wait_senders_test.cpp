@@ -1,10 +1,10 @@
 // Waits as senders, and repeatedly_request() as a sender and with a completion token.
 
+#include "observer.hpp"
 #include "world.hpp"
 
 #include <stdexec/execution.hpp>
 
-#include <atomic>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -16,30 +16,6 @@ using harbour::Harbour;
 using harbour::Note;
 using harbour::Query;
 using harbour::Ship;
-
-struct outcome {
-  std::atomic<int> values = 0;
-  std::atomic<int> stops = 0;
-  bool last = false;
-  std::exception_ptr error;
-};
-struct observer {
-  using receiver_concept = ex::receiver_t;
-  outcome* to;
-  ex::inplace_stop_token stop{};
-  struct environment {
-    ex::inplace_stop_token stop;
-    [[nodiscard]] ex::inplace_stop_token query(ex::get_stop_token_t) const noexcept { return stop; }
-  };
-  void set_value() noexcept { ++to->values; }
-  void set_value(bool ok) noexcept {
-    to->last = ok;
-    ++to->values;
-  }
-  void set_error(std::exception_ptr error) noexcept { to->error = std::move(error); }
-  void set_stopped() noexcept { ++to->stops; }
-  [[nodiscard]] environment get_env() const noexcept { return {stop}; }
-};
 
 class wait_senders : public served {
  public:

@@ -124,6 +124,22 @@ class served : public ::testing::Test {
   }
 };
 
+// What a mock of a stub returns for Find(): the call is answered with 42 when it is finished.
+class mock_reader : public grpc::ClientAsyncResponseReaderInterface<harbour::Ship> {
+ public:
+  explicit mock_reader(agrpc::GrpcContext& context) : context_(context) {}
+  void StartCall() override {}
+  void ReadInitialMetadata(void*) override {}
+  void Finish(harbour::Ship* response, grpc::Status* status, void* tag) override {
+    response->set_number(42);
+    *status = grpc::Status::OK;
+    agrpc::process_grpc_tag(context_, tag, true);
+  }
+
+ private:
+  agrpc::GrpcContext& context_;
+};
+
 inline void set_deadline(grpc::ClientContext& context) { context.set_deadline(in_a_minute()); }
 
 }  // namespace agrpc_tests
