@@ -104,7 +104,7 @@ server_core::driven server_core::driven_by(const ServerBuilder& from, const Chan
 
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
     : driven_(driven_by(from, arguments)),
-      callbacks_on_threads_(callbacks_on_threads(arguments)),
+      callbacks_on_threads_(is_on(arguments, CORACLE_ARG_CALLBACK_THREADS)),
       runtime_(runtime_options_of(driven_, from)),
       drivers_(driven_ == driven::by_runtime ? 0 : runtime_.size(), runtime_),
       starters_(handlers_of(from.quota_), from.interceptors_),
