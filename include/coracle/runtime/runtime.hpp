@@ -50,8 +50,8 @@ class runtime {
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   /// Calls stop(), waits until every root task has ended (driving the loops that no thread drives, on this
-  /// thread and, with own_threads, on threads of its own), and joins the threads. A root task that ignores its
-  /// stop token delays this. No other thread may be inside run(), run_loop() or sync_wait().
+  /// thread and, with own_threads, on threads of its own), and joins the threads. A root task that ignores
+  /// its stop token delays this. No other thread may be inside run(), run_loop() or sync_wait().
   ~runtime();
 
   /// Returns the number of loops.
@@ -108,9 +108,10 @@ class runtime {
   bool run_while(const std::function<bool()>& keep_going);
   /// Drives one loop of a runtime that has no threads of its own (runtime_options::own_threads, else:
   /// usage_error), as long as keep_going() is true. It is checked on this thread before each turn: what changes
-  /// its result on the loop calls loop::end_turn(), and other threads post such a call. The loop belongs to no thread between two calls,
-  /// and any thread may call next; aborts if another one drives the loop. Unlike run_while(), it neither
-  /// returns when no root task is left nor rethrows exceptions. keep_going() must not throw.
+  /// its result on the loop calls loop::end_turn(), and other threads post such a call. The loop belongs to no
+  /// thread between two calls, and any thread may call next; aborts if another one drives the loop. Unlike
+  /// run_while(), it neither returns when no root task is left nor rethrows exceptions. keep_going() must not
+  /// throw.
   void run_loop(loop& which, const std::function<bool()>& keep_going);
   /// Runs a turn of loop 0 on this thread, without waiting for events, and a few more while each receives
   /// something. Loop 0 then belongs to this thread, also between calls, until release_loop() or the

@@ -215,8 +215,11 @@ TEST(GrpcContext, StopReleasesAllThreads) {
   std::vector<std::thread> others;
   for (int i = 0; i < 3; ++i) {
     others.emplace_back([&] {
-      ++running;
-      context.run_while([&] { return true; });
+      bool in = false;
+      context.run_while([&] {
+        if (!std::exchange(in, true)) ++running;
+        return true;
+      });
     });
   }
   asio::post(context, [&] {
