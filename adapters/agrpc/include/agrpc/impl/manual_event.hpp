@@ -117,7 +117,10 @@ class manual_event {
       auto owned = base::make(std::forward<H>(handler), candidate, of, kept_by);
       wait_operation& made = *owned.release();
       made.template connect<canceller>(canceller{&made});
-      if (const auto ready = of.add(made)) woken(made, *ready);
+      if (const auto ready = of.add(made)) {
+        made.result_ = {error_code(), *ready};
+        made.finish_later();
+      }
     }
 
    private:
@@ -132,11 +135,14 @@ class manual_event {
     static void woken(waiter& w, const values& with) {
       auto& self = static_cast<wait_operation&>(w);
       self.result_ = {error_code(), with};
-      self.finish_later();
+      // A handler without an executor, as those of a parallel group, is called by the thread that sets the event:
+      // on another one it would be concurrent with the cancellation of what it waits beside.
+      if constexpr (std::is_same_v<typename base::executor, asio::system_executor>) self.finish();
+      else self.finish_later();
     }
     template <class Executor>
     [[nodiscard]] static bool completes_here(const Executor&) noexcept {
-      return false;
+      return std::is_same_v<Executor, asio::system_executor>;
     }
     [[nodiscard]] std::pair<error_code, values> take_result() { return std::move(result_); }
     static void call(Handler&& handler, std::pair<error_code, values>&& r) {
