@@ -97,7 +97,8 @@ class companion {
 // Owned by a runtime. The members that the runtime forwards to have the runtime's thread rules.
 class runtime_core {
  public:
-  // `by` drives the loops if not null; otherwise threads do, those of the program alone with own_threads false.
+  // `by` drives the loops if not null; otherwise threads do: with own_threads false, those of the program
+  // alone.
   runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log, std::size_t blocking_threads,
                driver* by, bool own_threads = true);
   runtime_core(const runtime_core&) = delete;

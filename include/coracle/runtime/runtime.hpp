@@ -107,11 +107,11 @@ class runtime {
   /// drives loop 0. Returns true while work is left. keep_going() must not throw.
   bool run_while(const std::function<bool()>& keep_going);
   /// Drives one loop of a runtime that has no threads of its own (runtime_options::own_threads, else:
-  /// usage_error), as long as keep_going() is true. It is checked on this thread before each turn: what changes
-  /// its result on the loop calls loop::end_turn(), and other threads post such a call. The loop belongs to no
-  /// thread between two calls, and any thread may call next; aborts if another one drives the loop. Unlike
-  /// run_while(), it neither returns when no root task is left nor rethrows exceptions. keep_going() must not
-  /// throw.
+  /// usage_error), as long as keep_going() is true. It is checked on this thread before each turn: what
+  /// changes its result on the loop calls loop::end_turn(), and other threads post such a call. The loop
+  /// belongs to no thread between two calls, and any thread may call next; aborts if another one drives the
+  /// loop. Unlike run_while(), it neither returns when no root task is left nor rethrows exceptions.
+  /// keep_going() must not throw.
   void run_loop(loop& which, const std::function<bool()>& keep_going);
   /// Runs a turn of loop 0 on this thread, without waiting for events, and a few more while each receives
   /// something. Loop 0 then belongs to this thread, also between calls, until release_loop() or the

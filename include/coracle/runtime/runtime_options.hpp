@@ -18,7 +18,8 @@ enum class backend_choice : unsigned char { automatic, io_uring, epoll };
 
 /// The options of a runtime: `coracle::runtime runtime({.loops = 4});`
 struct runtime_options {
-  /// The number of loops, with one thread each (see own_threads); 0 means one per core that this process may use.
+  /// The number of loops, with one thread each (see own_threads); 0 means one per core that this process may
+  /// use.
   std::size_t loops = 1;
   backend_choice backend = backend_choice::automatic;
   /// Receives the log lines; must outlive the runtime. Null: stderr_logger().
@@ -38,8 +39,8 @@ struct runtime_options {
   /// threads make come from the heap. Null: the pools.
   std::pmr::memory_resource* memory = nullptr;
   /// Whether threads of the runtime drive the loops that the program does not drive. With false, a loop runs
-  /// only while a thread of the program is in runtime::run_loop() with it, start() does nothing, and run(), its
-  /// variants, poll() and pollable() throw usage_error. What waits for a loop, as sync_wait() and
+  /// only while a thread of the program is in runtime::run_loop() with it, start() does nothing, and run(),
+  /// its variants, poll() and pollable() throw usage_error. What waits for a loop, as sync_wait() and
   /// server::drain() do, waits until the program drives it. offload() has its threads in any case.
   bool own_threads = true;
 };
