@@ -34,8 +34,10 @@ callback_method::watch::~watch() {
 
 void callback_method::log_once(const std::string& what) noexcept {
   if (logged_.load(std::memory_order_relaxed) || logged_.exchange(true)) return;
-  coracle::stderr_logger().warning("grpc++: a callback of ", name_, " ", what,
-                                   ": other callbacks run on other threads meanwhile, which costs more");
+  coracle::stderr_logger().warning(
+      "grpc++: a callback of ", name_, " ", what,
+      ": meanwhile other callbacks hop to other threads. If they all block, give each a "
+      "thread: AddChannelArgument(CORACLE_ARG_CALLBACK_THREADS, 1)");
 }
 
 void callback_method::caller_blocks() noexcept {

@@ -196,7 +196,7 @@ void requested_calls::wait_for_call(std::unique_ptr<call_request> next) {
   {
     const std::lock_guard lock(changing_);
     if (!shut_down_) {
-      // Calls of a loop whose queue has too few requests are not to come last for ever.
+      // Calls of a loop whose queue has too few requests get some of those of other queues.
       constexpr std::size_t any_after = 16;
       const std::size_t n = ++requested_;
       call = take_first(&waiting::calls, n % any_after == 0 ? n / any_after : loop);

@@ -34,6 +34,20 @@ class AsyncServers : public queue_fixture<Harbour::AsyncService> {
     explicit requested(AsyncServers& by, int tag = 1)
         : held_find(by.service, by.queue(), by.queue(), tag, false) {}
   };
+  // Takes one call, and its end.
+  void serve() {
+    requested call(*this);
+    grpc::CompletionQueue of_client;
+    grpc::ClientContext context;
+    Ship ship;
+    grpc::Status s;
+    stub->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
+    EXPECT_EQ(taken(queue()), "1+");
+    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    EXPECT_EQ(taken(queue()), "2+");
+    EXPECT_EQ(taken(of_client), "1+");
+    EXPECT_TRUE(s.ok());
+  }
   // The outcome of a call that waits for the server.
   StatusCode found() {
     Ship ship;
@@ -292,21 +306,10 @@ class BuildersOfQueues : public AsyncServers {
     builder.RegisterService(&service);
   }
   void add_queue() { queues.push_back(builder.AddCompletionQueue()); }
-  // A call that the program takes from the first queue.
+  // The port is that of the last server.
   void serve() {
-    requested call(*this);
-    const auto own = Harbour::NewStub(
-        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
-    grpc::CompletionQueue of_client;
-    grpc::ClientContext context;
-    Ship ship;
-    grpc::Status s;
-    own->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
-    EXPECT_EQ(taken(queue()), "1+");
-    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-    EXPECT_EQ(taken(queue()), "2+");
-    EXPECT_EQ(taken(of_client), "1+");
-    EXPECT_TRUE(s.ok()) << s.error_message();
+    connect(grpc::InsecureChannelCredentials());
+    AsyncServers::serve();
   }
   grpc::ServerBuilder builder;
 };
@@ -394,20 +397,6 @@ class DrivenServers : public AsyncServers {
     grpc::ClientContext context;
     Ship ship;
     return other->Shine(&context, Query(), &ship).error_code();
-  }
-  // Takes one call, and its end.
-  void serve() {
-    requested call(*this);
-    grpc::CompletionQueue of_client;
-    grpc::ClientContext context;
-    Ship ship;
-    grpc::Status s;
-    stub->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
-    EXPECT_EQ(taken(queue()), "1+");
-    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
-    EXPECT_EQ(taken(queue()), "2+");
-    EXPECT_EQ(taken(of_client), "1+");
-    EXPECT_TRUE(s.ok());
   }
   grpc::CompletionQueue::NextStatus take_until(system_clock::time_point deadline) {
     void* tag = nullptr;
