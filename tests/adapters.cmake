@@ -8,7 +8,7 @@ function(coracle_adapter_tests program label)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/uring_faults.cpp PROPERTIES
     INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src)
   compile_together(${program} 6)
-  target_compile_options(${program} PRIVATE ${test_optimisation})
+  target_compile_options(${program} PRIVATE ${quickly_compiled})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${program} PRIVATE coracle::${adapter} coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   coracle_generate(TARGET ${program} PROTOS echo.proto IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/e2e)

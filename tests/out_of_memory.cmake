@@ -3,7 +3,7 @@
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/out_of_memory/*.cpp)
   add_executable(out_of_memory_tests ${sources})
-  target_compile_options(out_of_memory_tests PRIVATE ${test_optimisation})
+  target_compile_options(out_of_memory_tests PRIVATE ${quickly_compiled})
   target_precompile_headers(out_of_memory_tests PRIVATE support/precompiled.hpp)
   target_include_directories(out_of_memory_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(out_of_memory_tests PRIVATE
