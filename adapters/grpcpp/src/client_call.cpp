@@ -109,7 +109,9 @@ Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, Client
 
 client_stream_core::client_stream_core(channel_on& by, const char* path, ClientContext& context,
                                        const coracle::call_options& options)
-    : loop_(by.loop), context_(context), call_(by.stub.bidi(path, options)) {}
+    : loop_(by.loop),
+      context_(context),
+      call_(by.stub.bidi<bytes_message, coracle::message_sink>(path, options)) {}
 
 void client_stream_core::begin(bytes_message* request) {
   if (request) {
@@ -151,14 +153,6 @@ task<bool> client_stream_core::wait_for_initial_metadata() {
   co_return s.ok();
 }
 
-task<bool> client_stream_core::read(bytes_message& into) {
-  auto wait = call_.read(into);
-  const coracle::result<bool> got = co_await std::move(wait);
-  const bool message = got.ok() && *got;
-  if (message) take_initial_metadata();
-  co_return message;
-}
-
 task<bool> client_stream_core::write(const bytes_message& message, WriteOptions options) {
   if (half_closed_) co_return false;
   const coracle::write_options with{.compress = !options.get_no_compression()};
@@ -180,7 +174,7 @@ task<bool> client_stream_core::writes_done() {
   co_return true;
 }
 
-task<coracle::status> client_stream_core::finish(bytes_message* reply, bool& has_reply) {
+task<coracle::status> client_stream_core::finish(coracle::message_sink* reply, bool& has_reply) {
   if (reply) {
     if (!std::exchange(half_closed_, true)) {
       auto wait = call_.writes_done();
@@ -281,10 +275,8 @@ void client_stream::wait_for_initial_metadata() {
 
 bool client_stream::read(std::string& into) {
   if (!core_) return false;
-  bytes_message message;
-  if (!run_blocking(core_->loop(), core_->read(message))) return false;
-  into = std::move(message).bytes();
-  return true;
+  coracle::message_sink sink = sink_of(into);
+  return run_blocking(core_->loop(), core_->read(sink));
 }
 
 bool client_stream::write(std::string&& message, const WriteOptions& options) {
@@ -303,7 +295,7 @@ bool client_stream::writes_done() {
   return ok;
 }
 
-Status client_stream::end(bytes_message* reply, bool& has_reply) {
+Status client_stream::end(coracle::message_sink* reply, bool& has_reply) {
   if (core_) {
     failure_ = status_of(run_blocking(core_->loop(), core_->finish(reply, has_reply)));
     access::detach(*context_);
@@ -347,10 +339,8 @@ Status client_stream::intercepted_finish(call_interception& seen, void* reply,
 }
 
 Status client_stream::finish(std::string& reply, bool& has_reply) {
-  bytes_message message;
-  Status s = end(&message, has_reply);
-  if (has_reply) reply = std::move(message).bytes();
-  return s;
+  coracle::message_sink sink = sink_of(reply);
+  return end(&sink, has_reply);
 }
 
 }  // namespace grpc::internal

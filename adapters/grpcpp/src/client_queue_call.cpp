@@ -7,17 +7,20 @@
 #include "client_context_access.hpp"
 #include "client_stream_core.hpp"
 #include "deadlines.hpp"
+#include "incoming_message.hpp"
 #include "queue_call_operations.hpp"
 #include "queue_core.hpp"
 #include "statuses.hpp"
 
 #include "coracle/client/unary_call.hpp"
 #include "coracle/coro/event.hpp"
+#include "coracle/coro/executor.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/start.hpp"
 
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace grpc::internal {
@@ -30,22 +33,21 @@ using coracle::task;
 class end_event : public queue_event {
  public:
   end_event(void* tag, ClientContext& context, const message_target& into, Status* status)
-      : queue_event(tag), context_(context), into_(into), status_(status) {}
+      : queue_event(tag), reply(into), context_(context), status_(status) {}
   Status outcome;
-  bytes_message reply;
+  incoming_message reply;
   bool has_reply = false;
 
  private:
   void deliver() override {
     if (has_reply) {
-      Status decoded = into_.decode(std::move(reply).bytes(), into_.message);
+      Status decoded = reply.decode();
       if (outcome.ok()) outcome = std::move(decoded);
     }
     if (!outcome.ok()) access::set_failure(context_, outcome);
     *status_ = std::move(outcome);
   }
   ClientContext& context_;
-  message_target into_;
   Status* status_;
 };
 
@@ -80,7 +82,8 @@ Status cancelled_early() { return {StatusCode::CANCELLED, "the call was cancelle
 // --- streams
 
 // On the loop, messages are read by read(), and by finish(), which has to find the end of the call: a message
-// that it reads there waits for the next read().
+// that it reads there waits for the next read(). It reads when the program has not begun another read() soon
+// after one.
 class queued_stream final : public queue_stream,
                             public std::enable_shared_from_this<queued_stream>,
                             public cancel_target {
@@ -108,16 +111,29 @@ class queued_stream final : public queue_stream,
  private:
   class reading_event;
   class writing_event;
+  // Wakes finish() after a read(), if no other one has begun.
+  class no_read_since final : public coracle::coro::runnable {
+   public:
+    explicit no_read_since(queued_stream& of) noexcept;
+    void post();
+
+   private:
+    queued_stream& of_;
+    std::shared_ptr<queued_stream> held_;  // while it is posted
+    int turns_ = 0;
+  };
   // On the loop. Each keeps the object.
   static task<bool> start_call(std::shared_ptr<queued_stream> self);
   static task<bool> wait_for_initial_metadata(std::shared_ptr<queued_stream> self);
-  static task<bool> read_one(std::shared_ptr<queued_stream> self, bytes_message& into);
+  static task<bool> read_one(std::shared_ptr<queued_stream> self, incoming_message& into);
   static task<bool> write_one(std::shared_ptr<queued_stream> self, const bytes_message& message,
                               WriteOptions options);
   static task<bool> half_close(std::shared_ptr<queued_stream> self);
   static task<bool> end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply);
   static task<> drop_message(std::shared_ptr<queued_stream> self);
-  task<bool> fetch(bytes_message& into);
+  // Between the two, the call is read: unless it has ended, and not twice at once.
+  void begin_fetch() noexcept { fetching_ = true; }
+  void end_fetch(bool message) noexcept;
   task<> turn();
   // Waits until there is no message any more, or the call has ended with one that nothing reads.
   task<> find_end();
@@ -130,23 +146,24 @@ class queued_stream final : public queue_stream,
   // Of the loop:
   bytes_message sent_;
   bool fetching_ = false;
+  bool finding_end_ = false;
   bool ended_ = false;  // there is no message any more
   bool cancelled_ = false;
-  std::optional<bytes_message> fetched_ahead_;
+  std::optional<std::string> fetched_ahead_;
   coracle::event<> turned_;  // one of these has changed
+  no_read_since no_read_since_{*this};
 };
 
 // Puts the message of a read() into that of the program.
 class queued_stream::reading_event final : public queue_event {
  public:
-  reading_event(void* tag, const message_target& into) : queue_event(tag), into_(into) {}
-  bytes_message message;
+  reading_event(void* tag, const message_target& into) : queue_event(tag), message(into) {}
+  incoming_message message;
 
  private:
   void deliver() override {
-    if (ok) ok = into_.decode(std::move(message).bytes(), into_.message).ok();
+    if (ok) ok = message.decode().ok();
   }
-  message_target into_;
 };
 
 class queued_stream::writing_event final : public queue_event {
@@ -247,31 +264,51 @@ task<bool> queued_stream::wait_for_initial_metadata(std::shared_ptr<queued_strea
   co_return co_await std::move(wait);
 }
 
-task<bool> queued_stream::read_one(std::shared_ptr<queued_stream> self, bytes_message& into) {
+task<bool> queued_stream::read_one(std::shared_ptr<queued_stream> self, incoming_message& into) {
   queued_stream& call = *self;
   while (call.fetching_) {
     call.turned_.reset();
     co_await call.turned_;
   }
   if (call.fetched_ahead_) {
-    into = std::move(*call.fetched_ahead_);
+    into.keep(std::move(*call.fetched_ahead_));
     call.fetched_ahead_.reset();
     call.turned_.set();
     co_return true;
   }
-  auto wait = call.fetch(into);
-  co_return co_await std::move(wait);
+  if (call.ended_) co_return false;
+  call.begin_fetch();
+  auto wait = call.core_->read(into.sink());
+  const bool message = co_await wait;
+  call.fetching_ = false;
+  call.ended_ = !message;
+  if (!message) call.turned_.set();
+  else if (call.finding_end_) call.no_read_since_.post();
+  co_return message;
 }
 
-task<bool> queued_stream::fetch(bytes_message& into) {
-  if (ended_) co_return false;
-  fetching_ = true;
-  auto wait = core_->read(into);
-  const bool message = co_await std::move(wait);
+// The thread that takes the event begins the next read() between this turn of the loop and the next one, in
+// which it comes after what was posted before.
+queued_stream::no_read_since::no_read_since(queued_stream& of) noexcept
+    : runnable{[](runnable& w) noexcept {
+        auto& self = static_cast<no_read_since&>(w);
+        if (--self.turns_ > 0) return self.of_.core_->loop().post_next_turn(self);
+        const std::shared_ptr<queued_stream> held = std::move(self.held_);
+        if (!held->fetching_) held->turned_.set();
+      }},
+      of_(of) {}
+
+void queued_stream::no_read_since::post() {
+  turns_ = 2;
+  if (held_) return;
+  held_ = of_.shared_from_this();
+  of_.core_->loop().post_next_turn(*this);
+}
+
+void queued_stream::end_fetch(bool message) noexcept {
   fetching_ = false;
   ended_ = !message;
   turned_.set();
-  co_return message;
 }
 
 task<bool> queued_stream::write_one(std::shared_ptr<queued_stream> self, const bytes_message& message,
@@ -293,32 +330,38 @@ task<> queued_stream::turn() {
 task<> queued_stream::find_end() {
   const auto& deadline = access::deadline(from_.context);
   bool expired = false;
+  finding_end_ = true;
   while (!ended_) {
     if (fetched_ahead_ && (cancelled_ || expired)) co_return;
-    if (fetching_ || fetched_ahead_) {
-      auto wait = turn();
-      if (fetched_ahead_ && deadline) {
-        coracle::with_timeout limited(until(*deadline), std::move(wait));
-        const coracle::status s = co_await std::move(limited);
-        expired = !s.ok();
-      } else {
-        co_await std::move(wait);
-      }
+    if (fetched_ahead_ && deadline) {
+      coracle::with_timeout limited(until(*deadline), turn());
+      const coracle::status s = co_await std::move(limited);
+      expired = !s.ok();
       continue;
     }
-    bytes_message message;
-    auto wait = fetch(message);
-    const bool found = co_await std::move(wait);
+    if (fetching_ || fetched_ahead_) {
+      turned_.reset();
+      co_await turned_;
+      continue;
+    }
+    std::string message;
+    coracle::message_sink sink = sink_of(message);
+    begin_fetch();
+    auto wait = core_->read(sink);
+    const bool found = co_await wait;
+    end_fetch(found);
     if (found) fetched_ahead_ = std::move(message);
   }
 }
 
 task<bool> queued_stream::end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply) {
   queued_stream& call = *self;
-  if (one_reply) {
-    auto wait = call.fetch(into.reply);
-    into.has_reply = co_await std::move(wait);
-  } else {
+  if (one_reply && !call.ended_) {
+    call.begin_fetch();
+    auto wait = call.core_->read(into.reply.sink());
+    into.has_reply = co_await wait;
+    call.end_fetch(into.has_reply);
+  } else if (!one_reply) {
     auto found = call.find_end();
     co_await std::move(found);
   }
@@ -410,7 +453,7 @@ void queued_unary::running::end(coracle::outcome<reply_type> o, call_type& call)
     access::take_initial(context_, call);
     access::set_trailing(context_, call.trailing_metadata());
     if (result.ok()) {
-      event_->reply = std::move(*result);
+      event_->reply.keep(std::move(*result).bytes());
       event_->has_reply = true;
     } else {
       event_->outcome = status_of(result.status());

@@ -9,10 +9,22 @@
 #include "coracle/client/client_stream.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/bytes_message.hpp"
+#include "coracle/rpc/message_sink.hpp"
 
+#include <coroutine>
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace grpc::internal {
+
+// Copies a message that arrives.
+inline coracle::message_sink sink_of(std::string& text) noexcept {
+  return {&text, [](void* to, coracle::bytes_view bytes) {
+            static_cast<std::string*>(to)->assign(coracle::as_text(bytes));
+            return true;
+          }};
+}
 
 // All kinds of streams are streams of bytes in both directions. Shared by the reader or writer of the
 // program, its context, and a request to cancel on its way to the loop.
@@ -22,7 +34,7 @@ namespace grpc::internal {
 class client_stream_core final : public cancel_target,
                                  public std::enable_shared_from_this<client_stream_core> {
  public:
-  using call_type = coracle::bidi_call<coracle::bytes_message, coracle::bytes_message>;
+  using call_type = coracle::bidi_call<coracle::bytes_message, coracle::message_sink>;
   // The path outlives the call, as those of generated stubs do.
   client_stream_core(channel_on& by, const char* path, ClientContext& context,
                      const coracle::call_options& options);
@@ -36,15 +48,32 @@ class client_stream_core final : public cancel_target,
   coracle::task<bool> start();
   // False: the call has ended without any.
   coracle::task<bool> wait_for_initial_metadata();
-  coracle::task<bool> read(coracle::bytes_message& into);
+  // `into` lasts until then.
+  auto read(coracle::message_sink& into) { return reading{call_.read(into), *this}; }
   coracle::task<bool> write(const coracle::bytes_message& message, WriteOptions options);
   coracle::task<bool> writes_done();
-  coracle::task<coracle::status> finish(coracle::bytes_message* reply, bool& has_reply);
+  coracle::task<coracle::status> finish(coracle::message_sink* reply, bool& has_reply);
 
   [[nodiscard]] coracle::loop& loop() const noexcept { return loop_; }
   [[nodiscard]] ClientContext& context() const noexcept { return context_; }
 
  private:
+  // False: there is no message any more. No coroutine, because there are many reads.
+  struct reading {
+    decltype(std::declval<call_type&>().read(std::declval<coracle::message_sink&>())) wait;
+    client_stream_core& of;
+    [[nodiscard]] bool await_ready() const noexcept { return wait.await_ready(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+      return wait.await_suspend(h);
+    }
+    bool await_resume() {
+      const coracle::result<bool> got = wait.await_resume();
+      const bool message = got.ok() && *got;
+      if (message) of.take_initial_metadata();
+      return message;
+    }
+  };
   // On the loop: gives the initial metadata to the context, once.
   void take_initial_metadata();
   static coracle::task<> cancel_call(std::shared_ptr<client_stream_core> self);

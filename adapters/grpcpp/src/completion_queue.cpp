@@ -136,12 +136,11 @@ bool queue_core::drive(std::unique_lock<std::mutex>& lock, coracle::time_point u
   lock.unlock();
   const driven turns =
       by->drive([this, whole_turn] { return whole_turn || !ready_.load(std::memory_order_acquire); }, until);
-  const auto now = std::chrono::steady_clock::now();
   lock.lock();
   if (turns == driven::no && by == driver_) driving_ = false;
   if (turns != driven::with_io) return driving_;
   taken_in_a_row_ = 0;
-  last_io_ = now;
+  last_io_ = std::chrono::steady_clock::now();
   return true;
 }
 

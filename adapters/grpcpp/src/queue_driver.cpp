@@ -25,6 +25,7 @@ struct last_driver {
 };
 thread_local last_driver last_of_thread;
 thread_local bool watch_of_thread = false;
+thread_local bool drives_in_call = false;
 
 std::shared_ptr<queue_driver> last_driven() noexcept {
   return last_is_gone ? nullptr : last_of_thread.driver.lock();
@@ -55,6 +56,8 @@ void queue_driver::leave_last(bool for_another) noexcept {
 
 bool queue_driver::is_on_watch() noexcept { return watch_of_thread; }
 
+bool queue_driver::is_driven_by_caller() noexcept { return drives_in_call; }
+
 queue_driver::nudge::nudge(queue_driver& d) noexcept
     : runnable{[](runnable& w) noexcept {
         queue_driver& driver = static_cast<nudge&>(w).of;
@@ -79,7 +82,9 @@ coracle::time_point queue_driver::now() const noexcept {
 
 queue_driver::handovers queue_driver::counted() const {
   const std::lock_guard lock(changing_);
-  return handovers_;
+  handovers now = handovers_;
+  now.on_watch = by_ == driven_by::watch;
+  return now;
 }
 
 queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_point until) {
@@ -106,8 +111,10 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
   coracle::loop& on = *loop_.load();
   const std::uint64_t before = on.stats().turns;
   bool first = true;
+  drives_in_call = true;
   run([&] { return !for_good_.load(std::memory_order_acquire) && keep_going(); },
       [&] { return std::exchange(first, false) || until == coracle::never || on.owner().now() < until; });
+  drives_in_call = false;
   const bool has_io = on.stats().turns != before;
   lock.lock();
   alarm_at_ = coracle::never;

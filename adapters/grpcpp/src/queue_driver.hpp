@@ -50,6 +50,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   static void caller_leaves() noexcept;
   // On a loop with a driver: whether a watch drives it, in place of the thread that takes the events.
   [[nodiscard]] static bool is_on_watch() noexcept;
+  // Whether this thread is in drive(): what happens on the loop is done by the thread that takes the events.
+  [[nodiscard]] static bool is_driven_by_caller() noexcept;
   // The result of keep_going() has changed. On any thread, the loop included.
   void wake() noexcept;
   // The watch drives the loop for good; returns when no other thread does.
@@ -72,9 +74,10 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   // Before detach().
   [[nodiscard]] std::size_t loop_index() const noexcept { return loop_.load()->index(); }
 
-  // For tests: how often the watch has taken the loop, and whether it has it for good.
+  // For tests: how often the watch has taken the loop, whether it has it now, and whether for good.
   struct handovers {
     std::size_t to_watch = 0;
+    bool on_watch = false;
     bool for_good = false;
   };
   [[nodiscard]] handovers counted() const;

@@ -1,5 +1,6 @@
 #include "requested_calls.hpp"
 
+#include "end_notice.hpp"
 #include "intercepted_operation.hpp"
 #include "server_context_access.hpp"
 
@@ -7,6 +8,7 @@
 #include <grpcpp/support/async_stream.h>
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,21 +17,7 @@ namespace grpc::internal {
 
 namespace {
 
-// The event of AsyncNotifyWhenDone().
-class done_notice final : public end_observer {
- public:
-  done_notice(std::shared_ptr<queue_core> to, void* tag)
-      : to_(std::move(to)), event_(std::make_unique<queue_event>(tag)) {
-    to_->begin();
-  }
-  void ended(bool /*cancelled*/) noexcept override { to_->push(std::move(event_)); }
-
- private:
-  std::shared_ptr<queue_core> to_;
-  std::unique_ptr<queue_event> event_;
-};
-
-// The same for interceptors, which see the end though the program may not.
+// The event of AsyncNotifyWhenDone() for interceptors, which see the end though the program may not.
 class intercepted_done_notice final : public end_observer {
  public:
   intercepted_done_notice(std::shared_ptr<call_interception> by, const std::shared_ptr<queue_core>& to,
@@ -41,7 +29,9 @@ class intercepted_done_notice final : public end_observer {
     };
     to->begin();
   }
-  void ended(bool /*cancelled*/) noexcept override { event_.release()->end(true); }
+  void ended(std::unique_ptr<end_observer> /*self*/, bool /*cancelled*/) noexcept override {
+    event_.release()->end(true);
+  }
 
  private:
   std::unique_ptr<intercepted_operation> event_;
@@ -85,7 +75,7 @@ void call_request::deliver() {
   const auto tag = server_context_access::done_tag(context);
   if (seen_) [[unlikely]]
     call_->observe_end(std::make_unique<intercepted_done_notice>(seen_, queue, tag));
-  else if (tag) call_->observe_end(std::make_unique<done_notice>(queue, *tag));
+  else if (tag) call_->observe_end(std::make_unique<end_notice>(queue, *tag, false));
   call_.reset();
 }
 
@@ -140,9 +130,9 @@ void requested_calls::give(std::unique_ptr<call_request> to, std::shared_ptr<ser
 }
 
 template <class Waiting>
-Waiting requested_calls::take_first(std::list<Waiting> waiting::* kind, std::size_t first) {
+Waiting requested_calls::take_first(std::deque<Waiting> waiting::* kind, std::size_t first) {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    std::list<Waiting>& from = waiting_[(first + i) % waiting_.size()].*kind;
+    std::deque<Waiting>& from = waiting_[(first + i) % waiting_.size()].*kind;
     if (from.empty()) continue;
     Waiting taken = std::move(from.front());
     from.pop_front();
@@ -170,8 +160,8 @@ coracle::status requested_calls::begin(std::shared_ptr<server_call_core> call) {
 
 void requested_calls::forget(server_call_core& call) noexcept {
   const std::lock_guard lock(changing_);
-  waiting_[call.loop().index() % waiting_.size()].calls.remove_if(
-      [&](const auto& waits) { return waits.get() == &call; });
+  std::erase_if(waiting_[call.loop().index() % waiting_.size()].calls,
+                [&](const auto& waits) { return waits.get() == &call; });
 }
 
 void requested_calls::request(std::unique_ptr<call_request> next) {
@@ -216,11 +206,11 @@ bool requested_calls::is_shut_down() {
 }
 
 void requested_calls::shut_down() {
-  std::vector<waiting> all;
+  std::vector<waiting> all(waiting_.size());
   {
     const std::lock_guard lock(changing_);
     shut_down_ = true;
-    for (waiting& each : waiting_) all.push_back(std::exchange(each, {}));
+    all.swap(waiting_);
   }
   for (waiting& each : all) {
     for (auto& request : each.requests) {

@@ -8,7 +8,7 @@
 #include "server_call_core.hpp"
 
 #include <cstddef>
-#include <list>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -69,12 +69,12 @@ class requested_calls final : public call_starter, public std::enable_shared_fro
   // Gives the call to the program.
   static void give(std::unique_ptr<call_request> to, std::shared_ptr<server_call_core> call);
   struct waiting {
-    std::list<std::unique_ptr<call_request>> requests;  // by queues that drive the loop
-    std::list<std::shared_ptr<server_call_core>> calls;
+    std::deque<std::unique_ptr<call_request>> requests;  // by queues that drive the loop
+    std::deque<std::shared_ptr<server_call_core>> calls;
   };
   // With the lock: takes the first one of that loop, or of the next one that has any; null: there is none.
   template <class Waiting>
-  Waiting take_first(std::list<Waiting> waiting::* kind, std::size_t first);
+  Waiting take_first(std::deque<Waiting> waiting::* kind, std::size_t first);
 
   const std::shared_ptr<const server_interceptors> seen_by_;
   std::mutex changing_;

@@ -39,6 +39,19 @@ void set_pushback(coracle::server_context& call, const std::string& text) {
 
 }  // namespace
 
+template <class MakeStatus>
+void server_call_core::end_with(MakeStatus early) noexcept {
+  const std::lock_guard lock(changing_);
+  if (closed_ || end_ || early_) return;
+  early_ = early();
+  cancelled_.store(true, std::memory_order_release);
+  ending_.post_to(where_);
+}
+
+void server_call_core::try_cancel() noexcept {
+  end_with([] { return coracle::status::cancelled("the server cancelled the call"); });
+}
+
 server_call_core::loop_signal::loop_signal() noexcept
     : runnable{[](runnable& w) noexcept {
         auto& self = static_cast<loop_signal&>(w);
@@ -101,8 +114,13 @@ task<coracle::status> server_call_core::run(std::shared_ptr<server_call_core> se
   }
   if (pending) co_await call.no_operations_;
   if (end) {
-    auto sent = call.send_end(*end);
-    outcome = co_await std::move(sent);
+    call.pass(std::move(end->headers));
+    bool sent = true;
+    if (end->last_message) {
+      auto written = call.write_one(*end->last_message, end->last_options);
+      sent = co_await std::move(written);
+    }
+    outcome = sent ? call.send_end(*end) : coracle::status::cancelled("the last message was not sent");
   } else {
     by.forget(call);
     // Without one, the call has ended for its client.
@@ -119,12 +137,7 @@ std::optional<call_end> server_call_core::close() {
   return std::exchange(end_, std::nullopt);
 }
 
-task<coracle::status> server_call_core::send_end(call_end& end) {
-  pass(std::move(end.headers));
-  if (end.last_message) {
-    auto written = write_one(*end.last_message, end.last_options);
-    if (!co_await std::move(written)) co_return coracle::status::cancelled("the last message was not sent");
-  }
+coracle::status server_call_core::send_end(call_end& end) {
   // Of a call without a message, too, the client gets the initial metadata apart from those of the status.
   if (has_initial_ && (writer_ || !end.outcome.ok())) call_->send_initial_metadata();
   for (const auto& [key, value] : end.trailing) {
@@ -134,10 +147,10 @@ task<coracle::status> server_call_core::send_end(call_end& end) {
   bytes_message reply(std::move(end.reply));
   if (json_ && !writer_ && end.outcome.ok()) {
     coracle::status written = json_->write_reply(reply);
-    if (!written.ok()) co_return written;
+    if (!written.ok()) return written;
   }
   reply_ = std::move(reply).bytes();
-  co_return status_of(end.outcome);
+  return status_of(end.outcome);
 }
 
 void server_call_core::leave(bool cancelled) noexcept {
@@ -155,8 +168,8 @@ void server_call_core::leave(bool cancelled) noexcept {
     children = children_;
   }
   if (children) children->end();
-  if (done) done->ended(cancelled);
-  if (observer) observer->ended(cancelled);
+  if (done) end_observer::tell(std::move(done), cancelled);
+  if (observer) end_observer::tell(std::move(observer), cancelled);
 }
 
 // --- the program
@@ -184,7 +197,7 @@ void server_call_core::finish(call_end&& end, std::unique_ptr<end_observer> done
       return;
     }
   }
-  if (done) done->ended(true);
+  if (done) end_observer::tell(std::move(done), true);
 }
 
 void server_call_core::observe_end(std::unique_ptr<end_observer> by) {
@@ -195,21 +208,14 @@ void server_call_core::observe_end(std::unique_ptr<end_observer> by) {
       return;
     }
   }
-  by->ended(is_cancelled());
-}
-
-void server_call_core::end_with(coracle::status early) noexcept {
-  const std::lock_guard lock(changing_);
-  if (closed_ || end_ || early_) return;
-  early_ = std::move(early);
-  cancelled_.store(true, std::memory_order_release);
-  ending_.post_to(where_);
+  end_observer::tell(std::move(by), is_cancelled());
 }
 
 void server_call_core::copy_of_call() {
   if (std::exchange(copied_, true)) return;
   for (const auto& [key, value] : call_->metadata())
-    if (!consumed_.contains({std::string(key), std::string(value)})) metadata_.add(key, value);
+    if (consumed_.empty() || !consumed_.contains({std::string(key), std::string(value)}))
+      metadata_.add(key, value);
 }
 
 const metadata_map& server_call_core::client_metadata() {
@@ -254,7 +260,7 @@ task<bool> server_call_core::read(operation of, bytes_message& into) {
   if (!call.json_) co_return true;
   coracle::status is_message = call.json_->read_request(into);
   if (is_message.ok()) co_return true;
-  call.end_with(std::move(is_message));
+  call.end_with([&] { return std::move(is_message); });
   co_return false;
 }
 
@@ -273,7 +279,7 @@ task<bool> server_call_core::write_one(const bytes_message& message, coracle::wr
     text = message;
     coracle::status written = json_->write_reply(text);
     if (!written.ok()) {
-      end_with(std::move(written));
+      end_with([&] { return std::move(written); });
       co_return false;
     }
   }

@@ -60,8 +60,12 @@ struct call_end {
 class end_observer {
  public:
   virtual ~end_observer() = default;
-  // On the loop, or within the function that was given the observer.
-  virtual void ended(bool cancelled) noexcept = 0;
+  // On the loop, or within the function that was given the observer. `self` owns the object.
+  virtual void ended(std::unique_ptr<end_observer> self, bool cancelled) noexcept = 0;
+  static void tell(std::unique_ptr<end_observer> who, bool cancelled) noexcept {
+    end_observer& told = *who;
+    told.ended(std::move(who), cancelled);
+  }
 };
 
 // Begins the calls of a method. There is one kind for each API: handlers on threads, queues, callbacks.
@@ -129,7 +133,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   void finish(call_end&& end, std::unique_ptr<end_observer> done);
   // Sets who else is told of the end, once.
   void observe_end(std::unique_ptr<end_observer> by);
-  void try_cancel() noexcept { end_with(coracle::status::cancelled("the server cancelled the call")); }
+  void try_cancel() noexcept;
   [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
   [[nodiscard]] const metadata_map& client_metadata();
   // Of the generic service; empty for other calls.
@@ -185,13 +189,14 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   void end_operation() noexcept;
   // Ends the call as if it was cancelled, but with this status, unless the program has ended it. Operations that
   // begin from then on fail. Any thread.
-  void end_with(coracle::status early) noexcept;
+  template <class MakeStatus>
+  void end_with(MakeStatus early) noexcept;
   // On the loop: no operation begins from now on. The result is what the program ends the call with.
   [[nodiscard]] std::optional<call_end> close();
   void pass(sent_headers&& headers);
   [[nodiscard]] coracle::task<bool> write_one(const coracle::bytes_message& message,
                                               coracle::write_options options);
-  [[nodiscard]] coracle::task<coracle::status> send_end(call_end& end);
+  [[nodiscard]] coracle::status send_end(call_end& end);
   // On the loop: the call leaves the object, which the program may still have.
   void leave(bool cancelled) noexcept;
   void copy_of_call();  // the metadata; with the lock

@@ -24,7 +24,7 @@ using point = experimental::InterceptionHookPoints;
 class server_callback_call::end_of_call final : public end_observer {
  public:
   explicit end_of_call(server_callback_call& of) noexcept : of_(of) {}
-  void ended(bool cancelled) noexcept override { of_.end(cancelled); }
+  void ended(std::unique_ptr<end_observer> /*self*/, bool cancelled) noexcept override { of_.end(cancelled); }
 
  private:
   server_callback_call& of_;
@@ -34,7 +34,7 @@ class server_callback_call::end_of_call final : public end_observer {
 class server_callback_call::end_of_finish final : public end_observer {
  public:
   explicit end_of_finish(server_callback_call& of) noexcept : of_(of) {}
-  void ended(bool) noexcept override { of_.release(false); }
+  void ended(std::unique_ptr<end_observer> /*self*/, bool) noexcept override { of_.release(false); }
 
  private:
   server_callback_call& of_;
@@ -43,7 +43,9 @@ class server_callback_call::end_of_finish final : public end_observer {
 class server_callback_call::end_of_seen_finish final : public end_observer {
  public:
   explicit end_of_seen_finish(intercepted_operation& of) noexcept : of_(of) {}
-  void ended(bool cancelled) noexcept override { of_.end(!cancelled); }
+  void ended(std::unique_ptr<end_observer> /*self*/, bool cancelled) noexcept override {
+    of_.end(!cancelled);
+  }
 
  private:
   intercepted_operation& of_;

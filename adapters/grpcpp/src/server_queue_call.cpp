@@ -1,6 +1,7 @@
 // The calls of servers in the completion-queue API.
 #include <grpcpp/impl/server_queue_call.h>
 
+#include "end_notice.hpp"
 #include "intercepted_server_call.hpp"
 #include "queue_core.hpp"
 #include "server_call_core.hpp"
@@ -31,23 +32,6 @@ class reply_event final : public queue_event {
  public:
   reply_event(void* tag, std::string&& bytes) : queue_event(tag), message(std::move(bytes)) {}
   const coracle::bytes_message message;
-};
-
-// The event of Finish().
-class end_notice final : public end_observer {
- public:
-  end_notice(std::shared_ptr<queue_core> to, void* tag)
-      : to_(std::move(to)), event_(std::make_unique<queue_event>(tag)) {
-    to_->begin();
-  }
-  void ended(bool cancelled) noexcept override {
-    event_->ok = !cancelled;
-    to_->push(std::move(event_));
-  }
-
- private:
-  std::shared_ptr<queue_core> to_;
-  std::unique_ptr<queue_event> event_;
 };
 
 void push_failed(queue_core& queue, std::unique_ptr<queue_event> event) {
@@ -107,7 +91,7 @@ void server_queue_call::finish(const Status& outcome, void* tag) {
   if (seen_) [[unlikely]]
     return seen_->finish(std::nullopt, outcome, tag);
   call_->finish(server_context_access::take_end(context_, outcome),
-                std::make_unique<end_notice>(queue_, tag));
+                std::make_unique<end_notice>(queue_, tag, true));
 }
 
 void server_queue_call::finish(serialized_message&& reply, const Status& outcome, void* tag) {
@@ -115,7 +99,7 @@ void server_queue_call::finish(serialized_message&& reply, const Status& outcome
     return seen_->finish(std::move(reply), outcome, tag);
   call_end end = server_context_access::take_end(context_, reply.outcome.ok() ? outcome : reply.outcome);
   end.reply = std::move(reply.bytes);
-  call_->finish(std::move(end), std::make_unique<end_notice>(queue_, tag));
+  call_->finish(std::move(end), std::make_unique<end_notice>(queue_, tag, true));
 }
 
 void server_queue_call::write_and_finish(serialized_message&& last, const WriteOptions& options,
@@ -125,7 +109,7 @@ void server_queue_call::write_and_finish(serialized_message&& last, const WriteO
   call_end end = server_context_access::take_end(context_, last.outcome.ok() ? outcome : last.outcome);
   if (last.outcome.ok()) end.last_message.emplace(std::move(last.bytes));
   end.last_options = coracle_options(options);
-  call_->finish(std::move(end), std::make_unique<end_notice>(queue_, tag));
+  call_->finish(std::move(end), std::make_unique<end_notice>(queue_, tag, true));
 }
 
 }  // namespace grpc::internal

@@ -12,7 +12,7 @@
 #include <string>
 
 namespace coracle {
-class bytes_message;
+class message_sink;
 }
 
 namespace grpc::internal {
@@ -62,7 +62,7 @@ class client_stream {
   // Has the interceptors see the beginning of the call. False: one of them has taken it over.
   bool begin_intercepted(const serialized_request* request, std::string& bytes);
   Status finish_call();
-  Status end(coracle::bytes_message* reply, bool& has_reply);
+  Status end(coracle::message_sink* reply, bool& has_reply);
   ClientContext* context_;
   call_interception* seen_;
   Status failure_;  // of a call that could not be made

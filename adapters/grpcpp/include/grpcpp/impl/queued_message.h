@@ -4,22 +4,33 @@
 #include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/support/status.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
 namespace grpc::internal {
 
-// A message of the program, and how it is made of bytes: by the thread that takes the event.
+// A message of the program, and how it is made of bytes.
 struct message_target {
   void* message = nullptr;
+  // By the thread that takes the event.
   Status (*decode)(std::string&& bytes, void* into) = nullptr;
+  // Of messages of protobuf: the same with bytes that are elsewhere, by any thread. Throws std::bad_alloc alone.
+  Status (*decode_in_place)(const char* bytes, std::size_t size, void* into) = nullptr;
 
   // Base: the class whose traits decode it.
   template <class Base, class Message>
   static message_target of(Message* m) {
-    return {static_cast<Base*>(m), [](std::string&& bytes, void* into) {
-              return from_bytes<Base>(std::move(bytes), *static_cast<Base*>(into));
-            }};
+    message_target made;
+    made.message = static_cast<Base*>(m);
+    made.decode = [](std::string&& bytes, void* into) {
+      return from_bytes<Base>(std::move(bytes), *static_cast<Base*>(into));
+    };
+    if constexpr (is_protobuf<Base>)
+      made.decode_in_place = [](const char* bytes, std::size_t size, void* into) {
+        return deserialize_protobuf(bytes, size, *static_cast<Base*>(into));
+      };
+    return made;
   }
 };
 
