@@ -1,9 +1,25 @@
 # Every public header compiles alone, without a precompiled header and without src/: CMake makes a source for each, which the
-# target all_verify_interface_header_sets compiles.
+# targets NAME_verify_interface_header_sets compile. Those of the adapters are for ./dev test adapter_headers.
 
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/coracle/*.hpp)
-add_library(public_headers INTERFACE)
-target_sources(public_headers INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${headers})
-set_target_properties(public_headers PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-target_link_libraries(public_headers INTERFACE coracle_usage protobuf::libprotobuf)
-target_compile_options(public_headers INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+# coracle_verify_headers(NAME FOLDER LIBRARY...): the headers below a folder. One that another one includes first compiles alone if
+# that one does. Those of features that are missing say so by an #error.
+function(coracle_verify_headers name folder)
+  file(GLOB_RECURSE headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.hpp)
+  set(verified ${headers})
+  foreach(header IN LISTS headers)
+    file(STRINGS ${folder}/${header} code REGEX "^[^/]" LIMIT_COUNT 2)
+    if(code MATCHES "^#pragma once;#include [<\"]([^>\"]+)")
+      list(REMOVE_ITEM verified ${CMAKE_MATCH_1})
+    elseif(code MATCHES "^#error")
+      list(REMOVE_ITEM verified ${header})
+    endif()
+  endforeach()
+  list(TRANSFORM verified PREPEND ${folder}/)
+  add_library(${name} INTERFACE)
+  target_sources(${name} INTERFACE FILE_SET HEADERS BASE_DIRS ${folder} FILES ${verified})
+  set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  target_link_libraries(${name} INTERFACE ${ARGN})
+  target_compile_options(${name} INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+endfunction()
+
+coracle_verify_headers(public_headers ${PROJECT_SOURCE_DIR}/include coracle_usage protobuf::libprotobuf)

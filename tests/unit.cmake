@@ -34,7 +34,7 @@ endif()
 
 # All but their sources. A unit of its own needs no precompiled header.
 function(unit_tests_target target)
-  compile_together(${target} 12)
+  compile_together(${target} 24)
   target_compile_options(${target} PRIVATE ${quickly_compiled})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   coracle_rooms_with_all_below(linked ${rooms})

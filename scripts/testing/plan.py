@@ -6,7 +6,7 @@
     consumers     g++ release: other projects use the library, by way of Conan, vcpkg and copied sources, too
 
 Of the tests with a label (labels.py), the suites run one case of each kind, and of the tests with io_uring's faults a third. A label
-is a suite, too, of all tests that have it, which runs only if it is asked for by its name; so is io_uring_faults.
+is a suite, too, of all tests that have it, which runs only if it is asked for by its name; so are io_uring_faults and adapter_headers.
 
 Builds after the first begin before their turn (builds.py), so that a build comes as late as its first suite allows.
 """
@@ -191,6 +191,7 @@ def labelled():
     for label in labels.FIXTURES:
         yield one(label, labelled_tests, label)
     yield one("io_uring_faults", faults_of_io_uring, "without-io_uring")
+    yield one("adapter_headers", headers, of_adapters=True)
 
 
 TIERS = {"quick": quick, "whole": whole, "conformance": conformance, "consumers": consumers}
