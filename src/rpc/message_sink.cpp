@@ -2,7 +2,7 @@
 
 namespace coracle::rpc {
 
-// An interceptor that asks for the message of the program finds an empty one.
+// It encodes to nothing: it cannot be sent.
 const codec sink_codec{
     message_kind::own,
     [](const void*) -> std::size_t { return 0; },

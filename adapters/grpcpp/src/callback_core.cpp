@@ -4,19 +4,30 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
 namespace grpc::internal {
 namespace {
 
-// A callback that takes so long is worth the hop to a thread of its own, as far as time alone tells. One of so
-// many is measured.
+// A callback that takes so long is worth the hop to a thread of its own, as far as time alone tells.
 constexpr std::chrono::microseconds callback_long{200};
-constexpr unsigned measured_of = 4;
 // What a long one counts for; a short one takes back one. Others may have had the core for a while.
 constexpr int long_weighs = 64;
 constexpr int long_max = 16 * long_weighs;
+
+// Chooses one callback of four, in no order: the callbacks of a call come in a pattern.
+class sample {
+ public:
+  bool next() noexcept {
+    state_ = state_ * 1664525U + 1013904223U;
+    return state_ >> 30U == 0;
+  }
+
+ private:
+  std::uint32_t state_ = 0;
+};
 
 }  // namespace
 
@@ -67,8 +78,9 @@ void callback_core::post(callback_tag& tag, bool ok) {
 
 void callback_core::lead() noexcept {
   bool ended = false;
-  for (unsigned i = 0; !ended && !driver()->is_with_watch(); ++i) {
-    const bool measured = i % measured_of == 0;
+  sample chosen;
+  while (!ended && !driver()->is_with_watch()) {
+    const bool measured = long_ > 0 || chosen.next();
     auto began = std::chrono::steady_clock::time_point::max();
     call_program([&] {
       void* tag = nullptr;

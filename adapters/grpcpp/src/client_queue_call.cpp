@@ -82,8 +82,8 @@ Status cancelled_early() { return {StatusCode::CANCELLED, "the call was cancelle
 // --- streams
 
 // On the loop, messages are read by read(), and by finish(), which has to find the end of the call: a message
-// that it reads there waits for the next read(). It reads when the program has not begun another read() soon
-// after one.
+// that it reads there waits for the next read(). finish() reads only if the program has begun no read() for
+// two turns.
 class queued_stream final : public queue_stream,
                             public std::enable_shared_from_this<queued_stream>,
                             public cancel_target {
@@ -111,7 +111,7 @@ class queued_stream final : public queue_stream,
  private:
   class reading_event;
   class writing_event;
-  // Wakes finish() after a read(), if no other one has begun.
+  // Wakes finish() after a read(), unless another one has begun.
   class no_read_since final : public coracle::coro::runnable {
    public:
     explicit no_read_since(queued_stream& of) noexcept;
@@ -131,9 +131,17 @@ class queued_stream final : public queue_stream,
   static task<bool> half_close(std::shared_ptr<queued_stream> self);
   static task<bool> end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply);
   static task<> drop_message(std::shared_ptr<queued_stream> self);
-  // Between the two, the call is read: unless it has ended, and not twice at once.
-  void begin_fetch() noexcept { fetching_ = true; }
-  void end_fetch(bool message) noexcept;
+  // While it exists, the call is read: one at a time, and not after its end.
+  struct fetch {
+    fetch(queued_stream& call, bool for_read) noexcept : of(call), by_read(for_read) { of.fetching_ = true; }
+    fetch(const fetch&) = delete;
+    fetch& operator=(const fetch&) = delete;
+    ~fetch() { of.end_fetch(*this); }
+    queued_stream& of;
+    const bool by_read;
+    bool message = false;
+  };
+  void end_fetch(const fetch& f) noexcept;
   task<> turn();
   // Waits until there is no message any more, or the call has ended with one that nothing reads.
   task<> find_end();
@@ -146,6 +154,7 @@ class queued_stream final : public queue_stream,
   // Of the loop:
   bytes_message sent_;
   bool fetching_ = false;
+  int waiting_reads_ = 0;  // beside one that fetches
   bool finding_end_ = false;
   bool ended_ = false;  // there is no message any more
   bool cancelled_ = false;
@@ -267,8 +276,10 @@ task<bool> queued_stream::wait_for_initial_metadata(std::shared_ptr<queued_strea
 task<bool> queued_stream::read_one(std::shared_ptr<queued_stream> self, incoming_message& into) {
   queued_stream& call = *self;
   while (call.fetching_) {
+    ++call.waiting_reads_;
     call.turned_.reset();
     co_await call.turned_;
+    --call.waiting_reads_;
   }
   if (call.fetched_ahead_) {
     into.keep(std::move(*call.fetched_ahead_));
@@ -277,14 +288,17 @@ task<bool> queued_stream::read_one(std::shared_ptr<queued_stream> self, incoming
     co_return true;
   }
   if (call.ended_) co_return false;
-  call.begin_fetch();
+  fetch one(call, true);
   auto wait = call.core_->read(into.sink());
-  const bool message = co_await wait;
-  call.fetching_ = false;
-  call.ended_ = !message;
-  if (!message) call.turned_.set();
-  else if (call.finding_end_) call.no_read_since_.post();
-  co_return message;
+  one.message = co_await wait;
+  co_return one.message;
+}
+
+void queued_stream::end_fetch(const fetch& f) noexcept {
+  fetching_ = false;
+  ended_ = !f.message;
+  if (ended_ || !f.by_read || waiting_reads_ > 0) turned_.set();
+  else if (finding_end_) no_read_since_.post();
 }
 
 // The thread that takes the event begins the next read() between this turn of the loop and the next one, in
@@ -303,12 +317,6 @@ void queued_stream::no_read_since::post() {
   if (held_) return;
   held_ = of_.shared_from_this();
   of_.core_->loop().post_next_turn(*this);
-}
-
-void queued_stream::end_fetch(bool message) noexcept {
-  fetching_ = false;
-  ended_ = !message;
-  turned_.set();
 }
 
 task<bool> queued_stream::write_one(std::shared_ptr<queued_stream> self, const bytes_message& message,
@@ -346,21 +354,19 @@ task<> queued_stream::find_end() {
     }
     std::string message;
     coracle::message_sink sink = sink_of(message);
-    begin_fetch();
+    fetch one(*this, false);
     auto wait = core_->read(sink);
-    const bool found = co_await wait;
-    end_fetch(found);
-    if (found) fetched_ahead_ = std::move(message);
+    one.message = co_await wait;
+    if (one.message) fetched_ahead_ = std::move(message);
   }
 }
 
 task<bool> queued_stream::end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply) {
   queued_stream& call = *self;
   if (one_reply && !call.ended_) {
-    call.begin_fetch();
+    fetch one(call, false);
     auto wait = call.core_->read(into.reply.sink());
-    into.has_reply = co_await wait;
-    call.end_fetch(into.has_reply);
+    one.message = into.has_reply = co_await wait;
   } else if (!one_reply) {
     auto found = call.find_end();
     co_await std::move(found);

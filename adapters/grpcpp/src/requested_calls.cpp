@@ -210,7 +210,8 @@ void requested_calls::shut_down() {
   {
     const std::lock_guard lock(changing_);
     shut_down_ = true;
-    all.swap(waiting_);
+    // One by one: how many there are is read without the lock.
+    for (std::size_t i = 0; i < all.size(); ++i) std::swap(all[i], waiting_[i]);
   }
   for (waiting& each : all) {
     for (auto& request : each.requests) {

@@ -1,4 +1,4 @@
-// message_sink: gives the bytes of each message that arrives to a function, without a copy of them.
+// message_sink: gives the bytes of each message that arrives to a function.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -6,8 +6,9 @@
 
 namespace coracle {
 
-/// Takes the place of a protobuf class for messages that are received, as bytes_message does, but keeps
-/// nothing: its function reads the bytes where they have arrived, for example into memory of the program.
+/// Takes the place of a protobuf class for messages of streams that are received, as bytes_message does, but
+/// keeps nothing: its function reads the bytes in the memory of the connection, from which a bytes_message is
+/// copied. Messages that come in several frames or compressed are put together there first.
 ///
 ///   const auto count = [](void* to, bytes_view bytes) {
 ///     *static_cast<std::size_t*>(to) += bytes.size();
@@ -18,11 +19,13 @@ namespace coracle {
 ///
 /// The function is called on the loop of the call, during the await, with what the codec of the sender wrote:
 /// decompressed, and without the envelope. The bytes are valid until it returns. If it returns false, they
-/// are no valid message, and the call ends with INTERNAL. It may throw std::bad_alloc alone, and must not
-/// begin or cancel calls. Interceptors that keep a message may have it called later, but before the await
-/// ends.
+/// are no valid message, and the call ends as with a protobuf class: with INTERNAL, on a client. It may throw
+/// std::bad_alloc alone, which ends the call with RESOURCE_EXHAUSTED. It must not begin or cancel calls. An
+/// interceptor that asks for the message as a message_sink has the function called then, and again if it sets
+/// other bytes.
 ///
-/// An object without a function drops the messages. Messages of this type cannot be sent.
+/// An object without a function drops the messages; next() and calls with one reply use such an object.
+/// Messages of this type cannot be sent.
 class message_sink {
  public:
   using function = bool (*)(void* to, bytes_view bytes);
