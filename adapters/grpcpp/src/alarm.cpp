@@ -23,6 +23,16 @@ coracle::task<bool> rest(coracle::duration d) {
   co_return true;
 }
 
+// Puts the event into the queue; it is not ok if the alarm was cancelled.
+struct rung {
+  std::shared_ptr<queue_core> queue;
+  std::unique_ptr<queue_event> event;
+  void operator()(const coracle::outcome<bool>& o) {
+    event->ok = o.ok();
+    queue->push(std::move(event));
+  }
+};
+
 // Calls a function, once.
 class alarm_callback final : public callback_tag {
  public:
@@ -48,7 +58,8 @@ class alarm_core {
     if (left <= coracle::duration::zero()) return push_now(*queue, std::move(event), true);
     const std::lock_guard lock(changing_);
     coracle::loop& where = queue->clients().at(0);
-    running_ = start_for(std::move(queue), where, rest(left), std::move(event));
+    queue->begin();
+    running_ = coracle::start(where, rest(left), rung{std::move(queue), std::move(event)});
   }
   void cancel() {
     const std::lock_guard lock(changing_);

@@ -156,12 +156,15 @@ bool Channel::WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_
 
 void Channel::NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
                                       CompletionQueue* queue, void* tag) {
-  auto event = std::make_unique<internal::queue_event>(tag);
+  using internal::queue_event;
   if (!core_->usable().ok())
-    return internal::push_now(*queue->core(), std::move(event), last_observed != GRPC_CHANNEL_SHUTDOWN);
+    return internal::push_now(*queue->core(), std::make_unique<queue_event>(tag),
+                              last_observed != GRPC_CHANNEL_SHUTDOWN);
   internal::channel_on& observed = core_->observed();
-  auto wait = internal::state_change(observed.channel, last_observed, deadline);
-  internal::start_for(queue->core(), observed.loop, std::move(wait), std::move(event)).detach();
+  const auto wait = [&](queue_event&) {
+    return internal::state_change(observed.channel, last_observed, deadline);
+  };
+  internal::start_for<queue_event>(queue->core(), observed.loop, wait, tag);
 }
 
 std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,

@@ -153,20 +153,6 @@ task<bool> client_stream_core::wait_for_initial_metadata() {
   co_return s.ok();
 }
 
-task<bool> client_stream_core::write(const bytes_message& message, WriteOptions options) {
-  if (half_closed_) co_return false;
-  const coracle::write_options with{.compress = !options.get_no_compression()};
-  if (options.is_last_message()) {
-    half_closed_ = true;
-    auto wait = call_.write_last(message, with);
-    const coracle::status s = co_await std::move(wait);
-    co_return s.ok();
-  }
-  auto wait = call_.write(message, with);
-  const coracle::status s = co_await std::move(wait);
-  co_return s.ok();
-}
-
 task<bool> client_stream_core::writes_done() {
   if (std::exchange(half_closed_, true)) co_return true;
   auto wait = call_.writes_done();

@@ -18,7 +18,9 @@
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/start.hpp"
 
+#include <coroutine>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -93,13 +95,13 @@ class queued_stream final : public queue_stream,
     if (request_ && !request_->outcome.ok()) failure_ = request_->outcome;
   }
 
-  void start(void* tag) override { begin(std::make_unique<queue_event>(tag)); }
+  void start(void* tag) override { begin(tag); }
   void start_and_read_initial_metadata(void* tag) override {
-    begin(nullptr);
+    begin(std::nullopt);
     read_initial_metadata(tag);
   }
-  // Without an event, if `event` is null.
-  void begin(std::unique_ptr<queue_event> event);
+  // Without an event, if there is no tag.
+  void begin(std::optional<void*> tag);
   void read_initial_metadata(void* tag) override;
   void read(const message_target& into, void* tag) override;
   void write(serialized_message&& message, const WriteOptions& options, void* tag) override;
@@ -111,6 +113,8 @@ class queued_stream final : public queue_stream,
  private:
   class reading_event;
   class writing_event;
+  class one_read;
+  class one_write;
   // Wakes finish() after a read(), unless another one has begun.
   class no_read_since final : public coracle::coro::runnable {
    public:
@@ -125,9 +129,6 @@ class queued_stream final : public queue_stream,
   // On the loop. Each keeps the object.
   static task<bool> start_call(std::shared_ptr<queued_stream> self);
   static task<bool> wait_for_initial_metadata(std::shared_ptr<queued_stream> self);
-  static task<bool> read_one(std::shared_ptr<queued_stream> self, incoming_message& into);
-  static task<bool> write_one(std::shared_ptr<queued_stream> self, const bytes_message& message,
-                              WriteOptions options);
   static task<bool> half_close(std::shared_ptr<queued_stream> self);
   static task<bool> end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply);
   static task<> drop_message(std::shared_ptr<queued_stream> self);
@@ -142,6 +143,8 @@ class queued_stream final : public queue_stream,
     bool message = false;
   };
   void end_fetch(const fetch& f) noexcept;
+  // Runs a read() again when no other one fetches any more.
+  void run_after_fetch(coracle::coro::runnable& reader) noexcept;
   task<> turn();
   // Waits until there is no message any more, or the call has ended with one that nothing reads.
   task<> find_end();
@@ -154,7 +157,7 @@ class queued_stream final : public queue_stream,
   // Of the loop:
   bytes_message sent_;
   bool fetching_ = false;
-  int waiting_reads_ = 0;  // beside one that fetches
+  coracle::coro::runnable* waiting_ = nullptr;  // the reads beside one that fetches
   bool finding_end_ = false;
   bool ended_ = false;  // there is no message any more
   bool cancelled_ = false;
@@ -164,7 +167,7 @@ class queued_stream final : public queue_stream,
 };
 
 // Puts the message of a read() into that of the program.
-class queued_stream::reading_event final : public queue_event {
+class queued_stream::reading_event : public queue_event {
  public:
   reading_event(void* tag, const message_target& into) : queue_event(tag), message(into) {}
   incoming_message message;
@@ -175,13 +178,89 @@ class queued_stream::reading_event final : public queue_event {
   }
 };
 
-class queued_stream::writing_event final : public queue_event {
+class queued_stream::writing_event : public queue_event {
  public:
   writing_event(void* tag, std::string&& bytes) : queue_event(tag), message(std::move(bytes)) {}
   bytes_message message;
 };
 
-void queued_stream::begin(std::unique_ptr<queue_event> event) {
+// The wait of a read(), on the loop: no coroutine, because there are many. So is that of a write().
+class queued_stream::one_read : private coracle::coro::runnable {
+ public:
+  one_read(std::shared_ptr<queued_stream> of, incoming_message& into) noexcept
+      : of_(std::move(of)), into_(into) {}
+  // Before the wait.
+  one_read(one_read&& other) noexcept : of_(std::move(other.of_)), into_(other.into_) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    if (!of_->fetching_) return begin(h);
+    reader_ = h;
+    run = [](runnable& w) noexcept {
+      auto& self = static_cast<one_read&>(w);
+      if (self.of_->fetching_) return self.of_->run_after_fetch(self);
+      const auto reader = std::coroutine_handle<Promise>::from_address(self.reader_.address());
+      if (!self.begin(reader)) reader.resume();
+    };
+    of_->run_after_fetch(*this);
+    return true;
+  }
+  bool await_resume() {
+    const std::shared_ptr<queued_stream> held = std::move(of_);
+    if (!fetch_) return has_message_;
+    struct end_of_fetch {
+      std::optional<fetch>& of;
+      ~end_of_fetch() { of.reset(); }
+    } const after{fetch_};
+    return fetch_->message = wait_->await_resume();
+  }
+
+ private:
+  // False: there is nothing to wait for.
+  template <class Promise>
+  bool begin(std::coroutine_handle<Promise> h) noexcept {
+    queued_stream& call = *of_;
+    has_message_ = call.fetched_ahead_.has_value();
+    if (has_message_) {
+      into_.keep(std::move(*call.fetched_ahead_));
+      call.fetched_ahead_.reset();
+      call.turned_.set();
+    }
+    if (has_message_ || call.ended_) return false;
+    fetch_.emplace(call, true);
+    wait_.emplace(call.core_->read(into_.sink()));
+    return wait_->await_suspend(h);
+  }
+  std::shared_ptr<queued_stream> of_;
+  incoming_message& into_;
+  std::coroutine_handle<> reader_;
+  std::optional<fetch> fetch_;
+  std::optional<decltype(std::declval<client_stream_core&>().read(std::declval<coracle::message_sink&>()))>
+      wait_;
+  bool has_message_ = false;
+};
+
+class queued_stream::one_write {
+ public:
+  one_write(std::shared_ptr<queued_stream> of, const bytes_message& message, const WriteOptions& options)
+      : of_(std::move(of)), wait_(of_->core_->write(message, options)) {}
+  [[nodiscard]] bool await_ready() { return wait_.await_ready(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return wait_.await_suspend(h);
+  }
+  bool await_resume() {
+    const std::shared_ptr<queued_stream> held = std::move(of_);
+    return wait_.await_resume();
+  }
+
+ private:
+  std::shared_ptr<queued_stream> of_;
+  decltype(std::declval<client_stream_core&>().write(std::declval<const bytes_message&>(),
+                                                     WriteOptions())) wait_;
+};
+
+void queued_stream::begin(std::optional<void*> tag) {
   if (failure_.ok()) {
     const auto options = from_.options();
     if (!options) {
@@ -192,8 +271,10 @@ void queued_stream::begin(std::unique_ptr<queue_event> event) {
       if (request_) sent_ = bytes_message(std::move(request_->bytes));
       core_ = std::move(core);
       const bool begins = access::attach(from_.context, *this, [&] {
-        if (event)
-          start_for(from_.queue, core_->loop(), start_call(shared_from_this()), std::move(event)).detach();
+        if (tag)
+          start_for<queue_event>(
+              from_.queue, core_->loop(), [this](queue_event&) { return start_call(shared_from_this()); },
+              *tag);
         else coracle::start(core_->loop(), start_call(shared_from_this()), [](const auto&) {}).detach();
       });
       if (begins) return access::keep(from_.context, shared_from_this());
@@ -201,46 +282,49 @@ void queued_stream::begin(std::unique_ptr<queue_event> event) {
       failure_ = cancelled_early();
     }
   }
-  if (event) push_now(*from_.queue, std::move(event), false);
+  if (tag) push_now(*from_.queue, std::make_unique<queue_event>(*tag), false);
 }
 
 void queued_stream::read_initial_metadata(void* tag) {
-  auto event = std::make_unique<queue_event>(tag);
-  if (!core_) return push_now(*from_.queue, std::move(event), false);
-  start_for(from_.queue, core_->loop(), wait_for_initial_metadata(shared_from_this()), std::move(event))
-      .detach();
+  if (!core_) return push_now(*from_.queue, std::make_unique<queue_event>(tag), false);
+  start_for<queue_event>(
+      from_.queue, core_->loop(),
+      [this](queue_event&) { return wait_for_initial_metadata(shared_from_this()); }, tag);
 }
 
 void queued_stream::read(const message_target& into, void* tag) {
-  auto event = std::make_unique<reading_event>(tag, into);
-  if (!core_) return push_now(*from_.queue, std::move(event), false);
-  auto wait = read_one(shared_from_this(), event->message);
-  start_for(from_.queue, core_->loop(), std::move(wait), std::move(event)).detach();
+  if (!core_) return push_now(*from_.queue, std::make_unique<queue_event>(tag), false);
+  start_for<reading_event>(
+      from_.queue, core_->loop(),
+      [this](reading_event& event) { return one_read(shared_from_this(), event.message); }, tag, into);
 }
 
 void queued_stream::write(serialized_message&& message, const WriteOptions& options, void* tag) {
-  auto event = std::make_unique<writing_event>(tag, std::move(message.bytes));
-  if (!core_ || !message.outcome.ok()) return push_now(*from_.queue, std::move(event), false);
-  auto wait = write_one(shared_from_this(), event->message, options);
-  start_for(from_.queue, core_->loop(), std::move(wait), std::move(event)).detach();
+  if (!core_ || !message.outcome.ok())
+    return push_now(*from_.queue, std::make_unique<queue_event>(tag), false);
+  start_for<writing_event>(
+      from_.queue, core_->loop(),
+      [&](writing_event& event) { return one_write(shared_from_this(), event.message, options); }, tag,
+      std::move(message.bytes));
 }
 
 void queued_stream::writes_done(void* tag) {
-  auto event = std::make_unique<queue_event>(tag);
-  if (!core_) return push_now(*from_.queue, std::move(event), false);
-  start_for(from_.queue, core_->loop(), half_close(shared_from_this()), std::move(event)).detach();
+  if (!core_) return push_now(*from_.queue, std::make_unique<queue_event>(tag), false);
+  start_for<queue_event>(
+      from_.queue, core_->loop(), [this](queue_event&) { return half_close(shared_from_this()); }, tag);
 }
 
 void queued_stream::finish(const message_target& reply, Status* status, void* tag) {
+  if (core_)
+    return start_for<end_event>(
+        from_.queue, core_->loop(),
+        [&](end_event& event) { return end(shared_from_this(), event, reply.decode != nullptr); }, tag,
+        from_.context, reply, status);
   auto event = std::make_unique<end_event>(tag, from_.context, reply, status);
-  if (!core_) {
-    event->outcome = failure_.ok()
-                         ? Status(StatusCode::INTERNAL, "the call was not started: StartCall() comes first")
-                         : failure_;
-    return push_now(*from_.queue, std::move(event), true);
-  }
-  auto wait = end(shared_from_this(), *event, reply.decode != nullptr);
-  start_for(from_.queue, core_->loop(), std::move(wait), std::move(event)).detach();
+  event->outcome = failure_.ok()
+                       ? Status(StatusCode::INTERNAL, "the call was not started: StartCall() comes first")
+                       : failure_;
+  push_now(*from_.queue, std::move(event), true);
 }
 
 void queued_stream::cancel() noexcept {
@@ -273,32 +357,23 @@ task<bool> queued_stream::wait_for_initial_metadata(std::shared_ptr<queued_strea
   co_return co_await std::move(wait);
 }
 
-task<bool> queued_stream::read_one(std::shared_ptr<queued_stream> self, incoming_message& into) {
-  queued_stream& call = *self;
-  while (call.fetching_) {
-    ++call.waiting_reads_;
-    call.turned_.reset();
-    co_await call.turned_;
-    --call.waiting_reads_;
-  }
-  if (call.fetched_ahead_) {
-    into.keep(std::move(*call.fetched_ahead_));
-    call.fetched_ahead_.reset();
-    call.turned_.set();
-    co_return true;
-  }
-  if (call.ended_) co_return false;
-  fetch one(call, true);
-  auto wait = call.core_->read(into.sink());
-  one.message = co_await wait;
-  co_return one.message;
-}
-
 void queued_stream::end_fetch(const fetch& f) noexcept {
   fetching_ = false;
   ended_ = !f.message;
-  if (ended_ || !f.by_read || waiting_reads_ > 0) turned_.set();
-  else if (finding_end_) no_read_since_.post();
+  coracle::coro::runnable* first = std::exchange(waiting_, nullptr);
+  if (ended_ || !f.by_read) turned_.set();
+  else if (finding_end_ && !first) no_read_since_.post();
+  while (first) {
+    coracle::coro::runnable& reader = *first;
+    first = std::exchange(reader.next, nullptr);
+    core_->loop().post(reader);
+  }
+}
+
+void queued_stream::run_after_fetch(coracle::coro::runnable& reader) noexcept {
+  coracle::coro::runnable** last = &waiting_;
+  while (*last) last = &(*last)->next;
+  *last = &reader;
 }
 
 // The thread that takes the event begins the next read() between this turn of the loop and the next one, in
@@ -317,12 +392,6 @@ void queued_stream::no_read_since::post() {
   if (held_) return;
   held_ = of_.shared_from_this();
   of_.core_->loop().post_next_turn(*this);
-}
-
-task<bool> queued_stream::write_one(std::shared_ptr<queued_stream> self, const bytes_message& message,
-                                    WriteOptions options) {
-  auto wait = self->core_->write(message, options);
-  co_return co_await std::move(wait);
 }
 
 task<bool> queued_stream::half_close(std::shared_ptr<queued_stream> self) {
@@ -390,7 +459,7 @@ class queued_unary final : public queue_unary {
   void read_initial_metadata(void* tag) override {
     if (!stream_) {
       stream_ = std::make_shared<queued_stream>(call_seed(from_), std::move(request_));
-      stream_->begin(nullptr);
+      stream_->begin(std::nullopt);
     }
     stream_->read_initial_metadata(tag);
   }
@@ -404,25 +473,23 @@ class queued_unary final : public queue_unary {
 };
 
 // A call, and the event of its end.
-class queued_unary::running final : public cancel_target {
+class queued_unary::running final : public end_event, public cancel_target {
  public:
   using call_type = coracle::unary_call<bytes_message>;
   using reply_type = coracle::result<bytes_message>;
 
-  running(const call_seed& from, channel_on& by, bytes_message&& request,
-          const coracle::call_options& options, std::unique_ptr<end_event>&& event)
-      : queue_(from.queue),
+  running(void* tag, const message_target& into, Status* status, const call_seed& from,
+          bytes_message&& request)
+      : end_event(tag, from.context, into, status),
+        queue_(from.queue),
         kept_path_(from.kept_path),
-        where_(by.loop),
         context_(from.context),
-        event_(std::move(event)),
-        request_(std::move(request)),
-        running_(std::in_place, by.stub.unary<bytes_message>(from.path, request_, options), done{this}) {}
+        request_(std::move(request)) {}
 
-  // The object destroys itself at the end of the call. False, and `event` is given back: the context was
-  // cancelled.
-  static bool start(std::unique_ptr<running> self, std::unique_ptr<end_event>& event);
-  void cancel() noexcept override { running_.cancel(); }
+  // The queue has the object at the end of the call.
+  static void start(std::unique_ptr<running> self, const call_seed& from,
+                    const coracle::call_options& options);
+  void cancel() noexcept override { call_->cancel(); }
 
  private:
   struct done {
@@ -430,65 +497,64 @@ class queued_unary::running final : public cancel_target {
     void operator()(coracle::outcome<reply_type> o, call_type& call) const { to->end(std::move(o), call); }
   };
   // On the loop.
-  void end(coracle::outcome<reply_type> o, call_type& call) noexcept;
+  void end(coracle::outcome<reply_type>&& o, call_type& call) noexcept;
 
-  std::shared_ptr<queue_core> queue_;
+  std::shared_ptr<queue_core> queue_;  // null in the queue
   std::shared_ptr<const std::string> kept_path_;
-  coracle::loop& where_;
   ClientContext& context_;
-  std::unique_ptr<end_event> event_;
   bytes_message request_;
-  coracle::operation<call_type, done> running_;
+  std::optional<coracle::operation<call_type, done>> call_;  // destroyed on the loop
 };
 
-bool queued_unary::running::start(std::unique_ptr<running> self, std::unique_ptr<end_event>& event) {
+void queued_unary::running::start(std::unique_ptr<running> self, const call_seed& from,
+                                  const coracle::call_options& options) {
   running& call = *self;
   const std::shared_ptr<queue_core> queue = call.queue_;
+  channel_on& by = from.channel_here();
+  call.call_.emplace(std::in_place, by.stub.unary<bytes_message>(from.path, call.request_, options),
+                     done{&call});
   queue->begin();
-  if (access::attach(call.context_, call, [&call] { call.running_.start(call.where_); }))
-    return static_cast<void>(self.release()), true;
-  event = std::move(call.event_);
-  return false;
+  if (access::attach(call.context_, call, [&] { call.call_->start(by.loop); }))
+    return static_cast<void>(self.release());
+  call.outcome = cancelled_early();
+  call.queue_.reset();
+  queue->push(std::move(self));
 }
 
-void queued_unary::running::end(coracle::outcome<reply_type> o, call_type& call) noexcept {
-  const std::unique_ptr<running> self(this);
+void queued_unary::running::end(coracle::outcome<reply_type>&& o, call_type& call) noexcept {
   access::detach(context_);
   try {
     reply_type result = std::move(o).value();
     access::take_initial(context_, call);
     access::set_trailing(context_, call.trailing_metadata());
     if (result.ok()) {
-      event_->reply.keep(std::move(*result).bytes());
-      event_->has_reply = true;
+      reply.keep(std::move(*result).bytes());
+      has_reply = true;
     } else {
-      event_->outcome = status_of(result.status());
+      outcome = status_of(result.status());
     }
   } catch (const coracle::coro::cancelled&) {
-    event_->outcome = Status(StatusCode::CANCELLED, "the call was cancelled");
+    outcome = Status(StatusCode::CANCELLED, "the call was cancelled");
   } catch (const std::exception& e) {
-    event_->outcome = Status(StatusCode::INTERNAL, e.what());
+    outcome = Status(StatusCode::INTERNAL, e.what());
   }
-  queue_->push(std::move(event_));
+  call_.reset();
+  request_ = bytes_message();
+  const std::shared_ptr<queue_core> queue = std::move(queue_);
+  queue->push(std::unique_ptr<queue_event>(this));
 }
 
 void queued_unary::finish(const message_target& reply, Status* status, void* tag) {
   if (stream_) return stream_->finish(reply, status, tag);
-  auto event = std::make_unique<end_event>(tag, from_.context, reply, status);
-  if (!request_.outcome.ok()) {
-    event->outcome = request_.outcome;
-    return push_now(*from_.queue, std::move(event), true);
+  auto call = std::make_unique<running>(tag, reply, status, from_, bytes_message(std::move(request_.bytes)));
+  if (request_.outcome.ok()) {
+    const auto options = from_.options();
+    if (options) return running::start(std::move(call), from_, *options);
+    call->outcome = status_of(options.status());
+  } else {
+    call->outcome = request_.outcome;
   }
-  const auto options = from_.options();
-  if (!options) {
-    event->outcome = status_of(options.status());
-    return push_now(*from_.queue, std::move(event), true);
-  }
-  auto call = std::make_unique<running>(from_, from_.channel_here(), bytes_message(std::move(request_.bytes)),
-                                        *options, std::move(event));
-  if (running::start(std::move(call), event)) return;
-  event->outcome = cancelled_early();
-  from_.queue->push(std::move(event));
+  push_now(*from_.queue, std::move(call), true);
 }
 
 std::shared_ptr<queue_stream> make_plain_stream(const queue_call_parts& of,

@@ -13,6 +13,7 @@
 
 #include <coroutine>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -48,9 +49,11 @@ class client_stream_core final : public cancel_target,
   coracle::task<bool> start();
   // False: the call has ended without any.
   coracle::task<bool> wait_for_initial_metadata();
-  // `into` lasts until then.
+  // What it refers to lasts until then.
   auto read(coracle::message_sink& into) { return reading{call_.read(into), *this}; }
-  coracle::task<bool> write(const coracle::bytes_message& message, WriteOptions options);
+  auto write(const coracle::bytes_message& message, const WriteOptions& options) {
+    return writing{*this, message, options, std::nullopt};
+  }
   coracle::task<bool> writes_done();
   coracle::task<coracle::status> finish(coracle::message_sink* reply, bool& has_reply);
 
@@ -58,7 +61,7 @@ class client_stream_core final : public cancel_target,
   [[nodiscard]] ClientContext& context() const noexcept { return context_; }
 
  private:
-  // False: there is no message any more. No coroutine, because there are many reads.
+  // Reads and writes are no coroutines, because there are many. False: there is no message any more.
   struct reading {
     decltype(std::declval<call_type&>().read(std::declval<coracle::message_sink&>())) wait;
     client_stream_core& of;
@@ -73,6 +76,26 @@ class client_stream_core final : public cancel_target,
       if (message) of.take_initial_metadata();
       return message;
     }
+  };
+  // False: the call is over, or its last message was written before.
+  struct writing {
+    client_stream_core& of;
+    const coracle::bytes_message& message;
+    WriteOptions options;
+    std::optional<decltype(std::declval<call_type&>().write(message))> wait;
+    [[nodiscard]] bool await_ready() {
+      if (of.half_closed_) return true;
+      of.half_closed_ = options.is_last_message();
+      const coracle::write_options with{.compress = !options.get_no_compression()};
+      if (of.half_closed_) wait.emplace(of.call_.write_last(message, with));
+      else wait.emplace(of.call_.write(message, with));
+      return wait->await_ready();
+    }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+      return wait->await_suspend(h);
+    }
+    bool await_resume() const { return wait && wait->await_resume().ok(); }
   };
   // On the loop: gives the initial metadata to the context, once.
   void take_initial_metadata();

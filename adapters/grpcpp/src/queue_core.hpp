@@ -16,8 +16,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 namespace grpc::internal {
@@ -129,25 +131,53 @@ inline void push_now(queue_core& queue, std::unique_ptr<queue_event> event, bool
   queue.push(std::move(event));
 }
 
-// Starts a wait for a bool on a loop, and puts the event into the queue at its end, with `ok` as the wait says;
-// false if it throws.
-template <class Wait>
-coracle::started start_for(std::shared_ptr<queue_core> queue, coracle::loop& where, Wait wait,
-                           std::unique_ptr<queue_event> event) {
+// An event and the wait for what it is about, in one object. Wait is an awaitable of a loop; what it gives becomes
+// `ok`, which is false if it throws.
+template <class Event, class Wait>
+class awaited_event final : public Event {
+ public:
+  // make(event) is the wait, which may refer to the event.
+  template <class Make, class... Args>
+  awaited_event(std::shared_ptr<queue_core> queue, Make& make, Args&&... args)
+      : Event(std::forward<Args>(args)...),
+        running_(std::in_place, make(static_cast<Event&>(*this)), done{this, std::move(queue)}) {}
+  // After begin() of the queue, which has the event at the end of the wait. Throws std::bad_alloc.
+  static void start(std::unique_ptr<awaited_event> self, coracle::loop& where) {
+    self->running_.start(where);
+    static_cast<void>(self.release());
+  }
+
+ private:
   struct done {
+    awaited_event* event;
     std::shared_ptr<queue_core> queue;
-    std::unique_ptr<queue_event> event;
     void operator()(coracle::outcome<bool> o) {
+      end([&] { return std::move(o).value(); });
+    }
+    void operator()(const std::exception_ptr& error, Wait& wait) {
+      end([&] { return !error && wait.await_resume(); });
+    }
+    template <class Result>
+    void end(Result ok) {
       try {
-        event->ok = std::move(o).value();
+        event->ok = ok();
       } catch (...) {
         event->ok = false;
       }
-      queue->push(std::move(event));
+      queue->push(std::unique_ptr<queue_event>(event));
     }
   };
-  queue->begin();
-  return coracle::start(where, std::move(wait), done{std::move(queue), std::move(event)});
+  coracle::operation<Wait, done> running_;
+};
+
+// Starts the wait make(event) on a loop. Its event, Event(args...), is put into the queue at its end.
+template <class Event, class Make, class... Args>
+void start_for(std::shared_ptr<queue_core> queue, coracle::loop& where, Make make, Args&&... args) {
+  using awaited = awaited_event<Event, std::invoke_result_t<Make&, Event&>>;
+  queue_core& to = *queue;
+  auto event = std::make_unique<awaited>(std::move(queue), make, std::forward<Args>(args)...);
+  to.begin();
+  awaited::start(std::move(event), where);
 }
 
 }  // namespace grpc::internal

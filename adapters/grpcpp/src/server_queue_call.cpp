@@ -7,7 +7,9 @@
 #include "server_call_core.hpp"
 #include "server_context_access.hpp"
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace grpc::internal {
@@ -15,7 +17,7 @@ namespace grpc::internal {
 namespace {
 
 // Puts the message of a Read() into that of the program.
-class request_event final : public queue_event {
+class request_event : public queue_event {
  public:
   request_event(void* tag, const message_target& into) : queue_event(tag), into_(into) {}
   coracle::bytes_message message;
@@ -28,17 +30,13 @@ class request_event final : public queue_event {
 };
 
 // Keeps the message of a Write().
-class reply_event final : public queue_event {
+class reply_event : public queue_event {
  public:
   reply_event(void* tag, std::string&& bytes) : queue_event(tag), message(std::move(bytes)) {}
   const coracle::bytes_message message;
 };
 
-void push_failed(queue_core& queue, std::unique_ptr<queue_event> event) {
-  event->ok = false;
-  queue.begin();
-  queue.push(std::move(event));
-}
+void push_failed(queue_core& queue, void* tag) { push_now(queue, std::make_unique<queue_event>(tag), false); }
 
 coracle::write_options coracle_options(const WriteOptions& options) {
   return {.compress = !options.get_no_compression()};
@@ -57,34 +55,37 @@ void server_queue_call::bind(std::shared_ptr<server_call_core> call, std::shared
 void server_queue_call::send_initial_metadata(void* tag) {
   if (seen_) [[unlikely]]
     return seen_->send_initial_metadata(tag);
-  auto event = std::make_unique<queue_event>(tag);
   auto operation = call_->begin_operation();
-  if (!operation) return push_failed(*queue_, std::move(event));
-  auto wait = server_call_core::send_initial_metadata(std::move(operation),
-                                                      server_context_access::take_headers(context_));
-  start_for(queue_, call_->loop(), std::move(wait), std::move(event)).detach();
+  if (!operation) return push_failed(*queue_, tag);
+  const auto wait = [&](queue_event&) {
+    return server_call_core::send_initial_metadata(std::move(operation),
+                                                   server_context_access::take_headers(context_));
+  };
+  start_for<queue_event>(queue_, call_->loop(), wait, tag);
 }
 
 void server_queue_call::read(const message_target& into, void* tag) {
   if (seen_) [[unlikely]]
     return seen_->read(into, tag);
-  auto event = std::make_unique<request_event>(tag, into);
   auto operation = call_->begin_operation();
-  if (!operation) return push_failed(*queue_, std::move(event));
-  auto wait = server_call_core::read(std::move(operation), event->message);
-  start_for(queue_, call_->loop(), std::move(wait), std::move(event)).detach();
+  if (!operation) return push_failed(*queue_, tag);
+  const auto wait = [&](request_event& event) {
+    return server_call_core::read(std::move(operation), event.message);
+  };
+  start_for<request_event>(queue_, call_->loop(), wait, tag, into);
 }
 
 void server_queue_call::write(serialized_message&& message, const WriteOptions& options, void* tag) {
   if (seen_) [[unlikely]]
     return seen_->write(std::move(message), options, tag);
-  auto event = std::make_unique<reply_event>(tag, std::move(message.bytes));
-  if (!message.outcome.ok()) return push_failed(*queue_, std::move(event));
+  if (!message.outcome.ok()) return push_failed(*queue_, tag);
   auto operation = call_->begin_operation();
-  if (!operation) return push_failed(*queue_, std::move(event));
-  auto wait = server_call_core::write(std::move(operation), event->message, coracle_options(options),
-                                      server_context_access::take_headers(context_));
-  start_for(queue_, call_->loop(), std::move(wait), std::move(event)).detach();
+  if (!operation) return push_failed(*queue_, tag);
+  const auto wait = [&](reply_event& event) {
+    return server_call_core::write(std::move(operation), event.message, coracle_options(options),
+                                   server_context_access::take_headers(context_));
+  };
+  start_for<reply_event>(queue_, call_->loop(), wait, tag, std::move(message.bytes));
 }
 
 void server_queue_call::finish(const Status& outcome, void* tag) {
