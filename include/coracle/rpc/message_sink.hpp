@@ -4,6 +4,8 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 
+#include <concepts>
+
 namespace coracle {
 
 /// Takes the place of a protobuf class for messages of streams that are received, as bytes_message does, but
@@ -49,7 +51,13 @@ extern const codec sink_codec;
 template <>
 struct codec_of<message_sink> {
   static const codec& get() noexcept { return sink_codec; }
-  static const void* address(const message_sink& message) = delete;  // cannot be sent
+  // Of a message that is sent.
+  template <std::same_as<message_sink> Sent>
+  static const void* address(const Sent&) {
+    static_assert(!std::same_as<Sent, message_sink>,
+                  "a message_sink only receives messages: send a bytes_message or a protobuf class");
+    return nullptr;
+  }
   static void* address(message_sink& message) noexcept { return &message; }
 };
 
