@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,8 @@ status status_of_escape(const std::exception_ptr& error) noexcept {
     return status::cancelled("the call was cancelled");
   } catch (const status_error& e) {
     return e.status();
+  } catch (const std::bad_alloc&) {
+    return rpc::out_of_memory();
   } catch (const std::exception& e) {
     return status::unknown(e.what());
   } catch (...) {

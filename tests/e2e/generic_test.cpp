@@ -1,6 +1,5 @@
 // Calls in bytes: a client and a server without a .proto, and a proxy made of both.
 #include "../../examples/09_proxy/relay.hpp"
-#include "coracle/rpc/message_sink.hpp"
 #include "support/echo_fixture.hpp"
 
 namespace coracle::testing_support::generic_test {
@@ -83,29 +82,6 @@ struct raw_calls {
     EXPECT_EQ((co_await both.next()).value(), request);
     EXPECT_EQ(co_await both.finish(), status());
   }
-  // Each message is decoded where it has arrived.
-  static task<> sinks(generic_stub s) {
-    echo::Text seen;
-    message_sink into(&seen, [](void* to, bytes_view bytes) {
-      return static_cast<echo::Text*>(to)->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-    });
-    const std::string large(100'000, 'x');  // in several frames
-    const bytes_message request = bytes_of(echo_fixture_text(large, 3));
-    auto down = s.server_streaming<message_sink>("/echo.Echo/Repeat", request);
-    int count = 0;
-    while ((co_await down.read(into)).value()) {
-      EXPECT_EQ(seen.text(), large);
-      EXPECT_EQ(seen.count(), count++);
-    }
-    EXPECT_EQ(count, 3);
-    auto dropped = s.server_streaming<message_sink>("/echo.Echo/Repeat", request);
-    count = 0;
-    while ((co_await dropped.next()).value()) ++count;
-    EXPECT_EQ(count, 3);
-    message_sink refuses(nullptr, [](void*, bytes_view) { return false; });
-    auto refused = s.server_streaming<message_sink>("/echo.Echo/Repeat", request);
-    EXPECT_EQ((co_await refused.read(refuses)).status().code(), status_code::internal);
-  }
   static echo::Text echo_fixture_text(std::string text, int count = 0) {
     echo::Text t;
     t.set_text(std::move(text));
@@ -118,8 +94,6 @@ TEST_P(generic, AClientCallsMethodsOfAllKindsInBytes) {
   run(raw_calls::unary(raw()));
   run(raw_calls::streams(raw()));
 }
-
-TEST_P(generic, AClientReadsMessagesWhereTheyHaveArrived) { run(raw_calls::sinks(raw())); }
 
 TEST_P(generic, AProxyPassesCallsOfAllKindsOn) {
   run(raw_calls::unary(generic_stub(*channel_)));
