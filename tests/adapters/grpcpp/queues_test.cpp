@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <thread>
@@ -184,6 +187,134 @@ TEST_F(QueuedCalls, AContextThatIsDestroyedWithAnUnreadMessageEndsItsCall) {
   }
   server->Shutdown();  // waits for the handler
   EXPECT_TRUE(service.cancelled_writes_ended);
+}
+
+// --- reads
+
+TEST_F(QueuedCalls, ReadsThatWaitForAnotherGetTheMessagesInOrder) {
+  start();
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  const auto stream = stub->AsyncTalk(&context, &queue, tagged(1));
+  EXPECT_EQ(taken(queue), "1+");
+  Note said;
+  Note heard[5];
+  stream->Read(&heard[0], tagged(2));
+  stream->Read(&heard[1], tagged(3));
+  for (const int n : {0, 1}) {
+    said.set_text(std::to_string(n));
+    stream->Write(said, tagged(9));
+    EXPECT_EQ(taken(queue, 2), n == 0 ? "2+ 9+" : "3+ 9+");
+    EXPECT_EQ(heard[n].text(), "you said " + said.text());
+  }
+  // The last message, and the end, which the others find.
+  stream->Read(&heard[2], tagged(4));
+  stream->Read(&heard[3], tagged(5));
+  stream->Read(&heard[4], tagged(6));
+  stream->WritesDone(tagged(9));
+  EXPECT_EQ(taken(queue, 4), "4+ 5- 6- 9+");
+  EXPECT_EQ(heard[2].text(), "goodbye");
+  grpc::Status s;
+  stream->Finish(&s, tagged(7));
+  EXPECT_EQ(taken(queue), "7+");
+  EXPECT_TRUE(s.ok()) << s.error_message();
+}
+
+// A stream of messages of which several reads are begun at any time, each when another one has ended.
+struct reads_at_once {
+  int reads;
+  int threads;  // that take the events
+  bool finished_first;  // Finish() is begun before the reads, as the callback API does
+};
+void PrintTo(const reads_at_once& c, std::ostream* to) {
+  *to << c.reads << " reads, " << c.threads << " threads" << (c.finished_first ? ", finished first" : "");
+}
+
+class QueuedReads : public harbour_fixture<>, public ::testing::WithParamInterface<reads_at_once> {};
+
+TEST_P(QueuedReads, GetTheMessagesInTheOrderInWhichTheyWereBegun) {
+  start();
+  constexpr int messages = 500;
+  constexpr std::intptr_t finish_tag = 10'000;
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  const auto reader = stub->AsyncList(&context, harbour_query("", messages), &queue, tagged(finish_tag));
+  EXPECT_EQ(taken(queue), std::to_string(finish_tag) + "+");
+  grpc::Status s;
+  if (GetParam().finished_first) reader->Finish(&s, tagged(finish_tag));
+
+  std::mutex changing;
+  std::vector<Ship> ships(messages + GetParam().reads);
+  std::vector<int> read;  // the numbers of the reads that got a message
+  std::size_t begun = 0;
+  std::size_t ended = 0;
+  bool finished = false;
+  const auto begin_read = [&] {
+    reader->Read(&ships[begun], tagged(static_cast<std::intptr_t>(begun)));
+    ++begun;
+  };
+  {
+    const std::lock_guard lock(changing);
+    for (int i = 0; i < GetParam().reads; ++i) begin_read();
+  }
+  const auto take_events = [&] {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue.Next(&tag, &ok)) {
+      const std::lock_guard lock(changing);
+      if (tag == tagged(finish_tag)) {
+        finished = true;
+        EXPECT_TRUE(s.ok()) << s.error_message();
+      } else if (++ended, ok) {
+        read.push_back(static_cast<int>(reinterpret_cast<std::intptr_t>(tag)));
+        begin_read();
+      } else if (ended == ships.size() && !GetParam().finished_first) {
+        reader->Finish(&s, tagged(finish_tag));
+      }
+      if (finished && ended == ships.size()) queue.Shutdown();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < GetParam().threads; ++t) threads.emplace_back(take_events);
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(ended, ships.size());
+  EXPECT_EQ(read.size(), std::size_t{messages});
+  for (const int n : read) ASSERT_EQ(ships[static_cast<std::size_t>(n)].number(), n);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, QueuedReads,
+                         ::testing::Values(reads_at_once{2, 1, false}, reads_at_once{3, 2, false},
+                                           reads_at_once{1, 1, true}, reads_at_once{2, 1, true},
+                                           reads_at_once{3, 2, true}),
+                         [](const auto& of) {
+                           return std::to_string(of.param.reads) + "Reads" +
+                                  std::to_string(of.param.threads) + "Threads" +
+                                  (of.param.finished_first ? "FinishedFirst" : "");
+                         });
+
+TEST_F(QueuedCalls, AFinishThatIsBegunFirstWaitsUntilTheMessagesAreRead) {
+  start();
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  const auto reader = stub->AsyncList(&context, harbour_query("", 3), &queue, tagged(1));
+  EXPECT_EQ(taken(queue), "1+");
+  grpc::Status s;
+  reader->Finish(&s, tagged(2));
+  for (int n = 0; n < 3; ++n) {
+    // Meanwhile it looks for the end, and finds a message.
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_EQ(queue.AsyncNext(&tag, &ok, system_clock::now() + 5ms), grpc::CompletionQueue::TIMEOUT);
+    Ship ship;
+    reader->Read(&ship, tagged(3));
+    EXPECT_EQ(taken(queue), "3+");
+    EXPECT_EQ(ship.number(), n);
+  }
+  EXPECT_EQ(taken(queue), "2+");
+  EXPECT_TRUE(s.ok()) << s.error_message();
+  Ship ship;
+  reader->Read(&ship, tagged(3));
+  EXPECT_EQ(taken(queue), "3-");
 }
 
 TEST(Queues, ShutdownWakesAllThreads) {
