@@ -24,7 +24,7 @@ coracle::task<bool> rest(coracle::duration d) {
 }
 
 // Puts the event into the queue; it is not ok if the alarm was cancelled.
-struct rung {
+struct push_at_end {
   std::shared_ptr<queue_core> queue;
   std::unique_ptr<queue_event> event;
   void operator()(const coracle::outcome<bool>& o) {
@@ -58,8 +58,9 @@ class alarm_core {
     if (left <= coracle::duration::zero()) return push_now(*queue, std::move(event), true);
     const std::lock_guard lock(changing_);
     coracle::loop& where = queue->clients().at(0);
-    queue->begin();
-    running_ = coracle::start(where, rest(left), rung{std::move(queue), std::move(event)});
+    queue_core& to = *queue;
+    running_ = to.begin_with(
+        [&] { return coracle::start(where, rest(left), push_at_end{std::move(queue), std::move(event)}); });
   }
   void cancel() {
     const std::lock_guard lock(changing_);

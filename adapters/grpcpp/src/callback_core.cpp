@@ -108,7 +108,7 @@ void callback_core::set_left(bool left) noexcept {
 bool callback_core::went_back(std::unique_ptr<queue_event>& event) {
   begin();
   const bool hidden = goes_back(event);
-  if (event) stays();
+  if (event) end_without_event();
   return hidden;
 }
 

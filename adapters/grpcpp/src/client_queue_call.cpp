@@ -40,6 +40,9 @@ class end_event : public queue_event {
   incoming_message reply;
   bool has_reply = false;
 
+ protected:
+  ClientContext& context_;
+
  private:
   void deliver() override {
     if (has_reply) {
@@ -49,7 +52,6 @@ class end_event : public queue_event {
     if (!outcome.ok()) access::set_failure(context_, outcome);
     *status_ = std::move(outcome);
   }
-  ClientContext& context_;
   Status* status_;
 };
 
@@ -143,8 +145,9 @@ class queued_stream final : public queue_stream,
     bool message = false;
   };
   void end_fetch(const fetch& f) noexcept;
-  // Runs a read() again when no other one fetches any more.
-  void run_after_fetch(coracle::coro::runnable& reader) noexcept;
+  // The reads that wait until those before them have their messages, in order.
+  void wait_for_turn(one_read& reader) noexcept;
+  void post_next_read() noexcept;
   task<> turn();
   // Waits until there is no message any more, or the call has ended with one that nothing reads.
   task<> find_end();
@@ -157,7 +160,7 @@ class queued_stream final : public queue_stream,
   // Of the loop:
   bytes_message sent_;
   bool fetching_ = false;
-  coracle::coro::runnable* waiting_ = nullptr;  // the reads beside one that fetches
+  one_read* waiting_read_ = nullptr;  // the first one; it is in the list until it runs
   bool finding_end_ = false;
   bool ended_ = false;  // there is no message any more
   bool cancelled_ = false;
@@ -184,25 +187,29 @@ class queued_stream::writing_event : public queue_event {
   bytes_message message;
 };
 
-// The wait of a read(), on the loop: no coroutine, because there are many. So is that of a write().
-class queued_stream::one_read : private coracle::coro::runnable {
+// The wait of a read(), on the loop: no coroutine, because there are many; the wait of a write() is none either.
+// Both keep the call until await_resume(), and need it no more to be destroyed.
+class queued_stream::one_read : public coracle::coro::runnable {
  public:
   one_read(std::shared_ptr<queued_stream> of, incoming_message& into) noexcept
       : of_(std::move(of)), into_(into) {}
-  // Before the wait.
+  // Only before the await, which has pointers to the object.
   one_read(one_read&& other) noexcept : of_(std::move(other.of_)), into_(other.into_) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    if (!of_->fetching_) return begin(h);
+    if (!of_->fetching_ && !of_->waiting_read_) return begin(h);
     reader_ = h;
     run = [](runnable& w) noexcept {
       auto& self = static_cast<one_read&>(w);
-      if (self.of_->fetching_) return self.of_->run_after_fetch(self);
+      queued_stream& call = *self.of_;
+      call.waiting_read_ = self.next_read;
       const auto reader = std::coroutine_handle<Promise>::from_address(self.reader_.address());
-      if (!self.begin(reader)) reader.resume();
+      if (self.begin(reader)) return;
+      if (!self.fetch_) call.post_next_read();  // or else at its end
+      reader.resume();
     };
-    of_->run_after_fetch(*this);
+    of_->wait_for_turn(*this);
     return true;
   }
   bool await_resume() {
@@ -214,6 +221,8 @@ class queued_stream::one_read : private coracle::coro::runnable {
     } const after{fetch_};
     return fetch_->message = wait_->await_resume();
   }
+
+  one_read* next_read = nullptr;
 
  private:
   // False: there is nothing to wait for.
@@ -271,13 +280,15 @@ void queued_stream::begin(std::optional<void*> tag) {
       if (request_) sent_ = bytes_message(std::move(request_->bytes));
       core_ = std::move(core);
       const bool begins = access::attach(from_.context, *this, [&] {
+        // First: once the event is there, another thread may end the call and destroy the context.
+        access::keep(from_.context, shared_from_this());
         if (tag)
           start_for<queue_event>(
               from_.queue, core_->loop(), [this](queue_event&) { return start_call(shared_from_this()); },
               *tag);
         else coracle::start(core_->loop(), start_call(shared_from_this()), [](const auto&) {}).detach();
       });
-      if (begins) return access::keep(from_.context, shared_from_this());
+      if (begins) return;
       core_.reset();
       failure_ = cancelled_early();
     }
@@ -360,20 +371,19 @@ task<bool> queued_stream::wait_for_initial_metadata(std::shared_ptr<queued_strea
 void queued_stream::end_fetch(const fetch& f) noexcept {
   fetching_ = false;
   ended_ = !f.message;
-  coracle::coro::runnable* first = std::exchange(waiting_, nullptr);
+  post_next_read();
   if (ended_ || !f.by_read) turned_.set();
-  else if (finding_end_ && !first) no_read_since_.post();
-  while (first) {
-    coracle::coro::runnable& reader = *first;
-    first = std::exchange(reader.next, nullptr);
-    core_->loop().post(reader);
-  }
+  else if (finding_end_ && !waiting_read_) no_read_since_.post();
 }
 
-void queued_stream::run_after_fetch(coracle::coro::runnable& reader) noexcept {
-  coracle::coro::runnable** last = &waiting_;
-  while (*last) last = &(*last)->next;
+void queued_stream::wait_for_turn(one_read& reader) noexcept {
+  one_read** last = &waiting_read_;
+  while (*last) last = &(*last)->next_read;
   *last = &reader;
+}
+
+void queued_stream::post_next_read() noexcept {
+  if (waiting_read_) core_->loop().post(*waiting_read_);
 }
 
 // The thread that takes the event begins the next read() between this turn of the loop and the next one, in
@@ -416,7 +426,7 @@ task<> queued_stream::find_end() {
       expired = !s.ok();
       continue;
     }
-    if (fetching_ || fetched_ahead_) {
+    if (fetching_ || fetched_ahead_ || waiting_read_) {
       turned_.reset();
       co_await turned_;
       continue;
@@ -481,15 +491,14 @@ class queued_unary::running final : public end_event, public cancel_target {
   running(void* tag, const message_target& into, Status* status, const call_seed& from,
           bytes_message&& request)
       : end_event(tag, from.context, into, status),
-        queue_(from.queue),
+        channel_(from.channel),
         kept_path_(from.kept_path),
-        context_(from.context),
         request_(std::move(request)) {}
 
-  // The queue has the object at the end of the call.
+  // The object is pushed into the queue at the end of the call.
   static void start(std::unique_ptr<running> self, const call_seed& from,
                     const coracle::call_options& options);
-  void cancel() noexcept override { call_->cancel(); }
+  void cancel() noexcept override { running_->cancel(); }
 
  private:
   struct done {
@@ -499,25 +508,25 @@ class queued_unary::running final : public end_event, public cancel_target {
   // On the loop.
   void end(coracle::outcome<reply_type>&& o, call_type& call) noexcept;
 
-  std::shared_ptr<queue_core> queue_;  // null in the queue
-  std::shared_ptr<const std::string> kept_path_;
-  ClientContext& context_;
+  const std::shared_ptr<Channel> channel_;  // the program may give up its own
+  const std::shared_ptr<const std::string> kept_path_;
   bytes_message request_;
-  std::optional<coracle::operation<call_type, done>> call_;  // destroyed on the loop
+  std::shared_ptr<queue_core> queue_;  // during the call: an event in a queue does not keep it
+  std::optional<coracle::operation<call_type, done>> running_;  // destroyed on the loop, once it was started
 };
 
 void queued_unary::running::start(std::unique_ptr<running> self, const call_seed& from,
                                   const coracle::call_options& options) {
-  running& call = *self;
-  const std::shared_ptr<queue_core> queue = call.queue_;
+  running& started = *self;
+  const std::shared_ptr<queue_core> queue = started.queue_ = from.queue;
   channel_on& by = from.channel_here();
-  call.call_.emplace(std::in_place, by.stub.unary<bytes_message>(from.path, call.request_, options),
-                     done{&call});
-  queue->begin();
-  if (access::attach(call.context_, call, [&] { call.call_->start(by.loop); }))
-    return static_cast<void>(self.release());
-  call.outcome = cancelled_early();
-  call.queue_.reset();
+  started.running_.emplace(std::in_place, by.stub.unary<bytes_message>(from.path, started.request_, options),
+                           done{&started});
+  const bool begins = queue->begin_with(
+      [&] { return access::attach(started.context_, started, [&] { started.running_->start(by.loop); }); });
+  if (begins) return static_cast<void>(self.release());
+  started.outcome = cancelled_early();
+  started.queue_.reset();
   queue->push(std::move(self));
 }
 
@@ -538,7 +547,7 @@ void queued_unary::running::end(coracle::outcome<reply_type>&& o, call_type& cal
   } catch (const std::exception& e) {
     outcome = Status(StatusCode::INTERNAL, e.what());
   }
-  call_.reset();
+  running_.reset();
   request_ = bytes_message();
   const std::shared_ptr<queue_core> queue = std::move(queue_);
   queue->push(std::unique_ptr<queue_event>(this));

@@ -31,7 +31,7 @@ inline coracle::message_sink sink_of(std::string& text) noexcept {
 // program, its context, and a request to cancel on its way to the loop.
 //
 // The operations are awaitables of the loop of the call. The synchronous API blocks on them; other APIs start
-// them with coracle::start() and are told of their ends.
+// them, and are told of their ends.
 class client_stream_core final : public cancel_target,
                                  public std::enable_shared_from_this<client_stream_core> {
  public:
@@ -49,7 +49,7 @@ class client_stream_core final : public cancel_target,
   coracle::task<bool> start();
   // False: the call has ended without any.
   coracle::task<bool> wait_for_initial_metadata();
-  // What it refers to lasts until then.
+  // The sink and the message outlive the await.
   auto read(coracle::message_sink& into) { return reading{call_.read(into), *this}; }
   auto write(const coracle::bytes_message& message, const WriteOptions& options) {
     return writing{*this, message, options, std::nullopt};

@@ -73,7 +73,7 @@ CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec 
     taken->deliver();
     const bool hidden = taken->goes_back(taken);
     if (taken && taken->may_go_back) [[unlikely]]
-      stays();
+      end_without_event();
     if (hidden) continue;
     *tag = taken->tag_;
     *ok = taken->ok;
@@ -81,7 +81,7 @@ CompletionQueue::NextStatus queue_core::next(void** tag, bool* ok, gpr_timespec 
   }
 }
 
-void queue_core::stays() {
+void queue_core::end_without_event() {
   std::shared_ptr<queue_driver> driver;
   {
     const std::lock_guard lock(changing_);

@@ -61,6 +61,11 @@ class queue_core {
   // The same, but false, and nothing has started, if the queue is shut down: the program may know that it is
   // drained.
   [[nodiscard]] bool begin_unless_shut_down();
+  // The same for an operation that start() starts: it has not started if that throws. Returns what it does.
+  template <class Start>
+  auto begin_with(Start start);
+  // An operation that has started ends, and the program is not told.
+  void end_without_event();
   void push(std::unique_ptr<queue_event> event) noexcept;
   CompletionQueue::NextStatus next(void** tag, bool* ok, gpr_timespec deadline);
   void shut_down();
@@ -88,8 +93,6 @@ class queue_core {
     return event.tag_;
   }
   static bool goes_back(std::unique_ptr<queue_event>& event) { return event->goes_back(event); }
-  // An event that may have gone back has not.
-  void stays();
   static void* tag_of(const queue_event& event) noexcept { return event.tag_; }
 
  private:
@@ -131,8 +134,20 @@ inline void push_now(queue_core& queue, std::unique_ptr<queue_event> event, bool
   queue.push(std::move(event));
 }
 
-// An event and the wait for what it is about, in one object. Wait is an awaitable of a loop; what it gives becomes
-// `ok`, which is false if it throws.
+template <class Start>
+auto queue_core::begin_with(Start start) {
+  begin();
+  try {
+    return start();
+  } catch (...) {
+    end_without_event();
+    throw;
+  }
+}
+
+// An event and the wait that ends with it, in one object. The wait is a task, which is destroyed on its loop, or
+// an awaiter. That is destroyed with the event, by the thread that takes it: the call and its loop may be gone
+// then, and the destructor must not need them.
 template <class Event, class Wait>
 class awaited_event final : public Event {
  public:
@@ -141,7 +156,7 @@ class awaited_event final : public Event {
   awaited_event(std::shared_ptr<queue_core> queue, Make& make, Args&&... args)
       : Event(std::forward<Args>(args)...),
         running_(std::in_place, make(static_cast<Event&>(*this)), done{this, std::move(queue)}) {}
-  // After begin() of the queue, which has the event at the end of the wait. Throws std::bad_alloc.
+  // Call begin() of the queue first. The event is pushed into it when the wait ends. Throws std::bad_alloc.
   static void start(std::unique_ptr<awaited_event> self, coracle::loop& where) {
     self->running_.start(where);
     static_cast<void>(self.release());
@@ -151,7 +166,12 @@ class awaited_event final : public Event {
   struct done {
     awaited_event* event;
     std::shared_ptr<queue_core> queue;
-    void operator()(coracle::outcome<bool> o) {
+    void operator()(coracle::outcome<bool> o, Wait& wait)
+      requires(!coracle::coro::awaited_by_itself<Wait>)
+    {
+      {
+        const Wait ended(std::move(wait));
+      }  // its parameters may keep the call
       end([&] { return std::move(o).value(); });
     }
     void operator()(const std::exception_ptr& error, Wait& wait) {
@@ -170,14 +190,14 @@ class awaited_event final : public Event {
   coracle::operation<Wait, done> running_;
 };
 
-// Starts the wait make(event) on a loop. Its event, Event(args...), is put into the queue at its end.
+// Starts the wait make(event) on a loop; what it gives becomes `ok`, which is false if it throws. The event,
+// Event(args...), is pushed into the queue at its end.
 template <class Event, class Make, class... Args>
 void start_for(std::shared_ptr<queue_core> queue, coracle::loop& where, Make make, Args&&... args) {
   using awaited = awaited_event<Event, std::invoke_result_t<Make&, Event&>>;
-  queue_core& to = *queue;
+  queue_core& to = *queue;  // it has the event, or ends after a failed start
   auto event = std::make_unique<awaited>(std::move(queue), make, std::forward<Args>(args)...);
-  to.begin();
-  awaited::start(std::move(event), where);
+  to.begin_with([&] { awaited::start(std::move(event), where); });
 }
 
 }  // namespace grpc::internal

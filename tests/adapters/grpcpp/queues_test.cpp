@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <ostream>
@@ -142,6 +143,19 @@ TEST_F(QueuedCalls, APreparedCallOutlivesItsStubAndItsChannel) {
   EXPECT_TRUE(s.ok());
 }
 
+TEST_F(QueuedCalls, AUnaryCallOutlivesItsReaderItsStubAndItsChannel) {
+  start();
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  Ship ship;
+  grpc::Status s;
+  stub->AsyncFind(&context, harbour_query("Anna"), &queue)->Finish(&ship, &s, tagged(1));
+  stub.reset();
+  channel.reset();
+  EXPECT_EQ(taken(queue), "1+");
+  EXPECT_TRUE(s.ok()) << s.error_message();
+}
+
 TEST_F(QueuedCalls, OperationsBeforeTheStartFail) {
   start();
   grpc::CompletionQueue queue;
@@ -187,6 +201,32 @@ TEST_F(QueuedCalls, AContextThatIsDestroyedWithAnUnreadMessageEndsItsCall) {
   }
   server->Shutdown();  // waits for the handler
   EXPECT_TRUE(service.cancelled_writes_ended);
+}
+
+// Tells when the handler of a stream has begun.
+class telling_service : public harbour::harbour_service {
+ public:
+  grpc::Status List(grpc::ServerContext* context, const harbour::Query* query,
+                    grpc::ServerWriter<Ship>* writer) override {
+    begun.set_value();
+    return harbour_service::List(context, query, writer);
+  }
+  std::promise<void> begun;
+};
+
+class ToldCalls : public harbour_fixture<telling_service> {};
+
+TEST_F(ToldCalls, AContextThatIsDestroyedEndsItsCallThoughNoEventOfItWasTaken) {
+  start();
+  grpc::CompletionQueue queue;
+  {
+    grpc::ClientContext context;
+    const auto reader = stub->AsyncList(&context, harbour_query("until cancelled", 1), &queue, tagged(1));
+    service.begun.get_future().wait();
+  }
+  server->Shutdown();  // waits for the handler
+  EXPECT_TRUE(service.cancelled_writes_ended);
+  EXPECT_EQ(taken(queue), "1+");
 }
 
 // --- reads
