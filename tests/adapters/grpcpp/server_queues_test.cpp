@@ -271,6 +271,84 @@ TEST_F(AsyncServers, AnEndedCallTellsWhatItWasAfterItsServer) {
   EXPECT_EQ(taken(queue()), "3-");
 }
 
+// The events of a call that was cancelled outlive the server.
+class EventsAfterTheirServer : public AsyncServers {
+ public:  // for held_find and held_talk
+  using AsyncServers::queue;
+  using AsyncServers::service;
+
+ protected:
+  // Ends the calls of the server, and destroys it; the events of the queue were not taken.
+  void end_server() {
+    server->Shutdown(system_clock::now());
+    server.reset();
+    queue().Shutdown();
+  }
+  grpc::CompletionQueue of_client;
+  grpc::ClientContext context;
+};
+
+TEST_F(EventsAfterTheirServer, OfAUnaryCallTellThatItWasCancelled) {
+  start();
+  harbour::held_find call(*this);
+  Ship ship;
+  grpc::Status s;
+  stub->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
+  EXPECT_EQ(call.next(), "1+");
+  context.TryCancel();
+  EXPECT_EQ(taken(of_client), "1+");
+  server->Shutdown(system_clock::now());  // waits for the end of the call
+  call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+  end_server();
+  EXPECT_EQ(call.next(2), "2- 9+");
+  EXPECT_TRUE(call.context.IsCancelled());
+  EXPECT_EQ(call.next(), "drained");
+}
+
+TEST_F(EventsAfterTheirServer, OfAReadThatWaits) {
+  start();
+  harbour::held_talk call(*this);
+  const auto talking = stub->AsyncTalk(&context, &of_client, tagged(1));
+  EXPECT_EQ(taken(of_client), "1+");
+  EXPECT_EQ(call.next(), "1+");
+  harbour::Note note;
+  call.stream.Read(&note, tagged(2));
+  end_server();
+  EXPECT_EQ(call.next(2), "2- 9+");
+  EXPECT_TRUE(call.context.IsCancelled());
+  call.stream.Read(&note, tagged(3));
+  EXPECT_EQ(call.next(), "3-");
+  EXPECT_EQ(call.next(), "drained");
+}
+
+TEST_F(EventsAfterTheirServer, OfAFinishWhoseMessageHasNoRoom) {
+  start();
+  harbour::held_talk call(*this);
+  const auto talking = stub->AsyncTalk(&context, &of_client, tagged(1));
+  EXPECT_EQ(taken(of_client), "1+");
+  EXPECT_EQ(call.next(), "1+");
+  harbour::Note note;
+  note.set_text(std::string(3'000'000, 'x'));  // more than the window of a client that does not read
+  call.stream.WriteAndFinish(note, grpc::WriteOptions(), grpc::Status::OK, tagged(2));
+  end_server();
+  EXPECT_EQ(call.next(2), "2- 9+");
+  EXPECT_TRUE(call.context.IsCancelled());
+  EXPECT_EQ(call.next(), "drained");
+}
+
+TEST_F(EventsAfterTheirServer, AreDestroyedWithTheirQueue) {
+  start();
+  harbour::held_talk call(*this);
+  const auto talking = stub->AsyncTalk(&context, &of_client, tagged(1));
+  EXPECT_EQ(taken(of_client), "1+");
+  EXPECT_EQ(call.next(), "1+");
+  harbour::Note note;
+  call.stream.Read(&note, tagged(2));
+  end_server();
+  queues.clear();
+  EXPECT_TRUE(call.context.IsCancelled());
+}
+
 TEST_F(AsyncServers, ASecondFinishFails) {
   start();
   requested call(*this);
