@@ -367,6 +367,48 @@ TEST_F(ServerCallbacks, AreNamedOnceIfTheyTakeLong) {
   EXPECT_EQ(log.find("Harbour/Find"), log.rfind("Harbour/Find")) << "it is named once";
 }
 
+TEST_F(ServerCallbacks, AreNamedOnceIfManyOfThemTakeLongAtOnce) {
+  start(on_one_loop);
+  ::testing::internal::CaptureStderr();
+  service.set([&](grpc::CallbackServerContext* context, const Query* query, Ship*) {
+    // It sleeps on purpose: a callback that blocks.
+    if (query->ask() == "block") std::this_thread::sleep_for(250ms);
+    return finished(context);
+  });
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(call().ok());
+  std::vector<std::thread> clients;
+  for (int t = 0; t < 8; ++t) {
+    clients.emplace_back([this] {
+      Ship ship;
+      EXPECT_TRUE(find(harbour_query("block"), ship).ok());
+    });
+  }
+  for (std::thread& t : clients) t.join();
+  server->Shutdown();  // the callbacks have returned
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("a callback of /harbour.Harbour/Find took "), std::string::npos) << log;
+  EXPECT_EQ(log.find("Harbour/Find"), log.rfind("Harbour/Find")) << "it is named once: " << log;
+}
+
+// The loop measures some of the callbacks. Those that take long may come in any pattern.
+TEST_F(ServerCallbacks, AreLeftToThreadsIfSomeOfThemTakeLong) {
+  for (const int every : {1, 2, 4, 8}) {
+    for (int first = 0; first < std::min(every, 4); ++first) {
+      server.reset();
+      start(on_one_loop);
+      std::atomic<int> begun{0};
+      service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+        // It sleeps on purpose: a callback that is too long for the loop.
+        if (begun++ % every == first) std::this_thread::sleep_for(1ms);
+        return finished(context);
+      });
+      const auto left = [this] { return server->core().driver()->counted().for_good; };
+      for (int i = 0; i < 2000 && !left(); ++i) EXPECT_TRUE(call().ok());
+      EXPECT_TRUE(left()) << "each of " << every << ", from " << first;
+    }
+  }
+}
+
 TEST_F(ServerCallbacks, RunOnThreadsIfTheProgramWantsItSo) {
   start(on_threads);
   EXPECT_EQ(server->core().driver(), nullptr);
