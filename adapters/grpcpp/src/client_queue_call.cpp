@@ -149,8 +149,9 @@ class queued_stream final : public queue_stream,
   void wait_for_turn(one_read& reader) noexcept;
   void post_next_read() noexcept;
   task<> turn();
-  // Waits until there is no message any more, or the call has ended with one that nothing reads.
-  task<> find_end();
+  // Waits until there is no message any more. Otherwise the result is why the call ends with one that nothing
+  // reads, whatever the server has ended it with.
+  task<coracle::status> find_end();
 
   call_seed from_;
   std::optional<serialized_message> request_;
@@ -414,16 +415,15 @@ task<> queued_stream::turn() {
   co_await turned_;
 }
 
-task<> queued_stream::find_end() {
+task<coracle::status> queued_stream::find_end() {
   const auto& deadline = access::deadline(from_.context);
-  bool expired = false;
   finding_end_ = true;
   while (!ended_) {
-    if (fetched_ahead_ && (cancelled_ || expired)) co_return;
+    if (fetched_ahead_ && cancelled_) co_return coracle::status::cancelled("the call was cancelled");
     if (fetched_ahead_ && deadline) {
       coracle::with_timeout limited(until(*deadline), turn());
-      const coracle::status s = co_await std::move(limited);
-      expired = !s.ok();
+      coracle::status s = co_await std::move(limited);
+      if (!s.ok() && fetched_ahead_) co_return s;
       continue;
     }
     if (fetching_ || fetched_ahead_ || waiting_read_) {
@@ -438,22 +438,24 @@ task<> queued_stream::find_end() {
     one.message = co_await wait;
     if (one.message) fetched_ahead_ = std::move(message);
   }
+  co_return coracle::ok;
 }
 
 task<bool> queued_stream::end(std::shared_ptr<queued_stream> self, end_event& into, bool one_reply) {
   queued_stream& call = *self;
+  coracle::status unread;
   if (one_reply && !call.ended_) {
     fetch one(call, false);
     auto wait = call.core_->read(into.reply.sink());
     one.message = into.has_reply = co_await wait;
   } else if (!one_reply) {
     auto found = call.find_end();
-    co_await std::move(found);
+    unread = co_await std::move(found);
   }
   bool has_reply = false;
   auto wait = call.core_->finish(nullptr, has_reply);
   const coracle::status s = co_await std::move(wait);
-  into.outcome = status_of(s);
+  into.outcome = status_of(unread.ok() ? s : unread);
   access::detach(call.from_.context);
   co_return true;
 }

@@ -443,6 +443,22 @@ void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     const std::string ended = taken(queue);
     say("queued list whose deadline passes", begun, ended, s.error_code());
   }
+  for (const bool cancelled : {false, true}) {
+    grpc::ClientContext context;
+    if (!cancelled) context.set_deadline(std::chrono::system_clock::now() + 200ms);
+    const auto reader = stub.AsyncList(&context, query("", 2), &queue, tagged(1));
+    const std::string begun = taken(queue);
+    Ship ship;
+    reader->Read(&ship, tagged(2));
+    const std::string first = taken(queue);
+    grpc::Status s;
+    reader->Finish(&s, tagged(3));
+    if (cancelled) context.TryCancel();
+    const std::string ended = taken(queue);
+    say(std::string("queued list whose server has ended, ") + (cancelled ? "cancelled" : "expired") +
+            " with an unread message",
+        begun, first, ended, s.error_code());
+  }
   {
     grpc::ClientContext context;
     const auto stream = nowhere.AsyncTalk(&context, &queue, tagged(1));
