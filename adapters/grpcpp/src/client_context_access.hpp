@@ -18,6 +18,7 @@ struct client_context_access {
   static const auto& compression(const ClientContext& c) noexcept { return c.compression_; }
   static const auto& credentials(const ClientContext& c) noexcept { return c.credentials_; }
 
+  static bool corked(const ClientContext& c) noexcept { return c.corked_; }
   static const auto& authority(const ClientContext& c) noexcept { return c.authority_; }
   static const auto& parent_deadline(const ClientContext& c) noexcept { return c.parent_deadline_; }
 

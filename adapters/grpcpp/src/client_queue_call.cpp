@@ -97,7 +97,7 @@ class queued_stream final : public queue_stream,
     if (request_ && !request_->outcome.ok()) failure_ = request_->outcome;
   }
 
-  void start(void* tag) override { begin(tag); }
+  void start(std::optional<void*> tag) override { begin(tag); }
   void start_and_read_initial_metadata(void* tag) override {
     begin(std::nullopt);
     read_initial_metadata(tag);
@@ -608,13 +608,16 @@ std::shared_ptr<queue_stream> stream_of(const queue_call_parts& parts,
 
 client_queue_stream::client_queue_stream(ChannelInterface* channel, CompletionQueue* queue,
                                          const RpcMethod& method, ClientContext* context)
-    : core_(stream_of({channel, queue, method, context}, std::nullopt)) {}
+    : core_(stream_of({channel, queue, method, context}, std::nullopt)), writes_with_(context) {}
 client_queue_stream::client_queue_stream(ChannelInterface* channel, CompletionQueue* queue,
                                          const RpcMethod& method, ClientContext* context,
                                          serialized_message&& request)
     : core_(stream_of({channel, queue, method, context}, std::move(request))) {}
 
-void client_queue_stream::start(void* tag) { core_->start(tag); }
+void client_queue_stream::start(void* tag) {
+  if (writes_with_ && access::corked(*writes_with_)) core_->start(std::nullopt);
+  else core_->start(tag);
+}
 void client_queue_stream::start_and_read_initial_metadata(void* tag) {
   core_->start_and_read_initial_metadata(tag);
 }

@@ -83,7 +83,7 @@ class seen_stream final : public queue_stream, public std::enable_shared_from_th
         plain_(make_plain_stream(of_.parts, std::nullopt)),
         request_(std::move(request)) {}
 
-  void start(void* tag) override { begin(tag, false); }
+  void start(std::optional<void*> tag) override { begin(tag, false); }
   void start_and_read_initial_metadata(void* tag) override { begin(tag, true); }
 
   void read_initial_metadata(void* tag) override {
@@ -149,8 +149,9 @@ class seen_stream final : public queue_stream, public std::enable_shared_from_th
     o.set_sent();
   }
 
-  void begin(void* tag, bool receives_initial) {
-    auto op = make(tag);
+  void begin(std::optional<void*> tag, bool receives_initial) {
+    auto op = make(tag.value_or(nullptr));
+    op->hidden = !tag;
     send_begin(op->batch);
     if (request_) {
       op->send(std::move(*request_));

@@ -21,7 +21,8 @@ namespace internal {
 class queue_stream {
  public:
   virtual ~queue_stream() = default;
-  virtual void start(void* tag) = 0;
+  // Without a tag, without an event.
+  virtual void start(std::optional<void*> tag) = 0;
   // Both, with one event.
   virtual void start_and_read_initial_metadata(void* tag) = 0;
   virtual void read_initial_metadata(void* tag) = 0;

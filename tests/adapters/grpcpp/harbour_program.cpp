@@ -593,6 +593,40 @@ void queued_talks(Harbour::Stub& stub) {
     const std::string ended = taken(queue, 2);
     say("queued talk cancelled", events, ended, s.error_code());
   }
+  {
+    grpc::ClientContext context;
+    context.set_initial_metadata_corked(true);
+    const auto stream = stub.AsyncTalk(&context, &queue, nullptr);  // has no event
+    Note note;
+    note.set_text("ahoy");
+    stream->Write(note, tagged(1));
+    std::string events = taken(queue);
+    stream->Read(&note, tagged(2));
+    events += " " + taken(queue) + " " + note.text();
+    stream->WritesDone(tagged(3));
+    events += " " + taken(queue);
+    grpc::Status s;
+    stream->Read(&note, tagged(4));
+    events += " " + taken(queue);
+    stream->Finish(&s, tagged(5));
+    const std::string ended = taken(queue);
+    say("queued talk corked", events, ended, shown(s));
+  }
+  {
+    grpc::ClientContext context;
+    context.set_initial_metadata_corked(true);
+    Summary summary;
+    const auto stream = stub.PrepareAsyncRecord(&context, &summary, &queue);
+    stream->StartCall(nullptr);
+    Position position;
+    position.set_north(3);
+    stream->WriteLast(position, grpc::WriteOptions(), tagged(1));
+    const std::string written = taken(queue);
+    grpc::Status s;
+    stream->Finish(&s, tagged(2));
+    const std::string ended = taken(queue);
+    say("queued record corked", written, ended, shown(s), summary.positions());
+  }
 }
 
 void queues_alone(const std::string& target) {

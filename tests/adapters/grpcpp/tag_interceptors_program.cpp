@@ -192,6 +192,24 @@ void order_of_queues() {
     events += taken(queue);
     say("queue talk", events, of_client.take());
   }
+  {
+    called call;
+    call.context.set_initial_metadata_corked(true);
+    const auto stream = stub.AsyncTalk(&call.context, &queue, nullptr);  // has no event
+    stream->Write(call.note, tagged(1));
+    std::string events = taken(queue);
+    stream->WritesDone(tagged(2));
+    events += taken(queue);
+    stream->Finish(&call.status, tagged(3));
+    stream->Read(&call.note, tagged(4));
+    events += taken(queue);
+    stream->Read(&call.note, tagged(5));
+    events += taken(queue);
+    stream->Read(&call.note, tagged(6));
+    events += taken(queue, 2);
+    say("queue talk corked", events, call.status.error_code());
+    of_client.take();
+  }
 }
 
 // A call by a reactor.

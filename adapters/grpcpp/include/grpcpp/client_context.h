@@ -126,8 +126,9 @@ class ClientContext {
   grpc_compression_algorithm compression_algorithm() const {
     return compression_.value_or(GRPC_COMPRESS_NONE);
   }
-  /// Has no effect: the headers of a call leave with its first message if both are ready in the same turn.
-  void set_initial_metadata_corked(bool /*corked*/) {}
+  /// true: by completion queues, the start of a call that writes has no event, and its tag is not used. The
+  /// initial metadata leave with the first message if both are ready in the same turn, corked or not.
+  void set_initial_metadata_corked(bool corked) { corked_ = corked; }
   /// The address of the server, as ServerContext::peer() has it, after the initial metadata or the end; empty
   /// before.
   std::string peer() const;
@@ -166,6 +167,7 @@ class ClientContext {
   mutable std::mutex changing_;
   internal::cancel_target* active_ = nullptr;  // guarded by changing_, as is the next
   bool cancelled_ = false;
+  bool corked_ = false;
   std::shared_ptr<const coracle::connection_peer> peer_;
   mutable std::shared_ptr<const AuthContext> auth_;
   std::shared_ptr<internal::call_interception> interception_;

@@ -55,6 +55,7 @@ class client_queue_stream {
 
  private:
   std::shared_ptr<queue_stream> core_;
+  const ClientContext* writes_with_ = nullptr;  // null: the call has only its request
 };
 
 }  // namespace internal
