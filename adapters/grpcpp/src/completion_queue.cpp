@@ -4,7 +4,13 @@
 #include "deadlines.hpp"
 #include "queue_core.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 namespace grpc {
@@ -21,6 +27,7 @@ constexpr std::chrono::microseconds turn_after_time{100};
 }  // namespace
 
 queue_core::~queue_core() {
+  if (signal_ >= 0) ::close(signal_);
   while (first_) first_ = std::move(first_->next_);  // not by recursion
 }
 
@@ -130,6 +137,44 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
   return CompletionQueue::GOT_EVENT;
 }
 
+int queue_core::begin_wait() {
+  std::unique_lock lock(changing_);
+  if (signal_ < 0) signal_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (signal_ < 0)
+    throw std::system_error(errno, std::generic_category(), "grpc++: no descriptor for a queue");
+  if (drives()) {
+    const std::shared_ptr<queue_driver> by = driver_;
+    lock.unlock();
+    const int found = by->park();
+    lock.lock();
+    if (found >= 0) {
+      if (ready_ || by != driver_) by->wake();
+      ++waiting_elsewhere_;
+      return found;
+    }
+    if (by == driver_) driving_ = false;
+  }
+  ++waiting_elsewhere_;
+  signal(ready_);
+  return signal_;
+}
+
+void queue_core::end_wait() noexcept {
+  queue_driver::unpark();
+  const std::lock_guard lock(changing_);
+  --waiting_elsewhere_;
+  signal(waiting_elsewhere_ > 0 && ready_);
+}
+
+void queue_core::signal(bool readable) noexcept {
+  if (signal_ < 0 || std::exchange(signalled_, readable) == readable) return;
+  std::uint64_t count = 1;
+  // Neither fails on a descriptor that is as signalled_ says.
+  const ssize_t done =
+      readable ? ::write(signal_, &count, sizeof count) : ::read(signal_, &count, sizeof count);
+  static_cast<void>(done);
+}
+
 bool queue_core::drive(std::unique_lock<std::mutex>& lock, coracle::time_point until, bool whole_turn) {
   using driven = queue_driver::driven;
   const std::shared_ptr<queue_driver> by = driver_;
@@ -154,6 +199,7 @@ void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {
     if (loop_ && driver == loop_->driver()) of_clients = std::move(driver);
     driving_ = true;
     changed_.notify_all();
+    if (waiting_elsewhere_ > 0) signal(true);
   }
   if (of_clients && of_clients->is_of_process()) of_clients->leave_to_watch();
 }
@@ -174,6 +220,7 @@ coracle::runtime& queue_core::clients() {
       driver_ = loop_->driver();
       driving_ = true;
       changed_.notify_all();  // threads that wait in Next() are to drive it
+      if (waiting_elsewhere_ > 0) signal(true);
     }
   }
   if (!serving) serving = &client_runtime();

@@ -71,6 +71,10 @@ class queue_core {
   void shut_down();
   // Next() drives a loop of a server from now on. Another server that it drove is shut down.
   void set_driver(std::shared_ptr<queue_driver> driver);
+  // Before a thread waits for other things, too: a descriptor that is readable when next() with a deadline that has
+  // passed would have something to do. Until end_wait(), on the same thread.
+  [[nodiscard]] int begin_wait();
+  void end_wait() noexcept;
   // The index of that loop.
   [[nodiscard]] std::size_t loop_of_server() const noexcept {
     return loop_of_server_.load(std::memory_order_relaxed);
@@ -106,7 +110,13 @@ class queue_core {
   // With the lock: whether a thread in Next() drives the loop.
   [[nodiscard]] bool drives() noexcept;
   // With the lock: after each change of the members below.
-  void changed() noexcept { ready_.store(first_ || drained(), std::memory_order_release); }
+  void changed() noexcept {
+    ready_.store(first_ || drained(), std::memory_order_release);
+    if (waiting_elsewhere_ > 0) [[unlikely]]
+      signal(ready_);
+  }
+  // With the lock: makes the descriptor readable, or not.
+  void signal(bool readable) noexcept;
 
   std::mutex changing_;
   std::condition_variable changed_;
@@ -123,6 +133,9 @@ class queue_core {
   std::atomic<coracle::runtime*> clients_{nullptr};
   std::atomic<std::uint32_t> generation_{0};  // of the process, when clients_ was set
   bool driving_ = false;  // this queue drives it, as far as it knows
+  int signal_ = -1;  // the descriptor for threads that wait elsewhere, if others drive the loops
+  bool signalled_ = false;  // it is readable
+  int waiting_elsewhere_ = 0;
   int taken_in_a_row_ = 0;  // since the last I/O of the loop
   std::chrono::steady_clock::time_point last_io_;
 };

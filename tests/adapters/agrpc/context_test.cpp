@@ -127,6 +127,53 @@ TEST(GrpcContext, RunReusesTheMemoryOfHandlers) {
   EXPECT_EQ(reusing, 3);
 }
 
+#if defined(CORACLE_GRPCPP)
+
+// The condition is asked after each piece of work.
+TEST(GrpcContext, RunWithAnIoContextDoesNothingWhileBothWait) {
+  agrpc::GrpcContext context;
+  asio::io_context io_context;
+  const auto guard = asio::make_work_guard(context);
+  asio::steady_timer timer(io_context, milliseconds(100));
+  bool ended = false;
+  timer.async_wait([&](auto) { ended = true; });
+  int asked = 0;
+  agrpc::run(context, io_context, [&] { return ++asked, ended; });
+  EXPECT_LT(asked, 20);
+}
+
+TEST(GrpcContext, RunWithAnIoContextEndsItsWaitForEachOfBoth) {
+  agrpc::GrpcContext context;
+  asio::io_context io_context;
+  const auto io_guard = asio::make_work_guard(io_context);
+  const auto guard = asio::make_work_guard(context);
+  std::vector<std::string> order;
+  // Each from another thread, when the one before has come.
+  std::promise<void> came;
+  std::thread other([&] {
+    asio::post(context, [&] {
+      order.emplace_back("function");
+      came.set_value();
+    });
+    came.get_future().wait();
+    asio::post(io_context, [&] { order.emplace_back("handler"); });
+  });
+  agrpc::run(context, io_context, [&] {
+    if (order.size() == 2) {
+      // An event of the queue.
+      order.emplace_back("alarm set");
+      auto alarm = std::make_shared<agrpc::Alarm>(context);
+      alarm->wait(in(milliseconds(5)),
+                  [&, alarm](bool ok) { order.emplace_back(ok ? "alarm" : "cancelled"); });
+    }
+    return order.size() == 4;
+  });
+  other.join();
+  EXPECT_EQ(order, (std::vector<std::string>{"function", "handler", "alarm set", "alarm"}));
+}
+
+#endif
+
 TEST(GrpcContext, RunUntilEndsAtItsDeadline) {
   agrpc::GrpcContext context;
   const auto guard = asio::make_work_guard(context);

@@ -339,6 +339,26 @@ class GrpcContext : public asio::execution_context {
                 ok ? internal::event::ok : internal::event::failed);
     return status;
   }
+  // Calls wait() if may_wait() and no function is ready: it ends if the queue has an event, which wake() pushes.
+  template <class MayWait, class Wait>
+  void wait_elsewhere(bool with_functions, MayWait may_wait, Wait wait) {
+    struct [[nodiscard]] counted {
+      counted(GrpcContext& context, bool waits_for_functions) : of(context), functions(waits_for_functions) {
+        ++of.threads_;
+        if (functions) ++of.waiting_;
+      }
+      counted(const counted&) = delete;
+      counted& operator=(const counted&) = delete;
+      ~counted() {
+        if (functions) --of.waiting_;
+        --of.threads_;
+      }
+      GrpcContext& of;
+      const bool functions;
+    };
+    const counted here(*this, with_functions);
+    if (may_wait() && !(with_functions && ready_ != 0)) wait();
+  }
   // Has one thread that waits for an event look again.
   void wake() {
     if (!closing_ && !awake_.exchange(true))
@@ -380,6 +400,15 @@ class context_access {
   // poll() and poll_completion_queue() that leave a stop() as it is.
   static bool poll(GrpcContext& context, bool with_functions) {
     return context.process(with_functions, patience::none(), [] { return true; }, false);
+  }
+  // As run_while(), and leaves a stop() as it is.
+  template <class Condition>
+  static bool run_while(GrpcContext& context, bool with_functions, Condition condition) {
+    return context.process(with_functions, patience::endless(), condition, false);
+  }
+  template <class MayWait, class Wait>
+  static void wait_elsewhere(GrpcContext& context, bool with_functions, MayWait may_wait, Wait wait) {
+    context.wait_elsewhere(with_functions, std::move(may_wait), std::move(wait));
   }
   // As run_until(), and leaves a stop() as it is.
   static bool run_until(GrpcContext& context, bool with_functions, patience::time_point deadline) {

@@ -4,6 +4,16 @@
 #include "agrpc/grpc_context.hpp"
 #include "agrpc/impl/library.hpp"
 
+#if defined(CORACLE_GRPCPP)
+#include "coracle/grpcpp_queue_wait.hpp"
+#if defined(CORACLE_STANDALONE_ASIO)
+#include <asio/posix/stream_descriptor.hpp>
+#else
+#include <boost/asio/posix/stream_descriptor.hpp>
+#endif
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <concepts>
@@ -35,8 +45,50 @@ struct DefaultRunTraits {
 
 namespace internal {
 
+#if defined(CORACLE_GRPCPP)
+
+// Waits for work of both contexts in that of Asio, whose reactor watches the completion queue as well.
+inline void wait_for_both(GrpcContext& grpc_context, asio::io_context& context) {
+  const coracle::grpcpp_queue_wait waiting(*grpc_context.get_completion_queue());
+  // A duplicate, because a handler may shut down the server whose descriptor it is. It is closed after the wait, and
+  // is no work of the context then.
+  asio::posix::stream_descriptor watched(context, ::dup(waiting.descriptor()));
+  watched.async_wait(asio::posix::stream_descriptor::wait_read, [](const error_code&) {});
+  context.run_one();
+}
+
+// Whether run() waits for both at once.
+template <class Traits, class ExecutionContext>
+inline constexpr bool waits_for_both =
+    std::is_same_v<Traits, DefaultRunTraits> && std::is_same_v<ExecutionContext, asio::io_context>;
+
+template <class StopCondition>
+void run_waiting(GrpcContext& grpc_context, asio::io_context& context, StopCondition stop,
+                 bool with_functions) {
+  reusing_memory([&] {
+    grpc_context.reset();
+    while (!stop()) {
+      const bool any = context.poll() != 0;
+      if (context_access::poll(grpc_context, with_functions) || any) continue;
+      if (context.stopped())
+        context_access::run_while(grpc_context, with_functions, [&] { return context.stopped() && !stop(); });
+      else
+        context_access::wait_elsewhere(
+            grpc_context, with_functions, [&] { return !stop(); },
+            [&] { wait_for_both(grpc_context, context); });
+    }
+    return true;
+  });
+}
+
+#endif
+
 template <class Traits, class ExecutionContext, class StopCondition>
 void run_both(GrpcContext& grpc_context, ExecutionContext& context, StopCondition stop, bool with_functions) {
+#if defined(CORACLE_GRPCPP)
+  if constexpr (waits_for_both<Traits, ExecutionContext>)
+    return run_waiting(grpc_context, context, stop, with_functions);
+#endif
   reusing_memory([&] {
     using step = std::chrono::microseconds;
     const step longest = std::chrono::duration_cast<step>(Traits::MAX_LATENCY);
@@ -64,6 +116,10 @@ void run_both(GrpcContext& grpc_context, ExecutionContext& context, StopConditio
 
 /// Processes the work of both contexts in this thread until `stop_condition()` is true, by default when both are
 /// stopped, out of work. `Traits` is as DefaultRunTraits.
+///
+/// With coracle::grpcpp, an io_context and DefaultRunTraits, the thread waits for both at once, and does not look at
+/// them in turn. The condition is then asked after each piece of work: one that another thread changes takes effect
+/// with the next one, so post one.
 template <class Traits = DefaultRunTraits, class ExecutionContext, class StopCondition>
   requires std::predicate<StopCondition&>
 void run(GrpcContext& grpc_context, ExecutionContext& execution_context, StopCondition stop_condition) {
