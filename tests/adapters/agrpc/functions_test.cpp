@@ -2,9 +2,12 @@
 
 #include "world.hpp"
 
+#include <agrpc/high_level_client.hpp>
+
 #include "harbour_mock.grpc.pb.h"
 
 #include <map>
+#include <memory_resource>
 #include <vector>
 
 namespace agrpc_tests::functions_test {
@@ -16,6 +19,27 @@ using harbour::Query;
 using harbour::Ship;
 using harbour::Summary;
 using service_type = Harbour::AsyncService;
+
+// Counts what is taken from it.
+class counting_memory : public std::pmr::memory_resource {
+ public:
+  int allocations = 0;
+  int in_use = 0;
+
+ private:
+  void* do_allocate(std::size_t size, std::size_t alignment) override {
+    ++allocations;
+    ++in_use;
+    return std::pmr::new_delete_resource()->allocate(size, alignment);
+  }
+  void do_deallocate(void* memory, std::size_t size, std::size_t alignment) override {
+    --in_use;
+    std::pmr::new_delete_resource()->deallocate(memory, size, alignment);
+  }
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
 
 class functions : public served {
  public:
@@ -213,6 +237,32 @@ TEST_F(functions, BidirectionalStreamsReadAndWriteAtTheSameTime) {
     co_await agrpc::finish(second, status);
     EXPECT_TRUE(status.ok()) << status.error_message();
   });
+}
+
+TEST_F(functions, ATokenMayHaveAnAllocator) {
+  answer();
+  counting_memory memory;
+  run([&]() -> asio::awaitable<void> {
+    const std::pmr::polymorphic_allocator<std::byte> my_allocator(&memory);
+    grpc::ClientContext client_context;
+    set_deadline(client_context);
+    std::unique_ptr<grpc::ClientAsyncWriter<Position>> writer;
+    Summary response;
+    EXPECT_TRUE(
+        co_await agrpc::request(&Harbour::Stub::PrepareAsyncRecord, *stub, client_context, writer, response));
+    const Position request;
+    EXPECT_TRUE(co_await agrpc::write(writer, request));
+    EXPECT_EQ(memory.allocations, 0);
+    EXPECT_TRUE(
+        co_await agrpc::writes_done(writer, agrpc::bind_allocator(my_allocator, asio::use_awaitable)));
+    EXPECT_GT(memory.allocations, 0);
+    grpc::Status status;
+    EXPECT_TRUE(co_await agrpc::finish(
+        writer, status,
+        agrpc::bind_allocator(my_allocator, asio::bind_executor(context(), asio::use_awaitable))));
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  });
+  EXPECT_EQ(memory.in_use, 0);
 }
 
 TEST_F(functions, WithoutAServerRequestIsFalseAndFinishSaysWhy) {
@@ -442,6 +492,20 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
       EXPECT_TRUE(co_await rpc.finish());
       EXPECT_TRUE(rpc.ok());
     }
+    {
+      static_assert(std::same_as<RPC, agrpc::RPC<&Harbour::Stub::PrepareAsyncTalk, agrpc::GrpcExecutor,
+                                                 agrpc::RPCType::CLIENT_BIDIRECTIONAL_STREAMING>>);
+      EXPECT_EQ(RPC::service_name(), "harbour.Harbour");
+      EXPECT_EQ(RPC::method_name(), "Talk");
+      grpc::ClientContext client_context;
+      auto rpc = co_await RPC::request(context().get_executor(), *stub, client_context);
+      // Beside its functions, those over responders.
+      EXPECT_TRUE(co_await agrpc::write_last(rpc.responder(), Note(), grpc::WriteOptions{}));
+      Note note;
+      while (co_await rpc.read(note)) continue;
+      EXPECT_EQ(note.text(), "bye");
+      client_context.TryCancel();
+    }
     const auto unreachable =
         Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
     grpc::ClientContext client_context;
@@ -495,6 +559,55 @@ TEST_F(generic_functions, MessagesAreBytes) {
     co_await agrpc::finish(reader_writer, status);
     EXPECT_TRUE(status.ok()) << status.error_message();
     EXPECT_EQ(method, "/harbour.Harbour/Talk");
+  });
+}
+
+// Sends the first message back, and keeps its RPC until then.
+struct generic_echo {
+  struct kept {
+    agrpc::GenericRepeatedlyRequestContext<> rpc;
+    grpc::ByteBuffer buffer;
+  };
+  agrpc::GrpcContext& context;
+  void operator()(agrpc::GenericRepeatedlyRequestContext<>&& rpc_context) const {
+    const auto of = std::make_shared<kept>(std::move(rpc_context));
+    agrpc::read(of->rpc.responder(), of->buffer, asio::bind_executor(context, [of, &on = context](bool ok) {
+                  EXPECT_TRUE(ok);
+                  EXPECT_TRUE(of->rpc.server_context().method().starts_with("/harbour.Harbour/"));
+                  agrpc::write_and_finish(of->rpc.responder(), of->buffer, grpc::WriteOptions{},
+                                          grpc::Status::OK, asio::bind_executor(on, [of](bool) {}));
+                }));
+  }
+};
+
+TEST_F(generic_functions, RpcsOfVersion2AndContextsOfCallbacksAreGeneric) {
+  agrpc::repeatedly_request(generic_service, asio::bind_executor(context(), generic_echo{context()}));
+  grpc::GenericStub generic_stub(channel);
+  run([&]() -> asio::awaitable<void> {
+    const grpc::Slice slice("bytes");
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    {
+      using RPC = agrpc::RPC<agrpc::CLIENT_GENERIC_UNARY_RPC>;
+      grpc::ClientContext client_context;
+      set_deadline(client_context);
+      const grpc::Status status = co_await RPC::request(context(), "/harbour.Harbour/Find", generic_stub,
+                                                        client_context, request, response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.Length(), 5u);
+    }
+    response.Clear();
+    grpc::ClientContext client_context;
+    set_deadline(client_context);
+    auto rpc = co_await agrpc::RPC<agrpc::CLIENT_GENERIC_STREAMING_RPC>::request(
+        context(), "/harbour.Harbour/Talk", generic_stub, client_context, asio::use_awaitable);
+    EXPECT_TRUE(rpc.ok());
+    EXPECT_TRUE(co_await rpc.write(request));
+    EXPECT_TRUE(co_await rpc.read(response));
+    EXPECT_EQ(response.Length(), 5u);
+    EXPECT_FALSE(co_await rpc.read(response));
+    EXPECT_TRUE(co_await rpc.finish());
+    EXPECT_EQ(rpc.status_code(), grpc::StatusCode::OK);
   });
 }
 

@@ -379,6 +379,138 @@ TEST_F(reactors, AnAllocatorAndAVoidExecutorMakeReactors) {
   EXPECT_EQ(none, rpc);
 }
 
+// Answers by reactors whose executor is of the type that an io_context has.
+using io_executor = asio::io_context::executor_type;
+class executor_service : public Harbour::CallbackService {
+ public:
+  explicit executor_service(asio::io_context& on) : on_(on) {}
+  std::atomic<int> ended = 0;
+
+  // What a method returns. Counts the end of the RPC, in the thread of the io_context.
+  template <class Pointer>
+  auto* given(Pointer ptr) {
+    auto* const native = ptr->get();
+    auto& rpc = *ptr;
+    rpc.wait_for_finish([this, ptr = std::move(ptr)](const error_code& error, bool ok) {
+      EXPECT_TRUE(!error && ok);
+      EXPECT_TRUE(on_.get_executor().running_in_this_thread());
+      ++ended;
+    });
+    return native;
+  }
+
+  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext*, const Query* request,
+                                 Ship* response) override {
+    response->set_number(request->number() + 1);
+    auto ptr = agrpc::make_reactor<agrpc::BasicServerUnaryReactor<io_executor>>(on_.get_executor());
+    static_assert(std::same_as<decltype(ptr->get_executor()), io_executor>);
+    ptr->initiate_finish(grpc::Status::OK);
+    return given(std::move(ptr));
+  }
+  grpc::ServerReadReactor<Position>* Record(grpc::CallbackServerContext*, Summary* response) override {
+    struct recorder : agrpc::BasicServerReadReactorBase<Position, io_executor> {
+      Position position;
+    };
+    auto ptr = agrpc::make_reactor<recorder>(on_.get_executor());
+    ptr->initiate_read(ptr->position);
+    ptr->wait_for_read([this, response, ptr](const error_code& error, bool ok) {
+      EXPECT_FALSE(error);
+      EXPECT_TRUE(on_.get_executor().running_in_this_thread());
+      response->set_positions(ok ? 1 : 0);
+      ptr->initiate_finish(grpc::Status::OK);
+    });
+    return given(std::move(ptr));
+  }
+  grpc::ServerWriteReactor<Ship>* List(grpc::CallbackServerContext*, const Query*) override {
+    using writer = agrpc::ServerWriteReactor<Ship>::rebind_executor<io_executor>::other;
+    static_assert(std::same_as<writer, agrpc::BasicServerWriteReactor<Ship, io_executor>>);
+    auto ptr = agrpc::make_reactor<writer>(on_.get_executor());
+    static const Ship ship;
+    ptr->initiate_write_and_finish(ship, grpc::Status::OK);
+    return given(std::move(ptr));
+  }
+  grpc::ServerBidiReactor<Note, Note>* Talk(grpc::CallbackServerContext*) override {
+    struct talker : agrpc::BasicServerBidiReactorBase<Note, Note, io_executor> {
+      Note note;
+    };
+    auto ptr = agrpc::make_reactor<talker>(on_.get_executor());
+    ptr->initiate_read(ptr->note);
+    ptr->wait_for_read(
+        [ptr](const error_code&, bool) { ptr->initiate_write_and_finish(ptr->note, grpc::Status::OK); });
+    return given(std::move(ptr));
+  }
+
+ private:
+  asio::io_context& on_;
+};
+
+class executors : public called_back<executor_service> {};
+
+TEST_F(executors, ReactorsOfAnExecutorTypeWaitOnIt) {
+  const io_executor on = io_context.get_executor();
+  run([&]() -> asio::awaitable<void> {
+    using unary = agrpc::BasicClientUnaryReactor<io_executor>;
+    using reader = agrpc::ClientReadReactor<Ship>::rebind_executor<io_executor>::other;
+    static_assert(std::same_as<reader, agrpc::BasicClientReadReactor<Ship, io_executor>>);
+    struct writer : agrpc::BasicClientWriteReactorBase<Position, io_executor> {
+      Summary summary;
+    };
+    struct talker : agrpc::BasicClientBidiReactorBase<Note, Note, io_executor> {
+      Note note;
+    };
+    const Query query;
+    Ship ship;
+    auto find = agrpc::make_reactor<unary>(on);
+    auto record = agrpc::make_reactor<writer>(on);
+    auto list = agrpc::make_reactor<reader>(on);
+    auto talk = agrpc::make_reactor<talker>(on);
+    for (auto* const c : {&find->context(), &record->context(), &list->context(), &talk->context()})
+      set_deadline(*c);
+
+    find->start(&Harbour::Stub::async::Find, stub->async(), query, ship);
+    const bool on_it = co_await asio::async_initiate<const asio::use_awaitable_t<>&, void(bool)>(
+        [&](auto&& handler) {
+          // A handler without an executor completes on that of the reactor.
+          find->wait_for_finish([this, h = std::make_shared<std::decay_t<decltype(handler)>>(
+                                           std::forward<decltype(handler)>(handler))](
+                                    const error_code& error, const grpc::Status& status) {
+            EXPECT_TRUE(!error && status.ok());
+            std::move (*h)(io_context.get_executor().running_in_this_thread());
+          });
+        },
+        asio::use_awaitable);
+    EXPECT_TRUE(on_it);
+    EXPECT_EQ(ship.number(), 1);
+
+    record->start(&Harbour::Stub::async::Record, stub->async(), record->summary);
+    const Position position;
+    record->initiate_write(position, grpc::WriteOptions().set_last_message());
+    EXPECT_TRUE(co_await record->wait_for_write());
+    EXPECT_TRUE((co_await record->wait_for_finish()).ok());
+    EXPECT_EQ(record->summary.positions(), 1);
+
+    list->start(&Harbour::Stub::async::List, stub->async(), query);
+    list->initiate_read(ship);
+    EXPECT_TRUE(co_await list->wait_for_read());
+    EXPECT_TRUE((co_await list->wait_for_finish()).ok());
+
+    talk->start(&Harbour::Stub::async::Talk, stub->async());
+    talk->note.set_text("ahoy");
+    talk->initiate_write(talk->note);
+    EXPECT_TRUE(co_await talk->wait_for_write());
+    talk->note.clear_text();
+    talk->initiate_read(talk->note);
+    EXPECT_TRUE(co_await talk->wait_for_read());
+    EXPECT_EQ(talk->note.text(), "ahoy");
+    EXPECT_TRUE((co_await talk->wait_for_finish()).ok());
+  });
+  server->Shutdown();
+  guard.reset();
+  running.join();
+  running = std::thread([] {});
+  EXPECT_EQ(service.ended, 4);
+}
+
 // Answers by coroutines.
 class coroutine_service : public Harbour::CallbackService {
  public:

@@ -20,6 +20,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <tuple>
 #include <vector>
 
@@ -48,6 +49,7 @@ static_assert(list_client::TYPE == agrpc::ClientRPCType::SERVER_STREAMING);
 static_assert(talk_client::TYPE == agrpc::ClientRPCType::BIDIRECTIONAL_STREAMING);
 static_assert(find_server::TYPE == agrpc::ServerRPCType::UNARY);
 static_assert(std::same_as<record_server::Response, Summary>);
+static_assert(std::same_as<record_server::Traits, agrpc::DefaultServerRPCTraits>);
 
 class rpcs : public served {
  public:
@@ -518,7 +520,7 @@ TEST_F(rpcs, AWaiterKeepsAReadWhileOtherWaitsEnd) {
                   .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
           if (completion_order[0] == 0) {
             EXPECT_FALSE(read_error_code);
-            EXPECT_TRUE(waiter.ready());
+            EXPECT_TRUE(waiter.is_ready());
             if (!read_ok) break;
             response.set_text(request.text());
             EXPECT_TRUE(co_await rpc.write(response, asio::use_awaitable));
@@ -547,6 +549,98 @@ TEST_F(rpcs, AWaiterKeepsAReadWhileOtherWaitsEnd) {
     EXPECT_TRUE(co_await rpc.read(note));
     EXPECT_EQ(note.text(), "message");
     EXPECT_TRUE((co_await rpc.finish()).ok());
+  });
+}
+
+TEST_F(rpcs, WaitsOfAWaiterCompleteOnTheExecutorOfItsOperation) {
+  agrpc::GrpcContext alone;
+  agrpc::Alarm alarm(alone);
+  agrpc::Waiter<void(bool)> waiter;
+  const auto rings = [](agrpc::Alarm& on, std::chrono::system_clock::time_point deadline, auto&& handler) {
+    on.wait(deadline, std::forward<decltype(handler)>(handler));
+  };
+  EXPECT_FALSE(waiter.is_ready());
+  // A wait before the operation needs an executor of its own.
+  std::thread::id early_on, late_on;
+  asio::io_context io;
+  waiter.wait(asio::bind_executor(io, [&](const error_code& error, bool ok) {
+    EXPECT_TRUE(!error && ok);
+    early_on = std::this_thread::get_id();
+  }));
+  waiter.initiate(rings, alarm, in(milliseconds(1)));
+  int waits = 0;
+  waiter.wait([&](const error_code& error, bool ok) {
+    EXPECT_TRUE(!error && ok);
+    EXPECT_TRUE(waiter.is_ready());
+    late_on = std::this_thread::get_id();
+    ++waits;
+    // The same after the end of the operation, and never within wait().
+    waiter.wait([&](const error_code&, bool) {
+      EXPECT_EQ(late_on, std::this_thread::get_id());
+      ++waits;
+    });
+    EXPECT_EQ(waits, 1);
+  });
+  std::thread running([&] { alone.run(); });
+  const std::thread::id context_thread = running.get_id();
+  io.run();
+  running.join();
+  EXPECT_EQ(early_on, std::this_thread::get_id());
+  EXPECT_EQ(late_on, context_thread);
+  EXPECT_EQ(waits, 2);
+
+  // Of another type of executor, of which Asio's default tokens make a further one.
+  using any_waiter = agrpc::Waiter<void(bool)>::rebind_executor<asio::any_io_executor>::other;
+  static_assert(std::same_as<any_waiter, agrpc::Waiter<void(bool), asio::any_io_executor>>);
+  using awaitable_waiter =
+      asio::use_awaitable_t<agrpc::GrpcExecutor>::as_default_on_t<agrpc::Waiter<void(bool)>>;
+  run_coroutines(alone, [&]() -> agrpc::GrpcAwaitable<void> {
+    any_waiter any;
+    any.initiate(rings, alarm, in(milliseconds(1)));
+    EXPECT_TRUE(co_await any.wait(agrpc::GRPC_USE_AWAITABLE));
+    awaitable_waiter defaulted;
+    defaulted.initiate(rings, alarm, in(milliseconds(1)));
+    EXPECT_TRUE(co_await defaulted.wait());
+  });
+}
+
+TEST_F(rpcs, TheirExecutorCanBeRebound) {
+  answer();
+  // To the executor of a strand of the context, and of any kind.
+  using strand = asio::strand<agrpc::GrpcExecutor>;
+  using any_client = find_client::rebind_executor<asio::any_io_executor>::other;
+  using any_alarm = agrpc::Alarm::rebind_executor<asio::any_io_executor>::other;
+  using any_stream = agrpc::GrpcStream::rebind_executor<asio::any_io_executor>::other;
+  using any_rpc = agrpc::RPC<&Harbour::Stub::PrepareAsyncList>::rebind_executor<asio::any_io_executor>::other;
+  using any_server = list_server::rebind_executor<asio::any_io_executor>::other;
+  static_assert(std::same_as<any_client::executor_type, asio::any_io_executor>);
+  static_assert(std::same_as<any_server::executor_type, asio::any_io_executor>);
+  static_assert(std::same_as<any_stream, agrpc::BasicGrpcStream<asio::any_io_executor>>);
+  run([&]() -> asio::awaitable<void> {
+    const asio::any_io_executor any = strand(context().get_executor());
+    any_alarm alarm(any);
+    EXPECT_TRUE(co_await alarm.wait(in(milliseconds(1))));
+    grpc::ClientContext client_context;
+    set_deadline(client_context);
+    any_client::Response response;
+    EXPECT_TRUE((co_await any_client::request(any, *stub, client_context, {}, response)).ok());
+    any_client rpc(any);
+    rpc.start(*stub, any_client::Request());
+    EXPECT_TRUE(rpc.get_executor() == any);
+    EXPECT_TRUE((co_await rpc.finish(response)).ok());
+    grpc::ClientContext of_list;
+    Query query;
+    query.set_number(2);
+    auto list = co_await any_rpc::request(any, *stub, of_list, query);
+    EXPECT_TRUE(list.get_executor() == any);
+    Ship ship;
+    int ships = 0;
+    while (co_await list.read(ship)) ++ships;
+    EXPECT_EQ(ships, 2);
+    any_stream stream(any);
+    stream.initiate(
+        [&](auto&& token) { alarm.wait(in(milliseconds(1)), std::forward<decltype(token)>(token)); });
+    EXPECT_TRUE(co_await stream.next());
   });
 }
 
@@ -648,6 +742,65 @@ TEST_F(rpcs, OneThreadRunsAGrpcContextAndAnIoContext) {
   });
   second.run();
   EXPECT_TRUE(context().is_stopped());
+}
+
+// An execution context that is not one of Asio: traits say how it runs.
+struct jobs {
+  std::vector<std::function<void()>> waiting;
+  int polls = 0;
+  int runs = 0;
+};
+struct run_jobs : agrpc::DefaultRunTraits {
+  static constexpr std::chrono::milliseconds MAX_LATENCY{2};
+  static bool poll(jobs& of) {
+    ++of.polls;
+    auto now = std::exchange(of.waiting, {});
+    for (auto& job : now) job();
+    return !now.empty();
+  }
+  template <class Rep, class Period>
+  static bool run_for(jobs& of, std::chrono::duration<Rep, Period> duration) {
+    EXPECT_LE(duration, MAX_LATENCY);
+    ++of.runs;
+    return false;
+  }
+  static bool is_stopped(const jobs& of) { return of.waiting.empty(); }
+};
+
+TEST(Run, TraitsSayHowAnotherContextRuns) {
+  for (const bool queue_only : {false, true}) {
+    agrpc::GrpcContext alone;
+    agrpc::Alarm alarm(alone);
+    jobs others;
+    bool rang = false;
+    int done = 0;
+    others.waiting.emplace_back([&] {
+      ++done;
+      others.waiting.emplace_back([&] { ++done; });
+    });
+    alarm.wait(in(milliseconds(10)), [&](bool ok) { rang = ok; });
+    if (queue_only) agrpc::run_completion_queue<run_jobs>(alone, others);
+    else agrpc::run<run_jobs>(alone, others);
+    EXPECT_TRUE(rang);
+    EXPECT_EQ(done, 2);
+    EXPECT_GE(others.polls, 2);
+    // With a condition of the caller's it continues when both are out of work.
+    int asked = 0;
+    const auto condition = [&] { return ++asked == 10; };
+    if (queue_only) agrpc::run_completion_queue<run_jobs>(alone, others, condition);
+    else agrpc::run<run_jobs>(alone, others, condition);
+    EXPECT_EQ(asked, 10);
+  }
+}
+
+TEST(Run, TheOtherContextWaitsForItsWorkByItsTraits) {
+  struct busy : run_jobs {
+    static bool is_stopped(const jobs& of) { return of.runs >= 3; }
+  };
+  agrpc::GrpcContext alone;
+  jobs others;
+  agrpc::run<busy>(alone, others);
+  EXPECT_EQ(others.runs, 3);
 }
 
 TEST_F(rpcs, HandlersRunOnTheExecutorOfTheRegistration) {

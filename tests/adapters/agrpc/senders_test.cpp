@@ -58,6 +58,43 @@ TEST_F(senders, OperationsStartWithTheirSender) {
       ex::sync_wait(agrpc::wait(plain, in(std::chrono::milliseconds(1)), agrpc::use_sender(context()))));
 }
 
+TEST_F(senders, MayBeWhatTheOperationsOfAnObjectReturnByDefault) {
+  using Client = agrpc::UseSender::as_default_on_t<agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>>;
+  using Alarm = agrpc::UseSender::as_default_on_t<agrpc::Alarm>;
+  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestFind>;
+  agrpc::register_awaitable_rpc_handler<Server>(
+      context(), service,
+      [](Server& rpc, Server::Request& request) -> asio::awaitable<void> {
+        Ship ship;
+        ship.set_number(request.number() + 1);
+        co_await rpc.finish(ship, grpc::Status::OK);
+      },
+      rethrow());
+  start();
+  Alarm alarm(context());
+  const auto rang = ex::sync_wait(alarm.wait(in(std::chrono::milliseconds(1))));
+  ASSERT_TRUE(rang);
+  EXPECT_TRUE(std::get<0>(*rang));
+  Query request;
+  request.set_number(6);
+  Ship response;
+  grpc::ClientContext client_context;
+  set_deadline(client_context);
+  const auto status = ex::sync_wait(Client::request(context(), *stub, client_context, request, response));
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(std::get<0>(*status).ok());
+  EXPECT_EQ(response.number(), 7);
+  Client rpc(context());
+  rpc.start(*stub, request);
+  const auto second = ex::sync_wait(rpc.finish(response));
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(std::get<0>(*second).ok());
+  // An executor of the context makes a token, too.
+  grpc::Alarm plain;
+  EXPECT_TRUE(ex::sync_wait(
+      agrpc::wait(plain, in(std::chrono::milliseconds(1)), agrpc::use_sender(context().get_executor()))));
+}
+
 TEST_F(senders, AStopCancelsAnOperation) {
   ex::inplace_stop_source source;
   outcome seen;

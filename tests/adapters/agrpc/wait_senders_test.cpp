@@ -53,7 +53,7 @@ TEST_F(wait_senders, AWaiterPassesItsValuesAndAStopEndsTheWaitAlone) {
   EXPECT_EQ(waits.values, 0);
   alarm.cancel();
   context().run();
-  EXPECT_TRUE(waiter.ready());
+  EXPECT_TRUE(waiter.is_ready());
   EXPECT_EQ(waits.values, 1);
   EXPECT_FALSE(waits.last);
   EXPECT_EQ(stopped.values, 0);

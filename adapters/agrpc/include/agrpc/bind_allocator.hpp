@@ -3,7 +3,6 @@
 
 #include "agrpc/impl/library.hpp"
 
-#if CORACLE_ASIO_VERSION >= 102300
 #if defined(CORACLE_STANDALONE_ASIO)
 #include <asio/bind_allocator.hpp>
 #else
@@ -12,8 +11,9 @@
 
 namespace agrpc::inline CORACLE_ASIO {
 
-/// Asio's own.
+/// Asio's own: `bind_allocator(allocator, token)`.
 using asio::bind_allocator;
+template <class Target, class Allocator>
+using AllocatorBinder = asio::allocator_binder<Target, Allocator>;
 
 }  // namespace agrpc::inline CORACLE_ASIO
-#endif

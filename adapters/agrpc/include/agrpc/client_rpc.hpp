@@ -182,7 +182,8 @@ class ClientRPC {
     return traits::method_name();
   }
 
-  /// The context, for metadata and the deadline, before start(). Not with a corked initial metadata.
+  /// The context, for metadata and the deadline, before start(), which does not complete with
+  /// corked initial metadata.
   [[nodiscard]] grpc::ClientContext& context() noexcept { return *context_; }
   [[nodiscard]] const grpc::ClientContext& context() const noexcept { return *context_; }
   [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }

@@ -24,6 +24,10 @@ template <class Executor = GrpcExecutor>
 class BasicGrpcStream {
  public:
   using executor_type = Executor;
+  template <class OtherExecutor>
+  struct rebind_executor {
+    using other = BasicGrpcStream<OtherExecutor>;
+  };
   explicit BasicGrpcStream(const Executor& executor) : executor_(executor) {}
   explicit BasicGrpcStream(GrpcContext& context) : executor_(context.get_executor()) {}
   BasicGrpcStream(const BasicGrpcStream&) = delete;

@@ -9,6 +9,12 @@
 
 namespace agrpc::inline CORACLE_ASIO {
 
+namespace internal {
+
+struct generic_rpc;  // of <agrpc/repeatedly_request.hpp>
+
+}  // namespace internal
+
 /// Owns what an RPC of a server needs: its context, its request if it has a single one, and its responder. `Rpc` is
 /// internal. Keep it until the RPC was finished.
 template <class Rpc>
@@ -32,5 +38,9 @@ class RepeatedlyRequestContext {
  private:
   std::unique_ptr<Rpc> of_;
 };
+
+/// That of a grpc::AsyncGenericService. The allocator has no effect.
+template <class Allocator = std::allocator<void>>
+using GenericRepeatedlyRequestContext = RepeatedlyRequestContext<internal::generic_rpc>;
 
 }  // namespace agrpc::inline CORACLE_ASIO

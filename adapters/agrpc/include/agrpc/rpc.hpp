@@ -17,6 +17,8 @@
 #include <chrono>
 #include <concepts>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -84,21 +86,35 @@ struct finish_rpc {
   grpc::Alarm at_once{};  // where the status was read before
 };
 
+template <auto Function>
+consteval RPCType rpc_type_of() {
+  switch (client_rpc_traits<Function>::type) {
+    case ClientRPCType::UNARY:
+    case ClientRPCType::GENERIC_UNARY: return RPCType::CLIENT_UNARY;
+    case ClientRPCType::CLIENT_STREAMING: return RPCType::CLIENT_CLIENT_STREAMING;
+    case ClientRPCType::SERVER_STREAMING: return RPCType::CLIENT_SERVER_STREAMING;
+    default: return RPCType::CLIENT_BIDIRECTIONAL_STREAMING;
+  }
+}
+
 }  // namespace internal
 
-/// An RPC of a client, as in version 2: `Function` is `&Stub::PrepareAsyncX`. The functions take a completion token;
-/// cancellation, and an RPC that is destroyed before its end, cancel the call. What they take by reference, among it
-/// the ClientContext, must outlive the RPC.
-template <auto Function, class Executor = GrpcExecutor>
+/// An RPC of a client, as in version 2: `Function` is `&Stub::PrepareAsyncX`, CLIENT_GENERIC_UNARY_RPC or
+/// CLIENT_GENERIC_STREAMING_RPC. The functions take a completion token; cancellation, and an RPC that is destroyed before
+/// its end, cancel the call. What they take by reference, among it the ClientContext, must outlive the RPC. RPCs are
+/// requested on a GrpcContext or an executor of one. `Type` follows from `Function`.
+template <auto Function, class Executor = GrpcExecutor, RPCType Type = internal::rpc_type_of<Function>()>
 class RPC {
   using traits = internal::client_rpc_traits<Function>;
   using responder_type = typename traits::Responder;
   static constexpr ClientRPCType type = traits::type;
-  static constexpr bool is_unary = type == ClientRPCType::UNARY;
+  static constexpr bool is_generic =
+      type == ClientRPCType::GENERIC_UNARY || type == ClientRPCType::GENERIC_STREAMING;
+  static constexpr bool is_unary = Type == RPCType::CLIENT_UNARY;
   static constexpr bool reads =
-      type == ClientRPCType::SERVER_STREAMING || type == ClientRPCType::BIDIRECTIONAL_STREAMING;
+      Type == RPCType::CLIENT_SERVER_STREAMING || Type == RPCType::CLIENT_BIDIRECTIONAL_STREAMING;
   static constexpr bool writes =
-      type == ClientRPCType::CLIENT_STREAMING || type == ClientRPCType::BIDIRECTIONAL_STREAMING;
+      Type == RPCType::CLIENT_CLIENT_STREAMING || Type == RPCType::CLIENT_BIDIRECTIONAL_STREAMING;
   using default_token = internal::default_token_of<Executor>;
 
  public:
@@ -112,47 +128,79 @@ class RPC {
     using other = RPC<Function, OtherExecutor>;
   };
 
+  /// The names of the service, "package.Service", and of the method, as the code generator knew them.
+  [[nodiscard]] static std::string_view service_name() noexcept
+    requires(!is_generic)
+  {
+    return traits::service_name();
+  }
+  [[nodiscard]] static std::string_view method_name() noexcept
+    requires(!is_generic)
+  {
+    return traits::method_name();
+  }
+
   /// A whole unary call. Signature: `void(grpc::Status)`.
-  template <class AnyStub, class Token = default_token>
-    requires is_unary
-  static auto request(GrpcContext& grpc_context, AnyStub& stub, grpc::ClientContext& client_context,
+  template <class On, class AnyStub, class Token = default_token>
+    requires(type == ClientRPCType::UNARY)
+  static auto request(On&& on, AnyStub& stub, grpc::ClientContext& client_context, const Request& message,
+                      Response& response, Token&& token = Token()) {
+    return ClientRPC<Function, Executor>::request(on, stub, client_context, message, response,
+                                                  std::forward<Token>(token));
+  }
+  /// The same of a generic RPC: `method` is the path, "/package.Service/Method".
+  template <class On, class Token = default_token>
+    requires(type == ClientRPCType::GENERIC_UNARY)
+  static auto request(On&& on, const std::string& method, Stub& stub, grpc::ClientContext& client_context,
                       const Request& message, Response& response, Token&& token = Token()) {
-    return ClientRPC<Function, Executor>::request(grpc_context, stub, client_context, message, response,
+    return ClientRPC<Function, Executor>::request(on, method, stub, client_context, message, response,
                                                   std::forward<Token>(token));
   }
   /// Starts a stream. Signature: `void(RPC)`; the RPC is not ok() if the call could not be started.
-  template <class AnyStub, class Token = default_token>
+  template <class On, class AnyStub, class Token = default_token>
     requires(type == ClientRPCType::SERVER_STREAMING)
-  static auto request(GrpcContext& grpc_context, AnyStub& stub, grpc::ClientContext& client_context,
-                      const Request& message, Token&& token = Token()) {
+  static auto request(On&& on, AnyStub& stub, grpc::ClientContext& client_context, const Request& message,
+                      Token&& token = Token()) {
     return start(
-        grpc_context, client_context,
+        on, client_context,
         [s = &internal::dereferenced(stub), m = &message](RPC& r, grpc::CompletionQueue* queue, void* tag) {
           r.responder_ = traits::call(*s, r.client_context_, *m, queue);
           r.responder_->StartCall(tag);
         },
         std::forward<Token>(token));
   }
-  template <class AnyStub, class Token = default_token>
+  template <class On, class AnyStub, class Token = default_token>
     requires(type == ClientRPCType::CLIENT_STREAMING)
-  static auto request(GrpcContext& grpc_context, AnyStub& stub, grpc::ClientContext& client_context,
-                      Response& response, Token&& token = Token()) {
+  static auto request(On&& on, AnyStub& stub, grpc::ClientContext& client_context, Response& response,
+                      Token&& token = Token()) {
     return start(
-        grpc_context, client_context,
+        on, client_context,
         [s = &internal::dereferenced(stub), m = &response](RPC& r, grpc::CompletionQueue* queue, void* tag) {
           r.responder_ = traits::call(*s, r.client_context_, m, queue);
           r.responder_->StartCall(tag);
         },
         std::forward<Token>(token));
   }
-  template <class AnyStub, class Token = default_token>
+  template <class On, class AnyStub, class Token = default_token>
     requires(type == ClientRPCType::BIDIRECTIONAL_STREAMING)
-  static auto request(GrpcContext& grpc_context, AnyStub& stub, grpc::ClientContext& client_context,
-                      Token&& token = Token()) {
+  static auto request(On&& on, AnyStub& stub, grpc::ClientContext& client_context, Token&& token = Token()) {
     return start(
-        grpc_context, client_context,
+        on, client_context,
         [s = &internal::dereferenced(stub)](RPC& r, grpc::CompletionQueue* queue, void* tag) {
           r.responder_ = traits::call(*s, r.client_context_, queue);
+          r.responder_->StartCall(tag);
+        },
+        std::forward<Token>(token));
+  }
+
+  template <class On, class Token = default_token>
+    requires(type == ClientRPCType::GENERIC_STREAMING)
+  static auto request(On&& on, const std::string& method, Stub& stub, grpc::ClientContext& client_context,
+                      Token&& token = Token()) {
+    return start(
+        on, client_context,
+        [method, s = &stub](RPC& r, grpc::CompletionQueue* queue, void* tag) {
+          r.responder_ = s->PrepareCall(r.client_context_, method, queue);
           r.responder_->StartCall(tag);
         },
         std::forward<Token>(token));
@@ -178,6 +226,8 @@ class RPC {
   [[nodiscard]] bool is_writes_done() const noexcept { return ended_writes_; }
   [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }
   [[nodiscard]] grpc::ClientContext& context() noexcept { return *client_context_; }
+  /// The reader or writer of grpc++.
+  [[nodiscard]] responder_type& responder() noexcept { return *responder_; }
   /// Cancels the RPC, from any thread.
   void cancel() noexcept { client_context_->TryCancel(); }
 
@@ -240,10 +290,12 @@ class RPC {
   RPC(const Executor& executor, grpc::ClientContext& client_context)
       : executor_(executor), client_context_(&client_context) {}
 
-  template <class Make, class Token>
-  static auto start(GrpcContext& grpc_context, grpc::ClientContext& client_context, Make make,
-                    Token&& token) {
-    const Executor executor(grpc_context.get_executor());
+  template <class On, class Make, class Token>
+  static auto start(On& on, grpc::ClientContext& client_context, Make make, Token&& token) {
+    const Executor executor = [&] {
+      if constexpr (std::derived_from<On, GrpcContext>) return Executor(on.get_executor());
+      else return Executor(on);
+    }();
     return internal::initiate(executor,
                               internal::start_rpc<RPC, Make>{RPC(executor, client_context), std::move(make)},
                               std::forward<Token>(token));

@@ -17,6 +17,17 @@ enum class ClientRPCType : std::uint8_t {
   GENERIC_STREAMING,
 };
 
+/// The kinds of an RPC of version 2.
+enum class RPCType : std::uint8_t {
+  CLIENT_UNARY,
+  CLIENT_SERVER_STREAMING,
+  CLIENT_CLIENT_STREAMING,
+  CLIENT_BIDIRECTIONAL_STREAMING,
+};
+/// `RPC<CLIENT_GENERIC_UNARY_RPC>` and `RPC<CLIENT_GENERIC_STREAMING_RPC>` of version 2 have messages in bytes.
+inline constexpr ClientRPCType CLIENT_GENERIC_UNARY_RPC = ClientRPCType::GENERIC_UNARY;
+inline constexpr ClientRPCType CLIENT_GENERIC_STREAMING_RPC = ClientRPCType::GENERIC_STREAMING;
+
 /// The kinds of a ServerRPC.
 enum class ServerRPCType : std::uint8_t {
   UNARY,

@@ -128,7 +128,7 @@ class done_watch<true> : queue_operation {
 }  // namespace internal
 
 /// An RPC of a server: one of the functions that register handlers makes it and passes it to the handler. `Function` is
-/// a member function of generated code, `&AsyncService::RequestX`. `Traits` derives from DefaultServerRPCTraits.
+/// a member function of generated code, `&AsyncService::RequestX`. `TraitsT` derives from DefaultServerRPCTraits.
 ///
 /// The functions below start one operation each, and take a completion token; the default is asio::use_awaitable. The
 /// handlers' signature is `void(bool)`, with false if the RPC has ended. What a function takes by reference must
@@ -136,7 +136,7 @@ class done_watch<true> : queue_operation {
 ///
 /// Cancellation of an operation, `terminal` or `partial`, cancels the RPC. An RPC that is destroyed before it was
 /// finished is cancelled.
-template <auto Function, class Traits = DefaultServerRPCTraits, class Executor = GrpcExecutor>
+template <auto Function, class TraitsT = DefaultServerRPCTraits, class Executor = GrpcExecutor>
 class ServerRPC {
   using traits = internal::server_rpc_traits<Function>;
   static constexpr ServerRPCType type = traits::type;
@@ -145,7 +145,7 @@ class ServerRPC {
       type == ServerRPCType::UNARY || type == ServerRPCType::SERVER_STREAMING;
   static constexpr bool has_one_response =
       type == ServerRPCType::UNARY || type == ServerRPCType::CLIENT_STREAMING;
-  static constexpr bool watches = Traits::NOTIFY_WHEN_DONE;
+  static constexpr bool watches = TraitsT::NOTIFY_WHEN_DONE;
   using default_token = internal::default_token_of<Executor>;
 
  public:
@@ -153,12 +153,13 @@ class ServerRPC {
   using Request = typename traits::Request;
   using Response = typename traits::Response;
   using Service = typename traits::Service;
+  using Traits = TraitsT;
   using executor_type = Executor;
   /// What the handlers of register_callback_rpc_handler() get.
   using Ptr = ServerRPCPtr<ServerRPC>;
   template <class OtherExecutor>
   struct rebind_executor {
-    using other = ServerRPC<Function, Traits, OtherExecutor>;
+    using other = ServerRPC<Function, TraitsT, OtherExecutor>;
   };
 
   ServerRPC(ServerRPC&&) = delete;

@@ -20,6 +20,8 @@
 
 namespace agrpc::inline CORACLE_ASIO {
 
+class UseSender;
+
 namespace internal {
 
 template <class T>
@@ -110,18 +112,33 @@ class [[nodiscard]] step_sender {
   Step step_;
 };
 
+// An executor that names UseSender as the default token of the operations of its I/O objects.
+template <class Executor>
+class sending_executor : public Executor {
+ public:
+  using default_completion_token_type = UseSender;
+  // As the executors of as_default_on_t of Asio.
+  template <class Other>
+    requires(!std::same_as<Other, sending_executor> && std::convertible_to<const Other&, Executor>)
+  sending_executor(const Other& other) noexcept : Executor(other) {}  // NOLINT(google-explicit-constructor)
+};
+
 }  // namespace internal
 
 /// The token that makes a function of this library return a sender. The operation starts when the sender is started,
 /// and completes in a thread of the GrpcContext with set_value(result); see the function for its type. What the
 /// function takes by reference must outlive the operation. A stop request cancels it if it can be cancelled.
 ///
-/// Free functions that get their context from the token take `use_sender(grpc_context)`.
+/// Free functions that get their context from the token take `use_sender(grpc_context)`, or an executor of it.
 ///
 /// The waits of Waiter, CancelSafe and GrpcStream, ServerRPC::wait_for_done() and the reactors complete on the thread that
 /// ends them, with the values that follow the error_code of their signature; after a stop request, with set_stopped().
-class use_sender_t {
+class UseSender {
  public:
+  /// An I/O object type of this library whose functions return senders by default.
+  template <class T>
+  using as_default_on_t =
+      typename T::template rebind_executor<internal::sending_executor<typename T::executor_type>>::other;
   using is_agrpc_sender_token = void;
   class bound {
    public:
@@ -145,6 +162,10 @@ class use_sender_t {
     GrpcContext* context_;
   };
   [[nodiscard]] bound operator()(GrpcContext& context) const noexcept { return bound(context); }
+  template <class Allocator, unsigned Options>
+  [[nodiscard]] bound operator()(const BasicGrpcExecutor<Allocator, Options>& executor) const noexcept {
+    return bound(executor.context());
+  }
   template <class Step>
   static auto make(GrpcContext& context, Step step) {
     return internal::step_sender<Step>(context, std::move(step));
@@ -159,7 +180,7 @@ class use_sender_t {
   }
 };
 /// The token of that type.
-inline constexpr use_sender_t use_sender{};
+inline constexpr UseSender use_sender{};
 
 namespace internal {
 

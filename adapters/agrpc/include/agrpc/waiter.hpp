@@ -2,24 +2,33 @@
 #pragma once
 
 #include "agrpc/default_completion_token.hpp"
+#include "agrpc/grpc_executor.hpp"
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/manual_event.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/any_io_executor.hpp>
-#include <asio/system_executor.hpp>
-#else
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/system_executor.hpp>
-#endif
-
 #include <functional>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace agrpc::inline CORACLE_ASIO {
 
-template <class Signature, class Executor = asio::any_io_executor>
+template <class Signature, class Executor = GrpcExecutor>
 class Waiter;
+
+namespace internal {
+
+// `executor`, or that of an I/O object or an execution context.
+template <class ExecutorOrObject>
+decltype(auto) executor_from(const ExecutorOrObject& executor_or_object) {
+  if constexpr (::coracle::asio_internal::executor<ExecutorOrObject>) return executor_or_object;
+  else return const_cast<ExecutorOrObject&>(executor_or_object).get_executor();
+}
+template <class T>
+concept executor_or_object = ::coracle::asio_internal::executor<std::remove_cvref_t<T>> ||
+                             requires(T& object) { object.get_executor(); };
+
+}  // namespace internal
 
 /// Starts an operation, such as a read, and waits for its completion as often as wanted: a wait that is cancelled does
 /// not cancel the operation.
@@ -29,33 +38,58 @@ class Waiter;
 ///   ... co_await (waiter.wait(asio::deferred) or an alarm, in a parallel group) ...
 ///
 /// `Signature` is that of the operation's handlers; its arguments can be default-constructed and copied. The waiter must
-/// outlive the operation. `Executor` is where waits complete whose handlers have no executor.
+/// outlive the operation. Waits complete on the executors of their handlers, or else on that of initiate().
 template <class... Args, class Executor>
 class Waiter<void(Args...), Executor> {
  public:
   using executor_type = Executor;
+  template <class OtherExecutor>
+  struct rebind_executor {
+    using other = Waiter<void(Args...), OtherExecutor>;
+  };
 
   Waiter() = default;
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  /// Calls `function(args..., handler)`, which starts the operation. No other one may be in progress.
+  /// Calls `function(on, args..., handler)`, which starts the operation. No other one may be in progress. Waits whose
+  /// handlers have no executor complete on `on`, an executor, or on that of `on`, an I/O object such as an RPC or an
+  /// alarm.
+  template <class Function, class On, class... More>
+  void initiate(Function&& function, On&& on, More&&... args) {
+    if constexpr (internal::executor_or_object<On>) executor_.emplace(internal::executor_from(on));
+    start(std::forward<Function>(function), std::forward<On>(on), std::forward<More>(args)...);
+  }
+  /// Calls `function(handler)`: the executor for such waits is that of before.
+  template <class Function>
+  void initiate(Function&& function) {
+    start(std::forward<Function>(function));
+  }
+  /// Returns whether the operation has completed. Any thread may call it.
+  [[nodiscard]] bool is_ready() const { return event_.is_set(); }
+  /// Waits for the operation, also for one that is initiated after this call. Signature: `void(error_code, Args...)`; the
+  /// error is operation_aborted if the wait was cancelled, which every type of cancellation does. A handler without an
+  /// executor requires that initiate() was called with one.
+  template <class Token = internal::default_token_of<Executor>>
+  auto wait(Token&& token = Token()) {
+    return event_.wait(executor_.value(), std::forward<Token>(token));
+  }
+
+ private:
+  // What the waits before initiate() get, whose handlers have executors of their own.
+  [[nodiscard]] static std::optional<Executor> of_no_context() {
+    if constexpr (std::is_default_constructible_v<Executor>) return Executor();
+    else if constexpr (std::is_constructible_v<Executor, GrpcExecutor>) return Executor(GrpcExecutor());
+    else return std::nullopt;
+  }
   template <class Function, class... FunctionArgs>
-  void initiate(Function&& function, FunctionArgs&&... args) {
+  void start(Function&& function, FunctionArgs&&... args) {
     event_.clear();
     std::invoke(std::forward<Function>(function), std::forward<FunctionArgs>(args)...,
                 [this](Args... results) { event_.set(std::move(results)...); });
   }
-  /// Returns whether the operation has completed.
-  [[nodiscard]] bool ready() const { return event_.is_set(); }
-  /// Waits for the operation. Signature: `void(error_code, Args...)`; the error is operation_aborted if the wait was
-  /// cancelled, which every type of cancellation does.
-  template <class Token = internal::default_token_of<Executor>>
-  auto wait(Token&& token = Token()) {
-    return event_.wait(asio::system_executor(), std::forward<Token>(token));
-  }
 
- private:
+  std::optional<Executor> executor_ = of_no_context();
   internal::manual_event<Args...> event_;
 };
 
