@@ -239,6 +239,44 @@ TEST_F(functions, BidirectionalStreamsReadAndWriteAtTheSameTime) {
   });
 }
 
+TEST_F(functions, ACorkedStreamBeginsWithItsFirstMessageAndANullTag) {
+  answer();
+  run([&]() -> asio::awaitable<void> {
+    grpc::Status status;
+    {
+      grpc::ClientContext client_context;
+      set_deadline(client_context);
+      client_context.set_initial_metadata_corked(true);
+      Summary response;
+      auto writer =
+          stub->AsyncRecord(&client_context, &response, agrpc::get_completion_queue(context()), nullptr);
+      Position request;
+      request.set_north(20);
+      EXPECT_TRUE(co_await agrpc::write(writer, request));
+      request.set_north(22);
+      EXPECT_TRUE(co_await agrpc::write_last(writer, request, grpc::WriteOptions{}));
+      EXPECT_TRUE(co_await agrpc::finish(writer, status));
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.positions(), 2);
+      EXPECT_EQ(response.distance(), 42);
+    }
+    grpc::ClientContext client_context;
+    set_deadline(client_context);
+    client_context.set_initial_metadata_corked(true);
+    auto reader_writer = stub->AsyncTalk(&client_context, agrpc::get_completion_queue(context()), nullptr);
+    Note request, response;
+    request.set_text("cork");
+    EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
+    EXPECT_TRUE(co_await agrpc::read(reader_writer, response));
+    EXPECT_EQ(response.text(), "cork!");
+    EXPECT_TRUE(co_await agrpc::writes_done(reader_writer));
+    EXPECT_TRUE(co_await agrpc::read(reader_writer, response));
+    EXPECT_EQ(response.text(), "bye");
+    EXPECT_TRUE(co_await agrpc::finish(reader_writer, status));
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  });
+}
+
 TEST_F(functions, ATokenMayHaveAnAllocator) {
   answer();
   counting_memory memory;
@@ -559,6 +597,19 @@ TEST_F(generic_functions, MessagesAreBytes) {
     co_await agrpc::finish(reader_writer, status);
     EXPECT_TRUE(status.ok()) << status.error_message();
     EXPECT_EQ(method, "/harbour.Harbour/Talk");
+
+    grpc::ClientContext corked;
+    set_deadline(corked);
+    corked.set_initial_metadata_corked(true);
+    reader_writer =
+        generic_stub.PrepareCall(&corked, "/harbour.Harbour/Talk", agrpc::get_completion_queue(context()));
+    reader_writer->StartCall(nullptr);
+    EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
+    response.Clear();
+    EXPECT_TRUE(co_await agrpc::read(reader_writer, response));
+    EXPECT_EQ(response.Length(), 5u);
+    co_await agrpc::finish(reader_writer, status);
+    EXPECT_TRUE(status.ok()) << status.error_message();
   });
 }
 
