@@ -35,6 +35,9 @@ def pytest_report_header():
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config, items):
     """Labels the tests, and leaves out what --one-of-each does not keep."""
+    for item in items:
+        for label in labels.run_also_by(item.nodeid):
+            item.add_marker(label)
     labelled = {item: label for item in items if (label := labels.label_of(item.fixturenames))}
     for item, label in labelled.items():
         item.add_marker(label)

@@ -27,11 +27,22 @@ KEPT = {
     "grpcpp": ["interop/grpcpp_programs_test.py::*[[]coracle-google*", "interop/grpcpp_programs_test.py::*[[]google-coracle*"],
     "generator": ["interop/openapi_client_test.py::test_a_generated_client_posts_gets_and_reads_errors"],
 }
+# Other tests of what a label is about, by patterns of their cases: ./dev test LABEL runs them, too. All of them run with the tests that
+# have no label.
+ALSO = {
+    "grpcpp": [
+        "interop/grpcpp_relinked_test.py::*",
+        "interop/grpcpp_around_test.py::*",
+        "interop/grpc_go_test.py::*GrpcppsApi*",
+        "conformance/connectrpc_test.py::*grpcpps_api*",
+        "consume/relinked_test.py::*",
+    ],
+}
 
 
 def folders(label):
-    """Of tests/, where the tests with the label are."""
-    return sorted({pattern.partition("/")[0] for pattern in KEPT[label]})
+    """Of tests/, where the tests are that the label runs."""
+    return sorted({pattern.partition("/")[0] for pattern in KEPT[label] + ALSO.get(label, [])})
 
 
 def label_of(fixtures):
@@ -42,6 +53,11 @@ def label_of(fixtures):
 def is_kept(case):
     """Whether the case, by the name that pytest gives it, runs with the tests that have no label."""
     return any(fnmatch.fnmatchcase(case, pattern) for patterns in KEPT.values() for pattern in patterns)
+
+
+def run_also_by(case):
+    """The labels that run the case, by the name that pytest gives it, though every run runs it."""
+    return [label for label, patterns in ALSO.items() if any(fnmatch.fnmatchcase(case, pattern) for pattern in patterns)]
 
 
 def reason(label):
