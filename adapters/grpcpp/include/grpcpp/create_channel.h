@@ -22,8 +22,8 @@ std::shared_ptr<Channel> CreateCustomChannel(const std::string& target,
 
 namespace experimental {
 
-/// The interceptors that the factories make run in this order around the calls of the synchronous API; calls by
-/// queues and callbacks fail with UNIMPLEMENTED.
+/// The interceptors that the factories make run in this order around the calls of the channel, in all three
+/// APIs.
 std::shared_ptr<Channel> CreateCustomChannelWithInterceptors(
     const std::string& target, const std::shared_ptr<ChannelCredentials>& credentials,
     const ChannelArguments& arguments,

@@ -58,7 +58,7 @@ class ServerBuilder {
     return coracle_services_.push_back(&service), *this;
   }
   ServerBuilder& RegisterService(const std::string& host, Service* service)
-      CORACLE_GRPCPP_MISSING("services of one host do not exist yet: RegisterService(service)");
+      CORACLE_GRPCPP_MISSING("a service answers for all hosts: RegisterService(service)");
   /// selected_port: set to the port by BuildAndStart(), or to 0; may be null.
   ServerBuilder& AddListeningPort(const std::string& address, std::shared_ptr<ServerCredentials> credentials,
                                   int* selected_port = nullptr);
@@ -92,8 +92,8 @@ class ServerBuilder {
   class experimental_type {
    public:
     explicit experimental_type(ServerBuilder* of) : of_(of) {}
-    /// The interceptors that the factories make run around the calls of the synchronous API. A server with
-    /// methods of another API is then not built.
+    /// The interceptors that the factories make run in this order around the calls of the server, in all three
+    /// APIs and in generic services. Services of Coracle have interceptors of their own.
     void SetInterceptorCreators(
         std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators) {
       of_->interceptors_ = std::make_shared<const factories>(std::move(creators));
