@@ -130,4 +130,10 @@ class CallbackServerContext : public ServerContextBase {
   RpcAllocatorState* allocator_ = nullptr;
 };
 
+namespace experimental {
+
+// Older programs name these here.
+using grpc::CallbackServerContext;
+
+}  // namespace experimental
 }  // namespace grpc

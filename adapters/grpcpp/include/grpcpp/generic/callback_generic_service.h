@@ -48,4 +48,12 @@ class CallbackGenericService {
   };
 };
 
+namespace experimental {
+
+// Older programs name these here.
+using grpc::CallbackGenericService;
+using grpc::GenericCallbackServerContext;
+using grpc::ServerGenericBidiReactor;
+
+}  // namespace experimental
 }  // namespace grpc

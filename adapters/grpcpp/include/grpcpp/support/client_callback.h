@@ -321,4 +321,17 @@ class ClientCallbackReaderWriterFactory {
 };
 
 }  // namespace internal
+namespace experimental {
+
+// Older programs name these here.
+using grpc::ClientBidiReactor;
+using grpc::ClientCallbackReader;
+using grpc::ClientCallbackReaderWriter;
+using grpc::ClientCallbackUnary;
+using grpc::ClientCallbackWriter;
+using grpc::ClientReadReactor;
+using grpc::ClientUnaryReactor;
+using grpc::ClientWriteReactor;
+
+}  // namespace experimental
 }  // namespace grpc

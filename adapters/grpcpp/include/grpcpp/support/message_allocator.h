@@ -40,4 +40,12 @@ class MessageAllocator {
   virtual MessageHolder<Request, Reply>* AllocateMessages() = 0;
 };
 
+namespace experimental {
+
+// Older programs name these here.
+using grpc::MessageAllocator;
+using grpc::MessageHolder;
+using grpc::RpcAllocatorState;
+
+}  // namespace experimental
 }  // namespace grpc

@@ -262,4 +262,17 @@ class ServerBidiReactor : public internal::ServerReactor {
   internal::reactor_call<call_type> call_;
 };
 
+namespace experimental {
+
+// Older programs name these here.
+using grpc::ServerBidiReactor;
+using grpc::ServerCallbackReader;
+using grpc::ServerCallbackReaderWriter;
+using grpc::ServerCallbackUnary;
+using grpc::ServerCallbackWriter;
+using grpc::ServerReadReactor;
+using grpc::ServerUnaryReactor;
+using grpc::ServerWriteReactor;
+
+}  // namespace experimental
 }  // namespace grpc
