@@ -11,6 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <map>
+#include <memory>
+#include <string>
 #include <type_traits>
 
 namespace coracle::testing_support::names_test {
@@ -56,6 +59,23 @@ using namespace grpc::experimental;  // NOLINT(google-build-using-namespace)
 static_assert(same<ServerBidiReactor<a, b>, ClientBidiReactor<a, b>> == false);
 
 }  // namespace of_both
+
+// Metadata of calls.
+class pass final : public grpc::MetadataCredentialsPlugin {
+ public:
+  grpc::Status GetMetadata(grpc::string_ref, grpc::string_ref, const grpc::AuthContext&,
+                           std::multimap<std::string, std::string>*) override {
+    return {};
+  }
+  std::string DebugString() override { return "pass"; }
+};
+
+TEST(GrpcppNames, CredentialsOfAPluginMayHaveALevel) {
+  const auto made =
+      grpc::experimental::MetadataCredentialsFromPlugin(std::make_unique<pass>(), GRPC_PRIVACY_AND_INTEGRITY);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->DebugString(), "pass");
+}
 
 TEST(GrpcppNames, AGenericStubOfCallbacksMakesCalls) {
   static_assert(same<grpc::GenericStubCallback,

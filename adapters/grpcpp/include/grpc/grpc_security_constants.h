@@ -7,6 +7,7 @@
 #define GRPC_SSL_TRANSPORT_SECURITY_TYPE "ssl"
 #define GRPC_TLS_TRANSPORT_SECURITY_TYPE "tls"
 #define GRPC_X509_CN_PROPERTY_NAME "x509_common_name"
+#define GRPC_X509_SUBJECT_PROPERTY_NAME "x509_subject"
 #define GRPC_X509_SAN_PROPERTY_NAME "x509_subject_alternative_name"
 #define GRPC_X509_PEM_CERT_PROPERTY_NAME "x509_pem_cert"
 #define GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME "x509_pem_cert_chain"
@@ -25,6 +26,8 @@ enum grpc_ssl_client_certificate_request_type {
   GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY,
   GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY,
 };
+
+enum grpc_local_connect_type { UDS, LOCAL_TCP };
 
 enum grpc_security_level {
   GRPC_SECURITY_MIN,

@@ -21,6 +21,9 @@
 #include <utility>
 #include <vector>
 
+struct census_context;
+struct grpc_call;
+
 namespace coracle {
 struct connection_peer;
 }
@@ -138,7 +141,10 @@ class ClientContext {
   void TryCancel();
   /// The text of the status of the call.
   std::string debug_error_string() const { return failure_; }
-  void set_census_context(void* context) CORACLE_GRPCPP_MISSING("there is no census: coracle::client_observer");
+  void set_census_context(::census_context* context)
+      CORACLE_GRPCPP_MISSING("there is no census: coracle::client_observer");
+  ::census_context* census_context() const CORACLE_GRPCPP_MISSING("there is no census: coracle::client_observer");
+  grpc_call* c_call() CORACLE_GRPCPP_MISSING("there are no calls of the C library: the functions of this context");
 
   /// Is told of all contexts, from SetGlobalCallbacks() on.
   class GlobalCallbacks {

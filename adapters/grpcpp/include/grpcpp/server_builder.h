@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpc/compression.h>
+#include <grpc/support/workaround_list.h>
 #include <grpcpp/impl/channel_argument_option.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
@@ -9,6 +10,8 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/server_interceptor.h>
 
@@ -38,6 +41,24 @@ namespace grpc {
 
 class AsyncGenericService;
 class CallbackGenericService;
+
+namespace experimental {
+
+class AuthorizationPolicyProviderInterface;
+
+/// Has a server of grpc++ serve connections of the program; see AddExternalConnectionAcceptor().
+class ExternalConnectionAcceptor {
+ public:
+  struct NewConnectionParameters {
+    int listener_fd = -1;
+    int fd = -1;
+    ByteBuffer read_buffer;
+  };
+  virtual ~ExternalConnectionAcceptor() = default;
+  virtual void HandleNewConnection(NewConnectionParameters* connection) = 0;
+};
+
+}  // namespace experimental
 
 /// Collects the services, ports and options of a server, and starts it.
 class ServerBuilder {
@@ -88,6 +109,10 @@ class ServerBuilder {
     return arguments_.replace(GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL, static_cast<int>(level)), *this;
   }
   ServerBuilder& SetResourceQuota(const ResourceQuota& quota) { return quota_ = quota, *this; }
+  ServerBuilder& SetContextAllocator(std::unique_ptr<ContextAllocator> allocator)
+      CORACLE_GRPCPP_MISSING("the library has the contexts: SetMessageAllocatorFor_...() of a service, for messages");
+  ServerBuilder& EnableWorkaround(grpc_workaround_list workaround)
+      CORACLE_GRPCPP_MISSING("there are no workarounds, and none is needed: remove the call");
 
   class experimental_type {
    public:
@@ -98,6 +123,13 @@ class ServerBuilder {
         std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators) {
       of_->interceptors_ = std::make_shared<const factories>(std::move(creators));
     }
+    enum class ExternalConnectionType { FROM_FD };
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> AddExternalConnectionAcceptor(
+        ExternalConnectionType type, std::shared_ptr<ServerCredentials> credentials)
+        CORACLE_GRPCPP_MISSING("there are no acceptors: AddInsecureChannelFromFd(), coracle::server::adopt()");
+    void SetAuthorizationPolicyProvider(
+        std::shared_ptr<grpc::experimental::AuthorizationPolicyProviderInterface> provider)
+        CORACLE_GRPCPP_MISSING("there are no policies yet: a server interceptor, or coracle::authorization");
 
    private:
     ServerBuilder* of_;

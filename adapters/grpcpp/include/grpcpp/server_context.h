@@ -15,7 +15,16 @@
 #include <utility>
 #include <vector>
 
+struct census_context;
+struct grpc_call;
+
 namespace grpc {
+
+namespace experimental {
+
+class CallMetricRecorder;
+
+}  // namespace experimental
 
 namespace testing {
 
@@ -83,6 +92,11 @@ class ServerContextBase {
   /// Before the call is requested: puts an event with `tag` into the queue of the call when it has ended,
   /// finished or cancelled; IsCancelled() tells which. Without a call there is no event.
   void AsyncNotifyWhenDone(void* tag) { done_tag_ = tag; }
+  experimental::CallMetricRecorder* ExperimentalGetCallMetricRecorder()
+      CORACLE_GRPCPP_MISSING("there are no load reports yet: AddTrailingMetadata() with figures of your own");
+  const ::census_context* census_context() const
+      CORACLE_GRPCPP_MISSING("there is no census: coracle::server_observer");
+  grpc_call* c_call() CORACLE_GRPCPP_MISSING("there are no calls of the C library: the functions of this context");
 
  protected:
   ServerContextBase() = default;
@@ -130,10 +144,23 @@ class CallbackServerContext : public ServerContextBase {
   RpcAllocatorState* allocator_ = nullptr;
 };
 
+class GenericCallbackServerContext;
+
+/// Where a server of grpc++ has the contexts of its callbacks; see ServerBuilder::SetContextAllocator().
+class ContextAllocator {
+ public:
+  virtual ~ContextAllocator() = default;
+  virtual CallbackServerContext* NewCallbackServerContext() { return nullptr; }
+  virtual GenericCallbackServerContext* NewGenericCallbackServerContext() { return nullptr; }
+  virtual void Release(CallbackServerContext* /*context*/) {}
+  virtual void Release(GenericCallbackServerContext* /*context*/) {}
+};
+
 namespace experimental {
 
 // Older programs name these here.
 using grpc::CallbackServerContext;
+using grpc::ContextAllocator;
 
 }  // namespace experimental
 }  // namespace grpc

@@ -1,2 +1,2 @@
 // Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no authorization policies yet: coracle/server/authorization.hpp"
+#error "coracle::grpcpp has no authorization policies yet: use a server interceptor, or coracle::authorization"

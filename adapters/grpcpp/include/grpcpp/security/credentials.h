@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace grpc {
 
@@ -57,6 +59,10 @@ std::shared_ptr<ChannelCredentials> SslCredentials(const SslCredentialsOptions& 
 std::shared_ptr<ChannelCredentials> CompositeChannelCredentials(
     const std::shared_ptr<ChannelCredentials>& channel_creds,
     const std::shared_ptr<CallCredentials>& call_creds);
+std::shared_ptr<ChannelCredentials> GoogleDefaultCredentials()
+    CORACLE_GRPCPP_MISSING("there are no credentials of Google: CompositeChannelCredentials() with a token");
+std::shared_ptr<ChannelCredentials> XdsCredentials(const std::shared_ptr<ChannelCredentials>& fallback)
+    CORACLE_GRPCPP_MISSING("there is no xDS yet: the fallback credentials alone");
 
 /// Sends "authorization: Bearer TOKEN".
 std::shared_ptr<CallCredentials> AccessTokenCredentials(const std::string& access_token);
@@ -86,9 +92,54 @@ class MetadataCredentialsPlugin {
 std::shared_ptr<CallCredentials> MetadataCredentialsFromPlugin(
     std::unique_ptr<MetadataCredentialsPlugin> plugin);
 
+constexpr long kMaxAuthTokenLifetimeSecs = 3600;
+
+std::shared_ptr<CallCredentials> GoogleComputeEngineCredentials()
+    CORACLE_GRPCPP_MISSING("tokens are not fetched: MetadataCredentialsFromPlugin()");
+std::shared_ptr<CallCredentials> ServiceAccountJWTAccessCredentials(const std::string& json_key,
+                                                                    long lifetime_s = kMaxAuthTokenLifetimeSecs)
+    CORACLE_GRPCPP_MISSING("tokens are not made: MetadataCredentialsFromPlugin()");
+std::shared_ptr<CallCredentials> GoogleRefreshTokenCredentials(const std::string& json_refresh_token)
+    CORACLE_GRPCPP_MISSING("tokens are not fetched: MetadataCredentialsFromPlugin()");
+std::shared_ptr<CallCredentials> ExternalAccountCredentials(const std::string& json,
+                                                            const std::vector<std::string>& scopes)
+    CORACLE_GRPCPP_MISSING("tokens are not fetched: MetadataCredentialsFromPlugin()");
+
 namespace experimental {
 
 std::shared_ptr<ChannelCredentials> TlsCredentials(const TlsChannelCredentialsOptions& options);
+
+/// The level has no effect: the metadata are sent over TLS alone, which is the highest one.
+inline std::shared_ptr<CallCredentials> MetadataCredentialsFromPlugin(
+    std::unique_ptr<MetadataCredentialsPlugin> plugin, grpc_security_level /*least*/) {
+  return grpc::MetadataCredentialsFromPlugin(std::move(plugin));
+}
+
+struct StsCredentialsOptions {
+  std::string token_exchange_service_uri;
+  std::string resource;
+  std::string audience;
+  std::string scope;
+  std::string requested_token_type;
+  std::string subject_token_path;
+  std::string subject_token_type;
+  std::string actor_token_path;
+  std::string actor_token_type;
+};
+Status StsCredentialsOptionsFromJson(const std::string& json, StsCredentialsOptions* options)
+    CORACLE_GRPCPP_MISSING("tokens are not exchanged: MetadataCredentialsFromPlugin()");
+Status StsCredentialsOptionsFromEnv(StsCredentialsOptions* options)
+    CORACLE_GRPCPP_MISSING("tokens are not exchanged: MetadataCredentialsFromPlugin()");
+std::shared_ptr<CallCredentials> StsCredentials(const StsCredentialsOptions& options)
+    CORACLE_GRPCPP_MISSING("tokens are not exchanged: MetadataCredentialsFromPlugin()");
+
+struct AltsCredentialsOptions {
+  std::vector<std::string> target_service_accounts;
+};
+std::shared_ptr<ChannelCredentials> AltsCredentials(const AltsCredentialsOptions& options)
+    CORACLE_GRPCPP_MISSING("there is no ALTS: SslCredentials()");
+std::shared_ptr<ChannelCredentials> LocalCredentials(grpc_local_connect_type type)
+    CORACLE_GRPCPP_MISSING("connections are not limited to this host: InsecureChannelCredentials(), to a local address");
 
 }  // namespace experimental
 

@@ -52,10 +52,18 @@ class ServerCredentials {
 
 std::shared_ptr<ServerCredentials> InsecureServerCredentials();
 std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentialsOptions& options);
+std::shared_ptr<ServerCredentials> XdsServerCredentials(const std::shared_ptr<ServerCredentials>& fallback)
+    CORACLE_GRPCPP_MISSING("there is no xDS yet: the fallback credentials alone");
 
 namespace experimental {
 
 std::shared_ptr<ServerCredentials> TlsServerCredentials(const TlsServerCredentialsOptions& options);
+
+struct AltsServerCredentialsOptions {};
+std::shared_ptr<ServerCredentials> AltsServerCredentials(const AltsServerCredentialsOptions& options)
+    CORACLE_GRPCPP_MISSING("there is no ALTS: SslServerCredentials()");
+std::shared_ptr<ServerCredentials> LocalServerCredentials(grpc_local_connect_type type)
+    CORACLE_GRPCPP_MISSING("peers are not limited to this host: InsecureServerCredentials(), on a local address");
 
 }  // namespace experimental
 

@@ -33,7 +33,7 @@ class TlsCredentialsOptions {
   void set_crl_directory(const std::string& path)
       CORACLE_GRPCPP_MISSING("revocation lists do not exist: reject certificates in a verifier");
   void set_tls_session_key_log_file_path(const std::string& path)
-      CORACLE_GRPCPP_MISSING("the keys of sessions are not logged");
+      CORACLE_GRPCPP_MISSING("the keys of sessions are not logged: InsecureChannelCredentials(), to see what is sent");
 
   // For the library.
   const CertificateProviderInterface* roots() const { return roots_ ? provider_.get() : nullptr; }

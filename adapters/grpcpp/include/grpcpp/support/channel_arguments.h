@@ -5,10 +5,24 @@
 #include <grpc/impl/channel_arg_names.h>
 #include <grpcpp/support/config.h>
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
 #include <variant>
+
+// Of the C library, as far as functions that do not exist name them.
+struct grpc_arg;
+struct grpc_socket_mutator;
+struct grpc_channel_args {
+  std::size_t num_args;
+  grpc_arg* args;
+};
+struct grpc_arg_pointer_vtable {
+  void* (*copy)(void* object);
+  void (*destroy)(void* object);
+  int (*cmp)(void* a, void* b);
+};
 
 namespace grpc {
 
@@ -46,6 +60,14 @@ class ChannelArguments {
   /// For objects that programs pass to each other's plugins; the library takes
   /// kHealthCheckServiceInterfaceArg only, and does not own the others.
   void SetPointer(const std::string& key, void* object) { values_.emplace(key, object); }
+  void SetPointerWithVtable(const std::string& key, void* object, const grpc_arg_pointer_vtable* vtable)
+      CORACLE_GRPCPP_MISSING("arguments own no objects: SetPointer(key, object)");
+  void SetSocketMutator(grpc_socket_mutator* mutator)
+      CORACLE_GRPCPP_MISSING("there are no socket mutators: CreateInsecureChannelFromFd() with a socket of your own");
+  void SetChannelArgs(grpc_channel_args* to) const
+      CORACLE_GRPCPP_MISSING("there are no arguments of the C library: SetInt(), SetString()");
+  grpc_channel_args c_channel_args() const
+      CORACLE_GRPCPP_MISSING("there are no arguments of the C library: SetInt(), SetString()");
   void Swap(ChannelArguments& other) { values_.swap(other.values_); }
 
   // For the library.
