@@ -13,7 +13,8 @@ namespace coracle {
 /// For a loop of a runtime that has no threads of its own (runtime_options::own_threads), and uses epoll: the
 /// loop belongs to no thread meanwhile, as a ring of io_uring would. Throws usage_error for another one, and
 /// on a thread that drives a loop. No other thread may be inside run_loop() for that loop. Throws
-/// status_error (RESOURCE_EXHAUSTED) when the process has no descriptors left. Other runtimes have runtime::pollable().
+/// status_error (RESOURCE_EXHAUSTED) when the process has no descriptors left. Other runtimes have
+/// runtime::pollable().
 [[nodiscard]] int pollable(loop& which);
 
 }  // namespace coracle
