@@ -57,8 +57,8 @@ GO_SERVER = Side(lambda: peer("grpc_go_interop_server"), "-port=0", env={"GRPC_G
 BOTH = INTEROP_CASES + ORCA_CASES + SOAK_CASES
 PAIRS = {"GoClientOurServer": (GO_CLIENT, OUR_SERVER, BOTH), "OurClientGoServer": (OUR_CLIENT, GO_SERVER, BOTH),
          "OurClientOurServer": (OUR_CLIENT, OUR_SERVER, BOTH + OWN_CASES),
-         "GoClientServerOnGrpcppsApi": (GO_CLIENT, GRPCPP_SERVER, INTEROP_CASES),
-         "ClientOnGrpcppsApiGoServer": (GRPCPP_CLIENT, GO_SERVER, INTEROP_CASES)}
+         "GoClientServerOnGrpcppsApi": (GO_CLIENT, GRPCPP_SERVER, INTEROP_CASES + SOAK_CASES),
+         "ClientOnGrpcppsApiGoServer": (GRPCPP_CLIENT, GO_SERVER, INTEROP_CASES + SOAK_CASES)}
 
 
 CASES = [(pair, case) for pair, (_, _, cases) in PAIRS.items() for case in cases]

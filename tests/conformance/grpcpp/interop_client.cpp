@@ -227,6 +227,16 @@ void unimplemented_method(stub& to) {
   require_status(to.UnimplementedCall(&context, pb::Empty(), &reply), StatusCode::UNIMPLEMENTED);
 }
 
+// A large unary call, many times, on one channel or on a new one for each.
+constexpr int soak_iterations = 10;
+void soak(const std::function<std::shared_ptr<grpc::Channel>()>& make_channel, bool channel_each) {
+  std::shared_ptr<grpc::Channel> channel = make_channel();
+  for (int i = 0; i != soak_iterations; ++i) {
+    if (channel_each && i != 0) channel = make_channel();
+    large_unary(*pb::TestService::NewStub(channel));
+  }
+}
+
 const std::map<std::string, std::function<void(stub&)>> cases{
     {"empty_unary", empty_unary},
     {"large_unary", large_unary},
@@ -252,9 +262,15 @@ int run(const std::map<std::string, std::string>& options) {
     credentials = grpc::SslCredentials(tls);
     arguments.SetSslTargetNameOverride(options.at("server_host_override"));
   }
-  const auto channel =
-      grpc::CreateCustomChannel("127.0.0.1:" + options.at("server_port"), credentials, arguments);
+  const auto make_channel = [&] {
+    return grpc::CreateCustomChannel("127.0.0.1:" + options.at("server_port"), credentials, arguments);
+  };
   const std::string& name = options.at("test_case");
+  if (name == "rpc_soak" || name == "channel_soak") {
+    soak(make_channel, name == "channel_soak");
+    return 0;
+  }
+  const auto channel = make_channel();
   if (name == "unimplemented_service") {
     limited_context context;
     pb::Empty reply;
