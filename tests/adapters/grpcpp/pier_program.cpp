@@ -15,7 +15,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,6 +38,7 @@ using harbour::shown;
 using harbour::Summary;
 using harbour::tagged;
 using harbour::taken;
+using harbour::taken_in_any_order;
 using std::chrono::system_clock;
 
 Note note_of(const std::string& text) {
@@ -167,7 +167,7 @@ std::vector<both_sides> cases() {
     const std::string begun = call.next();
     call.stream.SendInitialMetadata(tagged(3));
     // The client may have cancelled before the event of what it has seen.
-    const std::string sent_and_done = call.next(2);
+    const std::string sent_and_done = call.next_in_any_order(2);
     const bool cancelled = call.context.IsCancelled();
     call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
     const std::string ended = call.next();
@@ -595,11 +595,11 @@ std::vector<both_sides> cases() {
         const std::string wrote = taken(queue);
         Note note;
         stream->Read(&note, tagged(4));
-        const std::set<std::string> ended = {taken(queue), taken(queue)};  // in any order
+        const std::string ended = taken_in_any_order(queue, 2);  // of two calls
         grpc::Status s;
         stream->Finish(&s, tagged(5));
-        say(name, began, wrote, *ended.begin(), *ended.rbegin(), taken(queue), s.error_code(),
-            unrequested.error_code());
+        const std::string finished = taken(queue);
+        say(name, began, wrote, ended, finished, s.error_code(), unrequested.error_code());
       });
   add(
       "shutdown of a server without calls",

@@ -7,30 +7,45 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <string>
+#include <vector>
 
 namespace harbour {
 
 inline void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
 
-// Takes `count` events, and shows their tags in order, each with its ok.
-inline std::string taken(grpc::CompletionQueue& queue, int count = 1) {
-  std::multimap<std::intptr_t, bool> events;
+// The tags of events with their ok, as "1+ 2-"; at the end of a queue "drained".
+inline std::vector<std::string> taken_events(grpc::CompletionQueue& queue, int count) {
+  std::vector<std::string> events;
   for (int i = 0; i < count; ++i) {
     void* tag = nullptr;
     bool ok = false;
     if (!queue.Next(&tag, &ok)) {
-      events.emplace(-1, false);
+      events.emplace_back("drained");
       break;
     }
-    events.emplace(reinterpret_cast<std::intptr_t>(tag), ok);
+    events.push_back(std::to_string(reinterpret_cast<std::intptr_t>(tag)) + (ok ? "+" : "-"));
   }
+  return events;
+}
+inline std::string in_one_line(const std::vector<std::string>& events) {
   std::string all;
-  for (const auto& [tag, ok] : events)
-    all += (all.empty() ? "" : " ") + (tag < 0 ? "drained" : std::to_string(tag) + (ok ? "+" : "-"));
+  for (const std::string& event : events) all += (all.empty() ? "" : " ") + event;
   return all;
+}
+
+// Takes `count` events, and shows them in the order in which they come.
+inline std::string taken(grpc::CompletionQueue& queue, int count = 1) {
+  return in_one_line(taken_events(queue, count));
+}
+
+// The same, for events that come in any order, with each library: sorted. Each use says why.
+inline std::string taken_in_any_order(grpc::CompletionQueue& queue, int count) {
+  std::vector<std::string> events = taken_events(queue, count);
+  std::sort(events.begin(), events.end());
+  return in_one_line(events);
 }
 
 // What a server has of a call that it requests by a queue. The tag of the notice of its end is 9.
@@ -41,6 +56,7 @@ struct held_call {
   }
   // The next events.
   std::string next(int count = 1) { return taken(queue, count); }
+  std::string next_in_any_order(int count) { return taken_in_any_order(queue, count); }
   // Operations, each with its event.
   template <class Message>
   std::string read(Message& into, int tag) {

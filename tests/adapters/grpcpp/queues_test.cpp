@@ -248,7 +248,7 @@ TEST_F(QueuedCalls, ReadsThatWaitForAnotherGetTheMessagesInOrder) {
   for (const int n : {0, 1}) {
     said.set_text(std::to_string(n));
     stream->Write(said, tagged(9));
-    EXPECT_EQ(taken(queue, 2), n == 0 ? "2+ 9+" : "3+ 9+");
+    EXPECT_EQ(taken(queue, 2), n == 0 ? "9+ 2+" : "9+ 3+");
     EXPECT_EQ(heard[n].text(), "you said " + said.text());
   }
   // The last message, and the end, which the others find.
@@ -256,7 +256,7 @@ TEST_F(QueuedCalls, ReadsThatWaitForAnotherGetTheMessagesInOrder) {
   stream->Read(&heard[3], tagged(5));
   stream->Read(&heard[4], tagged(6));
   stream->WritesDone(tagged(9));
-  EXPECT_EQ(taken(queue, 4), "4+ 5- 6- 9+");
+  EXPECT_EQ(taken(queue, 4), "9+ 4+ 5- 6-");
   EXPECT_EQ(heard[2].text(), "goodbye");
   grpc::Status s;
   stream->Finish(&s, tagged(7));

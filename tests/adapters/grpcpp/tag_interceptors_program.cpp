@@ -42,6 +42,7 @@ using harbour::sorted;
 using harbour::Summary;
 using harbour::tagged;
 using harbour::taken;
+using harbour::taken_in_any_order;
 using harbour::tracing_clients;
 using harbour::tracing_servers;
 
@@ -464,19 +465,13 @@ void other_clients() {
 using queue_server = harbour::both_ends<Harbour::AsyncService>;
 using callback_server = harbour::both_ends<harbour::callback_harbour>;
 
-// The two last events of a call, which come in any order.
-std::string last_two(grpc::CompletionQueue& queue) {
-  std::string one = taken(queue);
-  std::string other = taken(queue);
-  return one < other ? one + other : other + one;
-}
-
-// Requests a call, has the client make it, and shows what the client sees.
+// Requests a call, has the client make it, and shows what the client sees. `last_events` takes the event of
+// Finish() and the notice of the end.
 void serve_find(const std::string& name, queue_server& by, bool headers, const grpc::Status& outcome,
-                const Query& q = query("x", 1)) {
+                std::string (*last_events)(grpc::CompletionQueue&, int) = taken) {
   held_find call(by);
   called client;
-  std::thread calling([&] { client.status = by.stub->Find(&client.context, q, &client.ship); });
+  std::thread calling([&] { client.status = by.stub->Find(&client.context, query("x", 1), &client.ship); });
   std::string events = call.next();
   say(name + ", begin", call.asked.ask(), call.asked.number(), of_server.take());
   call.context.AddTrailingMetadata("trail-own", "1");
@@ -487,7 +482,7 @@ void serve_find(const std::string& name, queue_server& by, bool headers, const g
   Ship ship;
   ship.set_name("of a queue");
   call.stream.Finish(ship, outcome, tagged(3));
-  events += last_two(by.queue());
+  events += " " + last_events(by.queue(), 2);
   calling.join();
   say(name, events, client.text());
   say(name + ", hooks", sorted(of_server.take()));
@@ -534,7 +529,7 @@ void order_of_server_queues() {
       events += call.write(Ship(), 2);
       call.stream.Finish(grpc::Status::OK, tagged(3));
     }
-    events += last_two(by.queue());
+    events += " " + call.next(2);
     calling.join();
     say(name, events, read, client.text());
     say(name + ", hooks", sorted(of_server.take()));
@@ -556,7 +551,7 @@ void order_of_server_queues() {
     Summary summary;
     summary.set_positions(7);
     call.stream.Finish(summary, grpc::Status::OK, tagged(3));
-    events += last_two(by.queue());
+    events += " " + call.next(2);
     calling.join();
     say("server queue record", events, client.summary.positions(), client.text());
     say("server queue record, hooks", sorted(of_server.take()));
@@ -580,7 +575,7 @@ void order_of_server_queues() {
     events += call.write(note, 4);
     events += call.read(note, 5);
     call.stream.Finish(grpc::Status::OK, tagged(6));
-    events += last_two(by.queue());
+    events += " " + call.next(2);
     calling.join();
     say("server queue talk", events, client.text());
     say("server queue talk, hooks", sorted(of_server.take()));
@@ -678,7 +673,8 @@ void changes_by_servers() {
     harbour::later threads;
     {
       queue_server by(acting_servers(threads.act()));
-      serve_find("server queue on another thread", by, false, grpc::Status::OK);
+      // The interceptors of the two events end on the other thread, and pass them on from there.
+      serve_find("server queue on another thread", by, false, grpc::Status::OK, taken_in_any_order);
     }
     {
       callback_server by(acting_servers(threads.act()));
