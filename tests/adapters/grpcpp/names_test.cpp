@@ -8,12 +8,20 @@
 #include <grpcpp/support/message_allocator.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <grpc/compression.h>
+#include <grpc/support/alloc.h>
+#include <grpc/support/cpu.h>
+#include <grpc/support/string_util.h>
+#include <grpc/support/thd_id.h>
+
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <future>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 namespace coracle::testing_support::names_test {
@@ -69,6 +77,66 @@ class pass final : public grpc::MetadataCredentialsPlugin {
   }
   std::string DebugString() override { return "pass"; }
 };
+
+TEST(GrpcppNames, TextsOfTheCLibraryAreFreed) {
+  EXPECT_EQ(gpr_malloc(0), nullptr);
+  auto* bytes = static_cast<char*>(gpr_zalloc(3));
+  EXPECT_EQ(std::string(bytes, 3), std::string(3, '\0'));
+  bytes = static_cast<char*>(gpr_realloc(bytes, 1000));
+  bytes[999] = 'h';
+  gpr_free(bytes);
+  void* const aligned = gpr_malloc_aligned(10, 64);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 64, 0u);
+  gpr_free_aligned(aligned);
+  char* const copy = gpr_strdup("harbour");
+  EXPECT_STREQ(copy, "harbour");
+  gpr_free(copy);
+  EXPECT_EQ(gpr_strdup(nullptr), nullptr);
+  char* printed = nullptr;
+  EXPECT_EQ(gpr_asprintf(&printed, "%d ships", 12), 8);
+  EXPECT_STREQ(printed, "12 ships");
+  gpr_free(printed);
+}
+
+TEST(GrpcppNames, CoresAndThreadsHaveNumbers) {
+  EXPECT_LT(gpr_cpu_current_cpu(), gpr_cpu_num_cores());
+  const gpr_thd_id own = gpr_thd_currentid();
+  EXPECT_EQ(own, gpr_thd_currentid());
+  gpr_thd_id other = own;
+  std::thread([&] { other = gpr_thd_currentid(); }).join();
+  EXPECT_NE(other, own);
+}
+
+TEST(GrpcppNames, CompressionsHaveNamesAsInHeaders) {
+  for (const auto algorithm : {GRPC_COMPRESS_NONE, GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    const char* name = nullptr;
+    ASSERT_EQ(grpc_compression_algorithm_name(algorithm, &name), 1);
+    grpc_compression_algorithm parsed = GRPC_COMPRESS_ALGORITHMS_COUNT;
+    EXPECT_EQ(grpc_compression_algorithm_parse(grpc_slice_from_static_string(name), &parsed), 1);
+    EXPECT_EQ(parsed, algorithm);
+  }
+  const char* name = nullptr;
+  ASSERT_EQ(grpc_compression_algorithm_name(GRPC_COMPRESS_GZIP, &name), 1);
+  EXPECT_STREQ(name, "gzip");
+  EXPECT_EQ(grpc_compression_algorithm_name(GRPC_COMPRESS_ALGORITHMS_COUNT, &name), 0);
+  grpc_compression_algorithm parsed = GRPC_COMPRESS_NONE;
+  EXPECT_EQ(grpc_compression_algorithm_parse(grpc_slice_from_static_string("br"), &parsed), 0);
+}
+
+TEST(GrpcppNames, WriteFlagsAreThoseOfTheOptions) {
+  EXPECT_EQ(grpc::WriteOptions().flags(), 0u);
+  EXPECT_EQ(grpc::WriteOptions().set_buffer_hint().flags(), GRPC_WRITE_BUFFER_HINT);
+  EXPECT_EQ(grpc::WriteOptions().set_no_compression().flags(), GRPC_WRITE_NO_COMPRESS);
+  EXPECT_EQ(grpc::WriteOptions().set_write_through().flags(), GRPC_WRITE_THROUGH);
+}
+
+TEST(GrpcppNames, ASliceIsShortened) {
+  grpc_slice text = grpc_slice_from_copied_string("harbour");
+  GRPC_SLICE_SET_LENGTH(text, 4);
+  EXPECT_EQ(GRPC_SLICE_LENGTH(text), 4u);
+  EXPECT_EQ(grpc::StringFromCopiedSlice(text), "harb");
+  grpc_slice_unref(text);
+}
 
 TEST(GrpcppNames, CredentialsOfAPluginMayHaveALevel) {
   const auto made =

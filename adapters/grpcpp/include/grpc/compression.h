@@ -1,7 +1,7 @@
 // Compression algorithms and levels, and the arguments of channels that set them.
 #pragma once
 
-#include <grpcpp/impl/one_library.h>
+#include <grpc/slice.h>
 
 #define GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM "grpc.default_compression_algorithm"
 #define GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL "grpc.default_compression_level"
@@ -22,3 +22,8 @@ enum grpc_compression_level {
   GRPC_COMPRESS_LEVEL_HIGH,
   GRPC_COMPRESS_LEVEL_COUNT,
 };
+
+/// Sets `name` to the one that grpc-encoding has, "identity" for no compression. Returns 0 for another number.
+int grpc_compression_algorithm_name(grpc_compression_algorithm algorithm, const char** name);
+/// Returns 0 for an unknown name.
+int grpc_compression_algorithm_parse(grpc_slice name, grpc_compression_algorithm* algorithm);

@@ -20,6 +20,7 @@ struct grpc_slice {
 
 #define GRPC_SLICE_START_PTR(slice) (const_cast<std::uint8_t*>((slice).bytes))
 #define GRPC_SLICE_LENGTH(slice) ((slice).length)
+#define GRPC_SLICE_SET_LENGTH(slice, bytes) ((slice).length = static_cast<std::size_t>(bytes))
 #define GRPC_SLICE_END_PTR(slice) (GRPC_SLICE_START_PTR(slice) + GRPC_SLICE_LENGTH(slice))
 #define GRPC_SLICE_IS_EMPTY(slice) (GRPC_SLICE_LENGTH(slice) == 0)
 

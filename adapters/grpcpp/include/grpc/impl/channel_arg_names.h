@@ -4,6 +4,7 @@
 
 #include <grpcpp/impl/one_library.h>
 
+#define GRPC_ARG_ENABLE_CENSUS "grpc.census"
 #define GRPC_ARG_ENABLE_LOAD_REPORTING "grpc.loadreporting"
 #define GRPC_ARG_MINIMAL_STACK "grpc.minimal_stack"
 #define GRPC_ARG_MAX_CONCURRENT_STREAMS "grpc.max_concurrent_streams"

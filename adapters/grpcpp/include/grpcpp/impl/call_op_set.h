@@ -14,7 +14,9 @@ class WriteOptions {
  public:
   WriteOptions() = default;
   void Clear() { *this = WriteOptions(); }
-  std::uint32_t flags() const { return (buffer_hint_ ? 1U : 0U) | (no_compression_ ? 2U : 0U); }
+  std::uint32_t flags() const {
+    return (buffer_hint_ ? 1U : 0U) | (no_compression_ ? 2U : 0U) | (write_through_ ? 4U : 0U);
+  }
   WriteOptions& set_no_compression() { return no_compression_ = true, *this; }
   WriteOptions& clear_no_compression() { return no_compression_ = false, *this; }
   bool get_no_compression() const { return no_compression_; }
