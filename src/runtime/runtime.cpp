@@ -5,7 +5,6 @@
 #include "runtime/loop_service.hpp"
 #include "runtime/runtime_core.hpp"
 
-#include "coracle/runtime/pollable.hpp"
 #include "coracle/runtime/process_signal.hpp"
 #include "coro/post_function.hpp"
 
@@ -145,10 +144,6 @@ void runtime::dump_tasks() {
 bool runtime::stopping() const noexcept { return core_->stopping(); }
 void runtime::restart() { core_->restart(); }
 time_point runtime::now() const noexcept { return core_->loop_at(0).io().now(); }
-
-int pollable(loop& which) {
-  return which.owner().core().pollable(static_cast<coracle::runtime_internal::driven_loop&>(which));
-}
 
 runtime::work_guard::work_guard(runtime& of) noexcept : of_(&of) { of.core().hold(); }
 void runtime::work_guard::release() noexcept {

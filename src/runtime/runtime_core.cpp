@@ -287,19 +287,7 @@ bool runtime_core::poll() {
 
 int runtime_core::pollable() {
   CORACLE_ASSERT(!driver_, "a simulated runtime has no descriptor: its world drives it");
-  return descriptor_of(keep_first_loop());
-}
-
-int runtime_core::pollable(driven_loop& which) {
-  require_driven_by_program(
-      "pollable() of a loop is for a runtime that was made with own_threads = false: runtime::pollable()");
-  CORACLE_REQUIRE(which.backend_name() == "epoll",
-                  "pollable() of a loop requires epoll: a ring of io_uring belongs to one thread");
-  return descriptor_of(which);
-}
-
-int runtime_core::descriptor_of(driven_loop& which) {
-  const int found = which.pollable();
+  const int found = keep_first_loop().pollable();
   if (found < 0)
     throw status_error(
         status::resource_exhausted("no file descriptor left for pollable(): raise the limit (ulimit -n)"));
@@ -348,14 +336,10 @@ void runtime_core::require_own_threads() const {
   CORACLE_REQUIRE(own_threads_, "a runtime with own_threads = false is driven by run_loop() alone");
 }
 
-void runtime_core::require_driven_by_program(const char* misuse) {
-  coro::require_no_executor();
-  CORACLE_REQUIRE(!own_threads_, misuse);
-  guard_.check();
-}
-
 void runtime_core::run_loop(driven_loop& which, const std::function<bool()>& keep_going) {
-  require_driven_by_program("run_loop() is for a runtime that was made with own_threads = false");
+  coro::require_no_executor();
+  CORACLE_REQUIRE(!own_threads_, "run_loop() is for a runtime that was made with own_threads = false");
+  guard_.check();
   guard_.driven();
   CORACLE_ASSERT(!driven_[which.index()].exchange(true, std::memory_order_acq_rel),
                  "two threads drive one loop: let run_loop() return on the first");

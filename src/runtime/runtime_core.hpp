@@ -158,7 +158,6 @@ class runtime_core {
   bool run(time_point until, const std::function<bool()>* keep_going);
   bool poll();
   [[nodiscard]] int pollable();
-  [[nodiscard]] int pollable(driven_loop& which);
   void release_loop() noexcept;
   void run_loop(driven_loop& which, const std::function<bool()>& keep_going);
   void spawn_and_wait(driven_loop& on, task<> t);
@@ -183,8 +182,6 @@ class runtime_core {
   void begin_and_wait(F begin, coro::blocking_signal& ended);
   void start_from(std::size_t first);
   void require_own_threads() const;
-  void require_driven_by_program(const char* misuse);
-  static int descriptor_of(driven_loop& which);
   bool try_acquire_first_loop() noexcept;
   driven_loop& keep_first_loop();
   void release_first_loop() noexcept;

@@ -138,36 +138,34 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
 }
 
 int queue_core::begin_wait() {
-  std::unique_lock lock(changing_);
-  if (signal_ < 0) signal_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (signal_ < 0)
-    throw std::system_error(errno, std::generic_category(), "grpc++: no descriptor for a queue");
-  if (drives()) {
-    const std::shared_ptr<queue_driver> by = driver_;
-    lock.unlock();
-    const int found = by->park();
-    lock.lock();
-    if (found >= 0) {
-      if (ready_ || by != driver_) by->wake();
-      ++waiting_elsewhere_;
-      return found;
+  {
+    const std::lock_guard lock(changing_);
+    // A child of fork() leaves that of its parent as it is.
+    if (signal_ < 0 || signal_generation_ != process_generation()) {
+      const int made = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+      if (made < 0)
+        throw std::system_error(errno, std::generic_category(), "grpc++: no descriptor for a queue");
+      if (signal_ >= 0) ::close(signal_);
+      signal_ = made;
+      signal_generation_ = counted_generation();
+      signalled_ = false;
+      waiting_elsewhere_ = 0;
     }
-    if (by == driver_) driving_ = false;
+    ++waiting_elsewhere_;
+    signal(ready_);
   }
-  ++waiting_elsewhere_;
-  signal(ready_);
+  queue_driver::caller_leaves();
   return signal_;
 }
 
 void queue_core::end_wait() noexcept {
-  queue_driver::unpark();
   const std::lock_guard lock(changing_);
   --waiting_elsewhere_;
   signal(waiting_elsewhere_ > 0 && ready_);
 }
 
 void queue_core::signal(bool readable) noexcept {
-  if (signal_ < 0 || std::exchange(signalled_, readable) == readable) return;
+  if (signal_generation_ != process_generation() || std::exchange(signalled_, readable) == readable) return;
   std::uint64_t count = 1;
   // Neither fails on a descriptor that is as signalled_ says.
   const ssize_t done =
@@ -199,7 +197,6 @@ void queue_core::set_driver(std::shared_ptr<queue_driver> driver) {
     if (loop_ && driver == loop_->driver()) of_clients = std::move(driver);
     driving_ = true;
     changed_.notify_all();
-    if (waiting_elsewhere_ > 0) signal(true);
   }
   if (of_clients && of_clients->is_of_process()) of_clients->leave_to_watch();
 }
@@ -220,7 +217,6 @@ coracle::runtime& queue_core::clients() {
       driver_ = loop_->driver();
       driving_ = true;
       changed_.notify_all();  // threads that wait in Next() are to drive it
-      if (waiting_elsewhere_ > 0) signal(true);
     }
   }
   if (!serving) serving = &client_runtime();

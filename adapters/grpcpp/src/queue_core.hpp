@@ -71,8 +71,8 @@ class queue_core {
   void shut_down();
   // Next() drives a loop of a server from now on. Another server that it drove is shut down.
   void set_driver(std::shared_ptr<queue_driver> driver);
-  // Before a thread waits for other things, too: a descriptor that is readable when next() with a deadline that has
-  // passed would have something to do. Until end_wait(), on the same thread.
+  // Before a thread waits for other things, too: a descriptor that is readable while there is something to take, until
+  // end_wait(). The watch drives the loop meanwhile.
   [[nodiscard]] int begin_wait();
   void end_wait() noexcept;
   // The index of that loop.
@@ -133,7 +133,8 @@ class queue_core {
   std::atomic<coracle::runtime*> clients_{nullptr};
   std::atomic<std::uint32_t> generation_{0};  // of the process, when clients_ was set
   bool driving_ = false;  // this queue drives it, as far as it knows
-  int signal_ = -1;  // the descriptor for threads that wait elsewhere, if others drive the loops
+  int signal_ = -1;  // the descriptor for threads that wait elsewhere
+  std::uint32_t signal_generation_ = 0;  // of the process that it belongs to
   bool signalled_ = false;  // it is readable
   int waiting_elsewhere_ = 0;
   int taken_in_a_row_ = 0;  // since the last I/O of the loop

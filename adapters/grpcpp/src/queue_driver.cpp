@@ -1,7 +1,5 @@
 #include "queue_driver.hpp"
 
-#include "coracle/runtime/pollable.hpp"
-
 #include <pthread.h>
 
 #include <chrono>
@@ -49,8 +47,7 @@ void queue_driver::leave_last(bool for_another) noexcept {
   last_of_thread.driver.reset();
   if (!last->is_of_process()) return;
   const std::lock_guard lock(last->changing_);
-  last->end_park();
-  if (last->by_ == driven_by::caller || last->by_ == driven_by::parked || last->wanting_ != 0) return;
+  if (last->by_ == driven_by::caller || last->wanting_ != 0) return;
   last->expected_ = false;
   last->watch_changed_.notify_one();
   // A thread that takes the events of several queues in turn drives none of them.
@@ -90,55 +87,24 @@ queue_driver::handovers queue_driver::counted() const {
   return now;
 }
 
-bool queue_driver::take(std::unique_lock<std::mutex>& lock) {
-  end_park();
-  if (for_good_) return false;
-  if (by_ == driven_by::caller || by_ == driven_by::parked || wanting_ != 0 || coracle::loop::current()) {
+queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_point until) {
+  become_last_of_thread();
+  std::unique_lock lock(changing_);
+  if (for_good_) return driven::no;
+  if (by_ == driven_by::caller || wanting_ != 0 || coracle::loop::current()) {
     give_to_watch();
-    return false;
+    return driven::no;
   }
   if (by_ == driven_by::watch) {
     ++wanting_;
     wake_locked();
     changed_.wait(lock, [this] { return by_ == driven_by::none || for_good_; });
     --wanting_;
-    if (for_good_) return false;
+    if (for_good_) return driven::no;
   }
   by_ = driven_by::caller;
   expected_ = true;
   tell_left(lock, false);
-  return true;
-}
-
-int queue_driver::park() {
-  become_last_of_thread();
-  std::unique_lock lock(changing_);
-  if (!take(lock)) return -1;
-  by_ = driven_by::parked;
-  parked_by_ = std::this_thread::get_id();
-  try {
-    return coracle::pollable(*loop_.load());
-  } catch (...) {
-    end_park();
-    throw;
-  }
-}
-
-void queue_driver::unpark() noexcept {
-  const std::shared_ptr<queue_driver> last = last_driven();
-  if (!last || !last->is_of_process()) return;
-  const std::lock_guard lock(last->changing_);
-  last->end_park();
-}
-
-void queue_driver::end_park() noexcept {
-  if (by_ == driven_by::parked && parked_by_ == std::this_thread::get_id()) caller_left();
-}
-
-queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going, coracle::time_point until) {
-  become_last_of_thread();
-  std::unique_lock lock(changing_);
-  if (!take(lock)) return driven::no;
   alarm_at_ = until;
   if (until != coracle::never) wake_locked();  // arms the alarm, and the first turn does not wait
   lock.unlock();
@@ -152,7 +118,9 @@ queue_driver::driven queue_driver::drive(const std::function<bool()>& keep_going
   const bool has_io = on.stats().turns != before;
   lock.lock();
   alarm_at_ = coracle::never;
-  caller_left();
+  ++turns_;
+  left();
+  if (std::exchange(dormant_, false)) watch_changed_.notify_one();
   return has_io ? driven::with_io : driven::without_io;
 }
 
@@ -169,16 +137,9 @@ void queue_driver::end_turn_when_done(coracle::loop& on) const {
 }
 
 void queue_driver::give_to_watch() noexcept {
-  end_park();
   for_good_ = true;
   watch_changed_.notify_one();
   wake_locked();
-}
-
-void queue_driver::caller_left() noexcept {
-  ++turns_;
-  left();
-  if (std::exchange(dormant_, false)) watch_changed_.notify_one();
 }
 
 void queue_driver::left() noexcept {
@@ -280,7 +241,7 @@ void queue_driver::watch() noexcept {
     const bool alone = std::exchange(seen, turns_) == turns_ || !expected_;
     if (!alone && ++good_periods_ % good_periods_for_one == 0 && left_alone_ != 0) --left_alone_;
     if (!alone || wanting_ != 0) continue;
-    if (by_ == driven_by::caller || by_ == driven_by::parked) {
+    if (by_ == driven_by::caller) {
       dormant_ = true;
       watch_changed_.wait(lock, [this] { return for_good_.load() || !dormant_; });
       continue;

@@ -46,12 +46,6 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   // one turn that does not wait. A turn in which it becomes false ends before its I/O.
   enum class driven { no, without_io, with_io };  // no: another thread drives it for good
   driven drive(const std::function<bool()>& keep_going, coracle::time_point until);
-  // In place of drive(), before this thread waits for other things, too: a descriptor that is readable when drive()
-  // would have something to do, or because of wake(). No thread drives the loop until unpark(), on this thread. -1:
-  // another thread drives it for good.
-  [[nodiscard]] int park();
-  // Of what this thread has parked, unless it has driven a loop since.
-  static void unpark() noexcept;
   // This thread will wait for something else: the watch is to drive what the thread drove last.
   static void caller_leaves() noexcept;
   // On a loop with a driver: whether a watch drives it, in place of the thread that takes the events.
@@ -89,7 +83,7 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   [[nodiscard]] handovers counted() const;
 
  private:
-  enum class driven_by { none, caller, parked, watch };
+  enum class driven_by { none, caller, watch };
   // Posted to the loop, makes the thread that drives it look at its condition before it waits.
   struct nudge : coracle::coro::runnable {
     explicit nudge(queue_driver& d) noexcept;
@@ -113,15 +107,8 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   static void leave_last(bool for_another) noexcept;
   // In the watch, with the lock, which is released meanwhile.
   void drive_for_good(std::unique_lock<std::mutex>& lock);
-  // With the lock, which is released meanwhile: takes the loop for this thread. False: it is another one's for
-  // good.
-  [[nodiscard]] bool take(std::unique_lock<std::mutex>& lock);
   // With the lock: the loop belongs to no thread any more.
   void left() noexcept;
-  // The same after a turn or a wait of the thread that takes the events.
-  void caller_left() noexcept;
-  // With the lock: this thread does not wait with the descriptor of the loop any more.
-  void end_park() noexcept;
   void wake_locked() noexcept;
 
   const std::uint32_t generation_ = counted_generation();
@@ -136,7 +123,6 @@ class queue_driver : public std::enable_shared_from_this<queue_driver> {
   mutable std::mutex changing_;  // guards what follows
   std::condition_variable changed_;
   driven_by by_ = driven_by::none;
-  std::thread::id parked_by_;
   std::size_t wanting_ = 0;  // callers that wait for the watch to leave
   std::size_t turns_ = 0;  // how often a caller has left
   std::atomic<bool> for_good_{false};  // is read without the lock

@@ -2,13 +2,18 @@
 
 #include "world.hpp"
 
+#include <sys/resource.h>
+
 #include <array>
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace agrpc_tests::context_test {
@@ -129,47 +134,99 @@ TEST(GrpcContext, RunReusesTheMemoryOfHandlers) {
 
 #if defined(CORACLE_GRPCPP)
 
-// The condition is asked after each piece of work.
-TEST(GrpcContext, RunWithAnIoContextDoesNothingWhileBothWait) {
+long voluntary_switches() {
+  rusage used{};
+  ::getrusage(RUSAGE_THREAD, &used);
+  return used.ru_nvcsw;
+}
+
+// One that looks at both in turn wakes some 400 times.
+TEST(GrpcContext, RunWithAnIoContextSleepsWhileBothWait) {
   agrpc::GrpcContext context;
   asio::io_context io_context;
-  const auto guard = asio::make_work_guard(context);
+  std::optional guard{asio::make_work_guard(context)};
   asio::steady_timer timer(io_context, milliseconds(100));
-  bool ended = false;
-  timer.async_wait([&](auto) { ended = true; });
-  int asked = 0;
-  agrpc::run(context, io_context, [&] { return ++asked, ended; });
-  EXPECT_LT(asked, 20);
+  timer.async_wait([&](auto) { guard.reset(); });
+  const long before = voluntary_switches();
+  agrpc::run(context, io_context);
+  EXPECT_LT(voluntary_switches() - before, 100);
 }
 
 TEST(GrpcContext, RunWithAnIoContextEndsItsWaitForEachOfBoth) {
   agrpc::GrpcContext context;
   asio::io_context io_context;
-  const auto io_guard = asio::make_work_guard(io_context);
-  const auto guard = asio::make_work_guard(context);
+  std::optional io_guard{asio::make_work_guard(io_context)};
+  std::optional guard{asio::make_work_guard(context)};
   std::vector<std::string> order;
+  agrpc::Alarm alarm(context);
   // Each from another thread, when the one before has come.
   std::promise<void> came;
+  std::promise<void> all_came;
   std::thread other([&] {
     asio::post(context, [&] {
       order.emplace_back("function");
       came.set_value();
     });
     came.get_future().wait();
-    asio::post(io_context, [&] { order.emplace_back("handler"); });
+    asio::post(io_context, [&] {
+      order.emplace_back("handler");
+      alarm.wait(in(milliseconds(5)), [&](bool ok) {
+        order.emplace_back(ok ? "alarm" : "cancelled");
+        all_came.set_value();
+      });
+    });
+    all_came.get_future().wait();
+    guard.reset();
+    io_guard.reset();
   });
-  agrpc::run(context, io_context, [&] {
-    if (order.size() == 2) {
-      // An event of the queue.
-      order.emplace_back("alarm set");
-      auto alarm = std::make_shared<agrpc::Alarm>(context);
-      alarm->wait(in(milliseconds(5)),
-                  [&, alarm](bool ok) { order.emplace_back(ok ? "alarm" : "cancelled"); });
-    }
-    return order.size() == 4;
-  });
+  agrpc::run(context, io_context);
   other.join();
-  EXPECT_EQ(order, (std::vector<std::string>{"function", "handler", "alarm set", "alarm"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"function", "handler", "alarm"}));
+}
+
+// Work of one ends, and the other has some: from handlers, and from another thread.
+TEST(GrpcContext, RunWithAnIoContextGoesOnWithTheOneThatHasWork) {
+  for (const bool of_grpc_first : {false, true}) {
+    agrpc::GrpcContext context;
+    asio::io_context io_context;
+    std::optional io_guard{asio::make_work_guard(io_context)};
+    std::optional guard{asio::make_work_guard(context)};
+    std::promise<void> ran;
+    std::thread other([&] {
+      if (of_grpc_first) {
+        guard.reset();
+        asio::post(io_context, [&] { ran.set_value(); });
+      } else {
+        io_guard.reset();
+        asio::post(context, [&] { ran.set_value(); });
+      }
+      ran.get_future().wait();
+      guard.reset();
+      io_guard.reset();
+    });
+    agrpc::run(context, io_context);
+    other.join();
+    EXPECT_TRUE(context.is_stopped());
+    EXPECT_TRUE(io_context.stopped());
+  }
+}
+
+// Whichever of them the reactor tells of an event of the queue.
+TEST(GrpcContext, RunWithAnIoContextHasItsEventsThoughOthersRunThatToo) {
+  agrpc::GrpcContext context;
+  asio::io_context io_context;
+  std::optional io_guard{asio::make_work_guard(io_context)};
+  std::thread other([&] { io_context.run(); });
+  int rung = 0;
+  agrpc::Alarm alarm(context);
+  std::function<void(bool)> ring = [&](bool) {
+    if (++rung < 50) alarm.wait(in(milliseconds(1)), [&](bool ok) { ring(ok); });
+    else io_guard.reset();
+  };
+  alarm.wait(in(milliseconds(1)), [&](bool ok) { ring(ok); });
+  agrpc::run(context, io_context);
+  other.join();
+  EXPECT_EQ(rung, 50);
 }
 
 #endif

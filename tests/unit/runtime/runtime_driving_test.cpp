@@ -8,12 +8,10 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/yield.hpp"
 #include "coracle/runtime/on.hpp"
-#include "coracle/runtime/pollable.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "coro/post_function.hpp"
 
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <atomic>
 #include <chrono>
@@ -21,7 +19,6 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace coracle::runtime_driving_test {
@@ -272,41 +269,6 @@ TEST_P(driving_loops, OneThreadAfterAnother) {
     std::thread([&] { rt_->run_loop(rt_->at(2), [&] { return n < i; }); }).join();
     EXPECT_EQ(n, i);
   }
-}
-
-TEST_P(driving_loops, ADescriptorTellsWhenThereIsSomethingToDo) {
-  if (rt_->backend_name() != "epoll") {
-    test::expect_misuse([this] { static_cast<void>(pollable(rt_->at(1))); }, "requires epoll");
-    return;
-  }
-  loop& driven = rt_->at(1);
-  const auto is_readable = [&](int wait_ms) {
-    pollfd of{pollable(driven), POLLIN, 0};
-    return ::poll(&of, 1, wait_ms) == 1;
-  };
-  const auto turn = [&] {
-    bool first = true;
-    rt_->run_loop(driven, [&] { return std::exchange(first, false); });
-  };
-  EXPECT_FALSE(is_readable(0));
-  int n = 0;
-  auto sleeps = [](int& count) -> task<> {
-    loop::current()->end_turn();
-    co_await sleep_for(1ms);
-    ++count;
-    loop::current()->end_turn();
-  };
-  rt_->spawn_on(driven, sleeps(n));
-  EXPECT_TRUE(is_readable(0));  // what was posted before
-  turn();
-  EXPECT_TRUE(is_readable(-1));  // the timer
-  rt_->run_loop(driven, [&] { return n == 0; });
-  EXPECT_FALSE(is_readable(0));
-  std::thread posts([&] { coro::post_function(driven, [&n] { ++n; }); });
-  EXPECT_TRUE(is_readable(-1));  // what is posted meanwhile
-  posts.join();
-  rt_->run_loop(driven, [&] { return n == 1; });
-  EXPECT_EQ(n, 2);
 }
 
 TEST_P(driving_loops, TheDestructorDrivesWhatIsLeft) {

@@ -339,9 +339,9 @@ class GrpcContext : public asio::execution_context {
                 ok ? internal::event::ok : internal::event::failed);
     return status;
   }
-  // Calls wait() if may_wait() and no function is ready: it ends if the queue has an event, which wake() pushes.
-  template <class MayWait, class Wait>
-  void wait_elsewhere(bool with_functions, MayWait may_wait, Wait wait) {
+  // Calls wait() if there is work and no function is ready: it ends if the queue has an event, which wake() pushes.
+  template <class Wait>
+  void wait_elsewhere(bool with_functions, Wait wait) {
     struct [[nodiscard]] counted {
       counted(GrpcContext& context, bool waits_for_functions) : of(context), functions(waits_for_functions) {
         ++of.threads_;
@@ -357,7 +357,7 @@ class GrpcContext : public asio::execution_context {
       const bool functions;
     };
     const counted here(*this, with_functions);
-    if (may_wait() && !(with_functions && ready_ != 0)) wait();
+    if (!stopped_ && work_ != 0 && !(with_functions && ready_ != 0)) wait();
   }
   // Has one thread that waits for an event look again.
   void wake() {
@@ -406,9 +406,9 @@ class context_access {
   static bool run_while(GrpcContext& context, bool with_functions, Condition condition) {
     return context.process(with_functions, patience::endless(), condition, false);
   }
-  template <class MayWait, class Wait>
-  static void wait_elsewhere(GrpcContext& context, bool with_functions, MayWait may_wait, Wait wait) {
-    context.wait_elsewhere(with_functions, std::move(may_wait), std::move(wait));
+  template <class Wait>
+  static void wait_elsewhere(GrpcContext& context, bool with_functions, Wait wait) {
+    context.wait_elsewhere(with_functions, wait);
   }
   // As run_until(), and leaves a stop() as it is.
   static bool run_until(GrpcContext& context, bool with_functions, patience::time_point deadline) {

@@ -8,10 +8,15 @@
 #include "coracle/grpcpp_queue_wait.hpp"
 #if defined(CORACLE_STANDALONE_ASIO)
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 #else
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #endif
-#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
 #endif
 
 #include <algorithm>
@@ -48,34 +53,57 @@ namespace internal {
 #if defined(CORACLE_GRPCPP)
 
 // Waits for work of both contexts in that of Asio, whose reactor watches the completion queue as well.
-inline void wait_for_both(GrpcContext& grpc_context, asio::io_context& context) {
-  const coracle::grpcpp_queue_wait waiting(*grpc_context.get_completion_queue());
-  // A duplicate, because a handler may shut down the server whose descriptor it is. It is closed after the wait, and
-  // is no work of the context then.
-  asio::posix::stream_descriptor watched(context, ::dup(waiting.descriptor()));
-  watched.async_wait(asio::posix::stream_descriptor::wait_read, [](const error_code&) {});
-  context.run_one();
-}
+class wait_for_both {
+ public:
+  wait_for_both(GrpcContext& grpc_context, asio::io_context& context)
+      : grpc_context_(grpc_context), context_(context), watched_(context) {}
+  wait_for_both(const wait_for_both&) = delete;
+  wait_for_both& operator=(const wait_for_both&) = delete;
+  ~wait_for_both() { forget(); }
 
-// Whether run() waits for both at once.
-template <class Traits, class ExecutionContext>
-inline constexpr bool waits_for_both =
-    std::is_same_v<Traits, DefaultRunTraits> && std::is_same_v<ExecutionContext, asio::io_context>;
+  void wait() {
+    const coracle::grpcpp_queue_wait waiting(*grpc_context_.get_completion_queue());
+    if (watched_.is_open() && watched_.native_handle() != waiting.descriptor()) forget();
+    if (!watched_.is_open()) watched_.assign(waiting.descriptor());
+    const auto over = std::make_shared<std::atomic<bool>>(false);
+    watched_.async_wait(asio::posix::stream_descriptor::wait_read,
+                        readiness{context_, std::this_thread::get_id(), over});
+    context_.run_one();
+    *over = true;
+    watched_.cancel();  // it is no work of the context
+  }
 
-template <class StopCondition>
-void run_waiting(GrpcContext& grpc_context, asio::io_context& context, StopCondition stop,
-                 bool with_functions) {
+ private:
+  // If another thread of the context has found it, wakes the one that waits.
+  struct readiness {
+    asio::io_context& context;
+    std::thread::id waiter;
+    std::shared_ptr<std::atomic<bool>> over;
+    void operator()(const error_code&) const { (*this)(); }
+    void operator()() const {
+      if (std::this_thread::get_id() != waiter && !*over) asio::post(context, *this);
+    }
+  };
+  void forget() {
+    if (watched_.is_open()) watched_.release();  // it belongs to the queue
+  }
+  GrpcContext& grpc_context_;
+  asio::io_context& context_;
+  asio::posix::stream_descriptor watched_;
+};
+
+// Until both are stopped.
+inline void run_waiting(GrpcContext& grpc_context, asio::io_context& context, bool with_functions) {
   reusing_memory([&] {
+    wait_for_both both(grpc_context, context);
     grpc_context.reset();
-    while (!stop()) {
+    while (!grpc_context.is_stopped() || !context.stopped()) {
       const bool any = context.poll() != 0;
       if (context_access::poll(grpc_context, with_functions) || any) continue;
-      if (context.stopped())
-        context_access::run_while(grpc_context, with_functions, [&] { return context.stopped() && !stop(); });
-      else
-        context_access::wait_elsewhere(
-            grpc_context, with_functions, [&] { return !stop(); },
-            [&] { wait_for_both(grpc_context, context); });
+      if (grpc_context.is_stopped()) context.run_one();
+      else if (context.stopped())
+        context_access::run_while(grpc_context, with_functions, [&] { return context.stopped(); });
+      else context_access::wait_elsewhere(grpc_context, with_functions, [&] { both.wait(); });
     }
     return true;
   });
@@ -85,16 +113,12 @@ void run_waiting(GrpcContext& grpc_context, asio::io_context& context, StopCondi
 
 template <class Traits, class ExecutionContext, class StopCondition>
 void run_both(GrpcContext& grpc_context, ExecutionContext& context, StopCondition stop, bool with_functions) {
-#if defined(CORACLE_GRPCPP)
-  if constexpr (waits_for_both<Traits, ExecutionContext>)
-    return run_waiting(grpc_context, context, stop, with_functions);
-#endif
   reusing_memory([&] {
     using step = std::chrono::microseconds;
     const step longest = std::chrono::duration_cast<step>(Traits::MAX_LATENCY);
     step wait{0};
     grpc_context.reset();
-    while (!stop()) {
+    while (!stop() && !(grpc_context.is_stopped() && Traits::is_stopped(context))) {
       bool any = Traits::poll(context);
       if (context_access::poll(grpc_context, with_functions)) any = true;
       if (any) {
@@ -112,14 +136,24 @@ void run_both(GrpcContext& grpc_context, ExecutionContext& context, StopConditio
   });
 }
 
+// Until both are stopped.
+template <class Traits, class ExecutionContext>
+void run_until_stopped(GrpcContext& grpc_context, ExecutionContext& context, bool with_functions) {
+#if defined(CORACLE_GRPCPP)
+  if constexpr (std::is_same_v<Traits, DefaultRunTraits> &&
+                std::is_same_v<ExecutionContext, asio::io_context>)
+    return run_waiting(grpc_context, context, with_functions);
+#endif
+  run_both<Traits>(grpc_context, context, [] { return false; }, with_functions);
+}
+
 }  // namespace internal
 
-/// Processes the work of both contexts in this thread until `stop_condition()` is true, by default when both are
-/// stopped, out of work. `Traits` is as DefaultRunTraits.
+/// Processes the work of both contexts in this thread until both are stopped, out of work, or `stop_condition()` is
+/// true. `Traits` is as DefaultRunTraits.
 ///
-/// With coracle::grpcpp, an io_context and DefaultRunTraits, the thread waits for both at once, and does not look at
-/// them in turn. The condition is then asked after each piece of work: one that another thread changes takes effect
-/// with the next one, so post one.
+/// With coracle::grpcpp, an io_context, DefaultRunTraits and no condition, the thread waits for both at once. It looks at
+/// them in turn otherwise: another thread may change a condition.
 template <class Traits = DefaultRunTraits, class ExecutionContext, class StopCondition>
   requires std::predicate<StopCondition&>
 void run(GrpcContext& grpc_context, ExecutionContext& execution_context, StopCondition stop_condition) {
@@ -127,8 +161,7 @@ void run(GrpcContext& grpc_context, ExecutionContext& execution_context, StopCon
 }
 template <class Traits = DefaultRunTraits, class ExecutionContext>
 void run(GrpcContext& grpc_context, ExecutionContext& execution_context) {
-  agrpc::run<Traits>(grpc_context, execution_context,
-                     [&] { return grpc_context.is_stopped() && Traits::is_stopped(execution_context); });
+  internal::run_until_stopped<Traits>(grpc_context, execution_context, true);
 }
 
 /// The same with the events of the completion queue alone: see GrpcContext::run_completion_queue().
@@ -140,9 +173,7 @@ void run_completion_queue(GrpcContext& grpc_context, ExecutionContext& execution
 }
 template <class Traits = DefaultRunTraits, class ExecutionContext>
 void run_completion_queue(GrpcContext& grpc_context, ExecutionContext& execution_context) {
-  agrpc::run_completion_queue<Traits>(grpc_context, execution_context, [&] {
-    return grpc_context.is_stopped() && Traits::is_stopped(execution_context);
-  });
+  internal::run_until_stopped<Traits>(grpc_context, execution_context, false);
 }
 
 }  // namespace agrpc::inline CORACLE_ASIO

@@ -17,17 +17,17 @@ namespace coracle {
 ///     poll(both, 2, -1);
 ///   }
 ///
-/// Where the thread drives the loop of the queue, as it does in Next(), it waits for the loop itself: there is no
-/// hop between threads. The queue must outlive the object.
+/// A thread of the library drives the loop of the queue meanwhile, where this one drives it in Next(). The queue
+/// must outlive the object.
 class grpcpp_queue_wait {
  public:
-  /// Throws std::system_error or status_error if the process has no descriptors left.
+  /// Throws std::system_error if the process has no descriptors left.
   explicit grpcpp_queue_wait(grpc::CompletionQueue& queue);
   grpcpp_queue_wait(const grpcpp_queue_wait&) = delete;
   grpcpp_queue_wait& operator=(const grpcpp_queue_wait&) = delete;
   ~grpcpp_queue_wait();
-  /// Becomes readable when AsyncNext() with a deadline that has passed has something to do: there is an event, or
-  /// the loop of the queue has work. The caller must neither read nor close it. It may be another one each time.
+  /// Is readable while AsyncNext() would return an event, or SHUTDOWN. The same one for all waits of a process for
+  /// the queue. The caller must neither read nor close it.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
  private:
