@@ -1,7 +1,6 @@
 """Compiles what must not compile.
 
-A source says what the compiler must answer, in one or more lines `// expect: text`, or `// expect in calls: text` for functions with the
-attribute `error`, whose calls GCC refuses when it generates code. A part between `#ifdef MISUSE` and `#endif`
+A source says what the compiler must answer, in one or more lines `// expect: text`. A part between `#ifdef MISUSE` and `#endif`
 is what is wrong in it: without it the file must compile, which shows that the misuse and nothing else is refused.
 """
 
@@ -18,13 +17,8 @@ def precompile(header, flags):
     subprocess.run([*COMPILER, *flags, "-x", "c++-header", "-o", f"{header}.gch", header], check=True)
 
 
-def expectations(text):
-    return re.findall(r"^// expect(?: in calls)?: (.+)$", text, re.M)
-
-
 def compile_alone(source, flags, misuse):
-    how_far = ["-c", "-o", os.devnull] if "// expect in calls: " in source.read_text() else ["-fsyntax-only"]
-    command = [*COMPILER, *how_far, *flags, *(["-DMISUSE"] if misuse else []), str(source)]
+    command = [*COMPILER, "-fsyntax-only", *flags, *(["-DMISUSE"] if misuse else []), str(source)]
     # In the C locale the compiler's quotation marks are those of the keyboard.
     return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
 
@@ -36,7 +30,7 @@ def first_error(text):
 def fault_of(source, flags=()):
     """Why the file is not refused as it should be; None when it is."""
     text = source.read_text()
-    expected = expectations(text)
+    expected = re.findall(r"^// expect: (.+)$", text, re.M)
     if not expected:
         return "it has no line `// expect: text`"
     if "#ifdef MISUSE" in text:

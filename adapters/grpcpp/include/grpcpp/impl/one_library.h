@@ -14,8 +14,8 @@
 /// Defined by the headers of coracle::grpcpp, for programs that are also compiled with another grpc++.
 #define CORACLE_GRPCPP 1
 
-// A function that a program cannot call: the call is an error of the compiler with this text.
-#define CORACLE_GRPCPP_MISSING(text) __attribute__((error("coracle::grpcpp: " text)))
+// A function that a program cannot use: its name is an error of the compiler with this text.
+#define CORACLE_GRPCPP_MISSING(text) __attribute__((unavailable("coracle::grpcpp: " text)))
 
 namespace grpc::internal {
 
