@@ -4,6 +4,7 @@
 //
 //   pier_program server           prints its address, and serves each case once
 //   pier_program client PORT
+//   pier_program twice SIDE          a call that its server, or its client, finishes twice; in one process
 #include "harbour.grpc.pb.h"
 #include "harbour_service.hpp"
 #include "program_cases.hpp"
@@ -650,8 +651,48 @@ int run_client(const std::string& port) {
   return 0;
 }
 
+// --- what grpc++ does not let a program do
+
+int run_twice(const std::string& side) {
+  serving s;
+  int port = 0;
+  s.server = harbour::start_server(port, [&s](grpc::ServerBuilder& builder) {
+    builder.RegisterService(&s.service);
+    s.owned = builder.AddCompletionQueue();
+  });
+  grpc::CompletionQueue queue;
+  const auto stub = Harbour::NewStub(harbour::channel_to(std::to_string(port)));
+  grpc::ClientContext context;
+  grpc::Status status;
+  if (side == "server") {
+    held_find call(s, 1, false);
+    Ship ship;
+    stub->AsyncFind(&context, query("x"), &queue)->Finish(&ship, &status, tagged(5));
+    std::string events = call.next();
+    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    events += " " + call.next() + " " + taken(queue);
+    call.stream.FinishWithError(grpc::Status::CANCELLED, tagged(3));
+    events += " " + call.next();
+    say("finished twice", events, status.error_code());
+  } else {
+    context.TryCancel();
+    const auto reader = stub->AsyncList(&context, query("x"), &queue, tagged(1));
+    std::string events = taken(queue);
+    for (const int tag : {2, 3}) {
+      status = grpc::Status::OK;
+      reader->Finish(&status, tagged(tag));
+      events += " " + taken(queue);
+    }
+    say("finished twice", events, status.error_code());
+  }
+  s.server->Shutdown();
+  s.queue().Shutdown();
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
+  return harbour::run_program(
+      count, words, {{"server", run_server}, {"client", "PORT", run_client}, {"twice", "SIDE", run_twice}});
 }
