@@ -1,12 +1,15 @@
 """Projects that were written for grpc++ and asio-grpc are built with Coracle: by gRPC_DIR, by a path of pkg-config, and by the
 targets of the package."""
 
+import re
+
 import pytest
 
 from programs import Server, run
 from user_project import CONSUME, LIMIT_S, User
 
 pytestmark = pytest.mark.timeout(LIMIT_S)
+GOOGLES = re.compile(r"libg(rpc|pr)")  # libraries that a relinked program must not need
 
 
 @pytest.fixture(scope="module")
@@ -33,24 +36,28 @@ def test_one_path_of_cmake_relinks_a_project(user, prefix):
         assert seen.returncode == 0, seen.stderr
         assert b"unary plain: 0 hello 7 0\n" in seen.stdout
         assert server.stop() == 0
-    assert "libgrpc" not in user.run("ldd", built / "relinked")
+    assert not GOOGLES.search(user.run("ldd", built / "relinked"))
     assert user.run(built / "hello") == "Hello world\n"
+    for name in ("grpc++_unsecure", "grpc++_error_details", "grpc", "gpr"):
+        user.run(built / f"with_{name}")
+        assert not GOOGLES.search(user.run("ldd", built / f"with_{name}"))
 
 
-def test_one_path_of_pkg_config_relinks_a_program(user, prefix):
-    modules = only(prefix, "grpc++.pc")
-    env = {"PKG_CONFIG_PATH": f"{modules}:{only(prefix, 'coracle-tls.pc')}"}
-    flags = user.run("pkg-config", "--cflags", "--libs", "grpc++", "grpc", env=env).split()
-    program = user.scratch / "channel"
-    user.run("g++", "-std=c++17", "-o", program, CONSUME / "relinked/channel.cpp", *flags)
+@pytest.mark.parametrize(("source", "modules"), [
+    ("channel", ["grpc++", "grpc"]), ("channel", ["grpc++_unsecure"]), ("core", ["grpc"]), ("core", ["gpr"])])
+def test_one_path_of_pkg_config_relinks_a_program(source, modules, user, prefix):
+    env = {"PKG_CONFIG_PATH": f"{only(prefix, 'grpc++.pc')}:{only(prefix, 'coracle-tls.pc')}"}
+    flags = user.run("pkg-config", "--cflags", "--libs", *modules, env=env).split()
+    program = user.scratch / "_".join(modules)
+    user.run("g++", "-std=c++17", "-o", program, CONSUME / f"relinked/{source}.cpp", *flags)
     user.run(program)
-    assert "libgrpc" not in user.run("ldd", program)
+    assert not GOOGLES.search(user.run("ldd", program))
 
 
 def test_a_program_over_asio_grpc_links_the_targets(user, prefix):
     built = user.build(CONSUME / "agrpc", user.scratch / "agrpc", f"-DCMAKE_PREFIX_PATH={prefix}")
     assert user.run(built / "hello") == "Hello world\n"
-    assert "libgrpc" not in user.run("ldd", built / "hello")
+    assert not GOOGLES.search(user.run("ldd", built / "hello"))
 
 
 def test_a_project_that_asks_for_nothing_does_not_find_it(user, prefix):
