@@ -2,6 +2,7 @@
 targets of the package."""
 
 import re
+import signal
 
 import pytest
 
@@ -64,3 +65,49 @@ def test_a_project_that_asks_for_nothing_does_not_find_it(user, prefix):
     includes = user.run("pkg-config", "--cflags", "coracle-tls", env={"PKG_CONFIG_PATH": str(only(prefix, "coracle-tls.pc"))})
     assert "coracle-grpcpp" not in includes
     assert not (prefix / "include/grpcpp").exists()
+
+
+@pytest.fixture(scope="module")
+def flags(user, prefix):
+    """Of a compiler, for programs with the adapter."""
+    env = {"PKG_CONFIG_PATH": f"{only(prefix, 'grpc++.pc')}:{only(prefix, 'coracle-tls.pc')}"}
+    return user.run("pkg-config", "--cflags", "--libs", "grpc++", env=env).split()
+
+
+@pytest.fixture(scope="module")
+def core(user):
+    """Options that link Google's C core statically, and grpc++ as shared libraries."""
+    if user.attempt("pkg-config", "--exists", "grpc").returncode != 0:
+        pytest.skip("grpc++ (libgrpc++-dev) is not installed")
+    needed = [word for word in user.run("pkg-config", "--static", "--libs", "grpc").split() if word != "-lgrpc"]
+    return {"static": ["-l:libgrpc.a", *needed], "shared": ["-Wl,--no-as-needed", "-lgrpc++", "-lgrpc"]}
+
+
+def compiled(user, name, source, *options):
+    """The path of a program or library of that name."""
+    user.run("g++", "-std=c++17", "-o", user.scratch / name, CONSUME / f"relinked/{source}.cpp", *options)
+    return user.scratch / name
+
+
+def ends_with_one_line(done):
+    assert done.returncode == -signal.SIGABRT, done.stdout
+    assert "this process also has Google's grpc++" in done.stdout
+
+
+def test_googles_core_in_the_program_itself_ends_it(user, flags, core):
+    other = compiled(user, "other.o", "other_library", "-c")
+    ends_with_one_line(user.attempt(compiled(user, "static", "beside", other, *flags, *core["static"])))
+
+
+def test_googles_core_of_a_shared_library_ends_the_program(user, flags, core):
+    library = compiled(user, "libother.so", "other_library", "-shared", "-fPIC", *core["shared"])
+    program = compiled(user, "shared", "beside", library, f"-Wl,-rpath,{user.scratch}", *flags)
+    assert "libgrpc++" in user.run("readelf", "-d", library)
+    ends_with_one_line(user.attempt(program))
+
+
+def test_a_plugin_in_a_program_with_googles_core_ends_it(user, flags, core):
+    other = compiled(user, "other_of_host.o", "other_library", "-c")
+    host = compiled(user, "plugin_host", "plugin_host", other, *core["shared"], "-ldl")
+    plugin = compiled(user, "plugin.so", "plugin", "-shared", "-fPIC", *flags)
+    ends_with_one_line(user.attempt(host, plugin))
