@@ -8,7 +8,6 @@ import signal
 import pytest
 
 from programs import BIN, Server, backends, own, run
-from queue_events import with_notices_last
 
 CLIENT_LIMIT_S = 60
 
@@ -91,8 +90,7 @@ def model_with_queues():
 def test_a_relinked_server_with_queues_sees_the_same(program, server, client, backend, model_with_queues):
     seen = seen_by_both(program, client, server, backend)
     assert len(seen) >= CASES_OF_QUEUES_MIN[program]
-    model = model_with_queues(program)
-    assert seen == (with_notices_last(model) if server == "coracle" else model)
+    assert seen == model_with_queues(program)
 
 
 # What a program may do with coracle::grpcpp, while Debian's library ends it: what ours prints, and why it differs.

@@ -482,6 +482,7 @@ class queued_unary final : public queue_unary {
   call_seed from_;
   serialized_message request_;
   std::shared_ptr<queued_stream> stream_;
+  bool finished_ = false;
 };
 
 // A call, and the event of its end.
@@ -558,7 +559,9 @@ void queued_unary::running::end(coracle::outcome<reply_type>&& o, call_type& cal
 void queued_unary::finish(const message_target& reply, Status* status, void* tag) {
   if (stream_) return stream_->finish(reply, status, tag);
   auto call = std::make_unique<running>(tag, reply, status, from_, bytes_message(std::move(request_.bytes)));
-  if (request_.outcome.ok()) {
+  if (std::exchange(finished_, true)) {
+    call->outcome = Status(StatusCode::INTERNAL, "Finish() of a unary call was called before");
+  } else if (request_.outcome.ok()) {
     const auto options = from_.options();
     if (options) return running::start(std::move(call), from_, *options);
     call->outcome = status_of(options.status());

@@ -168,8 +168,9 @@ void server_call_core::leave(bool cancelled) noexcept {
     children = children_;
   }
   if (children) children->end();
-  if (done) end_observer::tell(std::move(done), cancelled);
+  // In the order of grpc++: a program may destroy the call with the event of its Finish().
   if (observer) end_observer::tell(std::move(observer), cancelled);
+  if (done) end_observer::tell(std::move(done), cancelled);
 }
 
 // --- the program

@@ -157,6 +157,22 @@ TEST_F(QueuedCalls, AUnaryCallOutlivesItsReaderItsStubAndItsChannel) {
   EXPECT_TRUE(s.ok()) << s.error_message();
 }
 
+TEST_F(QueuedCalls, ASecondFinishOfAUnaryCallFails) {
+  start();
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  Ship ship;
+  grpc::Status first;
+  grpc::Status second;
+  const auto reader = stub->AsyncFind(&context, harbour_query("Anna"), &queue);
+  reader->Finish(&ship, &first, tagged(1));
+  EXPECT_EQ(taken(queue), "1+");
+  reader->Finish(&ship, &second, tagged(2));
+  EXPECT_EQ(taken(queue), "2+");
+  EXPECT_TRUE(first.ok()) << first.error_message();
+  EXPECT_EQ(second.error_code(), StatusCode::INTERNAL);
+}
+
 TEST_F(QueuedCalls, OperationsBeforeTheStartFail) {
   start();
   grpc::CompletionQueue queue;

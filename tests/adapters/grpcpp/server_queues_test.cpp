@@ -332,7 +332,7 @@ TEST_F(EventsAfterTheirServer, OfAFinishWhoseMessageHasNoRoom) {
   note.set_text(std::string(3'000'000, 'x'));  // more than the window of a client that does not read
   call.stream.WriteAndFinish(note, grpc::WriteOptions(), grpc::Status::OK, tagged(2));
   end_server();
-  EXPECT_EQ(call.next(2), "2- 9+");
+  EXPECT_EQ(call.next(2), "9+ 2-");
   EXPECT_TRUE(call.context.IsCancelled());
   EXPECT_EQ(call.next(), "drained");
 }
