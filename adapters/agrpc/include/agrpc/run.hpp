@@ -68,9 +68,17 @@ class wait_for_both {
     const auto over = std::make_shared<std::atomic<bool>>(false);
     watched_.async_wait(asio::posix::stream_descriptor::wait_read,
                         readiness{context_, std::this_thread::get_id(), over});
+    // Also if an exception of a handler ends it.
+    struct end_of_wait {
+      std::atomic<bool>& over;
+      asio::posix::stream_descriptor& watched;
+      ~end_of_wait() {
+        over = true;
+        error_code ignored;
+        watched.cancel(ignored);  // it is no work of the context
+      }
+    } const end{*over, watched_};
     context_.run_one();
-    *over = true;
-    watched_.cancel();  // it is no work of the context
   }
 
  private:
