@@ -154,6 +154,20 @@ loop& channel_state::blocking_loop() {
   return runtime_internal::background_runtime().at(0);
 }
 
+bool channel_state::runtime_has_ended() noexcept {
+  if (open_on_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+// The loops run what was posted before runtime_ended().
+bool channel_state::post(loop& where, coro::runnable& w) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return false;
+  where.post(w);
+  return true;
+}
+
 runtime& channel_state::owner() const {
   const std::lock_guard lock(mutex_);
   CORACLE_REQUIRE(!ended_, "the runtime of the channel has ended");

@@ -80,6 +80,8 @@ class channel_state final : public call_channel,
   [[nodiscard]] bool runs_on(const runtime& r) override {
     return &r == open_on_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] bool runtime_has_ended() noexcept override;
+  [[nodiscard]] bool post(loop& where, coro::runnable& w) noexcept override;
   const call_options* defaults() noexcept override { return call_defaults_; }
   std::span<const std::shared_ptr<client_interceptor>> interceptors() noexcept override {
     return options.interceptors;

@@ -32,6 +32,10 @@ loop& loop_for(call_channel& c) {
 }  // namespace coracle::client
 
 bool coracle::call_channel::runs_on(const runtime& r) { return &blocking_loop().owner() == &r; }
+bool coracle::call_channel::post(loop& where, coro::runnable& w) noexcept {
+  where.post(w);
+  return true;
+}
 
 namespace coracle::client {
 
@@ -354,7 +358,8 @@ loop& client_call::hold() {
     held_channel_ = channel_.handle();
   }
   holders_.fetch_add(1, std::memory_order_relaxed);
-  return *held_on_;
+  // After the end of the runtime, operations fail on another loop.
+  return channel_.runtime_has_ended() ? loop_for(channel_) : *held_on_;
 }
 
 void client_call::let_go() noexcept {
@@ -369,19 +374,17 @@ void client_call::abandon() noexcept {
     self.cancel();
     self.let_go();
   };
-  held_on_->post(abandoned_);
+  if (!channel_.post(*held_on_, abandoned_)) let_go();
 }
 
+// On the loop of the call. A call that has ended refers to no loop, which may be gone: it is deleted here where
+// no loop runs what is posted to it. That also holds for unary calls, whose channel may be gone, too.
 void client_call::dispose() noexcept {
   if (holders_.load(std::memory_order_acquire) > 1) [[unlikely]]
     return abandon();
-  if (begun() && !terms_.owner_loop->is_current()) {
-    runnable::run = [](coro::runnable& w) noexcept {
-      auto& self = static_cast<client_call&>(w);
-      self.dispose();
-    };
-    terms_.owner_loop->post(*this);
-    return;
+  if (begun() && loop::current() != terms_.owner_loop && !(unary_ && ended())) {
+    runnable::run = [](coro::runnable& w) noexcept { static_cast<client_call&>(w).dispose(); };
+    if (channel_.post(*terms_.owner_loop, *this)) return;
   }
   unary_ = nullptr;
   if (begun()) cancel();
@@ -885,7 +888,9 @@ rpc::call* stream_of(client_call& c) noexcept { return &c; }
 void half_close(client_call& c) noexcept { c.half_close(); }
 void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept { c.expect_reply(k, into); }
 const status& status_of(client_call& c) noexcept { return c.outcome(); }
-loop& blocking_loop_of(client_call& c) { return c.begun() ? c.owner_loop() : c.channel().blocking_loop(); }
+loop& blocking_loop_of(client_call& c) {
+  return c.begun() && !c.channel().runtime_has_ended() ? c.owner_loop() : c.channel().blocking_loop();
+}
 loop& hold_call(client_call& c) { return c.hold(); }
 void let_go(client_call& c) noexcept { c.let_go(); }
 void cancel(client_call& c) noexcept { c.cancel(); }

@@ -596,6 +596,65 @@ TEST_P(channel_handles, LetAServerKeepItsInterceptorsAndObserver) {
 
 // --- the end of the runtime
 
+TEST_P(channel_handles, CallsThatHaveBegunMayOutliveTheirRuntime) {
+  std::optional<bidi_call<echo::Text, echo::Text>> chat;
+  std::optional<bidi_call<echo::Text, echo::Text>> unread;
+  std::optional<client_streaming_call<echo::Text, echo::Text>> upload;
+  std::optional<server_streaming_call<echo::Text>> download;
+  std::optional<unary_call<echo::Text>> held;
+  std::optional<result<std::optional<echo::Text>>> read;
+  std::optional<result<echo::Text>> said;
+  started reading;
+  started saying;
+  {
+    runtime other(2);
+    const channel c(other, address(), insecure());
+    const echo_stub stub(c);
+    chat.emplace(stub.Chat());
+    unread.emplace(stub.Chat());
+    upload.emplace(stub.Collect());
+    echo::Text many = text("x");
+    many.set_count(1000000);
+    download.emplace(stub.Repeat(many));
+    held.emplace(stub.Misbehave(many));
+    held->hold();
+    EXPECT_TRUE(sync_wait(chat->write(text("x"))).ok());
+    EXPECT_TRUE(sync_wait(chat->next()).ok());
+    EXPECT_TRUE(sync_wait(unread->write(text("x"))).ok());
+    EXPECT_TRUE(sync_wait(upload->write(text("x"))).ok());
+    EXPECT_TRUE(sync_wait(download->next()).ok());
+    reading = start(chat->next(), [&](outcome<result<std::optional<echo::Text>>> o) { read = o.value(); });
+    saying = start(stub.Say(text("x")), [&](outcome<result<echo::Text>> o) { said = o.value(); });
+  }
+  runtime later(2);  // its memory may be that of the former
+  ASSERT_TRUE(read && said);
+  EXPECT_EQ(read->status().code(), status_code::cancelled);
+  EXPECT_EQ(said->status().code(), status_code::cancelled);
+  EXPECT_TRUE(reading.ended());
+  saying.cancel();
+  // The operations of what is left fail.
+  EXPECT_FALSE(sync_wait(chat->write(text("x"))).ok());
+  EXPECT_FALSE(sync_wait(chat->next()).ok());
+  EXPECT_FALSE(sync_wait(upload->finish()).ok());
+  EXPECT_FALSE(sync_wait(download->finish()).ok());
+  EXPECT_EQ(sync_wait(std::move(*held)).status(), runtime_ended);
+  std::atomic<bool> ended{false};
+  reading = start(chat->next(), [&](const outcome<result<std::optional<echo::Text>>>& o) {
+    EXPECT_FALSE(o.value().ok());
+    ended = true;
+  });
+  until([&] { return ended.load(); });
+  // Each is destroyed on a thread without a loop, and on one of another runtime.
+  unread.reset();
+  struct program {
+    static task<> destroy(std::optional<bidi_call<echo::Text, echo::Text>>& call) {
+      call.reset();
+      co_return;
+    }
+  };
+  sync_wait(later, later.at(0), program::destroy(chat));
+}
+
 TEST_P(channel_handles, MayOutliveTheirRuntime) {
   std::optional<channel> used;
   std::optional<channel> unused;
