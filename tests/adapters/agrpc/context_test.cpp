@@ -3,11 +3,14 @@
 #include "world.hpp"
 
 #include <sys/resource.h>
+#include <boost/interprocess/offset_ptr.hpp>
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <future>
+#include <memory>
 #include <memory_resource>
 #include <mutex>
 #include <optional>
@@ -378,11 +381,10 @@ TEST(GrpcExecutor, PropertiesMakeItBlockTrackWorkAndAllocate) {
   agrpc::GrpcContext context;
   const agrpc::GrpcExecutor executor = context.get_executor();
   EXPECT_EQ(&asio::query(executor, asio::execution::context), &context);
-  EXPECT_EQ(asio::query(executor, asio::execution::blocking), asio::execution::blocking.possibly);
+  EXPECT_EQ(asio::query(executor, asio::execution::blocking), asio::execution::blocking.never);
   EXPECT_EQ(asio::query(executor, asio::execution::mapping), asio::execution::mapping.thread);
-  EXPECT_EQ(executor, context.get_executor());
-  const auto never = asio::require(executor, asio::execution::blocking.never);
-  EXPECT_EQ(asio::query(never, asio::execution::blocking), asio::execution::blocking.never);
+  const auto possibly = asio::require(executor, asio::execution::blocking.possibly);
+  EXPECT_EQ(asio::query(possibly, asio::execution::blocking), asio::execution::blocking.possibly);
   const auto continues = asio::prefer(executor, asio::execution::relationship.continuation);
   EXPECT_EQ(asio::query(continues, asio::execution::relationship),
             asio::execution::relationship.continuation);
@@ -392,8 +394,8 @@ TEST(GrpcExecutor, PropertiesMakeItBlockTrackWorkAndAllocate) {
 
   std::string order;
   asio::post(context, [&] {
-    asio::execution::execute(never, [&] { order += '2'; });
-    asio::execution::execute(executor, [&] { order += '1'; });
+    asio::execution::execute(executor, [&] { order += '2'; });
+    asio::execution::execute(possibly, [&] { order += '1'; });
   });
   context.run();
   EXPECT_EQ(order, "12");
@@ -402,12 +404,104 @@ TEST(GrpcExecutor, PropertiesMakeItBlockTrackWorkAndAllocate) {
   std::pmr::monotonic_buffer_resource memory(space.data(), space.size(), std::pmr::null_memory_resource());
   const auto allocates = asio::require(
       executor, asio::execution::allocator(std::pmr::polymorphic_allocator<std::byte>(&memory)));
-  asio::execution::execute(asio::require(allocates, asio::execution::blocking.never), [&] { order += '3'; });
+  asio::execution::execute(allocates, [&] { order += '3'; });
   context.run();
   EXPECT_EQ(order, "123");
   EXPECT_NE(allocates.get_allocator().resource(), std::pmr::get_default_resource());
 }
 
+TEST(GrpcExecutor, IsTrivialAndEqualByContextPropertiesAndAllocator) {
+  using executor_type = agrpc::GrpcExecutor;
+  static_assert(std::is_trivially_copy_constructible_v<executor_type>);
+  static_assert(std::is_trivially_copy_assignable_v<executor_type>);
+  static_assert(std::is_trivially_destructible_v<executor_type>);
+  static_assert(sizeof(executor_type) == sizeof(void*));
+  agrpc::GrpcContext context;
+  agrpc::GrpcContext other;
+  const executor_type executor = context.get_executor();
+  EXPECT_EQ(executor, context.get_executor());
+  EXPECT_NE(executor, other.get_executor());
+  EXPECT_EQ(executor, asio::require(executor, asio::execution::blocking.never));
+  EXPECT_NE(executor, asio::require(executor, asio::execution::blocking.possibly));
+  EXPECT_EQ(executor, asio::require(executor, asio::execution::allocator));
+  std::pmr::monotonic_buffer_resource memory;
+  const auto with = [&](std::pmr::memory_resource* resource) {
+    return asio::require(executor,
+                         asio::execution::allocator(std::pmr::polymorphic_allocator<std::byte>(resource)));
+  };
+  EXPECT_NE(executor, with(&memory));
+  EXPECT_EQ(with(&memory), with(&memory));
+  EXPECT_NE(with(&memory), with(std::pmr::get_default_resource()));
+  auto assigned = with(std::pmr::get_default_resource());  // of an allocator that cannot be assigned
+  assigned = with(&memory);
+  EXPECT_EQ(assigned, with(&memory));
+}
+
+TEST(GrpcExecutor, TheLastOneThatTracksWorkStopsTheContext) {
+  agrpc::GrpcContext context;
+  EXPECT_FALSE(context.is_stopped());
+  {
+    auto first = asio::require(context.get_executor(), asio::execution::outstanding_work.tracked);
+    auto second = first;
+    {
+      const auto moved = std::move(first);
+    }
+    EXPECT_FALSE(context.is_stopped());
+    second = asio::require(context.get_executor(), asio::execution::outstanding_work.tracked);
+    EXPECT_FALSE(context.is_stopped());
+  }
+  EXPECT_TRUE(context.is_stopped());
+}
+
+// An allocator whose pointers are not plain ones.
+template <class T>
+class offset_allocator {
+ public:
+  using value_type = T;
+  using pointer = boost::interprocess::offset_ptr<T>;
+  explicit offset_allocator(int& in_use) noexcept : in_use_(&in_use) {}
+  template <class U>
+  offset_allocator(const offset_allocator<U>& other) noexcept : in_use_(&other.in_use()) {}
+  [[nodiscard]] pointer allocate(std::size_t n) {
+    ++*in_use_;
+    return pointer(std::allocator<T>().allocate(n));
+  }
+  void deallocate(const pointer& p, std::size_t n) noexcept {
+    --*in_use_;
+    std::allocator<T>().deallocate(p.get(), n);
+  }
+  [[nodiscard]] int& in_use() const noexcept { return *in_use_; }
+  friend bool operator==(const offset_allocator& a, const offset_allocator& b) noexcept {
+    return a.in_use_ == b.in_use_;
+  }
+
+ private:
+  int* in_use_;
+};
+
+TEST(GrpcExecutor, AllocatorsMayHavePointersOfTheirOwn) {
+  agrpc::GrpcContext context;
+  int in_use = 0;
+  const offset_allocator<std::byte> allocator(in_use);
+  int ran = 0;
+  asio::require(context.get_executor(), asio::execution::allocator(allocator)).execute([&] { ++ran; });
+  EXPECT_EQ(in_use, 1);
+  struct waits {
+    using allocator_type = offset_allocator<std::byte>;
+    allocator_type memory;
+    int& ran;
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return memory; }
+    void operator()(bool) const { ++ran; }
+  };
+  agrpc::Alarm alarm(context);
+  alarm.wait(in(milliseconds(1)), waits{allocator, ran});
+  EXPECT_EQ(in_use, 2);
+  context.run();
+  EXPECT_EQ(ran, 2);
+  EXPECT_EQ(in_use, 0);
+}
+
+#if defined(CORACLE_ASIO_TS_EXECUTORS)
 TEST(GrpcExecutor, HasTheFunctionsOfTheNetworkingTs) {
   agrpc::GrpcContext context;
   const auto executor = context.get_executor();
@@ -422,6 +516,8 @@ TEST(GrpcExecutor, HasTheFunctionsOfTheNetworkingTs) {
   executor.on_work_finished();
   EXPECT_FALSE(context.run());
 }
+
+#endif
 
 TEST(GrpcExecutor, AStrandOfItKeepsItsHandlersApart) {
   agrpc::GrpcContext context(2);
@@ -452,10 +548,32 @@ TEST(Alarm, WaitCompletesAtItsDeadline) {
 TEST(Alarm, AnRvalueIsKeptByItsWait) {
   agrpc::GrpcContext context;
   run_coroutines(context, [&]() -> asio::awaitable<void> {
-    auto [alarm, wait_ok] = co_await agrpc::Alarm(context).wait(in(milliseconds(1)), asio::use_awaitable);
+    auto [wait_ok, alarm] = co_await agrpc::Alarm(context).wait(in(milliseconds(1)), asio::use_awaitable);
     EXPECT_TRUE(wait_ok);
     EXPECT_TRUE(co_await alarm.wait(in(milliseconds(1))));
   });
+  int rang = 0;
+  agrpc::BasicAlarm(context).wait(in(milliseconds(1)), [&](bool ok, agrpc::Alarm&& again) {
+    rang += ok ? 1 : 0;
+    std::move(again).wait(in(milliseconds(1)),
+                          [&](bool second, const agrpc::Alarm&) { rang += second ? 1 : 0; });
+  });
+  context.run();
+  EXPECT_EQ(rang, 2);
+}
+
+TEST(Alarm, AllTypesOfCancellationCancelIt) {
+  agrpc::GrpcContext context;
+  for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                          asio::cancellation_type::total}) {
+    asio::cancellation_signal signal;
+    agrpc::Alarm alarm(context);
+    std::optional<bool> rang;
+    alarm.wait(in_a_minute(), asio::bind_cancellation_slot(signal.slot(), [&](bool ok) { rang = ok; }));
+    asio::post(context, [&] { signal.emit(type); });
+    context.run();
+    EXPECT_EQ(rang, false);
+  }
 }
 
 TEST(Alarm, CancelEndsItsWaitWithFalse) {
@@ -482,8 +600,8 @@ TEST(Alarm, ACancellationSlotCancelsIt) {
                          agrpc::Alarm(context).wait(in_a_minute(), deferred),
                          agrpc::Alarm(context).wait(in(milliseconds(1)), deferred))
                          .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-    EXPECT_FALSE(std::get<1>(all).second);
-    EXPECT_TRUE(std::get<2>(all).second);
+    EXPECT_FALSE(std::get<1>(all));
+    EXPECT_TRUE(std::get<3>(all));
   });
 }
 

@@ -332,6 +332,10 @@ TEST_F(functions, AServerCanRequestOneRpcAtATime) {
                                                           request, writer, asio::use_awaitable);
           if (!request_ok) break;
           ++requests;
+          if (request.number() == 0) {  // nor has the response one
+            EXPECT_TRUE(co_await agrpc::finish(writer, {}, grpc::Status::OK, asio::use_awaitable));
+            continue;
+          }
           Ship response;
           response.set_number(request.number());
           EXPECT_TRUE(co_await agrpc::finish(writer, response, grpc::Status::OK, asio::use_awaitable));

@@ -22,6 +22,10 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <memory_resource>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -119,6 +123,9 @@ TEST_F(rpcs, KnowTheNamesOfTheirMethods) {
   EXPECT_EQ(talk_server::method_name(), "Talk");
   EXPECT_EQ((agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>::method_name()), "Find");
   EXPECT_EQ((agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>::service_name()), "harbour.Harbour");
+  for (const std::string_view name : {find_client::service_name(), find_client::method_name(),
+                                      talk_server::service_name(), talk_server::method_name()})
+    EXPECT_EQ(name.data(), std::string(name));  // a null character ends it
 }
 
 TEST_F(rpcs, UnaryCallsAreOneFunctionOrStartAndFinish) {
@@ -283,11 +290,15 @@ TEST_F(rpcs, HandlersMayBeCallbacks) {
   agrpc::register_callback_rpc_handler<find_server>(
       context(), service,
       [](find_server::Ptr ptr, find_server::Request& request) {
+        EXPECT_EQ(&ptr.request(), &request);
         if (request.ask() == "dropped") return;
+        find_server::Ptr kept;
+        swap(kept, ptr);
+        EXPECT_FALSE(ptr);
         find_server::Response response;
-        response.set_number(request.number());
-        auto& rpc = *ptr;
-        rpc.finish(response, grpc::Status::OK, [p = std::move(ptr)](bool ok) { EXPECT_TRUE(ok && p); });
+        response.set_number(kept.request().number());
+        auto& rpc = *kept;
+        rpc.finish(response, grpc::Status::OK, [p = std::move(kept)](bool ok) { EXPECT_TRUE(ok && p); });
       },
       [&](const std::exception_ptr& error) { completed += error ? 100 : 1; });
   run([&]() -> asio::awaitable<void> {
@@ -453,6 +464,107 @@ TEST_F(rpcs, AFactoryMakesTheRequests) {
   EXPECT_TRUE(in_arena);
 }
 
+TEST_F(rpcs, AFactoryComesLastAndOnlyForASingleRequest) {
+#if !defined(AGRPC_TESTS_WITHOUT_STACKFUL_COROUTINES)
+  bool in_arena = false;
+  agrpc::register_yield_rpc_handler<find_server>(
+      context(), service,
+      with_arena([&](find_server& rpc, find_server::Request& request, const asio::yield_context& yield,
+                     arena_factory& factory) {
+        in_arena = request.GetArena() == &factory.arena();
+        rpc.finish({}, grpc::Status::OK, yield);
+      }),
+      rethrow());
+#endif
+  // A factory that was called would have to make the requests of a stream.
+  struct handler {
+    asio::awaitable<void> operator()(talk_server& rpc) const {
+      co_await rpc.finish(grpc::Status(grpc::StatusCode::ALREADY_EXISTS, ""));
+    }
+    [[nodiscard]] arena_factory request_message_factory() const {
+      ADD_FAILURE() << "called";
+      return {};
+    }
+  };
+  agrpc::register_awaitable_rpc_handler<talk_server>(context(), service, handler(), asio::detached);
+  run([&]() -> asio::awaitable<void> {
+    talk_client rpc{context()};
+    co_await rpc.start(*stub);
+    EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+#if !defined(AGRPC_TESTS_WITHOUT_STACKFUL_COROUTINES)
+    grpc::ClientContext client_context;
+    find_client::Response response;
+    EXPECT_TRUE((co_await find_client::request(context(), *stub, client_context, {}, response)).ok());
+    EXPECT_TRUE(in_arena);
+#endif
+  });
+}
+
+TEST_F(rpcs, ACancelledRegistrationHandlesTheRpcThatItHasAskedFor) {
+  asio::cancellation_signal signal;
+  bool completed = false;
+  agrpc::register_awaitable_rpc_handler<talk_server>(
+      context(), service,
+      [](talk_server& rpc) -> asio::awaitable<void> { co_await rpc.finish(grpc::Status::OK); },
+      asio::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& error) {
+        completed = true;
+        EXPECT_FALSE(error);
+      }));
+  signal.emit(asio::cancellation_type::total);
+  run([&]() -> asio::awaitable<void> {
+    talk_client handled{context()};
+    co_await handled.start(*stub);
+    EXPECT_TRUE((co_await handled.finish()).ok());
+    talk_client not_handled{context(), [](grpc::ClientContext& c) { c.set_deadline(in(milliseconds(100))); }};
+    co_await not_handled.start(*stub);
+    EXPECT_EQ((co_await not_handled.finish()).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+    EXPECT_TRUE(completed);
+  });
+}
+
+TEST_F(rpcs, ARegistrationKeepsItsRpcsInTheMemoryOfItsHandler) {
+  class counting_resource : public std::pmr::memory_resource {
+   public:
+    int allocations = 0;
+    int in_use = 0;
+
+   private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+      ++allocations;
+      ++in_use;
+      return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+      --in_use;
+      std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
+    }
+    [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+      return this == &other;
+    }
+  } memory;
+  struct completion {
+    using allocator_type = std::pmr::polymorphic_allocator<std::byte>;
+    std::pmr::memory_resource* memory;
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return {memory}; }
+    void operator()(const std::exception_ptr&) const {}
+  };
+  agrpc::register_awaitable_rpc_handler<talk_server>(
+      context(), service,
+      [](talk_server& rpc) -> asio::awaitable<void> { co_await rpc.finish(grpc::Status::OK); },
+      completion{&memory});
+  const int before = memory.allocations;
+  EXPECT_GT(before, 0);
+  run([&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 3; ++i) {
+      talk_client rpc{context()};
+      co_await rpc.start(*stub);
+      EXPECT_TRUE((co_await rpc.finish()).ok());
+    }
+  });
+  EXPECT_GE(memory.allocations, before + 3);
+  EXPECT_EQ(memory.in_use, 0);
+}
+
 struct watching : agrpc::DefaultServerRPCTraits {
   static constexpr bool NOTIFY_WHEN_DONE = true;
 };
@@ -605,6 +717,64 @@ TEST_F(rpcs, WaitsOfAWaiterCompleteOnTheExecutorOfItsOperation) {
   });
 }
 
+TEST_F(rpcs, AWaitMayBeginBeforeTheExecutorOfItsOperationIsKnown) {
+  agrpc::GrpcContext alone;
+  const auto at_once = [](auto&&, auto&& handler) { std::move(handler)(true); };
+  agrpc::Waiter<void(bool), asio::any_io_executor> any;
+  agrpc::Waiter<void(bool), asio::io_context::executor_type> of_io;  // without a default constructor
+  asio::io_context io;
+  int waits = 0;
+  const auto count = [&](const error_code& error, bool ok) { waits += !error && ok ? 1 : 0; };
+  any.wait(count);
+  of_io.wait(count);
+  any.initiate(at_once, alone);
+  of_io.initiate(at_once, io);
+  EXPECT_EQ(waits, 0);
+  alone.run();
+  io.run();
+  EXPECT_EQ(waits, 2);
+
+  agrpc::Waiter<void(bool), asio::any_io_executor> never;
+  asio::cancellation_signal signal;
+  bool aborted = false;
+  never.wait(asio::bind_cancellation_slot(signal.slot(), [&](const error_code& error, bool) {
+    aborted = error == asio::error::operation_aborted;
+  }));
+  signal.emit(asio::cancellation_type::terminal);
+  EXPECT_TRUE(aborted);
+}
+
+TEST_F(rpcs, AWaiterPassesOnWhatItCannotCopyAndTheErrorOfItsOperation) {
+  asio::io_context io;
+  agrpc::Waiter<void(std::unique_ptr<int>), asio::io_context::executor_type> moves;
+  moves.initiate(
+      [&](auto&&, auto&& handler) {
+        asio::post(io, [h = std::move(handler)]() mutable { std::move(h)(std::make_unique<int>(42)); });
+      },
+      io);
+  int got = 0;
+  moves.wait(
+      [&](const error_code& error, std::unique_ptr<int>&& value) { got = !error && value ? *value : -1; });
+  io.run();
+  EXPECT_EQ(got, 42);
+
+  // With the error of the operation, a wait has no other one.
+  io.restart();
+  agrpc::Waiter<void(error_code), asio::any_io_executor> fails;
+  asio::steady_timer timer(io, std::chrono::minutes(1));
+  fails.initiate([](asio::steady_timer& on, auto&& handler) { on.async_wait(std::move(handler)); }, timer);
+  asio::cancellation_signal signal;
+  std::string seen;
+  fails.wait(asio::bind_cancellation_slot(signal.slot(), [&](const error_code& error) {
+    seen += error == asio::error::operation_aborted ? 'a' : '-';
+    EXPECT_EQ(timer.cancel(), 1u);
+    fails.wait([&](const error_code& of_timer) { seen += of_timer ? 'b' : '-'; });
+  }));
+  signal.emit(asio::cancellation_type::all);
+  io.run();
+  EXPECT_EQ(seen, "ab");
+}
+
 TEST_F(rpcs, TheirExecutorCanBeRebound) {
   answer();
   // To the executor of a strand of the context, and of any kind.
@@ -736,6 +906,7 @@ TEST_F(rpcs, OneThreadRunsAGrpcContextAndAnIoContext) {
   EXPECT_TRUE(timed);
 
   asio::io_context second;
+  context().reset();
   const auto guard = asio::make_work_guard(context());
   asio::post(second, [&] {
     asio::post(context(), [&] { context().stop(); });
@@ -743,6 +914,49 @@ TEST_F(rpcs, OneThreadRunsAGrpcContextAndAnIoContext) {
   });
   second.run();
   EXPECT_TRUE(context().is_stopped());
+}
+
+TEST(Run, AContextMayGetItsFirstWorkFromTheOtherOne) {
+  agrpc::GrpcContext alone;
+  asio::io_context io;
+  asio::steady_timer timer(io, milliseconds(10));
+  bool ran = false;
+  timer.async_wait([&](const error_code&) { asio::post(alone, [&] { ran = true; }); });
+  agrpc::run(alone, io);
+  EXPECT_TRUE(ran);
+}
+
+TEST(Run, AContextThatWasStoppedStaysSo) {
+  agrpc::GrpcContext alone;
+  asio::io_context io;
+  agrpc::Alarm alarm(alone);
+  alarm.wait(in_a_minute(), [](bool) {});
+  alone.stop();
+  bool ran = false;
+  asio::post(io, [&] { ran = true; });
+  agrpc::run(alone, io);
+  EXPECT_TRUE(ran);
+  io.restart();
+  agrpc::run(alone, io, [] { return false; });
+  EXPECT_TRUE(alone.is_stopped());
+}
+
+struct nothing_different {};
+struct other_latency {
+  static constexpr std::chrono::nanoseconds MAX_LATENCY{0};
+};
+
+TEST(Run, TraitsHaveTheMembersThatDiffer) {
+  agrpc::GrpcContext alone;
+  asio::io_context io;
+  int rang = 0;
+  agrpc::Alarm alarm(alone);
+  alarm.wait(in(milliseconds(1)), [&](bool) { ++rang; });
+  agrpc::run<nothing_different>(alone, io);
+  alone.reset();
+  alarm.wait(in(milliseconds(1)), [&](bool) { ++rang; });
+  agrpc::run<other_latency>(alone, io);
+  EXPECT_EQ(rang, 2);
 }
 
 // An execution context that is not one of Asio: traits say how it runs.
@@ -917,15 +1131,15 @@ class health : public served {
     int port = 0;
     owned_context.emplace(builder.AddCompletionQueue());
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    service_of_health = &agrpc::add_health_check_service(builder);
+    EXPECT_EQ(&agrpc::add_health_check_service(builder), &builder);
     server = builder.BuildAndStart();
+    service_of_health = static_cast<agrpc::HealthCheckService*>(server->GetHealthCheckService());
     agrpc::start_health_check_service(*server, context());
     channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
   }
 };
 
 TEST_F(health, CheckAndWatchSayWhichServicesServe) {
-  EXPECT_EQ(server->GetHealthCheckService(), service_of_health);
   grpc::GenericStub generic_stub(channel);
   run([&]() -> asio::awaitable<void> {
     using Check = agrpc::GenericUnaryClientRPC;
@@ -960,6 +1174,32 @@ TEST_F(health, CheckAndWatchSayWhichServicesServe) {
     watch.cancel();
     EXPECT_EQ((co_await watch.finish()).error_code(), grpc::StatusCode::CANCELLED);
   });
+}
+
+TEST_F(health, IsNoWorkOfItsContextWithAndWithoutAWatchingClient) {
+  EXPECT_FALSE(context().run());
+  grpc::GenericStub generic_stub(channel);
+  agrpc::GrpcContext clients;
+  agrpc::GenericStreamingClientRPC watch(
+      clients, [](grpc::ClientContext& c) { c.set_deadline(in(milliseconds(100))); });
+  const auto whole = health_request("");
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  std::thread client([&] {
+    run_coroutines(clients, [&]() -> asio::awaitable<void> {
+      EXPECT_TRUE(co_await watch.start("/grpc.health.v1.Health/Watch", generic_stub));
+      EXPECT_TRUE(co_await watch.write(whole, grpc::WriteOptions{}.set_last_message()));
+      EXPECT_TRUE(co_await watch.read(response));
+      EXPECT_FALSE(co_await watch.read(response));
+      status = co_await watch.finish();
+    });
+  });
+  agrpc::Alarm alarm(context());
+  alarm.wait(in(milliseconds(300)), [](bool) {});  // the deadline of the client passes meanwhile
+  context().run();
+  client.join();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  service_of_health->SetServingStatus(false);
 }
 
 class generic_rpcs : public served {

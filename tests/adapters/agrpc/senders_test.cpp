@@ -50,9 +50,11 @@ TEST_F(senders, ScheduleContinuesInTheContext) {
 TEST_F(senders, OperationsStartWithTheirSender) {
   start();
   agrpc::Alarm alarm(context());
-  const auto rang = ex::sync_wait(alarm.wait(in(std::chrono::milliseconds(1)), agrpc::use_sender));
-  ASSERT_TRUE(rang);
-  EXPECT_TRUE(std::get<0>(*rang));
+  EXPECT_TRUE(ex::sync_wait(alarm.wait(in(std::chrono::milliseconds(1)), agrpc::use_sender)));
+  auto kept =
+      ex::sync_wait(agrpc::Alarm(context()).wait(in(std::chrono::milliseconds(1)), agrpc::use_sender));
+  ASSERT_TRUE(kept);
+  EXPECT_TRUE(ex::sync_wait(std::get<0>(*kept).wait(in(std::chrono::milliseconds(1)), agrpc::use_sender)));
   grpc::Alarm plain;
   EXPECT_TRUE(
       ex::sync_wait(agrpc::wait(plain, in(std::chrono::milliseconds(1)), agrpc::use_sender(context()))));
@@ -72,9 +74,7 @@ TEST_F(senders, MayBeWhatTheOperationsOfAnObjectReturnByDefault) {
       rethrow());
   start();
   Alarm alarm(context());
-  const auto rang = ex::sync_wait(alarm.wait(in(std::chrono::milliseconds(1))));
-  ASSERT_TRUE(rang);
-  EXPECT_TRUE(std::get<0>(*rang));
+  EXPECT_TRUE(ex::sync_wait(alarm.wait(in(std::chrono::milliseconds(1)))));
   Query request;
   request.set_number(6);
   Ship response;
@@ -104,10 +104,66 @@ TEST_F(senders, AStopCancelsAnOperation) {
   ex::start(running_wait);
   asio::post(context(), [&] { source.request_stop(); });
   context().run();
-  EXPECT_EQ(seen.values, 1);
+  EXPECT_EQ(seen.stops, 1);
   auto late = ex::connect(alarm.wait(in_a_minute(), agrpc::use_sender), observer{&seen, source.get_token()});
   ex::start(late);
-  EXPECT_EQ(seen.stops, 1);
+  EXPECT_EQ(seen.stops, 2);
+  EXPECT_EQ(seen.values, 0);
+}
+
+// As receivers are written for asio-grpc without a library of senders.
+struct plain_receiver {
+  int* values;
+  int* stops;
+  void set_value() const noexcept { ++*values; }
+  void set_done() const noexcept { ++*stops; }
+  void set_error(std::exception_ptr) const noexcept {}
+};
+
+TEST_F(senders, AReceiverNeedNotNameItsConcept) {
+  int values = 0;
+  int stops = 0;
+  const plain_receiver receiver{&values, &stops};
+  agrpc::Alarm alarm(context());
+  auto wait = alarm.wait(in(std::chrono::milliseconds(1)), agrpc::use_sender).connect(receiver);
+  wait.start();
+  context().run();
+  EXPECT_EQ(values, 1);
+  auto cancelled = alarm.wait(in_a_minute(), agrpc::use_sender).connect(receiver);
+  cancelled.start();
+  alarm.cancel();
+  context().run();
+  EXPECT_EQ(stops, 1);
+  auto scheduled = context().get_scheduler().schedule().connect(receiver);
+  scheduled.start();
+  context().run();
+  EXPECT_EQ(values, 2);
+}
+
+TEST_F(senders, AStopEndsARegistrationAfterTheRpcThatItHasAskedFor) {
+  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk>;
+  ex::inplace_stop_source source;
+  outcome registered;
+  const auto handler = [](Server& rpc) { return rpc.finish(grpc::Status::OK, agrpc::use_sender); };
+  auto handlers = ex::connect(agrpc::register_sender_rpc_handler<Server>(context(), service, handler),
+                              observer{&registered, source.get_token()});
+  ex::start(handlers);
+  source.request_stop();
+  run([&]() -> asio::awaitable<void> {
+    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> handled(context());
+    co_await handled.start(*stub);
+    EXPECT_TRUE((co_await handled.finish()).ok());
+    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> not_handled(
+        context(), [](grpc::ClientContext& c) { c.set_deadline(in(std::chrono::milliseconds(100))); });
+    co_await not_handled.start(*stub);
+    EXPECT_EQ((co_await not_handled.finish()).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  });
+  EXPECT_EQ(registered.stops, 1);
+  outcome late;
+  auto never = ex::connect(agrpc::register_sender_rpc_handler<Server>(context(), service, handler),
+                           observer{&late, source.get_token()});
+  ex::start(never);
+  EXPECT_EQ(late.stops, 1);
 }
 
 TEST_F(senders, HandlersThatReturnSendersHandleTheRpcsOfAMethod) {
@@ -143,7 +199,7 @@ TEST_F(senders, HandlersThatReturnSendersHandleTheRpcsOfAMethod) {
   guard.reset();
   running->join();
   running.reset();
-  EXPECT_EQ(registered.values, 1);
+  EXPECT_EQ(registered.stops, 1);
 }
 
 TEST_F(senders, AnErrorOfAHandlerIsThatOfTheRegistration) {

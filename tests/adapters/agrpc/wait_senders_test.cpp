@@ -120,7 +120,7 @@ TEST_F(wait_senders, WaitForDoneIsASender) {
     rpc.cancel();
     EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::CANCELLED);
   });
-  EXPECT_EQ(gone.values, 1);
+  EXPECT_EQ(gone.stops, 1);
 }
 
 TEST_F(wait_senders, RepeatedlyRequestIsASenderThatEndsWithTheServer) {

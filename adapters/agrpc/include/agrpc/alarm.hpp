@@ -9,8 +9,7 @@
 
 #include <grpcpp/alarm.h>
 
-#include <concepts>
-#include <type_traits>
+#include <tuple>
 #include <utility>
 
 namespace agrpc::inline CORACLE_ASIO {
@@ -20,8 +19,11 @@ namespace internal {
 template <class Deadline>
 struct wait_for_alarm {
   using result = bool;
+  using sent = std::tuple<>;
+  static constexpr bool any_cancellation = true;
   void start(GrpcContext& context, void* tag) { alarm->Set(context.get_completion_queue(), deadline, tag); }
   [[nodiscard]] static bool take(bool ok) noexcept { return ok; }
+  [[nodiscard]] static sent take_sent() noexcept { return {}; }
   void cancel() { alarm->Cancel(); }
   grpc::Alarm* alarm;
   Deadline deadline;
@@ -30,11 +32,14 @@ struct wait_for_alarm {
 // With an alarm that the operation owns, and returns.
 template <class Alarm, class Deadline>
 struct wait_for_own_alarm {
-  using result = std::pair<Alarm, bool>;
+  using result = std::tuple<bool, Alarm>;
+  using sent = std::tuple<Alarm>;
+  static constexpr bool any_cancellation = true;
   void start(GrpcContext& context, void* tag) {
     alarm.native().Set(context.get_completion_queue(), deadline, tag);
   }
-  [[nodiscard]] result take(bool ok) { return {std::move(alarm), ok}; }
+  [[nodiscard]] result take(bool ok) { return {ok, std::move(alarm)}; }
+  [[nodiscard]] sent take_sent() { return sent(std::move(alarm)); }
   void cancel() { alarm.native().Cancel(); }
   Alarm alarm;
   Deadline deadline;
@@ -57,13 +62,13 @@ class BasicAlarm {
 
   /// Waits until `deadline`, of any type that grpc::TimePoint is specialized for, or cancel(). The handler's
   /// signature is `void(bool)`, with false after a cancellation. The alarm must not be moved meanwhile.
-  /// Cancellation: `terminal` and `partial`.
+  /// Cancellation: all types.
   template <class Deadline, class Token = internal::default_token_of<Executor>>
   auto wait(const Deadline& deadline, Token&& token = Token()) & {
     return internal::initiate(executor_, internal::wait_for_alarm<Deadline>{&alarm_, deadline},
                               std::forward<Token>(token));
   }
-  /// The same with an alarm that is kept by the operation. The signature is `void(std::pair<BasicAlarm, bool>)`.
+  /// The same with an alarm that is kept by the operation. The signature is `void(bool, BasicAlarm)`.
   template <class Deadline, class Token = internal::default_token_of<Executor>>
   auto wait(const Deadline& deadline, Token&& token = Token()) && {
     const Executor executor = executor_;
@@ -83,6 +88,8 @@ class BasicAlarm {
   Executor executor_;
   grpc::Alarm alarm_;
 };
+
+BasicAlarm(GrpcContext&) -> BasicAlarm<GrpcExecutor>;
 
 /// A timer that completes in a GrpcContext.
 using Alarm = BasicAlarm<>;

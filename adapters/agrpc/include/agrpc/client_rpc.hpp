@@ -17,6 +17,7 @@
 #include <grpcpp/support/status.h>
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,7 +34,7 @@ struct client_rpc_traits : client_method<decltype(Function)> {
   using base = client_method<decltype(Function)>;
   static constexpr bool prepared = is_prepared<Function> || base::type != ClientRPCType::UNARY;
   static std::string_view service_name() noexcept { return service_name_of<Function>::value; }
-  static std::string_view method_name() noexcept { return internal::method_name<Function>(); }
+  static std::string_view method_name() noexcept { return internal::method_name_of<Function>::value; }
   template <class Stub, class... Args>
   static auto call(Stub& stub, Args&&... args) {
     return (stub.*Function)(std::forward<Args>(args)...);
@@ -165,6 +166,15 @@ class ClientRPC {
       : executor_(executor), context_(std::move(context)) {}
   ClientRPC(GrpcContext& grpc_context, std::unique_ptr<grpc::ClientContext> context)
       : executor_(grpc_context.get_executor()), context_(std::move(context)) {}
+  /// With a function that is called with the client context, such as one that sets the deadline.
+  template <std::invocable<grpc::ClientContext&> Init>
+  ClientRPC(const Executor& executor, Init&& init) : executor_(executor) {
+    std::invoke(std::forward<Init>(init), *context_);
+  }
+  template <std::invocable<grpc::ClientContext&> Init>
+  ClientRPC(GrpcContext& grpc_context, Init&& init) : executor_(grpc_context.get_executor()) {
+    std::invoke(std::forward<Init>(init), *context_);
+  }
   ClientRPC(ClientRPC&&) = delete;
   ~ClientRPC() {
     if (responder_ && !finished_) context_->TryCancel();

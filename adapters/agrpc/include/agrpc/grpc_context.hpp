@@ -115,8 +115,8 @@ class patience {
 /// that its executors are given.
 ///
 /// Threads process its work in run() and in the functions beside it. Each operation in progress, each function that
-/// waits and each executor with `outstanding_work.tracked` counts as work. Out of work, or by stop(), the context is
-/// stopped, and run() returns.
+/// waits and each executor with `outstanding_work.tracked` counts as work. When the last work ends, or by stop(), the
+/// context is stopped, and run() returns.
 ///
 /// Any thread may call the members, but those that say otherwise. Exceptions of handlers leave run() and its
 /// siblings, which can be called again after that.
@@ -208,6 +208,7 @@ class GrpcContext : public asio::execution_context {
   /// Ends work_started().
   void work_finished() {
     if (work_.fetch_sub(1) != 1) return;
+    stopped_ = true;
     if (threads_ > (internal::running_frame::runs(*this) ? 1 : 0)) wake();
   }
 
@@ -287,7 +288,7 @@ class GrpcContext : public asio::execution_context {
       if (with_functions && process_functions()) any = true;
       if (stopped_) break;
       if (work_ == 0) {
-        stopped_ = true;
+        if (clears_stop) stopped_ = true;
         break;
       }
       bool more = false;
@@ -339,7 +340,7 @@ class GrpcContext : public asio::execution_context {
                 ok ? internal::event::ok : internal::event::failed);
     return status;
   }
-  // Calls wait() if there is work and no function is ready: it ends if the queue has an event, which wake() pushes.
+  // Calls wait() if no function is ready: it ends if the queue has an event, which wake() pushes.
   template <class Wait>
   void wait_elsewhere(bool with_functions, Wait wait) {
     struct [[nodiscard]] counted {
@@ -357,7 +358,7 @@ class GrpcContext : public asio::execution_context {
       const bool functions;
     };
     const counted here(*this, with_functions);
-    if (!stopped_ && work_ != 0 && !(with_functions && ready_ != 0)) wait();
+    if (!stopped_ && !(with_functions && ready_ != 0)) wait();
   }
   // Has one thread that waits for an event look again.
   void wake() {
@@ -410,9 +411,16 @@ class context_access {
   static void wait_elsewhere(GrpcContext& context, bool with_functions, Wait wait) {
     context.wait_elsewhere(with_functions, wait);
   }
-  // As run_until(), and leaves a stop() as it is.
-  static bool run_until(GrpcContext& context, bool with_functions, patience::time_point deadline) {
-    return context.process(with_functions, patience::until(deadline), [] { return true; }, false);
+  // Processes functions that are ready and one event, for which it waits that time, and leaves a stop() as it is.
+  static bool run_one(GrpcContext& context, bool with_functions, std::chrono::microseconds wait) {
+    const auto how =
+        wait.count() == 0 ? patience::none() : patience::until(std::chrono::system_clock::now() + wait);
+    bool first = true;
+    return context.process(with_functions, how, [&] { return std::exchange(first, false); }, false);
+  }
+  // Whether it is stopped or out of work.
+  static bool is_finished(const GrpcContext& context) noexcept {
+    return context.stopped_ || context.work_ == 0;
   }
 };
 

@@ -71,8 +71,9 @@ struct start_awaitable {
 /// function `request_message_factory()` makes the requests: see the guide.
 ///
 /// The signature is `void(std::exception_ptr)`. It completes when the server was shut down and all handlers have
-/// ended, or with the first exception of a handler, after which no RPC is handled any more. The service must outlive
-/// the registration.
+/// ended, or with the first exception of a handler, after which no RPC is handled any more. Cancellation, of all types:
+/// the RPC that was asked for is handled, and no other one; then it completes. RPCs are in memory of the allocator that is
+/// associated with the completion handler. The service must outlive the registration.
 template <class Rpc, class Service, class Handler,
           class Token = internal::default_token_of<typename Rpc::executor_type>>
 auto register_awaitable_rpc_handler(GrpcContext& context, Service& service, Handler&& handler,

@@ -28,13 +28,14 @@ struct start_callback {
     auto call = [registration, rpc = std::move(rpc)]() mutable {
       auto& of = *rpc;
       auto* const kept = new kept_rpc<Registration, Rpc, Handler>{registration, std::move(rpc)};
-      ServerRPCPtr<Rpc> ptr(of.rpc(), {kept, [](void* k) {
-                                         std::unique_ptr<kept_rpc<Registration, Rpc, Handler>> ended(
-                                             static_cast<kept_rpc<Registration, Rpc, Handler>*>(k));
-                                         const Registration to = ended->registration;
-                                         ended.reset();
-                                         to->handler_done(nullptr);
-                                       }});
+      ServerRPCPtr<Rpc> ptr(of.rpc(), of.request(),
+                            {kept, [](void* k) {
+                               std::unique_ptr<kept_rpc<Registration, Rpc, Handler>> ended(
+                                   static_cast<kept_rpc<Registration, Rpc, Handler>*>(k));
+                               const Registration to = ended->registration;
+                               ended.reset();
+                               to->handler_done(nullptr);
+                             }});
       of.invoke(registration->handler(), std::move(ptr));
     };
     if (runs_here(executor)) call();

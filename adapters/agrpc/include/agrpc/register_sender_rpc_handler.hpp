@@ -7,8 +7,11 @@
 #include "agrpc/server_rpc.hpp"
 #include "agrpc/use_sender.hpp"
 
+#include <atomic>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace agrpc::inline CORACLE_ASIO {
@@ -22,9 +25,24 @@ class received_registration final : public registration<Rpc, Service, Handler> {
  public:
   received_registration(GrpcContext& context, const typename Rpc::executor_type& executor, Service& service,
                         Handler&& handler, Receiver& receiver)
-      : base(context, executor, service, std::move(handler)), receiver_(receiver) {}
+      : base(context, executor, service, std::move(handler)), receiver_(receiver) {
+    callback_.emplace(stop_token(), stop{this->stopped()});
+  }
 
  private:
+  using token = std::remove_cvref_t<decltype(provider::get_stop_token(
+      provider::get_env(std::declval<const Receiver&>())))>;
+  struct stop {
+    std::shared_ptr<std::atomic<bool>> flag;
+    void operator()() const noexcept { *flag = true; }
+  };
+  [[nodiscard]] token stop_token() const noexcept {
+    return provider::get_stop_token(provider::get_env(receiver_));
+  }
+  [[nodiscard]] owned_rpc<Rpc, Handler> make_rpc(const typename Rpc::executor_type& executor,
+                                                 Handler& with) override {
+    return allocated_rpc<Rpc, Handler, std::allocator<void>>::make({}, executor, with);
+  }
   using returned = decltype(std::declval<rpc_of_handler<Rpc, Handler>&>().invoke(std::declval<Handler&>(),
                                                                                  std::declval<Rpc&>()));
   void handle(running_rpc<Rpc, Handler> rpc) override {
@@ -35,14 +53,16 @@ class received_registration final : public registration<Rpc, Service, Handler> {
                                                                            std::move(make), std::move(done));
   }
   void complete(const std::exception_ptr& error) override {
+    callback_.reset();  // waits for a callback that runs on another thread
     if (error) provider::set_error(std::move(receiver_), std::exception_ptr(error));
-    else provider::set_value(std::move(receiver_));
+    else provider::set_stopped(std::move(receiver_));
   }
   struct held {
     running_rpc<Rpc, Handler> of;
     running_rpc<Rpc, Handler>& operator*() noexcept { return of; }
   };
   Receiver& receiver_;
+  std::optional<typename ::coracle::senders::stop_callback_of<token, stop>::type> callback_;
 };
 
 template <class Rpc, class Service, class Handler, class Receiver>
@@ -57,6 +77,8 @@ class registration_operation {
         receiver_(std::move(receiver)) {}
   registration_operation(registration_operation&&) = delete;
   void start() & noexcept {
+    if (provider::get_stop_token(provider::get_env(receiver_)).stop_requested())
+      return provider::set_stopped(std::move(receiver_));
     std::make_shared<received_registration<Rpc, Service, Handler, Receiver>>(
         context_of(executor_), executor_, service_, std::move(handler_), receiver_)
         ->request_next();
@@ -74,10 +96,11 @@ class [[nodiscard]] registration_sender {
  public:
   using sender_concept = provider::sender_t;
   using completion_signatures =
-      provider::completion_signatures<provider::set_value_t(), provider::set_error_t(std::exception_ptr)>;
+      provider::completion_signatures<provider::set_value_t(), provider::set_error_t(std::exception_ptr),
+                                      provider::set_stopped_t()>;
   registration_sender(const typename Rpc::executor_type& executor, Service& service, Handler handler)
       : executor_(executor), service_(&service), handler_(std::move(handler)) {}
-  template <provider::receiver Receiver>
+  template <class Receiver>
   [[nodiscard]] auto connect(Receiver receiver) && {
     return registration_operation<Rpc, Service, Handler, Receiver>(executor_, *service_, std::move(handler_),
                                                                    std::move(receiver));
@@ -92,8 +115,9 @@ class [[nodiscard]] registration_sender {
 }  // namespace internal
 
 /// As register_awaitable_rpc_handler(), with a handler that returns a sender, and with a sender as result: it completes
-/// with set_value(), or with set_error(std::exception_ptr) after the first exception or error of a handler. Handlers
-/// run in the context.
+/// with set_stopped() where the others complete, or with set_error(std::exception_ptr) after the first exception or error of
+/// a handler. Handlers
+/// run in the context. A stop request ends it as a cancellation does.
 template <class Rpc, class Service, class Handler>
 auto register_sender_rpc_handler(GrpcContext& context, Service& service, Handler handler) {
   return internal::registration_sender<Rpc, Service, Handler>(internal::executor_for<Rpc>(context), service,

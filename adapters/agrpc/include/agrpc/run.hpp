@@ -26,8 +26,8 @@
 
 namespace agrpc::inline CORACLE_ASIO {
 
-/// How run() drives the two contexts. Derive from it to change a member; `ExecutionContext` is that of Asio, such as
-/// asio::io_context.
+/// How run() drives the two contexts. A traits class has the members that differ; `ExecutionContext` is that of Asio, such
+/// as asio::io_context.
 struct DefaultRunTraits {
   /// How long one context may wait for its next event while the other one is not looked at. Both are looked at in turn
   /// without a wait as long as either has work that is ready; then the wait grows up to this value.
@@ -49,6 +49,29 @@ struct DefaultRunTraits {
 };
 
 namespace internal {
+
+// The traits, with the defaults of members that they do not have.
+template <class Traits, class ExecutionContext>
+struct complete_run_traits {
+  using step = std::chrono::microseconds;
+  [[nodiscard]] static constexpr step max_latency() {
+    if constexpr (requires { Traits::MAX_LATENCY; })
+      return std::chrono::duration_cast<step>(Traits::MAX_LATENCY);
+    else return DefaultRunTraits::MAX_LATENCY;
+  }
+  static bool poll(ExecutionContext& context) {
+    if constexpr (requires { Traits::poll(context); }) return Traits::poll(context);
+    else return DefaultRunTraits::poll(context);
+  }
+  static bool run_for(ExecutionContext& context, step duration) {
+    if constexpr (requires { Traits::run_for(context, duration); }) return Traits::run_for(context, duration);
+    else return DefaultRunTraits::run_for(context, duration);
+  }
+  static bool is_stopped(ExecutionContext& context) {
+    if constexpr (requires { Traits::is_stopped(context); }) return Traits::is_stopped(context);
+    else return DefaultRunTraits::is_stopped(context);
+  }
+};
 
 #if defined(CORACLE_GRPCPP)
 
@@ -104,8 +127,7 @@ class wait_for_both {
 inline void run_waiting(GrpcContext& grpc_context, asio::io_context& context, bool with_functions) {
   reusing_memory([&] {
     wait_for_both both(grpc_context, context);
-    grpc_context.reset();
-    while (!grpc_context.is_stopped() || !context.stopped()) {
+    while (!context_access::is_finished(grpc_context) || !context.stopped()) {
       const bool any = context.poll() != 0;
       if (context_access::poll(grpc_context, with_functions) || any) continue;
       if (grpc_context.is_stopped()) context.run_one();
@@ -119,26 +141,20 @@ inline void run_waiting(GrpcContext& grpc_context, asio::io_context& context, bo
 
 #endif
 
+// Asks `stop()` once before each look at the contexts, and traits whether the other one has work.
 template <class Traits, class ExecutionContext, class StopCondition>
 void run_both(GrpcContext& grpc_context, ExecutionContext& context, StopCondition stop, bool with_functions) {
   reusing_memory([&] {
-    using step = std::chrono::microseconds;
-    const step longest = std::chrono::duration_cast<step>(Traits::MAX_LATENCY);
+    using traits = complete_run_traits<Traits, ExecutionContext>;
+    using step = typename traits::step;
     step wait{0};
-    grpc_context.reset();
-    while (!stop() && !(grpc_context.is_stopped() && Traits::is_stopped(context))) {
-      bool any = Traits::poll(context);
-      if (context_access::poll(grpc_context, with_functions)) any = true;
-      if (any) {
-        wait = step(0);
-        continue;
-      }
-      if (stop()) break;
-      wait = std::min(longest, wait + step(1) + wait);
+    while (!stop()) {
+      const bool finished = context_access::is_finished(grpc_context);
+      if (finished && traits::is_stopped(context)) break;
       // The one that has work to wait for waits.
-      if (!Traits::is_stopped(context)) Traits::run_for(context, wait);
-      else
-        context_access::run_until(grpc_context, with_functions, std::chrono::system_clock::now() + longest);
+      bool any = finished ? traits::run_for(context, wait) : traits::poll(context);
+      if (!finished && context_access::run_one(grpc_context, with_functions, wait)) any = true;
+      wait = any ? step(0) : std::min(traits::max_latency(), wait + step(1) + wait);
     }
     return true;
   });
@@ -158,7 +174,7 @@ void run_until_stopped(GrpcContext& grpc_context, ExecutionContext& context, boo
 }  // namespace internal
 
 /// Processes the work of both contexts in this thread until both are stopped, out of work, or `stop_condition()` is
-/// true. `Traits` is as DefaultRunTraits.
+/// true. A context that was stopped before stays so: see GrpcContext::reset(). `Traits` is as DefaultRunTraits.
 ///
 /// With coracle::grpcpp, an io_context, DefaultRunTraits and no condition, the thread waits for both at once. It looks at
 /// them in turn otherwise: another thread may change a condition.

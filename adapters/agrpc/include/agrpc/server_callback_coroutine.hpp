@@ -69,9 +69,9 @@ class event_awaiter : Event::waiter {
   auto await_resume() { return std::get<0>(std::move(values_)); }
 
  private:
-  static void woken(waiter& w, const typename Event::values& with) {
+  static void woken(waiter& w, typename Event::values&& with) {
     auto& self = static_cast<event_awaiter&>(w);
-    self.values_ = with;
+    self.values_ = std::move(with);
     self.waiting_.resume();
   }
   Event& of_;

@@ -75,7 +75,7 @@ template <auto Function>
 struct server_rpc_traits : server_method<decltype(Function)> {
   using Context = grpc::ServerContext;
   static std::string_view service_name() noexcept { return service_name_of<Function>::value; }
-  static std::string_view method_name() noexcept { return internal::method_name<Function>(); }
+  static std::string_view method_name() noexcept { return internal::method_name_of<Function>::value; }
   template <class Service, class... Args>
   static void request(Service& service, Args&&... args) {
     (service.*Function)(std::forward<Args>(args)...);

@@ -1,20 +1,20 @@
 // use_sender: operations of this library as senders of std::execution or stdexec, and a GrpcContext as a scheduler.
 //
-// Requires a standard library with senders, or stdexec in the include path, as <coracle/execution.hpp> does.
+// They are senders of the standard library or of stdexec if it is in the include path. Without either, they have the members
+// of senders alone: connect() with a receiver, and start() of what it returns.
 #pragma once
 
 #include "agrpc/grpc_context.hpp"
 #include "agrpc/impl/event_sender.hpp"
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
+#include "agrpc/impl/provider.hpp"
 #include "agrpc/impl/queue_operation.hpp"
-
-#include "coracle/execution/provider.hpp"
-#include "coracle/execution/stop_callback.hpp"
 
 #include <concepts>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +31,22 @@ struct completions_of {
 template <>
 struct completions_of<void> {
   using type = provider::completion_signatures<provider::set_value_t(), provider::set_stopped_t()>;
+};
+template <class... Ts>
+struct completions_of<std::tuple<Ts...>> {
+  using type = provider::completion_signatures<provider::set_value_t(Ts...), provider::set_stopped_t()>;
+};
+
+// What a step has for a receiver: its result, or what it has when its event is ok, and a stop otherwise.
+template <class Step>
+struct sent_result {
+  using type = typename Step::result;
+};
+template <class Step>
+concept stops_if_not_ok = requires { typename Step::sent; };
+template <stops_if_not_ok Step>
+struct sent_result<Step> {
+  using type = typename Step::sent;
 };
 
 // An operation with a receiver. It completes in a thread of the context: with the result, or with set_stopped() if it
@@ -78,9 +94,15 @@ class received_operation : public queue_operation {
       self.callback_.reset();  // waits for a callback that runs on another thread
     Receiver receiver(std::move(self.receiver_));
     if (e == event::abandoned) return provider::set_stopped(std::move(receiver));
-    auto result = internal::take(self.step_, e == event::ok);
-    if constexpr (std::is_void_v<typename Step::result>) provider::set_value(std::move(receiver));
-    else provider::set_value(std::move(receiver), std::move(result));
+    if constexpr (stops_if_not_ok<Step>) {
+      if (e != event::ok) return provider::set_stopped(std::move(receiver));
+      auto sent = self.step_.take_sent();
+      std::apply([&](auto&... all) { provider::set_value(std::move(receiver), std::move(all)...); }, sent);
+    } else {
+      auto result = internal::take(self.step_, e == event::ok);
+      if constexpr (std::is_void_v<typename Step::result>) provider::set_value(std::move(receiver));
+      else provider::set_value(std::move(receiver), std::move(result));
+    }
   }
 
   GrpcContext* context_;
@@ -94,14 +116,14 @@ template <class Step>
 class [[nodiscard]] step_sender {
  public:
   using sender_concept = provider::sender_t;
-  using completion_signatures = typename completions_of<typename Step::result>::type;
+  using completion_signatures = typename completions_of<typename sent_result<Step>::type>::type;
   step_sender(GrpcContext& context, Step&& step) : context_(&context), step_(std::move(step)) {}
 
-  template <provider::receiver Receiver>
+  template <class Receiver>
   [[nodiscard]] auto connect(Receiver receiver) && {
     return received_operation<Step, Receiver>(*context_, std::move(step_), std::move(receiver));
   }
-  template <provider::receiver Receiver>
+  template <class Receiver>
     requires std::copy_constructible<Step>
   [[nodiscard]] auto connect(Receiver receiver) const& {
     return received_operation<Step, Receiver>(*context_, Step(step_), std::move(receiver));
@@ -127,7 +149,9 @@ class sending_executor : public Executor {
 
 /// The token that makes a function of this library return a sender. The operation starts when the sender is started,
 /// and completes in a thread of the GrpcContext with set_value(result); see the function for its type. What the
-/// function takes by reference must outlive the operation. A stop request cancels it if it can be cancelled.
+/// function takes by reference must outlive the operation. A stop request cancels it if it can be cancelled. The waits of
+/// alarms complete with set_value(), or set_value(BasicAlarm) where the operation owns the alarm, and with set_stopped()
+/// after a cancellation.
 ///
 /// Free functions that get their context from the token take `use_sender(grpc_context)`, or an executor of it.
 ///
@@ -212,7 +236,7 @@ class [[nodiscard]] schedule_sender {
   using completion_signatures =
       provider::completion_signatures<provider::set_value_t(), provider::set_stopped_t()>;
   explicit schedule_sender(const Executor& on) noexcept : on_(on) {}
-  template <provider::receiver Receiver>
+  template <class Receiver>
   [[nodiscard]] auto connect(Receiver receiver) const {
     return schedule_operation<Receiver>(on_.context(), std::move(receiver));
   }

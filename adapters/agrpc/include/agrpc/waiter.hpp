@@ -37,8 +37,9 @@ concept executor_or_object = ::coracle::asio_internal::executor<std::remove_cvre
 ///   waiter.initiate(agrpc::read, rpc, request);
 ///   ... co_await (waiter.wait(asio::deferred) or an alarm, in a parallel group) ...
 ///
-/// `Signature` is that of the operation's handlers; its arguments can be default-constructed and copied. The waiter must
-/// outlive the operation. Waits complete on the executors of their handlers, or else on that of initiate().
+/// `Signature` is that of the operation's handlers; its arguments can be default-constructed and moved. Of arguments that
+/// cannot be copied, the first wait that completes gets all. The waiter must outlive the operation. Waits complete on the
+/// executors of their handlers, or else on that of initiate().
 template <class... Args, class Executor>
 class Waiter<void(Args...), Executor> {
  public:
@@ -67,29 +68,24 @@ class Waiter<void(Args...), Executor> {
   }
   /// Returns whether the operation has completed. Any thread may call it.
   [[nodiscard]] bool is_ready() const { return event_.is_set(); }
-  /// Waits for the operation, also for one that is initiated after this call. Signature: `void(error_code, Args...)`; the
-  /// error is operation_aborted if the wait was cancelled, which every type of cancellation does. A handler without an
-  /// executor requires that initiate() was called with one.
+  /// Waits for the operation, also for one that is initiated after this call. Signature: `void(error_code, Args...)`, or
+  /// `void(Args...)` if Args begins with an error_code; the error is operation_aborted if the wait was cancelled, which
+  /// every type of cancellation does. A wait whose handler has no executor, and that is cancelled before initiate(),
+  /// completes on the thread that cancels it.
   template <class Token = internal::default_token_of<Executor>>
   auto wait(Token&& token = Token()) {
-    return event_.wait(executor_.value(), std::forward<Token>(token));
+    return event_.wait(internal::later_executor<Executor>(executor_), std::forward<Token>(token));
   }
 
  private:
-  // What the waits before initiate() get, whose handlers have executors of their own.
-  [[nodiscard]] static std::optional<Executor> of_no_context() {
-    if constexpr (std::is_default_constructible_v<Executor>) return Executor();
-    else if constexpr (std::is_constructible_v<Executor, GrpcExecutor>) return Executor(GrpcExecutor());
-    else return std::nullopt;
-  }
   template <class Function, class... FunctionArgs>
   void start(Function&& function, FunctionArgs&&... args) {
     event_.clear();
     std::invoke(std::forward<Function>(function), std::forward<FunctionArgs>(args)...,
-                [this](Args... results) { event_.set(std::move(results)...); });
+                [this](Args... results) { event_.set(std::forward<Args>(results)...); });
   }
 
-  std::optional<Executor> executor_ = of_no_context();
+  std::optional<Executor> executor_;
   internal::manual_event<Args...> event_;
 };
 

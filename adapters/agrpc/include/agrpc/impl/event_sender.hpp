@@ -2,9 +2,7 @@
 #pragma once
 
 #include "agrpc/impl/library.hpp"
-
-#include "coracle/execution/provider.hpp"
-#include "coracle/execution/stop_callback.hpp"
+#include "agrpc/impl/provider.hpp"
 
 #include <grpcpp/support/status.h>
 
@@ -15,8 +13,6 @@
 #include <utility>
 
 namespace agrpc::inline CORACLE_ASIO::internal {
-
-namespace provider = ::coracle::senders::provider;
 
 // An operation with a receiver that may end before its start has returned. It completes on the thread that does the later
 // one of both, when its stop callback has returned.
@@ -95,8 +91,8 @@ class event_operation<Receiver, Event, Owner, std::tuple<Values...>>
   }
 
  private:
-  static void woken(waiter& w, const std::tuple<Values...>& with) {
-    static_cast<event_operation&>(w).end(with);
+  static void woken(waiter& w, std::tuple<Values...>&& with) {
+    static_cast<event_operation&>(w).end(std::move(with));
   }
   static void stop(waiter& w) {
     auto& self = static_cast<event_operation&>(w);
@@ -116,7 +112,7 @@ class [[nodiscard]] event_sender<Event, Owner, std::tuple<Values...>> {
   using completion_signatures =
       provider::completion_signatures<provider::set_value_t(Values...), provider::set_stopped_t()>;
   event_sender(Event& of, const Owner& owner) noexcept : of_(&of), owner_(owner) {}
-  template <provider::receiver Receiver>
+  template <class Receiver>
   [[nodiscard]] auto connect(Receiver receiver) const {
     return event_operation<Receiver, Event, Owner, std::tuple<Values...>>(*of_, owner_, std::move(receiver));
   }
@@ -156,7 +152,7 @@ class [[nodiscard]] call_sender {
   using completion_signatures =
       provider::completion_signatures<provider::set_value_t(grpc::Status), provider::set_stopped_t()>;
   explicit call_sender(const Call& call) : call_(call) {}
-  template <provider::receiver Receiver>
+  template <class Receiver>
   [[nodiscard]] auto connect(Receiver receiver) const {
     return call_operation<Receiver, Call>(call_, std::move(receiver));
   }

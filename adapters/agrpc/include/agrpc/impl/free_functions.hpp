@@ -12,6 +12,8 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/async_unary_call.h>
 #include <grpcpp/support/byte_buffer.h>
 
 #include <concepts>
@@ -32,6 +34,44 @@ template <class T>
 concept is_write_options = std::same_as<std::remove_cvref_t<T>, grpc::WriteOptions>;
 template <class T>
 concept is_context_of_client = std::same_as<std::remove_cvref_t<T>, grpc::ClientContext>;
+
+// The type of the messages that a responder writes, for messages that are written as `{}`.
+template <class Responder>
+struct written_message {};
+template <class W>
+struct written_message<grpc::ServerAsyncResponseWriter<W>> {
+  using type = W;
+};
+template <class W, class R>
+struct written_message<grpc::ServerAsyncReader<W, R>> {
+  using type = W;
+};
+template <class W>
+struct written_message<grpc::ServerAsyncWriter<W>> {
+  using type = W;
+};
+template <class W, class R>
+struct written_message<grpc::ServerAsyncReaderWriter<W, R>> {
+  using type = W;
+};
+template <class W>
+struct written_message<grpc::ClientAsyncWriter<W>> {
+  using type = W;
+};
+template <class W>
+struct written_message<grpc::ClientAsyncWriterInterface<W>> {
+  using type = W;
+};
+template <class W, class R>
+struct written_message<grpc::ClientAsyncReaderWriter<W, R>> {
+  using type = W;
+};
+template <class W, class R>
+struct written_message<grpc::ClientAsyncReaderWriterInterface<W, R>> {
+  using type = W;
+};
+template <class Responder>
+using written_by = typename written_message<std::remove_cv_t<dereferenced_t<Responder>>>::type;
 
 // Starts a streaming call and puts its responder where the caller has a place for it.
 template <class Make, class Responder>
@@ -236,13 +276,13 @@ struct request_function {
 };
 
 struct write_function {
-  template <class Responder, class Message, class Token = DefaultCompletionToken>
+  template <class Responder, class Message = written_by<Responder>, class Token = DefaultCompletionToken>
     requires(!io_object<Responder> && !is_write_options<Token>)
   auto operator()(Responder& responder, const Message& message, Token&& token = Token()) const {
     return start_on_token([to = &dereferenced(responder), m = &message](void* tag) { to->Write(*m, tag); },
                           std::forward<Token>(token));
   }
-  template <class Responder, class Message, class Token = DefaultCompletionToken>
+  template <class Responder, class Message = written_by<Responder>, class Token = DefaultCompletionToken>
     requires(!io_object<Responder>)
   auto operator()(Responder& responder, const Message& message, grpc::WriteOptions options,
                   Token&& token = Token()) const {
@@ -257,7 +297,7 @@ struct write_function {
 };
 
 struct write_last_function {
-  template <class Responder, class Message, class Token = DefaultCompletionToken>
+  template <class Responder, class Message = written_by<Responder>, class Token = DefaultCompletionToken>
   auto operator()(Responder& responder, const Message& message, grpc::WriteOptions options,
                   Token&& token = Token()) const {
     return start_on_token([to = &dereferenced(responder), m = &message,
@@ -267,7 +307,7 @@ struct write_last_function {
 };
 
 struct write_and_finish_function {
-  template <class Responder, class Message, class Token = DefaultCompletionToken>
+  template <class Responder, class Message = written_by<Responder>, class Token = DefaultCompletionToken>
   auto operator()(Responder& responder, const Message& message, grpc::WriteOptions options,
                   const grpc::Status& status, Token&& token = Token()) const {
     return start_on_token([to = &dereferenced(responder), m = &message, options,
@@ -311,7 +351,7 @@ struct finish_function {
         std::forward<Token>(token));
   }
   // The server's side of calls with one response.
-  template <class Responder, class Message, class Token = DefaultCompletionToken>
+  template <class Responder, class Message = written_by<Responder>, class Token = DefaultCompletionToken>
     requires requires(dereferenced_t<Responder>& r, const Message& m, const grpc::Status& s, void* tag) {
       r.Finish(m, s, tag);
     }

@@ -15,18 +15,21 @@
 
 #include <concepts>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace agrpc::inline CORACLE_ASIO::internal {
 
 // An operation is described by a movable type `Step` with
-//   - result: what its completion passes to a handler, or void;
+//   - result: what its completion passes to a handler: a value, a tuple of values, or void;
 //   - start(context, tag): starts it on the completion queue;
 //   - take(ok): the result, from the outcome of the last event;
 // and if it has them
 //   - proceed(context, tag, ok): whether it has started a further step, after an event;
-//   - cancel(): cancels it. A late cancellation has no effect.
+//   - cancel(): cancels it. A late cancellation has no effect;
+//   - any_cancellation, true: all types of cancellation do that, and not `terminal` and `partial` alone;
+//   - sent, a tuple, and take_sent(): what a receiver gets if the event is ok, which gets a stop otherwise.
 template <class Step>
 concept proceeding = requires(Step& s, GrpcContext& c, void* tag) {
   { s.proceed(c, tag, true) } -> std::same_as<bool>;
@@ -66,6 +69,21 @@ template <>
 struct signature_of<void> {
   using type = void();
 };
+template <class... Ts>
+struct signature_of<std::tuple<Ts...>> {
+  using type = void(Ts...);
+};
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class... Ts>
+inline constexpr bool is_tuple<std::tuple<Ts...>> = true;
+
+// The types of cancellation that cancel the operation.
+template <class Step>
+[[nodiscard]] constexpr asio::cancellation_type honoured_by() noexcept {
+  if constexpr (requires { Step::any_cancellation; }) return asio::cancellation_type::all;
+  else return asio::cancellation_type::terminal | asio::cancellation_type::partial;
+}
 
 // An operation with a completion handler of Asio.
 template <class Step, class Handler, class Candidate>
@@ -97,8 +115,7 @@ class handled_operation
   struct canceller {
     Step* of;
     void operator()(asio::cancellation_type asked) const {
-      constexpr auto honoured = asio::cancellation_type::terminal | asio::cancellation_type::partial;
-      if ((asked & honoured) != asio::cancellation_type::none) of->cancel();
+      if ((asked & honoured_by<Step>()) != asio::cancellation_type::none) of->cancel();
     }
   };
 
@@ -116,6 +133,8 @@ class handled_operation
   [[nodiscard]] result take_result() { return std::move(*result_); }
   static void call(Handler&& handler, result&& r) {
     if constexpr (std::is_void_v<typename Step::result>) std::move(handler)();
+    else if constexpr (is_tuple<result>)
+      std::apply([&](auto&... all) { std::move(handler)(std::move(all)...); }, r);
     else std::move(handler)(std::move(r));
   }
 

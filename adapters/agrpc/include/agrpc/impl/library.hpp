@@ -12,6 +12,29 @@
 #include "coracle/asio/completion.hpp"
 #include "coracle/asio/library.hpp"
 
+// What programs get along with each header of asio-grpc.
+#if defined(CORACLE_STANDALONE_ASIO)
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/execution/allocator.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution/mapping.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/execution/relationship.hpp>
+#include <asio/query.hpp>
+#else
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/execution/allocator.hpp>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution/mapping.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/execution/relationship.hpp>
+#include <boost/asio/query.hpp>
+#endif
+
 namespace agrpc::inline CORACLE_ASIO {
 
 namespace asio = ::coracle::asio_internal::asio;

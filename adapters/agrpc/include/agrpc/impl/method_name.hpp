@@ -37,13 +37,23 @@ inline constexpr std::string_view last_name =
 template <auto Function>
 inline constexpr bool is_prepared = last_name<Function>.starts_with("PrepareAsync");
 
+// The name of the method. A null character follows it.
 template <auto Function>
-constexpr std::string_view method_name() noexcept {
-  return without_prefix(last_name<Function>);
-}
+class method_name_of {
+  static constexpr std::string_view name() noexcept { return without_prefix(last_name<Function>); }
+  static constexpr auto terminated() noexcept {
+    std::array<char, name().size() + 1> out{};
+    for (std::size_t i = 0; i < name().size(); ++i) out[i] = name()[i];
+    return out;
+  }
+  static constexpr auto text = terminated();
+
+ public:
+  static constexpr std::string_view value{text.data(), text.size() - 1};
+};
 
 // "package::Service" with dots. The class in which the function is declared stands behind the service's: "Stub",
-// "StubInterface" or "WithAsyncMethod_X<...>".
+// "StubInterface" or "WithAsyncMethod_X<...>". A null character follows it.
 template <auto Function>
 class service_name_of {
   static constexpr std::string_view qualified() noexcept {
@@ -59,7 +69,7 @@ class service_name_of {
     return number;
   }
   static constexpr auto dotted() noexcept {
-    std::array<char, qualified().size() - colons() / 2> out{};
+    std::array<char, qualified().size() - colons() / 2 + 1> out{};
     std::size_t at = 0;
     for (std::size_t i = 0; i < qualified().size(); ++i) {
       if (qualified()[i] != ':') {
@@ -73,7 +83,7 @@ class service_name_of {
   static constexpr auto text = dotted();
 
  public:
-  static constexpr std::string_view value{text.data(), text.size()};
+  static constexpr std::string_view value{text.data(), text.size() - 1};
 };
 
 }  // namespace agrpc::inline CORACLE_ASIO::internal

@@ -75,9 +75,10 @@ class posted_function : public queue_operation {
   template <class F>
   [[nodiscard]] static posted_function& make(F&& function, const Allocator& from) {
     allocator memory(from);
-    posted_function* const made = traits::allocate(memory, 1);
+    const typename traits::pointer made = traits::allocate(memory, 1);
     try {
-      return *::new (static_cast<void*>(made)) posted_function(std::forward<F>(function), memory);
+      return *::new (static_cast<void*>(std::to_address(made)))
+          posted_function(std::forward<F>(function), memory);
     } catch (...) {
       traits::deallocate(memory, made, 1);
       throw;
@@ -95,7 +96,7 @@ class posted_function : public queue_operation {
     allocator memory(self.memory_);
     Function function(std::move(self.function_));
     self.~posted_function();
-    traits::deallocate(memory, &self, 1);
+    traits::deallocate(memory, std::pointer_traits<typename traits::pointer>::pointer_to(self), 1);
     if (e != event::abandoned) std::move(function)();
   }
 

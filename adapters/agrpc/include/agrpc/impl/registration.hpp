@@ -20,7 +20,8 @@ namespace agrpc::inline CORACLE_ASIO {
 
 namespace internal {
 
-// An RPC with what belongs to it. It is alive until its handler has ended and, if it watches for its end, until that.
+// An RPC with what belongs to it, in memory of its registration's allocator. It is alive until its handler has ended and,
+// if it watches for its end, until that.
 template <class Rpc>
 class held_rpc {
  public:
@@ -31,6 +32,8 @@ class held_rpc {
   virtual ~held_rpc() = default;
   [[nodiscard]] Rpc& rpc() noexcept { return rpc_; }
   [[nodiscard]] virtual request_type* request() noexcept = 0;
+  // Destroys the RPC.
+  virtual void dispose() noexcept = 0;
 
   template <class Service>
   void request_from(Service& service, GrpcContext& context, void* tag) {
@@ -50,7 +53,7 @@ class held_rpc {
 
  private:
   void release() {
-    if (--owners_ == 0) delete this;
+    if (--owners_ == 0) dispose();
   }
   std::atomic<int> owners_ = 1;
   Rpc rpc_;
@@ -71,23 +74,26 @@ class plain_factory {
 };
 template <class Handler>
 concept has_factory = requires(Handler& h) { h.request_message_factory(); };
+template <class Rpc>
+inline constexpr bool has_one_request =
+    Rpc::TYPE == ServerRPCType::UNARY || Rpc::TYPE == ServerRPCType::SERVER_STREAMING;
+struct no_factory {};
 template <class Rpc, class Handler>
-auto factory_of(Handler& handler) {
-  if constexpr (has_factory<Handler>) return handler.request_message_factory();
+auto factory_of([[maybe_unused]] Handler& handler) {
+  if constexpr (!has_one_request<Rpc>) return no_factory();
+  else if constexpr (has_factory<Handler>) return handler.request_message_factory();
   else return plain_factory<typename Rpc::Request>();
 }
 
 template <class Rpc, class Handler>
-class rpc_of_handler final : public held_rpc<Rpc> {
+class rpc_of_handler : public held_rpc<Rpc> {
   using request_type = typename Rpc::Request;
-  static constexpr bool has_one_request =
-      Rpc::TYPE == ServerRPCType::UNARY || Rpc::TYPE == ServerRPCType::SERVER_STREAMING;
   using factory_type = decltype(factory_of<Rpc>(std::declval<Handler&>()));
 
  public:
   rpc_of_handler(const typename Rpc::executor_type& executor, Handler& handler)
       : held_rpc<Rpc>(executor), factory_(factory_of<Rpc>(handler)) {
-    if constexpr (has_one_request) request_ = &factory_.template create<request_type>();
+    if constexpr (has_one_request<Rpc>) request_ = &factory_.template create<request_type>();
   }
   ~rpc_of_handler() override {
     if constexpr (requires { factory_.destroy(*request_); })
@@ -95,14 +101,13 @@ class rpc_of_handler final : public held_rpc<Rpc> {
   }
   [[nodiscard]] request_type* request() noexcept override { return request_; }
 
-  // Calls the handler with `first` and with what its kind of method has.
+  // Calls the handler with `first`, the request where the method has one, `more`, and the factory that the handler has.
   template <class First, class... More>
   decltype(auto) invoke(Handler& handler, First&& first, More&&... more) {
-    if constexpr (!has_one_request) {
+    if constexpr (!has_one_request<Rpc>) {
       return handler(std::forward<First>(first), std::forward<More>(more)...);
-    } else if constexpr (has_factory<Handler> &&
-                         std::invocable<Handler&, First, request_type&, factory_type&, More...>) {
-      return handler(std::forward<First>(first), *request_, factory_, std::forward<More>(more)...);
+    } else if constexpr (has_factory<Handler>) {
+      return handler(std::forward<First>(first), *request_, std::forward<More>(more)..., factory_);
     } else {
       return handler(std::forward<First>(first), *request_, std::forward<More>(more)...);
     }
@@ -111,6 +116,48 @@ class rpc_of_handler final : public held_rpc<Rpc> {
  private:
   factory_type factory_;
   request_type* request_ = nullptr;
+};
+
+struct dispose_of_rpc {
+  template <class Held>
+  void operator()(Held* held) const noexcept {
+    held->dispose();
+  }
+};
+template <class Rpc, class Handler>
+using owned_rpc = std::unique_ptr<rpc_of_handler<Rpc, Handler>, dispose_of_rpc>;
+
+template <class Rpc, class Handler, class Allocator>
+class allocated_rpc final : public rpc_of_handler<Rpc, Handler> {
+  using allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<allocated_rpc>;
+  using traits = std::allocator_traits<allocator>;
+
+ public:
+  [[nodiscard]] static owned_rpc<Rpc, Handler> make(const Allocator& from,
+                                                    const typename Rpc::executor_type& executor,
+                                                    Handler& handler) {
+    allocator memory(from);
+    const typename traits::pointer place = traits::allocate(memory, 1);
+    try {
+      return owned_rpc<Rpc, Handler>(::new (static_cast<void*>(std::to_address(place)))
+                                         allocated_rpc(memory, executor, handler));
+    } catch (...) {
+      traits::deallocate(memory, place, 1);
+      throw;
+    }
+  }
+  void dispose() noexcept override {
+    allocator memory(memory_);
+    const auto place = std::pointer_traits<typename traits::pointer>::pointer_to(*this);
+    this->~allocated_rpc();
+    traits::deallocate(memory, place, 1);
+  }
+
+ private:
+  allocated_rpc(const allocator& memory, const typename Rpc::executor_type& executor, Handler& handler)
+      : rpc_of_handler<Rpc, Handler>(executor, handler), memory_(memory) {}
+  ~allocated_rpc() override = default;
+  [[no_unique_address]] allocator memory_;
 };
 
 // What runs of a handler: the RPC ends with it.
@@ -130,8 +177,9 @@ class running_rpc {
   rpc_of_handler<Rpc, Handler>* of_;
 };
 
-// Requests RPCs until the server is shut down or a handler has ended with an exception. It completes after the last
-// handler, or at once with the first exception; later ones are dropped.
+// Requests RPCs until the server is shut down, a handler has ended with an exception, or it was stopped, after which the
+// RPC that it has asked for is handled, too. It completes after the last handler, or at once with the first exception;
+// later ones are dropped.
 template <class Rpc, class Service, class Handler>
 class registration : public queue_operation,
                      public std::enable_shared_from_this<registration<Rpc, Service, Handler>> {
@@ -146,7 +194,7 @@ class registration : public queue_operation,
   virtual ~registration() = default;
 
   void request_next() {
-    next_ = std::make_unique<rpc_of_handler<Rpc, Handler>>(executor_, handler_);
+    next_ = make_rpc(executor_, handler_);
     keep_ = this->shared_from_this();
     context_.work_started();
     next_->request_from(service_, context_, tag());
@@ -162,6 +210,11 @@ class registration : public queue_operation,
   }
 
  protected:
+  using stop_flag = std::shared_ptr<std::atomic<bool>>;
+  // Asks for no more RPCs if it is set. Who sets it may outlive the registration.
+  [[nodiscard]] const stop_flag& stopped() const noexcept { return stopped_; }
+  [[nodiscard]] virtual owned_rpc<Rpc, Handler> make_rpc(const typename Rpc::executor_type& executor,
+                                                         Handler& handler) = 0;
   // Starts the handler; handler_done() follows.
   virtual void handle(running_rpc<Rpc, Handler> rpc) = 0;
   virtual void complete(const std::exception_ptr& error) = 0;
@@ -170,7 +223,7 @@ class registration : public queue_operation,
   static void processed(queue_operation& o, event e, GrpcContext& context) {
     auto& self = static_cast<registration&>(o);
     const std::shared_ptr<registration> keep = std::move(self.keep_);
-    std::unique_ptr<rpc_of_handler<Rpc, Handler>> begun = std::move(self.next_);
+    owned_rpc<Rpc, Handler> begun = std::move(self.next_);
     if (e == event::abandoned) return;
     if (e == event::failed) return self.one_less();
     begun->started(context);
@@ -178,12 +231,14 @@ class registration : public queue_operation,
     running_rpc<Rpc, Handler> rpc(begun.release());
     if (self.failed_) {
       self.one_less();
+      self.one_less();
+    } else if (*self.stopped_) {
+      self.handle(std::move(rpc));
+      self.one_less();
     } else {
       self.request_next();
       self.handle(std::move(rpc));
-      return;
     }
-    self.one_less();
   }
   void one_less() {
     if (--active_ == 0) complete_once(nullptr);
@@ -196,11 +251,12 @@ class registration : public queue_operation,
   typename Rpc::executor_type executor_;
   Service& service_;
   Handler handler_;
-  std::unique_ptr<rpc_of_handler<Rpc, Handler>> next_;
+  owned_rpc<Rpc, Handler> next_;
   std::shared_ptr<registration> keep_;  // while a request is in progress
   std::atomic<long> active_ = 1;  // the requests, and running handlers
   std::atomic<bool> failed_ = false;
   std::atomic<bool> completed_ = false;
+  stop_flag stopped_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 // The completion of a registration with a handler of Asio.
@@ -220,8 +276,18 @@ class registration_completion
     this->finish();
   }
   [[nodiscard]] Completion& completion_handler() noexcept { return const_cast<Completion&>(this->handler()); }
+  // Has all types of cancellation set the flag.
+  void connect_slot(const std::shared_ptr<std::atomic<bool>>& stopped) {
+    this->template connect<canceller>(canceller{stopped});
+  }
 
  private:
+  struct canceller {
+    std::shared_ptr<std::atomic<bool>> stopped;
+    void operator()(asio::cancellation_type asked) const noexcept {
+      if (asked != asio::cancellation_type::none) *stopped = true;
+    }
+  };
   template <class Executor>
   [[nodiscard]] static bool completes_here(const Executor& executor) noexcept {
     return runs_here(executor);
@@ -240,15 +306,22 @@ class handled_registration final : public registration<Rpc, Service, Handler> {
 
  public:
   using handler_executor = typename asio::associated_executor<Completion, candidate>::type;
+  using handler_allocator = typename completion_type::handler_allocator;
 
   template <class C>
   handled_registration(GrpcContext& context, const candidate& executor, Service& service, Handler&& handler,
                        C&& completion)
       : base(context, executor, service, std::move(handler)),
         handlers_on_(asio::associated_executor<Completion, candidate>::get(completion, executor)),
-        completion_(completion_type::make(std::forward<C>(completion), executor)) {}
+        completion_(completion_type::make(std::forward<C>(completion), executor)),
+        memory_(completion_.get_allocator()) {
+    completion_.get()->connect_slot(this->stopped());
+  }
 
  private:
+  [[nodiscard]] owned_rpc<Rpc, Handler> make_rpc(const candidate& executor, Handler& handler) override {
+    return allocated_rpc<Rpc, Handler, handler_allocator>::make(memory_, executor, handler);
+  }
   void handle(running_rpc<Rpc, Handler> rpc) override {
     Start::start(this->shared_from_this(), handlers_on_, completion_.get()->completion_handler(),
                  std::move(rpc));
@@ -257,6 +330,7 @@ class handled_registration final : public registration<Rpc, Service, Handler> {
 
   handler_executor handlers_on_;
   typename completion_type::owner completion_;
+  [[no_unique_address]] handler_allocator memory_;
 };
 
 template <class Start, class Rpc, class Service>
@@ -269,8 +343,12 @@ class start_registration : public ::coracle::asio_internal::with_executor<typena
   template <class Completion, class Handler>
   void operator()(Completion&& completion, Handler handler) const {
     const executor on = this->get_executor();
-    std::make_shared<handled_registration<Start, Rpc, Service, Handler, std::decay_t<Completion>>>(
-        context_of(on), on, *service_, std::move(handler), std::forward<Completion>(completion))
+    using made = handled_registration<Start, Rpc, Service, Handler, std::decay_t<Completion>>;
+    const auto memory =
+        asio::associated_allocator<std::decay_t<Completion>, asio::recycling_allocator<void>>::get(
+            completion, asio::recycling_allocator<void>());
+    std::allocate_shared<made>(memory, context_of(on), on, *service_, std::move(handler),
+                               std::forward<Completion>(completion))
         ->request_next();
   }
 

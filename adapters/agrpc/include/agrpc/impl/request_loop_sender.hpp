@@ -68,7 +68,7 @@ class [[nodiscard]] request_loop_sender {
                                       provider::set_stopped_t()>;
   request_loop_sender(GrpcContext& context, Service& service, typename Rpc::method method, Handler handler)
       : context_(&context), service_(&service), method_(method), handler_(std::move(handler)) {}
-  template <provider::receiver Receiver>
+  template <class Receiver>
   [[nodiscard]] auto connect(Receiver receiver) && {
     return received_request_loop<Rpc, Service, Handler, Receiver>(*context_, *service_, method_,
                                                                   std::move(handler_), std::move(receiver));

@@ -2,13 +2,9 @@
 #pragma once
 
 #include "agrpc/impl/library.hpp"
+#include "agrpc/impl/provider.hpp"
 
-#include <version>
-
-#if defined(__cpp_lib_senders) || __has_include(<stdexec/execution.hpp>)
-#define AGRPC_HAS_SENDERS
-
-#include "coracle/execution/provider.hpp"
+#if defined(AGRPC_HAS_SENDERS)
 
 #include <exception>
 #include <memory>
@@ -17,7 +13,6 @@
 
 namespace agrpc::inline CORACLE_ASIO::internal {
 
-using scheduler_tag = ::coracle::senders::provider::scheduler_t;
 template <class T>
 inline constexpr bool is_sender = ::coracle::senders::provider::sender<T>;
 
@@ -88,7 +83,6 @@ void start_detached(Kept kept, Make make) {
 
 namespace agrpc::inline CORACLE_ASIO::internal {
 
-struct scheduler_tag {};
 template <class T>
 inline constexpr bool is_sender = false;
 template <class Sender, class Kept, class Make>

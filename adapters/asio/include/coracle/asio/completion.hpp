@@ -59,15 +59,14 @@ class completion {
   template <class H, class... Args>
   [[nodiscard]] static owner make(H&& handler, const Candidate& candidate, Args&&... args) {
     allocator memory = allocator_of(handler);
-    Operation* const made = traits::allocate(memory, 1);
+    const typename traits::pointer place = traits::allocate(memory, 1);
     try {
-      ::new (static_cast<void*>(made))
-          Operation(std::forward<H>(handler), candidate, std::forward<Args>(args)...);
+      return owner(::new (static_cast<void*>(std::to_address(place)))
+                       Operation(std::forward<H>(handler), candidate, std::forward<Args>(args)...));
     } catch (...) {
-      traits::deallocate(memory, made, 1);
+      traits::deallocate(memory, place, 1);
       throw;
     }
-    return owner(made);
   }
 
   // Calls the handler with the result, on its executor. The last act of the operation.
@@ -134,8 +133,9 @@ class completion {
   void destroy(const Handler& handler) noexcept {
     allocator memory = allocator_of(handler);
     Operation* const self = &operation();
+    const auto place = std::pointer_traits<typename traits::pointer>::pointer_to(*self);
     self->~Operation();
-    traits::deallocate(memory, self, 1);
+    traits::deallocate(memory, place, 1);
   }
 
   Handler handler_;

@@ -29,6 +29,9 @@
 #include <asio/version.hpp>
 #define CORACLE_ASIO with_standalone_asio
 #define CORACLE_ASIO_VERSION ASIO_VERSION
+#if !defined(ASIO_NO_TS_EXECUTORS)
+#define CORACLE_ASIO_TS_EXECUTORS
+#endif
 #else
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -46,6 +49,9 @@
 #include <boost/system/system_error.hpp>
 #define CORACLE_ASIO with_boost_asio
 #define CORACLE_ASIO_VERSION BOOST_ASIO_VERSION
+#if !defined(BOOST_ASIO_NO_TS_EXECUTORS)
+#define CORACLE_ASIO_TS_EXECUTORS
+#endif
 #endif
 
 #if CORACLE_ASIO_VERSION < 102200
