@@ -18,12 +18,31 @@ status http_error(status_code code, int http_status, const char* then) noexcept 
   return {code, text};
 }
 
-}  // namespace
-
-status status_of_trailers(const protocol::grpc::response_headers& last, int http_status) {
+status status_in(const protocol::grpc::response_headers& last, int http_status) {
   if (last.has_status) return {last.code, last.message, last.details};
   if (http_status != 200) return http_error(protocol::grpc::from_http_status(http_status), http_status, "");
   return status::unknown("the server ended the call without a grpc-status");
+}
+
+}  // namespace
+
+status status_of_trailers(const protocol::grpc::response_headers& last, int http_status) {
+  status found = status_in(last, http_status);
+  if (last.too_large_bytes == 0) [[likely]]
+    return found;
+  return outcome_without_fields(found, "trailers of the response", last.too_large_bytes);
+}
+
+status outcome_without_fields(const status& outcome, std::string_view part, std::uint64_t bytes) {
+  char text[160];
+  std::snprintf(text, sizeof text, "the %.*s have %llu bytes of fields, limit %u%s",
+                static_cast<int>(part.size()), part.data(), static_cast<unsigned long long>(bytes),
+                http2::limits().header_list_bytes,
+                outcome.ok() ? ": let the server send such data in a message" : ": the rest was dropped");
+  if (outcome.ok()) return status::resource_exhausted(text);
+  std::string message(outcome.message());
+  if (!message.empty()) message.append(" [").append(text).append("]");
+  return {outcome.code(), message.empty() ? std::string_view(text) : message, outcome.details()};
 }
 
 status status_of_non_grpc_response(const protocol::grpc::response_headers& headers) {
@@ -40,8 +59,9 @@ status status_of_reset(const transport::abnormal_end& e) {
   if (e.disconnected) return status::unavailable(e.reason.empty() ? "the connection was lost" : e.reason);
   std::string text;
   base::if_memory_allows([&] {
-    const bool by_peer = e.by == transport::initiator::peer;
-    text = by_peer ? "the server reset the call" : "the server violated HTTP";
+    text = e.by == transport::initiator::peer ? "the server reset the call"
+           : exceeded_header_limit(e)         ? "the server exceeded a limit of the client"
+                                              : "the server violated HTTP";
     if (!e.reason.empty()) text.append(": ").append(e.reason);
   });
   return {protocol::grpc::from_reset_code(static_cast<std::uint32_t>(e.code)), text};

@@ -7,7 +7,9 @@
 #include "protocol/grpc/response_headers.hpp"
 #include "transport/exchange_handler.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace coracle::client {
 
@@ -28,5 +30,14 @@ status status_of_trailers(const protocol::grpc::response_headers& last, int http
 // Returns the status for response headers that are not gRPC.
 status status_of_non_grpc_response(const protocol::grpc::response_headers& headers);
 status status_of_reset(const transport::abnormal_end& e);
+// The outcome of a call one of whose header blocks exceeded the client's limit. An error keeps its code, and
+// its message says that something is missing; OK becomes RESOURCE_EXHAUSTED. part: "response headers" or
+// "trailers of the response". bytes: the size of its header list.
+status outcome_without_fields(const status& outcome, std::string_view part, std::uint64_t bytes);
+// Whether the server exceeded a limit on header fields: another attempt would do the same.
+[[nodiscard]] inline bool exceeded_header_limit(const transport::abnormal_end& e) noexcept {
+  return e.by == transport::initiator::library && e.code == transport::error_code::enhance_your_calm &&
+         !e.disconnected;
+}
 
 }  // namespace coracle::client

@@ -48,8 +48,14 @@ connect_params connect_params_for(runtime& on, const destination& to, std::share
   params.connection.http2.keepalive = {std::max<duration>(o.keepalive.time, std::chrono::seconds(10)),
                                        o.keepalive.timeout, o.keepalive.without_calls};
   params.connection.http2.own_open_streams = o.streams_per_connection;
+  params.connection.http2.header_block_bytes = http2::response_block_bytes_max;
+  params.connection.http2.continuations = http2::response_continuations_max;
   params.wire = wire_options_of(o);
-  if (o.http_version == http_version::http1) params.http1.emplace().idle_timeout = o.http1_idle_time;
+  if (o.http_version == http_version::http1) {
+    transport::http1_options& http1 = params.http1.emplace();
+    http1.limits = http1::response_limits();
+    http1.idle_timeout = o.http1_idle_time;
+  }
   return params;
 }
 

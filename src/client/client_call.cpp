@@ -417,7 +417,10 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
         true);
   } else if (headers.unknown_encoding || !terms_.options.reply_encodings().has(headers.encoding)) {
     end(status::internal("the grpc-encoding of the response is not one that the client accepts"), true);
+  } else if (headers.too_large_bytes != 0 && !single_message_) [[unlikely]] {
+    end(outcome_without_fields({}, "response headers", headers.too_large_bytes), true);
   } else {
+    too_large_headers_bytes_ = headers.too_large_bytes;  // the status follows soon
     format_.set_receive_encoding(headers.encoding);
     headers_received_ = true;
     stop_waiting(headers_waiter_, {});
@@ -484,6 +487,8 @@ bool client_call::take_single_reply(bytes_view bytes) {
 
 void client_call::stream_ended(const protocol::grpc::response_headers& last) noexcept {
   status outcome = status_of_trailers(last, http_status_);
+  if (too_large_headers_bytes_ != 0) [[unlikely]]
+    outcome = outcome_without_fields(outcome, "response headers", too_large_headers_bytes_);
   end(outcome.ok() ? missing_reply() : std::move(outcome), true);
 }
 
@@ -599,7 +604,10 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
   target_ = &target;
   or_end([&] {
     peer_ = exchange_.peer();
-    send_client_headers(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
+    status refused = send_client_headers(exchange_, target, terms_, 0,
+                                         watched_attempt_ ? &watched_attempt_->more() : nullptr);
+    if (!refused.ok()) [[unlikely]]
+      return end(std::move(refused), false);
     has_connection();
     if (watched_attempt_) watched_attempt_->attached(exchange_);
     send_request();

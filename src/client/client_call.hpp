@@ -243,6 +243,7 @@ class client_call final : public rpc::call,
   metadata initial_;
   metadata trailing_;
   status outcome_;
+  std::uint64_t too_large_headers_bytes_ = 0;  // not 0: the response headers exceeded the limit
   int http_status_ = 0;
   phase phase_ = phase::made;
   own_side own_side_ = own_side::open;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -72,8 +73,16 @@ void add_first_fields(transport::exchange& to, const request_fields& f) {
   else add_encoded(to, f);
 }
 
-[[gnu::noinline]] void add_metadata(transport::exchange& to, const call_terms& terms,
-                                    const coracle::metadata* more) {
+// Counts the fields that are written to it.
+struct field_counter {
+  std::uint64_t bytes = 0;
+  void add_field(std::string_view name, std::string_view value, hpack::indexing = {}) noexcept {
+    bytes += name.size() + value.size() + http::header_list::field_overhead_bytes;
+  }
+};
+
+template <class To>
+[[gnu::noinline]] void add_metadata(To& to, const call_terms& terms, const coracle::metadata* more) {
   const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
   // What the attempt sets itself, usually the span of a trace.
   const auto is_overridden = [&](std::string_view name) { return more && more->find(name); };
@@ -88,6 +97,35 @@ void add_first_fields(transport::exchange& to, const request_fields& f) {
   if (more) protocol::grpc::for_each_wire_field(*more, add);
 }
 
+template <class To>
+void add_other_fields(To& to, const call_terms& terms, unsigned previous_attempts) {
+  if (terms.deadline != never) {
+    const auto text = protocol::grpc::format_timeout(terms.deadline - terms.owner_loop->now());
+    to.add_field(protocol::grpc::timeout_header, text.view(), hpack::indexing::name_only);
+  }
+  if (previous_attempts > 0) {
+    const char digit = static_cast<char>('0' + previous_attempts);
+    to.add_field(protocol::grpc::previous_attempts_header, std::string_view(&digit, 1));
+  }
+}
+
+// Only metadata make headers large.
+[[gnu::noinline]] status check_size(const transport::exchange& to, const request_fields& first,
+                                    const call_terms& terms, unsigned previous_attempts,
+                                    const coracle::metadata* more) {
+  const std::uint32_t bytes_max = to.header_list_bytes_max();
+  if (bytes_max == std::numeric_limits<std::uint32_t>::max()) return {};
+  field_counter all;
+  protocol::grpc::add_request_fields(all, first);
+  add_other_fields(all, terms, previous_attempts);
+  add_metadata(all, terms, more);
+  if (all.bytes <= bytes_max) [[likely]]
+    return {};
+  return status::resource_exhausted("the call's request headers have " + std::to_string(all.bytes) +
+                                    " bytes of fields, and the server accepts " + std::to_string(bytes_max) +
+                                    ": send less metadata, or send it in a message");
+}
+
 }  // namespace
 
 const std::string& library_user_agent() {
@@ -97,9 +135,8 @@ const std::string& library_user_agent() {
   return text;
 }
 
-bool send_client_headers(transport::exchange& to, const call_target& target, const call_terms& terms,
-                         unsigned previous_attempts, const coracle::metadata* more) {
-  if (!to.begin_headers()) return false;
+status send_client_headers(transport::exchange& to, const call_target& target, const call_terms& terms,
+                           unsigned previous_attempts, const coracle::metadata* more) {
   const call_options& o = terms.options;
   const bool compresses = o.compression && available(o.compression->algorithm());
   const request_fields first{target.scheme,
@@ -109,20 +146,20 @@ bool send_client_headers(transport::exchange& to, const call_target& target, con
                              compresses ? o.compression->algorithm() : encoding::identity,
                              o.reply_encodings(),
                              target.user_agent.empty() ? library_user_agent() : target.user_agent};
+  const bool has_metadata = !o.metadata.empty() || !terms.propagated.empty() || more;
+  if (has_metadata) {
+    status refused = check_size(to, first, terms, previous_attempts, more);
+    if (!refused.ok()) [[unlikely]]
+      return refused;
+  }
+  if (!to.begin_headers()) return {};
   if (o.authority.empty()) [[likely]]
     add_first_fields(to, first);
   else add_encoded(to, first);  // what is cached has the authority of the channel
-  if (terms.deadline != never) {
-    const auto text = protocol::grpc::format_timeout(terms.deadline - terms.owner_loop->now());
-    to.add_field(protocol::grpc::timeout_header, text.view(), hpack::indexing::name_only);
-  }
-  if (previous_attempts > 0) {
-    const char digit = static_cast<char>('0' + previous_attempts);
-    to.add_field(protocol::grpc::previous_attempts_header, std::string_view(&digit, 1));
-  }
-  if (!o.metadata.empty() || !terms.propagated.empty() || more) add_metadata(to, terms, more);
+  add_other_fields(to, terms, previous_attempts);
+  if (has_metadata) add_metadata(to, terms, more);
   to.end_headers(false);
-  return true;
+  return {};
 }
 
 }  // namespace coracle::client

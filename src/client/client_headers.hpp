@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/call_attempt.hpp"
+#include "coracle/base/status.hpp"
 
 #include <string>
 
@@ -11,9 +12,10 @@ namespace coracle::client {
 const std::string& library_user_agent();
 
 // previous_attempts: the number of earlier attempts under a policy (gRFC A6); 0 is not sent. more: metadata
-// of this attempt only; may be null. Returns false if the exchange has ended meanwhile: its handler's
-// on_reset() follows.
-bool send_client_headers(transport::exchange& to, const call_target& target, const call_terms& terms,
-                         unsigned previous_attempts, const coracle::metadata* more);
+// of this attempt only; may be null. If the exchange has ended meanwhile, its handler's on_reset() follows.
+// Returns an error and sends nothing if the fields exceed what the server accepts (RFC 9113 6.5.2): it would
+// reset the stream, or close the connection with the calls of others.
+status send_client_headers(transport::exchange& to, const call_target& target, const call_terms& terms,
+                           unsigned previous_attempts, const coracle::metadata* more);
 
 }  // namespace coracle::client

@@ -17,10 +17,6 @@ namespace {
 namespace grpc = protocol::grpc;
 namespace grpc_web = protocol::grpc_web;
 
-bool is_status_field(std::string_view name) noexcept {
-  return name == grpc::status_header || name == grpc::message_header || name == grpc::status_details_header;
-}
-
 bool is_ok(const http::header_list& trailers) noexcept {
   return grpc::parse_status_code(trailers.find_last(grpc::status_header).value_or("")) == status_code::ok;
 }
@@ -76,7 +72,7 @@ void grpc_web_exchange::read_head(const response_head& head, const http::header_
   accept_response(content->subtype);
   if (content->text) text_response_ = std::make_unique<text_response>();
   for (const auto& [name, value] : fields) {
-    if (is_status_field(name)) status_fields_.add(name, value);
+    if (grpc::is_status_field(name)) status_fields_.add(name, value);
     else if (name != ":status" && name != "content-type") response_.add(name, value);
     if (name == grpc::encoding_header)
       encoding_ = grpc::accepted_encoding(value, encoding_set::all()).value_or(encoding::identity);
@@ -106,7 +102,7 @@ void grpc_web_exchange::receive_frames(bytes_view bytes) {
       case state::last: consume(before - bytes.size()); break;
       case state::bytes_after_last:
         return fail(status::internal("the response continues after its trailers"));
-      case state::last_too_large: return fail(status::internal("the response's trailers exceed 16 KiB"));
+      case state::last_too_large: return fail(status::internal("the response's trailers exceed 1 MiB"));
       case state::bad_last_flag: return fail(status::internal("the response has a frame of an unknown kind"));
     }
   }

@@ -1,6 +1,7 @@
 #include "client/observed_exchange.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "client/response_fields.hpp"
 
 namespace coracle::client {
 
@@ -27,11 +28,10 @@ void observed_exchange::release() noexcept {
 
 void observed_exchange::on_headers(transport::header_source& fields, transport::block_kind kind,
                                    bool end_stream) {
-  http::header_list list;
-  for (transport::field f; fields.next(f);) list.add(f.name, f.value);
-  if (!fields.ok()) return;
-  if (kind != transport::block_kind::trailers) observer_.response_headers(list, version());
-  transport::header_source again(list);
+  response_fields block;
+  if (!block.read(fields)) return;
+  if (kind != transport::block_kind::trailers) observer_.response_headers(block.list, version());
+  transport::header_source again = block.again();
   handler_->on_headers(again, kind, end_stream);
 }
 

@@ -192,7 +192,12 @@ void replayed_attempt::cancel(const status& reason) noexcept {
 void replayed_attempt::attach(transport::exchange x, const call_target& target) noexcept {
   list_hook::unlink();
   exchange_ = x;
-  send_client_headers(exchange_, target, terms(), previous_, watch_ ? &watch_->more() : nullptr);
+  const status refused =
+      send_client_headers(exchange_, target, terms(), previous_, watch_ ? &watch_->more() : nullptr);
+  if (!refused.ok()) {
+    exchange_.release();
+    return fail(refused, refusal::final);
+  }
   if (watch_) watch_->attached(exchange_);
   pump();
   set_.attached(*this);
@@ -287,6 +292,7 @@ void replayed_attempt::on_reset(const transport::abnormal_end& e) noexcept {
   if (e.unprocessed && set_.retry_transparently(*this, status_of_reset(e))) return;
   attempt_result end;
   end.outcome = status_of_reset(e);
+  end.final = exceeded_header_limit(e);
   set_.ended(*this, std::move(end));
 }
 

@@ -2,9 +2,11 @@
 
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
+#include "client/attempt_result.hpp"
 #include "client/connect_exchange.hpp"
 #include "client/grpc_web_exchange.hpp"
 #include "client/observed_exchange.hpp"
+#include "client/response_fields.hpp"
 #include "client/rest_exchange.hpp"
 #include "http/field_rules.hpp"
 #include "protocol/grpc/content_type.hpp"
@@ -32,6 +34,13 @@ web_exchange* translator_of(const call_attempt& a, transport::exchange x, const 
   }
   if (a.terms().unary) return new connect_unary_exchange(x, a.terms(), wire);
   return new connect_stream_exchange(x, a.terms());
+}
+
+// The status in trailers as gRPC sends them.
+status status_in(const http::header_list& trailers) {
+  protocol::grpc::response_headers last;
+  header_source fields(trailers);
+  return last.read(fields) ? status_of_trailers(last, 200) : status();
 }
 
 }  // namespace
@@ -90,13 +99,14 @@ void web_exchange::release() noexcept {
 // --- the response
 
 void web_exchange::on_headers(header_source& fields, block_kind kind, bool end_stream) {
-  http::header_list list;
+  response_fields block;
   response_head head;
-  for (transport::field f; fields.next(f);) list.add(f.name, f.value);
-  if (!fields.ok() || kind == block_kind::informational || finished_) return;
+  if (!block.read(fields) || kind == block_kind::informational || finished_) return;
+  const http::header_list& list = block.list;
   const callback guard(*this);
   // These protocols have no trailers in HTTP; a proxy may add some.
   if (kind == block_kind::trailers) return end_of_response();
+  if (block.too_large) too_large_headers_bytes_ = block.bytes;
   if (const auto text = list.find(":status"))
     for (const char c : *text) head.http_status = head.http_status * 10 + (c - '0');
   head.content_type = list.find("content-type").value_or("");
@@ -108,7 +118,9 @@ void web_exchange::on_headers(header_source& fields, block_kind kind, bool end_s
     if (!length || *length > rejected_body_bytes_max) fail(*rejection_);
     return;
   }
-  if (!response_.empty() && !unary_) deliver_headers();
+  if (response_.empty() || unary_) return;
+  if (too_large_headers_bytes_ != 0) return finish(http::header_list(), true);
+  deliver_headers();
 }
 
 void web_exchange::on_data(bytes_view bytes, bool end_stream) {
@@ -173,6 +185,14 @@ void web_exchange::fail(const status& reason) {
 }
 
 void web_exchange::finish(http::header_list trailers, bool ok) {
+  if (const std::uint64_t bytes = std::exchange(too_large_headers_bytes_, 0)) [[unlikely]] {
+    const status found = ok ? status() : status_in(trailers);
+    http::header_list changed;
+    protocol::grpc::add_status(changed, outcome_without_fields(found, "response headers", bytes));
+    for (const auto& [name, value] : trailers)
+      if (!protocol::grpc::is_status_field(name)) changed.add(name, value);
+    return finish(std::move(changed), false);
+  }
   finished_ = true;
   merged_end_ = !ok && !headers_delivered_;
   if (merged_end_) {

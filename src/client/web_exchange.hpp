@@ -130,6 +130,7 @@ class web_exchange : public transport::exchange_filter, public coro::pooled {
 
   const std::string codec_;
   std::optional<status> rejection_;
+  std::uint64_t too_large_headers_bytes_ = 0;  // not 0: the response headers exceeded the limit
   http::header_list end_;
   deferred_end deferred_end_{*this};
   unsigned callbacks_ = 0;

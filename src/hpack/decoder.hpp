@@ -7,9 +7,11 @@
 #include "hpack/literal_cache.hpp"
 #include "hpack/static_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -34,6 +36,14 @@ enum class decode_error : std::uint8_t {
 
 // Returns a short sentence for logs and GOAWAY debug data, in static storage.
 [[nodiscard]] std::string_view to_string(decode_error error) noexcept;
+
+// Returns a bound of the length of a decoded string in a block of this many bytes: the shortest codes of the
+// Huffman code have 5 bits (RFC 7541 Appendix B).
+[[nodiscard]] constexpr std::uint32_t decoded_string_bytes_max(std::uint32_t block_bytes) noexcept {
+  const std::uint64_t bytes = std::uint64_t{block_bytes} * 8 / 5 + 1;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+}
 
 struct decoder_limits {
   // The maximum length of a decoded name or value. Exceeding it is a connection error, so it should be well

@@ -115,6 +115,7 @@ connection::progress connection::read(event& e) {
       in_ = {};
       e.type = event::kind::failed;
       e.status = failure_.status;
+      e.too_large = too_large_;
       e.reason = failure_.reason;
       return progress::event;
     case reading::tunnel: return progress::starved;
@@ -127,6 +128,7 @@ connection::progress connection::read(event& e) {
 connection::progress connection::fail(int status, std::string_view reason) noexcept {
   // Once a response has begun, another one cannot be sent.
   failure_ = {side_ == role::client || sending_ > sending::interim ? 0 : status, reason};
+  too_large_ = status == 431;
   reading_ = reading::failing;
   closes_ = true;
   if (side_ == role::server && sending_ == sending::done) exchange_done_ = true;

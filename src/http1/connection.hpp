@@ -41,6 +41,7 @@ struct event {
   kind type = kind::none;
   bool informational = false;
   bool out_of_memory = false;  // of `failed`: it is no fault of the peer
+  bool too_large = false;  // of `failed`: the headers or the trailers exceed a limit
   int status = 0;
   bytes_view data{};
   std::string_view reason{};  // static storage, for logs and for the body of the error response
@@ -271,6 +272,7 @@ class connection {
   std::uint64_t left_ = 0;  // of a counted body
   chunk_decoder chunks_;
   refusal failure_{};
+  bool too_large_ = false;  // the reason of failure_
 
   // Time.
   time_point header_deadline_ = never;

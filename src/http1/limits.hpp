@@ -51,4 +51,13 @@ struct limits {
   std::uint32_t body_bytes_per_second = 256;
 };
 
+// The limits of a channel. A response whose headers are larger than http1_options::header_list_bytes still
+// tells how its call ended, so that its fields are read up to this size.
+inline limits response_limits() noexcept {
+  limits l;
+  l.header_bytes = l.trailer_bytes = 1u << 20;
+  l.header_fields = 8192;
+  return l;
+}
+
 }  // namespace coracle::http1

@@ -36,7 +36,7 @@ connection::connection(role r, const limits& l, time_point now)
       limit_(is_valid(l)),
       now_(now),
       reading_(r == role::server ? phase::preface : phase::header),
-      reader_(limit_.header_list_bytes),
+      reader_(limit_.header_list_bytes, limit_.header_block_bytes),
       settings_deadline_(deadline_after(now, limit_.settings_timeout)),
       // Until the peer has acknowledged our SETTINGS, it may apply either value (RFC 9113 6.5.3).
       stream_receive_bytes_(std::max(limit_.initial_window_bytes, default_window_bytes)),
@@ -340,13 +340,12 @@ connection::progress connection::on_headers(bytes_view payload, event& e) {
     payload = payload.subspan(5);
   }
   block_ends_stream_ = frame_.has(flag::end_stream);
-  if (payload.size() > limit_.header_block_bytes)
-    return connection_error(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
+  if (payload.size() > limit_.header_block_bytes) return refuse_huge_block();
   if (frame_.has(flag::end_headers)) [[likely]]
     return on_block(frame_.id, payload, e);
 
   if (payload.empty() && !charge_empty()) return progress::again;
-  if (block_.capacity() > limit_.header_block_bytes / 2) block_ = {};
+  start_over(block_);
   block_.assign(payload.begin(), payload.end());
   block_id_ = frame_.id;
   block_frames_ = 0;
@@ -361,8 +360,7 @@ connection::progress connection::on_continuation(bytes_view payload, event& e) {
   if (++block_frames_ > limit_.continuations)
     return connection_error(error_code::enhance_your_calm,
                             "CONTINUATION frames of a header block exceed limits::continuations");
-  if (block_.size() + payload.size() > limit_.header_block_bytes)
-    return connection_error(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
+  if (block_.size() + payload.size() > limit_.header_block_bytes) return refuse_huge_block();
   const bool complete = frame_.has(flag::end_headers);
   if (payload.empty() && !complete && !charge_empty()) return progress::again;
   block_.insert(block_.end(), payload.begin(), payload.end());
@@ -440,6 +438,15 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
   return deliver_block(*s, bytes, http::header_kind::request, e);
 }
 
+// Without the block, no later one can be decoded. On a client, the stream of the block ends by itself, so that
+// its call differs from those that only shared the connection.
+connection::progress connection::refuse_huge_block() {
+  constexpr std::string_view reason = "header block exceeds limits::header_block_bytes";
+  if (stream* const s = side_ == role::client ? find_id(frame_.id) : nullptr)
+    end(*s, stream_state::reset_sent, error_code::enhance_your_calm, initiator::library, reason);
+  return connection_error(error_code::enhance_your_calm, reason);
+}
+
 // Decodes the block to keep the table up to date, and fails the stream.
 connection::progress connection::refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code,
                                               std::string_view reason) {
@@ -499,11 +506,33 @@ connection::progress connection::deliver_block(stream& s, bytes_view bytes, http
 bool connection::advance_block() noexcept try {
   if (!block_open_) return false;
   if (reader_.advance()) return true;
+  if (reader_.result() == header_reader::outcome::too_large) [[unlikely]] {
+    if (side_ == role::client) return false;  // the user may read the excess
+    reader_.finish();
+  }
   finish_block_checks();
   return false;
 } catch (const std::bad_alloc&) {
   out_of_memory();
   return false;
+}
+
+bool connection::next_excess_field(field& out) noexcept try {
+  if (!headers_too_large()) return false;
+  if (reader_.advance_excess()) {
+    out = reader_.current();
+    return true;
+  }
+  finish_block_checks(true);
+  return false;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return false;
+}
+
+std::uint64_t connection::header_list_bytes() const noexcept {
+  const bool excess = reader_.result() == header_reader::outcome::too_large;
+  return reader_.list_bytes() + (excess ? reader_.excess_bytes() : 0);
 }
 
 bool connection::next_field(field& out) noexcept {
@@ -528,7 +557,7 @@ void connection::finish_block() {
 }
 
 // Finishes a block that has been decoded to its end.
-void connection::finish_block_checks() {
+void connection::finish_block_checks(bool accept_excess) {
   block_open_ = false;
   reader_.release(scratch_kept_bytes);
   if (reader_.result() == header_reader::outcome::undecodable)
@@ -541,6 +570,8 @@ void connection::finish_block_checks() {
       if (s) stream_fault(s, s->id, error_code::protocol_error, reader_.reason());
       return;
     case header_reader::outcome::too_large:
+      start_over(block_);
+      if (accept_excess) break;
       // PROTOCOL-HTTP2.md maps this code to RESOURCE_EXHAUSTED, the status that it requires here.
       if (s) stream_fault(s, s->id, error_code::enhance_your_calm, reader_.reason());
       return;
@@ -1178,7 +1209,7 @@ void connection::erase(stream& s) noexcept {
 
 // Ends the stream abnormally and notifies its user. On the wire it may already have ended normally.
 void connection::end(stream& s, stream_state end_state, error_code code, initiator by,
-                     std::string_view reason, bool unprocessed) noexcept {
+                     std::string_view reason, bool unprocessed, bool with_connection) noexcept {
   const bool report = !s.released;
   if (!is_closed(s.state)) close(s, end_state);
   if (!report) return;
@@ -1187,6 +1218,7 @@ void connection::end(stream& s, stream_state end_state, error_code code, initiat
   s.end_by = by;
   s.end_reason = reason;
   s.end_unprocessed = unprocessed;
+  s.end_with_connection = with_connection;
   resets_.push_back(s);
   pending_ = true;
 }
@@ -1403,7 +1435,7 @@ void connection::end_everything(error_code code, std::string_view reason, initia
   // A block that was not read may have ended its stream on the wire, while its user waits for the contents.
   if (stream* const unread = std::exchange(block_stream_, nullptr);
       unread && unread->state == stream_state::ended)
-    end(*unread, stream_state::ended, code, by, reason);
+    end(*unread, stream_state::ended, code, by, reason, false, true);
   goaway_first_ = false;
   settings_pending_ = slots_pending_ = goaway_pending_ = false;
   const std::uint32_t bound = streams_.bound();
@@ -1412,7 +1444,7 @@ void connection::end_everything(error_code code, std::string_view reason, initia
     stream& s = streams_[i];
     // Writable events of streams that have ended normally remain: their users get no other event.
     end(s, stream_state::reset_sent, code, by, reason,
-        side_ == role::client && (s.id == 0 || s.id >= unsent_from));
+        side_ == role::client && (s.id == 0 || s.id >= unsent_from), true);
   }
   failed_pending_ = pending_ = true;
   failed_code_ = code;
@@ -1513,6 +1545,7 @@ bool connection::take_pending(event& e) {
     e.by = s.end_by;
     e.reason = s.end_reason;
     e.unprocessed = s.end_unprocessed;
+    e.with_connection = s.end_with_connection;
     return true;
   }
   if (std::exchange(goaway_pending_, false)) {

@@ -66,6 +66,16 @@ class connection {
   // event is its reset: discard the fields that were read. The next call of next() decodes and drops the
   // fields that were not read.
   bool next_field(field& out) noexcept;
+  // Client: whether next_field() returned false because the header list is too large. The stream has not been
+  // reset yet. If the user reads the fields that exceed the limit, with next_excess_field() until it returns
+  // false, the stream continues, and headers_ok() returns true unless the block is undecodable. These fields
+  // are not validated, and there can be much more of them than their block has octets: keep little.
+  [[nodiscard]] bool headers_too_large() const noexcept {
+    return block_open_ && reader_.result() == header_reader::outcome::too_large;
+  }
+  bool next_excess_field(field& out) noexcept;
+  // The size of the fields that were read, as SETTINGS_MAX_HEADER_LIST_SIZE defines it, including the excess.
+  [[nodiscard]] std::uint64_t header_list_bytes() const noexcept;
   // Reads all fields in one pass: calls f(slot, text) with the slot of each field, whose text() returns the
   // field. f returns the slot to set at the field, which has an effect if it has none yet. Returns
   // headers_ok(). If f throws, not all fields have been read.
@@ -194,6 +204,8 @@ class connection {
   }
 
   // --- about the peer
+  // Its SETTINGS_MAX_HEADER_LIST_SIZE. The user must not send larger header lists.
+  [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept { return peer_.header_list_bytes; }
   // The number of PINGs answered so far.
   [[nodiscard]] std::uint64_t pings_answered() const noexcept { return pings_answered_; }
   // The number of bytes that the connection's windows permit each side to send at present.
@@ -254,10 +266,11 @@ class connection {
   progress deliver_block(stream& s, bytes_view bytes, http::header_kind kind, event& e);
   [[gnu::cold, gnu::noinline]] progress refuse_block(stream* s, stream_id id, bytes_view bytes,
                                                      error_code code, std::string_view reason);
+  [[gnu::cold, gnu::noinline]] progress refuse_huge_block();
   [[gnu::cold, gnu::noinline]] progress refuse_begun_block(stream& s, error_code code,
                                                            std::string_view reason);
   [[gnu::cold, gnu::noinline]] void finish_block();
-  void finish_block_checks();
+  void finish_block_checks(bool accept_excess = false);
   void accept_block(stream& s);
 
   // --- incoming control frames: SETTINGS, PING, WINDOW_UPDATE and so on
@@ -304,7 +317,7 @@ class connection {
   void close(stream& s, stream_state end_state) noexcept;  // may destroy s if it is released
   void erase(stream& s) noexcept;
   void end(stream& s, stream_state end_state, error_code code, initiator by, std::string_view reason,
-           bool unprocessed = false) noexcept;
+           bool unprocessed = false, bool with_connection = false) noexcept;
   [[gnu::cold, gnu::noinline]] void stream_fault(stream* s, stream_id id, error_code code,
                                                  std::string_view reason);
   [[nodiscard]] bool at_limit() const noexcept {

@@ -53,6 +53,8 @@ struct event {
   // reset: the request may be retried, because it was never sent, or GOAWAY's last id or REFUSED_STREAM says
   // so.
   bool unprocessed = false;
+  // reset: the stream ended because the connection failed.
+  bool with_connection = false;
   initiator by = initiator::peer;
   error_code code = error_code::no_error;
   stream_ref stream = no_stream;

@@ -62,16 +62,17 @@ bool header_reader::skip(bytes_view block) {
 void header_reader::finish() {
   peeked_ = false;
   while (advance()) continue;
+  while (advance_excess()) continue;
 }
 
 int header_reader::peek_status() {
-  peeked_ = advance();
+  if (advance()) peeked_ = true;
   return validator_.status();
 }
 
 bool header_reader::advance() {
-  if (std::exchange(peeked_, false)) return true;
   if (outcome_ != outcome::reading) return false;
+  if (std::exchange(peeked_, false)) return true;
   const auto step = decoder_.next();
   if (step != hpack::decoder::step::field) {
     if (step == hpack::decoder::step::error) outcome_ = outcome::undecodable;
@@ -79,11 +80,14 @@ bool header_reader::advance() {
     return false;
   }
   const hpack::field f = decoder_.current();
-  list_bytes_ += f.name.size() + f.value.size() + hpack::entry_overhead_bytes;
-  if (list_bytes_ > list_bytes_max_) {
-    stop(outcome::too_large);
+  const std::uint64_t field_bytes = f.name.size() + f.value.size() + hpack::entry_overhead_bytes;
+  if (list_bytes_ + field_bytes > list_bytes_max_) [[unlikely]] {
+    outcome_ = outcome::too_large;
+    excess_bytes_ = field_bytes;
+    peeked_ = true;  // it is the first one for advance_excess()
     return false;
   }
+  list_bytes_ += field_bytes;
   http::field_error error;
   if (const http::field_class known = class_of(decoder_.mark()); known != http::field_class::unknown) {
     error = validator_.check_known(known, f.value);
@@ -101,6 +105,17 @@ bool header_reader::advance() {
   if (error == http::field_error::none) return true;
   stop(outcome::malformed);
   return false;
+}
+
+bool header_reader::advance_excess() {
+  if (outcome_ != outcome::too_large) return false;
+  if (std::exchange(peeked_, false)) return true;
+  const auto step = decoder_.next();
+  if (step == hpack::decoder::step::error) outcome_ = outcome::undecodable;
+  if (step != hpack::decoder::step::field) return false;
+  const hpack::field f = decoder_.current();
+  excess_bytes_ += f.name.size() + f.value.size() + hpack::entry_overhead_bytes;
+  return true;
 }
 
 // Decodes the rest of the block and drops the fields.

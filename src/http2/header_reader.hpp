@@ -81,7 +81,7 @@ class header_reader {
     reading,
     good,
     malformed,    // RFC 9113 8.1.1: stream error
-    too_large,    // above the soft limit: stream error
+    too_large,    // above the soft limit: stream error, unless the user reads what exceeds it
     undecodable,  // RFC 9113 4.3: connection error
   };
 
@@ -91,8 +91,11 @@ class header_reader {
   // change them.
   static constexpr std::uint32_t static_slot(std::uint32_t index) noexcept { return (slot_max + 1) | index; }
 
-  explicit header_reader(std::uint32_t list_bytes_max) noexcept
-      : decoder_({}, &marks_of_static_table()), list_bytes_max_(list_bytes_max) {}
+  // block_bytes_max: the limit on encoded blocks, which the caller enforces. A string is not limited
+  // otherwise: one that is too long must not end the connection.
+  header_reader(std::uint32_t list_bytes_max, std::uint32_t block_bytes_max) noexcept
+      : decoder_({hpack::decoded_string_bytes_max(block_bytes_max)}, &marks_of_static_table()),
+        list_bytes_max_(list_bytes_max) {}
 
   // Starts a block, which must stay in place while the outcome is `reading`.
   void start(bytes_view block, http::header_kind kind);
@@ -100,8 +103,12 @@ class header_reader {
   [[nodiscard]] bool skip(bytes_view block);
 
   // Advances to the next field. Returns false at the end, or if the remaining fields are discarded; see
-  // result().
+  // result(). If that is too_large, the field at which the list exceeds the limit has been decoded, but not
+  // those after it: call advance_excess() or finish().
   [[gnu::hot, gnu::flatten]] bool advance();
+  // Advances to the next field of those that exceed the limit, which are not validated. Returns false at the
+  // end, or if the block is undecodable.
+  [[gnu::cold]] bool advance_excess();
   // Returns that field; its views are valid until the next advance().
   [[nodiscard]] field current() const noexcept {
     const hpack::field f = decoder_.current();
@@ -137,8 +144,10 @@ class header_reader {
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
     return header_cache_ ? last_->read().content_length : validator_.content_length();
   }
-  // The size of the fields so far, as SETTINGS_MAX_HEADER_LIST_SIZE defines it.
+  // The size of the fields so far, as SETTINGS_MAX_HEADER_LIST_SIZE defines it, without those that exceed the
+  // limit, and of these.
   [[nodiscard]] std::uint32_t list_bytes() const noexcept { return static_cast<std::uint32_t>(list_bytes_); }
+  [[nodiscard]] std::uint64_t excess_bytes() const noexcept { return excess_bytes_; }
   [[nodiscard]] int status() const noexcept { return validator_.status(); }
 
   // Call when the peer has acknowledged our SETTINGS_HEADER_TABLE_SIZE.
@@ -173,6 +182,7 @@ class header_reader {
   // Leading and trailing whitespace of values is tolerated: grpc-go does not encode it in status messages.
   http::header_validator validator_{http::header_kind::request, http::edge_whitespace::allow};
   std::uint64_t list_bytes_ = 0;
+  std::uint64_t excess_bytes_ = 0;  // valid if outcome_ is too_large
   std::uint32_t list_bytes_max_;
   bool header_cache_ = false;  // matches() was true: the block counts as read
   std::unique_ptr<header_block_cache> last_;  // of requests; created for the first one

@@ -77,4 +77,10 @@ struct limits {
   ping_rules pings;
 };
 
+// What a channel permits in place of header_block_bytes and continuations. The headers and trailers of one call
+// must not end the connection, which carries the calls of others: what exceeds header_list_bytes is decoded
+// and dropped up to this size. A connection holds 2.6 times as much while it reads such a block.
+inline constexpr std::uint32_t response_block_bytes_max = 1u << 20;
+inline constexpr std::uint32_t response_continuations_max = 128;
+
 }  // namespace coracle::http2

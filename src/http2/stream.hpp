@@ -95,6 +95,7 @@ struct stream : send_hook, writable_hook {
   error_code end_code = error_code::no_error;
   initiator end_by = initiator::peer;
   bool end_unprocessed = false;
+  bool end_with_connection = false;
   std::string_view end_reason{};
 
   [[nodiscard]] bool can_send() const noexcept { return may_send(state) && !queue.ends(); }

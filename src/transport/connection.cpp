@@ -182,7 +182,7 @@ void connection::receive_ended(std::int64_t result) noexcept {
   receive_ended_ = true;
   if (closing_) return finish_if_done();
   base::if_memory_allows(
-      [&] { end_reason_ = result < 0 ? io_failure(result) : "the peer closed the connection"; });
+      [&] { set_end_reason(result < 0 ? io_failure(result) : "the peer closed the connection"); });
   if (http1_) http1_->feed_end(loop_.now());
   else engine_.feed_end(loop_.now());
   dispatch();
@@ -312,9 +312,8 @@ void connection::handle(const http2::event& e) noexcept {
       return;
     case kind::reset:
       if (handler) {
-        const bool whole = engine_.failed();
-        const std::string_view reason = whole && !end_reason_.empty() ? end_reason_ : e.reason;
-        handler->on_reset({e.code, e.by, e.unprocessed, whole, reason});
+        const std::string_view reason = e.with_connection && !end_reason_.empty() ? end_reason_ : e.reason;
+        handler->on_reset({e.code, e.by, e.unprocessed, e.with_connection, reason});
       }
       return;
     case kind::writable:

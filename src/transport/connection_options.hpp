@@ -107,6 +107,9 @@ class connection_age_policy {
 
 struct http1_options {
   http1::limits limits;
+  // Client: the limit on the header list of a response, as http2::limits::header_list_bytes.
+  // limits.header_bytes is the larger limit up to which fields are read.
+  std::uint32_t header_list_bytes = 16u << 10;
   // How long a connection may wait for its next request; clients close theirs before that.
   duration idle_timeout = std::chrono::seconds(75);
   // How many bytes of a body may have arrived that the handler has not consumed.

@@ -26,7 +26,14 @@ class header_source {
   explicit header_source(http2::connection& engine) noexcept : engine_(&engine) {}
   // number: equal for two lists in a row if they are likely to be equal to the last octet; else 0.
   explicit header_source(const http::header_list& list, std::uint32_t number = 0) noexcept
-      : list_(&list), number_(number) {}
+      : list_(&list), within_limit_(list.size()), list_bytes_(list.list_size_bytes()), number_(number) {}
+  // A list of which only the first fields are within the limit. list_bytes: the size of what was received, of
+  // which the list may lack fields beyond the limit.
+  header_source(const http::header_list& list, std::size_t within_limit, std::uint64_t list_bytes) noexcept
+      : list_(&list),
+        within_limit_(within_limit),
+        list_bytes_(list_bytes),
+        has_excess_(within_limit != list.size() || list_bytes > list.list_size_bytes()) {}
   // Reads the next field, in order; its views are valid until the next call. Returns false at the end.
   bool next(field& out) noexcept { return engine_ ? engine_->next_field(out) : next_of_list(out); }
   // Reads all fields; see http2::connection::read_fields().
@@ -40,6 +47,23 @@ class header_source {
   // After next() returned false: whether the block conforms to the rules. If not, the exchange has been reset
   // and on_reset() follows: discard what was read.
   [[nodiscard]] bool ok() const noexcept { return !engine_ || engine_->headers_ok(); }
+  // Client: after next() or read() returned false: whether there are more fields, which exceed the limit on
+  // header lists. A handler that reads them decides what becomes of the exchange; else it is reset.
+  [[nodiscard]] bool too_large() const noexcept {
+    return engine_ ? engine_->headers_too_large() : has_excess_;
+  }
+  // Calls f(name, value) for each of these fields, which are not validated, and of which there can be many:
+  // keep little. See http2::connection::next_excess_field().
+  template <class F>
+  void read_excess(F f) {
+    for (field one; engine_ ? engine_->next_excess_field(one) : take_of_list(one, list_->size());)
+      f(one.name, one.value);
+    has_excess_ = false;
+  }
+  // The size of all fields that were read, as SETTINGS_MAX_HEADER_LIST_SIZE defines it.
+  [[nodiscard]] std::uint64_t list_bytes() const noexcept {
+    return engine_ ? engine_->header_list_bytes() : list_bytes_;
+  }
   // See http2::connection::set_slot().
   void set_slot(std::uint32_t slot) noexcept {
     if (engine_) engine_->set_slot(slot);
@@ -53,8 +77,9 @@ class header_source {
   }
 
  private:
-  bool next_of_list(field& out) noexcept {
-    if (at_ == list_->size()) return false;
+  bool next_of_list(field& out) noexcept { return take_of_list(out, within_limit_); }
+  bool take_of_list(field& out, std::size_t end) noexcept {
+    if (at_ == end) return false;
     const http::header_view one = (*list_)[at_++];
     out = {one.name, one.value, 0, false};
     return true;
@@ -63,7 +88,10 @@ class header_source {
   http2::connection* engine_ = nullptr;
   const http::header_list* list_ = nullptr;
   std::size_t at_ = 0;
+  std::size_t within_limit_ = 0;
+  std::uint64_t list_bytes_ = 0;
   std::uint32_t number_ = 0;
+  bool has_excess_ = false;  // of a list, not yet read
 };
 
 enum class block_kind : std::uint8_t { informational, headers, trailers };

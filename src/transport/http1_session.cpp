@@ -33,7 +33,8 @@ http1_session::http1_session(connection& owner, http1::role r, const http1_optio
       engine_(r, o.limits, owner.loop_.now()),
       role_(r),
       window_bytes_(o.window_bytes),
-      idle_timeout_(o.idle_timeout) {
+      idle_timeout_(o.idle_timeout),
+      header_list_bytes_(o.header_list_bytes) {
   idle_at_ = deadline_after(owner.loop_.now(), idle_timeout_);
 }
 
@@ -120,8 +121,8 @@ void http1_session::handle(const http1::event& e) noexcept {
 
 void http1_session::on_message_headers() noexcept {
   received_ = !engine_.has_body();
-  header_source fields(engine_.fields(), engine_.headers_id());
   if (role_ == http1::role::client) {
+    header_source fields(engine_.fields(), fields_within_limit(), engine_.fields().list_size_bytes());
     connection_.stats_.streams_succeeded += received_;
     if (handler_) call_handler([&] { handler_->on_headers(fields, block_kind::headers, received_); });
     return;
@@ -139,7 +140,20 @@ void http1_session::on_message_headers() noexcept {
   // The layers above enforce the progress of messages: a stream of requests may be idle between two of them.
   engine_.enforce_body_timeout(false, connection_.loop_.now());
   if (engine_.expects_continue()) or_close([&] { engine_.send_continue(); });
+  header_source fields(engine_.fields(), engine_.headers_id());
   call_handler([&] { connection_.acceptor_->on_request(exchange(connection_, *this), fields, received_); });
+}
+
+std::size_t http1_session::fields_within_limit() const noexcept {
+  const http::header_list& all = engine_.fields();
+  if (all.list_size_bytes() <= header_list_bytes_) [[likely]]
+    return all.size();
+  std::size_t n = 0;
+  for (std::size_t bytes = 0; n != all.size(); ++n) {
+    bytes += all[n].name.size() + all[n].value.size() + http::header_list::field_overhead_bytes;
+    if (bytes > header_list_bytes_) break;
+  }
+  return n;
 }
 
 void http1_session::on_message_end() noexcept {
@@ -168,7 +182,7 @@ void http1_session::fail(const http1::event& e) noexcept {
     or_close([&] { engine_.output().append(settings); });
   }
   abnormal_end reason;
-  reason.code = error_code::protocol_error;
+  reason.code = e.too_large ? error_code::enhance_your_calm : error_code::protocol_error;
   reason.by = initiator::library;
   reason.reason = e.reason;
   if (at_end_ && role_ == http1::role::client) {

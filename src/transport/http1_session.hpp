@@ -78,6 +78,8 @@ class http1_session final : public exchange_target {
   [[nodiscard]] bool holds_next_request() const noexcept;
   void handle(const http1::event& e) noexcept;
   void on_message_headers() noexcept;
+  // The number of the fields of a response that are within the limit.
+  [[nodiscard]] std::size_t fields_within_limit() const noexcept;
   void on_message_end() noexcept;
   void fail(const http1::event& e) noexcept;
   void write_headers(bool end_stream);
@@ -97,6 +99,7 @@ class http1_session final : public exchange_target {
   const http1::role role_;
   const std::size_t window_bytes_;
   const duration idle_timeout_;
+  const std::uint32_t header_list_bytes_;
   exchange_handler* handler_ = nullptr;
   base::output_buffer unread_;
   http::header_list block_;  // being written

@@ -34,12 +34,15 @@ std::string http(int code, std::string_view content_type, std::string_view body,
 }
 
 std::string frame(int flags, std::string_view content) {
-  std::string f{static_cast<char>(flags), 0, 0, static_cast<char>(content.size() >> 8),
-                static_cast<char>(content.size())};
+  std::string f{static_cast<char>(flags), 0, static_cast<char>(content.size() >> 16),
+                static_cast<char>(content.size() >> 8), static_cast<char>(content.size())};
   return f.append(content);
 }
 
 const std::string message = frame(0, "\x0a\x01z");
+// A field of metadata above the client's limit.
+const std::string large_field = "x-large: " + std::string(60'000, 'y') + "\r\n";
+const std::string large = "the response headers have 60";
 const std::string web = "application/grpc-web+proto";
 const std::string stream = "application/connect+proto";
 
@@ -61,8 +64,29 @@ const std::vector<bad_response> responses = {
     {"CompressedTrailersThatAreNot", shape::grpc_web,
      http(200, web, frame(0x81, "grpc-status: 0\r\n"), "grpc-encoding: gzip\r\n"), status_code::internal,
      "cannot be decompressed"},
-    {"HugeTrailers", shape::grpc_web, http(200, web, std::string("\x80\x00\x01\x00\x00", 5) + "grpc-status"),
-     status_code::internal, "exceed 16 KiB"},
+    {"HugeTrailers", shape::grpc_web, http(200, web, std::string("\x80\x00\x10\x00\x01", 5) + "grpc-status"),
+     status_code::internal, "exceed 1 MiB"},
+    {"LargeTrailers", shape::grpc_web,
+     http(200, web, frame(0x80, large_field + "grpc-status: 10\r\ngrpc-message: no\r\n")),
+     status_code::aborted, "no"},
+    {"LargeHeaders", shape::grpc_web,
+     http(200, web, message + frame(0x80, "grpc-status: 0\r\n"), large_field),
+     status_code::resource_exhausted, large},
+    {"LargeHeadersWithAnError", shape::grpc_web,
+     http(200, web, "", large_field + "grpc-message: no\r\ngrpc-status: 10\r\n"), status_code::aborted,
+     "no [" + large},
+    {"HugeHeaders", shape::grpc_web, http(200, web, "", "x-huge: " + std::string(1'100'000, 'y') + "\r\n"),
+     status_code::resource_exhausted, "the headers are too long"},
+    {"ManyHeaders", shape::grpc_web,
+     http(
+         200, web, "",
+         "grpc-status: 10\r\n" +
+             [] {
+               std::string all;
+               for (int i = 0; i < 1000; ++i) all += "x-a: b\r\n";
+               return all;
+             }()),
+     status_code::aborted, "the response headers have 3"},
     {"HtmlPage", shape::grpc_web, http(200, "text/html", "<html>"), status_code::unknown, "text/html"},
     {"NotFound", shape::grpc_web, http(404, "text/html", "<html>"), status_code::unimplemented,
      "HTTP status 404"},
@@ -97,6 +121,16 @@ const std::vector<bad_response> responses = {
     {"UnaryForgedStatus", shape::connect_unary,
      http(404, "application/json", R"({"code":"aborted"})", "trailer-grpc-status: 0\r\ngrpc-status: 0\r\n"),
      status_code::aborted, ""},
+    {"UnaryLargeHeaders", shape::connect_unary, http(200, "application/proto", "\x0a\x01z", large_field),
+     status_code::resource_exhausted, large},
+    {"UnaryErrorWithLargeHeaders", shape::connect_unary,
+     http(404, "", R"({"code":"aborted","message":"no"})",
+          large_field + "content-type: application/json\r\n"),
+     status_code::aborted, "no [" + large},
+    {"UnaryErrorPageWithLargeHeaders", shape::connect_unary, http(503, "text/html", "<html>", large_field),
+     status_code::unavailable, "HTTP status 503"},
+    {"StreamLargeHeaders", shape::connect_stream, http(200, stream, message, large_field),
+     status_code::resource_exhausted, large},
     {"UnaryTooLarge", shape::connect_unary, http(200, "application/proto", std::string(2000, 'x')),
      status_code::resource_exhausted, "max_receive_bytes"},
     {"StreamWithoutEnd", shape::connect_stream, http(200, stream, message), status_code::internal,

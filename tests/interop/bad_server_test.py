@@ -24,6 +24,15 @@ def headers(fields, end=False):
     return frame(h2.HEADERS, h2.END_HEADERS | (h2.END_STREAM if end else 0), 1, block(fields))
 
 
+def large_headers(fields, end=False):
+    """In as many frames as it takes."""
+    whole = block(fields)
+    parts = [whole[i:i + 16384] for i in range(0, len(whole), 16384)]
+    kinds = [h2.HEADERS] + [h2.CONTINUATION] * (len(parts) - 1)
+    return b"".join(frame(kind, (h2.END_HEADERS if i == len(parts) - 1 else 0) | (h2.END_STREAM if end and i == 0 else 0), 1, part)
+                    for i, (kind, part) in enumerate(zip(kinds, parts)))
+
+
 def body(data, end=False):
     return frame(h2.DATA, h2.END_STREAM if end else 0, 1, data)
 
@@ -124,6 +133,14 @@ CASES = {
         ("INTERNAL", headers([(":status", "200"), ("content-type", "application/grpc+json")]) + body(message(b"{}"))
          + headers(WELL, end=True)),
     "AnErrorAfterAMessageIsTheError": ("ABORTED", answer(EMPTY, trailers=[("grpc-status", "10"), ("grpc-message", "no%20more")])),
+    "AnErrorWithAMessageOfAnySizeIsTheError":
+        ("ABORTED", headers(HEAD) + large_headers([("grpc-status", "10"), ("grpc-message", "%C3%A9" * 20_000)], end=True)),
+    "AnErrorAfterLargeMetadataIsTheError": ("ABORTED", large_headers([*HEAD, ("x-large", "y" * 200_000), ("grpc-status", "10")], end=True)),
+    "OkWithLargeMetadataIsResourceExhausted":
+        ("RESOURCE_EXHAUSTED", headers(HEAD) + body(EMPTY) + large_headers([*WELL, ("x-large", "y" * 200_000)], end=True)),
+    "LargeInitialMetadataIsResourceExhausted":
+        ("RESOURCE_EXHAUSTED", large_headers([*HEAD, ("x-large", "y" * 200_000)]) + body(EMPTY) + headers(WELL, end=True)),
+    "HugeMetadataIsResourceExhausted": ("RESOURCE_EXHAUSTED", large_headers([*HEAD, ("x-large", "y" * 1_100_000)], end=True)),
     "ResetWithInternalErrorIsInternal": ("INTERNAL", reset(h2.INTERNAL_ERROR)),
     "ResetWithCancelIsCancelled": ("CANCELLED", reset(h2.CANCEL)),
     "ResetWithEnhanceYourCalmIsResourceExhausted": ("RESOURCE_EXHAUSTED", reset(h2.ENHANCE_YOUR_CALM)),

@@ -86,6 +86,12 @@ class scripted_request final : public transport::exchange_handler {
     send_message(text);
     end(status_code::ok);
   }
+  // A header block as it is; with `end` the last one.
+  void send(const transport::header_block& b, bool end) {
+    if (!exchange_) return;
+    exchange_.send_block(b.bytes(), end);
+    if (end) exchange_.release();
+  }
   void release_window(std::size_t n) {
     if (exchange_) exchange_.consume(n);
   }

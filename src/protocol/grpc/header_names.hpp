@@ -22,4 +22,9 @@ inline constexpr std::string_view message_header = "grpc-message";
 inline constexpr std::string_view status_details_header = "grpc-status-details-bin";
 inline constexpr std::string_view retry_pushback_header = "grpc-retry-pushback-ms";
 
+// Whether the field is one of those that a status consists of.
+constexpr bool is_status_field(std::string_view name) noexcept {
+  return name == status_header || name == message_header || name == status_details_header;
+}
+
 }  // namespace coracle::protocol::grpc

@@ -6,6 +6,7 @@
 #include "coracle/compress/encoding.hpp"
 #include "coracle/http/header_list.hpp"
 #include "http/field_slot.hpp"
+#include "protocol/grpc/essential_fields.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -29,12 +30,15 @@ struct response_headers {
   // the value is unusable (negative, not a number, several values), the client must not retry.
   bool pushback = false;
   std::optional<duration> retry_after;
+  // Not 0: the fields exceed the client's limit, and this is their size. Of those beyond the limit, only
+  // essential ones were read, and of the message its beginning.
+  std::uint64_t too_large_bytes = 0;
 
   // Reads every field of `fields`, a transport::header_source. Returns false if the block violates the rules
   // of HTTP; its content must then be ignored.
   template <class Fields>
   [[nodiscard]] bool read(Fields& fields) {
-    return fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
+    const bool whole = fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
       if (slot == http::static_field_slot(8)) {  // ":status: 200"
         http_status = 200;
         return 0;
@@ -51,6 +55,11 @@ struct response_headers {
       const auto field = text();
       return static_cast<std::uint32_t>(read_text(field.name, field.value));
     });
+    if constexpr (requires { fields.too_large(); }) {
+      if (fields.too_large()) [[unlikely]]
+        return read_excess(fields);
+    }
+    return whole;
   }
   // Whether the messages have the content-subtype `asked`; empty means protobuf's binary format. A response
   // without a subtype is accepted, because C-core's servers send none.
@@ -61,6 +70,15 @@ struct response_headers {
   // connection.
   enum class meaning : std::uint32_t { unknown, ok_status, grpc_content, nothing };
   [[gnu::noinline]] meaning read_text(std::string_view name, std::string_view value);
+  template <class Fields>
+  [[gnu::cold, gnu::noinline]] bool read_excess(Fields& fields) {
+    essential_fields essential;
+    fields.read_excess([&](std::string_view name, std::string_view value) {
+      if (essential.take(name, value)) read_text(name, value);
+    });
+    too_large_bytes = fields.list_bytes();
+    return fields.ok();
+  }
   void read_pushback(std::string_view text) noexcept;
 };
 

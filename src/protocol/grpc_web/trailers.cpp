@@ -32,7 +32,7 @@ std::string_view to_string(trailer_error error) noexcept {
     case trailer_error::bad_name: return "a line of the trailers has no valid name";
     case trailer_error::bad_value: return "a value of the trailers contains a control character";
     case trailer_error::line_after_end: return "the trailers continue after an empty line";
-    case trailer_error::too_many_fields: return "the trailers have more than 256 fields";
+    case trailer_error::too_many_fields: return "the trailers have more than 8192 fields";
   }
   return "";
 }

@@ -19,10 +19,10 @@ namespace coracle::protocol::grpc_web {
 inline constexpr std::uint8_t trailer_flag = 0x80;
 inline constexpr std::uint8_t compressed_flag = 0x01;
 
-// Limits of what a client accepts. 16 KiB is what it accepts of HTTP/2 trailers, too; each field also costs
-// memory beyond its bytes.
-inline constexpr std::uint32_t trailer_bytes_max = 16u << 10;
-inline constexpr std::size_t trailer_fields_max = 256;
+// Limits of what a client accepts: as much as of the end of a Connect stream. Each field also costs memory
+// beyond its bytes.
+inline constexpr std::uint32_t trailer_bytes_max = 1u << 20;
+inline constexpr std::size_t trailer_fields_max = 8192;
 
 // Builds the trailer frame. It has the function that grpc::add_status() and grpc::for_each_wire_field()
 // write to.

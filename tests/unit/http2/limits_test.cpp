@@ -114,6 +114,117 @@ TEST(Http2Limits, HeaderBlockBytes) {
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames, "");
 }
 
+// A client with two requests, and the events that a large trailer block on the first one causes.
+struct client_with_large_trailers : session {
+  explicit client_with_large_trailers(const limits& l, reaction react)
+      : session(role::client, l, std::move(react)) {
+    feed(from_server());
+    open_and_request(true);
+    open_and_request(true);
+    take_frames();
+    feed(headers(1, response_block()) + headers(3, response_block()));
+  }
+};
+
+std::string large_trailers(std::size_t bytes) {
+  const std::string large(bytes, 'x');
+  return block({{"a", "1"}, {"large", large}, {"b", "2"}});
+}
+
+TEST(Http2Limits, HeaderListBytesOfAResponseFailItsStreamUnlessTheExcessIsRead) {
+  limits l;
+  l.header_list_bytes = 500;
+  const auto ignore = [](session&, const event&) {};
+  client_with_large_trailers ignoring(l, ignore);
+  ignoring.feed(headers(1, large_trailers(1000), end_both) + headers(3, block({{"c", "3"}}), end_both));
+  EXPECT_EQ(ignoring.events(),
+            "headers 1 [:status=200]\nheaders 3 [:status=200]\ntrailers 1 [a=1] bad end\n"
+            "reset 1 ENHANCE_YOUR_CALM library\ntrailers 3 [c=3] end\n");
+
+  const auto read_all = [](session& s, const event& e) {
+    if (!e.trailers) return;
+    field f;
+    while (s.engine.next_field(f)) s.note("field " + std::string(f.name));
+    s.note(s.engine.headers_too_large() ? "too large" : "whole");
+    while (s.engine.next_excess_field(f))
+      s.note("excess " + std::string(f.name) + " " + std::to_string(f.value.size()));
+    s.note("ok " + std::to_string(s.engine.headers_ok()) + " " +
+           std::to_string(s.engine.header_list_bytes()));
+  };
+  client_with_large_trailers reading(l, read_all);
+  reading.pulls_fields = false;
+  reading.feed(headers(1, large_trailers(1000), end_both) + headers(3, block({{"c", "3"}}), end_both));
+  EXPECT_EQ(reading.events(),
+            "headers 1 [:status=200]\nheaders 3 [:status=200]\n"
+            "trailers 1 end\nfield a\ntoo large\nexcess large 1000\nexcess b 1\nok 1 1105\n"
+            "trailers 3 end\nfield c\nwhole\nok 1 34\n");
+  EXPECT_EQ(reading.take_frames(), "");
+}
+
+TEST(Http2Limits, AResponseThatIsReleasedAmongItsExcessKeepsTheTable) {
+  limits l;
+  l.header_list_bytes = 500;
+  const auto leave = [](session& s, const event& e) {
+    if (e.id != 1) return;
+    field f;
+    while (s.engine.next_field(f)) continue;
+    s.engine.next_excess_field(f);
+    s.engine.release(e.stream);
+  };
+  session s(role::client, l, leave);
+  s.pulls_fields = false;
+  s.feed(from_server());
+  s.open_and_request(false);
+  s.open_and_request(true);
+  s.take_frames();
+  const std::string entering = std::string(
+      "\x40\x01"
+      "d\x01"
+      "4",
+      5);
+  s.feed(headers(1, response_block() + large_trailers(1000) + entering));
+  EXPECT_EQ(s.take_frames(), "RST_STREAM 1 CANCEL\n");
+  s.pulls_fields = true;
+  s.feed(headers(3, response_block() + "\xbe"));
+  EXPECT_TRUE(s.events().ends_with("headers 3 [:status=200 d=4]\n")) << s.events();
+}
+
+TEST(Http2Limits, HeaderBlockBytesOfAResponseEndItsStreamByItself) {
+  limits l;
+  l.header_block_bytes = 2000;
+  const auto which = [](session& s, const event& e) {
+    if (e.type == event::kind::reset) s.note(e.with_connection ? "with the connection" : "by itself");
+  };
+  client_with_large_trailers s(l, which);
+  s.feed(headers(1, large_trailers(3000), end_both));
+  EXPECT_EQ(s.events(),
+            "headers 1 [:status=200]\nheaders 3 [:status=200]\n"
+            "reset 1 ENHANCE_YOUR_CALM library\nby itself\n"
+            "reset 3 ENHANCE_YOUR_CALM library\nwith the connection\n"
+            "failed ENHANCE_YOUR_CALM library: header block exceeds limits::header_block_bytes\n");
+}
+
+TEST(Http2Limits, AStringOfAnyLengthWithinTheBlockIsNoError) {
+  limits l;
+  l.header_block_bytes = response_block_bytes_max;
+  l.continuations = response_continuations_max;
+  const auto ignore = [](session&, const event&) {};
+  client_with_large_trailers s(l, ignore);
+  // In Huffman's code, 'a' has 5 bits: 900,000 octets are 1,440,000 characters.
+  std::string rest = block({{"large", std::string(1'440'000, 'a')}});
+  ASSERT_LT(rest.size(), 910'000u);
+  std::string frames = headers(1, rest.substr(0, 16384), end);
+  for (rest.erase(0, 16384); rest.size() > 16384; rest.erase(0, 16384))
+    frames += continuation(1, rest.substr(0, 16384), 0);
+  const std::size_t before = s.engine.memory_bytes();
+  s.feed(frames + continuation(1, rest) + headers(3, block({{"c", "3"}}), end_both));
+  EXPECT_TRUE(
+      s.events().ends_with("trailers 1 [] bad end\nreset 1 ENHANCE_YOUR_CALM library\n"
+                           "trailers 3 [c=3] end\n"))
+      << s.events();
+  EXPECT_LT(s.engine.memory_bytes(), before + (64u << 10)) << "the buffers of the block are freed";
+}
+
 TEST(Http2Limits, Continuations) {
   limits l;
   l.continuations = 3;
