@@ -52,9 +52,13 @@ status status_of_non_grpc_response(const protocol::grpc::response_headers& heade
 }
 
 status status_of_reset(const transport::abnormal_end& e) {
-  if (e.unprocessed && !e.disconnected)
-    return status::unavailable(
-        "the server did not accept the call: it is shutting down or at its limit of streams");
+  if (e.unprocessed && !e.disconnected) {
+    if (e.code == transport::error_code::refused_stream)
+      return status::unavailable(
+          "the server did not accept the call (REFUSED_STREAM): it is at a limit, or is shutting down");
+    std::string text = "the server did not accept the call: ";
+    return status::unavailable(text.append(e.reason));
+  }
   if (e.by == transport::initiator::user && !e.disconnected) return rpc::out_of_memory();
   if (e.disconnected) return status::unavailable(e.reason.empty() ? "the connection was lost" : e.reason);
   std::string text;

@@ -12,6 +12,10 @@ namespace coracle::client {
 
 using severity = rpc::traced_event::severity;
 
+namespace {
+constexpr unsigned reset_shift_max = 8;
+}  // namespace
+
 subchannel::subchannel(loop& owner_loop, const connect_params& params, endpoint where,
                        subchannel_owner& owner)
     : loop_(owner_loop),
@@ -86,6 +90,7 @@ task<> subchannel::attempt() {
   if (!outcome) co_return attempt_failed(outcome.status().message());
   transport::connection_options options = params_.connection;
   options.http2.keepalive.time = keepalive_time_;
+  reduce_resets(options.http2);
   if (params_.http1) options.http1 = &*params_.http1;
   auto stream = security::secured(params_.credentials, loop_, *std::move(outcome), params_.authority,
                                   params_.http1 ? "http/1.1" : "h2");
@@ -96,6 +101,13 @@ task<> subchannel::attempt() {
   // The attempt includes the wait for the server's SETTINGS.
   loop_.arm(*this, deadline_after(attempt_began_, connect_timeout));
   connections_.back().connection->start();
+}
+
+// The server's limits are not known before it closes a connection because of them.
+void subchannel::reduce_resets(http2::limits& l) const noexcept {
+  for (std::uint32_t* const n : {&l.own_resets_burst, &l.own_resets_per_second, &l.own_early_resets_burst,
+                                 &l.own_early_resets_per_second})
+    *n = std::max(*n >> reset_shift_, 1u);
 }
 
 void subchannel::attempt_failed(std::string_view reason) noexcept {
@@ -234,6 +246,7 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
   connection_entry* l = entry_of(c);
   if (!l || std::exchange(l->draining, true)) return;
   stop_health(*l);
+  if (c.asked_for_fewer_resets() && reset_shift_ < reset_shift_max) ++reset_shift_;
   if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
   if (closing_) return;
   if (l->ready) {

@@ -120,6 +120,7 @@ class subchannel final : private transport::connection_owner,
   void on_health(health_watch& w) noexcept override;
 
   void end_connections(bool at_once, std::string_view reason) noexcept;
+  void reduce_resets(http2::limits& l) const noexcept;
   void begin_attempt() noexcept;
   task<> attempt();
   task<> check_health(std::shared_ptr<health_watch> w);
@@ -148,6 +149,7 @@ class subchannel final : private transport::connection_owner,
   backoff backoff_;
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
+  unsigned reset_shift_ = 0;  // how often the limits on resets were halved, because a server closed for them
   std::uint32_t connections_max_ = 1;
   std::vector<connection_entry> connections_;  // by age, including those that are going away
   scope work_;  // the attempt to connect, and the health checks

@@ -29,6 +29,9 @@ limits is_valid(limits l) {
 // recommends that servers permit at least 100).
 constexpr std::uint32_t streams_before_settings = 100;
 
+// Until the next attempt to send resets that the limits have delayed.
+constexpr duration delayed_reset_pause = 10ms;
+
 }  // namespace
 
 connection::connection(role r, const limits& l, time_point now)
@@ -222,7 +225,7 @@ connection::progress connection::on_frame(bytes_view payload, event& e) {
     case frame_type::ping: return on_ping(payload);
     case frame_type::continuation: return on_continuation(payload, e);
     case frame_type::priority: return on_priority(payload);
-    case frame_type::goaway: return on_goaway(payload);
+    case frame_type::goaway: return on_goaway(payload, e);
     case frame_type::data:
     case frame_type::push_promise: break;
   }
@@ -438,8 +441,8 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
   return deliver_block(*s, bytes, http::header_kind::request, e);
 }
 
-// Without the block, no later one can be decoded. On a client, the stream of the block ends by itself, so that
-// its call differs from those that only shared the connection.
+// Without the block, no later one can be decoded. On a client, the stream of the block ends by itself, so
+// that its call differs from those that only shared the connection.
 connection::progress connection::refuse_huge_block() {
   constexpr std::string_view reason = "header block exceeds limits::header_block_bytes";
   if (stream* const s = side_ == role::client ? find_id(frame_.id) : nullptr)
@@ -729,28 +732,29 @@ connection::progress connection::on_ping(bytes_view payload) {
   return progress::again;
 }
 
-connection::progress connection::on_goaway(bytes_view payload) {
+// The event comes before those of the streams that GOAWAY ends: what their users do next must not use this
+// connection.
+connection::progress connection::on_goaway(bytes_view payload, event& e) {
   if (frame_.id != 0)
     return connection_error(error_code::protocol_error, "GOAWAY on a stream other than 0 (RFC 9113 6.8)");
   if (payload.size() < 8)
     return connection_error(error_code::frame_size_error, "GOAWAY length is less than 8 (RFC 9113 6.8)");
   if (!charge_control()) return progress::again;
   const stream_id last = load_u32(payload.data()) & stream_id_max;
-  goaway_code_ = static_cast<error_code>(load_u32(payload.data() + 4));
-  // The event may be returned after take_unread(), when feed()'s argument is no longer valid.
-  if (payload.data() != assembly_.data()) assembly_.assign(payload.begin(), payload.end());
-  goaway_debug_ = bytes_view(assembly_).subspan(8);
-  goaway_pending_ = pending_ = peer_goes_away_ = true;
-  if (side_ == role::server) return progress::again;
+  e.type = event::kind::goaway;
+  e.code = static_cast<error_code>(load_u32(payload.data() + 4));
+  e.data = payload.subspan(8);
+  peer_goes_away_ = true;
+  if (side_ == role::server) return progress::event;
   // RFC 9113 6.8: streams above it were not processed and may be retried elsewhere, and so may unsent ones.
   for (std::uint32_t i = 0; i < streams_.bound(); ++i) {
     if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
     stream& s = streams_[i];
     if (s.id == 0 || s.id > last)
-      end(s, stream_state::reset_received, goaway_code_, initiator::peer,
+      end(s, stream_state::reset_received, e.code, initiator::peer,
           "not processed before GOAWAY (RFC 9113 6.8)", true);
   }
-  return progress::again;
+  return progress::event;
 }
 
 connection::progress connection::on_window_update(bytes_view payload) {
@@ -825,6 +829,7 @@ void connection::write_header_frame_start(stream& s) {
   std::uint8_t* const out = output_.reserve(frame_header_bytes + hpack::encoder::begin_bound);
   if (s.id == 0) {
     number(s, next_own_id_);
+    s.opened_at = now_;
     next_own_id_ += 2;
     --unnumbered_count_;
   }
@@ -1197,6 +1202,7 @@ void connection::close(stream& s, stream_state end_state) noexcept {
   if (data_stream_ == &s) data_stream_ = nullptr;
   if (header_block_stream_ == &s) header_block_stream_ = nullptr;
   --open_count_;
+  awaiting_reset_count_ -= std::exchange(s.awaits_reset, false);
   record_limit();
   if (s.released) erase(s);
 }
@@ -1241,8 +1247,9 @@ void connection::stream_fault(stream* s, stream_id id, error_code code, std::str
   answered(frame_header_bytes + 4);
 }
 
-stream_ref connection::open(void* user) {
+stream_ref connection::open(void* user, time_point now) {
   CORACLE_ASSERT(side_ == role::client, "servers do not open streams");
+  now_ = std::max(now_, now);
   if (!can_open()) return no_stream;
   stream& s = make_stream(user);
   ++unnumbered_count_;
@@ -1293,12 +1300,58 @@ void connection::release(stream_ref ref) noexcept try {
   const bool answers = side_ == role::server || !may_receive(s->state);
   // Queued data up to the end of the stream is still sent; end_sent() does the rest.
   if (answers && s->queue.ends()) return;
+  if (side_ == role::client) return cancel(*s);
   // RFC 9113 8.1: a server that has sent its whole response may ask the client, without error, to stop
   // sending.
-  const bool answered_in_full = side_ == role::server && s->state == stream_state::half_closed_local;
+  const bool answered_in_full = s->state == stream_state::half_closed_local;
   reset(ref, answered_in_full ? error_code::no_error : error_code::cancel);
 } catch (const std::bad_alloc&) {
   out_of_memory();
+}
+
+// --- resets of streams that a client's user has released
+
+void connection::cancel(stream& s) {
+  // One that the server has answered in full costs it nothing.
+  const bool costs = s.id != 0 && may_receive(s.state);
+  if (costs && (!delayed_resets_.empty() || !may_reset_now(s))) return cancel_later(s);
+  resets_sent_ += costs;
+  reset(streams_.ref_to(s), error_code::cancel);
+}
+
+bool connection::may_reset_now(const stream& s) noexcept {
+  const bool early = !s.headers_received && now_ < deadline_after(s.opened_at, limit_.own_early_time);
+  if (early &&
+      !early_reset_tokens_.take(now_, {limit_.own_early_resets_burst, limit_.own_early_resets_per_second}))
+    return false;
+  return reset_tokens_.take(now_, {limit_.own_resets_burst, limit_.own_resets_per_second});
+}
+
+// The stream stays open, so that the peer's limit counts it, and nothing more is sent on it. What arrives on
+// it is dropped, and its window is not opened again.
+void connection::cancel_later(stream& s) {
+  delayed_resets_.push_back(streams_.ref_to(s));
+  s.awaits_reset = true;
+  ++awaiting_reset_count_;
+  subtract_from_sums(s);
+  s.queue.clear(chunks_);
+  s.send_hook::unlink();
+  if (delayed_resets_at_ == never) delayed_resets_at_ = deadline_after(now_, delayed_reset_pause);
+}
+
+void connection::send_delayed_resets() {
+  std::size_t done = 0;
+  for (; done != delayed_resets_.size(); ++done) {
+    stream* const s = find(delayed_resets_[done]);
+    if (!s) continue;  // it has ended by itself
+    if (may_receive(s->state)) {
+      if (!may_reset_now(*s)) break;
+      ++resets_sent_;
+    }
+    reset(delayed_resets_[done], error_code::cancel);
+  }
+  delayed_resets_.erase(delayed_resets_.begin(), delayed_resets_.begin() + static_cast<std::ptrdiff_t>(done));
+  delayed_resets_at_ = delayed_resets_.empty() ? never : deadline_after(now_, delayed_reset_pause);
 }
 
 // --- outgoing control frames
@@ -1437,7 +1490,7 @@ void connection::end_everything(error_code code, std::string_view reason, initia
       unread && unread->state == stream_state::ended)
     end(*unread, stream_state::ended, code, by, reason, false, true);
   goaway_first_ = false;
-  settings_pending_ = slots_pending_ = goaway_pending_ = false;
+  settings_pending_ = slots_pending_ = false;
   const std::uint32_t bound = streams_.bound();
   for (std::uint32_t i = 0; i < bound; ++i) {
     if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
@@ -1497,8 +1550,8 @@ bool connection::answers_keepalive(std::uint64_t opaque) noexcept {
 
 time_point connection::next_timeout() const noexcept {
   if (failed_) return never;
-  return std::min(
-      {settings_acked_ ? never : settings_deadline_, drain_deadline_, block_deadline_, alive_.next()});
+  return std::min({settings_acked_ ? never : settings_deadline_, drain_deadline_, block_deadline_,
+                   delayed_resets_at_, alive_.next()});
 }
 
 void connection::on_timeout(time_point now) noexcept try {
@@ -1512,6 +1565,7 @@ void connection::on_timeout(time_point now) noexcept try {
     return fail(error_code::enhance_your_calm,
                 "incomplete frame or header block exceeds limits::header_timeout", initiator::library);
   if (now >= drain_deadline_) drain_now();
+  if (now >= delayed_resets_at_) send_delayed_resets();
   if (!failed_) send_keepalive();
 } catch (const std::bad_alloc&) {
   out_of_memory();
@@ -1546,12 +1600,6 @@ bool connection::take_pending(event& e) {
     e.reason = s.end_reason;
     e.unprocessed = s.end_unprocessed;
     e.with_connection = s.end_with_connection;
-    return true;
-  }
-  if (std::exchange(goaway_pending_, false)) {
-    e.type = event::kind::goaway;
-    e.code = goaway_code_;
-    e.data = goaway_debug_;
     return true;
   }
   if (std::exchange(settings_pending_, false)) {
@@ -1596,7 +1644,7 @@ std::size_t connection::memory_bytes() const noexcept {
 // event.
 void connection::release_idle_memory() noexcept {
   output_.release(0);
-  if (reading_ == phase::payload || block_id_ != 0 || block_open_ || goaway_pending_) return;
+  if (reading_ == phase::payload || block_id_ != 0 || block_open_) return;
   std::vector<std::uint8_t>().swap(assembly_);
   std::vector<std::uint8_t>().swap(block_);
   reader_.release_idle_memory();

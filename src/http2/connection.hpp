@@ -105,14 +105,15 @@ class connection {
 
   // --- streams
   // Client: opens a stream. Returns no_stream if the peer's limit is reached, the connection is going away,
-  // or the ids are exhausted.
-  stream_ref open(void* user);
+  // or the ids are exhausted. now: the time, if it may have advanced since the last feed().
+  stream_ref open(void* user, time_point now = time_point::min());
   void set_user(stream_ref s, void* user) noexcept {
     if (stream* found = find(s)) found->user = user;
   }
   // Releases s: the user has finished with it. If it is still open, it is closed with RST_STREAM (CANCEL, or
-  // NO_ERROR on a server that has sent its whole response). The ref is invalid afterwards. Release each
-  // stream that came with a headers event or from open() exactly once.
+  // NO_ERROR on a server that has sent its whole response); on a client later if it resets many streams, see
+  // limits::own_resets_burst. The ref is invalid afterwards. Release each stream that came with a headers
+  // event or from open() exactly once.
   [[gnu::flatten]] void release(stream_ref s) noexcept;
   // Whether s is open for sending: neither half-closed (local) nor closed.
   [[nodiscard]] bool can_send(stream_ref s) const noexcept {
@@ -124,7 +125,8 @@ class connection {
     const stream* found = find(s);
     return found ? found->id : 0;
   }
-  [[nodiscard]] std::size_t open_streams() const noexcept { return open_count_; }
+  // Without the streams that only wait to be reset.
+  [[nodiscard]] std::size_t open_streams() const noexcept { return open_count_ - awaiting_reset_count_; }
   [[nodiscard]] bool can_open() const noexcept;
 
   // --- sending: headers
@@ -206,6 +208,8 @@ class connection {
   // --- about the peer
   // Its SETTINGS_MAX_HEADER_LIST_SIZE. The user must not send larger header lists.
   [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept { return peer_.header_list_bytes; }
+  // Client: the number of streams that release() has reset before the peer had answered them in full.
+  [[nodiscard]] std::uint64_t resets_sent() const noexcept { return resets_sent_; }
   // The number of PINGs answered so far.
   [[nodiscard]] std::uint64_t pings_answered() const noexcept { return pings_answered_; }
   // The number of bytes that the connection's windows permit each side to send at present.
@@ -279,7 +283,7 @@ class connection {
   [[gnu::cold, gnu::noinline]] progress on_settings(bytes_view payload);
   [[gnu::cold, gnu::noinline]] progress on_settings_ack();
   [[gnu::noinline]] progress on_ping(bytes_view payload);
-  [[gnu::cold, gnu::noinline]] progress on_goaway(bytes_view payload);
+  [[gnu::cold, gnu::noinline]] progress on_goaway(bytes_view payload, event& e);
   [[gnu::noinline]] progress on_window_update(bytes_view payload);
 
   // --- outgoing headers, data and credit
@@ -324,6 +328,11 @@ class connection {
     return open_count_ >= std::min(peer_.max_concurrent_streams, limit_.own_open_streams);
   }
   void record_limit() noexcept;
+  // Client: resets of streams that were released.
+  void cancel(stream& s);
+  [[nodiscard]] bool may_reset_now(const stream& s) noexcept;
+  [[gnu::cold, gnu::noinline]] void cancel_later(stream& s);
+  [[gnu::cold, gnu::noinline]] void send_delayed_resets();
 
   // --- drains, failures, timers
   [[gnu::cold, gnu::noinline]] void out_of_memory() noexcept;
@@ -391,6 +400,10 @@ class connection {
   stream* recent_ = nullptr;  // in the index; the next frame is likely to be for it
   closed_streams closed_;
   std::size_t open_count_ = 0;  // not closed, with or without an id
+  std::size_t awaiting_reset_count_ = 0;  // those among them that are released and wait to be reset
+  std::vector<stream_ref> delayed_resets_;  // of these, in order; of some that have ended meanwhile, too
+  time_point delayed_resets_at_ = never;  // when to try again
+  std::uint64_t resets_sent_ = 0;
   std::size_t unnumbered_count_ = 0;  // those among them that open() created and that have sent no HEADERS
   stream_id highest_peer_id_ = 0;
   stream_id fed_from_ = 0;  // highest_peer_id_ before this loop iteration, which has one time
@@ -426,11 +439,8 @@ class connection {
   base::intrusive_list<writable_hook> writables_;
   bool settings_pending_ = false;
   bool slots_pending_ = false;
-  bool goaway_pending_ = false;
   bool failed_pending_ = false;
   bool was_at_limit_ = false;
-  error_code goaway_code_ = error_code::no_error;
-  bytes_view goaway_debug_{};
   error_code failed_code_ = error_code::no_error;
   initiator failed_by_ = initiator::library;
   std::string_view failed_reason_{};

@@ -36,8 +36,8 @@ struct event {
     settings,
     // Client: open() may succeed again.
     slots,
-    // The peer sent GOAWAY: `code`, and its debug data in `data`. Streams above its last id get reset events
-    // first.
+    // The peer sent GOAWAY: `code`, and its debug data in `data`. The reset events of streams above its last
+    // id follow.
     goaway,
     // Server: the peer's first bytes are not HTTP/2's preface, and nothing has been sent to it. connection::
     // preface_bytes() of the preface and `data` are what has arrived. The last event.

@@ -10,6 +10,7 @@
 namespace coracle::http2 {
 
 using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
 
 struct limits {
   // --- advertised in our SETTINGS
@@ -32,6 +33,17 @@ struct limits {
   std::uint32_t own_streams = 1u << 30;
   // Client: the maximum number of open streams, even if the peer allows more.
   std::uint32_t own_open_streams = ~std::uint32_t{0};
+  // Client: how many streams release() resets at once. Servers close a connection that resets many
+  // (CVE-2023-44487), with all calls on it: ours above 1,000 per second, nghttp2 above 1,000 at once, and
+  // hyper above 20 that it has not begun to handle. Further streams stay open without a user until it is
+  // their turn; most end by themselves meanwhile.
+  std::uint32_t own_resets_burst = 500;
+  std::uint32_t own_resets_per_second = 500;
+  // Those among them that were opened less than own_early_time before and have not been answered: servers
+  // tolerate fewer resets of requests that they have just received.
+  std::uint32_t own_early_resets_burst = 20;
+  std::uint32_t own_early_resets_per_second = 50;
+  duration own_early_time = 100ms;
   // Hard limit on encoded bytes across HEADERS and CONTINUATION; exceeding it is a connection error.
   std::uint32_t header_block_bytes = 64u << 10;
   // The maximum number of CONTINUATION frames per block (CVE-2024-27316).
@@ -77,9 +89,9 @@ struct limits {
   ping_rules pings;
 };
 
-// What a channel permits in place of header_block_bytes and continuations. The headers and trailers of one call
-// must not end the connection, which carries the calls of others: what exceeds header_list_bytes is decoded
-// and dropped up to this size. A connection holds 2.6 times as much while it reads such a block.
+// What a channel permits in place of header_block_bytes and continuations. The headers and trailers of one
+// call must not end the connection, which carries the calls of others: what exceeds header_list_bytes is
+// decoded and dropped up to this size. A connection holds 2.6 times as much while it reads such a block.
 inline constexpr std::uint32_t response_block_bytes_max = 1u << 20;
 inline constexpr std::uint32_t response_continuations_max = 128;
 

@@ -3,6 +3,7 @@
 
 #include "base/slab.hpp"
 #include "coracle/base/bytes.hpp"
+#include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "http2/error_code.hpp"
 #include "http2/event.hpp"
@@ -74,11 +75,13 @@ struct stream : send_hook, writable_hook {
   stream_id id = 0;  // 0: opened by the user, who has sent no HEADERS yet
   stream_state state = stream_state::idle;
   bool released = false;  // the user wants no more events
+  bool awaits_reset = false;  // client: released, and to be reset when the limits on resets permit it
   bool headers_received = false;  // client: the final response's HEADERS were received
   bool headers_sent = false;
   bool is_head_request = false;  // RFC 9110 9.3.2: content-length of the response describes no content
   bool wants_writable = false;
   std::uint16_t interim_responses = 0;  // client: number received so far
+  time_point opened_at{};  // client: when its HEADERS were written
 
   void* user;
   send_window send;

@@ -137,7 +137,7 @@ exchange connection::open(exchange_handler& handler) noexcept try {
     on_stream_begin();
     return exchange(*this, *http1_);
   }
-  const stream_ref s = engine_.open(&handler);
+  const stream_ref s = engine_.open(&handler, loop_.now());
   if (s == http2::no_stream) return {};
   on_stream_begin();
   if (--opens_left_ == 0) going_away();  // the ids are exhausted (RFC 9113 5.1.1)
@@ -181,8 +181,10 @@ void connection::received(bytes_view bytes) noexcept {
 void connection::receive_ended(std::int64_t result) noexcept {
   receive_ended_ = true;
   if (closing_) return finish_if_done();
-  base::if_memory_allows(
-      [&] { set_end_reason(result < 0 ? io_failure(result) : "the peer closed the connection"); });
+  base::if_memory_allows([&] {
+    if (!end_reason_.empty()) end_reason_.append(", then ");  // the reason of a GOAWAY
+    end_reason_.append(result < 0 ? io_failure(result) : "the peer closed the connection");
+  });
   if (http1_) http1_->feed_end(loop_.now());
   else engine_.feed_end(loop_.now());
   dispatch();
@@ -312,7 +314,9 @@ void connection::handle(const http2::event& e) noexcept {
       return;
     case kind::reset:
       if (handler) {
-        const std::string_view reason = e.with_connection && !end_reason_.empty() ? end_reason_ : e.reason;
+        // Also if GOAWAY ends this stream alone.
+        const bool is_told = e.with_connection || (e.unprocessed && e.code != error_code::refused_stream);
+        const std::string_view reason = is_told && !end_reason_.empty() ? end_reason_ : e.reason;
         handler->on_reset({e.code, e.by, e.unprocessed, e.with_connection, reason});
       }
       return;
@@ -322,10 +326,15 @@ void connection::handle(const http2::event& e) noexcept {
     case kind::settings: return owner_.on_ready(*this);
     case kind::slots: return owner_.on_slots(*this);
     case kind::goaway:
-      sent_too_many_pings_ = e.code == error_code::enhance_your_calm && as_text(e.data) == "too_many_pings";
+      if (e.code == error_code::enhance_your_calm) {
+        sent_too_many_pings_ = as_text(e.data) == "too_many_pings";
+        asked_for_fewer_resets_ = !sent_too_many_pings_ && engine_.resets_sent() != 0;
+      }
       base::if_memory_allows([&] {
+        // An error may follow the first GOAWAY of a drain.
+        if (e.code != error_code::no_error) end_reason_.clear();
         const std::string debug_data = base::printable(as_text(e.data));
-        set_end_reason("GOAWAY ", name_of(e.code), " " + debug_data);
+        set_end_reason("GOAWAY ", name_of(e.code), debug_data.empty() ? debug_data : " " + debug_data);
       });
       return going_away();
     case kind::no_preface: return switch_to_http1(e.data);

@@ -120,6 +120,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // Whether the peer's GOAWAY requires fewer PINGs: the next connection must double its keepalive time (gRFC
   // A8). Valid in on_going_away().
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
+  // Client: whether the peer closes the connection with ENHANCE_YOUR_CALM, probably because this side has
+  // reset too many streams. Valid in on_going_away().
+  [[nodiscard]] bool asked_for_fewer_resets() const noexcept { return asked_for_fewer_resets_; }
 
   // Whether this side has closed the connection because it has ended an exchange of HTTP/1.1 early.
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
@@ -272,6 +275,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   bool just_resumed_ : 1 = false;  // data received meanwhile may be unread
   bool receive_ended_ : 1 = false;
   bool sent_too_many_pings_ : 1 = false;
+  bool asked_for_fewer_resets_ : 1 = false;
   bool abandoned_ : 1 = false;
   bool hung_up_ : 1 = false;  // while receiving is paused: the peer has ended its side
 };

@@ -209,23 +209,8 @@ TEST(Http2Goaway, EndsTheStreamsAboveItsLastIdAsUnprocessed) {
                 },
             .last = [](session& at) { EXPECT_EQ(at.open(), no_stream); }});
   EXPECT_EQ(s.events,
-            "reset 3 NO_ERROR peer unprocessed\nreset 0 NO_ERROR peer unprocessed\ngoaway NO_ERROR 'bye'\n"
+            "goaway NO_ERROR 'bye'\nreset 3 NO_ERROR peer unprocessed\nreset 0 NO_ERROR peer unprocessed\n"
             "headers 1 [:status=200] end\n");
-}
-
-TEST(Http2Goaway, ItsDebugDataIsTheEnginesOwnOnceReadingHasStopped) {
-  session s(role::client, {}, [](session&, const event&) {});
-  s.open_and_request(true);
-  s.feed(from_server());
-  std::string input = goaway(0, error_code::no_error, "bye") + ping("12345678");
-  s.engine.feed(as_bytes(input), s.now);
-  EXPECT_EQ(s.engine.next().type, event::kind::reset);
-  const std::string rest(as_text(s.engine.take_unread()));
-  std::fill(input.begin(), input.end(), '?');
-  s.engine.release_idle_memory();
-  s.pump();
-  EXPECT_EQ(s.events(), "goaway NO_ERROR 'bye'\n");
-  EXPECT_EQ(rest, ping("12345678"));
 }
 
 TEST(Http2Goaway, OfAClientLeavesItsStreamsAlone) {
