@@ -1,12 +1,12 @@
 #include "client/client_interceptor_chain.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "base/repeated_line.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/rpc/call_ended.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "runtime/repeated_lines.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -255,18 +255,13 @@ namespace coracle::client {
 
 namespace {
 
-// One per loop.
-struct replies_missing final : coro::executor_local {
-  repeated_line lines;
-};
-
 // This is a defect of the interceptor, but not a reason to abort: the response that it turned into OK may be
 // a server's doing.
 status without_reply(const char* path) {
   std::string line = "an interceptor returned OK for a unary call that got no reply, ";
   line.append(path).append(": return the status of next(), or one that is not OK");
-  loop& here = *loop::current();
-  here.local<replies_missing>().lines.write(here.log(), log_level::error, here.now(), std::move(line));
+  repeated_lines::write(*loop::current(), log_level::error, nullptr, std::string("no reply ") + path,
+                        std::move(line));
   return status::internal("an interceptor returned OK for a call that got no reply");
 }
 

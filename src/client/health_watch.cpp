@@ -1,6 +1,5 @@
 #include "client/health_watch.hpp"
 
-#include "base/repeated_line.hpp"
 #include "client/call_setup.hpp"
 #include "client/subchannel.hpp"
 #include "client/web_exchange.hpp"
@@ -10,20 +9,12 @@
 #include "coracle/runtime/loop.hpp"
 #include "rpc/message_format.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/repeated_lines.hpp"
 #include "wellknown/health.pb.h"
 
 namespace coracle::client {
 
 namespace wire = wellknown::health::v1;
-
-namespace {
-
-// One per loop, since each connection checks.
-struct servers_without_health final : coro::executor_local {
-  repeated_line lines;
-};
-
-}  // namespace
 
 call_options health_watch::options_for(const connect_params& params) {
   call_options options;
@@ -58,9 +49,8 @@ task<> health_watch::watch() {
     const bool answered = std::exchange(open_, false);
     if (!connection_) co_return;
     if (answered && failure_.code() == status_code::unimplemented) {
-      owner_loop.local<servers_without_health>().lines.write(
-          owner_loop.log(), log_level::warning, owner_loop.now(),
-          "a server has no health service: it is treated as serving");
+      repeated_lines::write(owner_loop, log_level::warning, nullptr, "no health service",
+                            "a server has no health service: it is treated as serving");
       co_return set_serving_state(verdict::serving);
     }
     // gRFC A17: the health is unknown, so calls use other servers until the next attempt.

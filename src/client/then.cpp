@@ -1,12 +1,11 @@
 #include "coracle/client/then.hpp"
 
 #include "base/printable.hpp"
-#include "base/repeated_line.hpp"
 #include "coracle/base/log.hpp"
 #include "coracle/coro/environment.hpp"
-#include "coracle/coro/impl/executor_local.hpp"
 #include "rpc/exception_text.hpp"
 #include "rpc/message_format.hpp"
+#include "runtime/repeated_lines.hpp"
 
 #include <new>
 #include <string_view>
@@ -14,11 +13,6 @@
 namespace coracle::client {
 
 namespace {
-
-// The lines about methods, of one loop.
-struct callback_lines final : coro::executor_local {
-  repeated_lines of;
-};
 
 std::string line_about(const char* method, const std::exception_ptr& error) {
   std::string line("the callback of ");
@@ -31,8 +25,9 @@ std::string line_about(const char* method, const std::exception_ptr& error) {
 void log_callback_failure(const char* method, const std::exception_ptr& error) noexcept {
   loop& here = *loop::current();
   try {
-    here.local<callback_lines>().of.write(here.log(), log_level::error, here.now(), method,
-                                          line_about(method, error));
+    repeated_lines::write(here, log_level::error, nullptr,
+                          std::string("callback ") + method + " " + rpc::exception_type(error),
+                          line_about(method, error));
   } catch (const std::bad_alloc&) {
     here.log().write(log_level::error, "a callback of a call failed (out of memory for the details)");
   }

@@ -40,4 +40,12 @@ std::string exception_text(const std::exception_ptr& error) {
   }
 }
 
+std::string exception_type(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (...) {
+    return type_name();
+  }
+}
+
 }  // namespace coracle::rpc

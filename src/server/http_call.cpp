@@ -6,6 +6,7 @@
 #include "http/header_validator.hpp"
 #include "protocol/web/media_type.hpp"
 #include "rpc/exception_text.hpp"
+#include "runtime/repeated_lines.hpp"
 #include "server/http_response_headers.hpp"
 
 #include <algorithm>
@@ -199,7 +200,7 @@ task<> http_call::serve() {
 task<> http_call::respond(http_response response) {
   if (!exchange_) co_return;
   if (const std::string defect = defect_of(response); !defect.empty()) {
-    fail("returned a response that " + defect);
+    fail(defect, "returned a response that " + defect);
     co_return;
   }
   const bool bodyless = headers_only_ || has_no_content(response.status);
@@ -224,8 +225,9 @@ task<> http_call::send_pieces(http_response& response) {
     if (piece) sent_bytes += piece->size();
     if (response.content_length &&
         (piece ? sent_bytes > *response.content_length : sent_bytes != *response.content_length)) {
-      fail("returned a stream whose pieces have another size than http_response::content_length, " +
-           std::to_string(*response.content_length) + " bytes");
+      fail("content_length",
+           "returned a stream whose pieces have another size than http_response::content_length, " +
+               std::to_string(*response.content_length) + " bytes");
       co_return;
     }
     if (!piece) break;
@@ -260,16 +262,15 @@ void http_call::write(std::string_view bytes, bool end_stream) {
 
 void http_call::fail(const std::exception_ptr& error) noexcept {
   if (!exchange_ && coro::is_cancelled(error)) return;  // the client has gone
-  base::if_memory_allows([&] { fail(rpc::exception_text(error)); });
+  base::if_memory_allows([&] { fail(rpc::exception_type(error), rpc::exception_text(error)); });
 }
 
-void http_call::fail(std::string_view reason) noexcept {
-  const loop& here = *loop::current();
+// kind: of the defect; each has a limit on its log lines of its own.
+void http_call::fail(std::string_view kind, std::string_view reason) noexcept {
   base::if_memory_allows([&] {
-    set_.defect_line(route_.definition.path.c_str())
-        .write(here.log(), log_level::error, here.now(),
-               "the handler of " + route_.name() + " " + std::string(reason) + " (peer " +
-                   request_->peer.to_string() + ")");
+    repeated_lines::write(*loop::current(), log_level::error, &set_, route_.name() + " " + std::string(kind),
+                          "the handler of " + route_.name() + " " + std::string(reason) + " (peer " +
+                              request_->peer.to_string() + ")");
   });
   if (!exchange_) return;
   const bool answered = status_ == 0 && base::if_memory_allows([&] {

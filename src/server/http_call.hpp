@@ -74,7 +74,7 @@ class http_call final : public transport::exchange_handler,
                      bool bodyless);
   void write(std::string_view bytes, bool end_stream);
   // The handler or its response has failed: sends 500, or cuts the response that has begun.
-  void fail(std::string_view reason) noexcept;
+  void fail(std::string_view kind, std::string_view reason) noexcept;
   void fail(const std::exception_ptr& error) noexcept;
   void end_call() noexcept;
   void notify_interceptors() const noexcept;

@@ -13,6 +13,7 @@
 #include "protocol/grpc/wire_metadata.hpp"
 #include "rpc/exception_text.hpp"
 #include "rpc/message_format.hpp"
+#include "runtime/repeated_lines.hpp"
 #include "transport/header_block.hpp"
 
 #include <google/protobuf/arena.h>
@@ -680,16 +681,18 @@ void server_call::send_trailers(const status& reason) {
 
 // --- handlers that throw or break their contract
 
-// If there is no memory for the line, the call still ends with its status.
+// If there is no memory for the line, the call still ends with its status. kind: of the defect; each has a
+// limit of its own. Unregistered methods share one.
 template <class Make>
-void server_call::log_defect(std::string_view subject, Make make) noexcept {
-  const loop& here = *loop::current();
+void server_call::log_defect(std::string_view subject, std::string_view kind, Make make) noexcept {
+  loop& here = *loop::current();
   try {
     std::string line(subject);
     line.append(" of ").append(base::printable(method_)).append(" ");
     make(line);
-    set_.defect_line(fallback_ ? nullptr : method_.data())
-        .write(here.log(), log_level::error, here.now(), std::move(line));
+    std::string what(fallback_ ? std::string_view() : method_);
+    what.append(" ").append(subject).append(" ").append(kind);
+    repeated_lines::write(here, log_level::error, &set_, what, std::move(line));
   } catch (const std::bad_alloc&) {
     here.log().write(log_level::error, "a handler failed (out of memory for the details)");
   }
@@ -697,13 +700,15 @@ void server_call::log_defect(std::string_view subject, Make make) noexcept {
 
 status server_call::defect(std::string_view subject, std::string_view text,
                            std::string_view for_client) noexcept {
-  log_defect(subject, [&](std::string& line) { line.append(text); });
+  log_defect(subject, text, [&](std::string& line) { line.append(text); });
   return status::internal(for_client);
 }
 
 status server_call::status_of_exception(const std::exception_ptr& error, std::string_view subject) noexcept {
   const auto log = [&] {
-    log_defect(subject, [&](std::string& line) {
+    std::string type;
+    base::if_memory_allows([&] { type = rpc::exception_type(error); });
+    log_defect(subject, type, [&](std::string& line) {
       line.append(rpc::exception_text(error)).append(" (peer ").append(peer().to_string()).append(")");
     });
   };

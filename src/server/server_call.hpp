@@ -1,7 +1,6 @@
 // server_call: the server's side of one call, from its request headers to its trailers.
 #pragma once
 
-#include "base/repeated_line.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
@@ -152,10 +151,6 @@ class call_set {
     const std::size_t before = std::exchange(orphaned_bytes, now);
     if (on_orphaned_bytes_changed && now != before) on_orphaned_bytes_changed(*this, before);
   }
-  // Rate-limits log lines about the handler of the method whose path is stored at `path`, or about
-  // unregistered methods (null). Each method has a limit of its own of one line in ten seconds, so that one
-  // that fails at every call does not hide another.
-  [[nodiscard]] repeated_line& defect_line(const char* path) { return defect_lines_[path]; }
   // Metadata to be filled, whose memory later calls reuse.
   received_metadata take_metadata();
   void give_back(received_metadata m) noexcept;
@@ -168,7 +163,6 @@ class call_set {
  private:
   std::vector<received_metadata> spare_;
   std::vector<std::unique_ptr<message_arena>> spare_arenas_;
-  std::unordered_map<const char*, repeated_line> defect_lines_;
 };
 
 // Owns itself: it is destroyed when the handler and the exchange have both ended, in either order. Its memory
@@ -275,7 +269,7 @@ class server_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void become_orphan() noexcept;
   // Logs the text that `make` appends to "the handler of /p.S/M ".
   template <class Make>
-  void log_defect(std::string_view subject, Make make) noexcept;
+  void log_defect(std::string_view subject, std::string_view kind, Make make) noexcept;
   // Sends the status to the client, and stops the handler, which may still run.
   [[gnu::cold, gnu::noinline]] void end_early(const status& reason) noexcept;
   void send_reply(const rpc::codec& k, const void* reply, const status& outcome) noexcept;

@@ -11,6 +11,7 @@
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
+#include "runtime/repeated_lines.hpp"
 #include "runtime/runtime_core.hpp"
 #include "server/shard.hpp"
 
@@ -393,8 +394,8 @@ void server_state::adopt_connection(shard* by, loop& on, runtime_internal::handl
 void server_state::refuse(runtime_internal::handle connection, std::string_view reason) noexcept {
   owner.at(0).io().close(connection);
   base::if_memory_allows([&] {
-    refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
-                         "a connection was refused: " + std::string(reason));
+    repeated_lines::write(owner.at(0), log_level::warning, this, reason,
+                          "a connection was refused: " + std::string(reason));
   });
 }
 

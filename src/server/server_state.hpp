@@ -1,7 +1,6 @@
 // server_state: the state that a server's shards share, and the way for other threads to reach them.
 #pragma once
 
-#include "base/repeated_line.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/task.hpp"
@@ -140,7 +139,6 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::mutex deferred_sigterm_mutex_;
   std::unique_ptr<runtime_internal::kernel::deferred_sigterm> deferred_sigterm_;
   std::size_t next_ = 0;  // which loop gets the next connection if all have the same load
-  repeated_line refused_lines_;
   // Used on loop 0 only.
   event<> stop_requested_event_;
   bool serving_ = false;  // serve() waits for stop_requested_event_

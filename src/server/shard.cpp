@@ -10,6 +10,7 @@
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
+#include "runtime/repeated_lines.hpp"
 #include "server/direct_response.hpp"
 #include "server/http_call.hpp"
 #include "server/router.hpp"
@@ -168,8 +169,8 @@ const transport::http1_options* shard::http1() const noexcept { return &server_-
 
 void shard::note_refused_connection() noexcept {
   base::if_memory_allows([&] {
-    refused_lines_.write(loop_.log(), log_level::warning, loop_.now(),
-                         "a connection was refused: the process is out of memory");
+    repeated_lines::write(loop_, log_level::warning, this, "refused",
+                          "a connection was refused: the process is out of memory");
   });
 }
 
@@ -322,7 +323,7 @@ void shard::reject(transport::exchange x, const request_info& request, const sta
 }
 
 void shard::log_rejection(std::string_view reason) {
-  rejected_lines_.write(loop_.log(), log_level::warning, loop_.now(),
+  repeated_lines::write(loop_, log_level::warning, this, reason,
                         "calls are rejected: " + std::string(reason));
 }
 
@@ -488,9 +489,9 @@ bool shard::shed_largest(std::size_t until_bytes, const char* reason, Predicate 
     heaviest->second.closing = true;
     closing_total_bytes += heaviest->second.bytes;
     base::if_memory_allows([&] {
-      closed_lines_.write(loop_.log(), log_level::warning, loop_.now(),
-                          "closing the connection that holds the most memory, to " +
-                              heaviest->first->peer_address().to_string() + ": " + std::string(reason));
+      repeated_lines::write(loop_, log_level::warning, this, reason,
+                            "closing the connection that holds the most memory, to " +
+                                heaviest->first->peer_address().to_string() + ": " + std::string(reason));
     });
     heaviest->first->close_at_turn_end(reason);
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/if_memory_allows.hpp"
-#include "base/repeated_line.hpp"
 #include "coracle/base/log.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
@@ -164,9 +163,6 @@ class shard final : public runtime_internal::loop_service,
   const duration call_time_;
   pressure_timer pressure_timer_;
   time_point pressure_since_ = never;  // start of the current stall_time; never: no pressure
-  repeated_line closed_lines_;
-  repeated_line rejected_lines_;
-  repeated_line refused_lines_;
   std::string date_;
   time_point date_ends_{};  // when the date must be made again
   http::header_view general_fields_[2];

@@ -1,10 +1,10 @@
 #include "tls/secured_duplex.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "base/repeated_line.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/tls/limits.hpp"
+#include "runtime/repeated_lines.hpp"
 #include "tls/peer.hpp"
 
 #include <algorithm>
@@ -21,11 +21,6 @@ namespace {
 constexpr std::size_t record_bytes = 16 * 1024;
 // The capacity that a buffer keeps when its connection is idle.
 constexpr std::size_t idle_buffer_bytes = 0;
-
-// One per loop. Limits log lines, because clients determine how often handshakes fail.
-struct failures_of_peers final : coro::executor_local {
-  repeated_line lines;
-};
 
 }  // namespace
 
@@ -271,10 +266,10 @@ void secured_duplex::fail(std::int64_t error, std::string_view reason) noexcept 
   stop_timer();
   base::if_memory_allows([&] {
     end_reason_ = reason;
+    // Clients determine how often handshakes fail.
     if (engine_.server() && loop_.log().is_enabled(log_level::info))
-      loop_.local<failures_of_peers>().lines.write(
-          loop_.log(), log_level::info, loop_.now(),
-          "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
+      repeated_lines::write(loop_, log_level::info, nullptr, "TLS " + end_reason_,
+                            "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
   });
   send_error_ = error;
   if (!end_) end_ = error;

@@ -252,6 +252,24 @@ TEST_P(handler_defects, AnExceptionIsLoggedWithItsMethodPeerTypeAndText) {
   expect_service();
 }
 
+TEST_P(handler_defects, OneKindOfDefectOfAMethodHidesNoOther) {
+  for (int i = 0; i < 3; ++i)
+    for (const char* description : {"throw", "null", "throw a number"})
+      EXPECT_FALSE(misbehave(description).ok());
+  const auto count = [&](const std::string& what) {
+    const std::string all = log_.text();
+    int n = 0;
+    for (std::size_t at = 0; (at = all.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  for (const char* kind : {"threw std::runtime_error", "returned neither a reply", "threw int"})
+    EXPECT_EQ(count(kind), 1) << kind;
+  TearDown();
+  for (const char* kind : {"threw std::runtime_error", "returned neither a reply", "threw int"})
+    EXPECT_EQ(count(kind), 2) << kind;
+  EXPECT_EQ(count("(and 1 times before in 10 s)"), 3) << log_.text();
+}
+
 TEST_P(handler_defects, AnExceptionBeforeTheCoroutineIsLogged) {
   EXPECT_EQ(misbehave("throw before"), status::unknown("the handler failed"));
   EXPECT_THAT(log_.text(), HasSubstr("threw std::runtime_error: before the coroutine (peer"));
