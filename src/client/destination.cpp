@@ -68,7 +68,7 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
     return;
   }
   std::string host = parts->host;
-  if (!by_proxy.url.empty() && !bypasses_proxy(host, by_proxy.except)) {
+  if (!by_proxy.url.empty() && !bypasses_proxy(host, *port, by_proxy.except)) {
     const result<proxy> p = proxy::parse(by_proxy.url);
     if (!p) {
       d.bad = invalid_destination(t, "cannot be reached: " + std::string(p.status().message()));
@@ -151,6 +151,14 @@ void find(const target& t, const channel_options& options, const proxy_settings&
   }
 }
 
+// RFC 6874 4: the zone of an address means nothing to another machine, and is not sent.
+std::string without_zone(std::string authority) {
+  const std::size_t percent = authority.find('%');
+  if (percent != std::string::npos && authority.starts_with('['))
+    authority.erase(percent, authority.find(']') - percent);
+  return authority;
+}
+
 }  // namespace
 
 destination find_destination(std::string_view text, const channel_options& options,
@@ -167,6 +175,7 @@ destination find_destination(std::string_view text, const channel_options& optio
   d.of = *std::move(parsed);
   d.authority = d.of->endpoint();
   find(*d.of, options, by_proxy, d);
+  d.authority = without_zone(std::move(d.authority));
   if (!options.authority.empty()) d.authority = options.authority;
   return d;
 }

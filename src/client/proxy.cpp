@@ -92,7 +92,7 @@ proxy_settings proxy_settings_of_environment() {
   return {from_environment({"grpc_proxy", "https_proxy"}), from_environment({"no_grpc_proxy", "no_proxy"})};
 }
 
-bool bypasses_proxy(std::string_view host, std::string_view except) {
+bool bypasses_proxy(std::string_view host, std::uint16_t port, std::string_view except) {
   const std::vector<net::address> known = net::addresses_at_once(host, 0);
   if (!known.empty() && known.front().is_loopback()) return true;
   while (!except.empty()) {
@@ -102,6 +102,9 @@ bool bypasses_proxy(std::string_view host, std::string_view except) {
     while (one.starts_with(' ')) one.remove_prefix(1);
     while (one.ends_with(' ')) one.remove_suffix(1);
     if (one == "*") return true;
+    const auto parts = split_host_and_port(one);
+    if (parts && parts->port && parts->port != port) continue;
+    if (parts) one = parts->host;
     if (known.empty() ? is_same_or_subdomain(host, one)
                       : literal(one) == known.front() || in_network(known.front(), one))
       return true;

@@ -38,8 +38,8 @@ struct proxy_settings {
 proxy_settings proxy_settings_of_environment();
 
 // Returns whether `except` contains `host`. It is a comma-separated list of names ("example.org", which
-// includes its subdomains), addresses, networks ("10.0.0.0/8"), or "*". localhost and loopback addresses are
-// always direct.
-bool bypasses_proxy(std::string_view host, std::string_view except);
+// includes its subdomains), addresses, networks ("10.0.0.0/8"), or "*". A name or an address with a port is
+// for this port alone. localhost and loopback addresses are always direct.
+bool bypasses_proxy(std::string_view host, std::uint16_t port, std::string_view except);
 
 }  // namespace coracle::client

@@ -160,6 +160,34 @@ connection::progress connection::read_preface(event& e) {
   return progress::again;
 }
 
+namespace {
+// What a client's peer speaks in place of HTTP/2, by its first octets; empty: unknown.
+std::string_view protocol_of(std::string_view first) noexcept {
+  if (first.starts_with("HTTP/"))
+    return "the server does not speak HTTP/2: it answers in HTTP/1 (is this the port of its gRPC service?)";
+  if (first.starts_with("SSH-")) return "the server does not speak HTTP/2: it is an SSH server";
+  // RFC 8446 5.1: an alert or a handshake record of TLS.
+  if (first.starts_with("\x15\x03") || first.starts_with("\x16\x03"))
+    return "the server requires TLS, and the client connects in plaintext";
+  return {};
+}
+constexpr std::size_t octets_to_tell = 5;
+
+// What is wrong with the first frame of the peer; empty: nothing.
+std::string_view problem_of_first(const frame_header& f, bool of_server) noexcept {
+  // RFC 9113 3.4: it is SETTINGS.
+  if (f.type == frame_type::settings && !f.has(flag::ack)) return {};
+  std::uint8_t octets[frame_header_bytes];
+  write_frame_header(octets, f.length, f.type, f.flags, f.id);
+  const std::string_view other =
+      of_server ? protocol_of(as_text({octets, sizeof octets})) : std::string_view();
+  if (!other.empty()) return other;
+  if (of_server && f.type > frame_type::continuation)
+    return "the server does not speak HTTP/2: its first octets are no frame (RFC 9113 3.4)";
+  return "the first frame is not SETTINGS (RFC 9113 3.4)";
+}
+}  // namespace
+
 connection::progress connection::read_header(event& e) {
   if (partial_bytes_ == 0 && in_.size() >= frame_header_bytes) [[likely]] {
     frame_ = read_frame_header(take_input(frame_header_bytes).data());
@@ -168,17 +196,25 @@ connection::progress connection::read_header(event& e) {
     if (n) std::memcpy(partial_.data() + partial_bytes_, in_.data(), n);
     in_ = in_.subspan(n);
     partial_bytes_ = static_cast<std::uint8_t>(partial_bytes_ + n);
-    if (partial_bytes_ < frame_header_bytes) return progress::starved;
+    if (partial_bytes_ < frame_header_bytes) {
+      if (side_ == role::server || peer_settings_seen_ || partial_bytes_ < octets_to_tell || partial_[0] == 0)
+        return progress::starved;
+      // A peer that speaks another protocol may send no more than this. The length of a first frame begins
+      // with 0.
+      const std::string_view found = protocol_of(as_text(bytes_view(partial_).first(partial_bytes_)));
+      return found.empty() ? progress::starved : connection_error(error_code::protocol_error, found);
+    }
     partial_bytes_ = 0;
     frame_ = read_frame_header(partial_.data());
+  }
+  if (!peer_settings_seen_) [[unlikely]] {
+    const std::string_view wrong = problem_of_first(frame_, side_ == role::client);
+    if (!wrong.empty()) return connection_error(error_code::protocol_error, wrong);
   }
   // RFC 9113 4.2: for some frames this could be a stream error, but such a peer is broken anyway.
   if (frame_.length > limit_.max_frame_bytes)
     return connection_error(error_code::frame_size_error,
                             "frame length exceeds SETTINGS_MAX_FRAME_SIZE (RFC 9113 4.2)");
-  // RFC 9113 3.4: the first frame of each side is SETTINGS.
-  if (!peer_settings_seen_ && (frame_.type != frame_type::settings || frame_.has(flag::ack)))
-    return connection_error(error_code::protocol_error, "the first frame is not SETTINGS (RFC 9113 3.4)");
   // RFC 9113 6.10: no other frame may occur between the frames of a header block.
   if (block_id_ != 0 && (frame_.type != frame_type::continuation || frame_.id != block_id_))
     return connection_error(error_code::protocol_error,

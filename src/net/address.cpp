@@ -1,6 +1,7 @@
 #include "coracle/net/address.hpp"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <sys/un.h>
 #include <algorithm>
 #include <charconv>
@@ -157,14 +158,19 @@ std::optional<address> parse_v4(std::string_view host, std::uint16_t port) {
   return address::ipv4(bytes, port);
 }
 
-// RFC 4007 11: the zone follows a '%'. Interface names are not accepted, because resolving them needs a
-// system call.
+// RFC 4007 11: a zone is the index or the name of an interface. 0 if there is no such interface.
+std::uint32_t index_of_zone(std::string_view zone) {
+  if (const auto index = number<std::uint32_t>(zone)) return *index;
+  const unsigned found = ::if_nametoindex(std::string(zone).c_str());
+  // RFC 6874 2: URIs write "%25" for the '%' in front of the zone.
+  return found == 0 && zone.starts_with("25") ? ::if_nametoindex(std::string(zone.substr(2)).c_str()) : found;
+}
+
 std::optional<address> parse_v6(std::string_view host, std::uint16_t port) {
   std::uint32_t scope = 0;
   if (const std::size_t percent = host.find('%'); percent != std::string_view::npos) {
-    const auto index = number<std::uint32_t>(host.substr(percent + 1));
-    if (!index) return {};
-    scope = *index;
+    scope = index_of_zone(host.substr(percent + 1));
+    if (scope == 0) return {};
     host = host.substr(0, percent);
   }
   std::array<std::uint8_t, 16> bytes{};
@@ -192,8 +198,9 @@ result<address> address::parse(std::string_view text) {
   if (!parts) return parts.status();
   if (const auto v6 = parse_v6(parts->host, parts->port)) return *v6;
   if (parts->bracketed)
-    return invalid_address(
-        text, "has no valid IPv6 address between its brackets (a zone must be an interface index)");
+    return invalid_address(text,
+                           "has no valid IPv6 address between its brackets (a zone must be the name or "
+                           "the index of an interface of this machine, as in [fe80::1%eth0]:80)");
   if (const auto v4 = parse_v4(parts->host, parts->port)) return *v4;
   return invalid_address(
       text, "is not a valid IP address: host names are not resolved here; use an address or localhost");

@@ -57,7 +57,7 @@ status check_label(std::string_view host, std::string_view label) {
     if (c == ':' || c == '%' || c == '[' || c == ']')
       return invalid_host(host,
                           "is not a valid IPv6 address or host name: pass the port separately, and a zone as "
-                          "an interface index");
+                          "the name or the index of an interface");
     return invalid_host(host, "is not a valid host name: it has a character that host names do not permit");
   }
   return {};

@@ -44,6 +44,11 @@ std::string other_names(const handshake_state& state, const X509* x) {
   std::string names;
   for (const peer_identity& i : identities_of(x)) {
     if (i.type() == peer_identity::kind::common_name) continue;
+    // The host did not match, so it is an address (RFC 9525 6.5).
+    if (i.type() == peer_identity::kind::dns_name && i.value() == state.host)
+      return "it has the address " + state.host +
+             " as a DNS name: issue one with the subjectAltName IP:" + state.host +
+             " in place of DNS:" + state.host;
     names.append(names.empty() ? "" : ", ").append(i.value());
   }
   if (names.empty())

@@ -39,6 +39,7 @@ authority ca
 authority other_ca
 issue server "the server" ca "subjectAltName=DNS:localhost,DNS:movies.example,IP:127.0.0.1,IP:::1\nextendedKeyUsage=serverAuth"
 issue other_server "the other server" ca "subjectAltName=DNS:other.example,DNS:*.wild.example"
+issue address_as_name "the server" ca "subjectAltName=DNS:127.0.0.1"
 issue nameless localhost ca "extendedKeyUsage=serverAuth"
 issue_in_the_past expired "the old server" ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
 issue untrusted "a server" other_ca "subjectAltName=DNS:localhost,IP:127.0.0.1"

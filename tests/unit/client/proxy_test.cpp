@@ -97,12 +97,28 @@ TEST(Proxy, IsPassedByForTheNamesAddressesAndNetworksOfTheList) {
   const char* const list = "example.org, .example.net,10.0.0.0/8,192.168.1.1,fd00::/8";
   for (const char* host : {"example.org", "www.example.org", "a.example.net", "10.1.2.3", "192.168.1.1",
                            "fd12::1", "localhost", "127.0.0.1", "::1"})
-    EXPECT_TRUE(bypasses_proxy(host, list)) << host;
+    EXPECT_TRUE(bypasses_proxy(host, 443, list)) << host;
   for (const char* host : {"notexample.org", "example.com", "11.0.0.1", "192.168.1.2", "fe80::1"})
-    EXPECT_FALSE(bypasses_proxy(host, list)) << host;
-  EXPECT_TRUE(bypasses_proxy("example.com", "*"));
-  EXPECT_FALSE(bypasses_proxy("example.com", ""));
-  EXPECT_FALSE(bypasses_proxy("example.com", ",,/8,10.0.0.0/x,10.0.0.0/99"));
+    EXPECT_FALSE(bypasses_proxy(host, 443, list)) << host;
+  EXPECT_TRUE(bypasses_proxy("example.com", 443, "*"));
+  EXPECT_FALSE(bypasses_proxy("example.com", 443, ""));
+  EXPECT_FALSE(bypasses_proxy("example.com", 443, ",,/8,10.0.0.0/x,10.0.0.0/99"));
+}
+
+TEST(Proxy, IsPassedByForAPortOfTheList) {
+  const char* const list = "example.org:50051,.example.net:1,10.0.0.1:2,[fd00::1]:3";
+  const std::pair<const char*, std::uint16_t> direct[] = {{"example.org", 50051},
+                                                          {"www.example.org", 50051},
+                                                          {"a.example.net", 1},
+                                                          {"10.0.0.1", 2},
+                                                          {"fd00::1", 3}};
+  for (const auto& [host, port] : direct) {
+    EXPECT_TRUE(bypasses_proxy(host, port, list)) << host;
+    EXPECT_FALSE(bypasses_proxy(host, port + 1, list)) << host;
+  }
+  const proxy_settings by{"http://10.0.0.1:3128", "example.org:50051,other.example:50052"};
+  EXPECT_FALSE(find_destination("example.org:50051", {}, by).through);
+  EXPECT_TRUE(find_destination("other.example:50051", {}, by).through);
 }
 
 TEST(Proxy, TakesThePlaceOfTheServersAndKeepsTheName) {

@@ -106,6 +106,22 @@ TEST(Http2Receive, TheFirstFrameOfAServerMustBeSettings) {
   EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS (RFC 9113 3.4)", "0"));
 }
 
+TEST(Http2Receive, AServerThatSpeaksAnotherProtocolIsNamed) {
+  const std::pair<std::string, const char*> peers[] = {
+      {"HTTP/1.1 400 Bad Request\r\n\r\n", "it answers in HTTP/1 (is this the port of its gRPC service?)"},
+      {"HTTP/1.", "it answers in HTTP/1"},
+      {"SSH-2.0-OpenSSH_9.2p1\r\n", "it is an SSH server"},
+      {std::string("\x15\x03\x01\x00\x02\x02\x46", 7),
+       "the server requires TLS, and the client connects in plaintext"},
+      {"220 mail.example ESMTP\r\n", "its first octets are no frame (RFC 9113 3.4)"},
+  };
+  for (const auto& [input, name] : peers) {
+    const story s = play({.side = role::client, .input = input});
+    EXPECT_NE(s.events.find(name), std::string::npos) << s.events;
+    EXPECT_NE(s.events.find("failed PROTOCOL_ERROR"), std::string::npos) << s.events;
+  }
+}
+
 TEST(Http2Receive, AnAckIsNoFirstSettings) {
   const story s = play({.side = role::client, .input = settings_ack()});
   EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS (RFC 9113 3.4)", "0"));

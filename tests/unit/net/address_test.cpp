@@ -45,6 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
                     good_case{"[::]:443", address::family::ipv6, 443, "[::]:443"},
                     good_case{"[2001:DB8:0:0::7]:80", address::family::ipv6, 80, "[2001:db8::7]:80"},
                     good_case{"[fe80::1%3]:80", address::family::ipv6, 80, "[fe80::1%3]:80"},
+                    good_case{"[fe80::1%lo]:80", address::family::ipv6, 80, "[fe80::1%1]:80"},
+                    good_case{"[::1%25lo]:80", address::family::ipv6, 80, "[::1%1]:80"},
                     good_case{"[::ffff:1.2.3.4]:1", address::family::ipv6, 1, "[::ffff:1.2.3.4]:1"},
                     good_case{"unix:/run/a.sock", address::family::path, 0, "unix:/run/a.sock"},
                     good_case{"unix:///run/a.sock", address::family::path, 0, "unix:/run/a.sock"},
@@ -78,7 +80,9 @@ INSTANTIATE_TEST_SUITE_P(
         bad_case{"localhost:x", "0 to 65535"}, bad_case{"::1:80", "[address]:port"},
         bad_case{"[::1", "closing bracket"}, bad_case{"[::1]", "has no port"},
         bad_case{"[::1]80", "0 to 65535"}, bad_case{"[1.2.3.4]:80", "no valid IPv6 address"},
-        bad_case{"[fe80::1%eth0]:80", "an interface index"}, bad_case{"unix:", "empty"},
+        bad_case{"[fe80::1%nowhere]:80", "the name or the index of an interface"},
+        bad_case{"[fe80::1%0]:80", "the index of an interface"},
+        bad_case{"[fe80::1%]:80", "as in [fe80::1%eth0]:80"}, bad_case{"unix:", "empty"},
         bad_case{"unix://host/path", "unix:///path"}, bad_case{"unix:" + std::string(108, 'x'), "107"},
         bad_case{std::string("unix:a\0b", 8), "zero byte"}));
 

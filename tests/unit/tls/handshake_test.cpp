@@ -109,6 +109,13 @@ TEST_F(a_handshake, FailsForAnotherHost) {
   }
 }
 
+TEST_F(a_handshake, SaysThatAnAddressIsNoDnsName) {
+  const outcome o = between(served_as("address_as_name"), trusting("ca"), "127.0.0.1");
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("it has the address 127.0.0.1 as a DNS name: issue one with the "
+                                  "subjectAltName IP:127.0.0.1 in place of DNS:127.0.0.1"));
+}
+
 TEST_F(a_handshake, PrintsAPeersNamesInOneShortLine) {
   const outcome o = between(served_as("talkative"), trusting("ca"));
   EXPECT_FALSE(o.connected);
