@@ -33,9 +33,12 @@ schema::schema(const pb::FileDescriptorSet& files, std::vector<std::string> serv
     if (added.insert(file.name()).second) files_.Add(file);
   std::sort(services.begin(), services.end());
   services.erase(std::unique(services.begin(), services.end()), services.end());
-  for (const std::string& name : services)
+  for (const std::string& name : services) {
     if (const pb::ServiceDescriptor* const service = pool_.FindServiceByName(name))
       services_.push_back(service);
+    else if (errors_.text.size() < errors_bytes_max)
+      errors_.text += "the server lists " + base::printable(name) + " and has no definition of it\n";
+  }
 }
 
 const pb::MethodDescriptor* schema::find_method(std::string_view path) const {

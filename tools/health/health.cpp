@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace coracle::tools {
 
@@ -70,10 +71,19 @@ struct health {
   }
 
   int report(const status& outcome) const {
-    const std::string hint = outcome.code() == status_code::unimplemented ? "the server has no health service"
-                                                                          : where.hint(outcome);
-    print_error(with_option_names(outcome.to_string()), hint);
+    print_error(with_option_names(outcome.to_string()), hint(outcome));
     return no_answer;
+  }
+
+  std::string hint(const status& outcome) const {
+    if (outcome.code() != status_code::unimplemented) return where.hint(outcome);
+    // What a client reports of a service that is there.
+    const auto says = [&](std::string_view words) {
+      return outcome.message().find(words) != outcome.message().npos;
+    };
+    const bool replied = says("more than one reply") || says("without a reply");
+    return replied ? "its health service does not follow grpc.health.v1: Check returns one reply"
+                   : "the server has no health service";
   }
 };
 

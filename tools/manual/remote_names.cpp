@@ -63,9 +63,9 @@ known_names names_of(schema& types) {
   const auto add_message = [&](const google::protobuf::Descriptor& type) {
     all.push_back({"message", terminal_line(type.full_name()), "message"});
   };
-  for (const std::string& service : types.services()) {
-    const auto& s = types.service(service);
-    all.push_back({"service", terminal_line(service), std::to_string(s.method_count()) + " methods"});
+  for (const auto* const defined : types.defined_services()) {
+    const auto& s = *defined;
+    all.push_back({"service", terminal_line(s.full_name()), std::to_string(s.method_count()) + " methods"});
     for (int i = 0; i < s.method_count() && all.size() < kept_names_max; ++i) {
       all.push_back({"method", terminal_line(path_of(*s.method(i)).substr(1)), kind_of(*s.method(i))});
       add_message(*s.method(i)->input_type());

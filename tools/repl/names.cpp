@@ -42,11 +42,10 @@ std::vector<std::string> names::methods(std::string_view word) const {
     return all;
   }
   std::map<std::string, int> having;  // services by method name
-  for (const std::string& name : services()) {
-    const auto& s = at_.types().service(name);
-    for (int i = 0; i < s.method_count(); ++i) {
-      all.push_back(path_of(*s.method(i)).substr(1));
-      const std::string alone(s.method(i)->name());
+  for (const auto* s : at_.types().defined_services()) {
+    for (int i = 0; i < s->method_count(); ++i) {
+      all.push_back(path_of(*s->method(i)).substr(1));
+      const std::string alone(s->method(i)->name());
       ++having[alone];
     }
   }

@@ -35,7 +35,7 @@ struct describe {
     if (as_template) return print_templates(), 0;
     if (!protoset_out.empty() || !proto_out.empty()) return write(), 0;
     if (names.empty())
-      for (const std::string& name : at.types().services()) show(definition_text(at.types().service(name)));
+      for (const auto* one : at.types().defined_services()) show(definition_text(*one));
     for (const std::string& name : names) show(definition_text(at.types(), name));
     return 0;
   }
@@ -63,7 +63,7 @@ struct describe {
   void write() {
     std::vector<const pb::FileDescriptor*> files;
     if (names.empty())
-      for (const std::string& name : at.types().services()) files.push_back(at.types().service(name).file());
+      for (const auto* one : at.types().defined_services()) files.push_back(one->file());
     for (const std::string& name : names) files.push_back(&file_of(name));
     files = with_imports(files);
     if (!protoset_out.empty()) write_descriptor_set(files, protoset_out);

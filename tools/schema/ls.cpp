@@ -24,9 +24,14 @@ struct ls {
     at.take_name_for_address(services);
     if (services.size() > 1) throw usage_failure("ls takes one service; there are more");
     if (!services.empty()) return print(methods_text(at.types().service(services.front()))), 0;
-    for (const std::string& name : at.types().services())
-      print(methods ? methods_text(at.types().service(name)) : name + "\n");
+    for (const std::string& name : at.types().services()) print(methods ? methods_of(name) : name + "\n");
     return 0;
+  }
+
+  std::string methods_of(const std::string& name) {
+    for (const auto* one : at.types().defined_services())
+      if (one->full_name() == name) return methods_text(*one);
+    return name + " (its definition is not available)\n";
   }
 };
 

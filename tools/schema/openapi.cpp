@@ -44,8 +44,8 @@ struct openapi {
     std::vector<const google::protobuf::ServiceDescriptor*> all;
     for (const std::string& name : services) all.push_back(&at.types().service(name));
     if (services.empty())
-      for (const std::string& name : at.types().services())
-        if (!name.starts_with("grpc.")) all.push_back(&at.types().service(name));
+      for (const auto* one : at.types().defined_services())
+        if (!one->full_name().starts_with("grpc.")) all.push_back(one);
     if (all.empty()) throw failure("there is no service to describe");
     return all;
   }

@@ -58,6 +58,15 @@ const std::vector<std::string>& schema::services() {
   return services_;
 }
 
+std::vector<const pb::ServiceDescriptor*> schema::defined_services() {
+  std::vector<const pb::ServiceDescriptor*> all;
+  for (const std::string& name : services())
+    if (const auto* found = pool_.FindServiceByName(name)) all.push_back(found);
+  if (all.empty() && !services().empty())
+    throw failure("the definition of " + services().front() + " is not available" + because());
+  return all;
+}
+
 const pb::ServiceDescriptor* schema::find_service(std::string_view name) {
   name = without_dot(name);
   if (const auto* found = pool_.FindServiceByName(std::string(name))) return found;
@@ -83,8 +92,8 @@ const pb::MethodDescriptor* schema::find_method(std::string_view name) {
   const std::size_t end = name.find_last_of("/.");
   if (end == std::string_view::npos) {
     const pb::MethodDescriptor* found = nullptr;
-    for (const std::string& one : services()) {
-      const auto* here = service(one).FindMethodByName(std::string(name));
+    for (const auto* one : defined_services()) {
+      const auto* here = one->FindMethodByName(std::string(name));
       if (found && here) return nullptr;
       if (here) found = here;
     }
@@ -97,10 +106,8 @@ const pb::MethodDescriptor* schema::find_method(std::string_view name) {
 const pb::MethodDescriptor& schema::method(std::string_view name) {
   if (const auto* found = find_method(name)) return *found;
   std::vector<std::string> all;
-  for (const std::string& one : services()) {
-    const pb::ServiceDescriptor& s = service(one);
-    for (int i = 0; i < s.method_count(); ++i) all.push_back(path_of(*s.method(i)).substr(1));
-  }
+  for (const auto* s : defined_services())
+    for (int i = 0; i < s->method_count(); ++i) all.push_back(path_of(*s->method(i)).substr(1));
   throw failure("there is no method " + std::string(name) + ", or more than one; there are:" + listed(all));
 }
 
@@ -112,7 +119,7 @@ std::vector<const pb::FileDescriptor*> schema::files() {
   const std::vector<std::string> first = from_->first();
   for (const std::string& name : first) all.push_back(pool_.FindFileByName(name));
   if (first.empty())
-    for (const std::string& name : services()) all.push_back(service(name).file());
+    for (const auto* one : defined_services()) all.push_back(one->file());
   return with_imports(all);
 }
 

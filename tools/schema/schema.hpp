@@ -33,6 +33,8 @@ class schema {
 
   // Returns the names sorted.
   [[nodiscard]] const std::vector<std::string>& services();
+  // Those of the services that have a definition, which a server may lack. Throws failure if none has one.
+  [[nodiscard]] std::vector<const google::protobuf::ServiceDescriptor*> defined_services();
   // Finds "package.Service/Method", "package.Service.Method", or the last parts of either if they are unique;
   // all names may begin with a dot. Throws failure, which lists the available names.
   [[nodiscard]] const google::protobuf::MethodDescriptor& method(std::string_view name);
