@@ -28,6 +28,7 @@ struct call_terms {
   metadata propagated;            // from the call whose handler makes this one
   loop* owner_loop = nullptr;           // the owner loop of the call
   bool unary = false;             // one request and one reply
+  bool one_reply = false;         // many requests and one reply
   bool no_side_effects = false;   // the .proto says so
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready.value_or(false); }

@@ -48,7 +48,7 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
 client_call::client_call(call_channel& channel, method_path path, call_options&& options)
     : call_attempt(terms_),
       channel_(channel),
-      terms_{path.text(), std::move(options), never, {}, nullptr, false, !path.has_side_effects()},
+      terms_{path.text(), std::move(options), never, {}, nullptr, false, false, !path.has_side_effects()},
       on_stop_(*this) {
   if (const call_options* defaults = channel.defaults()) [[unlikely]]
     terms_.options.inherit(*defaults);
@@ -524,7 +524,7 @@ void client_call::end(status reason, bool inside) noexcept {
   if (single_message_) drop_deferred();
   else leave_connection();
   end_watched_attempt();
-  if (!outcome_.ok() || !one_reply_ || reply_codec_) notify_observer(outcome_);
+  if (!outcome_.ok() || !terms_.one_reply || reply_codec_) notify_observer(outcome_);
   else if (watched_) watched_->keep_observer();
   list_hook::unlink();  // a call that waits for a connection stops waiting
   if (chain_) [[unlikely]]

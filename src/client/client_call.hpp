@@ -48,7 +48,7 @@ class client_call final : public rpc::call,
   void set_request(const rpc::codec& k, const void* request);
   // For a stream whose server sends one message, which expect_reply() requests, possibly after the end of the
   // call.
-  void has_one_reply() noexcept { one_reply_ = true; }
+  void has_one_reply() noexcept { terms_.one_reply = true; }
   void begin(const coro::environment& inherited) noexcept;
   // For a stream: as begin(), with the interceptors around the call.
   void begin_stream(const coro::environment& inherited) noexcept;
@@ -252,7 +252,6 @@ class client_call final : public rpc::call,
   bool headers_received_ = false;  // response headers have arrived and are valid
   bool reply_read_ = false;
   bool retried_transparently_ = false;
-  bool one_reply_ = false;
 };
 
 }  // namespace coracle::client

@@ -26,6 +26,7 @@ bool is_ok(const http::header_list& trailers) noexcept {
 grpc_web_exchange::grpc_web_exchange(transport::exchange inner, const call_terms& terms, bool text)
     : web_exchange(inner, terms),
       content_type_(grpc_web::content_type_of(text, codec())),
+      one_reply_(terms.unary || terms.one_reply),
       text_(text ? std::make_unique<text_request>() : nullptr) {}
 
 // --- the request
@@ -57,10 +58,12 @@ bool grpc_web_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::s
   return true;
 }
 
+// If the server replies only after the end of the requests, they are one text with padding at its end,
+// because not every server reads padding between messages. Otherwise each message must arrive as a whole.
 void grpc_web_exchange::write_text(bytes_view bytes, bool end_stream) {
   text_->encoded.clear();
   text_->encoder.encode(bytes, text_->encoded);
-  text_->encoder.flush(text_->encoded);
+  if (end_stream || !one_reply_) text_->encoder.flush(text_->encoded);
   write_body(as_bytes(text_->encoded), end_stream);
 }
 

@@ -34,6 +34,7 @@ class grpc_web_exchange final : public web_exchange {
   void write_text(bytes_view bytes, bool end_stream);
 
   const std::string content_type_;
+  const bool one_reply_;  // which comes after the requests
   protocol::grpc_web::body_reader reader_;
   // The text form of the request.
   struct text_request {

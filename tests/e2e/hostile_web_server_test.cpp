@@ -1,5 +1,8 @@
 // What a call in gRPC-Web or in the Connect protocol reports of a response that breaks the protocol.
+#include "support/raw_http.hpp"
 #include "support/server_by_hand.hpp"
+
+#include "coracle/base/impl/base64.hpp"
 
 #include <gmock/gmock.h>
 
@@ -222,6 +225,33 @@ TEST_F(a_web_call, WritesWhatTheProtocolRequires) {
   EXPECT_THAT(s.last_request, HasSubstr("\r\ncontent-length: 0\r\n"));
   EXPECT_THAT(s.last_request, ::testing::Not(HasSubstr("grpc-timeout")));
   EXPECT_THAT(s.last_request, ::testing::Not(HasSubstr("\r\nte: ")));
+}
+
+TEST_F(a_web_call, WritesTheRequestsBeforeOneReplyAsOneBase64Text) {
+  server_by_hand& s = serve({{http(200, "application/grpc-web-text+proto", "")}});
+  const channel c = to_server(call_protocol::grpc_web_text);
+  const auto collect = [](const channel& by) -> task<> {
+    auto call = echo_stub(by).Collect();
+    echo::Text content;
+    for (const char* each : {"a", "bb", "ccc"}) {
+      content.set_text(each);
+      EXPECT_EQ(co_await call.write(content), status());
+    }
+    EXPECT_FALSE((co_await call.finish()).ok());
+  };
+  run(collect(c));
+  const std::string sent = raw_http::dechunked(s.last_request.substr(s.last_request.find("\r\n\r\n") + 4));
+  std::string bytes;
+  EXPECT_TRUE(base::base64_decode(sent, bytes)) << sent;  // which does not permit padding but at the end
+  EXPECT_EQ(bytes, frame(0,
+                         "\x0a\x01"
+                         "a") +
+                       frame(0,
+                             "\x0a\x02"
+                             "bb") +
+                       frame(0,
+                             "\x0a\x03"
+                             "ccc"));
 }
 
 TEST_F(a_web_call, OfAMethodWithoutSideEffectsIsAGetRequestIfTheChannelSaysSo) {

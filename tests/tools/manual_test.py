@@ -114,6 +114,8 @@ def test_an_unknown_word_is_an_error_that_suggests_the_closest_ones():
                         (("help", "laod"), "did you mean 'load'?"),
                         (("completion", "bsh"), "completion has no command 'bsh'; did you mean 'bash' or 'zsh'? 'coracle help completion' lists"),
                         (("call", "--plaintex", "a:1", "B/C"), "call has no option --plaintex; did you mean '--plaintext'? 'coracle help call' lists"),
+                        (("call", "--proto-path", "a", "a:1", "B/C"), "call has no option --proto-path; did you mean '--import'?"),
+                        (("describe", "--import_path=a"), "describe has no option --import_path; did you mean '--import'?"),
                         (("load", "--druation=1s", "a:1", "B/C"), "load has no option --druation; did you mean '--duration'?"),
                         (("call", "-x", "a:1", "B/C"), "call has no option -x; 'coracle help call' lists"),
                         (("--vesrion",), "there is no option --vesrion; did you mean '--version'?"),

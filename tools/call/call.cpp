@@ -48,22 +48,26 @@ class exchange {
     bool colored = false;  // only for JSON
   };
 
-  // whole: the call is unary for the channel, too. The Connect protocol has a form of its own for that.
   exchange(const channel& server, const pb::MethodDescriptor& method, messages& typed,
-           request_source& requests, call_printer& printer, style replies, bool whole)
+           request_source& requests, call_printer& printer, style replies, call_protocol protocol)
       : method_(method),
         path_(path_of(method)),
         style_(replies),
-        whole_(whole),
+        whole_(protocol == call_protocol::connect && !method.client_streaming() &&
+               !method.server_streaming()),
         typed_(typed),
         requests_(requests),
         printer_(printer),
         stub_(server),
-        call_(stub_.bidi(path_.c_str())) {}
+        call_(stub_.bidi(path_.c_str())) {
+    if (protocol == call_protocol::grpc_web_text && method.client_streaming() && !method.server_streaming())
+      collected_.emplace(stub_.client_streaming(path_.c_str()));
+  }
 
   // Returns the call's status. Throws the errors of its requests and of the output.
   task<status> run() {
     if (whole_) co_return co_await run_unary();
+    if (collected_) co_return co_await run_collected();
     scope sending{co_await coro::this_environment()};
     scope showing{co_await coro::this_environment()};
     sending.spawn(send_all());
@@ -95,6 +99,18 @@ class exchange {
     printer_.print_sent(request_.view().size());
     const auto reply = co_await call;
     trailers_ = call.trailing_metadata();
+    co_return co_await show_reply(reply);
+  }
+
+  task<status> run_collected() {
+    co_await send_all();
+    if (wrong_) std::rethrow_exception(wrong_);
+    const auto reply = co_await collected_->finish();
+    trailers_ = collected_->trailing_metadata();
+    co_return co_await show_reply(reply);
+  }
+
+  task<status> show_reply(const result<bytes_message>& reply) {
     if (!reply.ok()) co_return reply.status();
     printer_.print_received(reply->view().size());
     waiting_.add(reply->bytes());
@@ -196,7 +212,9 @@ class exchange {
         while (const auto one = batch.next(at)) {
           request_.assign(as_bytes(*one));
           if (whole_) continue;
-          const status sent = co_await call_.write(request_);
+          status sent;
+          if (collected_) sent = co_await collected_->write(request_);
+          else sent = co_await call_.write(request_);
           if (!sent.ok()) co_return;  // the call has ended: its reader has the status
           printer_.print_sent(one->size());
         }
@@ -206,7 +224,7 @@ class exchange {
       }
       if (count == 0 && !method_.client_streaming())
         throw usage_failure(path_ + " takes one request; there is none ('{}' is an empty one)");
-      if (!whole_) co_await call_.writes_done();
+      if (!whole_ && !collected_) co_await call_.writes_done();
     } catch (const coro::cancelled&) {
       throw;
     } catch (...) {
@@ -225,19 +243,23 @@ class exchange {
   // Call it in an exception handler: keeps the exception and cancels the call.
   void fail() {
     wrong_ = std::current_exception();
-    if (!whole_) call_.cancel();
+    if (collected_) collected_->cancel();
+    else if (!whole_) call_.cancel();
     room_.set();
   }
 
   const pb::MethodDescriptor& method_;
   std::string path_;
   const style style_;
+  // The call is unary for the channel, too: the Connect protocol has a form of its own for that.
   const bool whole_;
   messages& typed_;
   request_source& requests_;
   call_printer& printer_;
   const generic_stub stub_;
-  conversation call_;  // not begun if whole_
+  conversation call_;  // not begun if whole_, or if there is the next one
+  // In gRPC-Web's text form, the requests are one text only if the channel knows that one reply follows them.
+  std::optional<client_streaming_call<bytes_message, bytes_message>> collected_;
   bytes_message request_;
   metadata trailers_;
   message_batch waiting_;  // replies that are not being shown yet
@@ -284,9 +306,7 @@ struct call_command {
     exchange::style replies;
     replies.indented = !as_json();
     replies.colored = format == "human" && colors.use_for(stdout);
-    const bool whole = at.where().protocol() == call_protocol::connect && !method.client_streaming() &&
-                       !method.server_streaming();
-    exchange one(server, method, typed, requests, printer, replies, whole);
+    exchange one(server, method, typed, requests, printer, replies, at.where().protocol());
     const status outcome = co_await one.run();
     co_await offload([&] { printer.print_end(outcome, one.trailers(), at.types(), at.where()); });
     if (outcome.ok() && one.has_unreadable_replies()) co_return exit_failure;
