@@ -234,8 +234,7 @@ bool connection::take_line(std::string_view& line, std::uint32_t limit) {
     return true;
   }
   // RFC 9112 2.2 allows a lenient recipient to accept it; a peer that does not would see other lines.
-  if (fields_at_ == 0 && !line.empty() && !names_http(line))
-    static_cast<void>(fail(0, "the first line is not one of HTTP/1.x"));
+  if (fields_at_ == 0 && !line.empty() && !names_http(line)) static_cast<void>(fail(0, not_http(line)));
   else static_cast<void>(fail(400, "a line that ends with LF without CR"));
   return false;
 }
@@ -263,7 +262,7 @@ connection::progress connection::read_head(event& e) {
     // end the line in order to be recognized.
     const auto first = static_cast<unsigned char>(held_.empty() ? in_.front() : held_.front());
     if ((first < ' ' && first != '\r' && first != '\n') || first >= 0x7f)
-      return fail(0, "the first line is not one of HTTP/1.x");
+      return fail(0, not_http({reinterpret_cast<const char*>(&first), 1}));
     if (!take_line(line, limit_.line_bytes)) return failed() ? progress::again : progress::starved;
     return read_first_line(line);
   }

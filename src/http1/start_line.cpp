@@ -144,11 +144,20 @@ bool names_http(std::string_view line) noexcept {
   return false;
 }
 
+std::string_view not_http(std::string_view first) noexcept {
+  // RFC 8446 5.1: a record of the handshake, or an alert.
+  if (first.starts_with('\x16') || first.starts_with('\x15'))
+    return "the peer speaks TLS, and this side plaintext";
+  if (first.starts_with("SSH-")) return "the peer speaks SSH";
+  if (first.starts_with("PROXY ")) return "the peer begins with the PROXY protocol, which is not supported";
+  return "the first line is not one of HTTP/1.x";
+}
+
 refusal read_request_line(std::string_view line, request_line& into) noexcept {
   into = {};
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
-  if (!line.ends_with("HTTP/1.1") && !names_http(line)) return {0, "the first line is not one of HTTP/1.x"};
+  if (!line.ends_with("HTTP/1.1") && !names_http(line)) return {0, not_http(line)};
   // RFC 9112 3: one space on each side of the target, and none elsewhere. Recipients that are lenient here
   // disagree on where the target ends.
   if (first == std::string_view::npos || first == last)
@@ -163,7 +172,7 @@ refusal read_request_line(std::string_view line, request_line& into) noexcept {
 
 refusal read_status_line(std::string_view line, status_line& into) noexcept {
   into = {};
-  if (!names_http(line.substr(0, version_name.size()))) return {0, "the first line is not one of HTTP/1.x"};
+  if (!names_http(line.substr(0, version_name.size()))) return {0, not_http(line)};
   if (const refusal wrong = check_version(line.substr(0, version_bytes), into.is_1_0)) return wrong;
   // RFC 9112 4. Without a reason, some servers also omit the space before it.
   const std::string_view rest = line.substr(version_bytes);

@@ -31,6 +31,10 @@ struct request_line {
   bool is_1_0 = false;
 };
 
+// The reason to refuse a peer that does not speak HTTP/1.x, by its first octet or its first line: it names
+// the protocol if that is known.
+[[nodiscard]] std::string_view not_http(std::string_view first) noexcept;
+
 // Reads the line without its CRLF.
 [[nodiscard]] refusal read_request_line(std::string_view line, request_line& into) noexcept;
 

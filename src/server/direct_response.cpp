@@ -1,11 +1,17 @@
 #include "server/direct_response.hpp"
 
+#include "protocol/connect/content_type.hpp"
+#include "protocol/grpc/content_type.hpp"
+#include "protocol/grpc_web/content_type.hpp"
 #include "server/http_response_headers.hpp"
 
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace coracle::server_internal {
 
@@ -42,17 +48,48 @@ class responded_request final : public transport::exchange_handler {
   transport::exchange exchange_;
 };
 
+// The content-types of calls on the port, for people: each protocol with those of all its codecs.
+std::string accepted_calls(const router& routes, const web_options& web, bool is_http1) {
+  std::vector<std::string> protocols;
+  const auto add = [&](std::string_view name, auto type_of) {
+    std::string one(name);
+    std::string_view before = " (";
+    type_of([&](const std::string& type) { one.append(std::exchange(before, ", ")).append(type); });
+    protocols.push_back(one.append(")"));
+  };
+  const subtype_table& codecs = routes.subtypes;
+  if (!is_http1)
+    add("gRPC", [&](auto put) {
+      for (const auto& s : codecs.all()) put(protocol::grpc::content_type_of(s.name));
+    });
+  if (web.grpc_web)
+    add("gRPC-Web", [&](auto put) {
+      for (const bool text : {false, true})
+        for (const auto& s : codecs.all()) put(protocol::grpc_web::content_type_of(text, s.name));
+    });
+  if (web.connect)
+    add("Connect", [&](auto put) {
+      for (const bool stream : {false, true})
+        for (const auto& s : routes.connect_subtypes.all())
+          if (!s.name.empty()) put(protocol::connect::content_type_of(stream, s.name));
+    });
+  if (protocols.empty()) return "gRPC, which requires HTTP/2";
+  std::string text = protocols.front();
+  for (std::size_t i = 1; i < protocols.size(); ++i)
+    text.append(i + 1 == protocols.size() ? " or " : ", ").append(protocols[i]);
+  return text;
+}
+
 }  // namespace
 
-direct_response response_without_route(const request_info& request) {
+direct_response response_without_route(const request_info& request, const router& routes,
+                                       const web_options& web, bool is_http1) {
   const bool reads = request.method == verb::get || request.method == verb::head;
   if (reads && request.root_path)
     return direct_response{200, std::string(page)}.field("content-type", "text/html; charset=utf-8");
   if (reads && !request.row) return {404, "no such page; gRPC calls are POST requests\n"};
   if (request.method == verb::post)
-    return {415,
-            "a call requires a content-type of gRPC (application/grpc), gRPC-Web (application/grpc-web) or "
-            "Connect (application/proto, application/connect+proto), with a registered codec\n"};
+    return {415, "a call requires a content-type of " + accepted_calls(routes, web, is_http1) + "\n"};
   return direct_response{405, "a gRPC call is a POST request, a page a GET request\n"}.field(
       "allow", request.root_path ? "GET, HEAD" : "POST");
 }

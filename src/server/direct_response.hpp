@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/http/header_list.hpp"
+#include "coracle/server/web_options.hpp"
 #include "server/router.hpp"
 #include "server/web_access.hpp"
 #include "transport/exchange.hpp"
@@ -30,8 +31,9 @@ struct direct_response {
 
 // The response to a request that no protocol and no route has. GET / gets a static page that says that this
 // is a gRPC server; it names no services, because interceptors do not check such a request. Any other request
-// gets 404, 405, or 415 for a POST with an unsupported content-type.
-[[nodiscard]] direct_response response_without_route(const request_info& request);
+// gets 404, 405, or 415 for a POST with an unsupported content-type, with those that the port supports.
+[[nodiscard]] direct_response response_without_route(const request_info& request, const router& routes,
+                                                     const web_options& web, bool is_http1);
 
 // Sends the response, and takes `x` over. HEAD gets the headers alone.
 //

@@ -4,6 +4,7 @@
 #include "coracle/server/generic_service.hpp"
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
+#include "protocol/web/ascii.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -69,7 +70,10 @@ void subtype_table::add(const message_codec& form) {
 }
 
 std::optional<std::uint32_t> subtype_table::find(std::string_view name) const noexcept {
-  const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const subtype& s) { return s.name == name; });
+  // RFC 9110 8.3.1: media types are compared without case.
+  const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const subtype& s) {
+    return protocol::web::equal_ignoring_case(s.name, name);
+  });
   if (it == rows_.end()) return std::nullopt;
   return static_cast<std::uint32_t>(it - rows_.begin());
 }

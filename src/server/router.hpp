@@ -43,6 +43,7 @@ class subtype_table {
   // Empty if the server does not support the subtype.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const noexcept;
   [[nodiscard]] const subtype& at(std::uint32_t index) const noexcept { return rows_[index]; }
+  [[nodiscard]] std::span<const subtype> all() const noexcept { return rows_; }
 
  private:
   void add_row(std::string_view name, const message_codec* form);

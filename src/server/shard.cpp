@@ -174,6 +174,16 @@ void shard::note_refused_connection() noexcept {
   });
 }
 
+// At the level of failed handshakes of TLS: scanners cause such lines, too.
+void shard::on_other_protocol(transport::connection& c, std::string_view reason) noexcept {
+  if (!loop_.log().is_enabled(log_level::info)) return;
+  base::if_memory_allows([&] {
+    repeated_lines::write(
+        loop_, log_level::info, this, reason,
+        "a connection of " + c.peer_address().to_string() + " was closed: " + std::string(reason));
+  });
+}
+
 // RFC 9110 6.6.1: a server with a clock sends Date.
 std::span<const http::header_view> shard::general_fields(transport::connection& c) noexcept {
   if (loop_.now() >= date_ends_) {
@@ -232,7 +242,7 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
     return respond(x, r, {204, {}, std::move(origin.preflight)}, end_stream);
   auto web = prepare_web_call(x, r, received, {server_->routes, server_->http, *this, server_->options.web},
                               end_stream);
-  if (!web) web = response_without_route(r);
+  if (!web) web = response_without_route(r, server_->routes, server_->options.web, x.is_http1());
   if (auto* const response = std::get_if<direct_response>(&*web)) {
     response->permission = std::move(origin.fields);
     return respond(x, r, *response, end_stream);

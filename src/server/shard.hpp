@@ -106,6 +106,7 @@ class shard final : public runtime_internal::loop_service,
   [[nodiscard]] bool may_keep(transport::connection& c, std::size_t more_bytes) noexcept override;
   [[nodiscard]] const transport::http1_options* http1() const noexcept override;
   [[nodiscard]] std::span<const http::header_view> general_fields(transport::connection& c) noexcept override;
+  void on_other_protocol(transport::connection& c, std::string_view reason) noexcept override;
   // transport::request_acceptor
   [[gnu::hot, gnu::flatten]] void on_request(transport::exchange x, transport::header_source& fields,
                                              bool end_stream) override;

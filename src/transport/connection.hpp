@@ -80,6 +80,8 @@ class connection_owner {
   // Server: the fields of every response on this connection except those of gRPC, such as Date. Valid until
   // the next loop iteration.
   [[nodiscard]] virtual std::span<const http::header_view> general_fields(connection&) noexcept { return {}; }
+  // Server: the peer does not speak HTTP; `reason` names what it speaks, if that is known.
+  virtual void on_other_protocol(connection&, std::string_view /*reason*/) noexcept {}
   // The connection has ended, and every exchange was notified. The owner may destroy the connection in this
   // call.
   virtual void on_closed(connection&) noexcept = 0;

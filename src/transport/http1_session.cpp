@@ -180,6 +180,7 @@ void http1_session::fail(const http1::event& e) noexcept {
     // Not HTTP at all. An empty SETTINGS frame tells a client of TLS that this port speaks plaintext.
     static constexpr std::uint8_t settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
     or_close([&] { engine_.output().append(settings); });
+    connection_.owner_.on_other_protocol(connection_, e.reason);
   }
   abnormal_end reason;
   reason.code = e.too_large ? error_code::enhance_your_calm : error_code::protocol_error;

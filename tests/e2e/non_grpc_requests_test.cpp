@@ -1,6 +1,7 @@
 // Requests that are not gRPC, as octets: answered completely and immediately, whether or not their bodies
 // end.
 #include "support/echo_fixture.hpp"
+#include "support/kept_log.hpp"
 #include "support/raw_frames.hpp"
 
 #include "coracle/net/stream.hpp"
@@ -10,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coracle::testing_support::non_grpc_requests_test {
@@ -110,9 +112,10 @@ class plain_requests : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, plain_requests, every_world_over_tcp, echo_fixture::case_name);
 
 constexpr const char* wrong_type =
-    "HEADERS\nDATA END_STREAM: a call requires a content-type of gRPC (application/grpc), gRPC-Web "
-    "(application/grpc-web) or Connect (application/proto, application/connect+proto), with a registered "
-    "codec\n";
+    "HEADERS\nDATA END_STREAM: a call requires a content-type of gRPC (application/grpc, "
+    "application/grpc+proto), gRPC-Web (application/grpc-web, application/grpc-web+proto, "
+    "application/grpc-web-text, application/grpc-web-text+proto) or Connect (application/proto, "
+    "application/connect+proto)\n";
 constexpr const char* wrong_verb =
     "HEADERS\nDATA END_STREAM: a gRPC call is a POST request, a page a GET request\n";
 
@@ -134,6 +137,35 @@ TEST_P(plain_requests, TheRestOfABodyThatIsOnItsWayIsDropped) {
   const std::string body = raw_frames::frame(raw_frames::data, 0, 1, std::string(10'000, 'x'));
   EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat", "text/plain") + body + body),
             wrong_type + "RST_STREAM NO_ERROR\n"s);
+}
+
+TEST_P(plain_requests, TheCaseOfAContentTypeIsIgnored) {
+  for (const char* type : {"APPLICATION/GRPC", "Application/Grpc+PROTO", "application/grpc ;x=y"}) {
+    const std::string body =
+        raw_frames::frame(raw_frames::data, raw_frames::end_stream, 1, std::string(5, '\0'));
+    EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Say", type) + body),
+              "HEADERS\nDATA: " + std::string(5, '\0') + "HEADERS END_STREAM\n")
+        << type;
+  }
+}
+
+TEST_P(plain_requests, ARefusedTypeIsAnsweredWithThoseThatThePortAccepts) {
+  channel_.reset();
+  server_options options;
+  options.codecs = {&json_codec()};
+  options.web.grpc_web = false;
+  server_.emplace(rt(), options);
+  server_->add(served());
+  link();
+  EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat", "text/plain")),
+            "HEADERS\nDATA END_STREAM: a call requires a content-type of gRPC (application/grpc, "
+            "application/grpc+proto, application/grpc+json) or Connect (application/proto, application/json, "
+            "application/connect+proto, application/connect+json)\nRST_STREAM NO_ERROR\n");
+  const std::string http1 = answer_to_bytes(
+      "POST /a HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+  EXPECT_EQ(http1.substr(http1.find("\r\n\r\n") + 4),
+            "a call requires a content-type of Connect (application/proto, application/json, "
+            "application/connect+proto, application/connect+json)\n");
 }
 
 TEST_P(plain_requests, OneWithoutAContentTypeIsAnsweredAtOnceAndReadToItsEnd) {
@@ -189,6 +221,39 @@ TEST_P(plain_requests, AnotherBadPrefaceGetsSettingsAndTheEnd) {
     const auto frames = frames_of(answer_to_bytes(content));
     ASSERT_FALSE(frames.empty()) << content;
     EXPECT_EQ(frames.front().kind, raw_frames::settings) << content;
+  }
+}
+
+TEST(a_peer_that_speaks_another_protocol, IsNamedInTheLog) {
+  const std::pair<const char*, const char*> peers[] = {
+      {"\x16\x03\x01\x02", "the peer speaks TLS, and this side plaintext"},
+      {"SSH-2.0-OpenSSH_9.2\r\n", "the peer speaks SSH"},
+      {"PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n",
+       "the peer begins with the PROXY protocol, which is not supported"},
+      {"EHLO example\r\n", "the first line is not one of HTTP/1.x"},
+  };
+  for (const auto& [content, name] : peers) {
+    kept_log lines;
+    lines.set_min_level(log_level::info);
+    runtime rt(runtime_options{.log = &lines});
+    echo_service echo;
+    server s(rt);
+    s.add(echo);
+    ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+    const std::string address = "127.0.0.1:" + std::to_string(s.port());
+    const auto body = [](std::string to, std::string bytes) -> task<> {
+      auto connected = co_await net::stream::connect(net::address::parse(to).value());
+      net::stream peer = std::move(connected).value();
+      const status written = co_await peer.write(as_bytes(bytes));
+      EXPECT_EQ(written, status());
+      std::uint8_t answer[256];
+      while (true) {
+        const auto got = co_await peer.read(answer);
+        if (!got || *got == 0) break;
+      }
+    };
+    sync_wait(rt, rt.at(0), body(address, content));
+    EXPECT_THAT(lines.text(), ::testing::HasSubstr("was closed: "s + name));
   }
 }
 
