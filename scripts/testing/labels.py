@@ -6,7 +6,7 @@ import fnmatch
 # A test has the label if it uses one of these fixtures, itself or through another fixture.
 FIXTURES = {
     "browser": ("browser", "chromium"),  # headless Chromium
-    "proxy": ("reverse_proxy",),         # nginx, HAProxy, Envoy
+    "proxy": ("reverse_proxy", "proxy_of_http1"),  # nginx, HAProxy, Envoy
     "generator": ("generated_client",),  # openapi-python-client
     "grpcpp": ("both_libraries",),       # programs that are built with coracle::grpcpp and with grpc++
 }
@@ -21,8 +21,12 @@ KEPT = {
         "tools/load_report_test.py::test_each_chart_is_drawn",
         "docs/site_test.py::test_the_searches_find_pages_and_classes[[]from the disk]",
     ],
-    # Each proxy, with full-duplex streams: what a wrong configuration breaks first.
-    "proxy": ["interop/reverse_proxy_test.py::test_messages_of_grpc_streams_pass_one_by_one*"],
+    "proxy": [
+        # Each proxy, with full-duplex streams: what a wrong configuration breaks first.
+        "interop/reverse_proxy_test.py::test_messages_of_grpc_streams_pass_one_by_one*",
+        # The connections of HTTP/1.1 that a proxy shares between clients.
+        "interop/reverse_proxy_test.py::test_a_refused_request_costs_no_request_of_another_client[[]nginx]",
+    ],
     # Each program once on each side of Google's library.
     "grpcpp": ["interop/grpcpp_programs_test.py::*[[]coracle-google*", "interop/grpcpp_programs_test.py::*[[]google-coracle*"],
     "generator": ["interop/openapi_client_test.py::test_a_generated_client_posts_gets_and_reads_errors"],

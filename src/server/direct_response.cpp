@@ -1,10 +1,14 @@
 #include "server/direct_response.hpp"
 
+#include "coracle/base/clock.hpp"
+#include "coracle/coro/executor.hpp"
 #include "protocol/connect/content_type.hpp"
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc_web/content_type.hpp"
 #include "server/http_response_headers.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -23,12 +27,24 @@ using verb = request_info::verb;
 // would reject a call.
 constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
 
-// Drops the body of a request that has its response. Owns itself.
-class responded_request final : public transport::exchange_handler {
+// How much of a body arrives, and for how long, before the client is asked to stop sending it.
+constexpr std::size_t dropped_bytes_max = 64u << 10;
+constexpr duration dropping_time = std::chrono::seconds(1);
+
+// Drops the body of a request of HTTP/2 that has its response, within limits. Owns itself.
+class responded_request final : public transport::exchange_handler, private coro::timer {
  public:
-  explicit responded_request(transport::exchange x) : exchange_(x) { exchange_.set_handler(this); }
+  explicit responded_request(transport::exchange x) : exchange_(x) {
+    exchange_.set_handler(this);
+    timer::fire = [](coro::timer& t) noexcept { static_cast<responded_request&>(t).end(); };
+    coro::executor& here = coro::this_executor();
+    here.arm(*this, deadline_after(here.now(), dropping_time));
+  }
 
  private:
+  ~responded_request() {
+    if (timer::holder) coro::this_executor().disarm(*this);
+  }
   void on_headers(transport::header_source& fields, transport::block_kind,
                   bool end_stream) noexcept override {
     transport::field unused;
@@ -37,15 +53,17 @@ class responded_request final : public transport::exchange_handler {
   }
   void on_data(bytes_view bytes, bool end_stream) noexcept override {
     exchange_.consume(bytes.size());
-    if (end_stream) end();
+    dropped_bytes_ += bytes.size();
+    if (end_stream || dropped_bytes_ > dropped_bytes_max) end();
   }
   void on_writable() noexcept override {}
   void on_reset(const transport::abnormal_end&) noexcept override { end(); }
-  void end() {
+  void end() noexcept {
     exchange_.release();
     delete this;
   }
   transport::exchange exchange_;
+  std::size_t dropped_bytes_ = 0;
 };
 
 // The content-types of calls on the port, for people: each protocol with those of all its codecs.
@@ -111,7 +129,7 @@ void respond(transport::exchange x, const request_info& request, const direct_re
     std::memcpy(bytes.get(), body.data(), body.size());
     x.queue_data(std::move(bytes), body.size(), true);
   }
-  if (end_stream || request.type != request_info::content::none) return x.release();
+  if (end_stream || request.type != request_info::content::none || x.is_http1()) return x.release();
   new responded_request(x);
 }
 

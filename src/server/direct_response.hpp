@@ -39,8 +39,9 @@ struct direct_response {
 //
 // The whole response is sent at once, END_STREAM included: a client that streams its body may wait for the
 // response before it continues. If more of the body may follow, RST_STREAM(NO_ERROR) is sent after the
-// response (RFC 9113 8.1). A request without a content-type is not reset: its body is dropped as it arrives,
-// and is still checked for errors.
+// response (RFC 9113 8.1). A request without a content-type has a moment to end before that, in which its
+// body is dropped and still checked for errors. HTTP/1.1 drops the rest of a body by itself
+// (http1::limits::drain_bytes).
 [[gnu::noinline]] void respond(transport::exchange x, const request_info& request,
                                const direct_response& response, bool end_stream);
 

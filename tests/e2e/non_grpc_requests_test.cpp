@@ -168,6 +168,22 @@ TEST_P(plain_requests, ARefusedTypeIsAnsweredWithThoseThatThePortAccepts) {
             "application/connect+proto, application/connect+json)\n");
 }
 
+TEST_P(plain_requests, OneWithoutAContentTypeIsResetIfItGoesOn) {
+  const auto answered = [this](const std::string& content) {
+    return kinds_of(
+        frames_of(run(exchange(address_, raw_frames::greeting() + content, [](const std::string& all) {
+          const auto frames = frames_of(all);
+          return std::any_of(frames.begin(), frames.end(),
+                             [](const seen_frame& f) { return f.kind == raw_frames::rst_stream; });
+        }))));
+  };
+  const std::string reset = wrong_type + "RST_STREAM NO_ERROR\n"s;
+  EXPECT_EQ(answered(head_of("POST", "/echo.Echo/Chat")), reset) << "for a time";
+  const std::string piece = raw_frames::frame(raw_frames::data, 0, 1, std::string(16'000, 'x'));
+  EXPECT_EQ(answered(head_of("POST", "/echo.Echo/Chat") + piece + piece + piece + piece + piece), reset)
+      << "with more than 64 KiB";
+}
+
 TEST_P(plain_requests, OneWithoutAContentTypeIsAnsweredAtOnceAndReadToItsEnd) {
   EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat")), wrong_type);
   const std::string last = raw_frames::frame(raw_frames::data, raw_frames::end_stream, 1, "x");

@@ -99,12 +99,17 @@ class Proxy:
         return json.loads(self.ask("GET", "/v1/counts")[2]).get("cancelled", 0)
 
 
-@pytest.fixture(scope="module", params=PROXIES)
-def reverse_proxy(request, certificates, tmp_path_factory):
-    file, command = PROXIES[request.param]
-    folder, port = tmp_path_factory.mktemp("proxy"), walk.free_port()
+@contextlib.contextmanager
+def running_proxy(kind, certificates, folder, changes=()):
+    """A proxy of this kind in front of the movie server, with the settings of the guide and these changes."""
+    file, command = PROXIES[kind]
+    port = walk.free_port()
     with Server(own("web_server"), f"--host={HOST}") as server:
-        (folder / "proxy.settings").write_text(settings(file, port, server, certificates, folder))
+        text = settings(file, port, server, certificates, folder)
+        for old, new in changes:
+            assert old in text, f"the settings of {kind} have no {old!r}"
+            text = text.replace(old, new)
+        (folder / "proxy.settings").write_text(text)
         program, *words = command(folder)
         if not shutil.which(program, path=PATH):
             pytest.skip(f"there is no {program}; ./dev peers installs it")
@@ -113,10 +118,27 @@ def reverse_proxy(request, certificates, tmp_path_factory):
             try:
                 grpc.channel_ready_future(made.channel).result(LIMIT_S)
             except grpc.FutureTimeoutError:
-                pytest.fail(f"{request.param} does not serve: {' | '.join(running.said[-5:])}")
+                pytest.fail(f"{kind} does not serve: {' | '.join(running.said[-5:])}")
             yield made
             made.channel.close()
             running.expect_alive()
+
+
+@pytest.fixture(scope="module", params=PROXIES)
+def reverse_proxy(request, certificates, tmp_path_factory):
+    with running_proxy(request.param, certificates, tmp_path_factory.mktemp("proxy")) as made:
+        yield made
+
+
+# Connections of HTTP/1.1 to the server, which the proxy keeps and uses for the next client.
+KEPT_HTTP1 = {"nginx": (), "HAProxy": ((" proto h2", ""), ("mode http", "mode http\n  http-reuse always")),
+              "Envoy": (("http2_protocol_options: {}", "http_protocol_options: {}"),)}
+
+
+@pytest.fixture(scope="module", params=KEPT_HTTP1)
+def proxy_of_http1(request, certificates, tmp_path_factory):
+    with running_proxy(request.param, certificates, tmp_path_factory.mktemp("proxy"), KEPT_HTTP1[request.param]) as made:
+        yield made
 
 
 def assert_this_machine(address):
@@ -206,3 +228,21 @@ def test_pages_of_the_public_address_may_call_and_others_may_not(reverse_proxy):
 def test_hosts_that_are_not_allowed_reach_no_handler(reverse_proxy):
     status, *_ = reverse_proxy.ask("POST", ADD, {"content-type": "application/json", "host": "another.example"}, '{"title": "Faust"}')
     assert status == 421, "the status"
+
+
+REFUSALS = {
+    "no content-type": ("/nopage", {}),
+    "another content-type": ("/nopage", {"content-type": "text/plain"}),
+    "another origin": (ADD, {"origin": "https://another.example"}),
+    "no such method": ("/no.Such/Method", {"content-type": "application/proto"}),
+}
+
+
+def test_a_refused_request_costs_no_request_of_another_client(proxy_of_http1):
+    """The connection that the proxy keeps is still in the middle of the refused request if the server does not read on."""
+    for name, (path, fields) in REFUSALS.items():
+        for attempt, body in enumerate((b"abc", b"x" * 10_000, iter((b"abc", b"def")), b"x" * 300_000)):
+            status, *_ = proxy_of_http1.ask("POST", path, fields, body)
+            assert status in (403, 404, 415), f"the refusal for {name}, body {attempt}"
+            for _ in range(3):
+                assert proxy_of_http1.ask("GET", "/v1/counts")[0] == 200, f"the request after {name}, body {attempt}"
