@@ -136,6 +136,15 @@ protocol::rest::route_match http_routes::find(request_info::verb method, std::st
   return m;
 }
 
+bool http_routes::serves_many_paths(std::string_view path, const protocol::rest::route_match& m) const {
+  if (table_.allow(m) != name_of(request_info::verb::get)) return false;
+  const auto get = table_.find(name_of(request_info::verb::get), path);
+  const plain_route* const route =
+      get.outcome == protocol::rest::match_outcome::found ? plain_at(get.index) : nullptr;
+  if (!route || route->path.segments().empty()) return false;
+  return route->path.segments().back().kind == protocol::rest::path_template::segment_kind::rest;
+}
+
 std::string http_routes::allow(const protocol::rest::route_match& m) const {
   std::string list = table_.allow(m);
   const auto has = [&](std::string_view method) {

@@ -45,6 +45,9 @@ class http_routes {
   [[nodiscard]] bool empty() const noexcept { return table_.empty(); }
   // The result borrows `path`, which has no query. HEAD finds the routes of GET.
   [[nodiscard]] protocol::rest::route_match find(request_info::verb method, std::string_view path) const;
+  // For a match whose outcome is method_not_allowed: whether its only route is a plain one of GET whose path
+  // ends with `**`, such as that of files, which is not written for this path in particular.
+  [[nodiscard]] bool serves_many_paths(std::string_view path, const protocol::rest::route_match& m) const;
   // Of the index of a match; null if the route is of the other kind.
   [[nodiscard]] const rest_route* rest_at(std::uint32_t index) const noexcept {
     return is_plain(index) ? nullptr : &rest_[index];

@@ -6,6 +6,7 @@
 #include "protocol/connect/header_names.hpp"
 #include "protocol/connect/timeout.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
+#include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc_web/content_type.hpp"
 #include "protocol/rest/json_stream.hpp"
 #include "protocol/web/ascii.hpp"
@@ -307,10 +308,16 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
 }
 
 // Whether a POST request may be a call although its path has routes of other HTTP methods only: GET /** is a
-// route of many paths.
-bool may_be_call(const request_info& r, const router& routes) noexcept {
-  return r.method == request_info::verb::post &&
-         (r.row || routes.fallback() || protocol::grpc_web::parse_content_type(r.other_content_type));
+// route of many paths. A body of JSON may belong to a plain request, too.
+bool may_be_call(const request_info& r, const metadata& fields, bool many_paths, const router& routes) {
+  if (r.method != request_info::verb::post) return false;
+  if (r.row || routes.fallback() || protocol::grpc_web::parse_content_type(r.other_content_type) ||
+      protocol::grpc::content_subtype(r.other_content_type))
+    return true;
+  const auto c = connect::parse_content_type(r.other_content_type);
+  if (!c || !routes.connect_subtypes.find(c->codec)) return false;
+  return many_paths || c->stream || c->codec != connect::json_codec ||
+         fields.find(connect::protocol_version_header).has_value();
 }
 
 outcome find_route(const transport::exchange& x, request_info& r, received_metadata& received,
@@ -321,7 +328,8 @@ outcome find_route(const transport::exchange& x, request_info& r, received_metad
     case match_outcome::not_found: return std::nullopt;
     case match_outcome::malformed: return direct_response{400, "the path has a broken percent-escape\n"};
     case match_outcome::method_not_allowed: {
-      if (may_be_call(r, o.routes)) return std::nullopt;
+      if (may_be_call(r, received.get(), o.http.serves_many_paths(path_of(r), match), o.routes))
+        return std::nullopt;
       direct_response response{405, "the path has no such method\n"};
       if (r.method == request_info::verb::options) response = direct_response{204};
       return std::move(response).field("allow", o.http.allow(match));

@@ -302,6 +302,27 @@ TEST_P(static_files, FilesAreSentOverHttp2) {
   EXPECT_THAT(run(go(address_)), HasSubstr("the contents"));
 }
 
+TEST_P(static_files, CallsOfUnknownMethodsAreAnsweredAsWithoutFiles) {
+  folder_.write("index.html", "index");
+  serve_at("/");
+  for (const char* type : {"application/proto", "application/json", "application/json; charset=utf-8",
+                           "application/connect+proto", "APPLICATION/PROTO"}) {
+    const auto r = ask("POST /no.Such/M", "content-length: 0\r\ncontent-type: "s + type + "\r\n");
+    EXPECT_EQ(r.status(), 404) << type << ": " << r.head;
+  }
+  const auto web = ask("POST /no.Such/M", "content-length: 0\r\ncontent-type: application/grpc-web\r\n");
+  EXPECT_THAT(web.body, HasSubstr("grpc-status: 12"));
+  const auto grpc = ask("POST /no.Such/M", "content-length: 0\r\ncontent-type: application/grpc+x\r\n");
+  EXPECT_EQ(grpc.status(), 415) << grpc.head;
+  EXPECT_EQ(ask("POST /echo.Echo/Say", "content-length: 0\r\ncontent-type: application/proto\r\n").status(),
+            200);
+  // What is no call is answered by the route.
+  const auto form = ask("POST /index.html", "content-length: 0\r\ncontent-type: text/plain\r\n");
+  EXPECT_EQ(form.status(), 405);
+  EXPECT_EQ(form.field("allow"), "GET, HEAD, OPTIONS");
+  EXPECT_EQ(ask("GET /no.Such/M").status(), 404);
+}
+
 TEST_P(static_files, MistakesAreErrors) {
   EXPECT_EQ(add_files(*server_, "/", (folder_.root() / "absent").string()).code(), status_code::not_found);
   std::ofstream(folder_.root() / "file") << "x";

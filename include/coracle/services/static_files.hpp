@@ -28,6 +28,7 @@ static_assert(!std::is_aggregate_v<static_file_options>,
 ///
 ///   if (const coracle::status s = coracle::add_files(server, "/", "web"); !s.ok()) return fail(s);
 ///
+/// - Calls are served as without the files: a POST request of a call's content-type reaches no file.
 /// - A path that ends with '/' is the file index.html there; a folder without the '/' is redirected to it.
 /// - Nothing outside of the folder is served: ".." and symbolic links that leave it get 404, as do names that
 ///   begin with a dot, and everything that is no regular file. Where the kernel has no openat2() (before
