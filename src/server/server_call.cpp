@@ -193,8 +193,7 @@ void server_call::begin_stream() noexcept {
 bool server_call::wait_until_uncongested() noexcept {
   if (!exchange_ || !exchange_.congested()) [[likely]]
     return false;
-  waiting_uncongested_ = true;
-  exchange_.wait_until_uncongested();
+  if (!std::exchange(waiting_uncongested_, true)) exchange_.wait_until_uncongested();
   return true;
 }
 
@@ -205,12 +204,30 @@ void server_call::on_uncongested() {
   else take_request(deframer_.kept(), true);
 }
 
-// For calls of all kinds: nothing is missing any more. This object may be gone.
+// Nothing is missing any more. This object may be gone.
 void server_call::start_handler() noexcept {
-  if (wait_until_uncongested()) return;
+  if (started_ || wait_until_uncongested()) return;
+  started_ = true;
   if (interceptor_chain_) [[unlikely]]
     return interceptor_chain_->request_ready();
   run_handler();
+}
+
+namespace {
+
+// A response of HTTP/1.1 that precedes the end of its request costs the connection, so that the handler waits
+// longer for it.
+constexpr duration http1_end_time = std::chrono::milliseconds(100);
+
+}  // namespace
+
+// Most clients end their side with the message, or right after it, and get a reply without RST_STREAM then.
+void server_call::start_handler_soon() noexcept {
+  if (started_ || starts_soon_) return;
+  starts_soon_ = true;
+  const time_point now = coro::this_executor().now();
+  check_at_ = exchange_.is_http1() ? deadline_after(now, http1_end_time) : now;
+  arm_timer();
 }
 
 void server_call::run_handler() noexcept {
@@ -256,7 +273,7 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
   if (whole) {
     if (request_ == request_state::incomplete) request_ = request_state::whole;
     if (keeps_request()) return false;
-    if (request_ended_ ? wait_until_uncongested() : exchange_.congested()) return false;
+    if (wait_until_uncongested()) return false;
     const decoded result = decode_request(message);
     if (result == decoded::failed) return false;
     if (result == decoded::deferred) {
@@ -271,7 +288,10 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
     note_kept();
     message_begun();
   }
-  if (!request_ended_) return false;
+  if (!request_ended_) {
+    if (request_ == request_state::read) start_handler_soon();
+    return false;
+  }
   if (request_ != request_state::read) {
     end_early(deframer_.empty()
                   ? status::unimplemented("the method requires one request message, and the call has none")
@@ -343,6 +363,11 @@ void server_call::on_time() noexcept {
   const time_point now = coro::this_executor().now();
   if (now >= own_environment_.deadline)
     return end_early(status::deadline_exceeded("the client's deadline passed"));
+  if (starts_soon_ && !started_ && now >= check_at_) {
+    check_at_ = never;
+    arm_timer();
+    return start_handler();
+  }
   if (message_is_due() && deframer_.size() < seen_bytes_ + set_.stall_bytes)
     return end_early(
         status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));

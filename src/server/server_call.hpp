@@ -262,6 +262,9 @@ class server_call final : public rpc::call,
   decoded decode_request(const protocol::grpc::framed_message& m);
   bool continue_message() override;
   void start_handler() noexcept;
+  // The request is decoded, and the client has not ended its side: the handler starts in the next iteration
+  // of the loop, over HTTP/1.1 a moment later, or when that end comes.
+  [[gnu::cold, gnu::noinline]] void start_handler_soon() noexcept;
   [[gnu::noinline]] void begin_stream() noexcept;
   void run_handler() noexcept;
   bool wait_until_uncongested() noexcept;
@@ -317,6 +320,8 @@ class server_call final : public rpc::call,
   std::uint64_t seen_messages_ = 0;
   std::size_t seen_bytes_ = 0;
   bool handler_running_ = false;
+  bool starts_soon_ = false;  // check_at_ is the time of start_handler()
+  bool started_ = false;  // start_handler() has begun its work
   bool headers_sent_ = false;
   bool request_taken_ = false;
   bool waiting_uncongested_ = false;
