@@ -8,6 +8,7 @@
 #include "coracle/server/impl/method.hpp"
 #include "protocol/envelope.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
+#include "protocol/grpc/fitted_status.hpp"
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/grpc/status_headers.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
@@ -513,6 +514,12 @@ const transport::header_block& ok_trailers() {
   return block;
 }
 
+// The fields of a response beside the metadata and the status have at most this size in a header list: the
+// HTTP status, the content-type and the encodings.
+constexpr std::size_t own_fields_bytes_max = 256;
+// Of a status and its metadata that are sent in the body of a response: half of what our clients accept.
+constexpr std::size_t trailers_in_body_bytes_max = 32u << 10;
+
 void add_metadata(transport::header_block& to, const coracle::metadata& from) {
   protocol::grpc::for_each_wire_field(
       from, [&](std::string_view name, std::string_view value) { to.add(name, value); });
@@ -538,7 +545,10 @@ void server_call::send_headers() {
     if (received != encoding::identity)
       block.add(protocol::grpc::accept_encoding_header,
                 protocol::grpc::accepted_encodings_text(set_.accepted));
-    add_metadata(block, initial_);
+    const std::size_t limit_bytes = exchange_.peer_header_list_bytes();
+    if (own_fields_bytes_max + protocol::grpc::list_bytes_of(initial_) <= limit_bytes)
+      add_metadata(block, initial_);
+    else log_left_out("the initial metadata", limit_bytes);
     exchange_.send_block(block.bytes(), false);
   }
   headers_sent_ = true;
@@ -570,11 +580,15 @@ void server_call::send_headers_as_fields(encoding sent, encoding received) {
 void server_call::send_trailers_as_fields(const status& reason) {
   if (!headers_sent_) send_headers();
   if (!exchange_.begin_headers()) return;
+  const auto sent = protocol::grpc::fit_status(reason, protocol::grpc::list_bytes_of(trailing_), 0,
+                                               trailers_in_body_bytes_max);
   field_writer block{exchange_};
-  protocol::grpc::add_status(block, reason);
-  protocol::grpc::for_each_wire_field(
-      trailing_, [&](std::string_view name, std::string_view value) { exchange_.add_field(name, value); });
+  protocol::grpc::add_status(block, sent.outcome);
+  if (sent.metadata)
+    protocol::grpc::for_each_wire_field(
+        trailing_, [&](std::string_view name, std::string_view value) { exchange_.add_field(name, value); });
   exchange_.end_headers(true);
+  if (!sent.left_out.empty()) log_left_out(sent.left_out, trailers_in_body_bytes_max);
 }
 
 bool server_call::prepare_write() {
@@ -691,17 +705,50 @@ void server_call::send_trailers(const status& reason) {
     exchange_.send_block(ok_trailers().bytes(), true);
     return;
   }
-  transport::header_block block;
   const bool alone = !headers_sent_;  // Trailers-Only: one block is both headers and trailers
-  if (alone) {
-    block.append(subtype_.reply_headers.bytes());
-    add_metadata(block, initial_);
+  const std::size_t limit_bytes = exchange_.peer_header_list_bytes();
+  std::size_t bytes = own_fields_bytes_max + protocol::grpc::list_bytes_at_most(reason) +
+                      protocol::grpc::list_bytes_of(trailing_);
+  if (alone) bytes += protocol::grpc::list_bytes_of(initial_);
+  if (bytes > limit_bytes) [[unlikely]] {
+    send_fitted_trailers(reason, limit_bytes);
+  } else {
+    transport::header_block block;
+    if (alone) {
+      block.append(subtype_.reply_headers.bytes());
+      add_metadata(block, initial_);
+    }
+    protocol::grpc::add_status(block, reason);
+    add_metadata(block, trailing_);
+    exchange_.send_block(block.bytes(), true);
   }
-  protocol::grpc::add_status(block, reason);
-  add_metadata(block, trailing_);
-  exchange_.send_block(block.bytes(), true);
   headers_sent_ = true;
   if (alone && watched_) watched_->headers_sent();
+}
+
+// Initial metadata that does not fit beside the code is left out, too.
+void server_call::send_fitted_trailers(const status& reason, std::size_t limit_bytes) {
+  const bool alone = !headers_sent_;
+  const std::size_t initial_bytes = alone ? protocol::grpc::list_bytes_of(initial_) : 0;
+  const bool with_initial = own_fields_bytes_max + initial_bytes <= limit_bytes;
+  const std::size_t other_bytes = own_fields_bytes_max + (with_initial ? initial_bytes : 0);
+  const auto sent =
+      protocol::grpc::fit_status(reason, protocol::grpc::list_bytes_of(trailing_), other_bytes, limit_bytes);
+  transport::header_block block;
+  if (alone) block.append(subtype_.reply_headers.bytes());
+  if (alone && with_initial) add_metadata(block, initial_);
+  protocol::grpc::add_status(block, sent.outcome);
+  if (sent.metadata) add_metadata(block, trailing_);
+  exchange_.send_block(block.bytes(), true);
+  if (!with_initial) log_left_out("the initial metadata", limit_bytes);
+  if (!sent.left_out.empty()) log_left_out(sent.left_out, limit_bytes);
+}
+
+void server_call::log_left_out(std::string_view what, std::size_t limit_bytes) noexcept {
+  log_defect("the response", [&](std::string& line) {
+    line.append("lacks ").append(what).append(", which exceeds what the client accepts: ");
+    line.append(std::to_string(limit_bytes)).append(" bytes of headers and trailers");
+  });
 }
 
 // --- handlers that throw or break their contract

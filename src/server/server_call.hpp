@@ -199,6 +199,8 @@ class server_call final : public rpc::call,
   // client.
   [[gnu::cold, gnu::noinline]] [[nodiscard]] status defect(std::string_view subject, std::string_view text,
                                                            std::string_view for_client) noexcept;
+  // Logs that the response lacks what the client does not accept.
+  [[gnu::cold, gnu::noinline]] void log_left_out(std::string_view what, std::size_t limit_bytes) noexcept;
   [[gnu::noinline]] void send_headers();
   [[gnu::noinline]] [[nodiscard]] google::protobuf::Arena& arena();
   [[nodiscard]] bool request_in_arena() const noexcept { return row_.request_in_arena; }
@@ -282,6 +284,8 @@ class server_call final : public rpc::call,
   // If there is no memory for the status, resets the stream, which the client maps to RESOURCE_EXHAUSTED.
   [[gnu::noinline]] void send_status(const status& reason) noexcept;
   [[gnu::noinline]] void send_trailers(const status& reason);
+  // `reason` with the trailing metadata, if that is more than the client accepts.
+  [[gnu::cold, gnu::noinline]] void send_fitted_trailers(const status& reason, std::size_t limit_bytes);
   // The same for an exchange that is no stream of HTTP/2.
   [[gnu::cold, gnu::noinline]] void send_headers_as_fields(encoding sent, encoding received);
   [[gnu::cold, gnu::noinline]] void send_trailers_as_fields(const status& reason);

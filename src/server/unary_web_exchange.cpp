@@ -5,6 +5,7 @@
 #include "protocol/connect/error.hpp"
 #include "protocol/connect/header_names.hpp"
 #include "protocol/envelope.hpp"
+#include "protocol/grpc/fitted_status.hpp"
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/web/http_status.hpp"
 #include "server/server_call.hpp"
@@ -165,20 +166,31 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
            (initial_.contains(name) || (trailer_prefix().empty() && block_.contains(name)));
   });
   if (get_) inner_.add_field("vary", "accept-encoding");
+  std::size_t initial_bytes = 0;
+  for (const auto& [name, value] : initial_)
+    if (sends_metadata(name)) initial_bytes += protocol::grpc::list_bytes(name, value);
+  std::size_t trailing_bytes = 0;
+  for (const auto& [name, value] : block_)
+    if (!is_status_field(name) && sends_metadata(name))
+      trailing_bytes += trailer_prefix().size() + protocol::grpc::list_bytes(name, value);
+  const bool with_initial = accepts(initial_bytes, "the initial metadata");
+  const bool with_trailing =
+      trailing_bytes == 0 ||
+      accepts((with_initial ? initial_bytes : 0) + trailing_bytes, "the trailing metadata");
   for (const auto& [name, value] : initial_) {
     if (name.starts_with(':') || name == "content-type") continue;
     if (name == protocol::grpc::accept_encoding_header) {
       inner_.add_field("accept-encoding", value);
     } else if (name == protocol::grpc::encoding_header) {
       if (compressed) inner_.add_field(protocol::connect::unary_encoding_header, value);
-    } else if (sends_metadata(name)) {
+    } else if (with_initial && sends_metadata(name)) {
       inner_.add_field(name, value);
     }
   }
   http::header_list trailers;
   std::string trailer;
   for (const auto& [name, value] : block_) {
-    if (is_status_field(name) || !sends_metadata(name)) continue;
+    if (!with_trailing || is_status_field(name) || !sends_metadata(name)) continue;
     trailer.assign(trailer_prefix()).append(name);
     trailers.add(trailer, value);
     inner_.add_field(trailer, value);

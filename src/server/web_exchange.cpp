@@ -7,6 +7,7 @@
 #include "protocol/connect/error.hpp"
 #include "protocol/connect/header_names.hpp"
 #include "protocol/envelope.hpp"
+#include "protocol/grpc/fitted_status.hpp"
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/grpc/status_headers.hpp"
 #include "protocol/grpc_web/content_type.hpp"
@@ -75,11 +76,12 @@ void web_exchange::write_headers(std::string_view content_type, std::string_view
   inner_.add_field(":status", "200");
   inner_.add_field("content-type", content_type);
   inner_.add_general_fields([this](std::string_view name) { return block_.contains(name); });
+  const bool with_metadata = accepts(list_bytes_of(block_), "the initial metadata");
   for (const auto& [name, value] : block_) {
     if (name.starts_with(':') || name == "content-type") continue;
     if (name == protocol::grpc::encoding_header) inner_.add_field(encoding_name, value);
     else if (name == protocol::grpc::accept_encoding_header) inner_.add_field(accept_encoding_name, value);
-    else inner_.add_field(name, value);
+    else if (with_metadata) inner_.add_field(name, value);
   }
   if (has_cross_origin_fields()) {
     std::vector<std::string_view> names;
@@ -87,6 +89,20 @@ void web_exchange::write_headers(std::string_view content_type, std::string_view
     add_cross_origin_fields(names);
   }
   inner_.end_headers(false);
+}
+
+std::size_t list_bytes_of(const http::header_list& fields) noexcept {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : fields) bytes += protocol::grpc::list_bytes(name, value);
+  return bytes;
+}
+
+bool web_exchange::accepts(std::size_t metadata_bytes, std::string_view what) noexcept {
+  constexpr std::size_t own_fields_bytes_max = 512;  // those of HTTP, with Date and the like
+  const std::size_t limit_bytes = inner_.peer_header_list_bytes();
+  if (metadata_bytes == 0 || own_fields_bytes_max + metadata_bytes <= limit_bytes) return true;
+  if (handler_) static_cast<server_call*>(handler_)->log_left_out(what, limit_bytes);
+  return false;
 }
 
 void web_exchange::add_cross_origin_fields(std::span<const std::string_view> names) {

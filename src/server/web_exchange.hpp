@@ -68,6 +68,8 @@ class web_exchange : public transport::exchange_filter, public coro::pooled, pro
   // protocols have in common with gRPC.
   void write_headers(std::string_view content_type, std::string_view encoding_name,
                      std::string_view accept_encoding_name);
+  // Whether metadata of this size in a header list may be sent; logs that `what` is left out otherwise.
+  [[nodiscard]] bool accepts(std::size_t metadata_bytes, std::string_view what) noexcept;
   // Adds the fields of set_cross_origin() to a response whose own fields have these names.
   void add_cross_origin_fields(std::span<const std::string_view> names);
   [[nodiscard]] bool has_cross_origin_fields() const noexcept { return cross_origin_ != nullptr; }
@@ -112,6 +114,8 @@ struct written_status {
 };
 [[nodiscard]] written_status read_written_status(const http::header_list& trailers);
 [[nodiscard]] protocol::connect::error connect_error(written_status s);
+// The size of the fields in a header list of HTTP/2.
+[[nodiscard]] std::size_t list_bytes_of(const http::header_list& fields) noexcept;
 // Whether the field belongs to the status, and is no metadata.
 [[nodiscard]] bool is_status_field(std::string_view name) noexcept;
 

@@ -1,5 +1,7 @@
 #include "transport/exchange.hpp"
 
+#include "transport/http1_session.hpp"
+
 namespace coracle::transport {
 
 namespace {
@@ -15,6 +17,11 @@ constexpr std::size_t bulk_piece_bytes = 4u << 10;
 bool exchange::fits_in_current_send(std::size_t bytes) const noexcept {
   return connection_->engine_.output().size() <=
          (bytes > bulk_piece_bytes ? connection::bulk_high_bytes : output_high_bytes);
+}
+
+std::size_t exchange::peer_header_list_bytes() const noexcept {
+  const auto& http1 = connection_->http1_;
+  return http1 ? http1->header_bytes_max() : connection_->engine_.peer_header_list_bytes();
 }
 
 bool exchange::begin_headers() noexcept {

@@ -67,6 +67,9 @@ class exchange {
     return !target_ && connection_->engine_.add_fields(kept);
   }
   void end_headers(bool end_stream) noexcept;
+  // The size of a header list that the peer accepts, by RFC 9113 6.5.2. HTTP/1.1 has no such setting: it is
+  // what this side accepts, then.
+  [[nodiscard]] std::size_t peer_header_list_bytes() const noexcept;
   // Sends a block encoded by hpack's stateless functions, after queued data. Not with has_target().
   bool send_block(bytes_view stateless, bool end_stream);
 

@@ -33,6 +33,7 @@ http1_session::http1_session(connection& owner, http1::role r, const http1_optio
       engine_(r, o.limits, owner.loop_.now()),
       role_(r),
       window_bytes_(o.window_bytes),
+      header_bytes_max_(o.limits.header_bytes),
       idle_timeout_(o.idle_timeout),
       header_list_bytes_(o.header_list_bytes) {
   idle_at_ = deadline_after(owner.loop_.now(), idle_timeout_);

@@ -47,6 +47,8 @@ class http1_session final : public exchange_target {
   // Whether no more input may be read at present.
   [[nodiscard]] bool holds_input() const noexcept { return unconsumed_ >= window_bytes_ || !unread_.empty(); }
   [[nodiscard]] base::output_buffer& output() noexcept { return engine_.output(); }
+  // Of the headers of a message that this side accepts.
+  [[nodiscard]] std::size_t header_bytes_max() const noexcept { return header_bytes_max_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   void release_idle_memory() noexcept;
   // Client.
@@ -98,6 +100,7 @@ class http1_session final : public exchange_target {
   http1::connection engine_;
   const http1::role role_;
   const std::size_t window_bytes_;
+  const std::size_t header_bytes_max_;
   const duration idle_timeout_;
   const std::uint32_t header_list_bytes_;
   exchange_handler* handler_ = nullptr;
