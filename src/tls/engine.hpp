@@ -45,7 +45,7 @@ class engine {
   engine& operator=(const engine&) = delete;
 
   // Client, before the handshake: sets the expected name of the server, and the cache of its sessions.
-  void expect_server(std::string_view host, session_cache& sessions);
+  void expect_server(std::string_view host, session_cache& sessions, bool accept_common_name = false);
 
   // Before the handshake: the user's verifier, which may be empty.
   void verify_by(peer_verifier v) noexcept { state_.verifier = std::move(v); }

@@ -158,6 +158,7 @@ std::shared_ptr<ChannelCredentials> SslCredentials(const SslCredentialsOptions& 
   using coracle::tls::pem_source;
   auto core = std::make_shared<channel_credentials_core>();
   coracle::tls::client_options& tls = core->tls.emplace();
+  tls.accept_common_name = true;
   if (!options.pem_root_certs.empty()) tls.cas = {pem_source::text(options.pem_root_certs)};
   if (!options.pem_cert_chain.empty() || !options.pem_private_key.empty())
     tls.certificate = key_pair::pem(options.pem_cert_chain, options.pem_private_key);

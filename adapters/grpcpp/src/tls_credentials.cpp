@@ -52,6 +52,7 @@ coracle::tls::peer_verifier verifier_of(const TlsCredentialsOptions& options) {
 std::shared_ptr<ChannelCredentials> TlsCredentials(const TlsChannelCredentialsOptions& options) {
   auto core = std::make_shared<internal::channel_credentials_core>();
   coracle::tls::client_options& tls = core->tls.emplace();
+  tls.accept_common_name = true;
   if (const auto* const p = options.roots(); p && !p->from().roots.empty())
     tls.cas = {source_of(p->from(), p->from().roots)};
   if (const auto* const p = options.identities(); p && !p->from().identities.empty()) {

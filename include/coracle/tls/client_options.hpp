@@ -24,7 +24,8 @@ namespace coracle::tls {
 ///   tls.cas = {coracle::tls::pem_source::file("ca.pem")};
 ///
 /// The server must present a certificate issued by a trusted CA for the host of the channel's target. The
-/// name or IP address must be a subjectAltName; the subject's CN is ignored (RFC 9525). The client uses TLS
+/// name or IP address must be a subjectAltName; the subject's CN is ignored (RFC 9525), unless
+/// accept_common_name. The client uses TLS
 /// 1.2 and 1.3 with the cipher suites that RFC 9113 9.2.2 permits, and offers the one ALPN protocol that the
 /// channel speaks: "h2", or "http/1.1" (see channel_options::http_version). The connection fails if the
 /// server does not select it; a server without ALPN is accepted for HTTP/1.1 only. Sessions are cached and
@@ -39,6 +40,9 @@ class client_options {
   /// Overrides the target's name for verification, SNI and :authority, whatever the target is. For tests.
   /// Default: empty, which is the target's name.
   std::string target_name;
+  /// Whether the CN of a certificate that has no DNS name in a subjectAltName stands for the host, as before
+  /// RFC 6125. For servers of old private CAs whose certificates cannot be issued again. Default: false.
+  bool accept_common_name = false;
   /// Whether the server's certificate is verified. False disables all protection against impersonation. For
   /// tests. Default: true.
   bool verify = true;

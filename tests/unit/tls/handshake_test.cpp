@@ -142,6 +142,17 @@ TEST_F(a_handshake, TakesNoCommonNameForAName) {
   EXPECT_THAT(o.client, HasSubstr("it has no subjectAltName: issue one with a subjectAltName for localhost"));
 }
 
+TEST_F(a_handshake, TakesTheCommonNameOfACertificateWithoutDnsNamesIfItIsAccepted) {
+  client_options credentials = trusting("ca");
+  credentials.accept_common_name = true;
+  EXPECT_TRUE(between(served_as("nameless"), credentials).connected);
+  for (const char* const host : {"movies.example", "127.0.0.1", "local", "sub.localhost"})
+    EXPECT_FALSE(between(served_as("nameless"), credentials, host).connected) << host;
+  // A certificate with DNS names is for these alone.
+  EXPECT_TRUE(between(served_as("server"), credentials).connected);
+  EXPECT_FALSE(between(served_as("server"), credentials, "the server").connected);
+}
+
 TEST_F(a_handshake, OverridesTheNameForTests) {
   client_options credentials = trusting("ca");
   credentials.target_name = "movies.example";
