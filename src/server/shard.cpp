@@ -1,7 +1,9 @@
 #include "server/shard.hpp"
 
+#include "base/heap.hpp"
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/with_timeout.hpp"
+#include "coracle/runtime/offload.hpp"
 #include "coro/post_function.hpp"
 #include "http/date.hpp"
 #include "net/duplex.hpp"
@@ -414,11 +416,22 @@ void shard::finish_if_empty() noexcept {
 namespace {
 
 constexpr duration pressure_check_interval = std::chrono::milliseconds(50);
+constexpr duration heap_check_interval = std::chrono::seconds(1);
 
 // The last eighth is for memory that is in use and not counted: replies that are being written, fragmentation
 // of the heap.
 constexpr std::size_t closing_bytes(std::size_t limit) noexcept { return limit / 8 * 7; }
 constexpr std::size_t pressing_bytes(std::size_t limit) noexcept { return limit / 8 * 5; }
+// After a pressure the heap keeps what was freed, until little is used again.
+constexpr std::size_t low_bytes(std::size_t limit) noexcept { return limit / 8; }
+
+task<> shrink_heap() {
+  auto wait = offload(&base::give_back_heap);
+  try {
+    co_await std::move(wait);
+  } catch (const status_error&) {  // there is no thread for it now
+  }
+}
 
 }  // namespace
 
@@ -524,8 +537,12 @@ void shard::check_pressure() noexcept {
   if (!under_pressure()) {
     pressure_since_ = never;
     for (auto& [c, s] : connections_) set_pressure(*c, s, false);
+    if (quota_->used.load(std::memory_order_relaxed) > low_bytes(quota_->limit))
+      return loop_.arm(pressure_timer_, deadline_after(loop_.now(), heap_check_interval));
+    base::if_memory_allows([&] { loop_.owner().spawn_on(loop_, shrink_heap()); });
     return;
   }
+  if (pressure_since_ == never) begin_pressure();
   if (loop_.now() >= deadline_after(pressure_since_, server_->options.limits.stall_time)) {
     shed_stalled();
     begin_pressure();

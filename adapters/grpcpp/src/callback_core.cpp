@@ -115,7 +115,7 @@ bool callback_core::went_back(std::unique_ptr<queue_event>& event) {
 void callback_core::divert(std::unique_ptr<queue_event> event) noexcept {
   const auto next = std::make_shared<callback>(*this, std::move(event));
   // The system refuses a thread: then this one has to do, which is that of the loop.
-  if (!threads_.run(next)) next->run();
+  if (threads_.run(next) != handler_pool::outcome::accepted) next->run();
 }
 
 }  // namespace grpc::internal

@@ -45,7 +45,7 @@ class callback_core final : public queue_core {
 
   static constexpr const char* thread_name = "grpcpp-callback";
   int long_ = 0;  // what the long callbacks count for, less the short ones
-  handler_pool threads_{std::numeric_limits<std::size_t>::max(), thread_name};
+  handler_pool threads_{{std::numeric_limits<std::size_t>::max()}, thread_name};
   std::thread leader_;
 };
 

@@ -72,7 +72,7 @@ std::unique_ptr<ClientContext> ClientContext::FromCallbackServerContext(const Ca
 
 std::string ClientContext::peer() const {
   const std::lock_guard lock(changing_);
-  return peer_ ? internal::text_of(peer_->address) : std::string();
+  return peer_ ? internal::text_of(peer_->address, "inproc") : std::string();
 }
 
 std::shared_ptr<const AuthContext> ClientContext::auth_context() const {

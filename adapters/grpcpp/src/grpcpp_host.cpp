@@ -36,7 +36,7 @@ class grpcpp_host::state {
     return method.api_type() == api::ASYNC || method.api_type() == api::RAW;
   }
 
-  grpc::internal::method_starters starters_{grpc::internal::handlers_max,
+  grpc::internal::method_starters starters_{grpc::internal::handler_pool::default_limit(),
                                             std::make_shared<const grpc::internal::interceptor_factories>()};
   std::vector<std::unique_ptr<grpc::internal::hosted_service>> services_;
 };

@@ -30,6 +30,25 @@ void handler_call::run() noexcept {
   }
 }
 
+coracle::status handler_starter::begin(std::shared_ptr<server_call_core> call) {
+  using outcome = handler_pool::outcome;
+  const std::size_t client = call->client();
+  const auto most = [this] { return std::to_string(pool_.handlers_max()); };
+  switch (pool_.run(std::make_shared<handler_call>(std::move(call), method_, interceptors_, pool_), client)) {
+    case outcome::accepted: break;
+    case outcome::above_share:
+      return coracle::status::resource_exhausted(
+          "the calls of this client run more handlers than are free, limit " + most() +
+          " for all clients: end some of the calls first");
+    case outcome::above_limit:
+      return coracle::status::resource_exhausted("the server runs as many handlers as it may, limit " +
+                                                 most() + " (see ResourceQuota::SetMaxThreads())");
+    case outcome::no_thread:
+      return coracle::status::resource_exhausted("the system refuses the server a thread for a handler");
+  }
+  return coracle::ok;
+}
+
 bool handler_call::read(std::string& into) {
   auto operation = call_->begin_operation();
   if (!operation) return false;
@@ -63,6 +82,7 @@ void handler_call::send_initial_metadata() {
 
 void handler_call::finish(const Status& outcome, std::string&& reply) {
   call_end end = server_context_access::take_end(context_, outcome);
+  end.counted = pool_.made(reply.size());
   end.reply = std::move(reply);
   call_->finish(std::move(end), nullptr);
 }

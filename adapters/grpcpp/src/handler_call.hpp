@@ -21,8 +21,8 @@ class handler_call final : public server_call, public handler_pool::job {
  public:
   // interceptors: of the server.
   handler_call(std::shared_ptr<server_call_core> call, const RpcServiceMethod& method,
-               const interceptor_factories& interceptors)
-      : call_(std::move(call)), method_(method), interceptors_(interceptors) {}
+               const interceptor_factories& interceptors, handler_pool& pool)
+      : call_(std::move(call)), method_(method), interceptors_(interceptors), pool_(pool) {}
 
   // On the thread of the handler, or two.
   ServerContext& context() override { return context_; }
@@ -37,6 +37,7 @@ class handler_call final : public server_call, public handler_pool::job {
   std::shared_ptr<server_call_core> call_;
   const RpcServiceMethod& method_;
   const interceptor_factories& interceptors_;
+  handler_pool& pool_;
   ServerContext context_;
   std::optional<server_interception> interception_;
 };
@@ -46,11 +47,7 @@ class handler_starter final : public call_starter {
  public:
   handler_starter(const RpcServiceMethod& method, const interceptor_factories& interceptors, handler_pool& on)
       : method_(method), interceptors_(interceptors), pool_(on) {}
-  coracle::status begin(std::shared_ptr<server_call_core> call) override {
-    if (pool_.run(std::make_shared<handler_call>(std::move(call), method_, interceptors_)))
-      return coracle::ok;
-    return coracle::status::resource_exhausted("all threads of the server run handlers");
-  }
+  coracle::status begin(std::shared_ptr<server_call_core> call) override;
 
  private:
   const RpcServiceMethod& method_;

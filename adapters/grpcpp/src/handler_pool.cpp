@@ -18,10 +18,11 @@ constexpr std::size_t good_rate = 10;
 
 }  // namespace
 
-handler_pool::handler_pool(std::size_t threads_max, const char* thread_name)
-    : max_(threads_max),
+handler_pool::handler_pool(limit most, const char* thread_name)
+    : most_(most),
       thread_name_(thread_name),
-      cores_(std::max<std::size_t>(std::thread::hardware_concurrency(), 1)) {}
+      cores_(std::max<std::size_t>(std::thread::hardware_concurrency(), 1)),
+      held_(most.shared ? std::make_unique<std::uint32_t[]>(places) : nullptr) {}
 
 bool handler_pool::may_defer() const noexcept {
   return watching_ && running_ + called_ >= cores_ && std::max(ended_, ended_before_) >= good_rate;
@@ -36,7 +37,8 @@ bool handler_pool::find_thread(worker*& to_wake) {
     return true;
   }
   try {
-    worker& made = *workers_.emplace_back(std::make_unique<worker>());
+    worker& made = workers_.emplace_back();
+    made.place = std::prev(workers_.end());
     made.thread = std::thread([this, &made] { work(made); });
     ::pthread_setname_np(made.thread.native_handle(), thread_name_);
   } catch (const std::system_error&) {
@@ -68,47 +70,75 @@ void handler_pool::begin_watch() {
   watch_changed_.notify_one();
 }
 
-bool handler_pool::run(std::shared_ptr<job> next) {
+handler_pool::outcome handler_pool::run(std::shared_ptr<job> next, std::size_t client) {
   worker* to_wake = nullptr;
   {
     const std::lock_guard lock(changing_);
-    if (running_ + waiting_ >= max_) return false;
-    if (may_defer()) {
+    const std::size_t all = running_ + waiting_;
+    if (all >= most_.handlers) return outcome::above_limit;
+    if (held_ && client != 0) {
+      next->client_ = static_cast<std::uint16_t>(client % (places - 1) + 1);
+      if (held_[next->client_] >= most_.handlers - all) return outcome::above_share;
+    }
+    if (!watching_ && loops_lag()) begin_watch();
+    if (may_defer() || (watching_ && (lagged_ || loops_lag()))) {
       deferred_ = true;
     } else {
-      if (!find_thread(to_wake)) return false;
+      if (!find_thread(to_wake)) return outcome::no_thread;
       if (!watching_ && running_ + called_ > cores_) begin_watch();
     }
+    if (held_) ++held_[next->client_];
     append(std::move(next));
   }
   if (to_wake) to_wake->woken.notify_one();
-  return true;
+  return outcome::accepted;
 }
 
 void handler_pool::work(worker& self) noexcept {
   std::unique_lock lock(changing_);
   --called_;
   for (;;) {
-    while (first_) {
+    while (first_ && (stopping_ || !watching_ || !loops_lag())) {
       std::shared_ptr<job> mine = std::move(first_);
       first_ = std::move(mine->next_);
       if (!first_) last_ = nullptr;
       --waiting_;
       if (old_ != 0) --old_;
       ++running_;
+      const std::uint16_t client = mine->client_;
       lock.unlock();
       mine->run();
       mine.reset();
       lock.lock();
       --running_;
+      if (held_) --held_[client];
       ++ended_;
     }
     if (stopping_) return;
     self.wake = false;
     idle_.push_back(&self);
-    self.woken.wait(lock, [&] { return self.wake; });
+    if (!wait_idle(self, lock)) return end(self, lock);
     if (!stopping_) --called_;
   }
+}
+
+bool handler_pool::wait_idle(worker& self, held_lock& lock) {
+  const auto woken = [&] { return self.wake; };
+  // The one that worked last is woken first, so that the others stay idle.
+  while (workers_.size() > cores_) {
+    if (self.woken.wait_for(lock, most_.idle_time, woken)) return true;
+    if (workers_.size() > cores_) return false;
+  }
+  self.woken.wait(lock, woken);
+  return true;
+}
+
+void handler_pool::end(worker& self, held_lock& lock) noexcept {
+  idle_.erase(std::find(idle_.begin(), idle_.end(), &self));
+  std::thread before = std::exchange(ended_thread_, std::move(self.thread));
+  workers_.erase(self.place);
+  lock.unlock();
+  if (before.joinable()) before.join();
 }
 
 void handler_pool::watch() noexcept {
@@ -117,7 +147,12 @@ void handler_pool::watch() noexcept {
     watch_changed_.wait(lock, [this] { return watching_ || stopping_; });
     watch_changed_.wait_for(lock, watch_period, [this] { return stopping_; });
     if (stopping_) return;
-    for (std::size_t missing = old_ > called_ ? old_ - called_ : 0; missing != 0; --missing) {
+    std::size_t missing = old_ > called_ ? old_ - called_ : 0;
+    // What has waited for the loops begins by and by, or it would outrun them again.
+    const bool lag = loops_lag();
+    lagged_ = lag || (lagged_ && waiting_ != 0);
+    if (lagged_) missing = lag ? 0 : std::min(missing, cores_);
+    for (; missing != 0; --missing) {
       worker* to_wake = nullptr;
       if (!find_thread(to_wake)) break;
       if (to_wake) to_wake->woken.notify_one();
@@ -141,8 +176,9 @@ void handler_pool::stop() noexcept {
     watch_changed_.notify_one();
   }
   if (watch_.joinable()) watch_.join();
-  for (const auto& w : workers_)
-    if (w->thread.joinable()) w->thread.join();
+  for (worker& w : workers_)
+    if (w.thread.joinable()) w.thread.join();
+  if (ended_thread_.joinable()) ended_thread_.join();
 }
 
 }  // namespace grpc::internal

@@ -14,15 +14,11 @@
 
 namespace grpc::internal {
 
-// Handlers that block for the length of a stream are what the synchronous API is made of; a thread takes
-// little but the part of its stack that was used.
-constexpr std::size_t handlers_max = 4'096;
-
 // The threads of the handlers and callbacks.
 class method_starters {
  public:
-  method_starters(std::size_t threads_max, std::shared_ptr<const interceptor_factories> interceptors)
-      : handlers_(threads_max), interceptors_(std::move(interceptors)) {}
+  method_starters(handler_pool::limit most, std::shared_ptr<const interceptor_factories> interceptors)
+      : handlers_(most), interceptors_(std::move(interceptors)) {}
 
   // For a method of one of the two APIs; the object outlives the starter.
   [[nodiscard]] std::shared_ptr<call_starter> starter_of(RpcServiceMethod& method);

@@ -38,8 +38,9 @@ bool is_on(const ChannelArguments& arguments, const char* name) {
   return on && *on != 0;
 }
 
-std::size_t handlers_of(const ResourceQuota& quota) {
-  return quota.threads() > 0 ? static_cast<std::size_t>(quota.threads()) : handlers_max;
+handler_pool::limit handlers_of(const ResourceQuota& quota) {
+  if (quota.threads() <= 0) return handler_pool::default_limit();
+  return {static_cast<std::size_t>(quota.threads())};
 }
 
 coracle::server_options options_of(const ChannelArguments& arguments, const ResourceQuota& quota,

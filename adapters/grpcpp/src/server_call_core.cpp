@@ -234,7 +234,9 @@ std::shared_ptr<call_children> server_call_core::children() {
   return children_;
 }
 
-std::string server_call_core::peer() const { return text_of(peer_address_); }
+std::size_t server_call_core::client() const noexcept { return client_of(peer_address_); }
+
+std::string server_call_core::peer() const { return text_of(peer_address_, "unknown"); }
 
 std::shared_ptr<const AuthContext> server_call_core::auth() {
   const std::lock_guard lock(changing_);

@@ -7,6 +7,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
+#include "handler_pool.hpp"
 #include "json_messages.hpp"
 
 #include "coracle/base/status.hpp"
@@ -54,6 +55,7 @@ struct call_end {
   std::string reply;  // of a call that has one; sent with OK
   std::optional<coracle::bytes_message> last_message;  // of a stream of replies; sent before the status
   coracle::write_options last_options;
+  handler_pool::made_reply counted;  // of a handler on a thread
 };
 
 // Is told once that something has ended.
@@ -145,6 +147,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
     return metadata_.changeable_map();
   }
   [[nodiscard]] std::string peer() const;
+  // Whose call it is, for handler_pool.
+  [[nodiscard]] std::size_t client() const noexcept;
   [[nodiscard]] std::shared_ptr<const AuthContext> auth();
   // The calls of clients that end with this one.
   [[nodiscard]] std::shared_ptr<call_children> children();

@@ -22,12 +22,13 @@ namespace coracle {
 ///   server.add(host.adapt(greeter));
 ///
 /// Services of the synchronous API and of callbacks can be adapted, with raw methods, too. Handlers of the
-/// synchronous API run on threads of the host, of which there are at most 4,096; a call that finds all of them
-/// taken ends with RESOURCE_EXHAUSTED. Callbacks run on the loop of their call, or on threads if their method
-/// blocks. To its server a call is like any other: it has the interceptors, limits, deadline, drain and
-/// protocols of the server. If server_options::codecs has json_codec(), its messages may be JSON, which the
-/// descriptors that the program is linked with define; without them such calls end with UNIMPLEMENTED, and text
-/// that is no such message ends its call with INVALID_ARGUMENT.
+/// synchronous API run on threads of the host, of which there are at most 16,384; a client, by its address, may
+/// have as many of them as are free. A call that finds none ends with RESOURCE_EXHAUSTED. Callbacks run on the
+/// loop of their call, or on threads if their method blocks. To its server a call is like any other: it has the
+/// interceptors, limits, deadline, drain and protocols of the server. If server_options::codecs has
+/// json_codec(), its messages may be JSON, which the descriptors that the program is linked with define;
+/// without them such calls end with UNIMPLEMENTED, and text that is no such message ends its call with
+/// INVALID_ARGUMENT.
 ///
 /// The host must outlive the server, and the adapted services the host.
 class grpcpp_host {
