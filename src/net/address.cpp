@@ -74,6 +74,12 @@ result<address> address::abstract(std::string_view name) {
   return a;
 }
 
+address address::unnamed_unix() noexcept {
+  address a;
+  a.family_ = family::path;
+  return a;
+}
+
 bool address::is_loopback() const noexcept {
   if (family_ == family::ipv4) return ip_[0] == 127;
   if (family_ == family::ipv6) return ip_ == loopback_v6(0).ip_;
@@ -146,8 +152,7 @@ result<host_and_port> split(std::string_view text) {
   if (rest.front() != ':' || !port)
     return invalid_address(text, "has no valid port: write a number from 0 to 65535");
   if (found.host.empty())
-    return invalid_address(
-        text, "has no host: write 127.0.0.1 for this machine only, 0.0.0.0 or [::] for all interfaces");
+    return invalid_address(text, "has no host: write 127.0.0.1 for this machine only, * for all interfaces");
   found.port = *port;
   return found;
 }
@@ -208,11 +213,12 @@ result<address> address::parse(std::string_view text) {
 
 result<std::vector<address>> parse_addresses(std::string_view text) {
   std::vector<address> found;
-  if (text.starts_with("localhost:")) {
+  const bool loopback = text.starts_with("localhost:");
+  if (loopback || text.starts_with("*:") || text.starts_with("0.0.0.0:")) {
     const result<host_and_port> parts = split(text);
     if (!parts) return parts.status();
-    found.push_back(address::loopback_v4(parts->port));
-    found.push_back(address::loopback_v6(parts->port));
+    found.push_back(loopback ? address::loopback_v4(parts->port) : address::ipv4({}, parts->port));
+    found.push_back(loopback ? address::loopback_v6(parts->port) : address::ipv6({}, parts->port));
     return found;
   }
   result<address> one = address::parse(text);

@@ -35,12 +35,12 @@ runtime_internal::raw_address unix_raw(const address& a) noexcept {
   const bool abstract = a.kind() == address::family::abstract;
   std::memcpy(s.sun_path + (abstract ? 1 : 0), a.name().data(), a.name().size());
   // An abstract name consists of all bytes up to the size; a path ends with a zero. Both need one extra byte.
-  return wrap(s, offsetof(sockaddr_un, sun_path) + a.name().size() + 1);
+  return wrap(s, offsetof(sockaddr_un, sun_path) + (a.name().empty() ? 0 : a.name().size() + 1));
 }
 
 address unix_address(const runtime_internal::raw_address& raw) {
   const auto s = unwrap<sockaddr_un>(raw);
-  if (raw.size <= offsetof(sockaddr_un, sun_path)) return {};
+  if (raw.size <= offsetof(sockaddr_un, sun_path)) return address::unnamed_unix();
   const std::string_view held(s.sun_path, raw.size - offsetof(sockaddr_un, sun_path));
   if (held.front() == '\0') return address::abstract(held.substr(1)).value_or(address());
   return address::path(held.substr(0, held.find('\0'))).value_or(address());

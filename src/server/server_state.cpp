@@ -265,18 +265,38 @@ constexpr std::string_view inherited_scheme = "systemd:";
 
 using acceptors = std::vector<std::unique_ptr<net::acceptor>>;
 
-result<acceptors> open_at(loop& on, std::string_view text) {
+// Listens on each address, all at one port. The first one is required; of the others, what the machine does
+// not have, such as IPv6, is left out.
+result<acceptors> open_all(loop& on, const std::vector<net::address>& addresses,
+                           net::listen_options options) {
+  acceptors opened;
+  options.only_ipv6 = addresses.size() > 1;  // IPv4 has a socket of its own
+  // A port that the system chooses for the first address may be in use at another one.
+  for (int more_ports = 10;; --more_ports) {
+    opened.clear();
+    bool retry = false;
+    for (const net::address& a : addresses) {
+      const bool chosen = !opened.empty() && a.port() == 0;
+      auto one =
+          net::acceptor::open(on, chosen ? a.with_port(opened.front()->local_address().port()) : a, options);
+      if (one) {
+        opened.push_back(*std::move(one));
+        continue;
+      }
+      if (opened.empty()) return one.status();
+      if (one.status().code() != status_code::already_exists) continue;
+      retry = chosen && more_ports > 0;
+      if (!retry)
+        on.log().warning("the server listens on ", opened.front()->local_address(), " alone: ", one.status());
+    }
+    if (!retry) return opened;
+  }
+}
+
+result<acceptors> open_at(loop& on, std::string_view text, const net::listen_options& options) {
   const result<std::vector<net::address>> addresses = net::parse_addresses(text);
   if (!addresses) return addresses.status();
-  acceptors opened;
-  for (net::address a : *addresses) {
-    // "localhost:0": the second loopback address gets the port that the system chose for the first.
-    if (!opened.empty() && a.port() == 0) a = a.with_port(opened.front()->local_address().port());
-    auto one = net::acceptor::open(on, a);
-    if (one) opened.push_back(*std::move(one));
-    else if (opened.empty()) return one.status();  // a machine without IPv6 still has a localhost
-  }
-  return opened;
+  return open_all(on, *addresses, options);
 }
 
 result<acceptors> adopt_inherited(loop& on, std::string_view name) {
@@ -333,8 +353,8 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
   if (const status reason = credentials.failure(); !reason.ok()) return reason;
   loop& on = owner.at(0);
   const bool inherited = text.starts_with(inherited_scheme);
-  result<acceptors> opened =
-      inherited ? adopt_inherited(on, text.substr(inherited_scheme.size())) : open_at(on, text);
+  result<acceptors> opened = inherited ? adopt_inherited(on, text.substr(inherited_scheme.size()))
+                                       : open_at(on, text, {.reuse_port = options.reuse_port});
   if (!opened) return opened.status();
   if (!loopback_reason.empty())
     for (const auto& a : *opened)

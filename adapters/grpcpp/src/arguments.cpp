@@ -181,10 +181,7 @@ const setters<coracle::server_options>& of_servers() {
       {CORACLE_ARG_WEB, number<to>(answer_web)},
       {CORACLE_ARG_WEB_ORIGINS, text<to>(set_web_origins)},
       {CORACLE_ARG_CALLBACK_THREADS, number<to>([](to&, int) {})},  // of server_core
-      // Listeners never share their port.
-      {GRPC_ARG_ALLOW_REUSEPORT, number<to>([](to&, int n) {
-         if (n != 0) name_once(GRPC_ARG_ALLOW_REUSEPORT, "has no effect here");
-       })},
+      {GRPC_ARG_ALLOW_REUSEPORT, number<to>([](to& s, int n) { s.reuse_port = n != 0; })},
   };
   return all;
 }

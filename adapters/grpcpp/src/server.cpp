@@ -15,10 +15,17 @@
 
 #include "coracle/base/log.hpp"
 #include "coracle/coro/block_on.hpp"
+#include "coracle/net/address.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -49,6 +56,7 @@ coracle::server_options options_of(const ChannelArguments& arguments, const Reso
   // A program that is relinked answers what it answered before, unless an argument says otherwise.
   options.web.grpc_web = false;
   options.web.connect = false;
+  options.reuse_port = true;
   apply(arguments, options);
   if (quota.bytes() != 0) options.memory = coracle::memory_quota(quota.bytes());
   for (const auto& [algorithm, e] : {std::pair(GRPC_COMPRESS_DEFLATE, coracle::encoding::deflate),
@@ -189,19 +197,87 @@ server_core::loop_drivers::~loop_drivers() {
   for (const auto& each : *this) each->detach();
 }
 
+namespace {
+
+// "dns:///host:port" is the name of a target, which programs pass here, too.
+std::string_view without_scheme(std::string_view address) {
+  for (const std::string_view scheme : {"dns:///", "dns:", "ipv4:", "ipv6:"})
+    if (address.starts_with(scheme)) return address.substr(scheme.size());
+  return address;
+}
+
+// The addresses of "host:port", if the host is a name.
+std::vector<coracle::net::address> resolved(std::string_view text) {
+  std::vector<coracle::net::address> all;
+  const auto colon = text.rfind(':');
+  if (colon == text.npos || text.starts_with("systemd:") || coracle::net::parse_addresses(text)) return all;
+  const std::string host(text.substr(0, colon));
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (host.empty() || ::getaddrinfo(host.c_str(), nullptr, &wanted, &found) != 0) return all;
+  for (const addrinfo* a = found; a; a = a->ai_next) {
+    char name[NI_MAXHOST];
+    if (::getnameinfo(a->ai_addr, a->ai_addrlen, name, sizeof name, nullptr, 0, NI_NUMERICHOST) != 0)
+      continue;
+    const std::string of_host = a->ai_family == AF_INET6 ? "[" + std::string(name) + "]" : name;
+    const auto parsed = coracle::net::address::parse(of_host + std::string(text.substr(colon)));
+    if (parsed) all.push_back(*parsed);
+  }
+  ::freeaddrinfo(found);
+  return all;
+}
+
+// The original removes a socket that is at the path, whether or not a server listens on it.
+void make_way(std::string_view text) {
+  constexpr std::string_view scheme = "unix:";
+  if (!text.starts_with(scheme)) return;
+  text.remove_prefix(scheme.size());
+  if (text.starts_with("//")) text.remove_prefix(2);
+  const std::string path(text);
+  struct stat file{};
+  if (::stat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode)) ::unlink(path.c_str());
+}
+
+// The port, and 1 for a UNIX socket.
+coracle::result<int> listen_on(coracle::server& by, std::string_view address,
+                               const coracle::server_credentials& credentials) {
+  const std::string_view text = without_scheme(address);
+  make_way(text);
+  const std::vector<coracle::net::address> all = resolved(text);
+  coracle::status listening;
+  int port = 0;  // the same for all
+  if (all.empty()) {
+    listening = by.listen(text, credentials);
+  } else {
+    for (const auto& one : all) {
+      listening = by.listen(
+          (one.port() == 0 ? one.with_port(static_cast<std::uint16_t>(port)) : one).to_string(), credentials);
+      if (listening.ok()) port = by.addresses().back().port();
+    }
+    if (port != 0) return port;
+  }
+  if (!listening.ok()) return listening;
+  const coracle::net::address last = by.addresses().back();
+  return last.is_unix() ? 1 : last.port();
+}
+
+}  // namespace
+
 bool server_core::start(const ServerBuilder& from, Server& of) {
   started_ = true;
   if (driven_ == driven::by_leaders && !callbacks_on_threads_) starters_.callbacks().lead(drivers_);
   else starters_.callbacks().run_on_threads();
   for (const auto& port : from.ports_) {
-    const auto listening = port.credentials
-                               ? server_.listen(port.address, port.credentials->core().made)
-                               : coracle::status::invalid_argument("the credentials are a null pointer");
-    if (!listening.ok()) {
-      coracle::stderr_logger().error("grpc++: the server cannot listen on ", port.address, ": ", listening);
+    const coracle::result<int> listening =
+        port.credentials ? listen_on(server_, port.address, port.credentials->core().made)
+                         : coracle::status::invalid_argument("the credentials are a null pointer");
+    if (!listening) {
+      coracle::stderr_logger().error("grpc++: the server cannot listen on ", port.address, ": ",
+                                     listening.status());
       return false;
     }
-    const int chosen = server_.addresses().back().port();
+    const int chosen = *listening;
     if (port.selected) *port.selected = chosen;
     if (auto* const callbacks = global_callbacks.load())
       callbacks->AddPort(&of, port.address, port.credentials.get(), chosen);
@@ -308,14 +384,7 @@ ServerBuilder& ServerBuilder::RegisterCallbackGenericService(CallbackGenericServ
 ServerBuilder& ServerBuilder::AddListeningPort(const std::string& address,
                                                std::shared_ptr<ServerCredentials> credentials,
                                                int* selected_port) {
-  // "dns:///host:port" and "ipv4:..." are names of targets, which programs pass here, too.
-  std::string_view text = address;
-  for (const std::string_view scheme : {"dns:///", "dns:", "ipv4:", "ipv6:"}) {
-    if (!text.starts_with(scheme)) continue;
-    text.remove_prefix(scheme.size());
-    break;
-  }
-  ports_.push_back({std::string(text), std::move(credentials), selected_port});
+  ports_.push_back({address, std::move(credentials), selected_port});
   return *this;
 }
 
@@ -348,8 +417,6 @@ ChannelArguments ServerBuilder::BuildChannelArgs() {
 
 std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   internal::require_one_library();
-  for (const port& p : ports_)
-    if (p.selected) *p.selected = 0;
   try {
     const ChannelArguments arguments = BuildChannelArgs();
     std::erase_if(queues_, [](const auto& queue) { return queue->is_abandoned(); });

@@ -21,7 +21,7 @@ class address {
     none,      ///< a default-constructed address
     ipv4,
     ipv6,
-    path,      ///< a UNIX socket in the file system
+    path,  ///< a UNIX socket in the file system; without a name: one that was not bound, as of a client
     abstract,  ///< a UNIX socket in Linux's abstract namespace
   };
 
@@ -37,6 +37,8 @@ class address {
   /// than the kernel's limit of 107 bytes.
   static result<address> path(std::string_view path);
   static result<address> abstract(std::string_view name);
+  /// The address of a UNIX socket that was not bound, as those of clients: a path without a name.
+  static address unnamed_unix() noexcept;
 
   /// Parses "127.0.0.1:50051", "[::1]:0", "[fe80::1%2]:80", "unix:relative", "unix:/path", "unix:///path" or
   /// "unix-abstract:name". Fails with INVALID_ARGUMENT and a message that suggests a fix for any other text.
@@ -72,9 +74,10 @@ class address {
 
 std::ostream& operator<<(std::ostream& out, const address& a);
 
-/// Parses like address::parse(), and accepts "localhost:80", which stands for both loopback addresses
-/// (127.0.0.1, then [::1]) without a DNS query. Fails with INVALID_ARGUMENT for any other name, with a
-/// message that says that names need a resolver. The result is never empty.
+/// Parses like address::parse() what a server listens on, where some texts stand for two addresses, the one
+/// of IPv4 first: "localhost:80" for both loopback addresses, without a DNS query; "*:80" and "0.0.0.0:80"
+/// for all interfaces (0.0.0.0, then [::]). Fails with INVALID_ARGUMENT for any other name, with a message
+/// that says that names need a resolver. The result is never empty.
 result<std::vector<address>> parse_addresses(std::string_view text);
 
 }  // namespace coracle::net

@@ -98,10 +98,11 @@ class server {
 
   /// Listens on an address.
   ///
-  /// `address`: "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopback addresses), "unix:/path". With
-  /// port 0 the system chooses the port. "systemd:" listens on all sockets that the service manager has
-  /// opened for this process (LISTEN_FDS), TCP and UNIX; "systemd:NAME" on those with that name. Such sockets
-  /// stay the manager's, and so does the file of a UNIX socket. `credentials`: insecure() or
+  /// `address`: "127.0.0.1:50051", "*:50051", "localhost:0" (both loopback addresses), "unix:/path". "*",
+  /// "0.0.0.0" and "[::]" stand for all interfaces, by IPv4 and IPv6, if the machine has both. With port 0
+  /// the system chooses the port. "systemd:" listens on all sockets that the service manager has opened for
+  /// this process (LISTEN_FDS), TCP and UNIX; "systemd:NAME" on those with that name. Such sockets stay the
+  /// manager's, and so does the file of a UNIX socket. `credentials`: insecure() or
   /// coracle::tls::server_options().
   ///
   /// The server accepts connections once the loops run. Fails if the address is in use, not permitted or

@@ -73,6 +73,11 @@ class server_options {
   /// Kubernetes gives a container to terminate.
   duration drain_grace = std::chrono::seconds(30);
 
+  /// Whether other servers may listen on the same addresses and ports, such as the next process of a
+  /// restart (SO_REUSEPORT): the kernel distributes new connections among them. All of them must set it, in
+  /// processes of one user. UNIX sockets are never shared. Default: false.
+  bool reuse_port = false;
+
   /// An observer that is notified of every call (coracle/server/server_observer.hpp). The server and its
   /// calls keep it. Default: none.
   std::shared_ptr<server_observer> observer;

@@ -74,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
         bad_case{"", "port"}, bad_case{"127.0.0.1", "has no port"}, bad_case{"127.0.0.1:", "0 to 65535"},
         bad_case{"127.0.0.1:65536", "0 to 65535"}, bad_case{"127.0.0.1:-1", "0 to 65535"},
         bad_case{"127.0.0.1:80x", "0 to 65535"}, bad_case{"127.0.0.1: 80", "0 to 65535"},
-        bad_case{":80", "0.0.0.0"}, bad_case{"1.2.3:80", "not a valid IP address"},
-        bad_case{"01.2.3.4:80", "not a valid IP address"},
+        bad_case{":80", "* for all interfaces"}, bad_case{"*", "has no port"}, bad_case{"*:x", "0 to 65535"},
+        bad_case{"1.2.3:80", "not a valid IP address"}, bad_case{"01.2.3.4:80", "not a valid IP address"},
         bad_case{"example.org:80", "host names are not resolved here"}, bad_case{"localhost", "has no port"},
         bad_case{"localhost:x", "0 to 65535"}, bad_case{"::1:80", "[address]:port"},
         bad_case{"[::1", "closing bracket"}, bad_case{"[::1]", "has no port"},
@@ -94,6 +94,15 @@ TEST(Address, LocalhostMeansBothLoopbacks) {
   EXPECT_TRUE((*found)[1].is_loopback());
 }
 
+TEST(Address, AWildcardMeansAllInterfacesOfBothFamilies) {
+  for (const char* const text : {"*:80", "0.0.0.0:80"}) {
+    const auto found = parse_addresses(text);
+    ASSERT_TRUE(found) << found.status();
+    EXPECT_THAT(*found, testing::ElementsAre(address::ipv4({}, 80), address::ipv6({}, 80)));
+  }
+  EXPECT_THAT(*parse_addresses("[::]:80"), testing::ElementsAre(address::ipv6({}, 80)));
+}
+
 TEST(Address, ADefaultMadeOneIsNone) {
   EXPECT_EQ(address().to_string(), "(none)");
   EXPECT_EQ(from_raw(to_raw(address())), address());
@@ -110,10 +119,13 @@ TEST(Address, TheLongestPathFitsTheKernelsForm) {
   EXPECT_EQ(from_raw(to_raw(a)), a);
 }
 
-TEST(Address, AUnixSocketWithoutANameIsNone) {
+TEST(Address, AUnixSocketWithoutANameIsAPathWithoutAName) {
   runtime_internal::raw_address raw = to_raw(*address::path("/a"));
   raw.size = 2;
-  EXPECT_EQ(from_raw(raw), address());
+  EXPECT_EQ(from_raw(raw), address::unnamed_unix());
+  EXPECT_EQ(to_raw(address::unnamed_unix()).size, 2u);
+  EXPECT_EQ(address::unnamed_unix().to_string(), "unix:");
+  EXPECT_TRUE(address::unnamed_unix().is_unix());
 }
 
 }  // namespace
