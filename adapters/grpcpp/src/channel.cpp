@@ -12,6 +12,7 @@
 #include "deadlines.hpp"
 #include "one_process.hpp"
 #include "queue_core.hpp"
+#include "sent_metadata.hpp"
 
 #include "coracle/security/insecure.hpp"
 
@@ -90,11 +91,10 @@ coracle::result<coracle::call_options> channel_core::options_for(ClientContext& 
   using access = client_context_access;
   coracle::call_options options;
   for (const auto& [key, value] : access::sent(context)) {
-    if (!options.metadata.add(key, value))
-      return coracle::status::internal(
-          "the pair '" + key +
-          "' is not valid metadata: keys are in lower case and not reserved, values "
-          "printable unless the key ends in -bin");
+    if (!add_pair(options.metadata, key, value, sent_with::request))
+      return coracle::status::internal("the pair '" + key +
+                                       "' is not valid metadata: keys consist of a-z, 0-9, '-', '_' and '.', "
+                                       "values are printable unless the key ends in -bin");
   }
   for (const auto& deadline : {access::deadline(context), access::parent_deadline(context)}) {
     if (!deadline) continue;

@@ -65,7 +65,7 @@ class unary_wait final : public cancel_target {
     try {
       result_.emplace(std::move(o).value());
       access::take_initial(context_, call);
-      access::set_trailing(context_, call.trailing_metadata());
+      access::set_trailing(context_, call.trailing_metadata(), result_->status());
     } catch (const coracle::coro::cancelled&) {
       result_.emplace(coracle::status::cancelled("the call was cancelled"));
     } catch (...) {
@@ -173,7 +173,7 @@ task<coracle::status> client_stream_core::finish(coracle::message_sink* reply, b
   auto wait = call_.finish();
   coracle::status s = co_await std::move(wait);
   take_initial_metadata();
-  access::set_trailing(context_, call_.trailing_metadata());
+  access::set_trailing(context_, call_.trailing_metadata(), s);
   co_return s;
 }
 

@@ -33,9 +33,10 @@ struct client_context_access {
     c.initial_.clear();
     add_to(c.initial_, from);
   }
-  static void set_trailing(ClientContext& c, const coracle::metadata& from) {
+  static void set_trailing(ClientContext& c, const coracle::metadata& from, const coracle::status& end) {
     c.trailing_.clear();
     add_to(c.trailing_, from);
+    if (!end.details().empty()) c.trailing_.add("grpc-status-details-bin", end.details());
   }
   // What interceptors see and change.
   static std::multimap<std::string, std::string> sent_map(const ClientContext& c) {

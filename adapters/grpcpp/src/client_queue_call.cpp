@@ -538,7 +538,7 @@ void queued_unary::running::end(coracle::outcome<reply_type>&& o, call_type& cal
   try {
     reply_type result = std::move(o).value();
     access::take_initial(context_, call);
-    access::set_trailing(context_, call.trailing_metadata());
+    access::set_trailing(context_, call.trailing_metadata(), result.status());
     if (result.ok()) {
       reply.keep(std::move(*result).bytes());
       has_reply = true;

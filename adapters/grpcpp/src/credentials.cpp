@@ -1,5 +1,6 @@
 #include "auth_context.hpp"
 #include "credentials_core.hpp"
+#include "sent_metadata.hpp"
 #include "statuses.hpp"
 
 #include "coracle/runtime/offload.hpp"
@@ -92,7 +93,7 @@ class plugin_credentials final : public call_credentials_core {
       return coracle::status::unavailable("the plugin of the credentials failed: " + s.error_message());
     coracle::metadata to;
     for (const auto& [key, value] : pairs) {
-      if (!to.add(key, value))
+      if (!add_pair(to, key, value, sent_with::request))
         return coracle::status::unavailable("the plugin of the credentials made the pair '" + key +
                                             "', which is not valid metadata");
     }

@@ -2,6 +2,7 @@
 #include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/support/status.h>
 
+#include "sent_metadata.hpp"
 #include "statuses.hpp"
 
 #include <string_view>
@@ -46,7 +47,8 @@ coracle::status status_of(const Status& s) {
 }
 
 void add_to(metadata_map& to, const coracle::metadata& from) {
-  for (const auto& [key, value] : from) to.add(key, value);
+  for (const auto& [key, value] : from)
+    if (!is_hidden(key)) to.add(key, value);
 }
 
 coracle::compression compression_of(grpc_compression_algorithm algorithm) {

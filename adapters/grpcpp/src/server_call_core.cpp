@@ -3,6 +3,7 @@
 #include "addresses.hpp"
 #include "auth_context.hpp"
 #include "auth_processing.hpp"
+#include "sent_metadata.hpp"
 #include "statuses.hpp"
 
 #include "coracle/coro/stop_on.hpp"
@@ -140,9 +141,11 @@ std::optional<call_end> server_call_core::close() {
 coracle::status server_call_core::send_end(call_end& end) {
   // Of a call without a message, too, the client gets the initial metadata apart from those of the status.
   if (has_initial_ && (writer_ || !end.outcome.ok())) call_->send_initial_metadata();
+  const std::string* details = nullptr;  // which programs of before Status::error_details() send as metadata
   for (const auto& [key, value] : end.trailing) {
     if (key == "grpc-retry-pushback-ms") set_pushback(*call_, value);
-    else call_->trailing_metadata().add(key, value);
+    else if (key == "grpc-status-details-bin" && !end.outcome.ok()) details = &value;
+    else static_cast<void>(add_pair(call_->trailing_metadata(), key, value, sent_with::reply));
   }
   bytes_message reply(std::move(end.reply));
   if (json_ && !writer_ && end.outcome.ok()) {
@@ -150,6 +153,8 @@ coracle::status server_call_core::send_end(call_end& end) {
     if (!written.ok()) return written;
   }
   reply_ = std::move(reply).bytes();
+  if (details && end.outcome.error_details().empty())
+    return status_of({end.outcome.error_code(), end.outcome.error_message(), *details});
   return status_of(end.outcome);
 }
 
@@ -215,7 +220,7 @@ void server_call_core::observe_end(std::unique_ptr<end_observer> by) {
 void server_call_core::copy_of_call() {
   if (std::exchange(copied_, true)) return;
   for (const auto& [key, value] : call_->metadata())
-    if (consumed_.empty() || !consumed_.contains({std::string(key), std::string(value)}))
+    if (!is_hidden(key) && (consumed_.empty() || !consumed_.contains({std::string(key), std::string(value)})))
       metadata_.add(key, value);
 }
 
@@ -307,7 +312,8 @@ task<bool> server_call_core::send_initial_metadata(operation of, sent_headers he
 
 // On the loop. After the first message it has no effect.
 void server_call_core::pass(sent_headers&& headers) {
-  for (const auto& [key, value] : headers.pairs) call_->initial_metadata().add(key, value);
+  for (const auto& [key, value] : headers.pairs)
+    static_cast<void>(add_pair(call_->initial_metadata(), key, value, sent_with::reply));
   if (!headers.pairs.empty()) has_initial_ = true;
   if (headers.compression) call_->compression(compression_of(*headers.compression));
 }

@@ -37,11 +37,12 @@ response_headers::meaning response_headers::read_text(std::string_view name, std
     (void)base::base64_decode(value, details);
   } else if (name == retry_pushback_header) {
     read_pushback(value);
+    metadata.add(name, value);
   } else if (name == encoding_header) {
     const auto e = accepted_encoding(value, encoding_set::all());
     unknown_encoding = !e;
     encoding = e.value_or(coracle::encoding::identity);
-  } else if (is_reserved_key(name)) {
+  } else if (is_protocol_field(name)) {
     return meaning::nothing;
   } else {
     read_wire_field(name, value, [&](std::string_view key, std::string_view one) { metadata.add(key, one); });

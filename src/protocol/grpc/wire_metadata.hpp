@@ -17,7 +17,11 @@ constexpr bool is_binary_key(std::string_view key) noexcept {
 // Whether the key is not empty and consists of lower-case letters, digits, '-', '_' and '.' only.
 bool is_valid_key(std::string_view key) noexcept;
 
-// Whether the field belongs to the protocol or to HTTP/2 and is therefore not metadata.
+// Whether a received field belongs to the protocol or to HTTP and is therefore not metadata.
+bool is_protocol_field(std::string_view name) noexcept;
+
+// Whether programs must not add metadata with this key: a field of the protocol, or one that gRPC or HTTP
+// gives a meaning (grpc-..., host, user-agent). Peers may send the latter all the same.
 bool is_reserved_key(std::string_view key) noexcept;
 
 // Calls put(name, wire value) for each pair of `from`, a range of pairs {name, value}.
