@@ -28,6 +28,10 @@ HealthCheckResponse::ServingStatus on_the_wire(health_status s) noexcept {
 class health_service::implementation final : public wellknown::health::v1::rpc::Health::service {
  public:
   reply<HealthCheckResponse> Check(server_context&, const HealthCheckRequest& request) override {
+    if (request.service().size() > name_bytes_max)
+      return status::invalid_argument("the name of the service has " +
+                                      std::to_string(request.service().size()) + " bytes, limit " +
+                                      std::to_string(name_bytes_max));
     const auto found = book.of(request.service());
     if (!found.status) return status::not_found("the server has no service of that name");
     HealthCheckResponse reply;
@@ -36,6 +40,8 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
   }
 
   replies<HealthCheckResponse> Watch(server_context&, const HealthCheckRequest& request) override {
+    if (request.service().size() > name_bytes_max)
+      co_return status::invalid_argument("the name of the service is too long, limit 200 bytes");
     services::health_book::watcher self(book);
     if (!self.admitted()) co_return status::resource_exhausted("too many calls of Watch: close some");
     HealthCheckResponse reply;

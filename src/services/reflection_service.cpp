@@ -184,7 +184,8 @@ class conversation {
   void add_services(ServerReflectionResponse& reply) {
     auto& list = *reply.mutable_list_services_response();
     if (!host_) return;
-    for (const std::string& name : services::served_names(*host_)) list.add_service()->set_name(name);
+    for (const std::string& name : services::served_names(*host_))
+      if (descriptors_.containing_symbol(name)) list.add_service()->set_name(name);
   }
 
   const descriptor_lookup& descriptors_;

@@ -3,7 +3,7 @@ see is the same in all four pairs, and in one process."""
 
 import pytest
 
-from programs import BIN, Server, own, run
+from programs import BIN, Server, backends, own, run
 
 LIMIT_S = 60
 
@@ -13,6 +13,8 @@ CHECKED_NAMES = "the certificate of a server must be for the target's name whate
 DIFFERENCES = {
     "a verifier of nothing": ("0 14 14", {"coracle"}, CHECKED_NAMES),
     "a verifier of the program": ("0 14 14", {"coracle"}, CHECKED_NAMES),
+    **{f"a plugin is told of the server{how}": ("0 Find https anonymous ", {"coracle"}, "plugins are asked before there is a connection")
+       for how in ("", ", blocking")},
 }
 
 
@@ -23,10 +25,6 @@ def built(program, library):
     return own(f"{program}_{library}")
 
 
-def around(library):
-    return built("around", library)
-
-
 def cases(ran):
     """What a program prints, by case."""
     assert ran.returncode == 0, ran.stderr
@@ -35,9 +33,9 @@ def cases(ran):
     return dict(lines)
 
 
-def seen_by(client, server):
-    with Server(around(server), "server") as serving:
-        seen = cases(run(around(client), "client", serving.port, limit_s=LIMIT_S, data=b""))
+def seen_by(client, server, program="around"):
+    with Server(built(program, server), "server") as serving:
+        seen = cases(run(built(program, client), "client", serving.port, limit_s=LIMIT_S, data=b""))
         assert serving.stop() == 0
     return seen
 
@@ -63,7 +61,62 @@ def test_a_relinked_program_sees_the_same(server, client, model):
     same(seen_by(client, server), model, client)
 
 
-@pytest.mark.parametrize(("program", "cases_min"), [("around", 35), ("settings", 20)])
+LOST_WHEN_CALLS_FAIL = "the original loses these keys with the initial metadata of a call that fails"
+KEPT_BY_ITS_CALL = "of a call that succeeds, and before the end of a call, the field has no meaning"
+
+# What differs in metadata, by case: what is seen, the sides that make the difference, and why.
+METADATA_DIFFERENCES = {
+    "sent by a client host=other.example": ("0 none", {"client", "server"}, "a client sends no host beside :authority (RFC 9113 8.3.1)"),
+    **{f"initial of a server that fails {pair}": ("5, initial 1, trailing none", {"server"}, LOST_WHEN_CALLS_FAIL)
+       for pair in ("user-agent=mine/1.0", "host=other.example", "grpc-retry-pushback-ms=1000", "grpc-previous-rpc-attempts=1", "lb-token=mine")},
+    **{f"{case} grpc-status-details-bin=mine": (f"{code}, initial none, trailing none", {"client"}, KEPT_BY_ITS_CALL)
+       for case, code in (("initial of a server", 0), ("initial of a server that fails", 5), ("trailing of a server", 0))},
+}
+
+
+@pytest.fixture(scope="module")
+def metadata_model():
+    seen = seen_by("google", "google", "metadata")
+    assert len(seen) >= 190
+    return seen
+
+
+def is_forbidden(case):
+    return case.startswith("forbidden, ")
+
+
+@pytest.mark.parametrize(("server", "client"), [("coracle", "google"), ("google", "coracle"), ("coracle", "coracle")])
+def test_calls_carry_the_same_metadata(server, client, metadata_model):
+    seen = seen_by(client, server, "metadata")
+    assert seen.keys() == metadata_model.keys()
+    ours = {side for side, library in (("server", server), ("client", client)) if library == "coracle"}
+    expected = {name: what for name, (what, sides, _) in METADATA_DIFFERENCES.items() if sides & ours}
+    different = {name: what for name, what in seen.items() if what != metadata_model[name] and not is_forbidden(name)}
+    assert different == expected
+
+
+def test_what_http2_forbids_is_dropped_and_the_call_succeeds():
+    seen = {name: what for name, what in seen_by("coracle", "coracle", "metadata").items() if is_forbidden(name)}
+    assert len(seen) == 30
+    for name, what in seen.items():
+        there = "0 and 1 of others" if "x-spaces" in name else "none"
+        if "sent by a client" in name:
+            assert what == f"0 {there}", name
+            continue
+        code = 5 if "fails" in name else 0
+        initial, trailing = (there, "none") if "initial" in name else ("none", there)
+        assert what == f"{code}, initial {initial}, trailing {trailing}", name
+
+
+@pytest.mark.parametrize("backend", backends())
+def test_servers_listen_on_the_same_addresses(backend, tmp_path):
+    model, seen = (cases(run(built("addresses", library), "alone", tmp_path, limit_s=LIMIT_S, data=b"", env={"CORACLE_BACKEND": backend}))
+                   for library in ("google", "coracle"))
+    assert len(model) >= 100
+    assert seen == model
+
+
+@pytest.mark.parametrize(("program", "cases_min"), [("around", 35), ("settings", 20), ("details", 38)])
 def test_both_sides_in_one_process_see_the_same(program, cases_min, certificates):
     model = seen_alone(program, "google", certificates)
     assert len(model) >= cases_min

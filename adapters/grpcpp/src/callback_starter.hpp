@@ -34,12 +34,13 @@ class callback_starter final : public call_starter {
 // All methods have one name in the log.
 class generic_callback_starter final : public call_starter {
  public:
+  // named: interceptors are told the method of a call.
   generic_callback_starter(CallbackGenericService& of, std::shared_ptr<callback_method> method,
-                           std::shared_ptr<const server_interceptors> interceptors)
-      : of_(of), method_(std::move(method)), interceptors_(std::move(interceptors)) {}
+                           std::shared_ptr<const server_interceptors> interceptors, bool named = true)
+      : of_(of), method_(std::move(method)), interceptors_(std::move(interceptors)), named_(named) {}
   coracle::status begin(std::shared_ptr<server_call_core> call) override {
     std::string method = call->method();
-    auto interceptors = for_generic_call(interceptors_, method);
+    auto interceptors = named_ ? for_generic_call(interceptors_, method) : interceptors_;
     of_.begin({std::move(call), method_, std::move(interceptors)}, std::move(method));
     return coracle::ok;
   }
@@ -48,6 +49,7 @@ class generic_callback_starter final : public call_starter {
   CallbackGenericService& of_;
   const std::shared_ptr<callback_method> method_;
   const std::shared_ptr<const server_interceptors> interceptors_;
+  const bool named_;
 };
 
 }  // namespace grpc::internal

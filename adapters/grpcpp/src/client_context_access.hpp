@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace grpc::internal {
@@ -47,11 +48,20 @@ struct client_context_access {
   }
   static metadata_map::map_type* initial_map(ClientContext& c) { return &c.initial_.changeable_map(); }
   static metadata_map::map_type* trailing_map(ClientContext& c) { return &c.trailing_.changeable_map(); }
-  static void set_interception(ClientContext& c, std::shared_ptr<call_interception> seen) {
+  // True: the call was cancelled before.
+  [[nodiscard]] static bool set_interception(ClientContext& c, std::shared_ptr<call_interception> seen) {
     const std::lock_guard lock(c.changing_);
     c.interception_ = std::move(seen);
+    return c.cancelled_;
   }
-  static void set_failure(ClientContext& c, const Status& s) { c.failure_ = s.error_message(); }
+  // In the words of the original; an answer of a server is told apart by its address.
+  static void set_failure(ClientContext& c, const Status& s) {
+    const std::string code = "grpc_status:" + std::to_string(s.error_code());
+    const std::string peer = c.peer();
+    c.failure_ = peer.empty() ? "UNKNOWN:" + s.error_message() + " {" + code + "}"
+                              : "UNKNOWN:Error received from peer " + peer + " {" + code +
+                                    ", grpc_message:\"" + s.error_message() + "\"}";
+  }
   static void keep(ClientContext& c, std::shared_ptr<void> stream) { c.stream_ = std::move(stream); }
 
   // Calls begin(), and has TryCancel() reach `target` from then on. False: TryCancel() was called before.

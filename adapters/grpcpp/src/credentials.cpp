@@ -140,7 +140,7 @@ ChannelCredentials::~ChannelCredentials() = default;
 
 CallCredentials::CallCredentials(std::shared_ptr<call_credentials_core> core) : core_(std::move(core)) {}
 CallCredentials::~CallCredentials() = default;
-std::string CallCredentials::DebugString() { return core_->description(); }
+std::string CallCredentials::DebugString() { return "SecureCallCredentials{" + core_->description() + "}"; }
 
 ServerCredentials::ServerCredentials(std::shared_ptr<server_credentials_core> core)
     : core_(std::move(core)) {}
@@ -187,8 +187,8 @@ std::shared_ptr<CallCredentials> GoogleIAMCredentials(const std::string& authori
   if (!pairs.add("x-goog-iam-authorization-token", authorization_token) ||
       !pairs.add("x-goog-iam-authority-selector", authority_selector))
     return nullptr;
-  return internal::made(
-      std::make_shared<internal::fixed_credentials>("GoogleIAMCredentials", std::move(pairs)));
+  return internal::made(std::make_shared<internal::fixed_credentials>(
+      "GoogleIAMCredentials{Token:present,AuthoritySelector:" + authority_selector + "}", std::move(pairs)));
 }
 
 std::shared_ptr<CallCredentials> CompositeCallCredentials(const std::shared_ptr<CallCredentials>& first,

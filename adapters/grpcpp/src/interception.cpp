@@ -188,7 +188,7 @@ std::shared_ptr<call_interception> intercept_call(ChannelInterface* channel, con
     return nullptr;
   auto made = std::make_shared<client_interception>(channel, method, context);
   if (made->empty()) return nullptr;
-  client_context_access::set_interception(*context, made);
+  if (client_context_access::set_interception(*context, made)) made->cancelled();
   return made;
 }
 

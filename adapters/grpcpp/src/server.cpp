@@ -120,6 +120,17 @@ server_core::server_core(const ServerBuilder& from, const ChannelArguments& argu
       server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {}
 
 void server_core::add(const ServerBuilder& from, const ChannelArguments& arguments) {
+  const bool has_methods = !from.services_.empty() || !from.coracle_services_.empty() ||
+                           from.async_generic_ || from.callback_generic_ ||
+                           std::ranges::any_of(from.plugins_, [](const auto& p) {
+                             return p->has_sync_methods() || p->has_async_methods();
+                           });
+  if (!has_methods && from.queues_.empty())
+    throw std::invalid_argument("it has no services, and no completion queue: register a service");
+  if (!from.async_generic_ && !from.callback_generic_ &&
+      std::ranges::any_of(from.services_, &Service::has_generic_methods))
+    throw std::invalid_argument(
+        "a method is marked as generic, and there is no generic service: register one");
   for (const Service* const service : from.services_) require_free(*service);
   if (from.async_generic_) require_free("the generic service", from.async_generic_->requests());
   for (const Service* const service : from.services_) add(*service);
@@ -172,6 +183,13 @@ std::shared_ptr<call_starter> server_core::generic_starter(const ServerBuilder& 
         starters_.interceptors_of(RpcMethod("", RpcMethod::BIDI_STREAMING)), runtime_.size()));
     from.async_generic_->set_requests(calls);
     return calls;
+  }
+  // Interceptors see the calls of unknown methods, too, which end with UNIMPLEMENTED.
+  if (!from.callback_generic_ && !from.interceptors_->empty()) {
+    static auto& unimplemented = *new CallbackGenericService;
+    return std::make_shared<generic_callback_starter>(
+        unimplemented, starters_.callbacks_of("unknown"),
+        starters_.interceptors_of(RpcMethod("unknown", RpcMethod::BIDI_STREAMING)), false);
   }
   if (!from.callback_generic_) return nullptr;
   return std::make_shared<generic_callback_starter>(
@@ -335,8 +353,10 @@ std::unique_ptr<ServerCompletionQueue> ServerBuilder::AddCompletionQueue(bool is
 }
 
 std::shared_ptr<Channel> Server::InProcessChannel(const ChannelArguments& arguments) {
+  ChannelArguments all = arguments;
+  all.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "inproc");  // unless the program has set another one
   return std::make_shared<Channel>(
-      std::make_unique<internal::channel_core>(core_->server().in_process(), arguments));
+      std::make_unique<internal::channel_core>(core_->server().in_process(), all));
 }
 
 std::shared_ptr<Channel> Server::experimental_type::InProcessChannelWithInterceptors(

@@ -24,9 +24,9 @@ using coracle::task;
 namespace {
 
 gpr_timespec deadline_of(const coracle::server_context& call, coracle::time_point now) {
-  if (call.deadline() == coracle::never) return gpr_inf_future(GPR_CLOCK_REALTIME);
+  if (call.deadline() == coracle::never) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
   const coracle::duration left = call.deadline() - now;
-  return gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
 }
 
 // Programs of this API set it as metadata, which Coracle reserves. What is no time forbids retries (gRFC A6).

@@ -43,9 +43,8 @@ class default_health final : public HealthCheckServiceInterface {
   [[nodiscard]] coracle::service& service() noexcept { return service_; }
   void SetServingStatus(const std::string& name, bool serving) override {
     const std::lock_guard lock(changing_);
-    if (shut_down_) return;
     named_.insert(name);
-    set(name, serving);
+    set(name, serving && !shut_down_);
   }
   void SetServingStatus(bool serving) override {
     const std::lock_guard lock(changing_);

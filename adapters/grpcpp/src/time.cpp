@@ -3,6 +3,8 @@
 #include <grpcpp/support/time.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <limits>
 
@@ -10,6 +12,16 @@ namespace {
 
 constexpr std::int64_t forever_s = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t long_ago_s = std::numeric_limits<std::int64_t>::min();
+
+// Times of two clocks have no order and no difference: the original ends the program, too.
+void require(bool right, const char* function, const char* rule) {
+  if (right) [[likely]]
+    return;
+  std::fprintf(stderr, "coracle: %s: %s: see gpr_convert_clock_type()\n", function, rule);
+  std::abort();
+}
+constexpr const char* same_clock = "both times must have the same clock_type";
+constexpr const char* a_span = "the second time must be a GPR_TIMESPAN";
 
 bool is_infinite(gpr_timespec t) noexcept { return t.tv_sec == forever_s || t.tv_sec == long_ago_s; }
 
@@ -76,14 +88,19 @@ gpr_timespec gpr_convert_clock_type(gpr_timespec t, gpr_clock_type clock) {
 }
 
 int gpr_time_cmp(gpr_timespec a, gpr_timespec b) {
+  require(a.clock_type == b.clock_type, "gpr_time_cmp()", same_clock);
   if (a.tv_sec != b.tv_sec) return a.tv_sec < b.tv_sec ? -1 : 1;
   if (is_infinite(a) || a.tv_nsec == b.tv_nsec) return 0;
   return a.tv_nsec < b.tv_nsec ? -1 : 1;
 }
 gpr_timespec gpr_time_max(gpr_timespec a, gpr_timespec b) { return gpr_time_cmp(a, b) > 0 ? a : b; }
 gpr_timespec gpr_time_min(gpr_timespec a, gpr_timespec b) { return gpr_time_cmp(a, b) < 0 ? a : b; }
-gpr_timespec gpr_time_add(gpr_timespec a, gpr_timespec b) { return sum(a, b, 1, a.clock_type); }
+gpr_timespec gpr_time_add(gpr_timespec a, gpr_timespec b) {
+  require(b.clock_type == GPR_TIMESPAN, "gpr_time_add()", a_span);
+  return sum(a, b, 1, a.clock_type);
+}
 gpr_timespec gpr_time_sub(gpr_timespec a, gpr_timespec b) {
+  require(b.clock_type == GPR_TIMESPAN || a.clock_type == b.clock_type, "gpr_time_sub()", same_clock);
   return sum(a, b, -1, b.clock_type == GPR_TIMESPAN ? a.clock_type : GPR_TIMESPAN);
 }
 
@@ -131,13 +148,21 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 using std::chrono::system_clock;
 
+// What is before 1970 is no time to wait for: as in the original, there is then no deadline.
 void Timepoint2Timespec(const system_clock::time_point& from, gpr_timespec* to) {
-  if (from == system_clock::time_point::max()) {
+  if (from == system_clock::time_point::max() || from < system_clock::time_point()) {
     *to = gpr_inf_future(GPR_CLOCK_REALTIME);
     return;
   }
   const auto since = std::chrono::duration_cast<nanoseconds>(from.time_since_epoch());
   *to = gpr_time_from_nanos(since.count(), GPR_CLOCK_REALTIME);
+}
+
+void TimepointHR2Timespec(const std::chrono::high_resolution_clock::time_point& from, gpr_timespec* to) {
+  using clock = std::chrono::high_resolution_clock;
+  if (from == clock::time_point::max()) return Timepoint2Timespec(system_clock::time_point::max(), to);
+  const auto since = std::chrono::duration_cast<system_clock::duration>(from.time_since_epoch());
+  Timepoint2Timespec(system_clock::time_point(since), to);
 }
 
 system_clock::time_point Timespec2Timepoint(gpr_timespec t) {

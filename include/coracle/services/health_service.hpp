@@ -45,6 +45,9 @@ class health_service {
 
   /// Maximum concurrent Watch() calls; further ones end with RESOURCE_EXHAUSTED.
   static constexpr std::size_t watchers_max = 10'000;
+  /// Maximum length of the name in a request, as in other implementations; a call with a longer one ends with
+  /// INVALID_ARGUMENT.
+  static constexpr std::size_t name_bytes_max = 200;
   /// Maximum services in an answer of List(), which ends with RESOURCE_EXHAUSTED if there are more (gRFC
   /// A90).
   static constexpr std::size_t listed_max = 100;

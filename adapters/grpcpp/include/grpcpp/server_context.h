@@ -108,7 +108,7 @@ class ServerContextBase {
   std::shared_ptr<internal::server_call_core> call_;
   std::shared_ptr<internal::call_interception> interception_;  // null if no interceptors see the call
   std::optional<void*> done_tag_;
-  gpr_timespec deadline_ = gpr_inf_future(GPR_CLOCK_REALTIME);
+  gpr_timespec deadline_ = gpr_inf_future(GPR_CLOCK_MONOTONIC);
   std::vector<std::pair<std::string, std::string>> initial_;
   std::vector<std::pair<std::string, std::string>> trailing_;
   std::optional<grpc_compression_algorithm> compression_;

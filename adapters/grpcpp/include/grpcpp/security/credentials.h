@@ -86,7 +86,7 @@ class MetadataCredentialsPlugin {
   virtual Status GetMetadata(string_ref service_url, string_ref method_name,
                              const AuthContext& channel_auth_context,
                              std::multimap<std::string, std::string>* metadata) = 0;
-  virtual std::string DebugString() { return "MetadataCredentialsPlugin without a DebugString()"; }
+  virtual std::string DebugString() { return "MetadataCredentialsPlugin did not provide a debug string"; }
 };
 
 std::shared_ptr<CallCredentials> MetadataCredentialsFromPlugin(

@@ -64,7 +64,7 @@ class string_ref {
 
  private:
   std::string_view view() const { return {data_, length_}; }
-  const char* data_ = "";
+  const char* data_ = nullptr;
   std::size_t length_ = 0;
 };
 

@@ -32,6 +32,7 @@ class TimePoint<gpr_timespec> {
 
 /// Converts between the two kinds of time. The far future is time_point::max().
 void Timepoint2Timespec(const std::chrono::system_clock::time_point& from, gpr_timespec* to);
+void TimepointHR2Timespec(const std::chrono::high_resolution_clock::time_point& from, gpr_timespec* to);
 std::chrono::system_clock::time_point Timespec2Timepoint(gpr_timespec t);
 
 template <>
