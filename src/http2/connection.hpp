@@ -215,8 +215,6 @@ class connection {
   // The number of bytes that the connection's windows permit each side to send at present.
   [[nodiscard]] std::int64_t send_window_bytes() const noexcept { return send_.bytes(); }
   [[nodiscard]] std::int64_t receive_window_bytes() const noexcept { return receive_.open_bytes(); }
-  // The peer's SETTINGS_MAX_HEADER_LIST_SIZE.
-  [[nodiscard]] std::size_t peer_header_list_bytes() const noexcept { return peer_.header_list_bytes; }
   // The number of PINGs sent for limits::keepalive.
   [[nodiscard]] std::uint64_t keepalives_sent() const noexcept { return alive_.pings(); }
 

@@ -745,7 +745,7 @@ void server_call::send_fitted_trailers(const status& reason, std::size_t limit_b
 }
 
 void server_call::log_left_out(std::string_view what, std::size_t limit_bytes) noexcept {
-  log_defect("the response", [&](std::string& line) {
+  log_defect("the response", what, [&](std::string& line) {
     line.append("lacks ").append(what).append(", which exceeds what the client accepts: ");
     line.append(std::to_string(limit_bytes)).append(" bytes of headers and trailers");
   });
