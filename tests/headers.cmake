@@ -23,3 +23,19 @@ function(coracle_verify_headers name folder)
 endfunction()
 
 coracle_verify_headers(public_headers ${PROJECT_SOURCE_DIR}/include coracle_usage protobuf::libprotobuf)
+
+# All of them in one source, after what they include of others and after the macros of support/macros_of_others.hpp.
+file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.hpp)
+set(others "")
+foreach(header IN LISTS headers)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/include/${header} included REGEX "^#include <")
+  list(APPEND others ${included})
+endforeach()
+list(REMOVE_DUPLICATES others)
+list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>")
+list(JOIN others "\n" others)
+list(JOIN headers "\n" headers)
+file(CONFIGURE OUTPUT macros/every_header.hpp CONTENT
+  "#pragma once\n${others}\n#include \"support/macros_of_others.hpp\"\n${headers}\n#include <coracle.h>\n")
+coracle_verify_headers(macro_headers ${CMAKE_CURRENT_BINARY_DIR}/macros coracle_usage protobuf::libprotobuf GTest::gmock)
+target_include_directories(macro_headers INTERFACE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/adapters/c/include)

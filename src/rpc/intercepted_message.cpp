@@ -99,7 +99,7 @@ bool intercepted_message::is_of(const rpc::message_type& t) const noexcept {
   return *t.id == typeid(object);
 }
 
-void intercepted_message::require(const rpc::message_type& t) const {
+void intercepted_message::require_type(const rpc::message_type& t) const {
   require_call();
   if (is_of(t)) return;
   std::string held = "a type with a codec of its own";
@@ -115,7 +115,7 @@ void intercepted_message::require(const rpc::message_type& t) const {
 }
 
 const void* intercepted_message::typed(const rpc::message_type& t) {
-  require(t);
+  require_type(t);
   if (object_current_) return object_;
   if (!writable_) make_own(&t);
   decode().throw_if_error();

@@ -78,9 +78,9 @@ class [[nodiscard]] result {
   [[nodiscard]] coracle::status status() const { return ok() ? coracle::status() : std::get<1>(state_); }
 
   /// Returns the value, or throws status_error when there is none.
-  T& value() & { return check(), std::get<0>(state_); }
-  const T& value() const& { return check(), std::get<0>(state_); }
-  T&& value() && { return check(), std::get<0>(std::move(state_)); }
+  T& value() & { return require_value(), std::get<0>(state_); }
+  const T& value() const& { return require_value(), std::get<0>(state_); }
+  T&& value() && { return require_value(), std::get<0>(std::move(state_)); }
 
   /// Returns the value. On a failed result this is a defect of the caller and throws usage_error.
   T& operator*() & { return held(); }
@@ -96,7 +96,7 @@ class [[nodiscard]] result {
   }
 
  private:
-  void check() const {
+  void require_value() const {
     if (!ok()) throw status_error(std::get<1>(state_));
   }
   T& held() {

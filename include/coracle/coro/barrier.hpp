@@ -23,9 +23,9 @@ namespace coracle {
 class barrier : public coro::primitive<barrier> {
  public:
   /// `parties` is the number of tasks in a phase, at least 1; 0 throws usage_error.
-  explicit barrier(std::size_t parties) : parties_(parties) { check(); }
+  explicit barrier(std::size_t parties) : parties_(parties) { require_parties(); }
   barrier(std::size_t parties, coro::executor& owner_loop) : primitive(owner_loop), parties_(parties) {
-    check();
+    require_parties();
   }
   ~barrier() {
     close_remote_calls();
@@ -75,7 +75,7 @@ class barrier : public coro::primitive<barrier> {
   friend primitive;
   template <class, class>
   friend class coro::waiting_call;
-  void check() const {
+  void require_parties() const {
     CORACLE_REQUIRE(parties_ != 0,
                     "a barrier of 0 participants: pass the number of tasks that arrive, 1 or more");
   }

@@ -45,15 +45,15 @@ class [[nodiscard]] outcome {
 
   /// Returns the value, or throws the exception.
   std::add_lvalue_reference_t<T> value() & {
-    check();
+    rethrow_error();
     if constexpr (!std::is_void_v<T>) return *value_;
   }
   std::add_lvalue_reference_t<const T> value() const& {
-    check();
+    rethrow_error();
     if constexpr (!std::is_void_v<T>) return *value_;
   }
   T value() && {
-    check();
+    rethrow_error();
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
 
@@ -62,7 +62,7 @@ class [[nodiscard]] outcome {
     explicit failed() = default;
   };
   outcome(failed, std::exception_ptr error) noexcept : error_(std::move(error)) {}
-  void check() const {
+  void rethrow_error() const {
     if (error_) std::rethrow_exception(error_);
   }
   std::optional<held> value_;

@@ -118,7 +118,7 @@ class queue : public coro::primitive<queue<T>> {
     }
     void enqueue(coro::waiter& w) noexcept { this->at().receivers_.push_back(w); }
     // Not inlined, or g++ 12 warns about a path on which the content of an empty optional is read.
-    [[gnu::noinline]] void granted(std::optional<T>& into) {
+    [[gnu::__noinline__]] void granted(std::optional<T>& into) {
       this->throw_if_stopped();
       if (message_) into.emplace(std::move(*message_));
     }

@@ -26,19 +26,19 @@ class first_of {
 
   /// Returns the position of the winner among the arguments.
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
-  /// Returns whether task I completed with a value.
-  template <std::size_t I>
+  /// Returns whether task `Index` completed with a value.
+  template <std::size_t Index>
   [[nodiscard]] bool ok() const noexcept {
-    return std::get<I>(all_).ok();
+    return std::get<Index>(all_).ok();
   }
-  /// Returns the value of task I, or throws its exception.
-  template <std::size_t I>
+  /// Returns the value of task `Index`, or throws its exception.
+  template <std::size_t Index>
   decltype(auto) get() & {
-    return std::get<I>(all_).value();
+    return std::get<Index>(all_).value();
   }
-  template <std::size_t I>
+  template <std::size_t Index>
   decltype(auto) get() && {
-    return std::get<I>(std::move(all_)).value();
+    return std::get<Index>(std::move(all_)).value();
   }
   /// Returns the outcomes of all tasks, in argument order.
   [[nodiscard]] std::tuple<outcome<Ts>...>& outcomes() noexcept { return all_; }

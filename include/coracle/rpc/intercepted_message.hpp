@@ -94,7 +94,7 @@ class intercepted_message {
   [[nodiscard]] bool is_of(const rpc::message_type& t) const noexcept;
   [[nodiscard]] const void* typed(const rpc::message_type& t);
   [[nodiscard]] void* writable(const rpc::message_type& t);
-  void require(const rpc::message_type& t) const;
+  void require_type(const rpc::message_type& t) const;
   void require_call() const;
   void make_own(const rpc::message_type* t);
   void destroy_own() noexcept;

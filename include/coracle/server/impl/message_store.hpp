@@ -158,7 +158,7 @@ class message_store {
     r.next_ = lists_[r.kind_];
     lists_[r.kind_] = &r;
   }
-  [[gnu::cold, gnu::noinline]] void measure(reusable& r, std::size_t wire_bytes) noexcept;
+  [[gnu::__cold__, gnu::__noinline__]] void measure(reusable& r, std::size_t wire_bytes) noexcept;
   // False if the budget does not cover it.
   bool charge(reusable& r, std::size_t bytes) noexcept;
   void count(std::size_t change) noexcept;

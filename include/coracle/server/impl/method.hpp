@@ -257,7 +257,7 @@ class body_of final
   }
 
  private:
-  [[gnu::cold, gnu::noinline]] void forget_handler() noexcept {
+  [[gnu::__cold__, gnu::__noinline__]] void forget_handler() noexcept {
     if (ended_) std::exchange(ended_, {}).destroy();
     kept_.reset();
   }
