@@ -28,7 +28,6 @@ def main():
     secure, secure_port = conftest.serve(service, echo_pb2_grpc, credentials)
     print(port, secure_port, folder, flush=True)
     sys.stdin.read()
-    service.released.set()
     plain.stop(None).wait()
     secure.stop(None).wait()
 

@@ -170,3 +170,28 @@ def test_a_channel_serves_one_event_loop_after_the_other(target, pb2):
         return (await echo.Say(pb2.Text(count=3))).count
 
     assert [asyncio.run(say()) for _ in range(3)] == [3, 3, 3]
+
+
+def test_an_event_loop_that_is_closed_releases_its_queue(target, pb2, open_descriptors):
+    channel = coracle.aio.Channel(target, coracle.insecure())
+    echo = echo_of(channel, pb2)
+    kept = []
+
+    async def say():
+        waiting = echo.Never(pb2.Text())  # in progress when the loop ends
+        return (await echo.Say(pb2.Text(count=3))).count, waiting
+
+    async def chat():
+        stream = echo.Chat()
+        await stream.write(pb2.Text(count=4))
+        return (await stream.read()).count
+
+    for i in range(60):
+        assert asyncio.run(say())[0] == 3
+        assert asyncio.run(chat()) == 4
+        loop = asyncio.new_event_loop()
+        assert loop.run_until_complete(say())[0] == 3
+        loop.close()
+        kept.append(loop)
+    asyncio.run(say())
+    assert open_descriptors(at_most=15) <= 15

@@ -2,7 +2,9 @@
 
 import datetime
 import os
+import signal
 import threading
+import time
 
 import pytest
 
@@ -68,6 +70,109 @@ def test_a_deadline_covers_the_wait_for_a_connection(pb2):
         with pytest.raises(coracle.RpcError) as caught:
             say(pb2.Text(), timeout=30)
         assert caught.value.code() is coracle.StatusCode.UNAVAILABLE
+
+
+def test_any_number_of_seconds_is_a_timeout(echo, pb2):
+    for timeout in (1e9, 1e300, float("inf")):
+        assert echo.Say(pb2.Text(count=1), timeout=timeout).count == 1
+        assert echo.Say.future(pb2.Text(count=2), timeout=timeout).result(timeout).count == 2
+    never = echo.Never.future(pb2.Text())
+    for timeout in (0, -1e300, float("-inf")):
+        with pytest.raises(coracle.RpcError) as caught:
+            echo.Never(pb2.Text(), timeout=timeout)
+        assert caught.value.code() is coracle.StatusCode.DEADLINE_EXCEEDED
+        with pytest.raises(TimeoutError):
+            never.result(timeout)
+    never.cancel()
+    for wrong in (echo.Say, echo.Say.future, echo.Repeat, lambda _, timeout: never.result(timeout)):
+        with pytest.raises(ValueError, match="not a number"):
+            wrong(pb2.Text(), timeout=float("nan"))
+
+
+def test_what_http_cannot_carry_is_a_usage_error(channel, target):
+    for path in ("", "a.B/C", "/a.B/C\r\nx: y", "/a.B/C D", "/a.B/Ü"):
+        for method in (channel.unary_unary(path), channel.unary_unary(path).future, channel.unary_stream(path)):
+            with pytest.raises(coracle.UsageError, match='is not valid in HTTP: write "/package.Service/Method"'):
+                method(b"")
+    for wrong in ("", "a host:1", "host\r\nx: y:1", "127.0.0.1:65536", "nosuch://x"):
+        with pytest.raises(coracle.UsageError, match="CORACLE_INVALID_ARGUMENT"):
+            coracle.Channel(wrong, coracle.insecure())
+    # The C interface would take the texts up to the zero.
+    with pytest.raises(ValueError, match="null character"):
+        channel.unary_unary("/a.B/C\0D")(b"")
+    with pytest.raises(ValueError, match="null character"):
+        coracle.Channel(target + "\0x", coracle.insecure())
+    with pytest.raises(ValueError, match="the option user_agent has an embedded null character"):
+        coracle.Channel(target, coracle.insecure(), {"user_agent": "a\0b"})
+
+
+def interrupt_after(seconds, number=signal.SIGINT):
+    """Sends a signal to this process from another thread, as the terminal does at Ctrl-C. The list gets the time when it was sent."""
+    sent = []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), number)
+
+    timer = threading.Timer(seconds, send)
+    timer.start()
+    return timer, sent
+
+
+def test_ctrl_c_ends_every_call_that_blocks(service, echo, pb2):
+    large = pb2.Text(text="x" * 1_000_000)
+    silent = threading.Event()
+
+    def requests_that_do_not_come():
+        silent.wait(30)
+        yield from ()
+
+    blocking = {
+        "unary": lambda: echo.Never(pb2.Text()),
+        "with_call": lambda: echo.Never.with_call(pb2.Text(), timeout=30),
+        "future": lambda: echo.Never.future(pb2.Text()).result(),
+        "future with a timeout": lambda: echo.Never.future(pb2.Text()).result(timeout=30),
+        "replies": lambda: next(echo.Chat(requests_that_do_not_come())),
+        "requests": lambda: echo.Unread(large for _ in range(1000)),
+    }
+    for name, call in blocking.items():
+        service.cancelled.clear()
+        timer, sent = interrupt_after(0.3)
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        # The promise is 0.2 s; a machine that is busy needs longer, and without the interrupt it is 30.
+        assert time.monotonic() - sent[0] < 2, name
+        timer.join()
+        if name in ("unary", "with_call", "requests"):
+            assert service.cancelled.wait(30), name
+        assert echo.Say(pb2.Text(count=1)).count == 1, name
+    silent.set()
+
+
+def test_a_handler_of_a_signal_runs_during_a_call_and_may_call(echo, pb2):
+    seen = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: seen.append((time.monotonic(), echo.Say(pb2.Text(count=7)).count)))
+    try:
+        timer, sent = interrupt_after(0.2, signal.SIGUSR1)
+        with pytest.raises(coracle.RpcError) as caught:
+            echo.Never(pb2.Text(), timeout=3)
+        assert caught.value.code() is coracle.StatusCode.DEADLINE_EXCEEDED
+        timer.join()
+        [(at, count)] = seen
+        assert count == 7 and at - sent[0] < 2  # before the end of the call
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_channel_that_is_dropped_releases_its_connection(target, pb2, open_descriptors):
+    service = pb2.DESCRIPTOR.services_by_name["Echo"]
+    for i in range(50):
+        stub = coracle.stub(coracle.Channel(target, coracle.insecure()), service)
+        assert stub.Say(pb2.Text(count=i)).count == i
+        assert len(list(stub.Repeat(pb2.Text(count=2)))) == 2
+        assert stub.Say.future(pb2.Text(count=i)).result().count == i
+    del stub
+    assert open_descriptors(at_most=10) <= 10
 
 
 def test_a_thousand_futures(echo, pb2):

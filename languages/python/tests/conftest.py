@@ -1,10 +1,12 @@
 """A server of grpcio in this process, so that every test has both libraries loaded; and generated messages."""
 
 import importlib
+import os
 import pathlib
 import subprocess
 import sys
 import threading
+import time
 from concurrent import futures
 
 import grpc
@@ -38,7 +40,6 @@ def pb2_grpc(pb2):
 
 def echo_service(pb2, pb2_grpc):
     class Echo(pb2_grpc.EchoServicer):
-        released = threading.Event()
         cancelled = threading.Event()
         chat_ended = threading.Event()
 
@@ -49,9 +50,20 @@ def echo_service(pb2, pb2_grpc):
                 context.set_trailing_metadata((("raw-bin", b"\x00\xff"),))
             return request
 
+        def wait_for_the_end(self, context):
+            """Until the client has ended the call, so that it does not keep one of the few threads."""
+            ended = threading.Event()
+
+            def end():
+                self.cancelled.set()
+                ended.set()
+
+            if not context.add_callback(end):
+                end()
+            ended.wait(30)
+
         def Never(self, request, context):
-            context.add_callback(self.cancelled.set)
-            self.released.wait(30)
+            self.wait_for_the_end(context)
             return request
 
         def Fail(self, request, context):
@@ -61,6 +73,10 @@ def echo_service(pb2, pb2_grpc):
         def Collect(self, requests, context):
             texts = [one.text for one in requests]
             return pb2.Text(text="".join(texts), count=len(texts))
+
+        def Unread(self, requests, context):
+            self.wait_for_the_end(context)
+            return pb2.Text()
 
         def Repeat(self, request, context):
             for i in range(request.count):
@@ -80,6 +96,24 @@ def service(pb2, pb2_grpc):
     return echo_service(pb2, pb2_grpc)
 
 
+@pytest.fixture
+def open_descriptors():
+    """A function that waits until this process has at most so many open descriptors more than at the start of the test, and returns
+    how many more it has."""
+    def count():
+        return len(os.listdir("/proc/self/fd"))
+
+    before = count()
+
+    def more(at_most):
+        end = time.monotonic() + 20
+        while count() - before > at_most and time.monotonic() < end:
+            time.sleep(0.02)
+        return count() - before
+
+    return more
+
+
 def serve(service, pb2_grpc, credentials=None):
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
     pb2_grpc.add_EchoServicer_to_server(service, server)
@@ -92,7 +126,6 @@ def serve(service, pb2_grpc, credentials=None):
 def target(service, pb2_grpc):
     server, port = serve(service, pb2_grpc)
     yield f"127.0.0.1:{port}"
-    service.released.set()
     server.stop(None).wait()
 
 

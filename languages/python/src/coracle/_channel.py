@@ -61,7 +61,9 @@ class _Completions:
             future._finish(outcome)
 
     def wait(self, future: "Future", timeout: Optional[float]) -> bool:
-        end = None if timeout is None else time.monotonic() + timeout
+        limit = NO_LIMIT if timeout is None else timeout_ns(timeout)
+        # Locks of Python wait a shorter time than calls may.
+        end = None if limit == NO_LIMIT or limit / 1e9 > threading.TIMEOUT_MAX else time.monotonic() + limit / 1e9
         while future._outcome is None:
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:

@@ -2,7 +2,8 @@
  * has no other way to the library.
  *
  * The tag of a unary call in a queue is the object that waits for it, of which the call owns a reference; the tags of
- * other operations are numbers. Functions that wait release the interpreter's lock. */
+ * other operations are numbers. Functions that wait release the interpreter's lock, and on the main thread they let the
+ * handlers of signals run, ten times a second: an exception of one, such as KeyboardInterrupt, ends the wait. */
 #define Py_LIMITED_API 0x030a0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -14,6 +15,7 @@
 static PyObject* usage_error; /* coracle.UsageError */
 
 static PyObject* raise(int error) {
+  if (error < 0) return NULL; /* an exception is set */
   if (error == CORACLE_OUT_OF_MEMORY) return PyErr_NoMemory();
   PyErr_Format(usage_error, "%s: %s", coracle_error_name(error), coracle_last_error());
   return NULL;
@@ -28,6 +30,15 @@ static int number(PyObject* from, uint64_t* to) {
 static int signed_number(PyObject* from, int64_t* to) {
   *to = PyLong_AsLongLong(from);
   return *to != -1 || !PyErr_Occurred();
+}
+/* The library takes texts that end with a zero. */
+static int text(PyObject* from, const char** to) {
+  Py_ssize_t size = 0;
+  *to = PyUnicode_AsUTF8AndSize(from, &size);
+  if (!*to) return 0;
+  if (strlen(*to) == (size_t)size) return 1;
+  PyErr_SetString(PyExc_ValueError, "embedded null character");
+  return 0;
 }
 static int check_count(Py_ssize_t have, Py_ssize_t want) {
   if (have == want) return 1;
@@ -91,7 +102,7 @@ static int read_call(PyObject* const* args, struct call_arguments* to) {
   uint64_t flags = 0;
   memset(to, 0, sizeof *to);
   to->options.size = sizeof to->options;
-  if (!number(args[0], &to->channel) || !(to->path = PyUnicode_AsUTF8AndSize(args[1], NULL)) ||
+  if (!number(args[0], &to->channel) || !text(args[1], &to->path) ||
       !signed_number(args[2], &to->options.timeout_ns) || !number(args[4], &flags) ||
       !read_pairs(args[3], &to->metadata))
     return 0;
@@ -161,9 +172,14 @@ static PyObject* version(PyObject* self, PyObject* unused) {
   return Py_BuildValue("(sI)", coracle_version(), (unsigned int)coracle_abi_version());
 }
 
+/* The queue of operations that the main thread waits for. A handler of a signal may call, too, while one waits: it has
+ * another one then. 0: it is in use, or there is none yet. */
+static uint64_t idle_queue;
+
 static PyObject* shut_down(PyObject* self, PyObject* unused) {
   (void)self, (void)unused;
   int error = 0;
+  idle_queue = 0; /* it belongs to the runtime that ends */
   Py_BEGIN_ALLOW_THREADS
   error = coracle_shutdown();
   Py_END_ALLOW_THREADS
@@ -177,13 +193,19 @@ static PyObject* channel_create(PyObject* self, PyObject* const* args, Py_ssize_
   struct pairs options;
   coracle_channel made = 0;
   if (!check_count(count, 2)) return NULL;
-  const char* target = PyUnicode_AsUTF8AndSize(args[0], NULL);
-  if (!target || !read_pairs(args[1], &options)) return NULL;
+  const char* target = NULL;
+  if (!text(args[0], &target) || !read_pairs(args[1], &options)) return NULL;
   coracle_option* list = PyMem_Calloc(options.count + 1, sizeof *list);
   if (!list) return free_pairs(&options), PyErr_NoMemory();
   for (size_t i = 0; i < options.count; ++i) {
-    list[i].name = options.list[i].key;
-    list[i].value = options.list[i].value;
+    const coracle_pair* o = &options.list[i];
+    list[i].name = o->key;
+    list[i].value = o->value;
+    if (memchr(o->key, 0, o->key_size) || memchr(o->value, 0, o->value_size)) {
+      PyErr_Format(PyExc_ValueError, "the option %s has an embedded null character", o->key);
+      PyMem_Free(list);
+      return free_pairs(&options), NULL;
+    }
   }
   const int error = coracle_channel_create(0, target, list, options.count, &made);
   PyMem_Free(list);
@@ -241,6 +263,53 @@ static PyObject* queue_destroy(PyObject* self, PyObject* queue) {
   Py_RETURN_NONE;
 }
 
+/* ---- waiting */
+
+static unsigned long main_thread; /* the handlers of signals run there alone */
+static int may_be_interrupted(void) { return PyThread_get_thread_ident() == main_thread; }
+
+/* Waits as coracle_queue_wait() does. -1: a handler of a signal has raised an exception. */
+static int wait_for_events(uint64_t queue, int64_t timeout_ns, coracle_event* events, size_t max, size_t* count) {
+  const int64_t slice_ns = 100000000;
+  const int sliced = may_be_interrupted();
+  for (;;) {
+    const int64_t now_ns = sliced && timeout_ns > slice_ns ? slice_ns : timeout_ns;
+    int error = 0;
+    Py_BEGIN_ALLOW_THREADS
+    error = coracle_queue_wait(queue, now_ns, events, sizeof *events, max, count);
+    Py_END_ALLOW_THREADS
+    if (error != CORACLE_TIMED_OUT) return error;
+    if (sliced && PyErr_CheckSignals() < 0) return -1;
+    if (timeout_ns == now_ns) return CORACLE_TIMED_OUT;
+    if (timeout_ns != INT64_MAX) timeout_ns -= now_ns;
+  }
+}
+
+static int begin_wait(uint64_t* queue) {
+  *queue = idle_queue;
+  idle_queue = 0;
+  if (*queue) return CORACLE_OK;
+  const coracle_queue_options o = {.size = sizeof o};
+  return coracle_queue_create(0, &o, queue);
+}
+static void end_wait(uint64_t queue) {
+  if (!idle_queue) idle_queue = queue;
+  else coracle_queue_destroy(queue);
+}
+
+/* Waits for the event of an operation of `call` that ends in a queue of begin_wait(). An exception of a signal's handler
+ * cancels the call first. */
+static int wait_for_event(uint64_t queue, coracle_call call, coracle_event* e) {
+  size_t count = 0;
+  const int error = wait_for_events(queue, INT64_MAX, e, 1, &count);
+  if (error >= 0) return error;
+  coracle_call_cancel(call);
+  Py_BEGIN_ALLOW_THREADS
+  if (coracle_queue_wait(queue, INT64_MAX, e, sizeof *e, 1, &count) == CORACLE_OK) coracle_event_release(e);
+  Py_END_ALLOW_THREADS
+  return error;
+}
+
 /* queue_take(queue, timeout_ns) -> [(waiter or tag, kind, outcome), ...]; empty if nothing came. 0 does not wait. */
 static PyObject* queue_take(PyObject* self, PyObject* const* args, Py_ssize_t arguments) {
   (void)self;
@@ -253,9 +322,7 @@ static PyObject* queue_take(PyObject* self, PyObject* const* args, Py_ssize_t ar
   if (!check_count(arguments, 2) || !number(args[0], &queue) || !signed_number(args[1], &timeout_ns)) return NULL;
   error = coracle_queue_take(queue, events, sizeof events[0], batch, &count);
   if (!error && !count && timeout_ns > 0) {
-    Py_BEGIN_ALLOW_THREADS
-    error = coracle_queue_wait(queue, timeout_ns, events, sizeof events[0], batch, &count);
-    Py_END_ALLOW_THREADS
+    error = wait_for_events(queue, timeout_ns, events, batch, &count);
     if (error == CORACLE_TIMED_OUT) error = 0;
   }
   if (error) return raise(error);
@@ -288,9 +355,21 @@ static PyObject* unary_wait(PyObject* self, PyObject* const* args, Py_ssize_t co
   int error = 0;
   if (!check_count(count, 6) || PyBytes_AsStringAndSize(args[5], &request, &size) < 0 || !read_call(args, &call))
     return NULL;
-  Py_BEGIN_ALLOW_THREADS
-  error = coracle_unary_wait(call.channel, call.path, request, (size_t)size, &call.options, &e);
-  Py_END_ALLOW_THREADS
+  if (may_be_interrupted()) {
+    coracle_completion to = {.size = sizeof to};
+    coracle_call made = 0;
+    error = begin_wait(&to.queue);
+    if (!error) error = coracle_unary(call.channel, call.path, request, (size_t)size, &call.options, &to, &made);
+    if (!error) {
+      error = wait_for_event(to.queue, made, &e);
+      coracle_call_release(made);
+    }
+    if (to.queue) end_wait(to.queue);
+  } else {
+    Py_BEGIN_ALLOW_THREADS
+    error = coracle_unary_wait(call.channel, call.path, request, (size_t)size, &call.options, &e);
+    Py_END_ALLOW_THREADS
+  }
   free_pairs(&call.metadata);
   return finish(error, &e);
 }
@@ -371,9 +450,17 @@ static PyObject* write_wait(PyObject* self, PyObject* const* args, Py_ssize_t ar
   if (!check_count(arguments, 3) || !number(args[0], &call) || PyBytes_AsStringAndSize(args[1], &message, &size) < 0 ||
       !number(args[2], &flags))
     return NULL;
-  Py_BEGIN_ALLOW_THREADS
-  error = coracle_write_wait(call, message, (size_t)size, (uint32_t)flags, &e);
-  Py_END_ALLOW_THREADS
+  if (may_be_interrupted()) {
+    coracle_completion to = {.size = sizeof to};
+    error = begin_wait(&to.queue);
+    if (!error) error = coracle_write(call, message, (size_t)size, (uint32_t)flags, &to);
+    if (!error) error = wait_for_event(to.queue, call, &e);
+    if (to.queue) end_wait(to.queue);
+  } else {
+    Py_BEGIN_ALLOW_THREADS
+    error = coracle_write_wait(call, message, (size_t)size, (uint32_t)flags, &e);
+    Py_END_ALLOW_THREADS
+  }
   return finish(error, &e);
 }
 
@@ -399,8 +486,8 @@ static PyObject* finish_call(PyObject* self, PyObject* const* args, Py_ssize_t a
 
 static PyObject* option_names(PyObject* self, PyObject* kind) {
   (void)self;
-  const char* of = PyUnicode_AsUTF8AndSize(kind, NULL);
-  PyObject* all = of ? PyList_New(0) : NULL;
+  const char* of = NULL;
+  PyObject* all = text(kind, &of) ? PyList_New(0) : NULL;
   const char* name = NULL;
   for (size_t i = 0; all && (name = coracle_option_name(of, i)); ++i) {
     PyObject* text = PyUnicode_FromString(name);
@@ -437,9 +524,23 @@ static PyMethodDef methods[] = {
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "coracle._native", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
+/* threading.main_thread().ident; 0 on failure. */
+static unsigned long ident_of_main_thread(void) {
+  PyObject* threading = PyImport_ImportModule("threading");
+  PyObject* thread = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
+  PyObject* ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
+  const unsigned long found = ident ? PyLong_AsUnsignedLong(ident) : 0;
+  Py_XDECREF(ident);
+  Py_XDECREF(thread);
+  Py_XDECREF(threading);
+  return PyErr_Occurred() ? 0 : found;
+}
+
 PyMODINIT_FUNC PyInit__native(void) {
   PyObject* made = PyModule_Create(&module);
   if (!made) return NULL;
+  main_thread = ident_of_main_thread();
+  if (!main_thread) return Py_DECREF(made), NULL;
   usage_error = PyErr_NewExceptionWithDoc("coracle.UsageError", "A function of the library was used wrongly, or cannot go on.",
                                           PyExc_RuntimeError, NULL);
   if (!usage_error || PyModule_AddObjectRef(made, "UsageError", usage_error) < 0) return Py_DECREF(made), NULL;

@@ -61,9 +61,11 @@ def timeout_ns(timeout: Optional[float]) -> int:
     """A timeout in seconds as the native module takes it; None is the channel's default."""
     if timeout is None:
         return 0
-    if math.isinf(timeout):
-        return NO_LIMIT
-    return int(timeout * 1e9) if timeout > 0 else -1
+    if math.isnan(timeout):
+        raise ValueError("a timeout is not a number (NaN): pass seconds, or None for no limit of the call's own")
+    if timeout <= 0:
+        return -1
+    return int(timeout * 1e9) if timeout < NO_LIMIT / 1e9 else NO_LIMIT
 
 
 def as_bytes(message: Any) -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import threading
 import weakref
-from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, Optional, Union
+from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, List, Optional, Union
 
 from . import _native
 from ._base import BaseChannel, Method
@@ -23,8 +24,17 @@ class _Completions:
         self.queue, descriptor = _native.queue_create(True)
         self._streams: "weakref.WeakValueDictionary[int, Stream]" = weakref.WeakValueDictionary()  # a dropped one ends
         self._next_tag = 0
-        self.loop = loop
+        self._loop = weakref.ref(loop)
         loop.add_reader(descriptor, self._take)
+        weakref.finalize(loop, _retire, self.queue).atexit = False
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop, which keeps this object, not the reverse."""
+        loop = self._loop()
+        if loop is None:
+            raise UsageError("the event loop of the call has ended")
+        return loop
 
     def _take(self) -> None:
         while True:
@@ -50,13 +60,39 @@ class _Completions:
 
 
 _by_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Completions]" = weakref.WeakKeyDictionary()
+_changing = threading.RLock()  # a loop may be collected, and its queue retired, at any allocation
+_retired: List[int] = []  # the queues of loops that have ended, in which calls have yet to end
+
+
+def _retire(queue: int) -> None:
+    with _changing:
+        _retired.append(queue)
+        _destroy_retired()
+
+
+def _destroy_retired() -> None:
+    queues = _retired[:]
+    _retired.clear()
+    for queue in queues:
+        try:
+            while _native.queue_take(queue, 0):
+                pass
+            _native.queue_destroy(queue)
+        except _native.UsageError as error:
+            if "CORACLE_BUSY" in str(error):
+                _retired.append(queue)  # otherwise it has ended with the library
 
 
 def _completions() -> _Completions:
     loop = asyncio.get_running_loop()
     found = _by_loop.get(loop)
     if found is None:
-        found = _by_loop[loop] = _Completions(loop)
+        with _changing:
+            # A closed loop that is still referred to needs its queue no more.
+            for closed in [other for other in list(_by_loop) if other.is_closed()]:
+                _retire(_by_loop.pop(closed).queue)
+            _destroy_retired()
+            found = _by_loop[loop] = _Completions(loop)
     return found
 
 
@@ -89,6 +125,8 @@ class UnaryCall:
 
     def __del__(self) -> None:
         try:
+            if not self._future.done():
+                _native.call_cancel(self._call)  # nothing can await it any more
             _native.call_release(self._call)
         except _native.UsageError:
             pass  # in a forked child
