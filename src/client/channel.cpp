@@ -144,6 +144,11 @@ task<> channel::shutdown() {
   return state ? client::shut_down(std::move(state)) : no_wait();
 }
 
+status channel::invalid_reason() const {
+  const auto state = by_->state();
+  return state ? state->to.bad : status();
+}
+
 runtime& channel::owner() const {
   const auto state = by_->state();
   CORACLE_REQUIRE(state, "a handle without a channel has no runtime");

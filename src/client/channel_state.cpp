@@ -1,5 +1,6 @@
 #include "client/channel_state.hpp"
 
+#include "base/printable.hpp"
 #include "client/channel_resolver.hpp"
 #include "client/client_headers.hpp"
 #include "client/service_config_data.hpp"
@@ -8,6 +9,7 @@
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coro/post_function.hpp"
+#include "http/field_rules.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/background_runtime.hpp"
 
@@ -20,7 +22,7 @@ namespace coracle::client {
 
 namespace {
 
-// Invalid credentials fail every call, as an invalid target does.
+// Invalid credentials and an invalid authority fail every call, as an invalid target does.
 destination checked(destination to, const channel_credentials& credentials) {
   if (to.bad.ok() && !credentials.failure().ok()) {
     std::string text = "cannot connect to " + to.name;
@@ -28,6 +30,11 @@ destination checked(destination to, const channel_credentials& credentials) {
     to.bad = status::unavailable(text);
   }
   to.authority = security::authority_of(credentials, to.authority);
+  if (to.bad.ok() && !http::valid_authority(to.authority))
+    to.bad = status::unavailable("the authority \"" + base::printable(to.authority) + "\" of " +
+                                 base::printable(to.name) +
+                                 " is not valid in HTTP: set channel_options::authority to host:port, in "
+                                 "printable ASCII without spaces and \"@\"");
   return to;
 }
 

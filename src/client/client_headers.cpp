@@ -1,9 +1,13 @@
 #include "client/client_headers.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "base/printable.hpp"
 #include "coracle/base/version.hpp"
+#include "coracle/client/method_path.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "http/field_rules.hpp"
 #include "protocol/grpc/request_headers.hpp"
+#include "rpc/message_format.hpp"
 
 #include <array>
 #include <cstdint>
@@ -26,24 +30,6 @@ using protocol::grpc::request_fields;
 // connection belongs to one channel, so all of them have the same target.
 class sent_header_cache final : public transport::header_cache {
  public:
-  // Adds the fields, and keeps their encoding if it does not change the dynamic table, which is the case from
-  // the second request on.
-  void add_to(transport::exchange& to, const request_fields& f) {
-    entry& kept = entries_[place_of(f.path)];
-    if (kept.is_of(f) && to.add_fields(kept.encoded)) [[likely]]
-      return;
-    add_encoded(to, f);
-    const bool whole = base::if_memory_allows([&] {
-      kept.path = f.path;
-      kept.subtype = f.subtype;
-      to.keep_fields(kept.encoded);
-    });
-    kept.sent = f.sent;
-    kept.accepted = f.accepted;
-    if (!whole) kept = {};
-  }
-
- private:
   struct entry {
     std::string path;
     std::string subtype;
@@ -54,23 +40,56 @@ class sent_header_cache final : public transport::header_cache {
     [[nodiscard]] bool is_of(const request_fields& f) const noexcept {
       return path == f.path && subtype == f.subtype && sent == f.sent && accepted == f.accepted;
     }
+    // Keeps the encoding of fields that were just added.
+    void keep(const transport::exchange& to, const request_fields& f) {
+      const bool whole = base::if_memory_allows([&] {
+        path = f.path;
+        subtype = f.subtype;
+        to.keep_fields(encoded);
+      });
+      sent = f.sent;
+      accepted = f.accepted;
+      if (!whole) *this = {};
+    }
   };
-  // A method has one entry, which it may share with others.
-  static constexpr std::size_t places = 8;
-  static std::size_t place_of(std::string_view path) noexcept {
-    return path.empty() ? 0 : (path.size() + static_cast<unsigned char>(path.back())) % places;
+  // A method has one entry, which it may share with others. The path is not empty.
+  [[nodiscard]] entry& entry_of(std::string_view path) noexcept {
+    return entries_[(path.size() + static_cast<unsigned char>(path.back())) % entries_.size()];
   }
-  std::array<entry, places> entries_;
+
+ private:
+  std::array<entry, 8> entries_;
 };
 
-void add_first_fields(transport::exchange& to, const request_fields& f) {
-  if (to.has_target()) [[unlikely]]
-    return add_encoded(to, f);
+// Returns null if the fields of the method are not kept.
+sent_header_cache::entry* entry_for(transport::exchange& to, const request_fields& f) {
+  if (to.has_target() || f.path.empty()) [[unlikely]]
+    return nullptr;
   std::unique_ptr<transport::header_cache>& cached_headers = to.cached_headers();
-  if (!cached_headers) [[unlikely]]
+  if (!cached_headers) [[unlikely]] {
     cached_headers.reset(new (std::nothrow) sent_header_cache);
-  if (cached_headers) static_cast<sent_header_cache&>(*cached_headers).add_to(to, f);
-  else add_encoded(to, f);
+    if (!cached_headers) return nullptr;
+  }
+  return &static_cast<sent_header_cache&>(*cached_headers).entry_of(f.path);
+}
+
+// The texts of a request come from the program, and HPACK carries every byte: what HTTP forbids would be a
+// malformed request (RFC 9113 8.1.1), and on HTTP/1.1 another one.
+[[gnu::cold]] bool is_valid(const request_fields& f, const char* path) noexcept {
+  return method_path(path).is_valid() && http::valid_authority(f.authority) &&
+         http::valid_value_characters(f.subtype) && http::valid_value_characters(f.user_agent);
+}
+
+request_fields first_fields(const call_target& target, const call_terms& terms) {
+  const call_options& o = terms.options;
+  const bool compresses = o.compression && available(o.compression->algorithm());
+  return {target.scheme,
+          terms.path,
+          o.authority.empty() ? target.authority : o.authority,
+          o.subtype(),
+          compresses ? o.compression->algorithm() : encoding::identity,
+          o.reply_encodings(),
+          target.user_agent.empty() ? library_user_agent() : target.user_agent};
 }
 
 // Counts the fields that are written to it.
@@ -126,6 +145,30 @@ void add_other_fields(To& to, const call_terms& terms, unsigned previous_attempt
                                     ": send less metadata, or send it in a message");
 }
 
+// Returns why is_valid() is false.
+[[gnu::cold]] status invalid_headers(const call_target& target, const call_terms& terms) noexcept {
+  status why;
+  const auto explain = [&](std::string_view name, std::string_view text, std::string_view rule) {
+    std::string message(name);
+    message.append(" \"").append(base::printable(text)).append("\" is not valid in HTTP: ").append(rule);
+    why = status::internal(message);
+  };
+  const auto find = [&] {
+    const request_fields f = first_fields(target, terms);
+    if (!method_path(terms.path).is_valid())
+      return explain("the method path", f.path,
+                     "write \"/package.Service/Method\" in printable ASCII without spaces and \"#\"");
+    if (!http::valid_authority(f.authority))
+      return explain("the authority", f.authority,
+                     "write host:port in printable ASCII without spaces and \"@\"");
+    if (!http::valid_value_characters(f.subtype))
+      return explain("call_options::content_subtype", f.subtype, "it has a line end or a zero");
+    explain("channel_options::user_agent", f.user_agent, "it has a line end or a zero");
+  };
+  if (!base::if_memory_allows(find)) return rpc::out_of_memory();
+  return why;
+}
+
 }  // namespace
 
 const std::string& library_user_agent() {
@@ -137,25 +180,26 @@ const std::string& library_user_agent() {
 
 status send_client_headers(transport::exchange& to, const call_target& target, const call_terms& terms,
                            unsigned previous_attempts, const coracle::metadata* more) {
-  const call_options& o = terms.options;
-  const bool compresses = o.compression && available(o.compression->algorithm());
-  const request_fields first{target.scheme,
-                             terms.path,
-                             o.authority.empty() ? target.authority : o.authority,
-                             o.subtype(),
-                             compresses ? o.compression->algorithm() : encoding::identity,
-                             o.reply_encodings(),
-                             target.user_agent.empty() ? library_user_agent() : target.user_agent};
-  const bool has_metadata = !o.metadata.empty() || !terms.propagated.empty() || more;
+  const request_fields first = first_fields(target, terms);
+  // What is kept has the authority of the channel.
+  sent_header_cache::entry* const kept = terms.options.authority.empty() ? entry_for(to, first) : nullptr;
+  const bool is_kept = kept && kept->is_of(first);
+  // What was sent before is valid.
+  if (!is_kept && !is_valid(first, terms.path)) [[unlikely]]
+    return invalid_headers(target, terms);
+  const bool has_metadata = !terms.options.metadata.empty() || !terms.propagated.empty() || more;
   if (has_metadata) {
     status refused = check_size(to, first, terms, previous_attempts, more);
     if (!refused.ok()) [[unlikely]]
       return refused;
   }
   if (!to.begin_headers()) return {};
-  if (o.authority.empty()) [[likely]]
-    add_first_fields(to, first);
-  else add_encoded(to, first);  // what is cached has the authority of the channel
+  if (!is_kept || !to.add_fields(kept->encoded)) [[unlikely]] {
+    add_encoded(to, first);
+    // The encoding is kept if it does not change the dynamic table, which is the case from the second request
+    // on.
+    if (kept) kept->keep(to, first);
+  }
   add_other_fields(to, terms, previous_attempts);
   if (has_metadata) add_metadata(to, terms, more);
   to.end_headers(false);

@@ -79,6 +79,10 @@ bool valid_uri_characters(std::string_view text) noexcept {
   return !bad;
 }
 
+bool valid_authority(std::string_view text) noexcept {
+  return valid_uri_characters(text) && text.find('@') == std::string_view::npos;
+}
+
 bool valid_token(std::string_view text) noexcept { return !text.empty() && all_are(text, token_character); }
 
 std::optional<std::uint64_t> parse_content_length(std::string_view value) noexcept {

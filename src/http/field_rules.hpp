@@ -63,6 +63,10 @@ enum class field_error : std::uint8_t {
 // them unencoded.
 [[nodiscard]] bool valid_uri_characters(std::string_view text) noexcept;
 
+// Returns whether the text may be an authority in the forms of http and https, which have no user information
+// (RFC 9110 4.2.4): :authority and host.
+[[nodiscard]] bool valid_authority(std::string_view text) noexcept;
+
 // Returns whether the text is a token. A token with upper-case letters is a valid method (RFC 9110 9.1).
 [[nodiscard]] bool valid_token(std::string_view text) noexcept;
 

@@ -38,7 +38,7 @@ constexpr field_error unless(bool fine, field_error error) { return fine ? field
 // Checks the value of :authority and of host, which have the same meaning (RFC 9113 8.3.1).
 field_error check_authority_header(std::string_view value) {
   if (!valid_uri_characters(value)) return field_error::authority_character;
-  return unless(value.find('@') == std::string_view::npos, field_error::authority_value);
+  return unless(valid_authority(value), field_error::authority_value);
 }
 
 // Checks a pseudo-header (RFC 9113 8.3). The name includes its colon.

@@ -98,6 +98,64 @@ TEST_F(channel_option, TheUserAgentStandsBeforeTheLibrarysOwn) {
 
 // --- the pool
 
+// HPACK would carry these texts, and HTTP/1.1 would take what follows the line end for another field.
+TEST_F(channel_option, TextsThatHttpForbidsEndTheCallBeforeItIsSent) {
+  using ::testing::HasSubstr;
+  channel_options over_http1;
+  over_http1.protocol = call_protocol::connect;
+  over_http1.http_version = http_version::http1;
+  channel_options with_retries;
+  with_retries.service_config = *service_config::parse(
+      R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"1s","maxBackoff":"1s",
+          "backoffMultiplier":1,"retryableStatusCodes":["INTERNAL"]}}]})");
+  struct program {
+    static task<status> ask(const channel& to, const char* path, call_options o) {
+      const bytes_message request;
+      co_return (co_await generic_stub(to).unary(path, request, o)).status();
+    }
+    static task<status> chat(const channel& to, const char* path) {
+      auto call = generic_stub(to).bidi(path);
+      co_return co_await call.finish();
+    }
+  };
+  for (const channel_options& o : {channel_options(), over_http1, with_retries}) {
+    channel c(rt_, "127.0.0.1:50051", insecure(), o);
+    const auto ask = [&](const char* path, const call_options& mine = {}) {
+      return sync_wait(rt_, rt_.at(0), program::ask(c, path, mine));
+    };
+    EXPECT_EQ(ask("/echo.Echo/Say"), status());
+    const time_point began = world_.now();
+    for (const char* path :
+         {"/echo.Echo/Say\r\nx-a: b", "/echo.Echo/Say x", "echo.Echo/Say", "", "/echo.Echo/S\xc3\xa4y"}) {
+      for (const status& s : {ask(path), sync_wait(rt_, rt_.at(0), program::chat(c, path))}) {
+        EXPECT_EQ(s.code(), status_code::internal) << path;
+        EXPECT_THAT(std::string(s.message()),
+                    HasSubstr("is not valid in HTTP: write \"/package.Service/Method\""));
+      }
+    }
+    call_options mine;
+    mine.authority = "host\r\nx-a: b";
+    EXPECT_THAT(std::string(ask("/echo.Echo/Say", mine).message()),
+                HasSubstr("the authority \"host??x-a: b\" is not valid"));
+    mine.authority = "user@host";
+    EXPECT_EQ(ask("/echo.Echo/Say", mine).code(), status_code::internal);
+    mine = {};
+    mine.content_subtype = "proto\r\nx-a: b";
+    EXPECT_THAT(std::string(ask("/echo.Echo/Say", mine).message()), HasSubstr("content_subtype"));
+    EXPECT_EQ(world_.now(), began);  // without a retry
+    EXPECT_EQ(ask("/echo.Echo/Say"), status());  // on the same connection
+  }
+  channel_options o;
+  o.user_agent = "agent\r\nx-a: b";
+  EXPECT_THAT(std::string(call(o).status().message()), HasSubstr("channel_options::user_agent"));
+  o = {};
+  EXPECT_EQ(channel(rt_, "127.0.0.1:50051", insecure(), o).invalid_reason(), status());
+  o.authority = "host\r\nx-a: b";
+  const status why = channel(rt_, "127.0.0.1:50051", insecure(), o).invalid_reason();
+  EXPECT_THAT(std::string(why.message()), HasSubstr("channel_options::authority"));
+  EXPECT_EQ(call(o).status(), why);
+}
+
 class a_channel_pool : public server_fleet {
  protected:
   void TearDown() override { servers_.clear(); }

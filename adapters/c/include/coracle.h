@@ -152,13 +152,14 @@ typedef struct coracle_event {
 } coracle_event;
 
 /* Frees what an event points to. For events taken from a queue or returned by a function that waits; each once. The
- * event itself is the caller's memory; `owner` is set to null, so that a second release does nothing. */
+ * event itself is the caller's memory; `owner` is set to null, so that a second release does nothing. The event of a
+ * callback has no owner: releasing it, or a copy of it, does nothing. */
 void coracle_event_release(coracle_event* event);
 /* The same for `count` events that lie `event_size` bytes apart. */
 void coracle_events_release(coracle_event* events, size_t event_size, size_t count);
 
 /* A callback runs on a thread of the runtime, with no lock held. It may call every function that does not wait. What
- * it takes long for delays the other calls of that thread. The event ends with the callback: not to be released. An
+ * it takes long for delays the other calls of that thread. The event ends with the callback, without being released. An
  * exception of a callback in C++ is logged with the method and ends the call: a server's with UNKNOWN, a stream of a
  * client with CANCELLED. */
 typedef void (*coracle_callback)(const coracle_event* event, void* context);
@@ -203,7 +204,8 @@ int coracle_queue_destroy(coracle_queue queue);
 
 /* ---- channels */
 
-/* Makes a channel to `target` ("host:port", "dns:///host:port", "unix:/path", ...).
+/* Makes a channel to `target` ("host:port", "dns:///host:port", "unix:/path", ...). CORACLE_INVALID_ARGUMENT if it cannot
+ * be a target; whether a server is there shows when it is called.
  *
  * The option `credentials` is required: "insecure" or "tls". The other options are those of coracle::channel_options
  * by their names (keepalive.time, balance, service_config, ...), of its calls (calls.timeout, ...), and of
@@ -237,6 +239,9 @@ typedef struct coracle_call_options {
   const char* compression;     /* "gzip", "zstd", ... or "identity" */
   const char* content_subtype; /* the encoding of the bytes, if it is not protobuf's: "json" */
 } coracle_call_options;
+
+/* The `path` of a method is "/package.Service/Method". One that HTTP cannot carry (without the slash, or with a space, a
+ * line end, "#" or bytes that are not printable ASCII) is CORACLE_INVALID_ARGUMENT. */
 
 /* Starts a unary call: the event CORACLE_EVENT_UNARY has its outcome. `call` may be null; otherwise it gets a handle
  * for coracle_call_cancel(), to be closed with coracle_call_release(). */

@@ -30,9 +30,19 @@ class channel_object {
     const shared_runtime::use using_runtime(of);
     handle =
         channel(using_runtime.get(), target, std::move(settings.credentials), std::move(settings.options));
+    if (const status why = handle.invalid_reason(); !why.ok()) invalid(std::string(why.message()));
     return generic_stub(handle);
   }
 };
+
+void require_path(const char* path) {
+  if (method_path(require_text(path, "path")).is_valid()) return;
+  std::string shown;  // of any bytes
+  for (const char* c = path; *c && shown.size() < 200; ++c) shown += *c >= ' ' && *c <= '~' ? *c : '?';
+  invalid("the path \"" + shown +
+          "\" is not valid in HTTP: write \"/package.Service/Method\" in printable ASCII without spaces and "
+          "\"#\"");
+}
 
 void add_pairs(metadata& to, const coracle_pair* pairs, std::size_t count) {
   if (!pairs && count) invalid("metadata is a null pointer, but metadata_count is not 0");
@@ -159,7 +169,7 @@ void start_unary(coracle_channel channel, const char* path, const void* request,
                  const coracle_call_options* options, const coracle_completion* completed,
                  blocked_thread* thread, coracle_call* call) {
   const auto by = object_of<channel_object>(channel);
-  require_text(path, "path");
+  require_path(path);
   const shared_runtime::use using_runtime(*by->owner);
   runtime& on = using_runtime.get();
   const destination to = thread ? destination::of(*thread) : destination::of(completed, *by->owner);
@@ -365,7 +375,7 @@ int coracle_stream(coracle_channel channel, const char* path, const coracle_call
                    coracle_call* call) {
   return guarded([&] {
     require_out(call, "call");
-    require_text(path, "path");
+    require_path(path);
     const auto by = object_of<channel_object>(channel);
     const shared_runtime::use using_runtime(*by->owner);
     coracle::runtime& on = using_runtime.get();

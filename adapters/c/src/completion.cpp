@@ -188,7 +188,7 @@ void completion::fill() {
   event_.status = static_cast<std::int32_t>(outcome.code());
   event_.has_message = has_message ? 1 : 0;
   event_.timeout_ns = timeout_ns;
-  event_.owner = this;
+  event_.owner = to_.callback ? nullptr : this;  // a callback's event ends with it
   const auto set = [](std::string_view text, const char*& at, std::size_t& size) {
     size = text.size();
     at = text.empty() ? nullptr : text.data();

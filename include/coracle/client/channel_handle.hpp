@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/base/status.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "coracle/client/impl/call_channel.hpp"
 #include "coracle/coro/task.hpp"
@@ -106,6 +107,9 @@ class channel {
   /// A stop of the awaiter, by with_timeout() for example, ends the wait with coro::cancelled, and the calls
   /// continue; close() may follow.
   [[nodiscard]] task<> shutdown();
+
+  /// Returns why every call fails, if the target, the authority or the credentials are invalid; OK otherwise.
+  [[nodiscard]] status invalid_reason() const;
 
   /// Returns the runtime of the channel. Throws usage_error if there is none or it has ended.
   [[nodiscard]] runtime& owner() const;

@@ -1,10 +1,13 @@
 // method_path: the path of a method, and what its .proto says about it.
 #pragma once
 
+#include <string_view>
+
 namespace coracle {
 
 /// The path of a method, "/package.Service/Method". The text must stay valid until the call ends, as a
-/// literal does. Generated stubs pass it on from the .proto.
+/// literal does. Generated stubs pass it on from the .proto. A call of a path that is not is_valid() ends
+/// with INTERNAL, and nothing of it is sent.
 class method_path {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -17,6 +20,14 @@ class method_path {
     return p;
   }
   [[nodiscard]] constexpr const char* text() const noexcept { return text_; }
+  /// Returns whether HTTP can carry the path: it begins with "/", and each character is printable ASCII other
+  /// than a space and "#" (RFC 9113 8.3.1, RFC 3986).
+  [[nodiscard]] constexpr bool is_valid() const noexcept {
+    const std::string_view path = text_;
+    bool bad = !path.starts_with('/');
+    for (const char c : path) bad |= c <= ' ' || c == '#' || c > '~';
+    return !bad;
+  }
   [[nodiscard]] constexpr bool has_side_effects() const noexcept { return !no_side_effects_; }
 
  private:

@@ -597,6 +597,53 @@ static void misuse_is_an_error_with_a_text(void) {
   CHECK(coracle_option_name("channel", 0) && !coracle_option_name("channel", 1000) && !coracle_option_name("x", 0));
 }
 
+static void what_http_cannot_carry_is_refused(void) {
+  static const char* const paths[] = {"",          "t.Echo/Say",     "/t.Echo/Say\r\nx: y", "/t.Echo/Say\n", "/t.Echo/Say HTTP/1.1",
+                                      "/t.Echo/\t", "/t.Echo/S\xc3\xa4y", "/t.Echo/Say#x",   "/t.Echo/\x7f"};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
+    coracle_event e;
+    coracle_call call = 0;
+    CHECK(coracle_unary_wait(to_echo, paths[i], NULL, 0, NULL, &e) == CORACLE_INVALID_ARGUMENT);
+    CHECK(says("is not valid in HTTP: write \"/package.Service/Method\""));
+    CHECK(coracle_stream(to_echo, paths[i], NULL, &call) == CORACLE_INVALID_ARGUMENT && call == 0);
+  }
+  CHECK(says("the path \"/t.Echo/?\""));
+  static const char* const targets[] = {"",           "127.0.0.1:65536", "127.0.0.1:http", "a host:1",      "host\r\nx: y:1",
+                                        "nosuch://x", "ipv4:host:1",     "unix://host/x",  "dns://1.1.1.1/x", "[::1"};
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) {
+    coracle_channel made = 0;
+    CHECK(coracle_channel_create(0, targets[i], plain, 1, &made) == CORACLE_INVALID_ARGUMENT && made == 0);
+    CHECK(says("write") || says("valid"));
+  }
+  const coracle_option authority[] = {{"credentials", "insecure"}, {"authority", "host\r\nx: y"}};
+  coracle_channel made = 0;
+  CHECK(coracle_channel_create(0, echo.address, authority, 2, &made) == CORACLE_INVALID_ARGUMENT);
+  CHECK(says("the authority \"host??x: y\""));
+}
+
+static struct flag released = FLAG_INIT;
+static void release_event(const coracle_event* e, void* context) {
+  (void)context;
+  coracle_event copy = *e;
+  coracle_event_release(&copy);
+  coracle_events_release(&copy, sizeof copy, 1);
+  coracle_event_release((coracle_event*)e);
+  IN_CALLBACK(e->status == 0 && e->message_size == 5 && memcmp(e->message, "hello", 5) == 0);
+  raise_flag(&released);
+}
+static void releasing_the_event_of_a_callback_does_nothing(void) {
+  const coracle_completion then = {.size = sizeof then, .callback = release_event};
+  coracle_call call = 0;
+  released.set = 0;
+  CHECK(coracle_unary(to_echo, "/t.Echo/Say", "hello", 5, NULL, &then, NULL) == CORACLE_OK);
+  await_flag(&released, 1);
+  CHECK(coracle_stream(to_echo, "/t.Echo/Chat", NULL, &call) == CORACLE_OK);
+  CHECK(coracle_write(call, "hello", 5, 0, NULL) == CORACLE_OK);
+  CHECK(coracle_read(call, 1, &then) == CORACLE_OK);
+  await_flag(&released, 2);
+  CHECK(coracle_call_release(call) == CORACLE_OK);
+}
+
 static void misuse_of_a_call_names_it_and_the_rule(void) {
   coracle_call call = 0;
   coracle_event e;
@@ -934,6 +981,8 @@ const struct test_case test_cases[] = {
     CASE(a_server_as_the_guide_shows_it),
     CASE(misuse_of_servers),
     CASE(misuse_is_an_error_with_a_text),
+    CASE(what_http_cannot_carry_is_refused),
+    CASE(releasing_the_event_of_a_callback_does_nothing),
     CASE(misuse_of_a_call_names_it_and_the_rule),
     CASE(a_closed_handle_is_an_error_of_every_function),
     CASE(a_stale_handle_is_an_error),
