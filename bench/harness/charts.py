@@ -1,7 +1,11 @@
 """Grouped bars as one SVG file, which any page can show, drawn by matplotlib."""
 
-from harness import machine
+import pathlib
+import sys
 
+from harness import environment
+
+REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
 OURS = ("#b2182b", "#ef8a62", "#f4c0a4", "#e8d8c8")
 THEIRS = ("#2166ac", "#67a9cf", "#1b7837", "#7fbf7b", "#762a83", "#af8dc3", "#8c6d31", "#888888")
 WIDTH_IN, PANEL_HEIGHT_IN = 10, 3.3
@@ -31,13 +35,17 @@ def draw(axes, panel, colours):
     axes.grid(axis="y", color="#dddddd")
 
 
+def prepare(folder):
+    """Makes matplotlib importable: Debian's package cannot be installed beside the Boost of the tests (libboost1.81-dev on Debian 12)."""
+    environment.install(folder / "charts", REQUIREMENTS)
+    sys.path += map(str, folder.glob("charts/lib/python*/site-packages"))
+
+
 def write(file, panels):
-    try:
-        from matplotlib import patches, rcParams
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise machine.Failure("there is no matplotlib; fix: apt-get install python3-matplotlib") from None
+    from matplotlib import patches, rcParams
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
     rcParams["svg.hashsalt"] = "coracle"  # the same figures make the same file
     panels = [panel for panel in panels if any(value for series in panel["series"].values() for value in series)]
     names = list(dict.fromkeys(name for panel in panels for name in panel["series"]))

@@ -1,22 +1,19 @@
 """The servers of the movie service that gRPC and REST are compared on, and what Python's need."""
 
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
-from harness import machine, servers
+from harness import environment, machine, servers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "bench/rest"
 PROTO = ROOT / "examples/02_movie/movie.proto"
-INSTALL_TIMEOUT_S = 15 * 60
 ASK_TIMEOUT_S = 60
 MOVIE = ('{"title": "Alien {{call}}", "directors": [{"first_name": "Ridley", "last_name": "Scott"}], '
          '"year_of_production": 1979}')
@@ -34,7 +31,7 @@ class Tools:
         for name in ("coracle", "movie_server"):
             if not (programs / name).exists():
                 raise machine.Failure(f"there is no {programs / name}; fix: ./dev build bench")
-        self.python = python or install(folder)
+        self.python = python or environment.install(folder / "venv", SOURCES / "requirements.txt")
         self.stubs = generate(self.python, folder)
 
 
@@ -60,35 +57,11 @@ KINDS = (
 )
 
 
-def run(command):
-    try:
-        done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=INSTALL_TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise machine.Failure(f"{command[0]}: {error}") from None
-    if done.returncode != 0:
-        raise machine.Failure(f"{' '.join(map(str, command[:4]))}: {done.stdout.strip()[-500:]}")
-    return done.stdout
-
-
-def install(folder):
-    """Python with the pinned packages."""
-    wanted = SOURCES / "requirements.txt"
-    python, stamp = folder / "venv/bin/python", folder / "venv/stamp"
-    content = hashlib.sha256(wanted.read_bytes()).hexdigest()
-    if not stamp.exists() or stamp.read_text() != content:
-        shutil.rmtree(folder / "venv", ignore_errors=True)
-        run([sys.executable, "-m", "venv", folder / "venv"])
-        run([python, "-m", "pip", "install", "--quiet", "-r", wanted])
-        stamp.write_text(content)
-    return python
-
-
 def generate(python, folder):
     """The stubs of movie.proto; the folder of them."""
     made = folder / "generated"
     made.mkdir(parents=True, exist_ok=True)
-    run([python, "-m", "grpc_tools.protoc", f"-I{PROTO.parent}", f"--python_out={made}", f"--grpc_python_out={made}", PROTO])
+    environment.run([python, "-m", "grpc_tools.protoc", f"-I{PROTO.parent}", f"--python_out={made}", f"--grpc_python_out={made}", PROTO])
     return made
 
 

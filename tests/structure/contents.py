@@ -163,6 +163,28 @@ def links(tree):
                 yield f"{name}: the link to {target} leads nowhere"
 
 
+COMMANDS = ("./dev demo", "./dev test")  # each sets up all that it needs on a new machine
+
+
+def commands_of_the_readme(tree):
+    """README names the two commands with the time that each takes; CONTRIBUTING names the same time of the tests."""
+    def minutes(page, command):
+        line = re.search(rf"^{re.escape(command)} +#(.*)$", tree.text(page), re.M)
+        return line and re.search(r"\d+( to \d+)? minutes", line[1])
+
+    for command in COMMANDS:
+        time = minutes("README.md", command)
+        if not time:
+            yield f'README.md: a block of commands has no line "{command}  # what it does: in N minutes"'
+            continue
+        if f"\n  {command.split()[1]})" not in tree.text("dev"):
+            yield f"README.md: {command} is no command of dev"
+        if command != COMMANDS[0]:
+            same = minutes("CONTRIBUTING.md", command)
+            if not same or same[0] != time[0]:
+                yield f"CONTRIBUTING.md: {command} takes {time[0]} in README.md; name the same time in its line"
+
+
 NAV = "mkdocs.yml"
 DECISIONS = "docs/decisions/"  # which have a list of their own
 

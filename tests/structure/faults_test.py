@@ -7,7 +7,12 @@ import pytest
 from rules_test import RULES
 from tree import Tree
 
+README = "```sh\n./dev demo  # shows it: in 5 minutes\n./dev test  # in 40 to 60 minutes\n```\n"
+
 GOOD = {
+    "README.md": README,
+    "CONTRIBUTING.md": "./dev test  # everything, in 40 to 60 minutes on two cores\n",
+    "dev": "case $command in\n  demo)\n    ;;\n  test)\n    ;;\nesac\n",
     "docs/start.md": "# Start\n",
     "mkdocs.yml": "nav:\n  - Start: start.md\n",
     "cmake/rooms.txt": "base:\ncoro: base\nhpack*: base\nruntime: base coro\nnet: base coro runtime\nrpc: base net\nclient: base rpc\nserver: base rpc\n",
@@ -77,6 +82,10 @@ FAULTS = (
     ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "TEST(Drain, DISABLED_Ends) {}\n"),
     ("ScriptsAreExecutable", "tests/interop/curl_test.py", "#!/usr/bin/env python3\n"),
     ("LinksLeadSomewhere", "docs/start.md", "[the guide](guides/none.md)\n"),
+    ("TheReadmeNamesTheTwoCommandsWithTheirTimes", "README.md", README.replace("./dev test", "./dev package")),
+    ("TheReadmeNamesTheTwoCommandsWithTheirTimes", "README.md", README.replace("in 5 minutes", "soon")),
+    ("TheReadmeNamesTheTwoCommandsWithTheirTimes", "CONTRIBUTING.md", "./dev test  # everything, in twelve minutes\n"),
+    ("TheReadmeNamesTheTwoCommandsWithTheirTimes", "dev", "case $command in\n  test)\n    ;;\nesac\n"),
     ("PagesAreInTheNav", "docs/guides/lost.md", "# Lost\n"),
     ("PagesAreInTheNav", "docs/decisions/0099-lost.md", "# 0099: Lost\n"),
     ("NamedTestsExist", "docs/reference/cves.md", "| CVE-1 | flood | bucket | `StopsTheFlood` in a file |\n"),

@@ -28,6 +28,7 @@ RULES = {
     "TestsNeitherSleepNorAreSwitchedOff": contents.honest_tests,
     "ScriptsAreExecutable": contents.scripts_run,
     "LinksLeadSomewhere": contents.links,
+    "TheReadmeNamesTheTwoCommandsWithTheirTimes": contents.commands_of_the_readme,
     "PagesAreInTheNav": contents.pages_in_the_nav,
     "NamedOptionsExist": contents.options_exist,
     "NamedTestsExist": named_tests.named_tests_exist,
