@@ -105,6 +105,7 @@ class unary_operation : public completion {
       self->outcome = status::internal(e.what());
     }
     mark_ended(*self);
+    self->by_.reset();  // an event that is not taken must not keep the channel with its connections
     completion::finish(std::move(self));
   }
   // Of a call with a handle.
@@ -124,7 +125,7 @@ class unary_operation : public completion {
     message = *std::move(reply);
     has_message = true;
   }
-  const std::shared_ptr<channel_object> by_;
+  std::shared_ptr<channel_object> by_;  // until the end of the call
   const std::string path_;
   bytes_message request_;
   call_settings settings_;

@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include <coracle.h>
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -644,6 +645,35 @@ static void releasing_the_event_of_a_callback_does_nothing(void) {
   CHECK(coracle_call_release(call) == CORACLE_OK);
 }
 
+static int open_descriptors(void) {
+  int count = 0;
+  DIR* all = opendir("/proc/self/fd");
+  while (all && readdir(all)) ++count;
+  if (all) closedir(all);
+  return count;
+}
+static void an_event_that_is_not_taken_keeps_no_connection(void) {
+  const coracle_queue_options with_descriptor = {.size = sizeof with_descriptor, .descriptor = 1};
+  coracle_queue queue = 0;
+  CHECK(coracle_queue_create(0, &with_descriptor, &queue) == CORACLE_OK);
+  const int before = open_descriptors();
+  coracle_channel channel = channel_to(echo.address);
+  const coracle_completion there = {.size = sizeof there, .queue = queue};
+  CHECK(coracle_unary(channel, "/t.Echo/Say", "x", 1, NULL, &there, NULL) == CORACLE_OK);
+  struct pollfd readable = {.fd = coracle_queue_descriptor(queue), .events = POLLIN};
+  CHECK(poll(&readable, 1, (int)(plenty / ms)) == 1);
+  CHECK(open_descriptors() > before);
+  CHECK(coracle_channel_destroy(channel) == CORACLE_OK);
+  /* Both ends of the connection are in this process. */
+  for (int64_t waited = 0; open_descriptors() > before && waited < plenty; waited += 10 * ms) poll(NULL, 0, 10);
+  CHECK(open_descriptors() <= before);
+  coracle_event e;
+  size_t count = 0;
+  CHECK(coracle_queue_take(queue, &e, sizeof e, 1, &count) == CORACLE_OK && count == 1 && e.status == 0);
+  coracle_event_release(&e);
+  CHECK(coracle_queue_destroy(queue) == CORACLE_OK);
+}
+
 static void misuse_of_a_call_names_it_and_the_rule(void) {
   coracle_call call = 0;
   coracle_event e;
@@ -983,6 +1013,7 @@ const struct test_case test_cases[] = {
     CASE(misuse_is_an_error_with_a_text),
     CASE(what_http_cannot_carry_is_refused),
     CASE(releasing_the_event_of_a_callback_does_nothing),
+    CASE(an_event_that_is_not_taken_keeps_no_connection),
     CASE(misuse_of_a_call_names_it_and_the_rule),
     CASE(a_closed_handle_is_an_error_of_every_function),
     CASE(a_stale_handle_is_an_error),
