@@ -37,6 +37,7 @@ ALSO = {
     "grpcpp": [
         "interop/grpcpp_relinked_test.py::*",
         "interop/grpcpp_around_test.py::*",
+        "interop/grpcpp_greedy_test.py::*",
         "interop/grpc_go_test.py::*GrpcppsApi*",
         "conformance/connectrpc_test.py::*grpcpps_api*",
         "consume/relinked_test.py::*",

@@ -18,7 +18,7 @@ STARTS = {
     "grpcpp": r"both_libraries",
 }
 # What tests of programs in the API of grpc++ name: a program of the build, or a project that is linked with the adapter.
-PROGRAMS_OF_GRPCPP = r'\bown\(f?"\w*grpcpp_|\bown\(f"\{program\}_|"grpcpp_\w+"|\bboth_libraries\b|CONSUME / "relinked"'
+PROGRAMS_OF_GRPCPP = r'\bown\(f?"\w*grpcpp_|\bown\("\w+_coracle"|\bown\(f"\{program\}_|"grpcpp_\w+"|\bboth_libraries\b|CONSUME / "relinked"'
 TESTS = """
 import pytest
 @pytest.fixture

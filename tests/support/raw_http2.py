@@ -66,9 +66,9 @@ class Reply:
 
 
 class Connection:
-    def __init__(self, server, preface=PREFACE + frame(SETTINGS, 0, 0), ca=None):
-        """ca: the file of a CA that vouches for the server; without one, plaintext."""
-        self.socket = socket.create_connection(("127.0.0.1", server.port), REPLY_LIMIT_S)
+    def __init__(self, server, preface=PREFACE + frame(SETTINGS, 0, 0), ca=None, source=None):
+        """ca: the file of a CA that vouches for the server; without one, plaintext. source: the client's address."""
+        self.socket = socket.create_connection(("127.0.0.1", server.port), REPLY_LIMIT_S, source and (source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if ca:
             trust = ssl.create_default_context(cafile=ca)

@@ -142,7 +142,7 @@ TEST(GrpcppNames, CredentialsOfAPluginMayHaveALevel) {
   const auto made =
       grpc::experimental::MetadataCredentialsFromPlugin(std::make_unique<pass>(), GRPC_PRIVACY_AND_INTEGRITY);
   ASSERT_TRUE(made);
-  EXPECT_EQ(made->DebugString(), "pass");
+  EXPECT_EQ(made->DebugString(), "SecureCallCredentials{pass}");
 }
 
 TEST(GrpcppNames, AGenericStubOfCallbacksMakesCalls) {

@@ -55,7 +55,7 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     stub->AsyncFind(&context, harbour_query("wait for cancel"), &queue)->Finish(&ship, &s, tagged(1));
     EXPECT_EQ(taken(queue), "1+");
     EXPECT_EQ(s.error_code(), GetParam().code);
-    EXPECT_EQ(context.debug_error_string(), s.error_message());
+    EXPECT_NE(context.debug_error_string().find(s.error_message()), std::string::npos);
   }
   {
     grpc::ClientContext context;
