@@ -623,8 +623,9 @@ TEST_P(channel_handles, CallsThatHaveBegunMayOutliveTheirRuntime) {
     EXPECT_TRUE(sync_wait(unread->write(text("x"))).ok());
     EXPECT_TRUE(sync_wait(upload->write(text("x"))).ok());
     EXPECT_TRUE(sync_wait(download->next()).ok());
-    reading = start(chat->next(), [&](outcome<result<std::optional<echo::Text>>> o) { read = o.value(); });
-    saying = start(stub.Say(text("x")), [&](outcome<result<echo::Text>> o) { said = o.value(); });
+    reading =
+        start(chat->next(), [&](coracle::outcome<result<std::optional<echo::Text>>> o) { read = o.value(); });
+    saying = start(stub.Say(text("x")), [&](coracle::outcome<result<echo::Text>> o) { said = o.value(); });
   }
   runtime later(2);  // its memory may be that of the former
   ASSERT_TRUE(read && said);
@@ -639,7 +640,7 @@ TEST_P(channel_handles, CallsThatHaveBegunMayOutliveTheirRuntime) {
   EXPECT_FALSE(sync_wait(download->finish()).ok());
   EXPECT_EQ(sync_wait(std::move(*held)).status(), runtime_ended);
   std::atomic<bool> ended{false};
-  reading = start(chat->next(), [&](const outcome<result<std::optional<echo::Text>>>& o) {
+  reading = start(chat->next(), [&](const coracle::outcome<result<std::optional<echo::Text>>>& o) {
     EXPECT_FALSE(o.value().ok());
     ended = true;
   });

@@ -122,7 +122,9 @@ TEST_P(large_responses, ALongMessageIsShortened) {
   EXPECT_EQ(s.code(), status_code::not_found) << s.to_string().substr(0, 200);
   EXPECT_THAT(s.message(), StartsWith("\xc3\xa9\xc3\xa9"));
   EXPECT_THAT(s.message(), EndsWith("\xc3\xa9 (shortened)"));
-  if (has_raw_details()) EXPECT_EQ(s.details(), "details");
+  if (has_raw_details()) {
+    EXPECT_EQ(s.details(), "details");
+  }
   EXPECT_THAT(log_.text(),
               HasSubstr("the response of /echo.Echo/Misbehave lacks a part of the message, which exceeds "
                         "what the client accepts: "));
@@ -138,7 +140,9 @@ TEST_P(large_responses, LargeTrailingMetadataIsLeftOut) {
   const status s = call("trailing").status();
   EXPECT_EQ(s.code(), status_code::not_found) << s.to_string().substr(0, 200);
   EXPECT_EQ(s.message(), "short");
-  if (has_raw_details()) EXPECT_EQ(s.details(), "details");
+  if (has_raw_details()) {
+    EXPECT_EQ(s.details(), "details");
+  }
   const auto reply = call("trailing, ok");
   EXPECT_EQ(reply.status(), status());
   EXPECT_THAT(log_.text(), HasSubstr("lacks the trailing metadata, "));
