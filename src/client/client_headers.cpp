@@ -132,7 +132,8 @@ void add_other_fields(To& to, const call_terms& terms, unsigned previous_attempt
 [[gnu::noinline]] status check_size(const transport::exchange& to, const request_fields& first,
                                     const call_terms& terms, unsigned previous_attempts,
                                     const coracle::metadata* more) {
-  const std::uint32_t bytes_max = to.header_list_bytes_max();
+  if (to.is_http1()) return {};  // whose servers do not state a limit
+  const std::size_t bytes_max = to.peer_header_list_bytes();
   if (bytes_max == std::numeric_limits<std::uint32_t>::max()) return {};
   field_counter all;
   protocol::grpc::add_request_fields(all, first);

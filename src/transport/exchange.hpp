@@ -164,10 +164,6 @@ class exchange {
   [[nodiscard]] const net::address& local_address() const noexcept { return connection_->local_address(); }
   // Made by the first call, which throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<const connection_peer> peer() const { return connection_->peer(); }
-  // Client: the largest header list that the server accepts; the maximum if it has not stated a limit.
-  [[nodiscard]] std::uint32_t header_list_bytes_max() const noexcept {
-    return connection_->engine_.peer_header_list_bytes();
-  }
   [[nodiscard]] bool is_http1() const noexcept { return connection_->is_http1(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 
