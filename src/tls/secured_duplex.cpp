@@ -268,7 +268,9 @@ void secured_duplex::fail(std::int64_t error, std::string_view reason) noexcept 
     end_reason_ = reason;
     // Clients determine how often handshakes fail.
     if (engine_.server() && loop_.log().is_enabled(log_level::info))
-      repeated_lines::write(loop_, log_level::info, nullptr, "TLS " + end_reason_,
+      // What stands in parentheses, such as the subject of a certificate, is the client's to choose.
+      repeated_lines::write(loop_, log_level::info, nullptr,
+                            "TLS " + end_reason_.substr(0, end_reason_.find('(')),
                             "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
   });
   send_error_ = error;
