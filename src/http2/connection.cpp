@@ -165,6 +165,7 @@ namespace {
 std::string_view protocol_of(std::string_view first) noexcept {
   if (first.starts_with("HTTP/"))
     return "the server does not speak HTTP/2: it answers in HTTP/1 (is this the port of its gRPC service?)";
+  if (first.starts_with('<')) return "the server does not speak HTTP/2: it answers with a page of HTML";
   if (first.starts_with("SSH-")) return "the server does not speak HTTP/2: it is an SSH server";
   // RFC 8446 5.1: an alert or a handshake record of TLS.
   if (first.starts_with("\x15\x03") || first.starts_with("\x16\x03"))

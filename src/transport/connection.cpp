@@ -184,6 +184,9 @@ void connection::receive_ended(std::int64_t result) noexcept {
   base::if_memory_allows([&] {
     if (!end_reason_.empty()) end_reason_.append(", then ");  // the reason of a GOAWAY
     end_reason_.append(result < 0 ? io_failure(result) : "the peer closed the connection");
+    // Many servers of TLS close without a word. A failure of the handshake has a reason of its own.
+    if (!acceptor_ && stats_.bytes_received == 0 && !auth() && stream_->end_reason().empty())
+      end_reason_.append(" without an answer: does it require TLS?");
   });
   if (http1_) http1_->feed_end(loop_.now());
   else engine_.feed_end(loop_.now());

@@ -101,6 +101,12 @@ def status_against(server, case="empty_unary"):
     return "OK" if done.returncode == 0 else found[1] if found else done.stderr
 
 
+def words_against(server):
+    done = run(own("interop_client"), f"--server_port={server.port}", "--test_case=empty_unary", limit_s=15)
+    assert done.returncode == 1, "the exit code"
+    return done.stderr
+
+
 def ends_with(status, says, case="empty_unary", **how):
     with FakeServer(says, **how) as server:
         assert status_against(server, case) == status, "the status"
@@ -187,6 +193,19 @@ def test_a_stream_in_pieces_ends_as_it_should(status, says):
 @pytest.mark.parametrize(("says", "how"), LOST.values(), ids=LOST)
 def test_a_lost_connection(says, how):
     ends_with("UNAVAILABLE", says, **how)
+
+
+@pytest.mark.parametrize(("first", "words"), [
+    (b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n", "the server does not speak HTTP/2: it answers in HTTP/1"),
+    (b"<!DOCTYPE HTML>\n<title>Error</title>\n", "the server does not speak HTTP/2: it answers with a page of HTML"),
+    (b"SSH-2.0-OpenSSH_9.2p1\r\n", "the server does not speak HTTP/2: it is an SSH server"),
+    (b"220 mail.example ESMTP\r\n", "the server does not speak HTTP/2: its first octets are no frame"),
+    (b"\x15\x03\x03\0\2\2\x46", "the server requires TLS, and the client connects in plaintext"),
+    (b"", "without an answer: does it require TLS?"),
+], ids=["http1", "html", "ssh", "smtp", "tls", "silence"])
+def test_a_server_that_speaks_another_protocol_is_named(first, words):
+    with FakeServer(b"", greeting=first, hangs_up=True, listens=bool(first)) as server:
+        assert words in words_against(server)
 
 
 def test_noise_is_survived():

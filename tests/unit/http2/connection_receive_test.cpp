@@ -110,6 +110,7 @@ TEST(Http2Receive, AServerThatSpeaksAnotherProtocolIsNamed) {
   const std::pair<std::string, const char*> peers[] = {
       {"HTTP/1.1 400 Bad Request\r\n\r\n", "it answers in HTTP/1 (is this the port of its gRPC service?)"},
       {"HTTP/1.", "it answers in HTTP/1"},
+      {"<!DOCTYPE HTML>", "it answers with a page of HTML"},
       {"SSH-2.0-OpenSSH_9.2p1\r\n", "it is an SSH server"},
       {std::string("\x15\x03\x01\x00\x02\x02\x46", 7),
        "the server requires TLS, and the client connects in plaintext"},

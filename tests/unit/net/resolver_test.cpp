@@ -63,7 +63,7 @@ TEST_P(Resolver, WhatIsNoNameIsToldWithTheMend) {
        "cher.example",
        "xn--"},
       {"example.org:80", "the port separately"},
-      {"fe80::1%eth0", "an interface index"},
+      {"fe80::1%nowhere", "the name or the index of an interface"},
       {"[::1", "not a valid IPv6 address"},
       {"127.1", "all four numbers"},
       {"1.2.3.256", "all four numbers"},
