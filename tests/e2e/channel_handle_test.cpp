@@ -629,8 +629,8 @@ TEST_P(channel_handles, CallsThatHaveBegunMayOutliveTheirRuntime) {
   }
   runtime later(2);  // its memory may be that of the former
   ASSERT_TRUE(read && said);
-  EXPECT_EQ(read->status().code(), status_code::cancelled);
-  EXPECT_EQ(said->status().code(), status_code::cancelled);
+  EXPECT_EQ(read->status().code(), status_code::unavailable);
+  EXPECT_EQ(said->status().code(), status_code::unavailable);
   EXPECT_TRUE(reading.ended());
   saying.cancel();
   // The operations of what is left fail.

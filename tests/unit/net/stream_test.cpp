@@ -310,7 +310,7 @@ task<> both_ends_of_a_socket_pair() {
   stream first = stream::adopt(ends[0]).value();
   stream second = stream::adopt(ends[1]).value();
   EXPECT_EQ(::fcntl(ends[0], F_GETFD), FD_CLOEXEC);
-  EXPECT_EQ(first.peer_address(), address());
+  EXPECT_EQ(first.peer_address().to_string(), "unix:");
   scope echoing;
   echoing.spawn(echo_all(second));
   co_await ask(first, "hello");
