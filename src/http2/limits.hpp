@@ -94,5 +94,9 @@ struct limits {
 // decoded and dropped up to this size. A connection holds 2.6 times as much while it reads such a block.
 inline constexpr std::uint32_t response_block_bytes_max = 1u << 20;
 inline constexpr std::uint32_t response_continuations_max = 128;
+// The same for the requests of a server, which has many more peers than a channel. Some clients send all the
+// metadata that they are given, whatever the server accepts.
+inline constexpr std::uint32_t request_block_bytes_max = 256u << 10;
+inline constexpr std::uint32_t request_continuations_max = 32;
 
 }  // namespace coracle::http2

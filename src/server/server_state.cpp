@@ -486,6 +486,8 @@ transport::connection_options connection_options_of(const server_options& o) {
   transport::connection_options c;
   c.http2.max_concurrent_streams = l.streams;
   c.http2.header_list_bytes = l.header_list_bytes;
+  c.http2.header_block_bytes = http2::request_block_bytes_max;
+  c.http2.continuations = http2::request_continuations_max;
   c.http2.settings_timeout = l.handshake_time;
   c.http2.header_timeout = l.handshake_time;
   c.http2.keepalive = {o.keepalive.time, o.keepalive.timeout, true};

@@ -2,6 +2,8 @@
 #include "support/echo_fixture.hpp"
 #include "support/kept_log.hpp"
 #include "support/limited_process.hpp"
+#include "support/raw_frames.hpp"
+#include "support/raw_http.hpp"
 
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/runtime/sim.hpp"
@@ -109,6 +111,47 @@ TEST(default_quota_of_a_server, IsTheSameOnEveryMachineThatSimulates) {
 
 class connections_of_a_server : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, connections_of_a_server, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(connections_of_a_server, RequestHeadersFarAboveTheLimitFailThatRequestAlone) {
+  const auto body = [](std::string address) -> task<std::string> {
+    std::string fields;
+    while (fields.size() < 200'000) fields += raw_frames::literal("x-much", std::string(100, 'x'));
+    const std::string block = raw_frames::literal(":method", "POST") +
+                              raw_frames::literal(":scheme", "http") +
+                              raw_frames::literal(":path", "/echo.Echo/Say") +
+                              raw_frames::literal("content-type", "application/grpc") + fields;
+    std::string frames = raw_frames::greeting();
+    for (std::size_t at = 0; at < block.size(); at += 16'000) {
+      const char flags = at + 16'000 < block.size() ? '\0' : raw_frames::end_headers;
+      frames += raw_frames::frame(at == 0 ? raw_frames::headers : raw_frames::continuation, flags, 1,
+                                  block.substr(at, 16'000));
+    }
+    frames += raw_frames::head("/echo.Echo/Say", 3) +
+              raw_frames::frame(raw_frames::data, raw_frames::end_stream, 3, std::string(5, '\0'));
+    net::stream s = co_await raw_http::connect(std::move(address));
+    co_await raw_http::send(s, std::move(frames));
+    std::string all;
+    std::string seen;
+    while (true) {
+      std::uint8_t bytes[4096];
+      const auto got = co_await s.read(bytes);
+      if (!got || *got == 0) co_return seen + "the end";
+      all.append(reinterpret_cast<const char*>(bytes), *got);
+      while (all.size() >= 9) {
+        const auto octet = [&](std::size_t i) {
+          return static_cast<std::size_t>(static_cast<unsigned char>(all[i]));
+        };
+        const std::size_t size = octet(0) << 16 | octet(1) << 8 | octet(2);
+        if (all.size() < 9 + size) break;
+        if (octet(8) == 1 && all[3] == raw_frames::rst_stream)
+          seen += "RST_STREAM " + std::to_string(octet(12)) + ", ";
+        if (octet(8) == 3 && (octet(4) & raw_frames::end_stream) != 0) co_return seen + "reply";
+        all.erase(0, 9 + size);
+      }
+    }
+  };
+  EXPECT_EQ(run(body(address_)), "RST_STREAM 11, reply");
+}
 
 TEST_P(connections_of_a_server, OneTooManyIsClosedAsItComes) {
   server_options options;
