@@ -1336,7 +1336,7 @@ void connection::release(stream_ref ref) noexcept try {
   if (block_stream_ == s) block_stream_ = nullptr;
   const bool answers = side_ == role::server || !may_receive(s->state);
   // Queued data up to the end of the stream is still sent; end_sent() does the rest.
-  if (answers && s->queue.ends()) return;
+  if (answers && s->queue.ends() && may_send(s->state)) return;
   if (side_ == role::client) return cancel(*s);
   // RFC 9113 8.1: a server that has sent its whole response may ask the client, without error, to stop
   // sending.

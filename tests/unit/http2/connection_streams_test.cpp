@@ -118,6 +118,16 @@ TEST(Http2Streams, AServerThatHasAnsweredInFullStopsTheClientWithoutError) {
   EXPECT_EQ(s.take_frames(), "HEADERS 1 end\nRST_STREAM 1 NO_ERROR\n");
 }
 
+TEST(Http2Streams, AQueuedResponseThatIsSentBeforeTheReleaseStopsTheClientWithoutError) {
+  busy_server s(request(1));
+  s.respond(s.stream(), false);
+  s.send_data(s.stream(), "abcdef", true);
+  EXPECT_EQ(s.take_frames(), "HEADERS 1\nDATA 1 'abcdef' end\n");
+  s.engine.release(s.stream());
+  EXPECT_EQ(s.take_frames(), "RST_STREAM 1 NO_ERROR\n");
+  EXPECT_EQ(s.engine.open_streams(), 0u);
+}
+
 TEST(Http2Streams, WhatIsQueuedToTheEndIsSentAfterRelease) {
   busy_server s(settings({{4, 4}}) + request(1) + request(3, end_both));
   for (const std::size_t i : {0u, 1u}) {
