@@ -38,7 +38,7 @@ std::string shortened(std::string_view message, std::size_t room_bytes) {
   return std::string(message.substr(0, fits)).append(mark);
 }
 
-} // namespace
+}  // namespace
 
 fitted_status fit_status(const status& s, std::size_t metadata_bytes, std::size_t other_bytes,
                          std::size_t limit_bytes) {
@@ -58,8 +58,10 @@ fitted_status fit_status(const status& s, std::size_t metadata_bytes, std::size_
   }
   if (metadata_bytes != 0 && !fits()) {
     f.metadata = false;
-    kept -= metadata_bytes;
-    f.left_out.append(f.left_out.empty() ? "" : ", ").append("the trailing metadata");
+    kept = details;  // which may fit now
+    with_details = details != 0 && fits();
+    if (!with_details) kept = 0;
+    f.left_out.assign(details != 0 && !with_details ? "the details, " : "").append("the trailing metadata");
   }
   const std::size_t room = limit_bytes - std::min(limit_bytes, fixed + kept);
   std::string text(s.message());
@@ -71,4 +73,4 @@ fitted_status fit_status(const status& s, std::size_t metadata_bytes, std::size_
   return f;
 }
 
-} // namespace coracle::protocol::grpc
+}  // namespace coracle::protocol::grpc

@@ -39,8 +39,8 @@ struct fitted_status {
 };
 
 // Makes the code arrive. In this order, and as far as needed: shortens the message, but not below a kilobyte;
-// leaves the details out; leaves the trailing metadata out; shortens the message to what is left.
-// other_bytes: of the fields that are always sent.
+// leaves the details out; leaves the trailing metadata out, and the details only if they do not fit then
+// either; shortens the message to what is left. other_bytes: of the fields that are always sent.
 [[nodiscard]] fitted_status fit_status(const status& s, std::size_t metadata_bytes, std::size_t other_bytes,
                                        std::size_t limit_bytes);
 

@@ -44,6 +44,13 @@ TEST(FittedStatus, LosesItsDetailsNextAndThenTheMetadata) {
   EXPECT_GT(without_both.outcome.message().size(), 7000u);
 }
 
+TEST(FittedStatus, KeepsTheDetailsIfOnlyTheMetadataIsTooLarge) {
+  const status s(status_code::aborted, "a message", "details");
+  const fitted_status f = fit_status(s, 9000, 256, limit);
+  EXPECT_EQ(f.outcome, s);
+  EXPECT_EQ(f.left_out, "the trailing metadata");
+}
+
 TEST(FittedStatus, OfASmallMessageKeepsIt) {
   const fitted_status f = fit_status(status(status_code::aborted, "a message"), 9000, 256, limit);
   EXPECT_EQ(f.outcome.message(), "a message");
