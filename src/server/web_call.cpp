@@ -315,7 +315,7 @@ bool may_be_call(const request_info& r, const metadata& fields, bool many_paths,
       protocol::grpc::content_subtype(r.other_content_type))
     return true;
   const auto c = connect::parse_content_type(r.other_content_type);
-  if (!c || !routes.connect_subtypes.find(c->codec)) return false;
+  if (!c || (c->codec != connect::json_codec && !routes.connect_subtypes.find(c->codec))) return false;
   return many_paths || c->stream || c->codec != connect::json_codec ||
          fields.find(connect::protocol_version_header).has_value();
 }

@@ -305,6 +305,13 @@ TEST_P(static_files, FilesAreSentOverHttp2) {
 TEST_P(static_files, CallsOfUnknownMethodsAreAnsweredAsWithoutFiles) {
   folder_.write("index.html", "index");
   serve_at("/");
+  // Without the codec, this is no content-type of the port.
+  EXPECT_EQ(ask("POST /no.Such/M", "content-length: 0\r\ncontent-type: application/json\r\n").status(), 415);
+  server_options options;
+  options.codecs = {&json_codec()};
+  server_.emplace(rt(), options);
+  server_->add(served());
+  serve_at("/");
   for (const char* type : {"application/proto", "application/json", "application/json; charset=utf-8",
                            "application/connect+proto", "APPLICATION/PROTO"}) {
     const auto r = ask("POST /no.Such/M", "content-length: 0\r\ncontent-type: "s + type + "\r\n");
