@@ -114,11 +114,12 @@ class reader {
   }
   // The body of a chunked response.
   task<bool> skip_chunks() {
-    while (all_.find("0\r\n\r\n") == std::string::npos) {
+    const std::string end = "\r\n0\r\n\r\n";
+    while (all_.find(end) == std::string::npos) {
       const bool got = co_await more();
       if (!got) co_return false;
     }
-    all_.erase(0, all_.find("0\r\n\r\n") + 5);
+    all_.erase(0, all_.find(end) + end.size());
     co_return true;
   }
   task<bool> reaches_the_end() {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <string>
+#include <utility>
 
 namespace coracle::http1::connection_test {
 namespace {
@@ -169,9 +170,16 @@ TEST(Http1Request, OfAnotherVersionIsRefused) {
 }
 
 TEST(Http1Request, OfAnotherProtocolGetsNoResponse) {
-  for (const std::string bytes :
-       {"INVALID CONNECTION PREFACE\r\n\r\n", "SSH-2.0-x\n", "\x16\x03\x01", "\x80\x2e", "GET /\r\n"})
-    EXPECT_EQ(serve(bytes), failed(0, "the first line is not one of HTTP/1.x")) << bytes;
+  constexpr const char* tls = "the peer speaks TLS, and this side plaintext";
+  constexpr const char* unknown = "the first line is not one of HTTP/1.x";
+  for (const auto& [bytes, reason] :
+       {std::pair{"INVALID CONNECTION PREFACE\r\n\r\n", unknown},
+        std::pair{"SSH-2.0-x\n", "the peer speaks SSH"},
+        std::pair{"PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n",
+                  "the peer begins with the PROXY protocol, which is not supported"},
+        std::pair{"\x16\x03\x01", tls}, std::pair{"\x15\x03\x01", tls}, std::pair{"\x80\x2e", unknown},
+        std::pair{"GET /\r\n", unknown}})
+    EXPECT_EQ(serve(bytes), failed(0, reason)) << bytes;
 }
 
 TEST(Http1Request, HasNoBareLineFeedAndNoBareCarriageReturn) {

@@ -89,6 +89,8 @@ TEST(ContentType, OfGrpcIsRecognisedAndItsSubtypeTold) {
                                    {"application/grpc+proto ; q=1", some("proto")},
                                    {"application/grpc+json", some("json")},
                                    {"application/grpc+thrift", some("thrift")},
+                                   {"APPLICATION/GRPC", some("")},
+                                   {"Application/gRPC+Proto", some("Proto")},
                                    {"application/grpc-web", some()},
                                    {"application/grpc-web+proto", some()},
                                    {"application/json", some()},
