@@ -377,8 +377,8 @@ void client_call::abandon() noexcept {
   if (!channel_.post(*held_on_, abandoned_)) let_go();
 }
 
-// On the loop of the call. A call that has ended refers to no loop, which may be gone: it is deleted here where
-// no loop runs what is posted to it. That also holds for unary calls, whose channel may be gone, too.
+// On the loop of the call. A call that has ended refers to no loop, which may be gone: it is deleted here
+// where no loop runs what is posted to it. That also holds for unary calls, whose channel may be gone, too.
 void client_call::dispose() noexcept {
   if (holders_.load(std::memory_order_acquire) > 1) [[unlikely]]
     return abandon();

@@ -1,5 +1,5 @@
-// The objects of a program are destroyed in any order, as those in static storage are: with calls in progress, before
-// and after their runtime.
+// The objects of a program are destroyed in any order, as those in static storage are: with calls in
+// progress, before and after their runtime.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 

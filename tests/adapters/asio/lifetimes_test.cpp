@@ -1,5 +1,5 @@
-// The ends of programs: an io_context, a runtime, calls and servers are destroyed in each order, with calls in
-// progress in coroutines and callbacks.
+// The ends of programs: an io_context, a runtime, calls and servers are destroyed in each order, with calls
+// in progress in coroutines and callbacks.
 #include "world.hpp"
 
 #include "coracle/asio/yield.hpp"
@@ -97,7 +97,7 @@ asio::awaitable<void> repeat(echo_stub stub, int& waiting, witness) {
   asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
   co_await timer.async_wait(asio::use_awaitable);
 }
-asio::awaitable<void> sleep(loop& on, int& waiting, witness) {
+asio::awaitable<void> wait_for_an_hour(loop& on, int& waiting, witness) {
   ++waiting;
   co_await async_wait(on, sleep_until(on.now() + 1h), asio::use_awaitable);
 }
@@ -132,8 +132,8 @@ std::string name_of_case(const testing::TestParamInfo<lifetimes::ParamType>& inf
   return name;
 }
 
-// The driver uses the runtime and the io_context, so that it goes first. The io_context goes after the runtime, whose
-// calls end on it: Asio itself permits nothing else. All else may be in each order.
+// The driver uses the runtime and the io_context, so that it goes first. The io_context goes after the
+// runtime, whose calls end on it: Asio itself permits nothing else. All else may be in each order.
 std::vector<order> orders() {
   std::vector<order> all;
   std::array<part, 4> rest{part::io_context, part::channel, part::server, part::runtime};
@@ -155,7 +155,7 @@ TEST_P(lifetimes, OfCoroutinesWithCallsInProgress) {
   asio::co_spawn(io, chat(stub(), waiting_, witness(destroyed_)), asio::detached);
   asio::co_spawn(io, collect(stub(), waiting_, witness(destroyed_)), asio::detached);
   asio::co_spawn(io, repeat(stub(), waiting_, witness(destroyed_)), asio::detached);
-  asio::co_spawn(io, sleep(here, waiting_, witness(destroyed_)), asio::detached);
+  asio::co_spawn(io, wait_for_an_hour(here, waiting_, witness(destroyed_)), asio::detached);
   made_->run_until([&] { return waiting_ == 5; });
   destroy_in_order();
   EXPECT_EQ(destroyed_, 5);

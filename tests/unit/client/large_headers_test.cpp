@@ -150,8 +150,8 @@ TEST_F(large_headers, AboveTheHardLimitAreNotTriedAgain) {
   EXPECT_EQ(all[2].outcome.code(), status_code::resource_exhausted) << all[2].outcome;
   EXPECT_THAT(std::string(all[2].outcome.message()),
               HasSubstr("exceeded a limit of the client: header block exceeds limits::header_block_bytes"));
-  // The neighbours are tried again, except those whose response had begun. An attempt beyond the sixth request
-  // gets a reply: the third call would have ended with OK.
+  // The neighbours are tried again, except those whose response had begun. An attempt beyond the sixth
+  // request gets a reply: the third call would have ended with OK.
   EXPECT_GT(server_.requests.size(), all.size());
   EXPECT_EQ(all[0].outcome, status());
 }

@@ -36,8 +36,8 @@ class call_channel {
   [[nodiscard]] virtual bool runs_on(const runtime& r);
   // Returns whether the runtime of the channel has ended. Its loops are gone then, and its calls have ended.
   [[nodiscard]] virtual bool runtime_has_ended() noexcept { return false; }
-  // Has `where`, the loop of a call of this channel, run `w`. Returns false, without access to the loop, if the
-  // runtime has ended. From any thread.
+  // Has `where`, the loop of a call of this channel, run `w`. Returns false, without access to the loop, if
+  // the runtime has ended. From any thread.
   [[nodiscard]] virtual bool post(loop& where, coro::runnable& w) noexcept;
   // Fills `setup` for a call of a method ("/package.Service/Method") that begins on the current loop, `here`.
   virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) noexcept {}
