@@ -200,7 +200,8 @@ def test_an_authority_that_cannot_sign_is_refused(folder):
 
 WRONG_NAMES = {"https://localhost": "URL", "localhost:50051": "port", "[::1]:443": "brackets", "10.0.0.0/8": "networks",
                "127.0.0.256": "look like", "a..b": "look like", "-a": None, "fe80::1%eth0": "zone", "": "look like",
-               "a.example.": "dot", "bücher.example": "xn--", "a,IP:1.2.3.4": None, "*": "look like", "a.*.b": None}
+               "a.example.": "dot", "bücher.example": "xn--", "a,IP:1.2.3.4": None, "*": "look like", "a.*.b": None, ".": "--out", "..": "--out",
+               "./": "--out", "../certs": "--out", "/etc/ssl": "--out", "/": "--out"}
 
 
 def test_what_is_no_name_is_refused(folder):

@@ -38,9 +38,20 @@ bool is_dns_name(std::string_view name) {
   }
 }
 
+// "." and ".." are paths, and so is all with a slash but networks, such as 10.0.0.0/8.
+bool is_path(std::string_view text) {
+  if (text == "." || text == "..") return true;
+  const auto slash = text.rfind('/');
+  if (slash == text.npos) return false;
+  const auto last = text.substr(slash + 1);
+  return last.empty() || !std::all_of(last.begin(), last.end(), is_digit);
+}
+
 // Suggests what was probably meant.
 std::string_view fix_of(const std::string& text) {
   if (text.find("://") != text.npos) return "write only the host of the URL";
+  if (is_path(text))
+    return "the folder for the files is set with --out, beside at least one host of the server";
   if (text.find('/') != text.npos) return "write single hosts, not networks";
   if (text.starts_with('[')) return "write an IPv6 address without brackets and port, as ::1";
   if (text.find('%') != text.npos) return "remove the zone: certificates do not support zones";
