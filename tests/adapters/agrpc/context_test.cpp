@@ -130,6 +130,7 @@ TEST(GrpcContext, RunReusesTheMemoryOfHandlers) {
   context.run_until(in_a_minute());
   EXPECT_EQ(reusing, 2);
   asio::io_context io_context;
+  context.reset();  // the end of its work has stopped it
   asio::post(context, look);
   agrpc::run(context, io_context);
   EXPECT_EQ(reusing, 3);

@@ -5,8 +5,10 @@
 #if defined(AGRPC_STANDALONE_ASIO) && !defined(CORACLE_STANDALONE_ASIO)
 #define CORACLE_STANDALONE_ASIO
 #endif
-#if defined(AGRPC_UNIFEX) || defined(AGRPC_STDEXEC)
-#error "coracle::agrpc requires Asio; its senders are those of std::execution or stdexec, beside Asio"
+#if defined(AGRPC_UNIFEX) || \
+    (defined(AGRPC_STDEXEC) && !defined(AGRPC_STANDALONE_ASIO) && !defined(AGRPC_BOOST_ASIO))
+#error \
+    "coracle::agrpc requires Asio, and its senders are those of std::execution or stdexec: beside AGRPC_STDEXEC, define AGRPC_BOOST_ASIO or AGRPC_STANDALONE_ASIO"
 #endif
 
 #include "coracle/asio/completion.hpp"
