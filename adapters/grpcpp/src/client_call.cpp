@@ -128,6 +128,7 @@ task<> client_stream_core::cancel_call(std::shared_ptr<client_stream_core> self)
 }
 
 void client_stream_core::cancel() noexcept {
+  cancelled_ = true;
   try {
     loop_.owner().spawn_on(loop_, cancel_call(shared_from_this()));
   } catch (const std::exception& e) {
@@ -147,10 +148,15 @@ task<bool> client_stream_core::start() {
 }
 
 task<bool> client_stream_core::wait_for_initial_metadata() {
+  // What the server sent before the cancellation is as lost as what it sends later: as with grpc++, whose client reads
+  // nothing between the two calls of the program.
+  if (cancelled_) co_return false;
   auto wait = call_.wait_for_initial_metadata();
   const coracle::status s = co_await std::move(wait);
   if (s.ok()) take_initial_metadata();
-  co_return s.ok();
+  const bool ended_by_server =
+      !cancelled_ && call_.peer() && s.code() != coracle::status_code::deadline_exceeded;
+  co_return s.ok() || ended_by_server;
 }
 
 task<bool> client_stream_core::writes_done() {

@@ -165,6 +165,7 @@ class queued_stream final : public queue_stream,
   bool finding_end_ = false;
   bool ended_ = false;  // there is no message any more
   bool cancelled_ = false;
+  bool cancelled_before_end_ = false;  // before a read() has found the end
   std::optional<std::string> fetched_ahead_;
   coracle::event<> turned_;  // one of these has changed
   no_read_since no_read_since_{*this};
@@ -348,9 +349,11 @@ void queued_stream::cancel() noexcept {
   }
 }
 
-// The end of a call that was cancelled does not wait until its messages are read.
+// The end of a call that was cancelled does not wait until its messages are read. Nor does what the server has ended it
+// with count, unless a read() has told the program of the end: with grpc++, nothing arrives while no thread takes events.
 task<> queued_stream::drop_message(std::shared_ptr<queued_stream> self) {
   self->cancelled_ = true;
+  self->cancelled_before_end_ = !self->ended_;
   self->turned_.set();
   co_return;
 }
@@ -456,6 +459,10 @@ task<bool> queued_stream::end(std::shared_ptr<queued_stream> self, end_event& in
   auto wait = call.core_->finish(nullptr, has_reply);
   const coracle::status s = co_await std::move(wait);
   into.outcome = status_of(unread.ok() ? s : unread);
+  if (call.cancelled_before_end_) {
+    into.outcome = Status(StatusCode::CANCELLED, "the call was cancelled");
+    into.has_reply = false;
+  }
   access::detach(call.from_.context);
   co_return true;
 }

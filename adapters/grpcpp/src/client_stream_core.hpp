@@ -11,6 +11,7 @@
 #include "coracle/rpc/bytes_message.hpp"
 #include "coracle/rpc/message_sink.hpp"
 
+#include <atomic>
 #include <coroutine>
 #include <memory>
 #include <optional>
@@ -47,7 +48,8 @@ class client_stream_core final : public cancel_target,
 
   // The same, awaited.
   coracle::task<bool> start();
-  // False: the call has ended without any.
+  // True if the server has sent it, or has ended the call without any. False: the call was cancelled, its deadline has
+  // passed, or it has not reached a server.
   coracle::task<bool> wait_for_initial_metadata();
   // The sink and the message outlive the await.
   auto read(coracle::message_sink& into) { return reading{call_.read(into), *this}; }
@@ -104,6 +106,7 @@ class client_stream_core final : public cancel_target,
   coracle::loop& loop_;
   ClientContext& context_;
   call_type call_;
+  std::atomic<bool> cancelled_ = false;  // set by cancel()
   bool has_initial_ = false;
   bool half_closed_ = false;
 };

@@ -220,6 +220,53 @@ TEST_F(QueuedCalls, AContextThatIsDestroyedWithAnUnreadMessageEndsItsCall) {
   EXPECT_TRUE(service.cancelled_writes_ended);
 }
 
+// As with grpc++, whose client reads what the server sends only while a thread takes events.
+TEST_F(QueuedCalls, ThatAreCancelledAfterTheirServerHasEndedThemAreCancelled) {
+  start();
+  grpc::CompletionQueue queue;
+  for (const char* ask : {"error", ""}) {
+    grpc::ClientContext context;
+    const auto reader = stub->AsyncList(&context, harbour_query(ask), &queue, tagged(1));
+    EXPECT_EQ(taken(queue), "1+");
+    std::this_thread::sleep_for(50ms);  // what the server sends is there
+    context.TryCancel();
+    reader->ReadInitialMetadata(tagged(2));
+    EXPECT_EQ(taken(queue), "2-");
+    grpc::Status s;
+    reader->Finish(&s, tagged(3));
+    EXPECT_EQ(taken(queue), "3+");
+    EXPECT_EQ(s.error_code(), StatusCode::CANCELLED);
+  }
+  // The program knows the end before.
+  grpc::ClientContext context;
+  const auto reader = stub->AsyncList(&context, harbour_query("error"), &queue, tagged(1));
+  EXPECT_EQ(taken(queue), "1+");
+  Ship ship;
+  reader->Read(&ship, tagged(2));
+  EXPECT_EQ(taken(queue), "2-");
+  context.TryCancel();
+  grpc::Status s;
+  reader->Finish(&s, tagged(3));
+  EXPECT_EQ(taken(queue), "3+");
+  EXPECT_EQ(s.error_code(), StatusCode::NOT_FOUND);
+}
+
+TEST_F(QueuedCalls, ThatTheirServerEndsAtOnceHaveTheirInitialMetadataFirst) {
+  start();
+  grpc::CompletionQueue queue;
+  for (int i = 0; i < 20; ++i) {
+    grpc::ClientContext context;
+    const auto reader = stub->AsyncList(&context, harbour_query("error"), &queue, tagged(1));
+    Ship ship;
+    grpc::Status s;
+    reader->ReadInitialMetadata(tagged(2));
+    reader->Read(&ship, tagged(3));
+    reader->Finish(&s, tagged(4));
+    EXPECT_EQ(taken(queue, 4), "1+ 2+ 3- 4+");
+    EXPECT_EQ(s.error_code(), StatusCode::NOT_FOUND);
+  }
+}
+
 // Tells when the handler of a stream has begun, and whether it has ended.
 class telling_service : public harbour::harbour_service {
  public:
