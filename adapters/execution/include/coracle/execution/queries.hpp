@@ -4,6 +4,8 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/execution/provider.hpp"
 
+#include <string_view>
+
 namespace coracle {
 
 /// The type of get_deadline.
@@ -34,6 +36,13 @@ struct get_call_t {
   static constexpr bool query(provider::forwarding_query_t) noexcept { return true; }
 };
 inline constexpr get_call_t get_call{};
+
+// Whether a query asks for the scheduler on which an operation was started (P3941): a provider may be older than this
+// query, so that its name cannot stand here.
+template <class Query>
+consteval bool asks_for_start_scheduler() noexcept {
+  return std::string_view(__PRETTY_FUNCTION__).find("get_start_scheduler_t") != std::string_view::npos;
+}
 
 }  // namespace senders
 }  // namespace coracle

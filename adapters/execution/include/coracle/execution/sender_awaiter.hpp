@@ -55,6 +55,12 @@ class task_environment {
   [[nodiscard]] loop_scheduler query(provider::get_scheduler_t) const noexcept {
     return loop_scheduler(*where_);
   }
+  // The task continues on its loop, so that this is where what it awaits was started.
+  template <class Query>
+    requires(asks_for_start_scheduler<Query>())
+  [[nodiscard]] loop_scheduler query(Query) const noexcept {
+    return loop_scheduler(*where_);
+  }
   [[nodiscard]] provider::inplace_stop_token query(provider::get_stop_token_t) const noexcept {
     return stop_;
   }

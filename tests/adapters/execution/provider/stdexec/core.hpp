@@ -82,6 +82,7 @@ struct forwarded_query {
   static constexpr bool query(forwarding_query_t) noexcept { return true; }
 };
 struct get_scheduler_t : forwarded_query<get_scheduler_t> {};
+struct get_start_scheduler_t : forwarded_query<get_start_scheduler_t> {};
 struct get_allocator_t : forwarded_query<get_allocator_t> {};
 struct get_stop_token_t {
   template <class Environment>
