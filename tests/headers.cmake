@@ -2,7 +2,7 @@
 # targets NAME_verify_interface_header_sets compile. Those of the adapters are for ./dev test adapter_headers.
 
 # coracle_verify_headers(NAME FOLDER LIBRARY...): the headers below a folder. One that another one includes first compiles alone if
-# that one does. Those of features that are missing say so by an #error.
+# that one does.
 function(coracle_verify_headers name folder)
   file(GLOB_RECURSE headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.hpp)
   set(verified ${headers})
@@ -10,8 +10,6 @@ function(coracle_verify_headers name folder)
     file(STRINGS ${folder}/${header} code REGEX "^[^/]" LIMIT_COUNT 2)
     if(code MATCHES "^#pragma once;#include [<\"]([^>\"]+)")
       list(REMOVE_ITEM verified ${CMAKE_MATCH_1})
-    elseif(code MATCHES "^#error")
-      list(REMOVE_ITEM verified ${header})
     endif()
   endforeach()
   list(TRANSFORM verified PREPEND ${folder}/)

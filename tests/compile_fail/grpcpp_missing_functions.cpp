@@ -32,6 +32,7 @@ void clients(grpc::ClientContext& context, grpc::ChannelArguments& arguments) {
   arguments.SetSocketMutator(nullptr);
   grpc_channel_args all = arguments.c_channel_args();
   arguments.SetChannelArgs(&all);
+  grpc::experimental::CreateChannelFromFd(3, grpc::InsecureChannelCredentials(), arguments);
   context.set_census_context(context.census_context());
   grpc_call* const call = context.c_call();
   static_cast<void>(call);
@@ -51,6 +52,7 @@ void servers(grpc::ServerBuilder& builder, harbour& service) {
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
   acceptor->HandleNewConnection(&connection);
   experimental.SetAuthorizationPolicyProvider(nullptr);
+  experimental.EnableCallMetricRecording();
 }
 
 void handler(grpc::ServerContext& context) {

@@ -1,2 +1,13 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no fork handlers, and needs none: make new channels in the child"
+// Handlers of fork(), which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+CORACLE_GRPCPP_ABSENT("there are no fork handlers, and none are needed: make new channels in the child")
+void grpc_prefork(...);
+CORACLE_GRPCPP_ABSENT("there are no fork handlers, and none are needed: make new channels in the child")
+void grpc_postfork_parent(...);
+CORACLE_GRPCPP_ABSENT("there are no fork handlers, and none are needed: make new channels in the child")
+void grpc_postfork_child(...);
+CORACLE_GRPCPP_ABSENT("there are no fork handlers, and none are needed: make new channels in the child")
+void grpc_fork_handlers_auto_register(...);

@@ -5,6 +5,7 @@
 #include <grpc/impl/propagation_bits.h>
 #include <grpcpp/impl/call_children.h>
 #include <grpcpp/impl/metadata_map.h>
+#include <grpcpp/impl/sync.h>  // IWYU pragma: export
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/config.h>
@@ -143,8 +144,10 @@ class ClientContext {
   std::string debug_error_string() const { return failure_; }
   void set_census_context(::census_context* context)
       CORACLE_GRPCPP_MISSING("there is no census: coracle::client_observer");
-  ::census_context* census_context() const CORACLE_GRPCPP_MISSING("there is no census: coracle::client_observer");
-  grpc_call* c_call() CORACLE_GRPCPP_MISSING("there are no calls of the C library: the functions of this context");
+  ::census_context* census_context() const
+      CORACLE_GRPCPP_MISSING("there is no census: coracle::client_observer");
+  grpc_call* c_call()
+      CORACLE_GRPCPP_MISSING("there are no calls of the C library: the functions of this context");
 
   /// Is told of all contexts, from SetGlobalCallbacks() on.
   class GlobalCallbacks {

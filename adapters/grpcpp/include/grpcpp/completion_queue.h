@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpc/support/time.h>
+#include <grpcpp/impl/sync.h>  // IWYU pragma: export
 #include <grpcpp/support/time.h>
 
 #include <memory>
@@ -38,9 +39,7 @@ class CompletionQueue {
   virtual ~CompletionQueue();
 
   /// Blocks until there is an event. False: the queue was shut down, and all its events were taken.
-  bool Next(void** tag, bool* ok) {
-    return next(tag, ok, gpr_inf_future(GPR_CLOCK_REALTIME)) == GOT_EVENT;
-  }
+  bool Next(void** tag, bool* ok) { return next(tag, ok, gpr_inf_future(GPR_CLOCK_REALTIME)) == GOT_EVENT; }
   /// The same, until a deadline. One in the past takes an event only if there is one already.
   template <typename T>
   NextStatus AsyncNext(void** tag, bool* ok, const T& deadline) {

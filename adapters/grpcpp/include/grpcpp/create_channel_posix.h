@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/client_interceptor.h>
 
@@ -20,6 +21,11 @@ std::shared_ptr<Channel> CreateCustomInsecureChannelFromFd(const std::string& ta
 
 namespace experimental {
 
+/// Of later versions of grpc++.
+std::shared_ptr<Channel> CreateChannelFromFd(int fd, const std::shared_ptr<ChannelCredentials>& credentials,
+                                             const ChannelArguments& arguments)
+    CORACLE_GRPCPP_MISSING(
+        "a descriptor has no TLS: CreateCustomInsecureChannelFromFd(target, fd, arguments)");
 /// See CreateCustomChannelWithInterceptors().
 std::shared_ptr<Channel> CreateCustomInsecureChannelWithInterceptorsFromFd(
     const std::string& target, int fd, const ChannelArguments& arguments,

@@ -1,2 +1,12 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no passive listeners: use AddInsecureChannelFromFd(), or coracle::server::adopt()"
+// Passive listeners, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+class CORACLE_GRPCPP_ABSENT(
+    "there are no passive listeners: use AddInsecureChannelFromFd(), or coracle::server::adopt()")
+    PassiveListener;
+
+}  // namespace grpc::experimental

@@ -45,6 +45,7 @@ class CallbackGenericService;
 namespace experimental {
 
 class AuthorizationPolicyProviderInterface;
+class ServerMetricRecorder;
 
 /// Has a server of grpc++ serve connections of the program; see AddExternalConnectionAcceptor().
 class ExternalConnectionAcceptor {
@@ -109,8 +110,8 @@ class ServerBuilder {
     return arguments_.replace(GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL, static_cast<int>(level)), *this;
   }
   ServerBuilder& SetResourceQuota(const ResourceQuota& quota) { return quota_ = quota, *this; }
-  ServerBuilder& SetContextAllocator(std::unique_ptr<ContextAllocator> allocator)
-      CORACLE_GRPCPP_MISSING("the library has the contexts: SetMessageAllocatorFor_...() of a service, for messages");
+  ServerBuilder& SetContextAllocator(std::unique_ptr<ContextAllocator> allocator) CORACLE_GRPCPP_MISSING(
+      "the library has the contexts: SetMessageAllocatorFor_...() of a service, for messages");
   ServerBuilder& EnableWorkaround(grpc_workaround_list workaround)
       CORACLE_GRPCPP_MISSING("there are no workarounds, and none is needed: remove the call");
 
@@ -126,10 +127,14 @@ class ServerBuilder {
     enum class ExternalConnectionType { FROM_FD };
     std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> AddExternalConnectionAcceptor(
         ExternalConnectionType type, std::shared_ptr<ServerCredentials> credentials)
-        CORACLE_GRPCPP_MISSING("there are no acceptors: AddInsecureChannelFromFd(), coracle::server::adopt()");
+        CORACLE_GRPCPP_MISSING(
+            "there are no acceptors: AddInsecureChannelFromFd(), coracle::server::adopt()");
     void SetAuthorizationPolicyProvider(
         std::shared_ptr<grpc::experimental::AuthorizationPolicyProviderInterface> provider)
         CORACLE_GRPCPP_MISSING("there are no policies yet: a server interceptor, or coracle::authorization");
+    void EnableCallMetricRecording(grpc::experimental::ServerMetricRecorder* recorder = nullptr)
+        CORACLE_GRPCPP_MISSING(
+            "there are no load reports yet: AddTrailingMetadata() with figures of your own");
 
    private:
     ServerBuilder* of_;

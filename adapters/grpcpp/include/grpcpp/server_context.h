@@ -3,6 +3,7 @@
 
 #include <grpc/compression.h>
 #include <grpcpp/impl/metadata_map.h>
+#include <grpcpp/impl/sync.h>  // IWYU pragma: export
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/support/config.h>
 #include <grpcpp/support/time.h>
@@ -96,7 +97,8 @@ class ServerContextBase {
       CORACLE_GRPCPP_MISSING("there are no load reports yet: AddTrailingMetadata() with figures of your own");
   const ::census_context* census_context() const
       CORACLE_GRPCPP_MISSING("there is no census: coracle::server_observer");
-  grpc_call* c_call() CORACLE_GRPCPP_MISSING("there are no calls of the C library: the functions of this context");
+  grpc_call* c_call()
+      CORACLE_GRPCPP_MISSING("there are no calls of the C library: the functions of this context");
 
  protected:
   ServerContextBase() = default;

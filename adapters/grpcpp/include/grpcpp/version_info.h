@@ -1,2 +1,10 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has another version than grpc++: grpc::Version() of grpcpp/grpcpp.h"
+// The version of grpc++ whose API this is, for programs that ask by the preprocessor. grpc::Version() returns Coracle's.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+#define GRPC_CPP_VERSION_MAJOR 1
+#define GRPC_CPP_VERSION_MINOR 51
+#define GRPC_CPP_VERSION_PATCH 1
+#define GRPC_CPP_VERSION_TAG ""
+#define GRPC_CPP_VERSION_STRING "1.51.1"

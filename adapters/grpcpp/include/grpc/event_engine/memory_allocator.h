@@ -1,2 +1,11 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no EventEngine: use coracle/runtime.hpp"
+// Of EventEngine, which does not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc_event_engine::experimental {
+
+class CORACLE_GRPCPP_ABSENT("there is no EventEngine: use coracle/runtime.hpp") MemoryAllocator;
+class CORACLE_GRPCPP_ABSENT("there is no EventEngine: use coracle/runtime.hpp") MemoryAllocatorFactory;
+
+}  // namespace grpc_event_engine::experimental

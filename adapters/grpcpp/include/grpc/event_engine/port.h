@@ -1,2 +1,6 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no EventEngine: use coracle/runtime.hpp"
+// Of EventEngine, which does not exist here: the addresses of the system.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+#include <netinet/in.h>
+#include <sys/socket.h>

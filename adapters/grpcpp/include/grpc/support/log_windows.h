@@ -1,2 +1,4 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no port to Windows: use grpc/support/log.h"
+// The older or the internal name of another header.
+#pragma once
+
+#include <grpc/support/log.h>  // IWYU pragma: export

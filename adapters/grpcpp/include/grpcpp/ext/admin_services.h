@@ -1,2 +1,11 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no admin services with xDS yet: use grpcpp/ext/channelz_service_plugin.h"
+// The admin services, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc {
+
+CORACLE_GRPCPP_ABSENT("there are no admin services with xDS yet: use grpcpp/ext/channelz_service_plugin.h")
+void AddAdminServices(...);
+
+}  // namespace grpc

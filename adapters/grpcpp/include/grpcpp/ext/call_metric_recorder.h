@@ -1,2 +1,10 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no load reports yet: AddTrailingMetadata() with figures of your own"
+// Load reports, which do not exist here: ExperimentalGetCallMetricRecorder() is refused.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+class CallMetricRecorder;
+
+}  // namespace grpc::experimental

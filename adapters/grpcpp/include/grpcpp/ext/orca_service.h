@@ -1,2 +1,11 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no load reports yet: AddTrailingMetadata() with figures of your own"
+// Load reports, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+class CORACLE_GRPCPP_ABSENT("there are no load reports yet: AddTrailingMetadata() with figures of your own")
+    OrcaService;
+
+}  // namespace grpc::experimental

@@ -1,2 +1,11 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no operations of calls: use the functions of stubs, contexts and streams"
+// Operations of calls, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::internal {
+
+class CORACLE_GRPCPP_ABSENT(
+    "there are no operations of calls: use the functions of stubs, contexts and streams") CallOpSetInterface;
+
+}  // namespace grpc::internal

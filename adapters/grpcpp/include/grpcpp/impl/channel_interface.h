@@ -20,6 +20,12 @@ struct unary_request;
 
 }  // namespace internal
 
+namespace experimental {
+
+class DelegatingChannel;
+
+}  // namespace experimental
+
 /// The base of Channel. Any thread may use it.
 class ChannelInterface {
  public:
@@ -58,6 +64,7 @@ class ChannelInterface {
   virtual std::size_t first_interceptor() { return 0; }
 
  private:
+  friend class experimental::DelegatingChannel;
   virtual void NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
                                        CompletionQueue* queue, void* tag) = 0;
   virtual bool WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) = 0;

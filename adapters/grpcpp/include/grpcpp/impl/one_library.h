@@ -14,8 +14,13 @@
 /// Defined by the headers of coracle::grpcpp, for programs that are also compiled with another grpc++.
 #define CORACLE_GRPCPP 1
 
+/// Asked for by programs that make channels of descriptors, which exist everywhere here.
+#define GPR_SUPPORT_CHANNELS_FROM_FD 1
+
 // A function that a program cannot use: its name is an error of the compiler with this text.
 #define CORACLE_GRPCPP_MISSING(text) __attribute__((unavailable("coracle::grpcpp: " text)))
+// The same for the names of a header of which nothing exists here: programs that only include it compile.
+#define CORACLE_GRPCPP_ABSENT(text) CORACLE_GRPCPP_MISSING(text)
 
 namespace grpc::internal {
 
@@ -23,3 +28,7 @@ template <class>
 inline constexpr bool is_missing = true;
 
 }  // namespace grpc::internal
+
+// GPR_ASSERT, gpr_log() and GPR_LIKELY are names that programs have from any header.
+#include <grpc/support/log.h>            // IWYU pragma: export
+#include <grpc/support/port_platform.h>  // IWYU pragma: export

@@ -22,6 +22,39 @@ Status deserialize_protobuf(const char* bytes, std::size_t size, protobuf::Messa
 
 }  // namespace internal
 
+/// For traits of a program's own: a message to bytes and back through a Writer and a Reader, such as ProtoBufferWriter
+/// and ProtoBufferReader. They take what `T` they are for, and do not use it.
+template <class Writer, class T>
+Status GenericSerialize(const protobuf::MessageLite& message, ByteBuffer* to, bool* own_buffer) {
+  static_assert(std::is_base_of_v<protobuf::io::ZeroCopyOutputStream, Writer>,
+                "the writer must be a protobuf::io::ZeroCopyOutputStream");
+  constexpr std::size_t block_size = 1024 * 1024;
+  const std::size_t size = message.ByteSizeLong();
+  *own_buffer = true;
+  if (size > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    return {StatusCode::INTERNAL, "a message of 2 GiB or more cannot be serialized"};
+  }
+  Writer writer(to, static_cast<int>(block_size), static_cast<int>(size));
+  if (message.SerializeToZeroCopyStream(&writer)) return {};
+  return {StatusCode::INTERNAL, "Failed to serialize message"};
+}
+template <class Reader, class T>
+Status GenericDeserialize(ByteBuffer* from, protobuf::MessageLite* to) {
+  static_assert(std::is_base_of_v<protobuf::io::ZeroCopyInputStream, Reader>,
+                "the reader must be a protobuf::io::ZeroCopyInputStream");
+  if (from == nullptr) return {StatusCode::INTERNAL, "No payload"};
+  Status status;
+  {
+    Reader reader(from);
+    status = reader.status();
+    if (status.ok() && !to->ParseFromZeroCopyStream(&reader)) {
+      status = {StatusCode::INTERNAL, to->InitializationErrorString()};
+    }
+  }
+  from->Clear();
+  return status;
+}
+
 template <class Message>
 class SerializationTraits<
     Message, typename std::enable_if<std::is_base_of<protobuf::MessageLite, Message>::value>::type> {
@@ -48,7 +81,8 @@ namespace internal {
 template <class Message, class = void>
 inline constexpr bool is_protobuf = false;
 template <class Message>
-inline constexpr bool is_protobuf<Message, std::void_t<typename SerializationTraits<Message>::is_protobuf>> = true;
+inline constexpr bool is_protobuf<Message, std::void_t<typename SerializationTraits<Message>::is_protobuf>> =
+    true;
 
 // The bytes of a message, as calls send them.
 template <class Message>

@@ -1,2 +1,11 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no ALTS: use TLS, and the peer of ServerContext::auth_context()"
+// ALTS, which does not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+class CORACLE_GRPCPP_ABSENT("there is no ALTS: use TLS, and the peer of ServerContext::auth_context()")
+    AltsContext;
+
+}  // namespace grpc::experimental

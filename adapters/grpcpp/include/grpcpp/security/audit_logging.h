@@ -1,2 +1,14 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no audit logs: use a server interceptor"
+// Audit logs, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+class CORACLE_GRPCPP_ABSENT("there are no audit logs: use a server interceptor") AuditContext;
+class CORACLE_GRPCPP_ABSENT("there are no audit logs: use a server interceptor") AuditLogger;
+class CORACLE_GRPCPP_ABSENT("there are no audit logs: use a server interceptor") AuditLoggerFactory;
+CORACLE_GRPCPP_ABSENT("there are no audit logs: use a server interceptor")
+void RegisterAuditLoggerFactory(...);
+
+}  // namespace grpc::experimental

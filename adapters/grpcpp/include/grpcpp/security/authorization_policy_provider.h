@@ -1,2 +1,16 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no authorization policies yet: use a server interceptor, or coracle::authorization"
+// Authorization policies, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+class AuthorizationPolicyProviderInterface;
+class CORACLE_GRPCPP_ABSENT(
+    "there are no authorization policies yet: use a server interceptor, or coracle::authorization")
+    StaticDataAuthorizationPolicyProvider;
+class CORACLE_GRPCPP_ABSENT(
+    "there are no authorization policies yet: use a server interceptor, or coracle::authorization")
+    FileWatcherAuthorizationPolicyProvider;
+
+}  // namespace grpc::experimental

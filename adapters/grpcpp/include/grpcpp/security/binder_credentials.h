@@ -1,2 +1,11 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no binder transport, which is for Android: use a UNIX domain socket"
+// The binder transport of Android, which does not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+CORACLE_GRPCPP_ABSENT("there is no binder transport, which is for Android: use a UNIX domain socket")
+void BinderServerCredentials(...);
+
+}  // namespace grpc::experimental

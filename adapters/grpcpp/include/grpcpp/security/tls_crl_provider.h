@@ -1,2 +1,17 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no revocation lists: reject certificates in a verifier"
+// Revocation lists, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::experimental {
+
+class CORACLE_GRPCPP_ABSENT("there are no revocation lists: reject certificates in a verifier")
+    CertificateInfo;
+class CORACLE_GRPCPP_ABSENT("there are no revocation lists: reject certificates in a verifier") Crl;
+class CORACLE_GRPCPP_ABSENT("there are no revocation lists: reject certificates in a verifier") CrlProvider;
+CORACLE_GRPCPP_ABSENT("there are no revocation lists: reject certificates in a verifier")
+void CreateStaticCrlProvider(...);
+CORACLE_GRPCPP_ABSENT("there are no revocation lists: reject certificates in a verifier")
+void CreateDirectoryReloaderCrlProvider(...);
+
+}  // namespace grpc::experimental

@@ -15,6 +15,9 @@ class ClientAsyncResponseReaderInterface {
   virtual void StartCall() = 0;
   virtual void ReadInitialMetadata(void* tag) = 0;
   virtual void Finish(R* message, Status* status, void* tag) = 0;
+
+  // For the library: what a unique_ptr does at its end.
+  virtual void end_of_owner() {}
 };
 
 namespace internal {
@@ -36,6 +39,8 @@ class ClientAsyncResponseReader final : public ClientAsyncResponseReaderInterfac
   void Finish(R* message, Status* status, void* tag) override {
     call_.finish({message, decode_}, status, tag);
   }
+
+  void end_of_owner() override { delete this; }
 
  private:
   friend class internal::ClientAsyncResponseReaderHelper;
@@ -79,3 +84,14 @@ class ClientAsyncResponseReaderHelper {
 
 }  // namespace internal
 }  // namespace grpc
+
+// Programs give their mocks away in pointers of these types, and keep and destroy them themselves, as grpc++ has it.
+// The readers that the library makes end with their pointer.
+template <class R>
+struct std::default_delete<grpc::ClientAsyncResponseReader<R>> {
+  void operator()(grpc::ClientAsyncResponseReader<R>* reader) const { reader->end_of_owner(); }
+};
+template <class R>
+struct std::default_delete<grpc::ClientAsyncResponseReaderInterface<R>> {
+  void operator()(grpc::ClientAsyncResponseReaderInterface<R>* reader) const { reader->end_of_owner(); }
+};

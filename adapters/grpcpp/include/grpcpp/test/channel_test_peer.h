@@ -1,2 +1,12 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no ChannelTestPeer, since there are no registered calls: test by what the server gets"
+// ChannelTestPeer, which does not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::testing {
+
+class CORACLE_GRPCPP_ABSENT(
+    "there is no ChannelTestPeer, since there are no registered calls: test by what the server gets")
+    ChannelTestPeer;
+
+}  // namespace grpc::testing

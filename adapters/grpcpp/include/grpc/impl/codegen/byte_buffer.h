@@ -1,2 +1,4 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no grpc_byte_buffer: use grpc::ByteBuffer"
+// The older or the internal name of another header.
+#pragma once
+
+#include <grpc/byte_buffer.h>  // IWYU pragma: export

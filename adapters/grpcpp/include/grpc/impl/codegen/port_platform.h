@@ -1,4 +1,4 @@
 // The older or the internal name of another header.
 #pragma once
 
-#include <grpcpp/impl/one_library.h>  // IWYU pragma: export
+#include <grpc/support/port_platform.h>  // IWYU pragma: export

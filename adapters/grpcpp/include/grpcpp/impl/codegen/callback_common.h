@@ -1,2 +1,4 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no operations of calls: use the functions of stubs, contexts and streams"
+// The older or the internal name of another header.
+#pragma once
+
+#include <grpcpp/support/callback_common.h>  // IWYU pragma: export

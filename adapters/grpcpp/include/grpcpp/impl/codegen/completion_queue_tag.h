@@ -1,2 +1,4 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no tags with functions: call one of your own when you take the event"
+// The older or the internal name of another header.
+#pragma once
+
+#include <grpcpp/impl/completion_queue_tag.h>  // IWYU pragma: export

@@ -1,2 +1,4 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no C library behind an interface: use the functions of grpc/grpc.h"
+// The older or the internal name of another header.
+#pragma once
+
+#include <grpcpp/impl/core_codegen.h>  // IWYU pragma: export

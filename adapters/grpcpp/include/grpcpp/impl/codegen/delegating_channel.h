@@ -1,2 +1,4 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no channels around channels: use grpcpp/support/client_interceptor.h"
+// The older or the internal name of another header.
+#pragma once
+
+#include <grpcpp/impl/delegating_channel.h>  // IWYU pragma: export

@@ -1,2 +1,12 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no channels around channels: use grpcpp/support/client_interceptor.h"
+// The channel of interceptors, which does not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+
+namespace grpc::internal {
+
+class CORACLE_GRPCPP_ABSENT(
+    "there is no channel between interceptors to name: use grpcpp/support/client_interceptor.h")
+    InterceptedChannel;
+
+}  // namespace grpc::internal

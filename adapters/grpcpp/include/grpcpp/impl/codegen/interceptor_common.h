@@ -1,2 +1,12 @@
-// Refuses what does not exist, so that the header of another library is not taken in its place.
-#error "coracle::grpcpp has no batches of its own for interceptors: use grpcpp/support/interceptor.h"
+// Batches for interceptors, which do not exist here.
+#pragma once
+
+#include <grpcpp/impl/one_library.h>
+#include <grpcpp/support/interceptor.h>
+
+namespace grpc::internal {
+
+class CORACLE_GRPCPP_ABSENT("there are no batches for interceptors to make: use grpcpp/support/interceptor.h")
+    InterceptorBatchMethodsImpl;
+
+}  // namespace grpc::internal
