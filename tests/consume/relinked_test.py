@@ -1,6 +1,7 @@
 """Projects that were written for grpc++ and asio-grpc are built with Coracle: by gRPC_DIR, by a path of pkg-config, and by the
 targets of the package."""
 
+import pathlib
 import re
 import signal
 
@@ -39,9 +40,24 @@ def test_one_path_of_cmake_relinks_a_project(user, prefix):
         assert server.stop() == 0
     assert not GOOGLES.search(user.run("ldd", built / "relinked"))
     assert user.run(built / "hello") == "Hello world\n"
-    for name in ("grpc++_unsecure", "grpc++_error_details", "grpc", "gpr"):
+    for name in ("grpc++_unsecure", "grpc++_error_details", "grpc++_alts", "grpc", "grpc_unsecure", "gpr", "address_sorting", "upb"):
         user.run(built / f"with_{name}")
         assert not GOOGLES.search(user.run("ldd", built / f"with_{name}"))
+
+
+def test_what_the_package_of_grpcpp_finds_is_found(user, prefix):
+    """A project need not look for it: programs link absl::flags and its sisters by gRPC's package alone."""
+    if not pathlib.Path("/usr/include/absl/flags/flag.h").exists():
+        pytest.skip("Abseil (libabsl-dev) is not installed")
+    package, folder = only(prefix, "gRPCConfig.cmake"), user.scratch / "found"
+    configured = user.run("cmake", "-S", CONSUME / "relinked", "-B", folder, f"-DgRPC_DIR={package}")
+    for target in ("absl::flags", "ZLIB::ZLIB", "OpenSSL::SSL", "c-ares::cares", "gRPC::grpc_cpp_plugin"):
+        assert f"found with gRPC: {target}\n" in configured
+    user.run("cmake", "--build", folder, "--target", "with_flags")
+    assert user.run(folder / "with_flags", "--target=harbour:1") == "harbour:1 has a channel\n"
+    refused = user.attempt("cmake", "--build", folder, "--target", "with_plugin_support")
+    assert refused.returncode != 0
+    assert "coracle::grpcpp has no gRPC::grpc_plugin_support: " in refused.stdout
 
 
 @pytest.mark.parametrize(("source", "modules"), [
