@@ -3,6 +3,7 @@
 It says "attacking" once it does, and at the end a line of JSON."""
 
 import collections
+import gzip
 import json
 import pathlib
 import select
@@ -118,13 +119,62 @@ def slow_headers(port):
 BOMB = bytes.fromhex("9bf4ff3ff88f93e546aba6fcd703a800f8b82d10907aff7304")
 
 
-def bomb_call(n):
-    block = REQUEST + b"\0" + bytes([len(b"grpc-encoding")]) + b"grpc-encoding" + b"\2br"
-    return (frame(HEADERS, END_HEADERS, n, block)
-            + frame(DATA, END_STREAM, n, b"\1" + struct.pack(">I", len(BOMB)) + BOMB))
+def values(begin, unit, end, size=(4 << 20) - 1000):
+    """JSON of that size, and the most that a server may take of it before it refuses the rest."""
+    return (begin + ",".join([unit] * ((size - len(begin) - len(end)) // (len(unit) + 1))) + end).encode()
 
 
-def bombs(port, connections):
+# What may be the worst text: as large as a message may be, and as large as the limit of values lets it be read.
+# The request has no such field, so that protobuf's mapping reads them all.
+JSON_TEXTS = {"strings": ('{"names":[', '""', "]}"), "objects": ('{"a":{"b":[', "{}", "]}}"), "arrays": ('{"a":[', "[]", "]}"),
+              "numbers": ('{"a":[', "1", "]}"), "members": ('{"a":[', '{"a":1}', "]}")}
+
+
+def json_texts():
+    for name, (begin, unit, end) in JSON_TEXTS.items():
+        yield f"4 MiB of {name}", values(begin, unit, end)
+        yield f"16,000 {name}", values(begin, unit, end, 16_000 * (len(unit) + 1))
+
+
+def literal(name, value):
+    return b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+
+
+def bomb_call(n, body=BOMB, codec="", coding="br"):
+    """A request of gRPC whose message is `body`, which is in that coding."""
+    block = request_block("/helloworld.Greeter/SayHello", "application/grpc" + codec)
+    if coding:
+        block += literal("grpc-encoding", coding)
+    data = bytes([bool(coding)]) + struct.pack(">I", len(body)) + body
+    pieces = [data[i:i + 16_384] for i in range(0, len(data), 16_384)]
+    return frame(HEADERS, END_HEADERS, n, block) + b"".join(
+        frame(DATA, END_STREAM if piece is pieces[-1] else 0, n, piece) for piece in pieces)
+
+
+def connect_call(n, body, path="/helloworld.Greeter/SayHello"):
+    """A request of Connect, or of REST, with JSON in gzip."""
+    block = request_block(path, "application/json") + literal("content-encoding", "gzip")
+    return frame(HEADERS, END_HEADERS, n, block) + frame(DATA, END_STREAM, n, body)
+
+
+def codec_calls():
+    """The requests of each codec that may be the worst: name, and what makes it for a stream."""
+    yield "protobuf in brotli: 4 MiB of zeros", bomb_call
+    for name, text in json_texts():
+        packed = gzip.compress(text)
+        yield f"JSON over gRPC in gzip: {name}", lambda n, packed=packed: bomb_call(n, packed, "+json", "gzip")
+        yield f"Connect in gzip: {name}", lambda n, packed=packed: connect_call(n, packed)
+        yield f"REST in gzip: {name}", lambda n, packed=packed: connect_call(n, packed, "/hello")
+
+
+def worst_json_call(n):
+    return bomb_call(n, WORST_JSON, "+json", "gzip")
+
+
+WORST_JSON = gzip.compress(values(*JSON_TEXTS["members"], 16_000 * 8))
+
+
+def bombs(port, connections, call=bomb_call):
     """Small compressed requests that unpack to 4 MiB each, as fast as the server takes them, on many connections."""
     held, number = [], {}
     for _ in range(connections):
@@ -143,21 +193,21 @@ def bombs(port, connections):
             if not unsent[one]:
                 first = number[one]
                 number[one] = first + 40
-                unsent[one] = b"".join(bomb_call(n) for n in range(first, first + 40, 2))
+                unsent[one] = b"".join(call(n) for n in range(first, first + 40, 2))
             sent = one.send(unsent[one])
             said["bytes"] += sent
             unsent[one] = unsent[one][sent:]
         time.sleep(0.001)
 
 
-def largest_message_s(port):
+def largest_message_s(port, call=bomb_call, calls=20):
     """The time that a calm server takes for one of these requests."""
     one = socket.create_connection(("127.0.0.1", port), 10)
     one.sendall(HELLO)
     times = []
-    for n in range(1, 41, 2):
+    for n in range(1, 2 * calls + 1, 2):
         before = time.perf_counter()
-        one.sendall(bomb_call(n))
+        one.sendall(call(n))
         ended = False
         while not ended:
             head = one.recv(9, socket.MSG_WAITALL)
@@ -168,8 +218,14 @@ def largest_message_s(port):
     return sorted(times)[len(times) // 2]
 
 
+def worst_messages_s(port):
+    """The time of each of codec_calls(), by its name."""
+    return {name: largest_message_s(port, call, 5) for name, call in codec_calls()}
+
+
 KINDS = {"rapid reset": rapid_reset, "ping flood": ping_flood, "zero window": zero_window, "slow headers": slow_headers,
-         "bombs": lambda port: bombs(port, 1), "bombs of 50": lambda port: bombs(port, 50)}
+         "bombs": lambda port: bombs(port, 1), "bombs of 50": lambda port: bombs(port, 50),
+         "bombs of JSON": lambda port: bombs(port, 1, worst_json_call)}
 
 
 def began():

@@ -26,9 +26,9 @@ def frame(kind, flags, stream, payload=b""):
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
-def request_block(path="/idle.Idle/Hold"):
+def request_block(path="/idle.Idle/Hold", content_type="application/grpc"):
     fields = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "bench"),
-              ("te", "trailers"), ("content-type", "application/grpc")]
+              ("te", "trailers"), ("content-type", content_type)]
     return b"".join(b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
                     for name, value in fields)
 

@@ -45,4 +45,15 @@ std::size_t valid_utf8_bytes(std::string_view text) noexcept {
   return at;
 }
 
+void append_utf8(std::string& to, std::uint32_t code) {
+  const auto put = [&](std::uint32_t byte) { to.push_back(static_cast<char>(byte)); };
+  const auto put_rest = [&](int bytes) {
+    while (bytes-- > 0) put(0x80 | ((code >> (6 * bytes)) & 0x3f));
+  };
+  if (code < 0x80) return put(code);
+  if (code < 0x800) return put(0xc0 | code >> 6), put_rest(1);
+  if (code < 0x10000) return put(0xe0 | code >> 12), put_rest(2);
+  put(0xf0 | code >> 18), put_rest(3);
+}
+
 }  // namespace coracle::base

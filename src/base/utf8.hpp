@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace coracle::base {
@@ -13,5 +15,8 @@ namespace coracle::base {
 [[nodiscard]] inline bool is_utf8(std::string_view text) noexcept {
   return valid_utf8_bytes(text) == text.size();
 }
+
+// Appends a character, which must not be a surrogate.
+void append_utf8(std::string& to, std::uint32_t code);
 
 }  // namespace coracle::base

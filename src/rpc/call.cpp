@@ -134,6 +134,19 @@ bool call::decode_message(const codec& k, void* into, bytes_view body, status& r
   return decode(k, into, body, reason);
 }
 
+// Such a codec may take long for few bytes, and cannot stop within a message: what it took is charged at
+// once, and ends the decoding of this iteration if it was much.
+status call::read_formatted(const codec& k, void* into, bytes_view body) {
+  std::size_t cost = 0;
+  const status outcome = format_.read(k, into, body, max_receive_bytes_, cost);
+  if (cost == 0) return outcome;
+  transport::decode_budget& budget = this->budget();
+  budget.charge(static_cast<std::int64_t>(cost));
+  if (cost >= transport::decode_budget::allowance_bytes)
+    budget.read_clock(transport::decode_budget::small_messages_time);
+  return outcome;
+}
+
 // Before a message is decoded: it must not take far more memory than its bytes, and it must fit the quota.
 status call::admit(const codec& k, const void* into, bytes_view body) {
   if (!format_.reads_as_is(k)) return hold(body.size());  // not protobuf's binary format: measured afterwards
@@ -166,7 +179,9 @@ call::decoded call::read_large(const codec& k, void* into, const protocol::grpc:
   using transport::decode_budget;
   decode_budget& budget = this->budget();
   const bool begun = deferred_ && deferred_->begun;
-  if (m.compressed ? !budget.may_begin_large() : !budget.may_begin(m.body.size())) return defer();
+  // What another codec takes for its bytes is not known: the message waits while earlier work does.
+  const bool known_cost = !m.compressed && format_.reads_as_is(k);
+  if (known_cost ? !budget.may_begin(m.body.size()) : !budget.may_begin_large()) return defer();
   if (!m.compressed) {
     budget.charge(static_cast<std::int64_t>(m.body.size()));
     deferred_.reset();

@@ -207,6 +207,8 @@ class call {
   decoded read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& reason);
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& reason);
   bool decode(const codec& k, void* into, bytes_view body, status& reason);
+  // For codecs other than protobuf's binary format.
+  [[gnu::noinline]] status read_formatted(const codec& k, void* into, bytes_view body);
   [[gnu::noinline]] status admit(const codec& k, const void* into, bytes_view body);
   [[gnu::noinline]] status measure(const codec& k, const void* message, std::size_t body_bytes);
   // Returns a status that is not OK if the quota has no room.
@@ -279,7 +281,7 @@ inline bool call::decode(const codec& k, void* into, bytes_view body, status& re
   const bool inspected = body.size() > message_footprint::inspected_bytes_min;
   if (!inspected) held_bytes_ = 0;
   else if (reason = admit(k, into, body); !reason.ok()) return false;
-  if (!format_.reads_as_is(k)) reason = format_.read(k, into, body);
+  if (!format_.reads_as_is(k)) reason = read_formatted(k, into, body);
   else if (!k.read(into, body)) reason = format_.unreadable();
   if (reason.ok() && inspected) reason = measure(k, into, body.size());
   return reason.ok();

@@ -164,9 +164,12 @@ void intercepted_message::destroy_own() noexcept {
 }
 
 status intercepted_message::decode() {
+  constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+  std::size_t cost = 0;  // of a message of this program
   status failure;
   if (receiver_) receiver_->decode_message(*codec_, writable_, bytes_, failure);
-  else if (!format_->reads_as_is(*codec_)) failure = format_->read(*codec_, writable_, bytes_);
+  else if (!format_->reads_as_is(*codec_))
+    failure = format_->read(*codec_, writable_, bytes_, no_limit, cost);
   else if (!codec_->read(writable_, bytes_)) failure = format_->unreadable();
   object_current_ = failure.ok();
   return failure;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "rpc/json_syntax.hpp"
 
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ namespace coracle::rpc {
 
 struct json_read_options {
   bool ignore_unknown_fields = false;
+  json_cost* cost = nullptr;  // of a peer's text: limits what reading it may take
 };
 
 struct json_write_options {
@@ -26,7 +28,8 @@ struct json_write_options {
 
 // Clears the message, then reads one JSON value into it. `from` is first checked by check_json()
 // (rpc/json_syntax.hpp), so that all versions of protobuf accept the same text. The status is
-// INVALID_ARGUMENT and names the field or the position; `message` is then unspecified.
+// INVALID_ARGUMENT and names the field or the position, in words of our own; or RESOURCE_EXHAUSTED if the
+// text exceeds the cost. `message` is then unspecified.
 status read_json(google::protobuf::Message& message, std::string_view from, json_read_options options = {});
 // The same for the value of one field of `message`, of any kind; the others are cleared.
 status read_json_field(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,

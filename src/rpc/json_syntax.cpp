@@ -6,8 +6,14 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <forward_list>
+#include <limits>
+#include <map>
+#include <system_error>
 #include <vector>
 
 namespace coracle::rpc {
@@ -22,13 +28,15 @@ struct broken_json {
   std::size_t position;
   std::string reason;
 };
+struct costly_json {};
 
 // What a value is read into: a message, or a field. Nothing is known of what is unknown to the message or
 // has a form of its own.
 struct json_target {
   const Descriptor* type = nullptr;  // of an object, or of the objects in an array
   const FieldDescriptor* field = nullptr;
-  bool element = false;  // of a repeated field
+  bool element = false;  // of a repeated field, or of a map
+  std::size_t any_depth = 0;  // where the outermost google.protobuf.Any around it begins; 0: none
 };
 
 json_target target_of(const FieldDescriptor& field) {
@@ -40,18 +48,15 @@ bool has_own_form(const Descriptor& type) {
   return type.well_known_type() != Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
 }
 
-const FieldDescriptor* field_of(const Descriptor& type, std::string_view name) {
-  const std::string key(name);
-  if (const FieldDescriptor* f = type.FindFieldByName(key)) return f;
-  if (const FieldDescriptor* f = type.FindFieldByCamelcaseName(key); f && f->json_name() == key) return f;
-  for (int i = 0; i < type.field_count(); ++i)
-    if (type.field(i)->json_name() == key) return type.field(i);
-  return nullptr;
+bool may_be_null(const FieldDescriptor& field) {
+  const Descriptor* const type = field.message_type();
+  return (type && type->well_known_type() == Descriptor::WELLKNOWNTYPE_VALUE) ||
+         (field.enum_type() && field.enum_type()->full_name() == "google.protobuf.NullValue");
 }
 
 class json_checker {
  public:
-  explicit json_checker(std::string_view text) noexcept : text_(text) {}
+  json_checker(std::string_view text, json_cost* cost) noexcept : text_(text), cost_(cost) {}
 
   void run(json_target target) {
     const std::size_t valid = base::valid_utf8_bytes(text_);
@@ -79,9 +84,37 @@ class json_checker {
     at_ += expected.size();
   }
 
-  // protobuf's parser also takes 1 for [1], and "yes" for true.
+  // A program has few types with names of their own: they are looked up once, because an attacker's text may
+  // have many names that a large message does not have.
+  const FieldDescriptor* field_of(const Descriptor& type, std::string_view name) {
+    const std::string wanted(name);
+    if (const FieldDescriptor* f = type.FindFieldByName(wanted)) return f;
+    if (const FieldDescriptor* f = type.FindFieldByCamelcaseName(wanted); f && f->json_name() == wanted)
+      return f;
+    const auto [own, is_new] = own_names_.try_emplace(&type);
+    if (is_new)
+      for (int i = 0; i < type.field_count(); ++i)
+        if (type.field(i)->json_name() != type.field(i)->camelcase_name())
+          own->second.push_back(type.field(i));
+    for (const FieldDescriptor* f : own->second)
+      if (f->json_name() == wanted) return f;
+    return nullptr;
+  }
+
+  // `times`: how often protobuf's mapping reads a value.
+  void charge(std::size_t values, std::size_t times = 1) const {
+    if (cost_ && !cost_->charge(values * times * json_cost::mapped_value_bytes)) throw costly_json{};
+  }
+
+  // protobuf's parser also takes 1 for [1], and "yes" for true, and ignores null in an array.
   void check_kind(json_target target) const {
-    if (!target.field || peek() == 'n') return;
+    if (!target.field) return;
+    if (peek() == 'n') {
+      if (target.element && !may_be_null(*target.field))
+        fail("null is no value of an array or a map, here of the field " +
+             base::printable(target.field->name()));
+      return;
+    }
     const auto must = [&](const char* what) {
       fail("the field " + base::printable(target.field->name()) + " must be " + what);
     };
@@ -96,15 +129,33 @@ class json_checker {
 
   void value(json_target target, std::size_t depth) {
     check_kind(target);
+    const auto form = target.type ? target.type->well_known_type() : Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
+    if (form == Descriptor::WELLKNOWNTYPE_ANY && target.any_depth == 0) target.any_depth = depth + 1;
+    // protobuf keeps the content of an Any until it knows the type, and so reads it again at each level.
+    charge(1, target.any_depth == 0 ? 1 : depth + 2 - target.any_depth);
     switch (peek()) {
       case '{': return object(target, depth + 1);
       case '[': return array(target, depth + 1);
-      case '"': string(); return;
+      case '"': return text(form == Descriptor::WELLKNOWNTYPE_FIELDMASK, target.any_depth != 0);
       case 't': return word("true");
       case 'f': return word("false");
       case 'n': return word("null");
       default: return number();
     }
+  }
+
+  // A string. That of a FieldMask is a list of paths; in an Any, each one may be that of a FieldMask.
+  void text(bool mask, bool in_any) {
+    const std::size_t start = at_;
+    const std::string_view content = string();
+    if (!cost_ && !mask) return;
+    if (!mask && !in_any) return;
+    const auto paths = static_cast<std::size_t>(std::count(content.begin(), content.end(), ','));
+    const auto parentheses = static_cast<std::size_t>(std::count(content.begin(), content.end(), '('));
+    // protobuf 3.21 also reads "a(b,c)" as "a.b,a.c", which later versions and the mapping's definition do
+    // not know. Nested, they take a time that is quadratic in the length.
+    if (mask && parentheses != 0) throw broken_json{start, "a field mask has no parentheses"};
+    charge(paths + content.size() / 64 + parentheses * content.size() / 1024);
   }
 
   void enter(std::size_t depth) {
@@ -139,10 +190,15 @@ class json_checker {
       json_target inner;
       if (target.field && target.field->is_map()) {
         inner = target_of(*target.field->message_type()->map_value());
-      } else if (const FieldDescriptor* f = type ? field_of(*type, k.name) : nullptr) {
+        inner.element = true;
+        charge(1);  // the key
+      } else if (!type) {
+        charge(1);  // the key may be one, too
+      } else if (const FieldDescriptor* f = field_of(*type, k.name)) {
         k.name = f->name();
         inner = target_of(*f);
       }
+      inner.any_depth = target.any_depth;
       keys.push_back(k);
       skip_space();
       if (peek() != ':') fail("expected ':'");
@@ -236,7 +292,7 @@ class json_checker {
             code = 0x10000 + ((code - 0xd800) << 10) + (four_digits(content.substr(i + 3)) - 0xdc00);
             i += 6;
           }
-          append_utf8(plain, code);
+          base::append_utf8(plain, code);
           break;
         }
         default: plain.push_back(content[i]); break;
@@ -247,22 +303,13 @@ class json_checker {
   static std::uint32_t four_digits(std::string_view digits) {
     return static_cast<std::uint32_t>(std::stoul(std::string(digits.substr(0, 4)), nullptr, 16));
   }
-  static void append_utf8(std::string& to, std::uint32_t code) {
-    const auto put = [&](std::uint32_t byte) { to.push_back(static_cast<char>(byte)); };
-    const auto put_rest = [&](int bytes) {
-      while (bytes-- > 0) put(0x80 | ((code >> (6 * bytes)) & 0x3f));
-    };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) return put(0xc0 | code >> 6), put_rest(1);
-    if (code < 0x10000) return put(0xe0 | code >> 12), put_rest(2);
-    put(0xf0 | code >> 18), put_rest(3);
-  }
 
   void digits() {
     if (peek() < '0' || peek() > '9') fail("a value is malformed");
     while (peek() >= '0' && peek() <= '9') ++at_;
   }
   void number() {
+    const std::size_t start = at_;
     if (peek() == '-') ++at_;
     if (peek() == '0') ++at_;
     else digits();
@@ -271,17 +318,31 @@ class json_checker {
       ++at_;
       if (peek() == '+' || peek() == '-') ++at_;
       digits();
+    } else if (at_ - start < digits10_max) {
+      return;
     }
+    double n = 0;
+    if (std::from_chars(text_.data() + start, text_.data() + at_, n).ec == std::errc() ||
+        std::isfinite(std::strtod(std::string(text_.substr(start, at_ - start)).c_str(), nullptr)))
+      return;
+    at_ = start;
+    fail("a number is beyond the range of a double");
   }
 
+  static constexpr std::size_t digits10_max = std::numeric_limits<double>::max_exponent10;
+
   std::string_view text_;
+  json_cost* const cost_;
   std::size_t at_ = 0;
+  std::map<const Descriptor*, std::vector<const FieldDescriptor*>> own_names_;
   std::forward_list<std::string> unescaped_;  // allocates nothing while it is empty
 };
 
-status check(std::string_view text, json_target target) {
+status check(std::string_view text, json_target target, json_cost* cost) {
   try {
-    json_checker(text).run(target);
+    json_checker(text, cost).run(target);
+  } catch (const costly_json&) {
+    return too_costly_json(*cost);
   } catch (const broken_json& broken) {
     const std::string_view before = text.substr(0, broken.position);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -294,10 +355,21 @@ status check(std::string_view text, json_target target) {
 
 }  // namespace
 
-status check_json(std::string_view text, const Descriptor* type) { return check(text, {type}); }
+status too_costly_json(const json_cost& cost) {
+  return status::resource_exhausted(
+      "max_receive_bytes exceeded: a message in JSON has too many values, limit " +
+      std::to_string(cost.max / json_cost::mapped_value_bytes) + " to " +
+      std::to_string(cost.max / json_cost::plain_value_bytes) +
+      ", depending on their kinds; send fewer values in one message or send protobuf's binary format, or "
+      "raise the receiver's max_receive_bytes");
+}
 
-status check_json(std::string_view text, const FieldDescriptor& field) {
-  return check(text, target_of(field));
+status check_json(std::string_view text, const Descriptor* type, json_cost* cost) {
+  return check(text, {type}, cost);
+}
+
+status check_json(std::string_view text, const FieldDescriptor& field, json_cost* cost) {
+  return check(text, target_of(field), cost);
 }
 
 void append_json_string(std::string& to, std::string_view text) {

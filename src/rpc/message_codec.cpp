@@ -29,8 +29,21 @@ class json_mapping final : public message_codec {
   }
 
   status read(google::protobuf::Message& message, bytes_view from) const override {
-    const status s = rpc::read_json(message, as_text(from), {.ignore_unknown_fields = true});
-    return s.ok() ? s : status::internal(s.message());
+    return read(message, from, {});
+  }
+  status read_metered(google::protobuf::Message& message, bytes_view from,
+                      decode_meter& meter) const override {
+    rpc::json_cost cost{meter.cost_max};
+    const status s = read(message, from, {.cost = &cost});
+    meter.cost = cost.used;
+    return s;
+  }
+
+ private:
+  static status read(google::protobuf::Message& message, bytes_view from, rpc::json_read_options options) {
+    options.ignore_unknown_fields = true;
+    const status s = rpc::read_json(message, as_text(from), options);
+    return s.code() == status_code::invalid_argument ? status::internal(s.message()) : s;
   }
 };
 
@@ -52,6 +65,38 @@ using google::protobuf::Message;
 // Values of the peer stand in errors of protobuf.
 constexpr std::size_t json_error_bytes_max = 300;
 
+// `value` is what protobuf says of a value that does not fit: itself, or words around pieces of it. Replaces
+// these words by ours. The field is set if only the words name it.
+std::string misfit(std::string_view value, std::string_view type, std::string& field) {
+  constexpr std::string_view basic = "TYPE_";
+  std::string name(type.substr(type.rfind('/') + 1));
+  if (type.starts_with(basic)) {
+    name.erase(0, basic.size());
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  }
+  name = base::printable(name);
+  if (value == "Starting an object on a scalar field") {
+    field = type;
+    return "must not be an object";
+  }
+  if (type == "oneof") {  // "oneof field 'choice' is already set. Cannot set 'number'"
+    const auto quoted = [&] {
+      const std::size_t begin = std::min(value.find('\''), value.size() - 1) + 1;
+      const std::string_view word = value.substr(begin, value.find('\'', begin) - begin);
+      value.remove_prefix(std::min(begin + word.size() + 1, value.size()));
+      return std::string(word);
+    };
+    const std::string oneof = quoted();
+    field = value.empty() ? std::string() : quoted();
+    return "another field of the oneof " + base::printable(oneof) + " is set";
+  }
+  const bool is_value =
+      !value.empty() && std::string_view("\"-0123456789tfin").find(value.front()) != std::string_view::npos;
+  if (is_value) return base::printable(value, json_error_bytes_max) + " is no " + name;
+  return "the value is no valid " + (type == "Any" ? "google.protobuf.Any of a known type" : name);
+}
+
 // protobuf writes "(movie.year): invalid value "abc" for type TYPE_INT32" and "(movie) yaer: Cannot find
 // field."; in the root, the part in parentheses is missing.
 std::string readable(std::string_view error) {
@@ -72,13 +117,17 @@ std::string readable(std::string_view error) {
   }
   std::string reason = base::printable(error, json_error_bytes_max);
   constexpr std::string_view invalid = "invalid value ";
-  constexpr std::string_view type = " for type TYPE_";
-  if (const std::size_t at = reason.rfind(type); reason.starts_with(invalid) && at != std::string::npos) {
-    std::string name = reason.substr(at + type.size());
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    reason = reason.substr(invalid.size(), at - invalid.size()) + " is no " + name;
+  constexpr std::string_view type = " for type ";
+  const std::size_t at = error.rfind(type);
+  if (error.starts_with(invalid) && at != std::string_view::npos)
+    reason = misfit(error.substr(invalid.size(), at - invalid.size()), error.substr(at + type.size()), field);
+  constexpr std::string_view no_list = ": Proto field is not repeating, cannot start list.";
+  if (error.ends_with(no_list)) {
+    field = error.substr(0, error.size() - no_list.size());
+    reason = "must not be an array";
   }
+  // The parser of protobuf 3.21 repeats the lines around an error; check_json() finds each such error first.
+  if (error.find('\n') != std::string_view::npos) reason = "the JSON cannot be read";
   return field.empty() ? reason : "field " + base::printable(field) + ": " + reason;
 }
 
@@ -152,13 +201,13 @@ status write_elements(const Message& message, const FieldDescriptor& field, std:
 }  // namespace
 
 status read_json(Message& message, std::string_view from, json_read_options options) {
-  if (read_plain_json(message, from)) return {};
+  if (read_plain_json(message, from, options.cost)) return {};
   return read_json_by_protobuf(message, from, options);
 }
 
 status read_json_by_protobuf(Message& message, std::string_view from, json_read_options options) {
   message.Clear();
-  if (status broken = check_json(from, message.GetDescriptor()); !broken.ok()) return broken;
+  if (status broken = check_json(from, message.GetDescriptor(), options.cost); !broken.ok()) return broken;
   return parse_json(message, std::string(from), options);
 }
 
@@ -166,7 +215,7 @@ status read_json_field(Message& message, const FieldDescriptor& field, std::stri
                        json_read_options options) {
   message.Clear();
   // Exactly one value: no text can add a second field to the object below.
-  if (status broken = check_json(from, field); !broken.ok()) return broken;
+  if (status broken = check_json(from, field, options.cost); !broken.ok()) return broken;
   std::string object = "{\"";
   object.append(field.name()).append("\":").append(from).append("}");
   return parse_json(message, object, options);

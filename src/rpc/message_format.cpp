@@ -95,10 +95,13 @@ status message_format::write(const codec& k, const void* message, std::string& b
   return outcome;
 }
 
-status message_format::read(const codec& k, void* into, bytes_view message) const {
+status message_format::read(const codec& k, void* into, bytes_view message, std::size_t cost_max,
+                            std::size_t& cost) const {
   if (k.kind == message_kind::protobuf_lite) return no_other_form(*form_);
   try {
-    status outcome = form_->read(message_at(into), message);
+    decode_meter meter{cost_max};
+    status outcome = form_->read_metered(message_at(into), message, meter);
+    cost += meter.cost;
     return outcome.ok() ? outcome : unreadable(outcome);
   } catch (const std::bad_alloc&) {
     throw;

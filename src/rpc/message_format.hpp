@@ -95,7 +95,8 @@ class message_format {
   // A status that is not OK means that the call cannot continue.
   status write(const codec& k, const void* message, std::string& body,
                std::optional<std::size_t> known_bytes = {}) const;
-  status read(const codec& k, void* into, bytes_view message) const;
+  // Adds to `cost` what the message has cost beyond its bytes; more than `cost_max` is RESOURCE_EXHAUSTED.
+  status read(const codec& k, void* into, bytes_view message, std::size_t cost_max, std::size_t& cost) const;
   // With that code: the status of a message that a codec cannot read as it is; `why`, if it is INTERNAL.
   [[nodiscard, gnu::cold]] status unreadable() const;
   [[nodiscard, gnu::cold]] status unreadable(const status& why) const;

@@ -10,6 +10,7 @@
 #include "server/server_call.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -26,12 +27,22 @@ rest_codec::rest_codec(const http_routes& routes, request_info::verb method, std
 }
 
 status rest_codec::read(google::protobuf::Message& message, bytes_view from) const {
+  decode_meter unlimited{std::numeric_limits<std::size_t>::max()};
+  return read_metered(message, from, unlimited);
+}
+
+status rest_codec::read_metered(google::protobuf::Message& message, bytes_view from,
+                                decode_meter& meter) const {
+  rpc::json_cost cost{meter.cost_max};
   rpc::rest::rest_request r;
+  r.cost = &cost;
   r.path_values = match_.raw_values();
   r.query = protocol::web::split_target(target_).query;
   r.content_type = content_type_;
   r.body = from;
-  return route().binding.read_request(r, message);
+  status outcome = route().binding.read_request(r, message);
+  meter.cost = cost.used;
+  return outcome;
 }
 
 status rest_codec::write(const google::protobuf::Message& message, std::string& to) const {

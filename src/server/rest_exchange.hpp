@@ -27,6 +27,8 @@ class rest_codec final : public message_codec {
   [[nodiscard]] std::string_view name() const noexcept override { return "json"; }
   status write(const google::protobuf::Message& message, std::string& to) const override;
   status read(google::protobuf::Message& message, bytes_view from) const override;
+  status read_metered(google::protobuf::Message& message, bytes_view from,
+                      decode_meter& meter) const override;
 
   [[nodiscard]] const http_routes::rest_route& route() const noexcept {
     return *routes_.rest_at(match_.index);

@@ -157,6 +157,41 @@ TEST_P(codecs, AMessageThatDoesNotParseAsTheCallsCodecIsInternal) {
   EXPECT_EQ(run(say(stub(), "x", with_codec)).status(), status::internal("no brackets"));
 }
 
+// A few KB of gzip hold more values than a loop may convert in one step.
+TEST_P(codecs, AMessageInJsonWithTooManyValuesIsResourceExhausted) {
+  class many_values final : public message_codec {
+   public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "json"; }
+    status write(const google::protobuf::Message&, std::string& to) const override {
+      to = R"({"text":"a","nothing":[)";
+      for (std::size_t i = 1; i < values; ++i) to += "{},";
+      to += "{}]}";
+      return {};
+    }
+    status read(google::protobuf::Message& m, bytes_view from) const override {
+      return json_codec().read(m, from);
+    }
+    std::size_t values = 0;
+  };
+  server_options options;
+  options.codecs.push_back(&json_codec());
+  make_server(options);
+  many_values values;
+  call_options with_codec;
+  with_codec.codec = &values;
+  for (const encoding e : {encoding::identity, encoding::gzip}) {
+    with_codec.compression = compression(e);
+    values.values = 30'000;
+    const auto few = run(say(stub(), "", with_codec));
+    ASSERT_EQ(few.status(), status());
+    EXPECT_EQ(few->text(), "a");
+    values.values = 1'000'000;
+    const status many = run(say(stub(), "", with_codec)).status();
+    EXPECT_EQ(many.code(), status_code::resource_exhausted) << many;
+    EXPECT_NE(many.message().find("a message in JSON has too many values"), std::string_view::npos) << many;
+  }
+}
+
 TEST_P(codecs, AMessageLargerThanAClientMaySendIsNotSent) {
   call_options narrow;
   narrow.max_send_bytes = 100;

@@ -4,6 +4,7 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/status.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,13 @@ class Message;
 }
 
 namespace coracle {
+
+/// What decoding a peer's message may cost, and what it has cost. The unit is a byte of protobuf's binary
+/// format, whose values are quick to decode.
+struct decode_meter {
+  std::size_t cost_max;  ///< max_receive_bytes of the call
+  std::size_t cost = 0;  ///< what its loop is charged with, beside the bytes of the message
+};
 
 /// Encodes and decodes protobuf messages in a form other than protobuf's binary format. Users derive from it.
 ///
@@ -34,11 +42,21 @@ class message_codec {
   /// Decodes `from` into `message`, which may hold earlier content: clear it first. A status that is not OK,
   /// usually INTERNAL, ends the call.
   virtual status read(google::protobuf::Message& message, bytes_view from) const = 0;
+  /// The same for a message of a peer. By default calls read(). Override it if few bytes can take long to
+  /// decode: return RESOURCE_EXHAUSTED when that exceeds `meter.cost_max`. What `meter.cost` says counts
+  /// against what the loop decodes before it serves other connections.
+  virtual status read_metered(google::protobuf::Message& message, bytes_view from,
+                              decode_meter& meter) const {
+    static_cast<void>(meter);
+    return read(message, from);
+  }
 };
 
 /// Returns the codec "json", which uses protobuf's JSON mapping. It ignores unknown fields when it reads, as
 /// the binary format does. A field that occurs twice and values nested deeper than 100 are errors, which name
-/// the field or the position. The object lives until the program ends.
+/// the field or the position. A peer's message with more values than max_receive_bytes / 128 to
+/// max_receive_bytes / 16, depending on their kinds, is RESOURCE_EXHAUSTED. The object lives until the
+/// program ends.
 const message_codec& json_codec() noexcept;
 
 }  // namespace coracle

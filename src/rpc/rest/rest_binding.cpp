@@ -170,7 +170,7 @@ class rest_binding::reader {
                            from);
     }
     if (from.body.empty()) return {};  // no field is set
-    const json_read_options options{binding_.options_.ignore_unknown_fields};
+    const json_read_options options{binding_.options_.ignore_unknown_fields, from.cost};
     return field ? read_json_field(message_, *field, as_text(from.body), options)
                  : read_json(message_, as_text(from.body), options);
   }

@@ -3,6 +3,7 @@
 
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/result.hpp"
+#include "rpc/json_syntax.hpp"
 #include "rpc/rest/http_rule.hpp"
 
 #include <cstddef>
@@ -38,6 +39,7 @@ struct rest_request {
   std::string_view query;  // without '?'
   std::string_view content_type;  // for google.api.HttpBody only
   bytes_view body;
+  json_cost* cost = nullptr;  // of reading the body
 };
 
 struct rest_reply {

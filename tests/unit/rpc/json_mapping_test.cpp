@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace coracle::rpc::json_mapping_test {
@@ -43,6 +47,51 @@ TEST(JsonMapping, NamesTheFieldThatIsWrong) {
     const status s = read_json(m, text);
     EXPECT_EQ(s.code(), status_code::invalid_argument);
     EXPECT_EQ(s.message(), error) << text;
+  }
+}
+
+TEST(JsonMapping, DescribesErrorsInWordsOfItsOwn) {
+  for (const auto& [text, error] :
+       {std::pair{R"({"time":"x"})", "field time: the value is no valid google.protobuf.Timestamp"},
+        {R"({"length":5})", "field length: the value is no valid google.protobuf.Duration"},
+        {R"({"word":"a","number":1})", "field number: another field of the oneof choice is set"},
+        {R"({"any":{"@type":"type.googleapis.com/no.Such"}})",
+         "field any: the value is no valid google.protobuf.Any of a known type"},
+        {R"({"any":{"a":1}})", "field any: the value is no valid google.protobuf.Any of a known type"},
+        {R"({"enumValue":"N"})", "field enum_value: \"N\" is no rest_kinds.Binding"},
+        {R"({"book":"a"})", "field book: \"a\" is no rest_kinds.Book"},
+        {R"({"book":[]})", "field book: must not be an array"},
+        {R"({"stringValue":{}})", "field string_value: must not be an object"},
+        {R"({"doubleValue":1e999})",
+         "the JSON is invalid at line 1, column 16: a number is beyond the range of a double"},
+        {R"({"unknown":[-1e999]})",
+         "the JSON is invalid at line 1, column 13: a number is beyond the range of a double"}}) {
+    Everything m;
+    EXPECT_EQ(read_json(m, text).message(), error) << text;
+  }
+}
+
+// What each value costs is a bound for what reading it takes, whichever of the two ways it goes.
+TEST(JsonMapping, LimitsTheValuesOfAPeersMessage) {
+  constexpr std::size_t limit = 1u << 20;
+  const auto list = [](std::string text, std::string_view unit, std::string_view end, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) text.append(unit).append(",");
+    return text.append(unit).append(end);
+  };
+  const auto code = [](const std::string& text) {
+    json_cost cost{limit};
+    Everything m;
+    return read_json(m, text, {.ignore_unknown_fields = true, .cost = &cost}).code();
+  };
+  constexpr std::size_t plain = limit / json_cost::plain_value_bytes;
+  constexpr std::size_t mapped = limit / json_cost::mapped_value_bytes;
+  for (const auto& [begin, unit, end, max] : {std::tuple{R"({"names":[)", R"("")", "]}", plain},
+                                              {R"({"books":[)", "{}", "]}", plain / 2},
+                                              {R"({"unknown":[)", "{}", "]}", mapped},
+                                              {R"({"struct":{"a":[)", "[]", "]}}", mapped},
+                                              {R"({"mask":")", "a", R"("})", mapped * 32 / 33}}) {
+    EXPECT_EQ(code(list(begin, unit, end, max - 20)), status_code::ok) << begin;
+    EXPECT_EQ(code(list(begin, unit, end, max + 20)), status_code::resource_exhausted) << begin;
   }
 }
 

@@ -10,6 +10,8 @@
 namespace coracle::rpc::json_syntax_test {
 namespace {
 
+using rest_kinds::Everything;
+
 std::string nested(std::size_t depth, const std::string& open, const std::string& inner,
                    const std::string& close) {
   std::string text;
@@ -166,6 +168,72 @@ TEST(JsonSyntax, OfAFieldIsThatOfItsValue) {
       check_json(R"({"k":{"author":{"given_name":"","givenName":""}}})", *type.FindFieldByName("shelf"))
           .ok());
   EXPECT_TRUE(check_json(R"({"given_name":{},"givenName":{}})", *type.FindFieldByName("shelf")).ok());
+}
+
+TEST(JsonSyntax, HasNoNullInArraysAndMaps) {
+  for (const std::string_view text :
+       {R"({"numbers":[null]})", R"({"books":[{},null]})", R"({"names":["a",null]})", R"({"times":[null]})",
+        R"({"int64Wrappers":[null]})", R"({"flags":{"1":null}})", R"({"shelf":{"a":null}})",
+        R"({"inner":{"inner":{"numbers":[null]}}})", R"({"books":[{"stock":{"a":null}}]})"}) {
+    const status s = check_json(text, Everything::descriptor());
+    EXPECT_EQ(s.code(), status_code::invalid_argument) << text;
+    EXPECT_NE(s.message().find("null is no value of an array or a map"), std::string_view::npos) << s;
+  }
+  for (const std::string_view text :
+       {R"({"numbers":null})", R"({"book":null})", R"({"flags":null})", R"({"value":[null]})",
+        R"({"struct":{"a":null,"b":[null]}})", R"({"unknown":[null]})", R"({"any":{"a":[null]}})"})
+    EXPECT_EQ(check_json(text, Everything::descriptor()), status()) << text;
+}
+
+TEST(JsonSyntax, HasNumbersOfTheRangeOfADouble) {
+  const std::string long_number(400, '9');
+  for (const std::string& text : {std::string("1e309"), std::string("-1e309"), std::string("1e99999999999"),
+                                  long_number, "-" + long_number + ".5"})
+    EXPECT_EQ(check_json("[" + text + "]").message(),
+              "the JSON is invalid at line 1, column 2: a number is beyond the range of a double")
+        << text;
+  for (const std::string& text :
+       {std::string("1e308"), std::string("1e-999"), "0." + long_number, long_number + "e-200"})
+    EXPECT_EQ(check_json("[" + text + "]"), status()) << text;
+}
+
+// protobuf 3.21 takes a minute for a mask of 200 KB with nested parentheses.
+TEST(JsonSyntax, OfAFieldMaskHasNoParentheses) {
+  EXPECT_EQ(check_json(R"({"mask":"a,b.c"})", Everything::descriptor()), status());
+  for (const std::string_view text : {R"j({"mask":"a(b,c)"})j", R"j({"mask":"a\u0028b,c)"})j"})
+    EXPECT_EQ(check_json(text, Everything::descriptor()).message(),
+              "the JSON is invalid at line 1, column 9: a field mask has no parentheses");
+}
+
+std::size_t cost_of(const std::string& text) {
+  json_cost cost;
+  EXPECT_EQ(check_json(text, Everything::descriptor(), &cost), status()) << text;
+  return cost.used / json_cost::mapped_value_bytes;
+}
+
+TEST(JsonSyntax, CountsWhatTheMappingHasToRead) {
+  EXPECT_EQ(cost_of("{}"), 1u);
+  EXPECT_EQ(cost_of(R"({"numbers":[1,2,3],"book":{"year":1}})"), 7u);
+  EXPECT_EQ(cost_of(R"({"flags":{"1":true,"2":false}})"), 6u);  // keys, too
+  EXPECT_EQ(cost_of(R"({"mask":"a,b,c"})"), 4u);
+  EXPECT_EQ(cost_of(R"({"names":["a,b,c"]})"), 3u);
+  // Each Any around a value has it read again.
+  EXPECT_GT(cost_of(R"({"any":{"value":{"value":{"value":[1,2,3,4]}}}})"),
+            4 * cost_of(R"({"numbers":[1,2,3,4]})"));
+  EXPECT_GT(cost_of(R"({"any":{"value":")" + std::string(100'000, '(') + R"("}})"), 1'000'000u);
+}
+
+TEST(JsonSyntax, StopsAtTheLimitOfTheCost) {
+  json_cost cost{10 * json_cost::mapped_value_bytes};
+  EXPECT_EQ(check_json("[1,2,3,4,5,6,7,8]", nullptr, &cost), status());
+  cost.used = 0;
+  const status s = check_json("[1,2,3,4,5,6,7,8,9,10, no JSON", nullptr, &cost);
+  EXPECT_EQ(s.code(), status_code::resource_exhausted);
+  EXPECT_EQ(
+      s.message().find("max_receive_bytes exceeded: a message in JSON has too many values, limit 10 to 80"),
+      0u)
+      << s;
+  EXPECT_EQ(cost.used, cost.max);
 }
 
 TEST(JsonSyntax, ChecksManyNamesInReasonableTime) {

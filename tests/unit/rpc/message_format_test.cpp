@@ -45,7 +45,8 @@ TEST_F(format, HasNoOtherFormForBytesAndForLiteMessages) {
   ASSERT_EQ(write(protobuf_codec, codec_of<StringValue>::address(v)), status());
   EXPECT_EQ(body_, "\"x\"");
   EXPECT_EQ(write(protobuf_lite_codec, codec_of<StringValue>::address(v)).code(), status_code::internal);
-  EXPECT_EQ(format_.read(protobuf_lite_codec, codec_of<StringValue>::address(v), {}).code(),
+  std::size_t cost = 0;
+  EXPECT_EQ(format_.read(protobuf_lite_codec, codec_of<StringValue>::address(v), {}, 1000, cost).code(),
             status_code::internal);
   const bytes_message bytes("any");
   EXPECT_TRUE(format_.reads_as_is(bytes_codec));
