@@ -48,6 +48,8 @@ BROWSER_PACKAGES = ["playwright-core@1.65.1", "axe-core@4.14.1"]
 WEB = PEERS / "web"
 WEB_PACKAGES = ["@connectrpc/connect@2.1.2", "@connectrpc/connect-web@2.1.2", "@bufbuild/protobuf@2.17.0", "@bufbuild/protoc-gen-es@2.17.0",
                 "grpc-web@2.1.1", "esbuild@0.28.2"]
+# What judges documents of OpenAPI.
+LINTER_PACKAGES = ["@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3"]
 INSTALL_TIMEOUT_S = 15 * 60
 
 
@@ -166,6 +168,10 @@ def install_web():
     install_with_npm("web", WEB_PACKAGES)
 
 
+def install_linters():
+    install_with_npm("linters", LINTER_PACKAGES)
+
+
 def build_with_maven(name, phase, *then):
     """One of the movie example's projects in Java, with the jars it needs, in build/peers/NAME."""
     project, folder, stamp = MOVIE / name, PEERS / name, PEERS / f"stamps/{name}"
@@ -198,8 +204,8 @@ def install_ruby():
 
 
 # Peers that are no Go programs.
-OTHERS = {"python": install_python, "node": install_node, "browser": install_browser, "web": install_web, "java": install_java,
-          "spring_boot": install_spring_boot, "ruby": install_ruby}
+OTHERS = {"python": install_python, "node": install_node, "browser": install_browser, "web": install_web, "linters": install_linters,
+          "java": install_java, "spring_boot": install_spring_boot, "ruby": install_ruby}
 
 
 @functools.cache

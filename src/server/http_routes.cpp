@@ -38,6 +38,20 @@ std::string full_name_of(std::string_view path) {
 
 constexpr std::string_view owner_of_plain_routes = "server::add_http()";
 
+// A request of another HTTP method is not told from others of its kind.
+status check_method(const rpc::rest::http_rule& rule, const google::protobuf::MethodDescriptor& method) {
+  using verb = request_info::verb;
+  for (const verb v :
+       {verb::get, verb::head, verb::post, verb::put, verb::patch, verb::remove, verb::options})
+    if (rule.http_method == name_of(v)) return {};
+  if (rule.http_method == "*") return {};
+  return status::invalid_argument(
+      "the HTTP rule " + rule.http_method + " " + rule.path.text() + " of " +
+      std::string(method.full_name()) +
+      ": a server serves GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS and *; replace the rule with "
+      "rest_options::http_rules");
+}
+
 [[noreturn]] void fail(std::string_view reason) {
   throw usage_error("server::add_http(): " + std::string(reason));
 }
@@ -69,6 +83,7 @@ status http_routes::build_rest(const router& routes, const rest_options& o) {
   const auto add = [&](const google::protobuf::MethodDescriptor& method, const served_method& row,
                        std::vector<rpc::rest::http_rule> rules) -> status {
     for (rpc::rest::http_rule& rule : rules) {
+      if (status s = check_method(rule, method); !s.ok()) return s;
       const auto index = static_cast<std::uint32_t>(made.size());
       if (status s = table.add(rule.http_method, rule.path, index, std::string(method.full_name())); !s.ok())
         return s;

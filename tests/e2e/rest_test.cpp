@@ -149,6 +149,36 @@ TEST_P(rest_requests, JsonThatIsWrongIsAnErrorThatNamesThePlace) {
   EXPECT_EQ(ask("POST /echo.Echo/Say", {}, R"({"no": 1})").status(), 200);
 }
 
+TEST_P(rest_requests, JsonWithTooManyValuesIsResourceExhausted) {
+  server_options options;
+  options.codecs.push_back(&json_codec());
+  serve(options);
+  std::string body = R"({"text":"a","nothing":[)";
+  for (int i = 0; i < 100'000; ++i) body += "{},";
+  body += "{}]}";
+  for (const char* line : {"POST /v1/say", "POST /echo.Echo/Say"}) {
+    const response r = ask(line, {}, body);
+    EXPECT_EQ(r.status(), 429) << line;
+    EXPECT_NE(r.body.find("a message in JSON has too many values"), std::string::npos) << r.body;
+  }
+}
+
+TEST_P(rest_requests, AGetMayHaveAnEmptyObjectAsItsBody) {
+  EXPECT_EQ(ask("GET /v1/say/a", {}, "{}").status(), 200);
+  EXPECT_EQ(ask("GET /v1/say/a", {}, R"({"text":"b"})").status(), 400);
+}
+
+TEST_P(rest_requests, ARuleOfAMethodThatIsNotMatchedIsRefused) {
+  server other(rt(), server_options());
+  other.add(served());
+  rest_options o;
+  o.http_rules =
+      R"({"http":{"rules":[{"selector":"echo.Echo.Say","custom":{"kind":"PURGE","path":"/v1/say"}}]}})";
+  const status s = other.add_rest(o);
+  EXPECT_EQ(s.code(), status_code::invalid_argument);
+  EXPECT_EQ(s.message().find("the HTTP rule PURGE /v1/say of echo.Echo.Say: a server serves GET"), 0u) << s;
+}
+
 TEST_P(rest_requests, BytesThatAreNoMessageAreAnErrorOfAConnectClient) {
   const auto post = [&](const std::string& content_type, const std::string& body) {
     return run(exchange(

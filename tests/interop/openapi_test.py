@@ -1,17 +1,19 @@
 """The document of OpenAPI 3.1 of a service with every kind of rule and field: valid, and with what it describes."""
 
 import json
+import os
 import subprocess
 
 import pytest
 
-from programs import ROOT, own, run
+from programs import PEERS, ROOT, own, run
 
 pytest.importorskip("openapi_spec_validator", reason="./dev peers installs it")
 
 import yaml  # noqa: E402
 from openapi_spec_validator import OpenAPIV31SpecValidator  # noqa: E402
 
+LINTERS = PEERS.parent / "linters"
 KINDS = ROOT / "tests/unit/rpc/rest_kinds.proto"
 
 
@@ -42,6 +44,39 @@ def test_the_validator_finds_a_fault(described):
     broken = json.loads(json.dumps(described))
     broken["paths"]["/v1/search"]["get"]["parameters"][0]["in"] = "nowhere"
     assert list(OpenAPIV31SpecValidator(broken).iter_errors())
+
+
+def linted(name, *command):
+    """What a linter of npm finds in the document with its default rules: the exit code and the output."""
+    program = LINTERS / "node_modules/.bin" / name
+    if not program.exists():
+        pytest.skip("./dev peers installs it")
+    done = subprocess.run([program, *command], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_redocly_finds_no_error(described, tmp_path):
+    path = tmp_path / "openapi.json"
+    path.write_text(json.dumps(described))
+    code, said = linted("redocly", "lint", "--extends", "recommended", path)
+    assert code == 0, said
+    path.write_text(json.dumps({**described, "servers": []}))
+    code, said = linted("redocly", "lint", "--extends", "recommended", path)
+    assert code != 0 and "no-empty-servers" in said, said
+
+
+def test_spectral_finds_no_error(described, tmp_path):
+    path, rules = tmp_path / "openapi.json", tmp_path / "rules.yaml"
+    rules.write_text('extends: ["spectral:oas"]\n')
+    path.write_text(json.dumps(described))
+    code, said = linted("spectral", "lint", "--ruleset", rules, "--fail-severity", "error", path)
+    assert code == 0, said
+    broken = json.loads(json.dumps(described))
+    broken["paths"]["/v1/books/{title}"]["get"]["parameters"] = []
+    path.write_text(json.dumps(broken))
+    code, said = linted("spectral", "lint", "--ruleset", rules, "--fail-severity", "error", path)
+    assert code != 0 and "path-params" in said, said
 
 
 def test_yaml_says_the_same(protoset, described):

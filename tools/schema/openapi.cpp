@@ -9,8 +9,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::tools {
@@ -39,13 +42,21 @@ struct openapi {
     return 0;
   }
 
+  // Packages that begin with "grpc." may also be of others, such as grpc-gateway's examples.
+  static bool is_of_grpc(std::string_view name) {
+    constexpr std::string_view all[] = {"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+                                        "grpc.reflection.v1alpha.ServerReflection",
+                                        "grpc.channelz.v1.Channelz"};
+    return std::find(std::begin(all), std::end(all), name) != std::end(all);
+  }
+
   // Those that were named; otherwise all but gRPC's own: health, reflection, channelz.
   std::vector<const google::protobuf::ServiceDescriptor*> described() {
     std::vector<const google::protobuf::ServiceDescriptor*> all;
     for (const std::string& name : services) all.push_back(&at.types().service(name));
     if (services.empty())
       for (const auto* one : at.types().defined_services())
-        if (!one->full_name().starts_with("grpc.")) all.push_back(one);
+        if (!is_of_grpc(std::string(one->full_name()))) all.push_back(one);
     if (all.empty()) throw failure("there is no service to describe");
     return all;
   }

@@ -26,7 +26,7 @@ class path_template {
   // A template is written by a programmer; these limits bound what one route costs per request.
   static constexpr std::size_t bytes_max = 2048;
   static constexpr std::size_t segments_max = 64;
-  static constexpr std::size_t variables_max = 16;
+  static constexpr std::size_t variables_max = segments_max;  // each has one at least
 
   enum class segment_kind : std::uint8_t { literal, one, rest };  // rest: `**`
   struct segment {

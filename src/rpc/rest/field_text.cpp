@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -86,10 +87,7 @@ class text_reader {
         put(message, field, &Reflection::SetFloat, &Reflection::AddFloat, static_cast<float>(n));
         return {};
       }
-      case FieldDescriptor::CPPTYPE_BOOL:
-        if (text_ != "true" && text_ != "false") return is_no("bool, which is true or false");
-        put(message, field, &Reflection::SetBool, &Reflection::AddBool, text_ == "true");
-        return {};
+      case FieldDescriptor::CPPTYPE_BOOL: return set_bool(message, field);
       case FieldDescriptor::CPPTYPE_ENUM: return set_enum(message, field);
       case FieldDescriptor::CPPTYPE_STRING: return set_string(message, field);
       case FieldDescriptor::CPPTYPE_MESSAGE: break;
@@ -104,9 +102,22 @@ class text_reader {
   }
   [[nodiscard]] status is_no(std::string_view type) const { return invalid("is no " + std::string(type)); }
 
+  // Also the other words that grpc-gateway reads.
+  status set_bool(Message& message, const FieldDescriptor& field) const {
+    static constexpr std::string_view yes[] = {"true", "1", "t", "T", "TRUE", "True"};
+    static constexpr std::string_view no[] = {"false", "0", "f", "F", "FALSE", "False"};
+    const bool is_true = std::find(std::begin(yes), std::end(yes), text_) != std::end(yes);
+    if (!is_true && std::find(std::begin(no), std::end(no), text_) == std::end(no))
+      return is_no("bool, which is true or false");
+    put(message, field, &Reflection::SetBool, &Reflection::AddBool, is_true);
+    return {};
+  }
+
   template <class Number>
   status number(std::string_view type, Number& n) const {
-    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), n);
+    // from_chars() reads no '+', which a signed number may begin with.
+    const bool plus = std::is_signed_v<Number> && text_.size() > 1 && text_[0] == '+' && text_[1] != '-';
+    const auto [end, error] = std::from_chars(text_.data() + plus, text_.data() + text_.size(), n);
     if (error == std::errc::result_out_of_range && end == text_.data() + text_.size())
       return invalid("is out of the range of " + std::string(type));
     // from_chars() reads no sign for unsigned numbers.

@@ -78,6 +78,7 @@ openapi_path path_of(const path_template& path) {
       p.field = v.field_path;
       p.whole = v.end - v.first == 1;
       p.name = v.field_path;
+      std::replace(p.name.begin(), p.name.end(), '.', '_');  // generators make identifiers of it
       if (!p.whole) {
         const auto before =
             std::count_if(segments.begin() + v.first, segments.begin() + static_cast<std::ptrdiff_t>(i),
@@ -86,6 +87,11 @@ openapi_path path_of(const path_template& path) {
       }
     }
     if (p.name.empty()) p.name = "segment_" + std::to_string(++unnamed);
+    const auto is_taken = [&](const std::string& name) {
+      return std::any_of(out.parameters.begin(), out.parameters.end(),
+                         [&](const openapi_path::parameter& other) { return other.name == name; });
+    };
+    while (is_taken(p.name)) p.name.push_back('_');  // "a.b" beside "a_b"
     out.text.append("{").append(p.name).append("}");
     out.shape.append("{}");
     out.parameters.push_back(std::move(p));
@@ -121,6 +127,8 @@ class openapi_writer {
                        {"info", {{"title", options_.title}, {"version", options_.version}}}};
     if (!options_.description.empty()) document["info"]["description"] = options_.description;
     for (const std::string& url : options_.servers) document["servers"].push_back(json_node{{"url", url}});
+    if (options_.servers.empty()) document["servers"].push_back(json_node{{"url", "/"}});  // of the document
+    document["security"] = json_node::array();  // what callers need is not known here
     if (!tags_.empty()) document["tags"] = std::move(tags_);
     document["paths"] = std::move(paths_);
     document["components"]["schemas"] = schemas_.take();
@@ -193,7 +201,7 @@ class openapi_writer {
     const char* type = streams ? "application/connect+json" : "application/json";
     json_node operation = operation_of(method, "_json");
     if (streams) {
-      std::string description = operation.value("description", operation.value("summary", ""));
+      std::string description = operation.value("description", comment_of(method));
       description.append(description.empty() ? "" : "\n\n");
       operation["description"] = description + "Each message stands in an envelope of the Connect protocol.";
     }
@@ -210,7 +218,8 @@ class openapi_writer {
   json_node operation_of(const MethodDescriptor& method, std::string_view suffix) {
     json_node operation{{"tags", json_node::array({std::string(method.service()->full_name())})}};
     const std::string comment = comment_of(method);
-    if (!comment.empty()) operation["summary"] = comment.substr(0, comment.find('\n'));
+    operation["summary"] =
+        comment.empty() ? std::string(method.name()) : comment.substr(0, comment.find('\n'));
     if (comment.find('\n') != std::string::npos) operation["description"] = comment;
     const std::string id =
         std::string(method.service()->name()) + "_" + std::string(method.name()) + std::string(suffix);

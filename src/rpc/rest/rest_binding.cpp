@@ -62,10 +62,21 @@ std::string dotted(const std::vector<const FieldDescriptor*>& path) {
   return name;
 }
 
-// Whether a path of names may go on below the field.
+// Whether a path of names may go on below the field. It may into a message that also has a text form, such as
+// a Timestamp, but into none whose fields JSON does not show.
 bool has_inner_fields(const FieldDescriptor& field) {
-  return field.message_type() && !field.is_repeated() &&
-         field.message_type()->well_known_type() == Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
+  if (!field.message_type() || field.is_repeated()) return false;
+  return field.message_type()->well_known_type() == Descriptor::WELLKNOWNTYPE_UNSPECIFIED ||
+         has_text_form(field);
+}
+
+// A client that always sends a body sends an empty object.
+bool is_empty_object(std::string_view json) {
+  json.remove_prefix(std::min(json.find_first_not_of(" \t\r\n"), json.size()));
+  if (!json.starts_with('{')) return false;
+  json.remove_prefix(1);
+  json.remove_prefix(std::min(json.find_first_not_of(" \t\r\n"), json.size()));
+  return json.starts_with('}') && json.find_first_not_of(" \t\r\n", 1) == std::string_view::npos;
 }
 
 status invalid_rule(const MethodDescriptor& method, const http_rule& rule, std::string_view reason) {
@@ -160,7 +171,7 @@ class rest_binding::reader {
 
   status read_body(const rest_request& from) {
     if (!binding_.takes_body()) {
-      if (from.body.empty()) return {};
+      if (from.body.empty() || is_empty_object(as_text(from.body))) return {};
       return status::invalid_argument(binding_.rule_.http_method + " " + binding_.rule_.path.text() +
                                       " takes no body");
     }
@@ -233,9 +244,27 @@ class rest_binding::reader {
     if (std::find(binding_.path_fields_.begin(), binding_.path_fields_.end(), path) !=
         binding_.path_fields_.end())
       return invalid(p, "the path sets this field");
+    if (is_set_as_a_whole(path)) return invalid(p, "the message that holds the field is set as a whole");
+    if (field.message_type() && !field.is_repeated() && holds_one_that_is_set(path))
+      return invalid(p, "a field of the message is set, too");
     if (!field.is_repeated() && !singular_.insert(path).second) return invalid(p, "the field is set twice");
     if (status failed = check_oneofs(p, path); !failed.ok()) return failed;
     return set_field_text(parent_of(path), field, p.value, dotted(path));
+  }
+
+  // Whether "ts" is set, for "ts.seconds".
+  [[nodiscard]] bool is_set_as_a_whole(field_path path) const {
+    while (path.size() > 1) {
+      path.pop_back();
+      if (singular_.contains(path)) return true;
+    }
+    return false;
+  }
+  // Whether "ts.seconds" is set, for "ts".
+  [[nodiscard]] bool holds_one_that_is_set(const field_path& path) const {
+    return std::any_of(singular_.begin(), singular_.end(), [&](const field_path& other) {
+      return other.size() > path.size() && std::equal(path.begin(), path.end(), other.begin());
+    });
   }
 
   // A parameter does not replace what another one, or the body, has set.

@@ -113,5 +113,13 @@ TEST(PathTemplate, HasItsLimits) {
   EXPECT_FALSE(path_template::parse(variables + "/{one_more}").ok());
 }
 
+TEST(PathTemplate, MayHaveAVariableForEachSegment) {
+  std::string nineteen = "/v1";
+  for (int i = 0; i < 19; ++i) nineteen += "/{field_" + std::to_string(i) + "}";
+  const auto parsed = path_template::parse(nineteen);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->variables().size(), 19u);
+}
+
 }  // namespace
 }  // namespace coracle::protocol::rest::path_template_test

@@ -86,6 +86,27 @@ TEST(OpenApi, HasWildcardsWithoutAVariableAsParameters) {
   EXPECT_EQ(parameters[1]["name"], "name_1");
 }
 
+TEST(OpenApi, NamesPathParametersWithoutDots) {
+  const json d = document(with_rules(
+      R"({"selector":"rest_kinds.Library.Move","get":"/a/{book.author.given_name}/{inner.book.title=*}"})"));
+  const json& get = d["paths"]["/a/{book_author_given_name}/{inner_book_title}"]["get"];
+  ASSERT_GE(get["parameters"].size(), 2u) << d["paths"];
+  EXPECT_EQ(get["parameters"][0]["name"], "book_author_given_name");
+  EXPECT_EQ(get["parameters"][1]["name"], "inner_book_title");
+}
+
+TEST(OpenApi, HasServersSecurityAndASummaryOfEachOperation) {
+  json d = document({});
+  EXPECT_EQ(d["servers"], json::parse(R"([{"url":"/"}])"));
+  EXPECT_EQ(d["security"], json::array());
+  for (const auto& [path, item] : d["paths"].items())
+    for (const auto& [method, operation] : item.items())
+      EXPECT_NE(operation.value("summary", ""), "") << method << " " << path;
+  openapi_options options;
+  options.servers = {"https://api.example.org"};
+  EXPECT_EQ(document(options)["servers"], json::parse(R"([{"url":"https://api.example.org"}])"));
+}
+
 TEST(OpenApi, ReportsRulesThatAreInvalid) {
   const auto* service = rest_kinds::Book::descriptor()->file()->service(0);
   for (const auto& [rules, error] :

@@ -144,7 +144,12 @@ TEST(RestBinding, NamesTheParameterThatIsWrong) {
         {"double_value=1e", "field double_value: '1e' is no double"},
         {"double_value=", "field double_value: '' is no double"},
         {"double_value=0x1p3", "field double_value: '0x1p3' is no double"},
-        {"bool_value=1", "field bool_value: '1' is no bool, which is true or false"},
+        {"int32_value=%2B", "field int32_value: '+' is no int32"},
+        {"int32_value=%2B-1", "field int32_value: '+-1' is no int32"},
+        {"uint32_value=%2B1", "field uint32_value: '+1' is no uint32"},
+        {"bool_value=2", "field bool_value: '2' is no bool, which is true or false"},
+        {"bool_value=yes", "field bool_value: 'yes' is no bool, which is true or false"},
+        {"bool_value=tRUE", "field bool_value: 'tRUE' is no bool, which is true or false"},
         {"bool_value", "field bool_value: '' is no bool, which is true or false"},
         {"string_value=%FF", "field string_value: '?' is not UTF-8"},
         {"bytes_value=%25", "field bytes_value: '%' is no base64"},
@@ -174,9 +179,15 @@ TEST(RestBinding, NamesTheParameterThatIsWrong) {
         {"books.title=1", "query parameter books.title: the field books has no fields of its own here"},
         {"string_value.x=1",
          "query parameter string_value.x: the field string_value has no fields of its own here"},
-        {"time.seconds=1", "query parameter time.seconds: the field time has no fields of its own here"},
-        {"int32_wrapper.value=1",
-         "query parameter int32_wrapper.value: the field int32_wrapper has no fields of its own here"},
+        {"struct.fields=1", "query parameter struct.fields: the field struct has no fields of its own here"},
+        {"any.value=1", "query parameter any.value: the field any has no fields of its own here"},
+        {"time.seconds=x", "field time.seconds: 'x' is no int64"},
+        {"time.seconds=1&time.seconds=1", "query parameter time.seconds: the field is set twice"},
+        {"time=1970-01-01T00:00:01Z&time.seconds=1",
+         "query parameter time.seconds: the message that holds the field is set as a whole"},
+        {"time.nanos=1&time=1970-01-01T00:00:01Z",
+         "query parameter time: a field of the message is set, too"},
+        {"times.seconds=1", "query parameter times.seconds: the field times has no fields of its own here"},
         {"shelf=1", "query parameter shelf: a map cannot be a query parameter"},
         {"shelf.a.title=1", "query parameter shelf.a.title: the field shelf has no fields of its own here"},
         {"shelf[a]=1", "query parameter shelf[a]: the message rest_kinds.Everything has no such field"},
@@ -192,6 +203,22 @@ TEST(RestBinding, NamesTheParameterThatIsWrong) {
          "query parameter chosen_book.title: the field number of the same oneof, choice, is set"},
         {"int32_value=%4", "the query parameter 'int32_value=%4' has a '%' without two hexadecimal digits"}})
     EXPECT_EQ(search(query), error) << query;
+}
+
+TEST(RestBinding, ReadsFieldsOfMessagesThatAlsoHaveATextForm) {
+  EXPECT_EQ(search("time.seconds=5&time.nanos=7"), "time { seconds: 5 nanos: 7 }");
+  EXPECT_EQ(search("length.seconds=-5"), "length { seconds: -5 }");
+  EXPECT_EQ(search("int32_wrapper.value=5&stringWrapper.value=a"),
+            "int32_wrapper { value: 5 } string_wrapper { value: \"a\" }");
+  EXPECT_EQ(search("mask.paths=a&mask.paths=b"), "mask { paths: \"a\" paths: \"b\" }");
+}
+
+TEST(RestBinding, ReadsTheWordsOfOtherTranscoders) {
+  for (const char* yes : {"true", "1", "t", "T", "TRUE", "True"})
+    EXPECT_EQ(search(std::string("bool_value=") + yes), "bool_value: true") << yes;
+  for (const char* no : {"false", "0", "f", "F", "FALSE", "False"})
+    EXPECT_EQ(search(std::string("bool_wrapper=") + no), "bool_wrapper { }") << no;
+  EXPECT_EQ(search("int32_value=%2B5&int64_value=%2B0&sint32_value=%2B7"), "int32_value: 5 sint32_value: 7");
 }
 
 TEST(RestBinding, IgnoresUnknownParametersWhereThatIsWanted) {
@@ -282,7 +309,11 @@ TEST(RestBinding, ReadsTheBodyAsTheMessageOrAsOneField) {
 }
 
 TEST(RestBinding, TakesNoBodyWithoutABodyInTheRule) {
-  EXPECT_EQ(read<Everything>(of_option("Search"), "/v1/search", "{}"), "GET /v1/search takes no body");
+  for (const char* body : {"1", "{\"year\":1}", "{} {}", "{", "}", "[]", "null", "{}x"})
+    EXPECT_EQ(read<Everything>(of_option("Search"), "/v1/search", body), "GET /v1/search takes no body")
+        << body;
+  for (const char* body : {"", "{}", " {\n}\r\n"})
+    EXPECT_EQ(read<Everything>(of_option("Search"), "/v1/search", body), "") << "'" << body << "'";
   EXPECT_FALSE(of_option("Search").takes_body());
   EXPECT_TRUE(of_option("Replace").takes_body());
 }
@@ -367,8 +398,7 @@ TEST(RestBinding, IsCheckedAgainstTheMessages) {
         {"/{time}", "", "", "the field time is a message and cannot be a variable of the path"},
         {"/{books.title}", "", "", "the field books of the variable books.title has no fields"},
         {"/{int32_value.x}", "", "", "the field int32_value of the variable int32_value.x has no fields"},
-        {"/{int32_wrapper.value}", "", "",
-         "the field int32_wrapper of the variable int32_wrapper.value has no fields"},
+        {"/{struct.fields}", "", "", "the field struct of the variable struct.fields has no fields"},
         {"/x", "nothing", "", "the request rest_kinds.Everything has no field nothing, which body names"},
         {"/x", "book.title", "",
          "the request rest_kinds.Everything has no field book.title, which body names"},
