@@ -41,6 +41,36 @@ namespace coracle::tools {
   return shown;
 }
 
+// The same for JSON, whose value stays the same: escapes such characters, which stand in strings only, where
+// protobuf leaves them. Variation selectors are part of many emoji, and change no order.
+[[nodiscard]] inline std::string terminal_json(std::string text) {
+  const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  auto at = static_cast<std::size_t>(std::find_if(text.begin(), text.end(), is_beyond_ascii) - text.begin());
+  if (at == text.size()) return text;
+  std::string shown = text.substr(0, at);
+  const auto escape = [&](char32_t unit) {
+    static constexpr char digits[] = "0123456789abcdef";
+    shown.append("\\u");
+    for (const int shift : {12, 8, 4, 0}) shown += digits[unit >> shift & 15];
+  };
+  while (at < text.size()) {
+    const std::string_view rest = std::string_view(text).substr(at);
+    const utf8_character c = first_character(rest);
+    const bool selects_variation =
+        (c.code >= 0xfe00 && c.code <= 0xfe0f) || (c.code >= 0xe0100 && c.code <= 0xe01ef);
+    if (c.code < 0x80 || !is_shown_as_another(c.code) || selects_variation) {
+      shown.append(rest.substr(0, std::max<std::size_t>(c.bytes, 1)));
+    } else if (c.code < 0x10000) {
+      escape(c.code);
+    } else {
+      escape(0xd800 + ((c.code - 0x10000) >> 10));
+      escape(0xdc00 + ((c.code - 0x10000) & 0x3ff));
+    }
+    at += std::max<std::size_t>(c.bytes, 1);
+  }
+  return shown;
+}
+
 // For one line of output: replaces line ends, too.
 [[nodiscard]] inline std::string terminal_line(std::string_view text) { return terminal_text(text, ""); }
 

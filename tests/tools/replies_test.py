@@ -71,6 +71,14 @@ def test_an_any_of_unknown_type_is_printed_and_the_stream_goes_on():
     assert only == printed[1], "the same reply of a unary call"
 
 
+def test_characters_that_reorder_text_are_escaped():
+    name = "a\u2066b\u2069c\u202ed\u061c"
+    one = field(6, name.encode())
+    for text in (call("One", one).stdout, call("Many", one, one).stdout, call("One", one, words=("--format", "json")).stdout):
+        assert not set("\u2066\u2069\u202e\u061c") & set(text), f"it prints {text!r}"
+        assert json.loads(text.splitlines()[0] if "}\n{" in text else text)["names"] == [name]
+
+
 def test_an_any_is_looked_into():
     inner = field(1, packed("acme.Unknown", b"\x07"))
     printed, said = many(field(1, packed("odd.Holder", inner + field(2, 4))), field(9, inner), field(1, b"" + field(2, b"\x01")))

@@ -5,6 +5,7 @@
 #include "tools/format/unknown_anys.hpp"
 #include "tools/format/wire_shape.hpp"
 #include "tools/schema/schema.hpp"
+#include "tools/terminal_text.hpp"
 
 #include <google/protobuf/message.h>
 #include <google/protobuf/type.pb.h>
@@ -200,6 +201,7 @@ std::string message_json::text(std::string_view bytes, bool indented) {
   if (!result.ok())
     throw failure("a " + std::string(type_.full_name()) + " cannot be written as JSON: " + reason(result));
   while (text.ends_with('\n')) text.pop_back();
+  text = terminal_json(std::move(text));
   return indented ? indented_by_two(text) : text;
 }
 
@@ -220,7 +222,7 @@ bool message_json::add_lines_at_once(const message_batch& all, std::string& to) 
   char* const begin = text.data() + batch_begin.size();
   char* const end = text.data() + text.size() - batch_end.size();
   if (split_into_lines(begin, end) != all.count()) return false;
-  to.append(begin, end).append("\n");
+  to.append(terminal_json(std::string(begin, end))).append("\n");
   return true;
 } catch (const failure&) {
   return false;

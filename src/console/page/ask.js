@@ -1,6 +1,6 @@
 // A dialog that asks for a few texts.
 
-import { button, element, uniqueId } from "./dom.js";
+import { button, element, shown, uniqueId } from "./dom.js";
 
 /**
  * `fields` are {label, value, options}: with options, one of them. Calls `take` with the texts when the user confirms; the dialog
@@ -18,7 +18,7 @@ export function ask(title, fields, confirm, take) {
       take(...inputs.map((input) => input.value.trim()));
       dialog.close();
     } catch (error) {
-      failure.textContent = error.message;
+      failure.textContent = shown(error.message);
     }
   };
   const dialog = element("dialog", { class: "ask", "aria-label": title, onclose: () => dialog.remove() }, element("h2", {}, title),

@@ -1,5 +1,14 @@
 // Elements of the page. Every text, also those that a server chose, becomes a text node.
 
+// What moves, hides or reorders text: control characters but for line ends, and Unicode's format characters.
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]/gu;
+
+/** A text that a server chose, with such characters as escapes of JSON: it must not imitate another text. */
+export function shown(text) {
+  const escape = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replace(hidden, (character) => character.split("").map(escape).join(""));
+}
+
 /** Makes an element. `properties` are those of the object; `class`, `data` and ARIA attributes are set as such. */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -11,7 +20,7 @@ export function element(tag, properties = {}, ...children) {
     else if (name.includes("-") || name === "role" || name === "for") made.setAttribute(name, value);
     else made[name] = value;
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  made.append(...children.filter((child) => child !== null && child !== undefined).map((child) => (typeof child === "string" ? shown(child) : child)));
   return made;
 }
 
@@ -28,7 +37,7 @@ export function uniqueId() {
   return `made-${++lastId}`;
 }
 
-/** JSON with a span for each token, so that the style sheet colors it. */
+/** JSON with a span for each token, so that the style sheet colors it. The characters stay: the editor lies over them. */
 export function coloredJson(text) {
   const fragment = document.createDocumentFragment();
   const token = /"(?:[^"\\]|\\.)*"?(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
@@ -36,7 +45,7 @@ export function coloredJson(text) {
   for (const match of text.matchAll(token)) {
     fragment.append(text.slice(at, match.index));
     const kind = match[0].startsWith('"') ? (match[1] ? "key" : "string") : /^[tfn]/.test(match[0]) ? "word" : "number";
-    fragment.append(element("span", { class: `json-${kind}` }, match[0]));
+    fragment.append(element("span", { class: `json-${kind}`, textContent: match[0] }));
     at = match.index + match[0].length;
   }
   fragment.append(text.slice(at));

@@ -1,7 +1,7 @@
 // The history, and the collections of saved calls, with their export and import.
 
 import { ask } from "./ask.js";
-import { button, byId, download, element } from "./dom.js";
+import { button, byId, download, element, shown } from "./dom.js";
 import { exported, firstCollection, imported, past, saved } from "./store.js";
 
 function timeOf(call) {
@@ -76,7 +76,7 @@ function showSaved(open) {
     try {
       saved.addImported(imported(await file.files[0].text()));
     } catch (error) {
-      failure.textContent = error.message;
+      failure.textContent = shown(error.message);
     }
     file.value = "";
   } });

@@ -1,7 +1,7 @@
 // One method: its request, the calls that are made of it, and what they return.
 
 import { listen, performHere } from "./api.js";
-import { button, coloredJson, copyText, element, indentedJson, uniqueId } from "./dom.js";
+import { button, coloredJson, copyText, element, indentedJson, shown, uniqueId } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Form } from "./form.js";
 import { coracleLine, curlLine, filesWithoutFolders, pairOf } from "./lines.js";
@@ -93,7 +93,7 @@ export class MethodView {
       const files = filesWithoutFolders(call, this.server, line === coracleLine);
       this.copied.textContent = files.length > 0 ? `Run the line in the folder of ${files.join(", ")}, or write the folder before each name: the page does not know it.` : "";
     } catch (error) {
-      this.failure.textContent = error.message;
+      this.failure.textContent = shown(error.message);
     }
   }
 
@@ -192,7 +192,7 @@ export class MethodView {
     } catch (error) {
       this.call = null;
       this.status.replaceChildren(element("span", { class: "quiet" }, "The call was not made."));
-      this.failure.textContent = error.message;
+      this.failure.textContent = shown(error.message);
     }
     call.sending = false;
     this.update();
@@ -224,7 +224,7 @@ export class MethodView {
       done = true;
     } catch (error) {
       if (request.json !== undefined) call.unsent.pop();
-      if (this.call === call) this.failure.textContent = error.message;
+      if (this.call === call) this.failure.textContent = shown(error.message);
     }
     if (!request.cancel) call.sending = false;
     this.update();
@@ -255,7 +255,7 @@ export class MethodView {
     if (event.message) this.details.append(element("p", { class: "status-message" }, event.message));
     for (const detail of event.details)
       this.details.append(element("figure", {}, element("figcaption", {}, detail.type),
-        element("pre", {}, detail.json === undefined ? `base64: ${detail.base64}` : coloredJson(indentedJson(detail.json)))));
+        element("pre", {}, detail.json === undefined ? `base64: ${detail.base64}` : coloredJson(shown(indentedJson(detail.json))))));
     this.showPairs(this.trailers, "Trailers", event.trailers);
     past.add({ ...call.described, at: call.at, ms: event.ms, status: event.status });
     this.update();
@@ -283,7 +283,7 @@ export class MethodView {
     const facts = [`${direction} ${number}`, duration(ms)];
     if (event.bytes !== undefined) facts.push(`${event.bytes} bytes`);
     if (event.compressed) facts.push("compressed");
-    const body = json === undefined ? element("pre", { class: "not-ok" }, `${event.error}\nbase64: ${event.base64}`) : element("pre", {}, coloredJson(indentedJson(json)));
+    const body = json === undefined ? element("pre", { class: "not-ok" }, `${event.error}\nbase64: ${event.base64}`) : element("pre", {}, coloredJson(shown(indentedJson(json))));
     this.followEnd();
     this.messages.append(element("li", { class: direction }, element("div", { class: "facts" }, element("span", {}, facts.join(" · ")),
       button("Copy", (click) => copyText(json === undefined ? event.base64 : indentedJson(json), click.target), { "aria-label": `Copy ${direction} ${number}` })), body));
@@ -320,7 +320,7 @@ export class MethodView {
     try {
       call = this.described();
     } catch (error) {
-      this.failure.textContent = error.message;
+      this.failure.textContent = shown(error.message);
       return;
     }
     askForCall(this.method.name, (name, collection) => saved.add({ ...call, name, collection }));

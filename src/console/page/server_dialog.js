@@ -2,7 +2,7 @@
 // with the options of the command line.
 
 import { perform } from "./api.js";
-import { button, element, uniqueId } from "./dom.js";
+import { button, element, shown, uniqueId } from "./dom.js";
 import { pairOf } from "./lines.js";
 
 function labelled(text, input, hint) {
@@ -75,7 +75,7 @@ export class ServerDialog {
   }
 
   open(failure = "") {
-    this.failure.textContent = failure;
+    this.failure.textContent = shown(failure);
     if (!this.node.open) this.node.showModal();
   }
 
@@ -109,10 +109,10 @@ export class ServerDialog {
       failure.textContent = told.textContent = "";
       try {
         this.listCertificates((await perform(action, body)).certificates);
-        told.textContent = text;
+        told.textContent = shown(text);
         return true;
       } catch (error) {
-        failure.textContent = error.message;
+        failure.textContent = shown(error.message);
         return false;
       }
     };
@@ -220,7 +220,7 @@ export class ServerDialog {
       await this.connectNow();
       this.node.close();
     } catch (error) {
-      this.failure.textContent = error.message;
+      this.failure.textContent = shown(error.message);
     }
     this.node.removeAttribute("aria-busy");
   }

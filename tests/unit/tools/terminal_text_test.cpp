@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace coracle::tools::terminal_text_test {
 namespace {
@@ -30,6 +31,18 @@ TEST(TerminalText, HasNoCharactersWithoutAWidth) {
   for (const char* hidden : {"\xe2\x80\x8b", "\xe2\x80\x8d", "\xe2\x81\xa0", "\xef\xbb\xbf", "\xc2\xad",
                              "\xf3\xa0\x81\x81", "\xe2\x80\xa8"})
     EXPECT_EQ(terminal_text(std::string("a") + hidden + "b"), "a?b");
+}
+
+TEST(TerminalJson, EscapesWhatReordersOrHidesText) {
+  for (const auto& [text, shown] : {std::pair{"\"a\u2066b\u2069\"", R"("a\u2066b\u2069")"},
+                                    {"\"\u202e\u061c\u200f\"", R"("\u202e\u061c\u200f")"},
+                                    {"\"\u2065\ufeff\u00ad\"", R"("\u2065\ufeff\u00ad")"},
+                                    {"\"\U000e0041\"", R"("\udb40\udc41")"},
+                                    {"{\n  \"\u2067\": 1\n}", "{\n  \"\\u2067\": 1\n}"}})
+    EXPECT_EQ(terminal_json(text), shown);
+  // Letters, an emoji with its variation selector, and JSON without such characters.
+  for (const char* text : {"\"\u00fc\u3042\"", "\"\u2764\ufe0f\U0001f600\"", "{\"a\":\"\\u2066\"}\n", ""})
+    EXPECT_EQ(terminal_json(text), text);
 }
 
 TEST(TerminalText, IsUtf8WhateverTheBytesAre) {
