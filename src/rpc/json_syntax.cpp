@@ -2,6 +2,7 @@
 
 #include "base/printable.hpp"
 #include "base/utf8.hpp"
+#include "coracle/rpc/impl/json_check.hpp"
 
 #include <google/protobuf/descriptor.h>
 
@@ -370,6 +371,10 @@ status check_json(std::string_view text, const Descriptor* type, json_cost* cost
 
 status check_json(std::string_view text, const FieldDescriptor& field, json_cost* cost) {
   return check(text, target_of(field), cost);
+}
+
+status check_json_text(std::string_view text, const Descriptor& type) {
+  return check(text, {&type}, nullptr);
 }
 
 void append_json_string(std::string& to, std::string_view text) {

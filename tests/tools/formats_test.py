@@ -40,6 +40,25 @@ def test_unknown_fields_are_refused_unless_allowed(movie_server):
     assert "movieId" in call(movie_server, "AddMovie", "-d", request, "--allow-unknown-fields").stdout
 
 
+def test_a_byte_order_mark_of_a_file_is_no_part_of_its_messages(movie_server, tmp_path):
+    mark = b"\xef\xbb\xbf"
+    for syntax, text in (("json", b'{"title": "Marked"}'), ("text", b'title: "Marked"')):
+        (tmp_path / "marked").write_bytes(mark + text)
+        for data in (("-d", f"@{tmp_path}/marked"), ("-d", f"@{tmp_path}/marked", "-d", f"@{tmp_path}/marked")):
+            assert "ovie" in call(movie_server, "AddMultipleMovies", "--format", syntax, *data).stdout
+    done = call(movie_server, "AddMultipleMovies", "-d", "-", data="\ufeff" + '{"title": "Marked"}')
+    assert done.stdout.count("ovie") >= 1, done.stdout
+
+
+def test_what_a_server_refuses_as_json_is_refused_before_it_is_sent(movie_server, tmp_path):
+    for request, reason in (('{"title": "a"}}', "a value is malformed"), ('{"title": "a", "title": "b"}', "is set twice"),
+                            ("{'title': 'a'}", "expected a name in quotes"), ('{"title": "a",}', "expected a name in quotes"),
+                            ('{"directors": [null]}', "null is no value of an array or a map"), ('{"genres": 1}', "must be an array")):
+        (tmp_path / "request.json").write_text(request)
+        for data in (request, f"@{tmp_path}/request.json"):
+            assert reason in call(movie_server, "AddMultipleMovies", "-d", data, code=FAILURE).stderr, request
+
+
 def on_a_terminal(*words, env=None):
     """What the program prints on a terminal."""
     main, other = pty.openpty()

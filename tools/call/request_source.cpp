@@ -14,6 +14,12 @@ namespace {
 
 constexpr std::size_t taken_bytes_max = 64u << 10;
 
+// Editors of Windows begin files with a byte order mark (RFC 8259 8.1).
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
 std::unique_ptr<value_splitter> splitter_for(message_syntax syntax) {
   if (syntax == message_syntax::text) return std::make_unique<text_splitter>();
   return std::make_unique<json_splitter>();
@@ -32,16 +38,17 @@ request_source::request_source(const std::vector<std::string>& values, message_s
     if (from_input_) throw usage_failure("requests after '-d -' would never be sent");
     if (one == "@" || one == "@-")
       throw usage_failure("'-d " + one + "' names no file; for the standard input use '-d -'");
-    add_text(one.starts_with('@') ? file_content(one.substr(1)) : one);
+    if (one.starts_with('@')) add_text(without_mark(file_content(one.substr(1))));
+    else add_text(one);
   }
 }
 
 // Adds the text with the end of its last message, which users may leave out.
-void request_source::add_text(const std::string& text) {
+void request_source::add_text(std::string_view text) {
   values_->add(text);
   if (syntax_ == message_syntax::json) return values_->add("\n");
   const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;
-  const bool ended = std::string_view(text).substr(0, end).ends_with("\n---");
+  const bool ended = text.substr(0, end).ends_with("\n---");
   values_->add(ended ? "\n" : "\n---\n");
 }
 
@@ -60,7 +67,8 @@ task<bool> request_source::read_more() {
     ended_ = true;
     input_.close();
   }
-  values_->add({room_.data(), *n});
+  const std::string_view text(room_.data(), *n);
+  values_->add(std::exchange(begun_, true) ? text : without_mark(text));
   co_return true;
 }
 

@@ -31,11 +31,12 @@ class request_source {
   [[nodiscard]] bool take(std::vector<std::string_view>& values);
 
  private:
-  void add_text(const std::string& text);
+  void add_text(std::string_view text);
 
   const message_syntax syntax_;
   const std::unique_ptr<value_splitter> values_;
   bool from_input_ = false;
+  bool begun_ = false;  // the standard input
   bool ended_ = false;
   net::input input_;
   std::array<char, 65536> room_;  // the capacity of a pipe

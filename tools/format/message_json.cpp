@@ -7,6 +7,8 @@
 #include "tools/schema/schema.hpp"
 #include "tools/terminal_text.hpp"
 
+#include <coracle/rpc/impl/json_check.hpp>
+
 #include <google/protobuf/message.h>
 #include <google/protobuf/type.pb.h>
 #include <google/protobuf/util/json_util.h>
@@ -56,6 +58,15 @@ std::string indented_by_two(const std::string& text) {
     begin = end;
   }
   return all;
+}
+
+// A server would refuse what protobuf's parser alone takes.
+void check(std::string_view text, const pb::Descriptor& type) {
+  const status broken = rpc::check_json_text(text, type);
+  if (broken.ok()) return;
+  throw failure("this is not a valid " + std::string(type.full_name()) + ": " + std::string(text) + "\n  " +
+                    std::string(broken.message()),
+                "`coracle describe` shows its fields");
 }
 
 json::JsonPrintOptions print_options(const message_json::options& chosen) {
@@ -239,6 +250,7 @@ void message_json::add_lines(const message_batch& all, std::string& to, std::str
 }
 
 std::string message_json::bytes(std::string_view json) {
+  check(json, type_);
   std::string bytes;
   const auto result = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes,
                                                parse_options(options_));
@@ -252,6 +264,7 @@ void message_json::add_messages(std::span<const std::string_view> texts, message
   const bool objects =
       std::all_of(texts.begin(), texts.end(), [](std::string_view one) { return one.starts_with('{'); });
   if (to.empty() && texts.size() > 1 && objects) {
+    for (const std::string_view one : texts) check(one, type_);
     std::string all(batch_begin);
     for (const std::string_view one : texts) all.append(one).append(",");
     all.back() = batch_end.front();
@@ -265,6 +278,7 @@ void message_json::add_messages(std::span<const std::string_view> texts, message
 }
 
 void from_json(std::string_view text, pb::Message& into) {
+  check(text, *into.GetDescriptor());
   const auto result = json::JsonStringToMessage(std::string(text), &into);
   if (result.ok()) return;
   throw failure("this is not a valid " + std::string(into.GetTypeName()) + ": " + std::string(text) + "\n  " +
