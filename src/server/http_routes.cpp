@@ -40,9 +40,9 @@ constexpr std::string_view owner_of_plain_routes = "server::add_http()";
 
 // A request of another HTTP method is not told from others of its kind.
 status check_method(const rpc::rest::http_rule& rule, const google::protobuf::MethodDescriptor& method) {
-  using verb = request_info::verb;
-  for (const verb v :
-       {verb::get, verb::head, verb::post, verb::put, verb::patch, verb::remove, verb::options})
+  using http_method = request_info::verb;
+  for (const http_method v : {http_method::get, http_method::head, http_method::post, http_method::put,
+                              http_method::patch, http_method::remove, http_method::options})
     if (rule.http_method == name_of(v)) return {};
   if (rule.http_method == "*") return {};
   return status::invalid_argument(

@@ -71,12 +71,12 @@ bool has_inner_fields(const FieldDescriptor& field) {
 }
 
 // A client that always sends a body sends an empty object.
-bool is_empty_object(std::string_view json) {
-  json.remove_prefix(std::min(json.find_first_not_of(" \t\r\n"), json.size()));
-  if (!json.starts_with('{')) return false;
-  json.remove_prefix(1);
-  json.remove_prefix(std::min(json.find_first_not_of(" \t\r\n"), json.size()));
-  return json.starts_with('}') && json.find_first_not_of(" \t\r\n", 1) == std::string_view::npos;
+bool is_empty_object(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (!text.starts_with('{')) return false;
+  text.remove_prefix(1);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text.starts_with('}') && text.find_first_not_of(" \t\r\n", 1) == std::string_view::npos;
 }
 
 status invalid_rule(const MethodDescriptor& method, const http_rule& rule, std::string_view reason) {
