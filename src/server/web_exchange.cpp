@@ -98,9 +98,9 @@ std::size_t list_bytes_of(const http::header_list& fields) noexcept {
 }
 
 bool web_exchange::accepts(std::size_t metadata_bytes, std::string_view what) noexcept {
-  constexpr std::size_t own_fields_bytes_max = 512;  // those of HTTP, with Date and the like
+  constexpr std::size_t http_fields_bytes_max = 512;  // those of HTTP, with Date and the like
   const std::size_t limit_bytes = inner_.peer_header_list_bytes();
-  if (metadata_bytes == 0 || own_fields_bytes_max + metadata_bytes <= limit_bytes) return true;
+  if (metadata_bytes == 0 || http_fields_bytes_max + metadata_bytes <= limit_bytes) return true;
   if (handler_) static_cast<server_call*>(handler_)->log_left_out(what, limit_bytes);
   return false;
 }
