@@ -228,7 +228,8 @@ TEST_F(QueuedCalls, ThatAreCancelledAfterTheirServerHasEndedThemAreCancelled) {
     grpc::ClientContext context;
     const auto reader = stub->AsyncList(&context, harbour_query(ask), &queue, tagged(1));
     EXPECT_EQ(taken(queue), "1+");
-    std::this_thread::sleep_for(50ms);  // what the server sends is there
+    // sleeps on purpose: no event of a queue tells that what the server sends is there
+    std::this_thread::sleep_for(50ms);
     context.TryCancel();
     reader->ReadInitialMetadata(tagged(2));
     EXPECT_EQ(taken(queue), "2-");
