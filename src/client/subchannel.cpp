@@ -105,9 +105,9 @@ task<> subchannel::attempt() {
 
 // The server's limits are not known before it closes a connection because of them.
 void subchannel::reduce_resets(http2::limits& l) const noexcept {
-  for (std::uint32_t* const n : {&l.own_resets_burst, &l.own_resets_per_second, &l.own_early_resets_burst,
+  for (std::uint16_t* const n : {&l.own_resets_burst, &l.own_resets_per_second, &l.own_early_resets_burst,
                                  &l.own_early_resets_per_second})
-    *n = std::max(*n >> reset_shift_, 1u);
+    *n = static_cast<std::uint16_t>(std::max(*n >> reset_shift_, 1));
 }
 
 void subchannel::attempt_failed(std::string_view reason) noexcept {

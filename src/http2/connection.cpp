@@ -3,6 +3,7 @@
 #include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -13,6 +14,8 @@
 namespace coracle::http2 {
 
 namespace {
+
+using std::chrono_literals::operator""ms;
 
 // Limits that cannot be expressed on the wire are brought into range.
 limits is_valid(limits l) {
@@ -31,6 +34,8 @@ constexpr std::uint32_t streams_before_settings = 100;
 
 // Until the next attempt to send resets that the limits have delayed.
 constexpr duration delayed_reset_pause = 10ms;
+// See limits::own_early_resets_burst.
+constexpr duration own_early_reset_time = 100ms;
 
 }  // namespace
 
@@ -1239,7 +1244,7 @@ void connection::close(stream& s, stream_state end_state) noexcept {
   if (data_stream_ == &s) data_stream_ = nullptr;
   if (header_block_stream_ == &s) header_block_stream_ = nullptr;
   --open_count_;
-  awaiting_reset_count_ -= std::exchange(s.awaits_reset, false);
+  if (std::exchange(s.awaits_reset, false)) --pacing_->awaiting;
   record_limit();
   if (s.released) erase(s);
 }
@@ -1351,13 +1356,16 @@ void connection::release(stream_ref ref) noexcept try {
 void connection::cancel(stream& s) {
   // One that the server has answered in full costs it nothing.
   const bool costs = s.id != 0 && may_receive(s.state);
-  if (costs && (!delayed_resets_.empty() || !may_reset_now(s))) return cancel_later(s);
-  resets_sent_ += costs;
+  if (costs) {
+    if (!pacing_) pacing_ = std::make_unique<reset_pacing>();
+    if (!pacing_->delayed.empty() || !may_reset_now(s)) return cancel_later(s);
+    ++pacing_->sent;
+  }
   reset(streams_.ref_to(s), error_code::cancel);
 }
 
 bool connection::may_reset_now(const stream& s) noexcept {
-  const bool early = !s.headers_received && now_ < deadline_after(s.opened_at, limit_.own_early_time);
+  const bool early = !s.headers_received && now_ < deadline_after(s.opened_at, own_early_reset_time);
   if (early &&
       !early_reset_tokens_.take(now_, {limit_.own_early_resets_burst, limit_.own_early_resets_per_second}))
     return false;
@@ -1367,28 +1375,29 @@ bool connection::may_reset_now(const stream& s) noexcept {
 // The stream stays open, so that the peer's limit counts it, and nothing more is sent on it. What arrives on
 // it is dropped, and its window is not opened again.
 void connection::cancel_later(stream& s) {
-  delayed_resets_.push_back(streams_.ref_to(s));
+  pacing_->delayed.push_back(streams_.ref_to(s));
   s.awaits_reset = true;
-  ++awaiting_reset_count_;
+  ++pacing_->awaiting;
   subtract_from_sums(s);
   s.queue.clear(chunks_);
   s.send_hook::unlink();
-  if (delayed_resets_at_ == never) delayed_resets_at_ = deadline_after(now_, delayed_reset_pause);
+  if (pacing_->retry_at == never) pacing_->retry_at = deadline_after(now_, delayed_reset_pause);
 }
 
 void connection::send_delayed_resets() {
+  std::vector<stream_ref>& delayed = pacing_->delayed;
   std::size_t done = 0;
-  for (; done != delayed_resets_.size(); ++done) {
-    stream* const s = find(delayed_resets_[done]);
+  for (; done != delayed.size(); ++done) {
+    stream* const s = find(delayed[done]);
     if (!s) continue;  // it has ended by itself
     if (may_receive(s->state)) {
       if (!may_reset_now(*s)) break;
-      ++resets_sent_;
+      ++pacing_->sent;
     }
-    reset(delayed_resets_[done], error_code::cancel);
+    reset(delayed[done], error_code::cancel);
   }
-  delayed_resets_.erase(delayed_resets_.begin(), delayed_resets_.begin() + static_cast<std::ptrdiff_t>(done));
-  delayed_resets_at_ = delayed_resets_.empty() ? never : deadline_after(now_, delayed_reset_pause);
+  delayed.erase(delayed.begin(), delayed.begin() + static_cast<std::ptrdiff_t>(done));
+  pacing_->retry_at = delayed.empty() ? never : deadline_after(now_, delayed_reset_pause);
 }
 
 // --- outgoing control frames
@@ -1588,7 +1597,7 @@ bool connection::answers_keepalive(std::uint64_t opaque) noexcept {
 time_point connection::next_timeout() const noexcept {
   if (failed_) return never;
   return std::min({settings_acked_ ? never : settings_deadline_, drain_deadline_, block_deadline_,
-                   delayed_resets_at_, alive_.next()});
+                   pacing_ ? pacing_->retry_at : never, alive_.next()});
 }
 
 void connection::on_timeout(time_point now) noexcept try {
@@ -1602,7 +1611,7 @@ void connection::on_timeout(time_point now) noexcept try {
     return fail(error_code::enhance_your_calm,
                 "incomplete frame or header block exceeds limits::header_timeout", initiator::library);
   if (now >= drain_deadline_) drain_now();
-  if (now >= delayed_resets_at_) send_delayed_resets();
+  if (pacing_ && now >= pacing_->retry_at) send_delayed_resets();
   if (!failed_) send_keepalive();
 } catch (const std::bad_alloc&) {
   out_of_memory();

@@ -126,7 +126,9 @@ class connection {
     return found ? found->id : 0;
   }
   // Without the streams that only wait to be reset.
-  [[nodiscard]] std::size_t open_streams() const noexcept { return open_count_ - awaiting_reset_count_; }
+  [[nodiscard]] std::size_t open_streams() const noexcept {
+    return open_count_ - (pacing_ ? pacing_->awaiting : 0);
+  }
   [[nodiscard]] bool can_open() const noexcept;
 
   // --- sending: headers
@@ -209,7 +211,7 @@ class connection {
   // Its SETTINGS_MAX_HEADER_LIST_SIZE. The user must not send larger header lists.
   [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept { return peer_.header_list_bytes; }
   // Client: the number of streams that release() has reset before the peer had answered them in full.
-  [[nodiscard]] std::uint64_t resets_sent() const noexcept { return resets_sent_; }
+  [[nodiscard]] std::uint64_t resets_sent() const noexcept { return pacing_ ? pacing_->sent : 0; }
   // The number of PINGs answered so far.
   [[nodiscard]] std::uint64_t pings_answered() const noexcept { return pings_answered_; }
   // The number of bytes that the connection's windows permit each side to send at present.
@@ -329,6 +331,12 @@ class connection {
   }
   void record_limit() noexcept;
   // Client: resets of streams that were released.
+  struct reset_pacing {
+    std::vector<stream_ref> delayed;  // in order; of some that have ended meanwhile, too
+    std::size_t awaiting = 0;  // the open streams among them
+    time_point retry_at = never;
+    std::uint64_t sent = 0;
+  };
   void cancel(stream& s);
   [[nodiscard]] bool may_reset_now(const stream& s) noexcept;
   [[gnu::cold, gnu::noinline]] void cancel_later(stream& s);
@@ -400,10 +408,7 @@ class connection {
   stream* recent_ = nullptr;  // in the index; the next frame is likely to be for it
   closed_streams closed_;
   std::size_t open_count_ = 0;  // not closed, with or without an id
-  std::size_t awaiting_reset_count_ = 0;  // those among them that are released and wait to be reset
-  std::vector<stream_ref> delayed_resets_;  // of these, in order; of some that have ended meanwhile, too
-  time_point delayed_resets_at_ = never;  // when to try again
-  std::uint64_t resets_sent_ = 0;
+  std::unique_ptr<reset_pacing> pacing_;  // client: null until release() resets a stream
   std::size_t unnumbered_count_ = 0;  // those among them that open() created and that have sent no HEADERS
   stream_id highest_peer_id_ = 0;
   stream_id fed_from_ = 0;  // highest_peer_id_ before this loop iteration, which has one time
@@ -442,12 +447,13 @@ class connection {
   bool failed_pending_ = false;
   bool was_at_limit_ = false;
   error_code failed_code_ = error_code::no_error;
-  initiator failed_by_ = initiator::library;
   std::string_view failed_reason_{};
   std::unique_ptr<char[]> state_reason_;  // of die_in_state(): reasons of events refer to it
 
   // Shutdown.
   bool failed_ = false;
+  initiator failed_by_ = initiator::library;
+  bool all_read_ = false;
   bool peer_goes_away_ = false;
   bool draining_ = false;  // client: no new streams
   bool goaway_first_ = false;  // server: GOAWAY(2^31-1) was sent, the final one was not
@@ -455,7 +461,6 @@ class connection {
   stream_id goaway_last_id_ = 0;
   stream_id drained_at_ =
       stream_id_max;  // the last stream when the drain began; stream_id_max if a stream was open
-  bool all_read_ = false;
   time_point drain_deadline_ = never;
   std::uint64_t pings_answered_ = 0;
   keepalive alive_;

@@ -10,7 +10,6 @@
 namespace coracle::http2 {
 
 using std::chrono_literals::operator""s;
-using std::chrono_literals::operator""ms;
 
 struct limits {
   // --- advertised in our SETTINGS
@@ -37,13 +36,12 @@ struct limits {
   // (CVE-2023-44487), with all calls on it: ours above 1,000 per second, nghttp2 above 1,000 at once, and
   // hyper above 20 that it has not begun to handle. Further streams stay open without a user until it is
   // their turn; most end by themselves meanwhile.
-  std::uint32_t own_resets_burst = 500;
-  std::uint32_t own_resets_per_second = 500;
-  // Those among them that were opened less than own_early_time before and have not been answered: servers
+  std::uint16_t own_resets_burst = 500;
+  std::uint16_t own_resets_per_second = 500;
+  // Those among them that were opened less than 100 ms before and have not been answered: servers
   // tolerate fewer resets of requests that they have just received.
-  std::uint32_t own_early_resets_burst = 20;
-  std::uint32_t own_early_resets_per_second = 50;
-  duration own_early_time = 100ms;
+  std::uint16_t own_early_resets_burst = 20;
+  std::uint16_t own_early_resets_per_second = 50;
   // Hard limit on encoded bytes across HEADERS and CONTINUATION; exceeding it is a connection error.
   std::uint32_t header_block_bytes = 64u << 10;
   // The maximum number of CONTINUATION frames per block (CVE-2024-27316).

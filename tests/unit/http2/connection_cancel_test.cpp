@@ -21,7 +21,6 @@ limits few_resets() {
   limits l;
   l.own_early_resets_burst = 3;
   l.own_early_resets_per_second = 1;
-  l.own_early_time = 100ms;
   l.own_resets_burst = 5;
   l.own_resets_per_second = 100;
   return l;
