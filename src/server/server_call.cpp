@@ -216,9 +216,10 @@ void server_call::start_handler() noexcept {
 
 namespace {
 
-// A response of HTTP/1.1 that precedes the end of its request costs the connection, so that the handler waits
-// longer for it.
-constexpr duration http1_end_time = std::chrono::milliseconds(100);
+// How long a handler waits for the end of a request whose one message is complete. Clients that send a second
+// message do so within this time, and get an error instead of a reply. Over HTTP/1.1, a response that precedes
+// the end of its request costs the connection.
+constexpr duration request_end_time = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -226,8 +227,7 @@ constexpr duration http1_end_time = std::chrono::milliseconds(100);
 void server_call::start_handler_soon() noexcept {
   if (started_ || starts_soon_) return;
   starts_soon_ = true;
-  const time_point now = coro::this_executor().now();
-  check_at_ = exchange_.is_http1() ? deadline_after(now, http1_end_time) : now;
+  check_at_ = deadline_after(coro::this_executor().now(), request_end_time);
   arm_timer();
 }
 

@@ -264,8 +264,8 @@ class server_call final : public rpc::call,
   decoded decode_request(const protocol::grpc::framed_message& m);
   bool continue_message() override;
   void start_handler() noexcept;
-  // The request is decoded, and the client has not ended its side: the handler starts in the next iteration
-  // of the loop, over HTTP/1.1 a moment later, or when that end comes.
+  // The request is decoded, and the client has not ended its side: the handler starts when that end comes, or
+  // a moment later without it.
   [[gnu::cold, gnu::noinline]] void start_handler_soon() noexcept;
   [[gnu::noinline]] void begin_stream() noexcept;
   void run_handler() noexcept;

@@ -98,6 +98,9 @@ class late_half_close : public echo_fixture {
   [[nodiscard]] std::string address() const { return address_; }
   // How many handlers were stopped while they waited.
   [[nodiscard]] int stopped() const { return service_.stopped; }
+  task<> until_handlers_wait(int count) {
+    while (service_.hung != count) co_await sleep_for(1ms);
+  }
   task<std::unique_ptr<peer>> connect() {
     net::stream s = co_await raw_http::connect(address_);
     auto made = std::make_unique<peer>(std::move(s));
@@ -156,7 +159,7 @@ TEST_P(late_half_close, OfARunningHandlerIsNoSecondStart) {
   const auto body = [](late_half_close& self) -> task<std::string> {
     const std::unique_ptr<peer> p = co_await self.connect();
     co_await p->send(head("Misbehave", "application/grpc") + data(message_of(text("hang"))));
-    co_await sleep_for(50ms);
+    co_await self.until_handlers_wait(1);
     co_await p->send(half_close + ping);
     std::string seen = co_await p->until(raw_frames::ping, raw_frames::ack);
     co_await p->send(frame(raw_frames::rst_stream, 0, 1, "\0\0\0\x08"s) + ping);
@@ -172,7 +175,7 @@ TEST_P(late_half_close, ASecondMessageInItsPlaceEndsTheCallAndStopsTheHandler) {
   const auto body = [](late_half_close& self) -> task<std::string> {
     const std::unique_ptr<peer> p = co_await self.connect();
     co_await p->send(head("Misbehave", "application/grpc-web") + data(message_of(text("hang"))));
-    co_await sleep_for(50ms);
+    co_await self.until_handlers_wait(1);
     co_await p->send(data(message_of(text("again"))));
     std::string seen = co_await p->until(raw_frames::rst_stream, 0);
     while (self.stopped() == 0) co_await sleep_for(1ms);
@@ -180,6 +183,27 @@ TEST_P(late_half_close, ASecondMessageInItsPlaceEndsTheCallAndStopsTheHandler) {
   };
   EXPECT_EQ(run(body(*this)), "HEADERS DATA END_STREAM status 12 RST_STREAM NO_ERROR ");
   EXPECT_EQ(stopped(), 1);
+}
+
+// In a simulated world, where nothing delays the second message.
+class late_message : public late_half_close {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, late_message,
+                         ::testing::Combine(::testing::Values(world_kind::sim),
+                                            ::testing::Values(link_kind::tcp)),
+                         echo_fixture::case_name);
+
+TEST_P(late_message, ThatComesSoonAfterTheFirstReachesNoHandler) {
+  for (const char* method : {"Say", "Repeat"}) {
+    const auto body = [](late_message& self, std::string called) -> task<std::string> {
+      const std::unique_ptr<peer> p = co_await self.connect();
+      co_await p->send(head(called, "application/grpc-web") + data(message_of(text("a", 1))) + ping);
+      co_await p->until(raw_frames::ping, raw_frames::ack);  // the server has read the first
+      co_await p->send(data(message_of(text("again"))) + half_close);
+      const std::string seen = co_await p->until(raw_frames::data, raw_frames::end_stream);
+      co_return seen;
+    };
+    EXPECT_EQ(run(body(*this, method)), "HEADERS DATA END_STREAM status 12 ") << method;
+  }
 }
 
 TEST_P(late_half_close, ASecondMessageWithTheFirstReachesNoHandler) {

@@ -18,7 +18,8 @@ class echo_service : public echo::rpc::Echo::service {
  public:
   // Streams that were read to a clean end.
   std::atomic<int> collected{0};
-  // Handlers that were stopped while they waited.
+  // Handlers that have begun to wait, and those that were stopped meanwhile.
+  std::atomic<int> hung{0};
   std::atomic<int> stopped{0};
   // The destination of Misbehave("relay").
   const channel* next = nullptr;
@@ -79,6 +80,7 @@ class echo_service : public echo::rpc::Echo::service {
       co_return co_await onward.Misbehave(question);
     }
     if (text == "hang") {
+      ++hung;
       try {
         co_await sleep_for(std::chrono::hours(1));
       } catch (const coro::cancelled&) {
