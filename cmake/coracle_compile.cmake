@@ -22,6 +22,21 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# What a network faces, and an attacker: as distributions build it. What a project builds that includes this one is its choice. Tests
+# are not optimised, which _FORTIFY_SOURCE requires, and undefine it.
+set(coracle_hardened OFF)
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  set(coracle_hardened ON)
+  add_compile_options(-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    add_compile_options(-fcf-protection)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    add_compile_options(-mbranch-protection=standard)
+  endif()
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> LINKER:-z,relro,-z,now)
+endif()
+
 add_library(coracle_usage INTERFACE)
 target_compile_features(coracle_usage INTERFACE cxx_std_20)
 target_include_directories(coracle_usage INTERFACE

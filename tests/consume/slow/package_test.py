@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import hardening
 from programs import ROOT
 from user_project import LIMIT_S, User
 
@@ -66,3 +67,13 @@ def test_the_program_comes_in_a_package_of_its_own(user, packages):
     assert re.fullmatch(r"libc6 \([^,]*\)", user.run("dpkg-deb", "--field", packages["coracle"], "Depends").strip())
     user.run("dpkg-deb", "--extract", packages["coracle"], user.scratch / "tool")
     user.run(user.scratch / "tool/usr/bin/coracle", "--version")
+
+
+def test_what_it_installs_is_hardened(user, packages, unpacked):
+    user.run("dpkg-deb", "--extract", packages["coracle"], user.scratch / "tool")
+    assert hardening.missing_in_program(user.scratch / "tool/usr/bin/coracle") == []
+    assert hardening.missing_in_program(unpacked / "bin/protoc-gen-coracle") in ([], ["fortified functions"])
+    (shared,) = unpacked.glob("lib/*/libcoracle_c.so.*.*")
+    assert hardening.missing_in_program(shared) in ([], ["fortified functions"])
+    for library in unpacked.glob("lib/*/libcoracle*.a"):
+        assert hardening.unprotected_members(library) == [], library
