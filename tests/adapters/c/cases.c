@@ -872,6 +872,77 @@ static void the_end_of_a_runtime_ends_its_calls(void) {
   CHECK(coracle_call_release(atomic_load(&never_call)) == CORACLE_OK);
 }
 
+/* The objects of a program, with a stream, a unary call and a request in progress. */
+enum part { PART_RUNTIME, PART_SERVER, PART_CHANNEL, PART_STREAM, PART_QUEUE, PARTS };
+struct program {
+  coracle_runtime runtime;
+  coracle_server server;
+  coracle_channel channel;
+  coracle_call stream;
+  coracle_queue queue;
+};
+
+static int begin_program(struct program* p) {
+  const coracle_option two[] = {{"loops", "2"}};
+  uint16_t port = 0;
+  char address[64];
+  if (coracle_runtime_create(two, 1, &p->runtime)) return 0;
+  if (coracle_queue_create(p->runtime, NULL, &p->queue)) return 0;
+  const coracle_completion to = {.size = sizeof to, .queue = p->queue};
+  if (coracle_server_create(p->runtime, NULL, 0, &p->server)) return 0;
+  if (coracle_server_method(p->server, "*", CORACLE_METHOD_STREAM, &to)) return 0;
+  if (coracle_server_listen(p->server, "127.0.0.1:0", plain, 1, &port)) return 0;
+  snprintf(address, sizeof address, "127.0.0.1:%d", port);
+  if (coracle_channel_create(p->runtime, address, plain, 1, &p->channel)) return 0;
+  if (coracle_stream(p->channel, "/t.Other/Chat", NULL, &p->stream)) return 0;
+  if (coracle_read(p->stream, 2, &to)) return 0;
+  if (coracle_unary(p->channel, "/t.Other/Say", NULL, 0, NULL, &to, NULL)) return 0;
+  /* Both have reached the server, whose handles of them are never closed. */
+  for (size_t seen = 0; seen < 2;) {
+    coracle_event events[2];
+    size_t count = 0;
+    if (coracle_queue_wait(p->queue, plenty, events, sizeof events[0], 2, &count)) return 0;
+    for (size_t i = 0; i < count; ++i) seen += events[i].kind == CORACLE_EVENT_REQUEST;
+    coracle_events_release(events, sizeof events[0], count);
+  }
+  return 1;
+}
+
+static int end_part(struct program* p, enum part which) {
+  switch (which) {
+    case PART_RUNTIME: return coracle_runtime_destroy(p->runtime);
+    case PART_SERVER: return coracle_server_destroy(p->server);
+    case PART_CHANNEL: return coracle_channel_destroy(p->channel);
+    case PART_STREAM: return coracle_call_release(p->stream);
+    default: return coracle_queue_destroy(p->queue);
+  }
+}
+
+static void objects_end_in_every_order(void) {
+  int order[PARTS];
+  int orders = 0;
+  for (int number = 0; number < 120; ++number, ++orders) {
+    /* The factorial digits of the number choose from the parts that are left. */
+    int left[PARTS] = {PART_RUNTIME, PART_SERVER, PART_CHANNEL, PART_STREAM, PART_QUEUE};
+    for (int i = 0, rest = number; i < PARTS; ++i) {
+      const int choice = rest % (PARTS - i);
+      rest /= PARTS - i;
+      order[i] = left[choice];
+      for (int k = choice; k + 1 < PARTS - i; ++k) left[k] = left[k + 1];
+    }
+    struct program p;
+    CHECK(begin_program(&p));
+    int busy = 0;
+    for (int i = 0; i < PARTS; ++i) {
+      const int outcome = end_part(&p, order[i]);
+      if (order[i] == PART_QUEUE && outcome == CORACLE_BUSY) busy = 1; /* calls are to complete there */
+      else CHECK(outcome == CORACLE_OK);
+    }
+    if (busy) CHECK(coracle_queue_destroy(p.queue) == CORACLE_OK);
+  }
+  CHECK(orders == 120);
+}
+
 static void a_forked_child_is_refused(void) {
   const pid_t child = fork();
   CHECK(child >= 0);
@@ -1020,6 +1091,7 @@ const struct test_case test_cases[] = {
     CASE(a_callback_that_blocks),
     CASE(threads_share_a_channel),
     CASE(the_end_of_a_runtime_ends_its_calls),
+    CASE(objects_end_in_every_order),
     CASE(a_forked_child_is_refused),
     CASE(tls_with_an_own_authority_and_client_certificates),
     CASE(the_guide),

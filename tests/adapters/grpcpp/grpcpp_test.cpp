@@ -14,11 +14,17 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace coracle::testing_support::grpcpp_test {
@@ -122,6 +128,82 @@ TEST_F(GrpcppCalls, ACallThatNothingFinishesEndsWithItsContext) {
   }
   server->Shutdown();  // waits for the handler
   EXPECT_TRUE(service.cancelled_writes_ended);
+}
+
+// --- objects in static storage, which end after main() with a stream in progress
+
+enum part { of_server, of_channel, of_reader, of_context };  // the context of a call outlives its reader
+
+struct at_exit {
+  std::function<void()> end;
+  ~at_exit() {
+    if (end) end();
+  }
+};
+// Objects that are constructed in the order of the first calls, and destroyed in the opposite order.
+template <int N>
+at_exit& slot() {
+  static at_exit one;
+  return one;
+}
+
+// Ends the process, whose objects are destroyed in this order, before or after those that the library itself has
+// in static storage.
+[[noreturn]] void exit_with_objects(const std::vector<part>& order, bool before_the_librarys) {
+  const auto prepare = [] { return std::vector<at_exit*>{&slot<3>(), &slot<2>(), &slot<1>(), &slot<0>()}; };
+  if (!before_the_librarys) prepare();
+  auto* const service = new harbour::harbour_service;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(service);
+  auto* const server = builder.BuildAndStart().release();
+  auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+  std::shared_ptr<harbour::Harbour::Stub> stub = harbour::Harbour::NewStub(channel);
+  auto* const context = new grpc::ClientContext;
+  auto* const reader = stub->List(context, harbour_query("until cancelled", 1)).release();
+  Ship ship;
+  if (!reader->Read(&ship)) std::_Exit(3);
+  const std::vector<at_exit*> slots = prepare();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::function<void()>& end = slots[slots.size() - 1 - i]->end;
+    switch (order[i]) {
+      case of_server:
+        end = [=] {
+          server->Shutdown(std::chrono::system_clock::now());
+          delete server;
+          delete service;
+        };
+        break;
+      case of_channel:
+        end = [held = std::move(channel), called = std::move(stub)]() mutable {
+          called.reset();
+          held.reset();
+        };
+        break;
+      case of_reader: end = [=] { delete reader; }; break;
+      case of_context: end = [=] { delete context; }; break;
+    }
+  }
+  std::exit(0);
+}
+
+TEST(GrpcppDeathTest, ObjectsInStaticStorageEndInAnyOrder) {
+  const std::string style = GTEST_FLAG_GET(death_test_style);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which no call was made
+  std::vector<part> order{of_server, of_channel, of_reader, of_context};
+  int orders = 0;
+  do {
+    const auto at = [&](part which) { return std::find(order.begin(), order.end(), which); };
+    if (at(of_context) < at(of_reader)) continue;
+    for (const bool before : {false, true}) {
+      EXPECT_EXIT(exit_with_objects(order, before), ::testing::ExitedWithCode(0), "^$")
+          << order[0] << order[1] << order[2] << order[3];
+      ++orders;
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(orders, 24);
+  GTEST_FLAG_SET(death_test_style, style);
 }
 
 TEST_F(GrpcppCalls, AChildOfForkCannotUseTheChannelsOfItsParent) {
