@@ -112,8 +112,10 @@ TEST_P(awaited_senders, TheEnvironmentIsThatOfTheTask) {
     const loop_scheduler scheduler = co_await answer_of<ex::get_scheduler_t, loop_scheduler>();
     EXPECT_EQ(&scheduler.where(), loop::current());
     // What coroutines of a library of senders require of what awaits them.
-    const loop_scheduler start = co_await answer_of<ex::get_start_scheduler_t, loop_scheduler>();
-    EXPECT_EQ(start, scheduler);
+    const auto start = co_await answer_of<ex::get_start_scheduler_t, senders::start_scheduler>();
+    EXPECT_EQ(&start.where(), loop::current());
+    co_await start.schedule();
+    EXPECT_EQ(&start.where(), loop::current());
     loop_allocator<std::byte> memory = co_await answer_of<ex::get_allocator_t, loop_allocator<std::byte>>();
     std::byte* const bytes = memory.allocate(100);
     bytes[99] = std::byte{1};

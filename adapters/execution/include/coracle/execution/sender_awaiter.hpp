@@ -11,6 +11,7 @@
 #include "coracle/execution/provider.hpp"
 #include "coracle/execution/queries.hpp"
 #include "coracle/execution/sender.hpp"
+#include "coracle/execution/start_scheduler.hpp"
 #include "coracle/runtime/loop.hpp"
 
 #include <concepts>
@@ -58,8 +59,8 @@ class task_environment {
   // The task continues on its loop, so that this is where what it awaits was started.
   template <class Query>
     requires(asks_for_start_scheduler<Query>())
-  [[nodiscard]] loop_scheduler query(Query) const noexcept {
-    return loop_scheduler(*where_);
+  [[nodiscard]] start_scheduler query(Query) const noexcept {
+    return start_scheduler(*where_);
   }
   [[nodiscard]] provider::inplace_stop_token query(provider::get_stop_token_t) const noexcept {
     return stop_;
