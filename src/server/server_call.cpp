@@ -216,9 +216,9 @@ void server_call::start_handler() noexcept {
 
 namespace {
 
-// How long a handler waits for the end of a request whose one message is complete. Clients that send a second
-// message do so within this time, and get an error instead of a reply. Over HTTP/1.1, a response that precedes
-// the end of its request costs the connection.
+// How long a handler waits for the end of a request whose one message is complete. Clients that send a
+// second message do so within this time, and get an error instead of a reply. Over HTTP/1.1, a response that
+// precedes the end of its request costs the connection.
 constexpr duration request_end_time = std::chrono::milliseconds(100);
 
 }  // namespace

@@ -147,8 +147,8 @@ at_exit& slot() {
   return one;
 }
 
-// Ends the process, whose objects are destroyed in this order, before or after those that the library itself has
-// in static storage.
+// Ends the process, whose objects are destroyed in this order, before or after those that the library itself
+// has in static storage.
 [[noreturn]] void exit_with_objects(const std::vector<part>& order, bool before_the_librarys) {
   const auto prepare = [] { return std::vector<at_exit*>{&slot<3>(), &slot<2>(), &slot<1>(), &slot<0>()}; };
   if (!before_the_librarys) prepare();
