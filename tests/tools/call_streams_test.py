@@ -18,10 +18,10 @@ def server(movie_server):
 
 
 def mixed_requests(count):
-    """JSON in all the forms that are taken: with spaces, single quotes, escapes, over several lines."""
+    """JSON in all the forms that are taken: with spaces, escapes of each kind, over several lines."""
     for n in range(count):
         title = f"It's \"{n}\" }},{{ ü\\"
-        yield title, (json.dumps({"title": title}, indent=n % 3 or None) if n % 5 else "{'title': " + json.dumps(title) + " }")
+        yield title, (json.dumps({"title": title}, indent=n % 3 or None) if n % 5 else '{\t"t\\u0069tle" :' + json.dumps(title, ensure_ascii=False) + " }")
 
 
 def test_a_long_stream_keeps_its_order():
