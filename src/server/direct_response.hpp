@@ -32,8 +32,9 @@ struct direct_response {
 // The response to a request that no protocol and no route has. GET / gets a static page that says that this
 // is a gRPC server; it names no services, because interceptors do not check such a request. Any other request
 // gets 404, 405, or 415 for a POST with an unsupported content-type, with those that the port supports.
+// `rest`: it may be a request of REST, whose path is what is wrong whatever its method.
 [[nodiscard]] direct_response response_without_route(const request_info& request, const router& routes,
-                                                     const web_options& web, bool is_http1);
+                                                     const web_options& web, bool is_http1, bool rest);
 
 // Sends the response, and takes `x` over. HEAD gets the headers alone.
 //

@@ -15,6 +15,7 @@
 #include "runtime/repeated_lines.hpp"
 #include "server/direct_response.hpp"
 #include "server/http_call.hpp"
+#include "server/rest_error.hpp"
 #include "server/router.hpp"
 #include "server/server_state.hpp"
 #include "server/web_call.hpp"
@@ -229,25 +230,28 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
 
 void shard::on_other_request(transport::exchange x, request_info& r, received_metadata received,
                              bool end_stream) {
+  const auto is_rest = [&] {
+    return server_->http.has_rest() && may_be_rest(r, received.get(), server_->routes);
+  };
+  const auto answer = [&](direct_response response) {
+    if (is_rest()) use_rest_form(response, received.get());
+    respond(x, r, response, end_stream);
+  };
   if (!server_->access.permits_host(x, r.authority(), x.is_http1()))
-    return respond(x, r, {421, "the server does not answer to this host (see web_options::allowed_hosts)\n"},
-                   end_stream);
+    return answer({421, "the server does not answer to this host (see web_options::allowed_hosts)\n"});
   if (r.type == request_info::content::grpc && x.is_http1())
-    return respond(x, r, {505, "gRPC requires HTTP/2; gRPC-Web and Connect work over HTTP/1.1, too\n"},
-                   end_stream);
+    return answer({505, "gRPC requires HTTP/2; gRPC-Web and Connect work over HTTP/1.1, too\n"});
   auto origin = server_->access.decide(x, r, received.get());
   using protocol::cors_verdict;
   if (origin.verdict == cors_verdict::refused)
-    return respond(x, r, {403, "pages of this origin may not call (see web_options::allowed_origins)\n"},
-                   end_stream);
-  if (origin.verdict == cors_verdict::preflight)
-    return respond(x, r, {204, {}, std::move(origin.preflight)}, end_stream);
+    return answer({403, "pages of this origin may not call (see web_options::allowed_origins)\n"});
+  if (origin.verdict == cors_verdict::preflight) return answer({204, {}, std::move(origin.preflight)});
   auto web = prepare_web_call(x, r, received, {server_->routes, server_->http, *this, server_->options.web},
                               end_stream);
-  if (!web) web = response_without_route(r, server_->routes, server_->options.web, x.is_http1());
+  if (!web) web = response_without_route(r, server_->routes, server_->options.web, x.is_http1(), is_rest());
   if (auto* const response = std::get_if<direct_response>(&*web)) {
     response->permission = std::move(origin.fields);
-    return respond(x, r, *response, end_stream);
+    return answer(std::move(*response));
   }
   if (const auto* const plain = std::get_if<plain_request>(&*web))
     return begin_http_call(x, r, *plain, std::move(received), std::move(origin.fields), end_stream);

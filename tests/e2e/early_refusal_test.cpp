@@ -32,7 +32,7 @@ struct refusal {
 
 // Each place of the server that answers without reading the body, and the page.
 const std::vector<refusal> refusals = {
-    {"POST", "/nopage", "", 415},
+    {"POST", "/nopage", "", 404},
     {"POST", "/echo.Echo/Say", "", 415},
     {"POST", "/nopage", "content-type: text/plain\r\n", 415},
     {"POST", "/nopage", "origin: https://another.example\r\n", 403},
@@ -40,7 +40,8 @@ const std::vector<refusal> refusals = {
     {"OPTIONS", "/echo.Echo/Say", "origin: https://app.example\r\naccess-control-request-method: POST\r\n",
      204},
     {"OPTIONS", "/v1/say", "", 204},
-    {"DELETE", "/nopage", "", 405},
+    {"DELETE", "/nopage", "", 404},
+    {"DELETE", "/", "", 405},
     {"DELETE", "/v1/say", "", 405},
     {"GET", "/nopage", "", 404},
     {"GET", "/", "", 200},

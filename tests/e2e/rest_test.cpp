@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace coracle::testing_support::rest_test {
@@ -225,6 +226,61 @@ TEST_P(rest_requests, WhatHasNoRouteIsRejectedByHttp) {
                          "text/plain\r\ncontent-length: 2\r\n\r\n{}"))
                 .substr(9, 3),
             "415");
+}
+
+// As grpc-gateway answers, and as the documents of OpenAPI say: programs read one form of errors.
+TEST_P(rest_requests, AnErrorBeforeAMethodIsFoundIsAStatusInJson) {
+  struct refusal {
+    const char* line;
+    std::string fields;
+    std::string body;
+    int http_status;
+    int code;
+  };
+  const refusal refusals[] = {
+      {"GET /v1/nothing", "", "", 404, 5},
+      {"GET /v1/nothing?message=a", "accept: */*\r\n", "", 404, 5},
+      {"GET /v1/nothing", "accept: image/png\r\n", "", 404, 5},
+      {"GET /v1/nothing", "accept: text/html;q=0.5\r\naccept: application/json\r\n", "", 404, 5},
+      {"POST /v1/nothing", "", "{}", 404, 5},
+      {"POST /v1/nothing", "content-length: 0\r\n", "", 404, 5},
+      {"PURGE /v1/nothing", "", "", 404, 5},
+      {"DELETE /v1/say/a", "", "", 405, 12},
+      {"GET /v1/say/%zz", "", "", 400, 3},
+      {"GET /v1/say/a?count=%zz", "", "", 400, 3},
+      {"POST /v1/say", "content-encoding: unknown\r\n", "{}", 415, 3},
+      {"GET /v1/say/a", "origin: https://another.example\r\n", "", 403, 7}};
+  for (const auto& [line, fields, body, http_status, code] : refusals) {
+    const response r = ask(line, fields, body);
+    EXPECT_EQ(r.status(), http_status) << line << r.head;
+    EXPECT_TRUE(r.has("\r\ncontent-type: application/json")) << line << r.head;
+    EXPECT_EQ(r.body.find("{\"code\":" + std::to_string(code) + ",\"message\":\""), 0u) << line << r.body;
+    EXPECT_TRUE(r.body.ends_with("\",\"details\":[]}")) << line << r.body;
+  }
+  EXPECT_TRUE(ask("GET /v1/nothing").has("\r\nvary: accept")) << "a cache keeps both forms";
+  EXPECT_TRUE(ask("DELETE /v1/say/a").has("allow: GET, HEAD, OPTIONS"));
+  const response head = ask("HEAD /v1/nothing");
+  EXPECT_EQ(head.status(), 404);
+  EXPECT_EQ(head.body, "");
+}
+
+TEST_P(rest_requests, AnErrorBeforeAMethodIsFoundIsTextForBrowsersAndProtocolsOfRpc) {
+  const std::string browser = "accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n";
+  const std::string version = "connect-protocol-version: 1\r\n";
+  const std::string empty = "content-length: 0\r\n";
+  for (const auto& [line, fields, http_status] :
+       {std::tuple{"GET /v1/nothing", browser, 404},
+        {"GET /v1/nothing", std::string("accept: text/plain, */*;q=0.1\r\n"), 404},
+        {"GET /v1/nothing?connect=v1&encoding=json&message=%7B%7D", std::string(), 404},
+        {"POST /echo.Echo/Nothing", empty + version + "content-type: application/json\r\n", 415},
+        {"POST /echo.Echo/Nothing", empty + "content-type: application/proto\r\n", 404},
+        {"POST /echo.Echo/Say", empty + "content-type: application/connect+proto\r\n", 415},
+        {"POST /echo.Echo/Say", empty + "content-type: application/grpc\r\n", 505},
+        {"GET /echo.Echo/Say?connect=v1", std::string(), 405}}) {
+    const response r = ask(line, fields);
+    EXPECT_EQ(r.status(), http_status) << line << r.head;
+    EXPECT_TRUE(r.has("content-type: text/plain")) << line << r.head;
+  }
 }
 
 TEST_P(rest_requests, AStreamOfRepliesHasTheFormThatTheClientAccepts) {

@@ -1,5 +1,6 @@
 #include "protocol/connect/encodings.hpp"
 
+#include "protocol/web/accept.hpp"
 #include "protocol/web/ascii.hpp"
 
 #include <array>
@@ -10,8 +11,6 @@ namespace coracle::protocol::connect {
 
 namespace {
 
-constexpr int weight_max = 1000;
-
 std::optional<encoding> coding_named(std::string_view name) noexcept {
   std::array<char, 8> buffer;  // longer than every name
   if (name.size() > buffer.size()) return std::nullopt;
@@ -20,35 +19,21 @@ std::optional<encoding> coding_named(std::string_view name) noexcept {
   return lower == "x-gzip" ? encoding::gzip : encoding_named(lower);
 }
 
-// RFC 9110 12.4.2: "0" to "1" with up to three decimals, in thousandths. A malformed weight is 0: the element
-// is ignored.
-int parse_weight(std::string_view text) noexcept {
-  if (text.empty() || text.size() > 5 || (text.front() != '0' && text.front() != '1')) return 0;
-  if (text.size() > 1 && text[1] != '.') return 0;
-  int weight = (text.front() - '0') * weight_max;
-  int unit = weight_max;
-  for (const char c : text.size() > 2 ? text.substr(2) : std::string_view()) {
-    if (c < '0' || c > '9') return 0;
-    unit /= 10;
-    weight += (c - '0') * unit;
-  }
-  return weight <= weight_max ? weight : 0;
-}
-
 struct weighted {
   std::optional<encoding> coding;
-  int weight = weight_max;
+  int weight = web::weight_max;
 };
 
 // Removes the first element of `list`.
 weighted take_element(std::string_view& list) noexcept {
   const std::string_view element = web::take_list_element(list);
   const std::size_t semicolon = element.find(';');
-  weighted out{coding_named(web::trim(element.substr(0, semicolon))), weight_max};
+  weighted out{coding_named(web::trim(element.substr(0, semicolon))), web::weight_max};
   if (semicolon != std::string_view::npos) {
     const std::string_view parameter = web::trim(element.substr(semicolon + 1));
-    out.weight =
-        web::starts_with_ignoring_case(parameter, "q=") ? parse_weight(web::trim(parameter.substr(2))) : 0;
+    out.weight = web::starts_with_ignoring_case(parameter, "q=")
+                     ? web::parse_weight(web::trim(parameter.substr(2)))
+                     : 0;
   }
   return out;
 }
