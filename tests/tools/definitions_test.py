@@ -116,3 +116,28 @@ def test_headers_for_reflection_are_sent_with_no_other_call(movie_server, tmp_pa
     with_token = {one.get("call") for one in calls if "x-token" in json.dumps(one)}
     of_method = {one.get("call") for one in calls if "ListMovies" in json.dumps(one)}
     assert with_token and of_method and not with_token & of_method, "the calls with the header of reflection"
+
+
+RULES = """syntax = "proto3";
+package rules;
+import "google/api/annotations.proto";
+message Note { string name = 1; }
+service Notes {
+  rpc Get(Note) returns (Note) { option (google.api.http) = { get: "/notes/{name}" }; }
+  rpc Find(Note) returns (Note) {
+    option (google.api.http) = { get: "/found/{nothing}" additional_bindings { get: "/found" } };
+  }
+}
+"""
+
+
+def test_openapi_leaves_out_the_route_of_an_invalid_rule(tmp_path):
+    path = tmp_path / "rules.proto"
+    path.write_text(RULES)
+    done = coracle("openapi", "--proto", path, "--rest-only")
+    assert sorted(json.loads(done.stdout)["paths"]) == ["/found", "/notes/{name}"]
+    assert "coracle: warning: " in done.stderr and "rules.Notes.Find" in done.stderr and "nothing" in done.stderr
+    rules = tmp_path / "rules.json"
+    rules.write_text("{")
+    done = coracle("openapi", "--proto", path, "--http-rules", rules, code=FAILURE)
+    assert done.stdout == "" and "JSON" in done.stderr

@@ -1,5 +1,6 @@
 // openapi: coracle openapi describes services that are called over plain HTTP as a document of OpenAPI.
 #include "tools/commands.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/files/output_file.hpp"
 #include "tools/schema/session.hpp"
@@ -34,6 +35,10 @@ struct openapi {
     const bool named_yaml = output.ends_with(".yaml") || output.ends_with(".yml");
     options.format =
         format == "yaml" || (format.empty() && named_yaml) ? openapi_format::yaml : openapi_format::json;
+    // A server may have services of others, whose rules this program's user cannot repair.
+    options.on_invalid_rule = [](const std::string& reason) {
+      print_warning(reason + "; the document leaves this route out");
+    };
     output_file file(output);
     const auto document = openapi_document(described(), options);
     if (!document.ok()) throw failure(std::string(document.status().message()));

@@ -4,6 +4,7 @@
 #include "coracle/base/result.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,12 +38,16 @@ class openapi_options {
   /// GENERATE_DESCRIPTORS. Several sets may follow one another.
   std::string descriptor_set;
   openapi_format format = openapi_format::json;
+  /// Called for each binding of a google.api.http rule that is invalid, with the reason, which names the
+  /// method; the document is made without it. Empty: an invalid rule is an error of the whole document, as it
+  /// is of server::add_rest().
+  std::function<void(const std::string& reason)> on_invalid_rule;
 };
 
 /// Returns the document for the services; server::add_openapi() serves it. Comments become descriptions if
 /// the descriptors have them, see openapi_options::descriptor_set. A custom HTTP method that OpenAPI does not
-/// know, and "*", are left out. The status is INVALID_ARGUMENT if a rule is invalid, and names the method; or
-/// if descriptor_set is none.
+/// know, and "*", are left out. The status is INVALID_ARGUMENT if a rule is invalid and on_invalid_rule is
+/// empty, and names the method; if http_rules is not JSON of that form; or if descriptor_set is none.
 [[nodiscard]] result<std::string> openapi_document(
     std::span<const google::protobuf::ServiceDescriptor* const> services,
     const openapi_options& options = {});

@@ -92,11 +92,18 @@ status add_rule(std::string_view method, raw_rule& raw, std::vector<http_rule>& 
   return {};
 }
 
-result<std::vector<http_rule>> check_rules(std::string_view method, raw_rule raw) {
+result<std::vector<http_rule>> check_rules(std::string_view method, raw_rule raw,
+                                           const invalid_rule_handler& on_invalid) {
   std::vector<http_rule> rules;
-  if (status failed = add_rule(method, raw, rules); !failed.ok()) return failed;
+  const auto add = [&](raw_rule& one) -> status {
+    status failed = add_rule(method, one, rules);
+    if (failed.ok() || !on_invalid) return failed;
+    on_invalid(failed);
+    return {};
+  };
+  if (status failed = add(raw); !failed.ok()) return failed;
   for (raw_rule& more : raw.additional) {
-    if (status failed = add_rule(method, more, rules); !failed.ok()) return failed;
+    if (status failed = add(more); !failed.ok()) return failed;
   }
   return rules;
 }
@@ -158,23 +165,30 @@ raw_rule rule_of(const nlohmann::json& value, const std::string& where, bool may
 
 }  // namespace
 
-result<std::vector<http_rule>> http_rules_of(const google::protobuf::MethodDescriptor& method) {
+result<std::vector<http_rule>> http_rules_of(const google::protobuf::MethodDescriptor& method,
+                                             const invalid_rule_handler& on_invalid) {
   // Serialized, it does not matter whether the program knows the option: as a class, from another pool, or
   // not at all.
   const std::string options = method.options().SerializeAsString();
   std::optional<raw_rule> raw;
+  const auto unreadable = [&](std::string_view reason) -> result<std::vector<http_rule>> {
+    status failed = broken(method.full_name(), reason);
+    if (!on_invalid) return failed;
+    on_invalid(failed);
+    return std::vector<http_rule>();
+  };
   proto_reader in(options);
   while (in.next()) {
     if (in.field() != http_option) continue;
     if (!raw) raw.emplace();
-    if (!read_rule(in.text(), *raw, true)) return broken(method.full_name(), "the option cannot be read");
+    if (!read_rule(in.text(), *raw, true)) return unreadable("the option cannot be read");
   }
-  if (!in.ok()) return broken(method.full_name(), "the options of the method cannot be read");
+  if (!in.ok()) return unreadable("the options of the method cannot be read");
   if (!raw) return std::vector<http_rule>();
-  return check_rules(method.full_name(), *std::move(raw));
+  return check_rules(method.full_name(), *std::move(raw), on_invalid);
 }
 
-result<http_rule_file> http_rule_file::parse(std::string_view json) {
+result<http_rule_file> http_rule_file::parse(std::string_view json, const invalid_rule_handler& on_invalid) {
   http_rule_file file;
   try {
     const auto top = nlohmann::json::parse(json);
@@ -191,7 +205,12 @@ result<http_rule_file> http_rule_file::parse(std::string_view json) {
         if (raw.selector.find('*') != std::string::npos)
           throw broken_file{where + ".selector must be the full name of one method"};
         const std::string selector = raw.selector;
-        auto rules = check_rules(selector, std::move(raw));
+        invalid_rule_handler skip;
+        if (on_invalid)
+          skip = [&](const status& s) {
+            on_invalid(status(s.code(), "the HTTP rules: " + where + ": " + std::string(s.message())));
+          };
+        auto rules = check_rules(selector, std::move(raw), skip);
         if (!rules.ok()) throw broken_file{where + ": " + std::string(rules.status().message())};
         file.methods_[selector] = *std::move(rules);
       }

@@ -106,8 +106,8 @@ openapi_path path_of(const path_template& path) {
 
 class openapi_writer {
  public:
-  explicit openapi_writer(const openapi_options& options)
-      : options_(options), schemas_(options.proto_field_names) {}
+  openapi_writer(const openapi_options& options, const invalid_rule_handler& on_invalid)
+      : options_(options), on_invalid_(on_invalid), schemas_(options.proto_field_names) {}
 
   status add(const ServiceDescriptor& service, const http_rule_file* rules) {
     json_node tag{{"name", std::string(service.full_name())}};
@@ -141,14 +141,15 @@ class openapi_writer {
     if (const auto* replaced = file ? file->find(std::string(method.full_name())) : nullptr) {
       rules = *replaced;
     } else {
-      auto own = http_rules_of(method);
+      auto own = http_rules_of(method, on_invalid_);
       if (!own.ok()) return own.status();
       rules = *std::move(own);
     }
     for (http_rule& rule : rules) {
       const auto binding = rest_binding::make(method, std::move(rule));
-      if (!binding.ok()) return binding.status();
-      add_binding(*binding);
+      if (binding.ok()) add_binding(*binding);
+      else if (on_invalid_) on_invalid_(binding.status());
+      else return binding.status();
     }
     return {};
   }
@@ -316,6 +317,7 @@ class openapi_writer {
   }
 
   const openapi_options& options_;
+  const invalid_rule_handler& on_invalid_;
   openapi_schemas schemas_;
   json_node tags_ = json_node::array();
   json_node paths_ = json_node::object();
@@ -364,9 +366,12 @@ namespace coracle {
 
 result<std::string> openapi_document(std::span<const google::protobuf::ServiceDescriptor* const> services,
                                      const openapi_options& options) {
+  rpc::rest::invalid_rule_handler on_invalid;
+  if (options.on_invalid_rule)
+    on_invalid = [&](const status& s) { options.on_invalid_rule(std::string(s.message())); };
   std::optional<rpc::rest::http_rule_file> rules;
   if (!options.http_rules.empty()) {
-    auto parsed = rpc::rest::http_rule_file::parse(options.http_rules);
+    auto parsed = rpc::rest::http_rule_file::parse(options.http_rules, on_invalid);
     if (!parsed.ok()) return parsed.status();
     rules = *std::move(parsed);
   }
@@ -380,7 +385,7 @@ result<std::string> openapi_document(std::span<const google::protobuf::ServiceDe
   for (const auto& file : set.file())
     if (added.insert(file.name()).second) files.Add(file);
   google::protobuf::DescriptorPool commented(&files);
-  rpc::rest::openapi_writer writer(options);
+  rpc::rest::openapi_writer writer(options, on_invalid);
   for (const auto* service : services) {
     const auto* const same = commented.FindServiceByName(std::string(service->full_name()));
     if (status failed = writer.add(same ? *same : *service, rules ? &*rules : nullptr); !failed.ok())

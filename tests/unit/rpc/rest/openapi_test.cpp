@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace coracle::openapi_test {
 namespace {
@@ -117,6 +118,26 @@ TEST(OpenApi, ReportsRulesThatAreInvalid) {
     EXPECT_EQ(text.status().code(), status_code::invalid_argument);
     EXPECT_NE(text.status().message().find(error), std::string_view::npos) << text.status();
   }
+}
+
+TEST(OpenApi, LeavesOutInvalidRulesIfTheirReasonsAreWanted) {
+  std::vector<std::string> reasons;
+  auto options = with_rules(R"({"selector":"rest_kinds.Library.Plain","get":"x",
+                                "additional_bindings":[{"get":"/plain"}, {"get":"/{nothing}"}]},
+                               {"selector":"rest_kinds.Library.Move","body":"*"})");
+  options.on_invalid_rule = [&](const std::string& reason) { reasons.push_back(reason); };
+  const json d = document(options);
+  EXPECT_TRUE(d["paths"].contains("/plain")) << d["paths"];
+  EXPECT_FALSE(d["paths"].contains("/{nothing}"));
+  EXPECT_TRUE(d["paths"].contains("/v1/search")) << "a method with rules of its own";
+  ASSERT_EQ(reasons.size(), 3u);
+  EXPECT_NE(reasons[0].find("rest_kinds.Library.Plain: "), std::string::npos) << reasons[0];
+  EXPECT_NE(reasons[0].find("must begin with '/'"), std::string::npos) << reasons[0];
+  EXPECT_NE(reasons[1].find("rest_kinds.Library.Move: "), std::string::npos) << reasons[1];
+  EXPECT_NE(reasons[2].find("has no field nothing"), std::string::npos) << reasons[2];
+  const auto* service = rest_kinds::Book::descriptor()->file()->service(0);
+  options.http_rules = "{";
+  EXPECT_EQ(openapi_document({&service, 1}, options).status().code(), status_code::invalid_argument);
 }
 
 TEST(OpenApi, WritesTextThatIsNoUtf8AndQuotes) {
