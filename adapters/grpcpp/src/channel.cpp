@@ -14,6 +14,7 @@
 #include "queue_core.hpp"
 #include "sent_metadata.hpp"
 
+#include "coracle/coro/sleep.hpp"
 #include "coracle/security/insecure.hpp"
 
 #include <algorithm>
@@ -87,7 +88,17 @@ coracle::status channel_core::usable() const {
   return invalid_;
 }
 
-coracle::result<coracle::call_options> channel_core::options_for(ClientContext& context) const {
+// As with grpc++, such a channel has failed from the start: a program that waits until it is connected ends
+// its wait, and does not take it for one that nobody has used yet.
+std::optional<grpc_connectivity_state> channel_core::fixed_state() {
+  if (generation_ != process_generation()) [[unlikely]]
+    return GRPC_CHANNEL_SHUTDOWN;
+  if (!invalid_.ok() || !observed().channel.invalid_reason().ok()) return GRPC_CHANNEL_TRANSIENT_FAILURE;
+  return std::nullopt;
+}
+
+coracle::result<coracle::call_options> channel_core::options_for(ClientContext& context,
+                                                                 const channel_on& by) const {
   using access = client_context_access;
   coracle::call_options options;
   for (const auto& [key, value] : access::sent(context)) {
@@ -117,7 +128,7 @@ Channel::Channel(std::unique_ptr<internal::channel_core> core) : core_(std::move
 Channel::~Channel() = default;
 
 grpc_connectivity_state Channel::GetState(bool try_to_connect) {
-  if (!core_->usable().ok()) return GRPC_CHANNEL_SHUTDOWN;
+  if (const auto fixed = core_->fixed_state()) return *fixed;
   coracle::channel& observed = core_->observed().channel;
   const auto state = observed.state();
   if (try_to_connect && state == coracle::connectivity::idle) observed.connect();
@@ -144,11 +155,22 @@ coracle::task<bool> state_change(coracle::channel of, grpc_connectivity_state la
   co_return co_await std::move(wait);
 }
 
+// The wait for a change of a state that never changes.
+coracle::task<bool> no_change(gpr_timespec deadline) {
+  co_await coracle::sleep_for(std::max(until(deadline), coracle::duration::zero()));
+  co_return false;
+}
+
 }  // namespace
 }  // namespace internal
 
 bool Channel::WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline) {
-  if (!core_->usable().ok()) return last_observed != GRPC_CHANNEL_SHUTDOWN;
+  if (const auto fixed = core_->fixed_state()) {
+    if (last_observed != *fixed) return true;
+    // Nothing runs in the child of a fork.
+    if (*fixed == GRPC_CHANNEL_SHUTDOWN) return false;
+    return internal::run_blocking(internal::client_runtime().at(0), internal::no_change(deadline));
+  }
   internal::channel_on& observed = core_->observed();
   return internal::run_blocking(observed.loop,
                                 internal::state_change(observed.channel, last_observed, deadline));
@@ -157,9 +179,12 @@ bool Channel::WaitForStateChangeImpl(grpc_connectivity_state last_observed, gpr_
 void Channel::NotifyOnStateChangeImpl(grpc_connectivity_state last_observed, gpr_timespec deadline,
                                       CompletionQueue* queue, void* tag) {
   using internal::queue_event;
-  if (!core_->usable().ok())
-    return internal::push_now(*queue->core(), std::make_unique<queue_event>(tag),
-                              last_observed != GRPC_CHANNEL_SHUTDOWN);
+  if (const auto fixed = core_->fixed_state()) {
+    if (last_observed != *fixed || *fixed == GRPC_CHANNEL_SHUTDOWN)
+      return internal::push_now(*queue->core(), std::make_unique<queue_event>(tag), last_observed != *fixed);
+    const auto wait = [&](queue_event&) { return internal::no_change(deadline); };
+    return internal::start_for<queue_event>(queue->core(), internal::client_runtime().at(0), wait, tag);
+  }
   internal::channel_on& observed = core_->observed();
   const auto wait = [&](queue_event&) {
     return internal::state_change(observed.channel, last_observed, deadline);

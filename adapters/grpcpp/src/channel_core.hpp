@@ -17,6 +17,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,8 @@ class channel_core {
 
   // OK, or why no call can be made: invalid arguments, or a fork since the channel was made.
   [[nodiscard]] coracle::status usable() const;
+  // The state that never changes of a channel that can make no calls; nothing for others.
+  [[nodiscard]] std::optional<grpc_connectivity_state> fixed_state();
   // usable() is OK. It lasts as long as this object.
   [[nodiscard]] channel_on& on(coracle::runtime& wanted);
   // Before there are calls: all are on one runtime, that of the process.

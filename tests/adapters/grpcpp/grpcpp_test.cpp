@@ -102,7 +102,31 @@ TEST_F(GrpcppCalls, AChannelWithInvalidOptionsFailsItsCalls) {
   arguments.SetServiceConfigJSON("{");
   connect(grpc::InsecureChannelCredentials(), arguments);
   EXPECT_EQ(find(harbour_query("x"), ship).error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(channel->GetState(true), GRPC_CHANNEL_SHUTDOWN);
+  EXPECT_EQ(channel->GetState(true), GRPC_CHANNEL_TRANSIENT_FAILURE);
+}
+
+// A program that waits for a connection must learn that there will be none.
+TEST_F(GrpcppCalls, AChannelThatCannotConnectHasFailedFromTheStart) {
+  for (const char* target : {"ipv4:nonsense", "dns:///", "unix:", "bad:///", ""}) {
+    const auto of = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+    EXPECT_EQ(of->GetState(false), GRPC_CHANNEL_TRANSIENT_FAILURE) << target;
+    EXPECT_EQ(of->GetState(true), GRPC_CHANNEL_TRANSIENT_FAILURE) << target;
+    const auto soon = [] { return system_clock::now() + std::chrono::milliseconds(20); };
+    EXPECT_TRUE(of->WaitForStateChange(GRPC_CHANNEL_IDLE, soon())) << target;
+    const auto deadline = soon();
+    EXPECT_FALSE(of->WaitForStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE, deadline)) << target;
+    EXPECT_GE(system_clock::now(), deadline) << target;
+    EXPECT_FALSE(of->WaitForConnected(soon())) << target;
+    grpc::CompletionQueue queue;
+    void* tag = nullptr;
+    bool changed = true;
+    of->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE, soon(), &queue, &tag);
+    ASSERT_TRUE(queue.Next(&tag, &changed)) << target;
+    EXPECT_FALSE(changed) << target;
+    of->NotifyOnStateChange(GRPC_CHANNEL_IDLE, soon(), &queue, &tag);
+    ASSERT_TRUE(queue.Next(&tag, &changed)) << target;
+    EXPECT_TRUE(changed) << target;
+  }
 }
 
 TEST_F(GrpcppCalls, TheServiceConfigOfAChannelApplies) {
