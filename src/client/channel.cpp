@@ -165,6 +165,11 @@ connectivity channel::state() const noexcept {
   return state ? state->current() : connectivity::shutdown;
 }
 
+std::shared_ptr<const auth_context> channel::server_auth() const {
+  const auto state = by_->state();
+  return state ? state->server_auth() : nullptr;
+}
+
 void channel::connect() {
   if (const auto state = by_->state()) state->connect();
 }

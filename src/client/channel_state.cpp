@@ -187,6 +187,13 @@ runtime& channel_state::owner() const {
   return runtime_;
 }
 
+std::shared_ptr<const auth_context> channel_state::server_auth() {
+  loop* const here = loop::current();
+  if (!here || open_on_.load(std::memory_order_acquire) != &here->owner()) return nullptr;
+  const shard* const mine = shards_[here->index()];
+  return mine ? mine->server_auth() : nullptr;
+}
+
 shard* channel_state::shard_on(loop& current) {
   shard* const mine = shards_[current.index()];
   return mine ? mine : make_shard(current);

@@ -64,6 +64,8 @@ class channel_state final : public call_channel,
   [[nodiscard]] bool all_ended() const noexcept;
   // Returns the last published snapshot; null if there is none yet.
   [[nodiscard]] std::shared_ptr<const snapshot> latest() const;
+  // Of a READY connection of the current loop; null if there is none, or in plaintext.
+  [[nodiscard]] std::shared_ptr<const auth_context> server_auth();
   // Makes a shard leave IDLE: that of the current loop, or of loop 0 when called elsewhere.
   void connect();
   // Throws usage_error if the runtime has ended.

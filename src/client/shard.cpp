@@ -182,6 +182,12 @@ void shard::add_to(rpc::channel_snapshot& whole) const {
   for (const auto& s : subchannels_) whole.subchannels.push_back(s->stats());
 }
 
+std::shared_ptr<const auth_context> shard::server_auth() const {
+  for (const auto& s : subchannels_)
+    if (auto found = s->server_auth()) return found;
+  return nullptr;
+}
+
 connection_bytes shard::bytes() const noexcept {
   connection_bytes all = bytes_before_;
   for (const auto& s : subchannels_) add_bytes(all, *s);

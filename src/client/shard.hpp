@@ -47,6 +47,8 @@ class shard final : public runtime_internal::loop_service,
   // The channel_resolver has published a snapshot.
   void update();
   void add_to(rpc::channel_snapshot& whole) const;
+  // Of a subchannel that is READY; null if there is none, or in plaintext.
+  [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
   // Of all connections, including closed ones.
   [[nodiscard]] connection_bytes bytes() const noexcept;
 

@@ -204,6 +204,12 @@ connection_bytes subchannel::bytes() const noexcept {
   return all;
 }
 
+std::shared_ptr<const auth_context> subchannel::server_auth() const {
+  for (const connection_entry& l : connections_)
+    if (const auth_context* const by = l.connection->auth(); by && l.serves()) return by->shared_from_this();
+  return nullptr;
+}
+
 rpc::subchannel_snapshot subchannel::stats() const {
   rpc::subchannel_snapshot s;
   s.id = id_;

@@ -89,6 +89,8 @@ class subchannel final : private transport::connection_owner,
   [[nodiscard]] bool can_open() const noexcept;
   [[nodiscard]] std::size_t open_calls() const noexcept;
   [[nodiscard]] rpc::subchannel_snapshot stats() const;
+  // Of a connection that serves calls; null if there is none, or in plaintext.
+  [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
   // Of all connections, including closed ones.
   [[nodiscard]] connection_bytes bytes() const noexcept;
 

@@ -255,6 +255,41 @@ TEST_P(Tls, BringsWhatASourceGives) {
   EXPECT_EQ(source->asked_for, "https://movies.example/echo.Echo /echo.Echo/Say");
 }
 
+// Waits for a connection, because the token is for one server alone.
+class token_for_a_server final : public credentials_source {
+ public:
+  explicit token_for_a_server(const channel& of) : of_(of) {}
+  task<result<metadata>> metadata_for(credentials_request) override {
+    before = of_.server_auth() != nullptr;
+    of_.connect();
+    while (of_.state() != connectivity::ready) {
+      auto change = of_.wait_for_state_change(of_.state(), 10s);
+      co_await std::move(change);
+    }
+    const auto server = of_.server_auth();
+    if (!server) co_return status::unauthenticated("there is no connection");
+    metadata m;
+    const bool known = server->has_identity(peer_identity::kind::dns_name, "movies.example");
+    m.add("authorization", known ? "For movies.example" : "For another server");
+    co_return m;
+  }
+  bool before = true;
+
+ private:
+  channel of_;
+};
+
+TEST_P(Tls, TellsASourceWhoTheServerIs) {
+  serve(served_as("server"));
+  call_by(trusting("ca"));
+  const auto source = std::make_shared<token_for_a_server>(*channel_);
+  call_options with_credentials;
+  with_credentials.credentials = source;
+  EXPECT_EQ(text(with_credentials), "no certificate with For movies.example");
+  EXPECT_FALSE(source->before) << "the first call of the channel begins without a connection";
+  EXPECT_EQ(channel_->server_auth(), nullptr) << "on a thread that is no loop";
+}
+
 TEST_P(Tls, EndsACallWhoseSourceFails) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();

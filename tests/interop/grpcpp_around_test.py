@@ -13,8 +13,6 @@ CHECKED_NAMES = "the certificate of a server must be for the target's name whate
 DIFFERENCES = {
     "a verifier of nothing": ("0 14 14", {"coracle"}, CHECKED_NAMES),
     "a verifier of the program": ("0 14 14", {"coracle"}, CHECKED_NAMES),
-    **{f"a plugin is told of the server{how}": ("0 Find https anonymous ", {"coracle"}, "plugins are asked before there is a connection")
-       for how in ("", ", blocking")},
 }
 
 

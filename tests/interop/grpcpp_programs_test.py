@@ -108,10 +108,6 @@ DIFFERENCES = {
         ({("google", "coracle"), ("coracle", "coracle")}, ("stream that fails", "server has done"),
          "a stream is retried while its client reads; grpc++'s waits until the deadline"),
     ],
-    "auth": [
-        ({("google", "coracle"), ("coracle", "coracle")}, ("a token of ada for: https://another.example",),
-         "the plugin is asked when the call begins, not when there is a connection"),
-    ],
     "health": [
         ({("coracle", "google"), ("coracle", "coracle")}, ("a service that is not known",),
          "the service is registered; without a status of its own it has the server's"),

@@ -117,7 +117,8 @@ coracle::result<coracle::call_options> channel_core::options_for(ClientContext& 
   options.wait_for_ready = access::wait_for_ready(context);
   if (access::compression(context)) options.compression = compression_of(*access::compression(context));
   const auto& own = access::credentials(context);
-  if (auto all = both(own ? own->core() : nullptr, credentials_)) options.credentials = std::move(all);
+  if (auto all = both(own ? own->core() : nullptr, credentials_))
+    options.credentials = source_for(std::move(all), by.channel, options.wait_for_ready.value_or(false));
   return options;
 }
 

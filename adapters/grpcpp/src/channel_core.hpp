@@ -68,8 +68,9 @@ class channel_core {
   // Before there are calls.
   void set_interceptors(factories all) { interceptor_factories_ = std::move(all); }
   [[nodiscard]] const factories& interceptor_factories() const noexcept { return interceptor_factories_; }
-  // What the context asks for; fails if a pair of its metadata is invalid.
-  [[nodiscard]] coracle::result<coracle::call_options> options_for(ClientContext& context) const;
+  // What the context asks for, for a call through `by`; fails if a pair of its metadata is invalid.
+  [[nodiscard]] coracle::result<coracle::call_options> options_for(ClientContext& context,
+                                                                   const channel_on& by) const;
 
  private:
   channel_core(const std::string& target, const ChannelCredentials* credentials,

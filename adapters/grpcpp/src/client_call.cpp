@@ -97,11 +97,12 @@ Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, Client
                       std::string&& request, std::string& reply) {
   const coracle::result<channel_core*> by = core_of(channel);
   if (!by) return ended(*context, status_of(by.status()));
-  const auto options = (*by)->options_for(*context);
+  channel_on& here = (*by)->on_process();
+  const auto options = (*by)->options_for(*context, here);
   if (!options) return ended(*context, status_of(options.status()));
   before_blocking();
   const bytes_message sent(std::move(request));
-  unary_wait call((*by)->on_process(), method.name(), sent, *options, *context);
+  unary_wait call(here, method.name(), sent, *options, *context);
   return ended(*context, call.wait(reply));
 }
 
@@ -192,9 +193,10 @@ std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, cons
   before_blocking();
   const coracle::result<channel_core*> by = core_of(channel);
   if (!by) return failure = status_of(by.status()), nullptr;
-  const auto options = (*by)->options_for(context);
+  channel_on& here = (*by)->on_process();
+  const auto options = (*by)->options_for(context, here);
   if (!options) return failure = status_of(options.status()), nullptr;
-  auto core = std::make_shared<client_stream_core>((*by)->on_process(), method.name(), context, *options);
+  auto core = std::make_shared<client_stream_core>(here, method.name(), context, *options);
   if (!access::attach(context, *core, [&] { core->begin(request); }))
     return failure = cancelled_before(), nullptr;
   access::keep(context, core);

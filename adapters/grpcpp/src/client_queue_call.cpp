@@ -66,9 +66,9 @@ struct call_seed {
     if (!channel)
       return coracle::status::unavailable("calls cannot be made through a ChannelInterface of another class");
     if (coracle::status s = channel->core()->usable(); !s.ok()) return s;
-    return channel->core()->options_for(context);
+    return channel->core()->options_for(context, channel_here());
   }
-  // On the loop of the queue, after options().
+  // On the loop of the queue, if options() are there.
   [[nodiscard]] channel_on& channel_here() const { return channel->core()->on(queue->clients()); }
   std::shared_ptr<Channel> channel;
   std::shared_ptr<queue_core> queue;

@@ -32,7 +32,9 @@ class fixed_credentials final : public call_credentials_core {
  public:
   fixed_credentials(std::string description, coracle::metadata pairs)
       : description_(std::move(description)), pairs_(std::move(pairs)) {}
-  task<result<coracle::metadata>> metadata_for(coracle::credentials_request) override { co_return pairs_; }
+  task<result<coracle::metadata>> metadata_for(coracle::credentials_request, const AuthContext&) override {
+    co_return pairs_;
+  }
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
@@ -45,16 +47,20 @@ class composite_credentials final : public call_credentials_core {
   composite_credentials(std::shared_ptr<call_credentials_core> first,
                         std::shared_ptr<call_credentials_core> second)
       : first_(std::move(first)), second_(std::move(second)) {}
-  task<result<coracle::metadata>> metadata_for(coracle::credentials_request call) override {
+  task<result<coracle::metadata>> metadata_for(coracle::credentials_request call,
+                                               const AuthContext& server) override {
     coracle::credentials_request again = call;
-    auto wait = first_->metadata_for(std::move(call));
+    auto wait = first_->metadata_for(std::move(call), server);
     result<coracle::metadata> all = co_await std::move(wait);
     if (!all) co_return all;
-    auto other = second_->metadata_for(std::move(again));
+    auto other = second_->metadata_for(std::move(again), server);
     const result<coracle::metadata> more = co_await std::move(other);
     if (!more) co_return more;
     all->add_all(*more);
     co_return all;
+  }
+  [[nodiscard]] bool depends_on_server() const noexcept override {
+    return first_->depends_on_server() || second_->depends_on_server();
   }
   [[nodiscard]] std::string description() const override {
     return "CompositeCallCredentials{" + first_->description() + "," + second_->description() + "}";
@@ -69,26 +75,27 @@ class plugin_credentials final : public call_credentials_core {
  public:
   explicit plugin_credentials(std::unique_ptr<MetadataCredentialsPlugin> plugin)
       : plugin_(std::move(plugin)) {}
-  task<result<coracle::metadata>> metadata_for(coracle::credentials_request call) override {
-    if (!plugin_->IsBlocking()) co_return ask(*plugin_, call);
-    auto asking = coracle::offload(&plugin_credentials::ask_for, this, std::move(call));
+  task<result<coracle::metadata>> metadata_for(coracle::credentials_request call,
+                                               const AuthContext& server) override {
+    if (!plugin_->IsBlocking()) co_return ask(*plugin_, call, server);
+    auto asking = coracle::offload(&plugin_credentials::ask_for, this, std::move(call), &server);
     co_return co_await asking;
   }
+  [[nodiscard]] bool depends_on_server() const noexcept override { return true; }
   [[nodiscard]] std::string description() const override { return plugin_->DebugString(); }
 
  private:
-  static result<coracle::metadata> ask_for(plugin_credentials* self,
-                                           const coracle::credentials_request& call) {
-    return ask(*self->plugin_, call);
+  static result<coracle::metadata> ask_for(plugin_credentials* self, const coracle::credentials_request& call,
+                                           const AuthContext* server) {
+    return ask(*self->plugin_, call, *server);
   }
   static result<coracle::metadata> ask(MetadataCredentialsPlugin& plugin,
-                                       const coracle::credentials_request& call) {
+                                       const coracle::credentials_request& call, const AuthContext& server) {
     const std::string url = call.service_url();
     const std::string_view path = call.method();
     const std::string method(path.substr(path.rfind('/') + 1));
     std::multimap<std::string, std::string> pairs;
-    const own_auth_context none;
-    const Status s = plugin.GetMetadata(url, method, none, &pairs);
+    const Status s = plugin.GetMetadata(url, method, server, &pairs);
     if (!s.ok())
       return coracle::status::unavailable("the plugin of the credentials failed: " + s.error_message());
     coracle::metadata to;
@@ -100,6 +107,36 @@ class plugin_credentials final : public call_credentials_core {
     return to;
   }
   const std::unique_ptr<MetadataCredentialsPlugin> plugin_;
+};
+
+class source_of_channel final : public coracle::credentials_source {
+ public:
+  source_of_channel(std::shared_ptr<call_credentials_core> core, const coracle::channel& by,
+                    bool wait_for_ready)
+      : core_(std::move(core)), by_(by), wait_for_ready_(wait_for_ready) {}
+  task<result<coracle::metadata>> metadata_for(coracle::credentials_request call) override {
+    using coracle::connectivity;
+    own_auth_context server;
+    if (core_->depends_on_server()) {
+      connectivity state = by_.state();
+      for (; state != connectivity::ready; state = by_.state()) {
+        if (state == connectivity::shutdown || (state == connectivity::transient_failure && !wait_for_ready_))
+          co_return coracle::status::unavailable(
+              "no server can be reached, so that the credentials of the call were not asked for");
+        if (state == connectivity::idle) by_.connect();
+        auto change = by_.wait_for_state_change(state);
+        co_await std::move(change);
+      }
+      if (const auto found = by_.server_auth()) server = own_auth_context(*found);
+    }
+    auto asking = core_->metadata_for(std::move(call), server);
+    co_return co_await std::move(asking);
+  }
+
+ private:
+  const std::shared_ptr<call_credentials_core> core_;
+  coracle::channel by_;
+  const bool wait_for_ready_;
 };
 
 std::shared_ptr<CallCredentials> made(std::shared_ptr<call_credentials_core> core) {
@@ -126,6 +163,11 @@ std::shared_ptr<call_credentials_core> both(std::shared_ptr<call_credentials_cor
   if (!first) return second;
   if (!second) return first;
   return std::make_shared<composite_credentials>(std::move(first), std::move(second));
+}
+
+std::shared_ptr<coracle::credentials_source> source_for(std::shared_ptr<call_credentials_core> core,
+                                                        const coracle::channel& by, bool wait_for_ready) {
+  return std::make_shared<source_of_channel>(std::move(core), by, wait_for_ready);
 }
 
 }  // namespace internal

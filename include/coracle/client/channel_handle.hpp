@@ -15,6 +15,7 @@
 
 namespace coracle {
 
+class auth_context;
 class channel_options;
 class runtime;
 
@@ -117,6 +118,10 @@ class channel {
   /// Returns the best state among the loops of the runtime, which may change at any moment. May be called
   /// from any thread.
   [[nodiscard]] connectivity state() const noexcept;
+  /// Returns who the server is, of a connection of the current loop that is READY: for a credentials_source
+  /// that decides by it. Null without such a connection, in plaintext, and on a thread that is no loop of the
+  /// channel's runtime.
+  [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
   /// Leaves IDLE without a call, on the current loop, or on loop 0 if the caller is not on a loop of the
   /// channel's runtime. May be called from any thread.
   void connect();
