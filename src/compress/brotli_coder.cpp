@@ -109,13 +109,30 @@ class brotli_coder final : public stream_coder {
 
   bool begin_decompress() override {
     begun_ = false;
-    state_.reset(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
+    setup_cost_bytes_ = 0;
+    allocated_bytes_ = 0;
+    state_.reset(BrotliDecoderCreateInstance(allocate, deallocate, this));
     return state_ != nullptr;
   }
 
  private:
   // The largest window that encoders use by default.
   static constexpr std::size_t window_max_bytes = std::size_t{4} << 20;
+  // What the decoder of any message allocates: its state, and the tables of one block.
+  static constexpr std::size_t usual_start_bytes = 32u << 10;
+
+  // The library allocates its window when it begins to fill it, and the tables of each block when it builds
+  // them. What it allocates shows that work before any content appears, and also in a message that turns out
+  // to be broken.
+  static void* allocate(void* self, std::size_t n) noexcept {
+    auto& c = *static_cast<brotli_coder*>(self);
+    const std::size_t before = std::max(c.allocated_bytes_, usual_start_bytes);
+    c.allocated_bytes_ += n;
+    c.setup_cost_bytes_ += std::max(c.allocated_bytes_, before) - before;
+    return std::malloc(n);
+  }
+  static void deallocate(void*, void* p) noexcept { std::free(p); }
+
   // Reads the window size from the first byte of a message (RFC 7932 9.1). Only large windows need to be
   // exact.
   static constexpr std::size_t window_bytes(std::uint8_t first) noexcept {
@@ -148,6 +165,7 @@ class brotli_coder final : public stream_coder {
   };
   std::unique_ptr<BrotliDecoderState, destroy> state_;
   bool begun_ = false;
+  std::size_t allocated_bytes_ = 0;  // for the message
 };
 
 }  // namespace

@@ -41,10 +41,16 @@ class coder {
   // the library's context.
   virtual bool begin_decompress() = 0;
   // `from` is the part of the message that has not been read yet; a step removes what it reads from the
-  // front. A step appends at most `max_bytes`, and reads and appends no more than about `step_bytes` in
-  // total. What was appended is invalid unless the message ends with `done`.
+  // front. A step appends at most `max_bytes`, and reads, appends and sets up no more than about `step_bytes`
+  // in total. What was appended is invalid unless the message ends with `done`.
   virtual decompress_result decompress_step(bytes_view& from, std::size_t max_bytes, std::size_t step_bytes,
                                             base::output_buffer& to) = 0;
+
+  // What the message has cost so far beyond what was read and appended: frames, tables and windows that the
+  // library has set up, in bytes of content that take about as long. The usual start of a message is not
+  // included, because it costs the same with every encoding. It grows from step to step, and counts for
+  // `step_bytes`.
+  [[nodiscard]] virtual std::size_t setup_cost_bytes() const noexcept { return 0; }
 
   // Decompresses a message in one step.
   decompress_result decompress(bytes_view from, std::size_t max_bytes, base::output_buffer& to) {

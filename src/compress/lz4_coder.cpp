@@ -40,6 +40,7 @@ class lz4_coder final : public stream_coder {
   }
 
   bool begin_decompress() override {
+    setup_cost_bytes_ = 0;
     // A reset does not clear the content size that an unfinished frame has declared (lz4 1.9.4).
     if (unfinished_) LZ4F_freeDecompressionContext(std::exchange(decompressor_, nullptr));
     unfinished_ = true;

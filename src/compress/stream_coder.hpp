@@ -14,8 +14,13 @@ class stream_coder : public coder {
  public:
   decompress_result decompress_step(bytes_view& from, std::size_t max_bytes, std::size_t step_bytes,
                                     base::output_buffer& to) override;
+  [[nodiscard]] std::size_t setup_cost_bytes() const noexcept override { return setup_cost_bytes_; }
 
  protected:
+  // A frame that makes nothing takes 50 ns (gzip) to 90 ns (zstd) for 8 to 20 bytes; content takes 1 to 3 ns
+  // a byte.
+  static constexpr std::size_t frame_cost_bytes = 32;
+
   enum class frame : std::uint8_t { open, ended, broken, no_memory };
   struct piece {
     std::size_t read_bytes = 0;
@@ -27,6 +32,9 @@ class stream_coder : public coder {
   // A frame has ended and bytes follow it: prepares for another frame of the same message. Returns false if a
   // message consists of a single frame.
   virtual bool begin_next_frame() noexcept { return false; }
+
+  // begin_decompress() sets it to 0; a derived class adds what its library sets up.
+  std::size_t setup_cost_bytes_ = 0;
 };
 
 }  // namespace coracle::compress

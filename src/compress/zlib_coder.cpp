@@ -46,6 +46,7 @@ class zlib_coder final : public stream_coder {
   }
 
   bool begin_decompress() override {
+    setup_cost_bytes_ = 0;
     if (decompressing_) return inflateReset(&decompressor_) == Z_OK;
     decompressing_ = inflateInit2(&decompressor_, static_cast<int>(wrapping_)) == Z_OK;
     return decompressing_;

@@ -33,6 +33,7 @@ class zstd_coder final : public stream_coder {
   }
 
   bool begin_decompress() override {
+    setup_cost_bytes_ = 0;
     if (!decompressor_) {
       if (!(decompressor_ = ZSTD_createDCtx())) return false;
       ZSTD_DCtx_setParameter(decompressor_, ZSTD_d_windowLogMax, window_log_max);

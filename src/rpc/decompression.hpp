@@ -30,8 +30,11 @@ class decompression {
   // Whether the stream has no encoding: the message's flag, and not its bytes, is at fault.
   [[nodiscard]] bool lacks_encoding() const noexcept { return encoding_ == encoding::identity; }
   [[nodiscard]] bytes_view body() const noexcept { return made_.pending(); }
-  // The bytes that were read and produced so far: the work that was done.
-  [[nodiscard]] std::size_t work_bytes() const noexcept { return read_bytes_ + made_.size(); }
+  // The bytes that were read and produced so far, and what the library has set up for them: the work that was
+  // done.
+  [[nodiscard]] std::size_t work_bytes() const noexcept {
+    return read_bytes_ + made_.size() + (coder_ ? coder_->setup_cost_bytes() : 0);
+  }
   // The message so far, and the approximate size of the window that the compression library keeps.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return made_.capacity() + made_.size(); }
 

@@ -146,6 +146,52 @@ TEST(Brotli, RefusesAWindowThatIsLargerThanAnyMessageMayBe) {
   EXPECT_EQ(decompress(window_24, 16 << 20), decompress_result::done);
 }
 
+// --- what a message costs beyond its bytes
+
+TEST_P(coder_of, ASmallMessageCostsNothingBeyondItsStart) {
+  const std::string whole = packed(repeated(500));
+  std::string back;
+  ASSERT_EQ(decompress(whole, 500, back), decompress_result::done);
+  EXPECT_EQ(one().setup_cost_bytes(), 0u);
+}
+
+TEST(Gzip, CountsMembersWithoutContent) {
+  coders c;
+  base::output_buffer all;
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(c.of(encoding::gzip)->compress({}, 1, all));
+  base::output_buffer back;
+  coder& one = *c.of(encoding::gzip);
+  ASSERT_TRUE(one.begin_decompress());
+  bytes_view from = all.pending();
+  EXPECT_EQ(one.decompress_step(from, 100, 1000, back), decompress_result::more);
+  EXPECT_GT(from.size(), all.pending().size() * 9 / 10) << "a step is 20 members";
+  EXPECT_EQ(one.decompress_step(from, 100, 1 << 20, back), decompress_result::done);
+  EXPECT_EQ(one.setup_cost_bytes(), 999u * 32);
+  ASSERT_TRUE(one.begin_decompress());
+  EXPECT_EQ(one.setup_cost_bytes(), 0u) << "of the next message";
+}
+
+TEST(Zstd, CountsFramesWithoutContent) {
+  coders c;
+  base::output_buffer all;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(c.of(encoding::zstd)->compress({}, 1, all));
+  base::output_buffer back;
+  EXPECT_EQ(c.of(encoding::zstd)->decompress(all.pending(), 100, back), decompress_result::done);
+  EXPECT_EQ(c.of(encoding::zstd)->setup_cost_bytes(), 99u * 32);
+}
+
+TEST(Brotli, CountsTheWindowOfAMessageThatMakesNothing) {
+  coders c;
+  if (!available(encoding::brotli)) GTEST_SKIP() << "built without brotli";
+  base::output_buffer whole;
+  ASSERT_TRUE(c.of(encoding::brotli)->compress(as_bytes(std::string(4 << 20, '\0')), 4, whole));
+  base::output_buffer back;
+  const bytes_view cut = whole.pending().first(whole.pending().size() - 1);
+  EXPECT_EQ(c.of(encoding::brotli)->decompress(cut, 4 << 20, back), decompress_result::broken);
+  EXPECT_EQ(back.size(), 0u);
+  EXPECT_GE(c.of(encoding::brotli)->setup_cost_bytes(), (std::size_t{4} << 20) - (32u << 10));
+}
+
 TEST(Crc32c, GivesTheValuesOfRfc3720) {
   EXPECT_EQ(crc32c(std::vector<std::uint8_t>(32, 0)), 0x8a9136aau);
   EXPECT_EQ(crc32c(std::vector<std::uint8_t>(32, 0xff)), 0x62a8ab43u);
