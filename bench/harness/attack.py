@@ -78,21 +78,25 @@ def run(chosen):
         for number in range(chosen.rounds):
             for kind in kinds:
                 with servers.running(kind, chosen.build) as server:
-                    worst_us = {name: s * 1e6 for name, s in attackers.worst_messages_s(int(server.port)).items()}
+                    worst = attackers.worst_messages(int(server.port))
+                    worst_us = {name: s * 1e6 for name, (s, _) in worst.items()}
+                    bytes_of = {name: size for name, (_, size) in worst.items()}
                     largest_us = max(worst_us.values())
                     for name in columns:
                         runs.append({"round": number, "server": kind.name, "largest_us": largest_us, "worst_us": worst_us,
+                                     "bytes": bytes_of,
                                      **measure(server, name, seconds, body, log)})
     return {"servers": [kind.name for kind in kinds], "columns": columns, "seconds": seconds, "rounds": chosen.rounds,
             "runs": runs}
 
 
 def worst_requests(runs):
-    """Of each codec, the request that takes longest."""
+    """Of each codec, the request that takes longest, and its time for each received byte."""
     times = {name: statistics.median(run["worst_us"][name] for run in runs) for name in runs[0]["worst_us"]}
+    sizes = runs[0]["bytes"]
     for codec in dict.fromkeys(name.split(":")[0] for name in times):
         worst = max((name for name in times if name.startswith(codec + ":")), key=times.get)
-        yield f"{worst}, {times[worst]:.0f}"
+        yield f"{worst}, {times[worst]:.0f}, {times[worst] / sizes[worst]:,.2f} a byte of {sizes[worst]:,}"
 
 
 def report(result):
@@ -116,7 +120,7 @@ def report(result):
     lines += [*table(f"p99 over calm p99, round by round (goal: at most {GOAL:g}; beside {BOMBS}: of what is above the cost of"
                      " one largest message)", kinds, columns[1:], ratio), ""]
     lines += [*table("one message of the largest size, us", kinds, [CALM], of("largest_us")), ""]
-    lines += ["", "The worst request of each codec, us, median over the rounds:", ""]
+    lines += ["", "The worst request of each codec, us, and us for each of its bytes, median over the rounds:", ""]
     for kind in kinds:
         lines += [f"- {kind}: {worst}" for worst in worst_requests([run for run in result["runs"] if run["server"] == kind])]
     lines += [""]

@@ -12,6 +12,7 @@ import socket
 import struct
 import sys
 import time
+import zlib
 
 if __name__ == "__main__":
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -19,7 +20,7 @@ if __name__ == "__main__":
 from harness.memory import ACK, DATA, END_HEADERS, HEADERS, HELLO, PREFACE, SETTINGS, frame, request_block  # noqa: E402
 
 END_STREAM = 1
-RST_STREAM, PING, CONTINUATION = 3, 6, 9
+RST_STREAM, PING, WINDOW_UPDATE, CONTINUATION = 3, 6, 8, 9
 CANCEL = struct.pack(">I", 8)
 INITIAL_WINDOW_SIZE = 4
 PATIENCE_S = 1  # with a server that takes no more
@@ -115,8 +116,77 @@ def slow_headers(port):
         time.sleep(0.01)
 
 
-# 4,194,293 bytes in brotli: field 15, which no request has, with zeros.
-BOMB = bytes.fromhex("9bf4ff3ff88f93e546aba6fcd703a800f8b82d10907aff7304")
+# A message of 4 MiB less 11 bytes: the name, or field 15, which no request has, with zeros.
+ZEROS = (4 << 20) - 16
+FIELDS = {"a known field": b"\x0a\xf0\xff\xff\x01", "an unknown field": b"\x7a\xf0\xff\xff\x01"}
+
+
+def in_gzip(field):
+    return gzip.compress(field + bytes(ZEROS), 9)
+
+
+def in_deflate(field):
+    return zlib.compress(field + bytes(ZEROS), 9)
+
+
+def in_brotli(field):
+    """What the encoder makes at its usual level: Python has none."""
+    first = {b"\x0a": "e04a27a3", b"\x7a": "e00a5407a5"}[field[:1]]
+    return bytes.fromhex(f"9bf4ff3f000436{first}c18adb02917affb39700")
+
+
+def in_zstd(field):
+    """RFC 8878 3.1.1: blocks of 43,690 sequences without literals, each of which copies 3 bytes. Tables of one symbol, so that a
+    sequence takes no bit: 12 bytes for 128 KiB, and far more time than a block of one repeated byte takes."""
+    def block(kind, size, content, last):
+        return (size << 3 | kind << 1 | last).to_bytes(3, "little") + content
+    copies, left = [], ZEROS - 8
+    while left >= 3:
+        number = min(left // 3, 43_690)
+        count = (b"\xff" + (number - 0x7f00).to_bytes(2, "little") if number >= 0x7f00 else
+                 bytes([(number >> 8) + 128, number & 255]))
+        copies.append(b"\0" + count + b"\x54\0\0\0\x01")
+        left -= 3 * number
+    first = field + bytes(8 + left)
+    blocks = [block(0, len(first), first, 0)] + [block(2, len(c), c, 0) for c in copies]
+    return bytes.fromhex("28b52ffd0060") + b"".join(blocks) + block(0, 0, b"", 1)
+
+
+def in_lz4(field):
+    """A frame of one block of 4 MiB: literals, and a copy whose length takes a byte for each 255 bytes."""
+    copied = ZEROS + len(field) - len(field) - 1 - 5
+    more, rest = divmod(copied - 4 - 15, 255)
+    sequence = bytes([(len(field) + 1) << 4 | 15]) + field + b"\0" + b"\x01\x00" + b"\xff" * more + bytes([rest])
+    content = sequence + b"\x50" + bytes(5)
+    # The checksum of the descriptor: the second byte of xxHash32 of its two bytes.
+    return bytes.fromhex("04224d18607073") + struct.pack("<I", len(content)) + content + bytes(4)
+
+
+def crc32c(data):
+    """Of a chunk; the table is small because this runs once."""
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def in_snappy(field):
+    """Chunks of 64 KiB, each a literal and copies of 64 bytes."""
+    def chunk(kind, content, body):
+        crc = crc32c(content)
+        masked = ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+        return bytes([kind]) + (len(body) + 4).to_bytes(3, "little") + struct.pack("<I", masked) + body
+    zeros = bytes(1 << 16)
+    packed = b"\x80\x80\x04" + b"\0\0" + b"\xfe\x01\x00" * 1023 + b"\xfa\x01\x00"
+    whole, rest = divmod(ZEROS, 1 << 16)
+    first = field + bytes(rest)
+    return (b"\xff\x06\0\0sNaPpY" + chunk(1, first, first) + chunk(0, zeros, packed) * whole)
+
+
+PACKED = {"br": in_brotli, "zstd": in_zstd, "gzip": in_gzip, "deflate": in_deflate, "lz4": in_lz4, "snappy": in_snappy}
+BOMB = in_brotli(FIELDS["an unknown field"])
 
 
 def values(begin, unit, end, size=(4 << 20) - 1000):
@@ -159,7 +229,10 @@ def connect_call(n, body, path="/helloworld.Greeter/SayHello"):
 
 def codec_calls():
     """The requests of each codec that may be the worst: name, and what makes it for a stream."""
-    yield "protobuf in brotli: 4 MiB of zeros", bomb_call
+    for coding, pack in PACKED.items():
+        for field, header in FIELDS.items():
+            packed = pack(header)
+            yield f"protobuf in {coding}: 4 MiB of zeros in {field}", lambda n, p=packed, c=coding: bomb_call(n, p, "", c)
     for name, text in json_texts():
         packed = gzip.compress(text)
         yield f"JSON over gRPC in gzip: {name}", lambda n, packed=packed: bomb_call(n, packed, "+json", "gzip")
@@ -200,27 +273,34 @@ def bombs(port, connections, call=bomb_call):
         time.sleep(0.001)
 
 
+# The reply to a large name is as large: the client has room for it.
+ROOMY_HELLO = (PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, 2**31 - 1)) + frame(SETTINGS, ACK, 0)
+               + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 2**31 - 65_536)))
+
+
 def largest_message_s(port, call=bomb_call, calls=20):
     """The time that a calm server takes for one of these requests."""
     one = socket.create_connection(("127.0.0.1", port), 10)
-    one.sendall(HELLO)
+    one.sendall(ROOMY_HELLO)
+    replies = one.makefile("rb")  # whose read() waits for all bytes
     times = []
     for n in range(1, 2 * calls + 1, 2):
+        request = call(n)
         before = time.perf_counter()
-        one.sendall(call(n))
+        one.sendall(request)
         ended = False
         while not ended:
-            head = one.recv(9, socket.MSG_WAITALL)
-            one.recv(int.from_bytes(head[:3], "big"), socket.MSG_WAITALL)
-            ended = head[3] == HEADERS and head[4] & END_STREAM
+            head = replies.read(9)
+            replies.read(int.from_bytes(head[:3], "big"))
+            ended = head[3] in (DATA, HEADERS) and head[4] & END_STREAM
         times.append(time.perf_counter() - before)
     one.close()
     return sorted(times)[len(times) // 2]
 
 
-def worst_messages_s(port):
-    """The time of each of codec_calls(), by its name."""
-    return {name: largest_message_s(port, call, 5) for name, call in codec_calls()}
+def worst_messages(port):
+    """The time of each of codec_calls() in seconds, and the bytes of its request, by its name."""
+    return {name: (largest_message_s(port, call, 5), len(call(1))) for name, call in codec_calls()}
 
 
 KINDS = {"rapid reset": rapid_reset, "ping flood": ping_flood, "zero window": zero_window, "slow headers": slow_headers,
