@@ -468,7 +468,8 @@ TEST_F(functions, AnExceptionOfAHandlerLeavesRun) {
 TEST_F(functions, AMockOfAStubDrivesThemByProcessGrpcTag) {
   agrpc::GrpcContext alone;
   ::testing::NiceMock<harbour::MockHarbourStub> mock;
-  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(new mock_reader(alone)));
+  mock_reader reader(alone);  // a pointer of the API does not delete it, as those of calls are in arenas
+  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(&reader));
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     grpc::ClientContext client_context;
     Query request;

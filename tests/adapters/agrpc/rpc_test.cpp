@@ -857,7 +857,8 @@ TEST_F(rpcs, CancelSafeAndGrpcStreamKeepAReadWhileAlarmsRing) {
 TEST_F(rpcs, AMockOfAStubAnswersByProcessGrpcTag) {
   agrpc::GrpcContext alone;
   ::testing::NiceMock<harbour::MockHarbourStub> mock;
-  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(new mock_reader(alone)));
+  mock_reader reader(alone);  // a pointer of the API does not delete it, as those of calls are in arenas
+  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(&reader));
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     using RPC = agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>;
     grpc::ClientContext client_context;
