@@ -1,5 +1,6 @@
 #include "rpc/channel_registry.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "runtime/runtime_core.hpp"
@@ -48,13 +49,16 @@ void channel_registry::runtime_ended() noexcept {
 }
 
 void event_trace::add(wall_time now, std::string_view description, traced_event::severity level,
-                      std::uint64_t subchannel) {
-  if (ring_.size() < events_max) ring_.emplace_back();
-  traced_event& e = ring_[added_++ % events_max];
-  e.time = now;
-  e.description = base::printable(description);
-  e.level = level;
-  e.subchannel = subchannel;
+                      std::uint64_t subchannel) noexcept {
+  base::if_memory_allows([&] {
+    std::string text = base::printable(description);
+    if (ring_.size() < events_max) ring_.emplace_back();
+    traced_event& e = ring_[added_++ % events_max];
+    e.time = now;
+    e.description = std::move(text);
+    e.level = level;
+    e.subchannel = subchannel;
+  });
 }
 
 std::vector<traced_event> event_trace::latest() const {

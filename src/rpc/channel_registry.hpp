@@ -46,8 +46,10 @@ class event_trace {
   static constexpr std::size_t events_max = 32;
 
   explicit event_trace(wall_time made = {}) noexcept : made_(made) {}
+  // Without memory for it, the event is omitted.
   void add(wall_time now, std::string_view description,
-           traced_event::severity level = traced_event::severity::info, std::uint64_t subchannel = 0);
+           traced_event::severity level = traced_event::severity::info,
+           std::uint64_t subchannel = 0) noexcept;
 
   [[nodiscard]] wall_time made() const noexcept { return made_; }
   // The number of events that were ever added.

@@ -29,17 +29,23 @@ class loop_service::shutdown_awaiter : coro::stop_callback {
   loop_service& service_;
 };
 
-loop_service::loop_service() noexcept
+loop_service::loop_service()
     : shutdown_request_(*this,
                         [](coro::runnable& w) noexcept {
                           loop_service& self = static_cast<step&>(w).owner;
-                          if (self.take_step()) self.begin_shutdown_once();
+                          if (self.take_step(self.shutdown_request_)) self.begin_shutdown_once();
                         }),
       retirement_request_(*this,
                           [](coro::runnable& w) noexcept {
                             loop_service& self = static_cast<step&>(w).owner;
-                            if (self.take_step() && !self.shutting_down_) self.retire();
+                            if (self.take_step(self.retirement_request_) && !self.shutting_down_)
+                              self.retire();
                           }),
+      notification_(*this,
+                    [](coro::runnable& w) noexcept {
+                      loop_service& self = static_cast<step&>(w).owner;
+                      if (self.take_step(self.notification_) && !self.shutting_down_) self.notified();
+                    }),
       end_(*this, [](coro::runnable& w) noexcept { static_cast<step&>(w).owner.lifetime_.resume(); }) {}
 
 task<> loop_service::run_until_shutdown(std::unique_ptr<loop_service> service) {
@@ -80,7 +86,7 @@ void loop_service::shutdown_finished() noexcept {
 void loop_service::end_unless_shutdown_requested() noexcept {
   const std::lock_guard lock(handle_->mutex_);
   if (posted_steps_ > 0) return;
-  shutdown_request_.posted = retirement_request_.posted = true;
+  shutdown_request_.posted = retirement_request_.posted = notification_.posted = true;
   loop_->post(end_);
 }
 
@@ -90,10 +96,11 @@ void loop_service::post_step(step& s) noexcept {
   loop_->post(s);
 }
 
-bool loop_service::take_step() noexcept {
+bool loop_service::take_step(step& s) noexcept {
   {
     const std::lock_guard lock(handle_->mutex_);
     --posted_steps_;
+    if (&s == &notification_) s.posted = false;
   }
   if (shutdown_finished_ && lifetime_) end_unless_shutdown_requested();
   return !shutdown_finished_;
@@ -109,6 +116,11 @@ void loop_service_handle::request_shutdown() noexcept {
 void loop_service_handle::request_retirement() noexcept {
   const std::lock_guard lock(mutex_);
   if (service_) service_->post_step(service_->retirement_request_);
+}
+
+void loop_service_handle::notify() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (service_) service_->post_step(service_->notification_);
 }
 
 }  // namespace coracle::runtime_internal

@@ -25,6 +25,9 @@ class loop_service_handle {
   void request_shutdown() noexcept;
   // The same for retire().
   void request_retirement() noexcept;
+  // Makes the service's loop call notified(). Requests that follow each other quickly may lead to one call.
+  // Allocates nothing, so that what a service must learn does not get lost where memory runs out.
+  void notify() noexcept;
   // Posts f to the service's loop. Returns false, without calling f, when the service is gone. The service
   // may also end while f is queued: f must check the registry of services on that loop.
   template <class F>
@@ -57,12 +60,16 @@ class loop_service {
   static std::shared_ptr<loop_service_handle> start(loop& on, std::unique_ptr<loop_service> service);
 
  protected:
-  loop_service() noexcept;
+  loop_service();
   // Starts the shutdown of the service; called once, on its loop.
   virtual void begin_shutdown() noexcept = 0;
   // The service gets nothing more to do: it calls begin_shutdown_once() when it has done the rest. Called at
   // most once, on its loop, and not after begin_shutdown().
   virtual void retire() noexcept { begin_shutdown_once(); }
+  // The handle's notify() was called. On the loop, and not after begin_shutdown().
+  virtual void notified() noexcept {}
+  // Calls notified() later, from the loop's queue. On the loop.
+  void notify_later() noexcept { handle_->notify(); }
   // Calls begin_shutdown() unless it was called before. On the loop, and not inside begin_shutdown().
   void begin_shutdown_once() noexcept;
   // The service's last call: destroys this later, from the loop's queue.
@@ -78,8 +85,8 @@ class loop_service {
   };
   static task<> run_until_shutdown(std::unique_ptr<loop_service> service);
   void post_step(step& s) noexcept;
-  // A posted step runs. Returns false if the service has ended.
-  bool take_step() noexcept;
+  // A posted step runs; only the notification may be posted again. Returns false if the service has ended.
+  bool take_step(step& s) noexcept;
   void end_unless_shutdown_requested() noexcept;
 
   std::shared_ptr<loop_service_handle> handle_ = std::make_shared<loop_service_handle>();
@@ -87,8 +94,9 @@ class loop_service {
   std::coroutine_handle<> lifetime_;
   step shutdown_request_;
   step retirement_request_;
+  step notification_;
   step end_;  // resumes lifetime_
-  int posted_steps_ = 0;  // guarded by the handle's mutex: how many of the first two are queued
+  int posted_steps_ = 0;  // guarded by the handle's mutex: how many of the first three are queued
   bool shutting_down_ = false;
   bool shutdown_finished_ = false;
 };
