@@ -33,6 +33,8 @@ class balancer_host {
   [[nodiscard]] virtual const std::optional<std::string>& health_service() const noexcept = 0;
   // Requests a resolution, because the endpoints may be stale.
   virtual void resolve_again() noexcept = 0;
+  // Memory ran out in a function of the balancer that the host did not call: the host drops the balancer.
+  virtual void out_of_memory() noexcept = 0;
   [[nodiscard]] virtual loop& owner_loop() const noexcept = 0;
 
  protected:
@@ -45,7 +47,8 @@ struct pick {
   bool drop = false;
 };
 
-// Belongs to a shard, on its loop. Its destructor drops all of its subchannels.
+// Belongs to a shard, on its loop. Its destructor drops all of its subchannels. If one of its functions
+// throws std::bad_alloc, the shard calls only the destructor from then on.
 class balancer {
  public:
   balancer(const balancer&) = delete;

@@ -72,7 +72,7 @@ class intercepted_channel final : public call_channel,
   [[nodiscard]] bool runs_on(const runtime& r) override { return inner_->runs_on(r); }
   [[nodiscard]] bool runtime_has_ended() noexcept override { return inner_->runtime_has_ended(); }
   [[nodiscard]] bool post(loop& where, coro::runnable& w) noexcept override { return inner_->post(where, w); }
-  void set_up(client::call_setup& setup, std::string_view method, loop& here) noexcept override {
+  void set_up(client::call_setup& setup, std::string_view method, loop& here) override {
     inner_->set_up(setup, method, here);
   }
   status refusal(loop& here) noexcept override { return inner_->refusal(here); }

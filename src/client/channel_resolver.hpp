@@ -38,24 +38,23 @@ class channel_resolver final : public runtime_internal::loop_service, private re
   channel_resolver(std::shared_ptr<channel_state> channel, loop& owner_loop);
   ~channel_resolver() override;
 
-  void start();
-  // A shard requests another resolution.
-  void request_resolution() noexcept;
+  void start() noexcept;
 
  private:
   // runtime_internal::loop_service
   void begin_shutdown() noexcept override;
+  void notified() noexcept override { requested_.set(); }  // a shard requests another resolution
   void finish_shutdown() noexcept;
   // resolution_sink
   void publish(resolution found) override;
   void fail(const status& reason) override;
   task<> wait_until_requested() override;
   task<> run();
-  task<bool> wait_and_retry();
 
   std::shared_ptr<channel_state> channel_;
   loop& loop_;
   scope work_;
+  task<> unstarted_;  // until start()
   event<> requested_;
   backoff backoff_;  // after failures
   time_point not_before_{};  // of the next resolution

@@ -1,5 +1,6 @@
 #include "client/channel_state.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "client/channel_resolver.hpp"
 #include "client/client_headers.hpp"
@@ -123,7 +124,7 @@ void channel_state::begin(call_attempt& a) noexcept {
   a.fail(end_reason(), refusal::final);
 }
 
-void channel_state::set_up(call_setup& setup, std::string_view method, loop& current) noexcept {
+void channel_state::set_up(call_setup& setup, std::string_view method, loop& current) {
   setup.observer = observer_;
   const bool open = &current.owner() == open_on_.load(std::memory_order_relaxed);
   const shard* const s = open ? shard_on(current) : nullptr;
@@ -199,24 +200,33 @@ shard* channel_state::shard_on(loop& current) {
   return mine ? mine : make_shard(current);
 }
 
+// The resolver comes first, because a shard without one would wait for ever. If there is memory for only the
+// resolver, the next call makes the shard.
 shard* channel_state::make_shard(loop& current) {
   shard*& mine = shards_[current.index()];
   channel_resolver* made_first = nullptr;
+  bool enough = false;
   {
     const std::lock_guard lock(mutex_);
     if (refuses() || runtime_.stopping()) return nullptr;
     auto made = std::make_unique<shard>(shared_from_this(), current, counts_[current.index()], latest_);
-    mine = made.get();
-    ++shards_alive_;
-    shard_handles_[current.index()] = runtime_internal::loop_service::start(current, std::move(made));
+    shard* const to_start = made.get();
     if (to.by && !resolver_handle_) {
       auto made_resolver = std::make_unique<channel_resolver>(shared_from_this(), current);
-      made_first = resolver_ = made_resolver.get();
-      resolver_alive_ = true;
+      made_first = made_resolver.get();
       resolver_handle_ = runtime_internal::loop_service::start(current, std::move(made_resolver));
+      resolver_alive_ = true;
+    }
+    enough = base::if_memory_allows([&] {
+      shard_handles_[current.index()] = runtime_internal::loop_service::start(current, std::move(made));
+    });
+    if (enough) {
+      mine = to_start;
+      ++shards_alive_;
     }
   }
   if (made_first) made_first->start();  // it may publish at once
+  if (!enough) throw std::bad_alloc();
   return mine;
 }
 
@@ -227,7 +237,6 @@ void channel_state::forget(loop& where) noexcept {
 
 // If a stopped runtime continues, the next shard makes a new one.
 void channel_state::forget_resolver() noexcept {
-  resolver_ = nullptr;
   const std::lock_guard lock(mutex_);
   resolver_handle_.reset();
 }
@@ -303,7 +312,10 @@ void channel_state::connect() {
   const std::lock_guard lock(mutex_);
   if (refuses()) return;
   coro::post_function(runtime_.at(0), [self = shared_from_this()] {
-    if (shard* s = self->shard_on(*loop::current())) s->exit_idle();
+    // Without memory the state stays IDLE, and the next call begins to connect.
+    base::if_memory_allows([&] {
+      if (shard* s = self->shard_on(*loop::current())) s->exit_idle();
+    });
   });
 }
 
@@ -366,22 +378,15 @@ void channel_state::publish_failure(const status& reason) {
   update_shards();
 }
 
-void channel_state::update_shards() {
-  for (std::size_t i = 0; i < shard_handles_.size(); ++i) {
-    if (!shard_handles_[i]) continue;
-    shard_handles_[i]->run_on_loop([self = shared_from_this(), i] {
-      if (shard* s = self->shards_[i]) s->update();
-    });
-  }
+void channel_state::update_shards() noexcept {
+  for (const auto& shard_handle : shard_handles_)
+    if (shard_handle) shard_handle->notify();
 }
 
 void channel_state::resolve_again() noexcept {
   if (!to.by) return;
   const std::lock_guard lock(mutex_);
-  if (!resolver_handle_) return;
-  resolver_handle_->run_on_loop([self = shared_from_this()] {
-    if (self->resolver_) self->resolver_->request_resolution();
-  });
+  if (resolver_handle_) resolver_handle_->notify();
 }
 
 // --- connectivity

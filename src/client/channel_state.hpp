@@ -74,7 +74,7 @@ class channel_state final : public call_channel,
   // --- call_channel
   // For calls that set_up() has accepted.
   void begin(call_attempt& a) noexcept override;
-  void set_up(call_setup& setup, std::string_view method, loop& current) noexcept override;
+  void set_up(call_setup& setup, std::string_view method, loop& current) override;
   [[nodiscard]] status refusal(loop& current) noexcept override;
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept override;
   // A loop of the background runtime if the runtime has ended: the call fails there.
@@ -120,7 +120,7 @@ class channel_state final : public call_channel,
  private:
   friend class change_wait;
   // Returns the shard of the current loop, a loop of the runtime. Makes it if there is none yet; null if the
-  // channel or runtime is ending.
+  // channel or runtime is ending. Throws std::bad_alloc if there is no memory for it.
   shard* shard_on(loop& current);
   shard* make_shard(loop& current);
   // The last handle was dropped.
@@ -134,7 +134,7 @@ class channel_state final : public call_channel,
   // config leaves `before` in effect.
   [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found,
                                                             const snapshot* before) const;
-  void update_shards();
+  void update_shards() noexcept;
   // Under the mutex. Returns false if the state was the same.
   bool set_state(connectivity c) noexcept;
 
@@ -149,7 +149,6 @@ class channel_state final : public call_channel,
   std::vector<call_counts>
       counts_;  // by loop; each entry is used only on its loop, by the shard and the calls
   const std::uint64_t id_;
-  channel_resolver* resolver_ = nullptr;  // used only on its loop
   std::atomic<connectivity> state_{connectivity::idle};
 
   mutable std::mutex mutex_;  // guards what follows

@@ -1,5 +1,6 @@
 #include "client/health_watch.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "client/call_setup.hpp"
 #include "client/subchannel.hpp"
 #include "client/web_exchange.hpp"
@@ -42,15 +43,22 @@ void health_watch::stop() noexcept {
   stop_.request_stop();
 }
 
+// After its first suspension, only the calls allocate, and a call that there is no memory for is made again.
 task<> health_watch::watch() {
   loop& owner_loop = *loop::current();
   while (true) {
-    failure_ = co_await send_request_with();
+    try {
+      failure_ = co_await send_request_with();
+    } catch (const std::bad_alloc&) {
+      failure_ = rpc::out_of_memory();
+    }
     const bool answered = std::exchange(open_, false);
     if (!connection_) co_return;
     if (answered && failure_.code() == status_code::unimplemented) {
-      repeated_lines::write(owner_loop, log_level::warning, nullptr, "no health service",
-                            "a server has no health service: it is treated as serving");
+      base::if_memory_allows([&] {
+        repeated_lines::write(owner_loop, log_level::warning, nullptr, "no health service",
+                              "a server has no health service: it is treated as serving");
+      });
       co_return set_serving_state(verdict::serving);
     }
     // gRFC A17: the health is unknown, so calls use other servers until the next attempt.

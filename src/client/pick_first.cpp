@@ -1,5 +1,6 @@
 #include "client/pick_first.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/net/connect.hpp"
 #include "net/happy_eyeballs.hpp"
 #include "runtime/backend.hpp"
@@ -10,7 +11,10 @@
 namespace coracle::client {
 
 pick_first::pick_first(balancer_host& host, bool shuffle) noexcept : balancer(host), shuffle_(shuffle) {
-  timer::fire = [](coro::timer& t) noexcept { static_cast<pick_first&>(t).try_next(); };
+  timer::fire = [](coro::timer& t) noexcept {
+    pick_first& self = static_cast<pick_first&>(t);
+    if (!base::if_memory_allows([&] { self.try_next(); })) self.host_.out_of_memory();
+  };
 }
 
 pick_first::~pick_first() {
@@ -50,14 +54,16 @@ std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
 
 // Replaces the list, and keeps the subchannels of servers that were in the old one.
 void pick_first::adopt(std::vector<endpoint> order) {
-  std::vector<entry> before = std::exchange(list_, {});
+  std::vector<entry> after;
+  after.reserve(order.size());  // nothing below allocates, so that no subchannel is lost between the lists
   for (endpoint& e : order) {
-    entry& made = list_.emplace_back(entry{std::move(e)});
-    for (entry& old : before)
+    entry& made = after.emplace_back(entry{std::move(e)});
+    for (entry& old : list_)
       if (old.where.address() == made.where.address()) made.at = std::exchange(old.at, nullptr);
   }
-  for (const entry& old : before)
+  for (const entry& old : list_)
     if (old.at) host_.drop_subchannel(*old.at);
+  list_ = std::move(after);
 }
 
 // --- connecting

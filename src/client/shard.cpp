@@ -1,6 +1,8 @@
 #include "client/shard.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "client/web_exchange.hpp"
+#include "rpc/message_format.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -114,9 +116,9 @@ void shard::fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept {
 
 // --- leaving and entering IDLE
 
-void shard::exit_idle() {
+void shard::exit_idle() noexcept {
   if (state_ != connectivity::idle || !channel_->to.bad.ok()) return;
-  if (balancer_) return balancer_->connect();
+  if (balancer_) return connect_balancer();
   active_ = true;
   if (channel_->options.idle_timeout != duration::max())
     loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout));
@@ -126,31 +128,68 @@ void shard::exit_idle() {
   publish(connectivity::connecting, {});
 }
 
-void shard::update() {
+void shard::notified() noexcept {
+  if (out_of_memory_) start_over();
+  update();
+}
+
+void shard::update() noexcept {
   const std::shared_ptr<const snapshot> now = channel_->latest();
+  if (!now) return;
   methods_ = now->methods;
   if (!active_ || state_ == connectivity::shutdown) return;
   if (!now->outcome.ok()) {
     publish(connectivity::transient_failure, now->outcome);
     return channel_->resolve_again();
   }
-  connections_max_ = now->connections_max;
+  if (!base::if_memory_allows([&] { apply(*now); })) out_of_memory();
+}
+
+void shard::apply(const snapshot& latest) {
+  connections_max_ = latest.connections_max;
   for (const auto& s : subchannels_) s->set_connections_max(connections_max_);
   std::optional<std::string> service = channel_->options.health_check;
-  if (const std::string* configured_service = now->config.health_check_service())
+  if (const std::string* configured_service = latest.config.health_check_service())
     service = *configured_service;
-  if (!balancer_ || balancing_ != now->balancing_policy || health_service_ != service) {
+  if (!balancer_ || balancing_ != latest.balancing_policy || health_service_ != service) {
     balancer_.reset();
-    balancing_ = now->balancing_policy;
+    balancing_ = latest.balancing_policy;
     health_service_ = std::move(service);
     balancer_ = make_balancer(balancing_, *this);
-    balancer_->update(now->servers);
+    balancer_->update(latest.servers);
     balancer_->connect();
     return configure_waiting();
   }
-  balancer_->update(now->servers);
+  balancer_->update(latest.servers);
   serve_waiting();  // there may be more connections now
   configure_waiting();
+}
+
+void shard::connect_balancer() noexcept {
+  if (!base::if_memory_allows([&] { balancer_->connect(); })) out_of_memory();
+}
+
+// The balancer did not finish its work, and must not choose any more. One of its functions may still be
+// running, so it is dropped from the loop's queue.
+void shard::out_of_memory() noexcept {
+  if (state_ == connectivity::shutdown) return;
+  state_ = connectivity::connecting;  // calls that begin meanwhile wait
+  out_of_memory_ = true;
+  notify_later();
+}
+
+// The waiting calls end, also those that are wait-for-ready, because only a call makes the channel leave
+// IDLE. Calls that have a connection keep it to their ends.
+void shard::start_over() noexcept {
+  out_of_memory_ = false;
+  if (timer::holder) loop_.disarm(*this);
+  const status reason = rpc::out_of_memory();
+  enter_idle();
+  for (auto* list : {&waiting_, &unconfigured_}) {
+    base::intrusive_list<call_attempt> calls;
+    calls.take(*list);
+    while (call_attempt* a = calls.pop_front()) a->fail(reason, refusal::unavailable);
+  }
 }
 
 void shard::check_idle() noexcept {
@@ -174,8 +213,14 @@ subchannel& shard::make_subchannel(const endpoint& to) {
       std::make_unique<subchannel>(loop_, channel_->params, to, static_cast<subchannel_owner&>(*this)));
   subchannel& made = *subchannels_.back();
   made.set_connections_max(connections_max_);
-  channel_->record_event(loop_, "subchannel to " + to.address().to_string() + " created", made.id());
+  record_event(made, " created");
   return made;
+}
+
+void shard::record_event(const subchannel& s, const char* event) noexcept {
+  base::if_memory_allows([&] {
+    channel_->record_event(loop_, "subchannel to " + s.where().address().to_string() + event, s.id());
+  });
 }
 
 void shard::add_to(rpc::channel_snapshot& whole) const {
@@ -199,27 +244,28 @@ void shard::drop_subchannel(subchannel& s) noexcept { s.drain(); }
 void shard::resolve_again() noexcept { channel_->resolve_again(); }
 
 void shard::publish(connectivity c, const status& reason) noexcept {
+  if (out_of_memory_) return;
   if (std::exchange(state_, c) != c) channel_->report(loop_, c);
   switch (c) {
     case connectivity::ready: return serve_waiting();
     case connectivity::transient_failure: last_failure_ = reason; return fail_waiting();
     case connectivity::idle:
-      if (balancer_ && !waiting_.empty()) balancer_->connect();
+      if (balancer_ && !waiting_.empty()) connect_balancer();
       return;
     default: return;
   }
 }
 
 void shard::on_state(subchannel& s) noexcept {
-  if (!balancer_) return;
-  balancer_->on_state(s);
+  if (!balancer_ || out_of_memory_) return;
+  if (!base::if_memory_allows([&] { balancer_->on_state(s); })) return out_of_memory();
   serve_waiting();  // another connection does not change the balancer's state (gRFC A105)
 }
 
 void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
 
 void shard::on_drained(subchannel& s) noexcept {
-  channel_->record_event(loop_, "subchannel to " + s.where().address().to_string() + " removed", s.id());
+  record_event(s, " removed");
   add_bytes(bytes_before_, s);
   std::erase_if(subchannels_, [&](const auto& p) { return p.get() == &s; });
   if (state_ == connectivity::shutdown) finish_if_done();

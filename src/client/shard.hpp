@@ -43,9 +43,7 @@ class shard final : public runtime_internal::loop_service,
   // See call_channel.
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
   // Leaves IDLE.
-  void exit_idle();
-  // The channel_resolver has published a snapshot.
-  void update();
+  void exit_idle() noexcept;
   void add_to(rpc::channel_snapshot& whole) const;
   // Of a subchannel that is READY; null if there is none, or in plaintext.
   [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
@@ -56,6 +54,8 @@ class shard final : public runtime_internal::loop_service,
   // runtime_internal::loop_service
   void begin_shutdown() noexcept override;
   void retire() noexcept override;
+  // The channel_resolver has published a snapshot, or start_over() is due.
+  void notified() noexcept override;
   // subchannel_owner
   void on_state(subchannel& s) noexcept override;
   void on_slots(subchannel& s) noexcept override;
@@ -69,7 +69,12 @@ class shard final : public runtime_internal::loop_service,
     return health_service_;
   }
   [[nodiscard]] loop& owner_loop() const noexcept override { return loop_; }
+  void out_of_memory() noexcept override;
 
+  // Uses the latest snapshot.
+  void update() noexcept;
+  void apply(const snapshot& latest);
+  void start_over() noexcept;
   // Returns false if the call has to wait.
   bool serve(call_attempt& a) noexcept;
   void begin_pending(call_attempt& a) noexcept;
@@ -79,6 +84,8 @@ class shard final : public runtime_internal::loop_service,
   void configure_waiting() noexcept;
   void check_idle() noexcept;
   void enter_idle() noexcept;
+  void connect_balancer() noexcept;
+  void record_event(const subchannel& s, const char* event) noexcept;
   void await_calls() noexcept;
   void calls_ended() noexcept;
   void finish_if_done() noexcept;
@@ -91,6 +98,7 @@ class shard final : public runtime_internal::loop_service,
   bool active_ = false;
   bool awaiting_calls_ = false;  // calls_ended() follows
   bool shutdown_reported_ = false;
+  bool out_of_memory_ = false;  // start_over() follows
   std::unique_ptr<balancer> balancer_;
   std::optional<std::string> health_service_;  // of balancer_
   balancing balancing_ = balancing::pick_first();  // of balancer_

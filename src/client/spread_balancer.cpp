@@ -11,23 +11,27 @@ spread_balancer::~spread_balancer() {
 }
 
 void spread_balancer::update(const std::vector<endpoint>& servers) {
-  std::vector<entry> before = std::exchange(servers_, {});
   const auto by_address = [](std::vector<entry>& in, const endpoint& e) {
     return std::find_if(in.begin(), in.end(),
                         [&](const entry& x) { return x.at->where().address() == e.address(); });
   };
+  // Every subchannel is in servers_ until it is dropped, even if an allocation fails in between.
+  std::vector<entry> next;
+  next.reserve(servers.size());
+  servers_.reserve(servers_.size() + servers.size());
   for (const endpoint& e : servers) {
-    if (e.weight() == 0 || by_address(servers_, e) != servers_.end()) continue;
-    if (const auto old = by_address(before, e); old != before.end()) {
+    if (e.weight() == 0 || by_address(next, e) != next.end()) continue;
+    if (const auto old = by_address(servers_, e); old != servers_.end()) {
       old->at->set_where(e);
-      servers_.push_back(*old);
-      before.erase(old);
+      next.push_back(*old);
     } else {
-      servers_.push_back({&host_.make_subchannel(e)});
-      if (host_.health_service()) servers_.back().at->watch_health(*host_.health_service());
+      next.push_back(servers_.emplace_back(entry{&host_.make_subchannel(e)}));
+      if (host_.health_service()) next.back().at->watch_health(*host_.health_service());
     }
   }
-  for (const entry& e : before) host_.drop_subchannel(*e.at);
+  servers_.swap(next);
+  for (const entry& e : next)
+    if (by_address(servers_, e.at->where()) == servers_.end()) host_.drop_subchannel(*e.at);
   for (const entry& e : servers_) e.at->connect();
   gather_ready();
   publish_state();

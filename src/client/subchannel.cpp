@@ -1,5 +1,6 @@
 #include "client/subchannel.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "rpc/channel_registry.hpp"
@@ -14,6 +15,7 @@ using severity = rpc::traced_event::severity;
 
 namespace {
 constexpr unsigned reset_shift_max = 8;
+constexpr std::string_view no_memory = "the process is out of memory";
 }  // namespace
 
 subchannel::subchannel(loop& owner_loop, const connect_params& params, endpoint where,
@@ -66,7 +68,7 @@ void subchannel::begin_attempt() noexcept {
   attempting_ = true;
   attempt_began_ = loop_.now();
   record_state();
-  work_.spawn(attempt());
+  if (!base::if_memory_allows([this] { work_.spawn(attempt()); })) attempt_failed(no_memory);
 }
 
 void subchannel::scale() noexcept {
@@ -76,31 +78,45 @@ void subchannel::scale() noexcept {
 
 task<> subchannel::attempt() {
   using made = result<std::unique_ptr<net::duplex>>;
-  task<made> dial = params_.by->dial(loop_, where_);
-  with_timeout<made> limited(connect_timeout, std::move(dial));
   made outcome = status::unavailable("not connected");
   try {
+    task<made> dial = params_.by->dial(loop_, where_);
+    with_timeout<made> limited(connect_timeout, std::move(dial));
     outcome = co_await limited;
   } catch (const coro::cancelled&) {
     outcome = status::unavailable("connecting was cancelled");
+  } catch (const std::bad_alloc&) {
+    outcome = status::unavailable(no_memory);
   } catch (...) {
     outcome = status::unavailable("the connector threw an exception");
   }
   if (closing_) co_return schedule_state_report();
   if (!outcome) co_return attempt_failed(outcome.status().message());
+  if (!base::if_memory_allows([&] { begin_connection(*std::move(outcome)); })) attempt_failed(no_memory);
+}
+
+void subchannel::begin_connection(std::unique_ptr<net::duplex> raw) {
   transport::connection_options options = params_.connection;
   options.http2.keepalive.time = keepalive_time_;
   reduce_resets(options.http2);
   if (params_.http1) options.http1 = &*params_.http1;
-  auto stream = security::secured(params_.credentials, loop_, *std::move(outcome), params_.authority,
+  connections_.reserve(connections_.size() + 1);
+  auto stream = security::secured(params_.credentials, loop_, std::move(raw), params_.authority,
                                   params_.http1 ? "http/1.1" : "h2");
-  connections_.push_back(
-      {std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::client, options,
-                                               static_cast<transport::connection_owner&>(*this), nullptr),
-       params_.registry->next_id()});
+  auto made =
+      std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::client, options,
+                                              static_cast<transport::connection_owner&>(*this), nullptr);
+  transport::connection& c = *made;
+  connections_.push_back({std::move(made), params_.registry->next_id()});
   // The attempt includes the wait for the server's SETTINGS.
   loop_.arm(*this, deadline_after(attempt_began_, connect_timeout));
-  connections_.back().connection->start();
+  try {
+    c.start();
+  } catch (const std::bad_alloc&) {
+    loop_.disarm(*this);
+    connections_.pop_back();
+    throw;
+  }
 }
 
 // The server's limits are not known before it closes a connection because of them.
@@ -112,22 +128,29 @@ void subchannel::reduce_resets(http2::limits& l) const noexcept {
 
 void subchannel::attempt_failed(std::string_view reason) noexcept {
   attempting_ = false;
-  std::string text = "cannot connect to " + params_.name;
-  fail_for(backoff_.next(loop_.io().random()), std::move(text.append(": ").append(reason)));
+  std::string text;
+  const bool whole = base::if_memory_allows(
+      [&] { text.append("cannot connect to ").append(params_.name).append(": ").append(reason); });
+  fail_for(backoff_.next(loop_.io().random()), whole ? std::string_view(text) : no_memory);
 }
 
 void subchannel::connection_lost(duration up, std::string_view reason) noexcept {
   if (attempting_ || pausing_) return schedule_state_report();
   const duration pause = backoff_.lost(up, loop_.io().random());
   if (deadline_after(attempt_began_, pause) <= loop_.now()) return schedule_state_report();
-  std::string text =
-      params_.name + " closes connections shortly after they are established, the last one after ";
-  text.append(std::to_string(up / std::chrono::milliseconds(1))).append(" ms: ").append(reason);
-  fail_for(pause, std::move(text));
+  std::string text;
+  const bool whole = base::if_memory_allows([&] {
+    text.append(params_.name)
+        .append(" closes connections shortly after they are established, the last one after ")
+        .append(std::to_string(up / std::chrono::milliseconds(1)))
+        .append(" ms: ")
+        .append(reason);
+  });
+  fail_for(pause, whole ? std::string_view(text) : no_memory);
 }
 
 // Enters TRANSIENT_FAILURE until `pause` after the start of the last attempt.
-void subchannel::fail_for(duration pause, std::string text) noexcept {
+void subchannel::fail_for(duration pause, std::string_view text) noexcept {
   failure_ = status::unavailable(text);
   loop_.log().write(log_level::info, text);
   record_event(text, severity::warning);
@@ -154,16 +177,27 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   l->ready_since = loop_.now();
   record_event("connected", severity::info);
   // Over HTTP/1.1 the watch would occupy the connection.
-  if (health_service_ && !params_.http1) {
-    l->health =
-        std::make_shared<health_watch>(c, params_, *health_service_, static_cast<health_watch_owner&>(*this));
-    work_.spawn(check_health(l->health));
-  }
+  if (health_service_ && !params_.http1 && !base::if_memory_allows([&] { begin_health(*l); }))
+    return c.close(transport::error_code::no_error, no_memory);
   schedule_state_report();
 }
 
+void subchannel::begin_health(connection_entry& l) {
+  l.health = std::make_shared<health_watch>(*l.connection, params_, *health_service_,
+                                            static_cast<health_watch_owner&>(*this));
+  work_.spawn(check_health(l.health));
+}
+
 task<> subchannel::check_health(std::shared_ptr<health_watch> w) {
-  co_await health_watch::run(std::move(w));
+  const health_watch& of = *w;
+  try {
+    co_await health_watch::run(w);
+  } catch (const std::bad_alloc&) {
+    // Without the watch, nothing would tell whether the connection may be used.
+    const auto watched = std::find_if(connections_.begin(), connections_.end(),
+                                      [&](const connection_entry& l) { return l.health.get() == &of; });
+    if (watched != connections_.end()) watched->connection->close(transport::error_code::no_error, no_memory);
+  }
   if (closing_) schedule_state_report();
 }
 
@@ -235,14 +269,17 @@ void subchannel::on_slots(transport::connection&) noexcept {
 }
 
 void subchannel::on_health(health_watch& w) noexcept {
-  std::string text = where_.address().to_string();
-  if (w.serving_state() == health_watch::verdict::not_serving) {
-    text.append(" reports that it does not serve \"").append(*health_service_).append("\"");
-    failure_ = status::unavailable(text);
-  } else if (w.serving_state() == health_watch::verdict::failed) {
-    text.append(": the health check of \"").append(*health_service_).append("\" failed with ");
-    failure_ = status::unavailable(text.append(base::printable(w.failure().to_string())));
-  }
+  const auto describe = [&] {
+    std::string text = where_.address().to_string();
+    if (w.serving_state() == health_watch::verdict::not_serving) {
+      text.append(" reports that it does not serve \"").append(*health_service_).append("\"");
+      failure_ = status::unavailable(text);
+    } else if (w.serving_state() == health_watch::verdict::failed) {
+      text.append(": the health check of \"").append(*health_service_).append("\" failed with ");
+      failure_ = status::unavailable(text.append(base::printable(w.failure().to_string())));
+    }
+  };
+  if (!base::if_memory_allows(describe)) failure_ = status::unavailable(no_memory);
   schedule_state_report();
 }
 
@@ -256,7 +293,8 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
   if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
   if (closing_) return;
   if (l->ready) {
-    record_event(std::string("disconnected: ").append(c.end_reason()), severity::info);
+    base::if_memory_allows(
+        [&] { record_event(std::string("disconnected: ").append(c.end_reason()), severity::info); });
     // A server of HTTP/1.1 may close after each response, and a cancelled call closes its connection.
     if (params_.http1 && (c.stats().streams_succeeded > 0 || c.abandoned())) return schedule_state_report();
     return connection_lost(loop_.now() - l->ready_since, c.end_reason());

@@ -125,10 +125,12 @@ class subchannel final : private transport::connection_owner,
   void reduce_resets(http2::limits& l) const noexcept;
   void begin_attempt() noexcept;
   task<> attempt();
+  void begin_connection(std::unique_ptr<net::duplex> raw);
+  void begin_health(connection_entry& l);
   task<> check_health(std::shared_ptr<health_watch> w);
   void attempt_failed(std::string_view reason) noexcept;
   void connection_lost(duration up, std::string_view reason) noexcept;
-  void fail_for(duration pause, std::string text) noexcept;
+  void fail_for(duration pause, std::string_view text) noexcept;
   void on_timer() noexcept;
   void schedule_state_report() noexcept;  // schedules on_state() of the owner
   void report_state() noexcept;

@@ -110,6 +110,7 @@ class recording_host final : public balancer_host, subchannel_owner {
   }
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override { return health; }
   void resolve_again() noexcept override { ++questions; }
+  void out_of_memory() noexcept override { ADD_FAILURE() << "there is memory"; }
   [[nodiscard]] loop& owner_loop() const noexcept override { return loop_; }
 
  private:

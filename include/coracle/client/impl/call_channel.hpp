@@ -40,7 +40,8 @@ class call_channel {
   // the runtime has ended. From any thread.
   [[nodiscard]] virtual bool post(loop& where, coro::runnable& w) noexcept;
   // Fills `setup` for a call of a method ("/package.Service/Method") that begins on the current loop, `here`.
-  virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) noexcept {}
+  // Throws std::bad_alloc, and has changed nothing, if there is no memory for what the first call makes.
+  virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) {}
   // Returns why set_up() refused a call.
   [[nodiscard]] virtual status refusal(loop& /*here*/) noexcept { return {}; }
   // Returns true if the service config is not known yet because the resolver has no result. The call waits,
