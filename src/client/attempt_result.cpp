@@ -56,8 +56,9 @@ status status_of_reset(const transport::abnormal_end& e) {
     if (e.code == transport::error_code::refused_stream)
       return status::unavailable(
           "the server did not accept the call (REFUSED_STREAM): it is at a limit, or is shutting down");
-    std::string text = "the server did not accept the call: ";
-    return status::unavailable(text.append(e.reason));
+    std::string text;
+    base::if_memory_allows([&] { text.append("the server did not accept the call: ").append(e.reason); });
+    return status::unavailable(text);
   }
   if (e.by == transport::initiator::user && !e.disconnected) return rpc::out_of_memory();
   if (e.disconnected) return status::unavailable(e.reason.empty() ? "the connection was lost" : e.reason);

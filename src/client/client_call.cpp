@@ -132,13 +132,15 @@ void client_call::begin_here(const coro::environment& outer) {
 }
 
 void client_call::configured(const method_config* m, std::string_view secure_authority) noexcept {
-  if (m) apply_method_config(*m, began_);
-  if (!request_failure_.ok()) return end(request_failure_, false);
-  if (terms_.deadline <= terms_.owner_loop->now())
-    return end(status::deadline_exceeded("the deadline passed"), false);
-  if (timer::holder) terms_.owner_loop->disarm(*this);
-  if (terms_.deadline != never) terms_.owner_loop->arm(*this, terms_.deadline);
-  attach_credentials(m, secure_authority);
+  or_end([&] {
+    if (m) apply_method_config(*m, began_);
+    if (!request_failure_.ok()) return end(request_failure_, false);
+    if (terms_.deadline <= terms_.owner_loop->now())
+      return end(status::deadline_exceeded("the deadline passed"), false);
+    if (timer::holder) terms_.owner_loop->disarm(*this);
+    if (terms_.deadline != never) terms_.owner_loop->arm(*this, terms_.deadline);
+    attach_credentials(m, secure_authority);
+  });
 }
 
 void client_call::begin_stream(const coro::environment& inherited) noexcept {
@@ -209,7 +211,7 @@ void client_call::cancel_late_reply() noexcept {
 }
 
 // Applies the service config, where the caller sets no value or a larger one.
-void client_call::apply_method_config(const method_config& m, time_point now) noexcept {
+void client_call::apply_method_config(const method_config& m, time_point now) {
   if (m.timeout) terms_.deadline = std::min(terms_.deadline, deadline_after(now, *m.timeout));
   if (m.wait_for_ready && !terms_.options.wait_for_ready) terms_.options.wait_for_ready = *m.wait_for_ready;
   if (m.max_response_bytes) {
@@ -224,7 +226,7 @@ void client_call::apply_method_config(const method_config& m, time_point now) no
     request_failure_ = rpc::too_large_to_send(request_body_->size(), format_.max_send_bytes());
 }
 
-void client_call::make_attempts(const method_config* m) noexcept {
+void client_call::make_attempts(const method_config* m) {
   if (!m || !(m->retry || m->hedging)) {
     watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::first, 0);
     watch_ = watched_attempt_.get();
@@ -695,7 +697,7 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
 
 // --- credentials
 
-void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) noexcept {
+void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) {
   const call_credentials& by = terms_.options.credentials;
   if (!by) return make_attempts(m);
   if (secure_authority.empty())
@@ -719,7 +721,7 @@ void client_call::attach_credentials(const method_config* m, std::string_view se
 
 // Returns false if the call has ended, because credentials and metadata under the same key contradict each
 // other.
-bool client_call::add_credentials(const metadata& more) noexcept {
+bool client_call::add_credentials(const metadata& more) {
   for (const auto field : more) {
     if (!terms_.options.metadata.find(field.name)) continue;
     end(status::unauthenticated("the call has both credentials and metadata with the key \"" +
@@ -735,7 +737,9 @@ void client_call::on_credentials(const result<metadata>& got) noexcept {
   list_hook::unlink();
   const std::optional<method_config> config = std::exchange(fetch_, nullptr)->config;
   if (!got) return end(got.status(), false);
-  if (add_credentials(*got)) make_attempts(config ? &*config : nullptr);
+  or_end([&] {
+    if (add_credentials(*got)) make_attempts(config ? &*config : nullptr);
+  });
 }
 
 // --- the operations that the owner of a call awaits

@@ -158,13 +158,12 @@ class client_call final : public rpc::call,
     format_.use(terms_.options.codec);
     format_.set_max_send_bytes(terms_.options.send_limit());
   }
-  [[gnu::cold, gnu::noinline]] void apply_method_config(const method_config& m, time_point now) noexcept;
+  [[gnu::cold, gnu::noinline]] void apply_method_config(const method_config& m, time_point now);
   // Attaches credentials, if there are any, then begins the attempts.
-  [[gnu::noinline]] void attach_credentials(const method_config* m,
-                                            std::string_view secure_authority) noexcept;
-  [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
+  [[gnu::noinline]] void attach_credentials(const method_config* m, std::string_view secure_authority);
+  [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more);
   [[gnu::cold, gnu::noinline]] void on_credentials(const result<metadata>& got) noexcept override;
-  [[gnu::noinline]] void make_attempts(const method_config* m) noexcept;
+  [[gnu::noinline]] void make_attempts(const method_config* m);
   // Lets the channel end the call while the call has neither an exchange nor a place in a queue. Call
   // list_hook::unlink() when that is over.
   void stand_between() noexcept;

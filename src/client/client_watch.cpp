@@ -1,5 +1,6 @@
 #include "client/client_watch.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/runtime/loop.hpp"
 
 #include <utility>
@@ -62,7 +63,10 @@ void attempt_watch::message_received(message_size m) noexcept {
 
 std::unique_ptr<attempt_watch> watch_attempt(call_watch* of, attempt_kind kind,
                                              unsigned previous_attempts) noexcept {
-  return of ? std::make_unique<attempt_watch>(*of, kind, previous_attempts) : nullptr;
+  std::unique_ptr<attempt_watch> made;
+  if (of)
+    base::if_memory_allows([&] { made = std::make_unique<attempt_watch>(*of, kind, previous_attempts); });
+  return made;
 }
 
 void end_watch(std::unique_ptr<attempt_watch>& w, const status& outcome) noexcept {

@@ -1,7 +1,9 @@
 #include "client/credentials_fetch.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "rpc/message_format.hpp"
 
 #include <string>
 #include <utility>
@@ -52,9 +54,13 @@ task<> credentials_fetch::run(std::shared_ptr<state> s) {
   const coro::environment& here = co_await coro::this_environment();
   scope work(here);
   s->work = &work;
-  work.spawn(request_metadata(s));
+  if (!base::if_memory_allows([&] { work.spawn(request_metadata(s)); })) notify(*s, rpc::out_of_memory());
   co_await work.join();
   s->work = nullptr;
+}
+
+void credentials_fetch::notify(state& s, const result<metadata>& got) noexcept {
+  if (credentials_waiter* waiter = std::exchange(s.waiter, nullptr)) waiter->on_credentials(got);
 }
 
 task<> credentials_fetch::request_metadata(std::shared_ptr<state> s) {
@@ -63,12 +69,14 @@ task<> credentials_fetch::request_metadata(std::shared_ptr<state> s) {
     task<result<metadata>> asking = s->source->metadata_for(s->call);
     got = co_await std::move(asking);
     if (!got) got = as_call_status(got.status());
+  } catch (const std::bad_alloc&) {
+    got = rpc::out_of_memory();
   } catch (const coro::cancelled&) {
     got = status::cancelled("the source of call credentials was cancelled");
   } catch (...) {
     // the status is set above
   }
-  if (credentials_waiter* waiter = std::exchange(s->waiter, nullptr)) waiter->on_credentials(got);
+  notify(*s, got);
 }
 
 }  // namespace coracle::client

@@ -37,6 +37,7 @@ class credentials_fetch {
   struct state;
   static task<> run(std::shared_ptr<state> s);
   static task<> request_metadata(std::shared_ptr<state> s);
+  static void notify(state& s, const result<metadata>& got) noexcept;
   std::shared_ptr<state> state_;
 };
 

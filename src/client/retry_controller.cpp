@@ -1,8 +1,10 @@
 #include "client/retry_controller.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "client/client_call.hpp"
 #include "client/client_headers.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "rpc/message_format.hpp"
 #include "runtime/backend.hpp"
 
 #include <algorithm>
@@ -28,7 +30,16 @@ void retry_controller::begin() noexcept {
 // --- attempts
 
 void retry_controller::start_attempt(attempt_kind kind) noexcept {
-  attempts_.push_back(std::make_unique<replayed_attempt>(*this, sent_, terms_, plan_.begin()));
+  const bool made = base::if_memory_allows([this] {
+    attempts_.reserve(attempts_.size() + 1);
+    attempts_.push_back(std::make_unique<replayed_attempt>(*this, sent_, terms_, plan_.begin()));
+  });
+  if (!made) {
+    if (attempts_in_flight() > 0) return;
+    last_end_ = {};
+    last_end_.outcome = rpc::out_of_memory();
+    return call_.attempts_failed(last_end_);
+  }
   replayed_attempt& a = *attempts_.back();
   if (std::exchange(next_is_chosen_, false)) chosen_ = &a;
   else if (const auto distance = plan_.next_hedge()) arm_in(*distance);
@@ -207,7 +218,9 @@ void replayed_attempt::pump() noexcept {
   if (!exchange_) return;
   while (next_piece_ < sent_.pieces()) {
     if (exchange_.queued() > ahead_high_bytes) return exchange_.want_writable(ahead_low_bytes);
-    send(sent_.at(next_piece_));
+    if (base::if_memory_allows([this] { send(sent_.at(next_piece_)); })) continue;
+    exchange_.release();
+    return fail(rpc::out_of_memory(), refusal::final);
   }
 }
 
@@ -218,19 +231,15 @@ void replayed_attempt::count(const replay_buffer::piece& p) noexcept {
   if (watch_) watch_->message_sent(p.message);
 }
 
-void replayed_attempt::send(const replay_buffer::piece& p) noexcept {
+void replayed_attempt::send(const replay_buffer::piece& p) {
+  std::uint8_t* const on_room = exchange_.reserve_data(p.size);
+  std::unique_ptr<std::uint8_t[]> copy;
+  if (!on_room && p.size > 0) copy.reset(new std::uint8_t[p.size]);
+  if (p.size > 0) std::memcpy(on_room ? on_room : copy.get(), p.bytes.get(), p.size);
   count(p);
   ++next_piece_;
   taken_bytes_ += p.size;
-  if (std::uint8_t* on_room = exchange_.reserve_data(p.size)) {
-    if (p.size > 0) std::memcpy(on_room, p.bytes.get(), p.size);
-    return exchange_.commit_data(p.size, p.end_stream);
-  }
-  std::unique_ptr<std::uint8_t[]> copy;
-  if (p.size > 0) {
-    copy.reset(new std::uint8_t[p.size]);
-    std::memcpy(copy.get(), p.bytes.get(), p.size);
-  }
+  if (on_room) return exchange_.commit_data(p.size, p.end_stream);
   exchange_.queue_data(std::move(copy), p.size, p.end_stream);
 }
 
@@ -267,7 +276,7 @@ void replayed_attempt::fail(const status& reason, refusal refused) noexcept {
 }
 
 void replayed_attempt::on_headers(transport::header_source& fields, transport::block_kind kind,
-                                  bool end_stream) noexcept {
+                                  bool end_stream) {
   if (kind == transport::block_kind::informational) return;
   protocol::grpc::response_headers headers;
   if (!headers.read(fields)) return;  // on_reset() follows

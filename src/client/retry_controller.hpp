@@ -37,8 +37,9 @@ class replay_buffer {
   };
 
   void add(piece p) {
-    bytes_ += p.size;
+    const std::size_t more = p.size;
     pieces_.push_back(std::move(p));
+    bytes_ += more;
   }
   [[nodiscard]] std::size_t pieces() const noexcept { return pieces_.size(); }
   [[nodiscard]] piece& at(std::size_t i) noexcept { return pieces_[i]; }
@@ -85,15 +86,14 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   void fail(const status& reason, refusal refused) noexcept override;
 
   // transport::exchange_handler
-  void on_headers(transport::header_source& fields, transport::block_kind kind,
-                  bool end_stream) noexcept override;
+  void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
   void on_data(bytes_view bytes, bool end_stream) noexcept override;
   void on_writable() noexcept override;
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
   void count(const replay_buffer::piece& p) noexcept;
-  void send(const replay_buffer::piece& p) noexcept;
+  void send(const replay_buffer::piece& p);
 
   retry_controller& set_;
   replay_buffer& sent_;
