@@ -7,11 +7,11 @@
 namespace coracle::client {
 
 task<> manual_resolver::run(const target&, resolution_sink& to) {
-  watch<resolution>::observer mine(now_);
+  watch<std::shared_ptr<const resolution>>::observer mine(now_);
   while (true) {
-    std::optional<resolution> latest = co_await mine.changed();
+    const std::optional<std::shared_ptr<const resolution>> latest = co_await mine.changed();
     if (!latest) co_return;
-    to.publish(*std::move(latest));
+    to.publish(**latest);
   }
 }
 

@@ -1,6 +1,7 @@
 // service_config_json: parses a service config (grpc/grpc doc/service_config.md, gRFC A6, A21 and A105).
 #include "client/retry_policy.hpp"
 #include "client/service_config_data.hpp"
+#include "rpc/json_document.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -8,7 +9,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <utility>
 
 namespace coracle::client {
@@ -248,32 +248,63 @@ void read_balancing(const field& top, service_config_data& into) {
 
 // More than the configuration of any policy needs; a bound is required because deeper values are processed
 // recursively.
-constexpr int depth_max = 64;
+constexpr std::size_t depth_max = 64;
 
+// Builds the document in place, so that rpc::json_document takes it apart where an exception ends this.
 // Rejects duplicate keys, since one of the values would be ignored.
-json parse_json(std::string_view text) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&open](int depth, json::parse_event_t event, json& value) {
-    if (depth > depth_max) throw broken_rule{"", "it is nested more than 64 levels deep"};
-    using kind = json::parse_event_t;
-    if (event == kind::object_start) open.emplace_back();
-    else if (event == kind::object_end) open.pop_back();
-    else if (event == kind::key && !open.back().insert(value.get<std::string>()).second)
-      throw broken_rule{"", "duplicate key \"" + value.get<std::string>() + "\""};
+class document_builder final : public nlohmann::json_sax<json> {
+ public:
+  explicit document_builder(json& to) : next_(&to) {}
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // not in a text
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name)) throw broken_rule{"", "duplicate key \"" + name + "\""};
+    next_ = &(*open_.back())[name];
     return true;
-  };
-  try {
-    return json::parse(text, watch);
-  } catch (const json::parse_error& e) {
-    throw broken_rule{"", "it is not valid JSON: parse error at byte " + std::to_string(e.byte)};
-  } catch (const json::out_of_range&) {
-    throw broken_rule{"", "a number is too large"};
   }
-}
+  bool start_object(std::size_t) override { return open(json::value_t::object); }
+  bool start_array(std::size_t) override { return open(json::value_t::array); }
+  bool end_object() override { return open_.pop_back(), true; }
+  bool end_array() override { return open_.pop_back(), true; }
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& error) override {
+    constexpr int number_overflow = 406;
+    if (error.id == number_overflow) throw broken_rule{"", "a number is too large"};
+    throw broken_rule{"", "it is not valid JSON: parse error at byte " + std::to_string(at)};
+  }
+
+ private:
+  template <class Value>
+  json& place(Value&& value) {
+    if (open_.empty() || open_.back()->is_object()) return *next_ = std::forward<Value>(value);
+    return open_.back()->emplace_back(std::forward<Value>(value));
+  }
+  template <class Value>
+  bool add(Value&& value) {
+    place(std::forward<Value>(value));
+    return true;
+  }
+  bool open(json::value_t type) {
+    if (open_.size() == depth_max) throw broken_rule{"", "it is nested more than 64 levels deep"};
+    open_.reserve(depth_max);
+    open_.push_back(&place(type));
+    return true;
+  }
+
+  json* next_;  // where the next value goes, unless an array is open
+  // The elements of an open value do not move: only those of the last one grow.
+  std::vector<json*> open_;
+};
 
 service_config_data read_config(std::string_view text) {
-  const json whole = parse_json(text);
-  const field top(whole, "");
+  rpc::json_document document;
+  document_builder builder(document.whole());
+  json::sax_parse(text, &builder);
+  const field top(document.whole(), "");
   service_config_data d;
   d.json = text;
   read_balancing(top.object(), d);

@@ -118,13 +118,13 @@ using resolver_maker = std::function<std::shared_ptr<resolver>(const target& of)
 /// program maintains, and for tests. It must outlive the channels' runtime, or only the channels may own it.
 class manual_resolver final : public resolver {
  public:
-  explicit manual_resolver(resolution first) noexcept : now_(std::move(first)) {}
+  explicit manual_resolver(resolution first) : now_(std::make_shared<const resolution>(std::move(first))) {}
   /// Replaces the servers. May be called from any thread.
-  void set(resolution next) { now_.set(std::move(next)); }
+  void set(resolution next) { now_.set(std::make_shared<const resolution>(std::move(next))); }
   task<> run(const target& of, resolution_sink& to) override;
 
  private:
-  watch<resolution> now_;
+  watch<std::shared_ptr<const resolution>> now_;  // a watch must not fail to copy its value
 };
 
 }  // namespace coracle::client
