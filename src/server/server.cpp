@@ -1,9 +1,11 @@
 #include "coracle/server/server.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/block_on.hpp"
 #include "net/duplex.hpp"
 #include "net/memory_duplex.hpp"
+#include "rpc/message_format.hpp"
 #include "server/openapi_route.hpp"
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
@@ -28,17 +30,22 @@ class in_process_connector final : public transport::connector {
     options.auth_of_first = client_;
     auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i), options);
     std::atomic<std::size_t>& load = server_->load_of(server_->loop_of(i));
-    ++load;
     auto held = std::make_shared<std::unique_ptr<net::duplex>>(std::move(there));
-    const bool taken = server_->with_shard(i, [held, &load](server_internal::shard* s) {
-      if (s) s->adopt(std::move(*held));
-      else --load;
+    bool taken = false;
+    ++load;
+    const bool posted = base::if_memory_allows([&] {
+      taken = server_->with_shard(i, [held, &load](server_internal::shard* s) {
+        // Without memory, the end of this side tells the client.
+        const bool adopted = base::if_memory_allows([&] {
+          if (s) s->adopt(std::move(*held));
+          else --load;
+        });
+        if (!adopted) --load;
+      });
     });
-    if (!taken) {
-      --load;
-      co_return status::unavailable("the in-process server was destroyed");
-    }
-    co_return std::move(here);
+    if (taken) co_return std::move(here);
+    --load;
+    co_return posted ? status::unavailable("the in-process server was destroyed") : rpc::out_of_memory();
   }
   [[nodiscard]] std::string authority() const override { return "in-process"; }
   [[nodiscard]] bool stays_in_process() const noexcept override { return true; }
