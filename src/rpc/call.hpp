@@ -311,7 +311,7 @@ bool call::send_framed(message_size m, bool end_stream, Put put) {
   put(bytes.get());
   if (!record_) return exchange_.queue_data(std::move(bytes), whole, end_stream);
   record_->record(std::move(bytes), whole, m, end_stream);
-  return true;
+  return record_ || exchange_;  // neither: the last attempt failed, and with it the call
 }
 
 inline bool call::send_encoded(const codec& k, const void* message, bool may_compress, bool end_stream,
