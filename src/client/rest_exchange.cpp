@@ -9,12 +9,12 @@
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/grpc/status_headers.hpp"
 #include "rpc/decompression.hpp"
+#include "rpc/json_document.hpp"
 #include "rpc/json_mapping.hpp"
 #include "rpc/rest/error_body.hpp"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -42,7 +42,8 @@ void add_envelope(std::string& to, std::string_view message) {
 // The status in {"error": {...}}, which ends a stream.
 std::optional<status> error_in(std::string_view value, const google::protobuf::DescriptorPool* pool) {
   if (value.size() < 2 || value.find("\"error\"") > 3) return std::nullopt;
-  const nlohmann::json all = nlohmann::json::parse(value, nullptr, false);
+  const rpc::json_document document(value);
+  const nlohmann::json& all = document.whole();
   if (!all.is_object() || all.size() != 1 || !all.contains("error")) return std::nullopt;
   return rpc::rest::read_error_body(all["error"].dump(), pool);
 }

@@ -250,27 +250,14 @@ void read_balancing(const field& top, service_config_data& into) {
 // recursively.
 constexpr std::size_t depth_max = 64;
 
-// Builds the document in place, so that rpc::json_document takes it apart where an exception ends this.
 // Rejects duplicate keys, since one of the values would be ignored.
-class document_builder final : public nlohmann::json_sax<json> {
+class config_builder final : public rpc::json_builder {
  public:
-  explicit document_builder(json& to) : next_(&to) {}
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }  // not in a text
+  explicit config_builder(rpc::json_document& to) : json_builder(to, depth_max) {}
   bool key(string_t& name) override {
-    if (open_.back()->contains(name)) throw broken_rule{"", "duplicate key \"" + name + "\""};
-    next_ = &(*open_.back())[name];
-    return true;
+    if (innermost().contains(name)) throw broken_rule{"", "duplicate key \"" + name + "\""};
+    return json_builder::key(name);
   }
-  bool start_object(std::size_t) override { return open(json::value_t::object); }
-  bool start_array(std::size_t) override { return open(json::value_t::array); }
-  bool end_object() override { return open_.pop_back(), true; }
-  bool end_array() override { return open_.pop_back(), true; }
   bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& error) override {
     constexpr int number_overflow = 406;
     if (error.id == number_overflow) throw broken_rule{"", "a number is too large"};
@@ -278,31 +265,12 @@ class document_builder final : public nlohmann::json_sax<json> {
   }
 
  private:
-  template <class Value>
-  json& place(Value&& value) {
-    if (open_.empty() || open_.back()->is_object()) return *next_ = std::forward<Value>(value);
-    return open_.back()->emplace_back(std::forward<Value>(value));
-  }
-  template <class Value>
-  bool add(Value&& value) {
-    place(std::forward<Value>(value));
-    return true;
-  }
-  bool open(json::value_t type) {
-    if (open_.size() == depth_max) throw broken_rule{"", "it is nested more than 64 levels deep"};
-    open_.reserve(depth_max);
-    open_.push_back(&place(type));
-    return true;
-  }
-
-  json* next_;  // where the next value goes, unless an array is open
-  // The elements of an open value do not move: only those of the last one grow.
-  std::vector<json*> open_;
+  void too_deep() override { throw broken_rule{"", "it is nested more than 64 levels deep"}; }
 };
 
 service_config_data read_config(std::string_view text) {
   rpc::json_document document;
-  document_builder builder(document.whole());
+  config_builder builder(document);
   json::sax_parse(text, &builder);
   const field top(document.whole(), "");
   service_config_data d;

@@ -2,6 +2,7 @@
 
 #include "base/percent.hpp"
 #include "base/printable.hpp"
+#include "rpc/json_document.hpp"
 #include "rpc/json_mapping.hpp"
 #include "rpc/rest/field_text.hpp"
 
@@ -10,6 +11,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -53,13 +55,14 @@ result<std::vector<std::string>> texts_of(const Message& message, const FieldDes
   std::string text;
   if (const status failed = write_json_field(message, field, text); !failed.ok())
     return status::invalid_argument(failed.message());
-  nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
-  if (!value.is_array()) value = nlohmann::json::array({std::move(value)});
+  const json_document document(text);
+  const nlohmann::json& value = document.whole();
   std::vector<std::string> texts;
-  for (const nlohmann::json& one : value) {
-    if (one.is_string()) texts.push_back(one.get<std::string>());
-    else texts.push_back(one.dump());
-  }
+  const auto add = [&](const nlohmann::json& one) {
+    texts.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+  };
+  if (value.is_array()) std::for_each(value.begin(), value.end(), add);
+  else add(value);
   return texts;
 }
 

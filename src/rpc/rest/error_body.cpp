@@ -2,6 +2,7 @@
 
 #include "coracle/base/impl/base64.hpp"
 #include "coracle/rpc/status_details.hpp"
+#include "rpc/json_document.hpp"
 #include "rpc/json_mapping.hpp"
 #include "rpc/json_syntax.hpp"
 #include "rpc/proto_wire.hpp"
@@ -71,19 +72,27 @@ using json = nlohmann::json;
 // Returns the bytes of a detail, or nothing if they are not known.
 std::optional<std::string> detail_bytes(const json& detail, std::string_view name,
                                         const DescriptorPool& pool) {
-  json fields = detail;
-  fields.erase("@type");
-  const bool has_only_value = fields.size() == 1 && fields.contains("value");
+  // Copies of nlohmann's values would need memory for their end.
+  std::string fields = "{";
+  for (const auto& [key, value] : detail.items()) {
+    if (key == "@type") continue;
+    if (fields.size() > 1) fields.push_back(',');
+    append_json_string(fields, key);
+    fields.append(":").append(value.dump());
+  }
+  fields.push_back('}');
+  const auto only_value = detail.size() == 2 ? detail.find("value") : detail.end();
+  const bool has_only_value = only_value != detail.end();
   if (const Descriptor* const type = detail_type(name, pool)) {
     google::protobuf::DynamicMessageFactory factory;
     const std::unique_ptr<Message> message = made(*type, factory);
     const bool wrapped = type->well_known_type() != Descriptor::WELLKNOWNTYPE_UNSPECIFIED && has_only_value;
-    if (read_json(*message, (wrapped ? fields["value"] : fields).dump(), {true}).ok())
+    if (read_json(*message, wrapped ? only_value->dump() : fields, {true}).ok())
       return message->SerializePartialAsString();
   }
   std::string bytes;
-  if (has_only_value && fields["value"].is_string() &&
-      base::base64_decode(fields["value"].get_ref<const std::string&>(), bytes))
+  if (has_only_value && only_value->is_string() &&
+      base::base64_decode(only_value->get_ref<const std::string&>(), bytes))
     return bytes;
   return std::nullopt;
 }
@@ -92,7 +101,8 @@ std::optional<std::string> detail_bytes(const json& detail, std::string_view nam
 
 std::optional<status> read_error_body(std::string_view body, const DescriptorPool* pool) {
   if (!check_json(body).ok()) return std::nullopt;  // bounds its depth
-  const json all = json::parse(body, nullptr, false);
+  const json_document document(body);
+  const json& all = document.whole();
   if (!all.is_object() || !all.contains("code") || !all["code"].is_number_integer()) return std::nullopt;
   const auto number = all["code"].get<std::int64_t>();
   const auto code = number >= 0 && number <= 16 ? static_cast<status_code>(number) : status_code::unknown;
