@@ -1,5 +1,6 @@
 #include "tls/context.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/base/bytes.hpp"
 #include "coracle/security/auth_context.hpp"
@@ -127,9 +128,12 @@ int record_verify_error(int ok, X509_STORE_CTX* chain) {
     return 0;
   }
   handshake_state& state = handshake_state::of(ssl);
-  if (state.verify_error.empty())
-    state.verify_error =
-        verify_error_text(state, X509_STORE_CTX_get_error(chain), X509_STORE_CTX_get_current_cert(chain));
+  // No exception may pass through OpenSSL.
+  base::if_memory_allows([&] {
+    if (state.verify_error.empty())
+      state.verify_error =
+          verify_error_text(state, X509_STORE_CTX_get_error(chain), X509_STORE_CTX_get_current_cert(chain));
+  });
   return ok;
 }
 
@@ -203,7 +207,9 @@ int choose_http(SSL*, const unsigned char** chosen, unsigned char* size, const u
 int keep_session(SSL* ssl, SSL_SESSION* session) {
   const handshake_state& state = handshake_state::of(ssl);
   if (!state.sessions || SSL_SESSION_is_resumable(session) != 1) return 0;
-  state.sessions->keep(state.host, openssl_ptr<SSL_SESSION>(session));
+  openssl_ptr<SSL_SESSION> taken(session);
+  // Without memory for it, the next connection makes a full handshake.
+  base::if_memory_allows([&] { state.sessions->keep(state.host, std::move(taken)); });
   return 1;  // takes ownership
 }
 

@@ -31,7 +31,10 @@ engine::engine(openssl_ptr<SSL> connection, bool server, std::chrono::system_clo
     return;
   }
   SSL_set_bio(ssl_.get(), bio, bio);
-  SSL_set_app_data(ssl_.get(), &state_);
+  if (SSL_set_app_data(ssl_.get(), &state_) != 1) {
+    failure_ = "the TLS handshake failed: out of memory";
+    return;
+  }
   X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl_.get()), present_);
 }
 

@@ -98,8 +98,13 @@ result<std::vector<openssl_ptr<X509>>> read_certificates(const pem_source& from,
   ERR_clear_error();
   const openssl_ptr<BIO> bio = over(*text);
   std::vector<openssl_ptr<X509>> found;
-  while (openssl_ptr<X509> one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
+  while (openssl_ptr<X509> one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+    // Lets OpenSSL read the extensions now. If it did so in a handshake, and memory ran out there, it would
+    // reject the certificate from then on.
+    X509_check_purpose(one.get(), -1, 0);
+    ERR_clear_error();
     found.push_back(std::move(one));
+  }
   // The end of the text is reported as "no start line"; any other error is a certificate that does not parse.
   const bool clean = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string reason = take_error("it cannot be parsed");
