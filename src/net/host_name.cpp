@@ -1,5 +1,7 @@
 #include "net/host_name.hpp"
 
+#include "base/if_memory_allows.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -99,27 +101,32 @@ status check_host_name(std::string_view host) {
 
 namespace {
 
-std::string about(std::string_view host, std::string_view detail) {
-  std::string text(host);
-  return text.append(": ").append(detail);
+// Without memory for its name, the status does not say which host it is about.
+status about(status_code code, std::string_view host, std::string_view detail) noexcept {
+  std::string text;
+  const bool whole = base::if_memory_allows([&] { text.append(host).append(": ").append(detail); });
+  return {code, whole ? std::string_view(text) : detail};
 }
 
 }  // namespace
 
-status no_such_name(std::string_view host) {
-  return status::not_found(about(host, "the host name does not exist"));
+status no_such_name(std::string_view host) noexcept {
+  return about(status_code::not_found, host, "the host name does not exist");
 }
-status no_address(std::string_view host) {
-  return status::not_found(about(host, "the host name exists but has no address"));
+status no_address(std::string_view host) noexcept {
+  return about(status_code::not_found, host, "the host name exists but has no address");
 }
-status no_name_server(std::string_view host) {
-  return status::unavailable(about(host, "no name server responded"));
+status no_name_server(std::string_view host) noexcept {
+  return about(status_code::unavailable, host, "no name server responded");
 }
-status name_cancelled(std::string_view host) {
-  return status::cancelled(about(host, "the name lookup was cancelled"));
+status name_cancelled(std::string_view host) noexcept {
+  return about(status_code::cancelled, host, "the name lookup was cancelled");
 }
-status name_timed_out(std::string_view host) {
-  return status::deadline_exceeded(about(host, "the deadline passed before the name lookup ended"));
+status name_timed_out(std::string_view host) noexcept {
+  return about(status_code::deadline_exceeded, host, "the deadline passed before the name lookup ended");
+}
+status no_memory_for_name(std::string_view host) noexcept {
+  return about(status_code::resource_exhausted, host, "the process is out of memory");
 }
 
 }  // namespace coracle::net

@@ -18,10 +18,11 @@ std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port
 status check_host_name(std::string_view host);
 
 // The statuses of failed name resolution, the same for c-ares and for a simulated world.
-status no_such_name(std::string_view host);    // NOT_FOUND
-status no_address(std::string_view host);      // NOT_FOUND: the name exists, but has no address
-status no_name_server(std::string_view host);  // UNAVAILABLE
-status name_cancelled(std::string_view host);    // CANCELLED
-status name_timed_out(std::string_view host);       // DEADLINE_EXCEEDED
+status no_such_name(std::string_view host) noexcept;    // NOT_FOUND
+status no_address(std::string_view host) noexcept;      // NOT_FOUND: the name exists, but has no address
+status no_name_server(std::string_view host) noexcept;  // UNAVAILABLE
+status name_cancelled(std::string_view host) noexcept;    // CANCELLED
+status name_timed_out(std::string_view host) noexcept;       // DEADLINE_EXCEEDED
+status no_memory_for_name(std::string_view host) noexcept;  // RESOURCE_EXHAUSTED
 
 }  // namespace coracle::net

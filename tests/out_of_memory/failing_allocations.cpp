@@ -47,6 +47,7 @@ struct last_words {
   end outcome;
   int number;
   char text[256];
+  bool failed;  // the allocation was made, and failed
   stack_trace allocation;
   stack_trace at_end;
 };
@@ -152,10 +153,11 @@ struct run {
   std::uint64_t number = 0;
   last_words* mine = nullptr;  // in a child
   std::uint64_t left = 0;  // in a child: allocations that have yet to fail
+  std::uint64_t fails_at = 0;  // in a child that plays the scenario from its beginning
 };
 run* now = nullptr;
 bool counting = false;
-bool inside = false;  // what this file does is not part of the scenario
+thread_local bool inside = false;  // what this file does is not part of the scenario
 
 // Without template arguments, and without parameters.
 std::string without_details(std::string_view name) {
@@ -266,8 +268,13 @@ bool is_of_the_simulation() noexcept {
 
 // Always false in the parent; true in a child where it was forked and as often as its burst says.
 bool fails_here() {
-  if (now->mine && now->left == 0) return false;
+  if (now->mine && now->left == 0 && now->fails_at == 0) return false;
   if (!now->options->counts() || is_of_the_simulation()) return false;
+  if (now->fails_at != 0) {
+    if (++now->number != now->fails_at) return false;
+    now->mine->allocation.take();
+    return now->mine->failed = true;
+  }
   if (now->mine) return now->left-- != 0;
   if (++now->number % now->options->stride != 0) return false;
   ++now->result->failed;
@@ -302,10 +309,9 @@ bool fails() noexcept {
 
 void count_allocations(bool on) noexcept { counting = on && now; }
 
-allocation_failures fail_each_allocation(const std::function<std::string()>& scenario,
-                                         const failing_options& options) {
-  allocation_failures result;
-  run all;
+namespace {
+
+void prepare(run& all, const failing_options& options, allocation_failures& result) {
   all.options = &options;
   all.result = &result;
   all.slots = static_cast<last_words*>(::mmap(nullptr, at_once * sizeof(last_words), PROT_READ | PROT_WRITE,
@@ -314,12 +320,46 @@ allocation_failures fail_each_allocation(const std::function<std::string()>& sce
   first.take();
   static_cast<void>(names());
   now = &all;
+}
+
+[[noreturn]] void leave_with(const std::string& wrong) noexcept {
+  counting = false;
+  if (!wrong.empty()) leave(last_words::end::wrong, 0, wrong.c_str());
+  leave(last_words::end::returned, 0, "");
+}
+
+}  // namespace
+
+allocation_failures fail_each_allocation_anew(const std::function<std::string()>& scenario,
+                                              const failing_options& options) {
+  allocation_failures result;
+  run all;
+  prepare(all, options, result);
+  for (std::uint64_t n = options.stride;; n += options.stride) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      become_child(0, n);
+      now->fails_at = n;
+      leave_with(scenario());
+    }
+    all.children[0] = {pid, n};
+    wait_for_one();
+    if (!all.slots[0].failed) break;  // the scenario makes no more allocations
+    ++result.failed;
+  }
+  now = nullptr;
+  ::munmap(all.slots, at_once * sizeof(last_words));
+  return result;
+}
+
+allocation_failures fail_each_allocation(const std::function<std::string()>& scenario,
+                                         const failing_options& options) {
+  allocation_failures result;
+  run all;
+  prepare(all, options, result);
   const std::string wrong = scenario();
   counting = false;
-  if (all.mine) {
-    if (!wrong.empty()) leave(last_words::end::wrong, 0, wrong.c_str());
-    leave(last_words::end::returned, 0, "");
-  }
+  if (all.mine) leave_with(wrong);
   for (int i = 0; i < at_once; ++i)
     while (all.children[i].pid != 0) wait_for_one();
   now = nullptr;

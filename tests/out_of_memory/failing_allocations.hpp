@@ -45,6 +45,12 @@ struct failing_options {
 // fail, because it represents the kernel.
 allocation_failures fail_each_allocation(const std::function<std::string()>& scenario,
                                          const failing_options& options = {});
+
+// The same for scenarios with threads and descriptors, which a child must not share with its parent: each
+// child plays the scenario from its beginning, until one of them makes fewer allocations. No bursts.
+allocation_failures fail_each_allocation_anew(const std::function<std::string()>& scenario,
+                                              const failing_options& options = {});
+
 void count_allocations(bool on) noexcept;
 
 }  // namespace coracle::test

@@ -1,13 +1,17 @@
 #include "net/dns/dns_channel.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/impl/assert.hpp"
+#include "net/host_name.hpp"
 #include "runtime/backend.hpp"
 
 #include <ares.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <sys/time.h>
+#include <unistd.h>
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -69,21 +73,21 @@ dns_channel::~dns_channel() {
   CORACLE_ASSERT(!ares_ && watched_ == 0, "a dns_channel is closed before it is destroyed");
 }
 
-void dns_channel::ask(dns_question& q) {
+void dns_channel::ask(dns_question& q) noexcept {
   if (running_ >= concurrent_max) return queue_.push_back(q.queue_);
   hand_over(q);
   start_queued();
 }
 
-void dns_channel::hand_over(dns_question& q) {
+void dns_channel::hand_over(dns_question& q) noexcept {
   ares_addrinfo_hints hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = hosts_from_environment_ ? ARES_AI_ENVHOSTS : 0;
+  q.record_ = new (std::nothrow) dns_question::record{*this, &q};
+  if (!q.record_) return q.fail(no_memory_for_name(q.host_));
   ++running_;
-  auto record = std::make_unique<dns_question::record>(dns_question::record{*this, &q});
-  q.record_ = record.get();
-  ares_getaddrinfo(ares_, q.host_.c_str(), nullptr, &hints, &dns_channel::answered, record.release());
+  ares_getaddrinfo(ares_, q.host_.c_str(), nullptr, &hints, &dns_channel::answered, q.record_);
 }
 
 void dns_channel::answered(void* record, int ares_status, int, ares_addrinfo* found) noexcept {
@@ -101,7 +105,7 @@ void dns_channel::process(int readable, int writable) noexcept {
 
 // Runs after each call of c-ares: starts queued queries and arms the timer for the next call that c-ares
 // needs.
-void dns_channel::start_queued() {
+void dns_channel::start_queued() noexcept {
   while (running_ < concurrent_max) {
     dns_question::queue_entry* first = queue_.pop_front();
     if (!first) break;
@@ -133,7 +137,15 @@ void dns_channel::socket_changed(void* channel, int socket, int readable, int wr
     return self.on_.log().write(
         log_level::warning,
         "no file descriptor left for a name server's socket: raise the limit (ulimit -n)");
-  auto* made = new socket_watch(self, socket, ours);
+  socket_watch* made = nullptr;
+  const bool enough = base::if_memory_allows([&] {
+    self.watches_.reserve(self.watches_.size() + 1);
+    made = new socket_watch(self, socket, ours);
+  });
+  if (!enough) {  // as above
+    ::close(ours);
+    return;
+  }
   ++self.watched_;
   self.watches_.push_back(made);
   made->set_interest(readable, writable);

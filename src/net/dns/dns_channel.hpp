@@ -60,7 +60,7 @@ class dns_channel : coro::timer {
 
   [[nodiscard]] loop& owner_loop() const noexcept { return on_; }
   // Submits a query, at once or when a slot is free. May deliver the answer before it returns.
-  void ask(dns_question& q);
+  void ask(dns_question& q) noexcept;
 
   class [[nodiscard]] closing {
    public:
@@ -85,8 +85,8 @@ class dns_channel : coro::timer {
   // Callbacks that c-ares invokes.
   static void socket_changed(void* self, int socket, int readable, int writable) noexcept;
   static void answered(void* record, int ares_status, int timeouts, ares_addrinfo* found) noexcept;
-  void hand_over(dns_question& q);
-  void start_queued();
+  void hand_over(dns_question& q) noexcept;
+  void start_queued() noexcept;
 
   loop& on_;
   ares_channeldata* ares_ = nullptr;

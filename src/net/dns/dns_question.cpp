@@ -1,5 +1,6 @@
 #include "net/dns/dns_question.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/net/resolver.hpp"
 #include "net/dns/dns_channel.hpp"
 #include "net/host_name.hpp"
@@ -30,7 +31,7 @@ dns_question::dns_question(dns_channel& to, std::string host, std::uint16_t port
   };
 }
 
-bool dns_question::start(std::coroutine_handle<> h, const coro::environment& e) {
+bool dns_question::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
   deadline_ = e.deadline;
   if (e.stop.stop_requested()) answer_.emplace(name_cancelled(host_));
   else if (deadline_ <= channel_.owner_loop().now()) answer_.emplace(name_timed_out(host_));
@@ -42,9 +43,11 @@ bool dns_question::start(std::coroutine_handle<> h, const coro::environment& e) 
   return true;
 }
 
-void dns_question::answered(int ares_status, const ares_addrinfo* found) {
+void dns_question::answered(int ares_status, const ares_addrinfo* found) noexcept {
   record_ = nullptr;
-  end(ares_answer(ares_status, found, host_, port_));
+  result<std::vector<address>> answer = no_memory_for_name(host_);
+  base::if_memory_allows([&] { answer = ares_answer(ares_status, found, host_, port_); });
+  end(std::move(answer));
 }
 
 void dns_question::fail(status reason) noexcept {
@@ -54,7 +57,7 @@ void dns_question::fail(status reason) noexcept {
   end(std::move(reason));
 }
 
-void dns_question::end(result<std::vector<address>> answer) {
+void dns_question::end(result<std::vector<address>> answer) noexcept {
   answer_.emplace(std::move(answer));
   if (!waiter_) return;  // still inside start(), which checks answer_
   coro::stop_callback::unlink();

@@ -35,7 +35,7 @@ class dns_question : coro::runnable, coro::timer, coro::stop_callback {
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> h) {
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     return start(h, coro::environment_of(h));
   }
   result<std::vector<address>> await_resume() { return *std::move(answer_); }
@@ -51,10 +51,10 @@ class dns_question : coro::runnable, coro::timer, coro::stop_callback {
     explicit queue_entry(dns_question& q) noexcept : owner(q) {}
     dns_question& owner;
   };
-  bool start(std::coroutine_handle<> h, const coro::environment& e);
-  void answered(int ares_status, const ares_addrinfo* found);
+  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
+  void answered(int ares_status, const ares_addrinfo* found) noexcept;
   void fail(status reason) noexcept;
-  void end(result<std::vector<address>> answer);
+  void end(result<std::vector<address>> answer) noexcept;
 
   dns_channel& channel_;
   const std::string host_;
