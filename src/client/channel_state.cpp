@@ -454,12 +454,19 @@ task<> shut_down(std::shared_ptr<channel_state> of) {
 
 namespace {
 
-// Shared by the loops; the last one notifies the waiting loop.
-struct gathering {
+// Shared by the loops; the last one notifies the waiting loop, for which it needs no memory.
+struct gathering : coro::runnable {
+  gathering(std::size_t loops, coro::executor& owner) : left(loops), owner_loop(owner), parts(loops) {
+    run = [](coro::runnable& w) noexcept {
+      const auto held = std::exchange(static_cast<gathering&>(w).posted, nullptr);
+      held->done.set();
+    };
+  }
   std::atomic<std::size_t> left;
   coro::executor& owner_loop;
   std::vector<rpc::channel_snapshot> parts;
-  event<> done{};
+  std::shared_ptr<gathering> posted;  // this, while it is in the queue of the waiting loop
+  event<> done;
 };
 
 void add(rpc::channel_snapshot& to, rpc::channel_snapshot& part) {
@@ -499,12 +506,17 @@ task<rpc::channel_snapshot> channel_state::stats() {
     shard_handles = shard_handles_;
   }
   const std::size_t n = shard_handles.size();
-  auto all = std::make_shared<gathering>(n, coro::this_executor(), std::vector<rpc::channel_snapshot>(n));
+  auto all = std::make_shared<gathering>(n, coro::this_executor());
   for (std::size_t i = 0; i < n; ++i) {
     const bool there = shard_handles[i] && shard_handles[i]->run_on_loop([alive, i, all] {
       count(all->parts[i], alive->counts_[i], *loop::current());
-      if (const shard* s = alive->shards_[i]) s->add_to(all->parts[i]);
-      if (all->left.fetch_sub(1) == 1) coro::post_function(all->owner_loop, [all] { all->done.set(); });
+      // Without memory, some subchannels of this loop are left out.
+      base::if_memory_allows([&] {
+        if (const shard* s = alive->shards_[i]) s->add_to(all->parts[i]);
+      });
+      if (all->left.fetch_sub(1) != 1) return;
+      all->posted = all;
+      all->owner_loop.post(*all);
     });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();
   }

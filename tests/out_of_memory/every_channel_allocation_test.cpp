@@ -8,6 +8,7 @@
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/services/defaults.hpp"
 
+#include <google/protobuf/wrappers.pb.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,6 +25,8 @@ using namespace test;
 using testing_support::certificate;
 
 constexpr const char* reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+constexpr const char* channels = "/grpc.channelz.v1.Channelz/GetTopChannels";
 
 constexpr const char* rules = R"({"http": {"rules": [
   {"selector": "echo.Echo.Say", "get": "/say/{text}"},
@@ -208,9 +211,20 @@ struct calls {
     out.add("reflection", ended);
   }
 
+  // The channels of the process of the server, which has some if it is called within the process.
+  static task<> list_channels(channel to, outcomes& out) {
+    const echo::Text from_the_first;
+    bidi_call<echo::Text, google::protobuf::BytesValue> list{to, channels, {}};
+    static_cast<void>(co_await list.write(from_the_first));
+    const auto page = co_await list.next();
+    out.add("a list of channels", page.status());
+  }
+
   static task<> all(channel to, bool reflects, outcomes& out) {
     co_await one_of_each(echo_stub(to), out);
-    if (reflects) co_await reflect(to, out);
+    if (!reflects) co_return;
+    co_await reflect(to, out);
+    co_await list_channels(to, out);
   }
 
   // What failed may have left the channel in a pause before it connects again.
