@@ -202,8 +202,11 @@ void connection::hung_up() noexcept {
 }
 
 void connection::dispatch() noexcept {
-  if (http1_) [[unlikely]]
-    return http1_->dispatch();
+  if (http1_) [[unlikely]] {
+    http1_->dispatch();
+    if (acceptor_ && http1_->in_headers()) accounting_due_ = true;  // else nothing would trigger it
+    return;
+  }
   if (dispatching_) return;  // called by a handler: the outer loop continues
   dispatching_ = true;
   for (http2::event e = engine_.next(); e.type != http2::event::kind::none; e = engine_.next()) {
@@ -360,6 +363,7 @@ void connection::switch_to_http1(bytes_view rest) noexcept {
   if (closing_) return;
   http1_->feed(rest, loop_.now());
   http1_->dispatch();
+  accounting_due_ = true;
 }
 
 void connection::on_http1_timeout() noexcept {
@@ -521,6 +525,7 @@ namespace {
 constexpr std::size_t light_bytes = 64u << 10;
 // The minimum change that is reported to the owner.
 constexpr std::size_t memory_step_bytes = 4096;
+constexpr std::size_t http1_unit_bytes = 1024;
 // In addition to what the engine counts: for the connection, and for each open exchange (the call, its
 // coroutine).
 constexpr std::size_t connection_cost_bytes = 1024;
@@ -555,11 +560,12 @@ void connection::report_memory() noexcept {
                           (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
                           (http1_ ? http1_->memory_bytes() : 0) + open_streams() * exchange_cost_bytes;
   accounting_due_ = now > light_bytes || congested_ || !waiting_.empty();
-  const std::size_t apart =
-      now > reported_memory_bytes_ ? now - reported_memory_bytes_ : reported_memory_bytes_ - now;
-  if (apart < memory_step_bytes) return;
-  reported_memory_bytes_ = now;
-  owner_.on_memory(*this, now);
+  const std::size_t more_min = http1_ ? 1 : memory_step_bytes;
+  if (now < reported_memory_bytes_ + more_min && now + memory_step_bytes > reported_memory_bytes_) return;
+  // A connection of HTTP/1.1 has one call, and thousands of them may each stay below the step: what they
+  // report is never less than what they hold. It is rounded up, so that not every growth is reported.
+  reported_memory_bytes_ = http1_ ? (now + http1_unit_bytes - 1) / http1_unit_bytes * http1_unit_bytes : now;
+  owner_.on_memory(*this, reported_memory_bytes_);
 }
 
 // While receiving is paused, nothing else would trigger the accounting.

@@ -253,7 +253,8 @@ time_point http1_session::next_timeout() const noexcept {
 }
 
 std::size_t http1_session::memory_bytes() const noexcept {
-  return engine_.memory_bytes() + unread_.capacity() + block_.capacity_bytes() + kept_bytes_;
+  return sizeof *this - sizeof engine_ + engine_.memory_bytes() + unread_.capacity() +
+         block_.capacity_bytes() + kept_bytes_;
 }
 
 void http1_session::release_idle_memory() noexcept {

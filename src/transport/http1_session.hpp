@@ -50,6 +50,8 @@ class http1_session final : public exchange_target {
   // Of the headers of a message that this side accepts.
   [[nodiscard]] std::size_t header_bytes_max() const noexcept { return header_bytes_max_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  // A message has begun, and its headers are not complete.
+  [[nodiscard]] bool in_headers() const noexcept { return !in_exchange_ && engine_.busy(); }
   void release_idle_memory() noexcept;
   // Client.
   [[nodiscard]] bool can_open() const noexcept { return !in_exchange() && !engine_.closes(); }

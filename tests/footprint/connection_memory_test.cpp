@@ -132,7 +132,9 @@ class weight : public ::testing::TestWithParam<world_kind> {
  protected:
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
-    server_.emplace(*world_.get(), server_options());
+    server_options options;
+    options.memory = quota_;
+    server_.emplace(*world_.get(), options);
     server_->add(service_);
     ASSERT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
     world_.get()->start();  // nothing else runs the loop while a client waits
@@ -157,6 +159,7 @@ class weight : public ::testing::TestWithParam<world_kind> {
   }
 
   any_world world_{GetParam()};
+  const memory_quota quota_{std::size_t{1} << 30};
   echo_service service_;
   std::optional<server> server_;
 };
@@ -166,6 +169,7 @@ constexpr int held = 200;
 constexpr std::int64_t connection_bytes_max = 2'560;
 constexpr std::int64_t stream_bytes_max = 1'792;
 constexpr std::int64_t http1_connection_bytes_max = 3'840;
+constexpr std::int64_t counted_in_vain_bytes_max = 6'144;
 constexpr std::string_view say =
     "POST /echo.Echo/Say HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/proto\r\n"
     "content-length: 3\r\n\r\n\x0a\1x";
@@ -206,8 +210,13 @@ class weight_of_http1 : public weight {
     };
     for (int i = 0; i < 4; ++i) add();
     const std::int64_t before = heap_bytes();
+    const std::size_t counted_before = quota_.used_bytes();
     for (int i = 0; i < held; ++i) add();
-    EXPECT_LE(weight_of_each(before, held, http1_connection_bytes_max), http1_connection_bytes_max);
+    const std::int64_t each = weight_of_each(before, held, http1_connection_bytes_max);
+    EXPECT_LE(each, http1_connection_bytes_max);
+    const auto counted = static_cast<std::int64_t>((quota_.used_bytes() - counted_before) / held);
+    EXPECT_GE(counted, each) << "the quota counts less than a connection takes";
+    EXPECT_LE(counted, each + counted_in_vain_bytes_max);
   }
 };
 INSTANTIATE_TEST_SUITE_P(On, weight_of_http1, kernel_kinds, every_backend::case_name);
