@@ -155,6 +155,7 @@ class call {
   protocol::grpc::deframer deframer_;
   message_format format_;
   std::uint32_t max_receive_bytes_ = 4u << 20;
+  std::uint32_t inspected_bytes_min_ = message_footprint::inspected_bytes_min;
   incoming incoming_ = incoming::open;
   // Bytes that have arrived and whose stream credit has not been returned yet.
   std::size_t uncredited_ = 0;
@@ -278,7 +279,7 @@ inline call::decoded call::read(const codec& k, void* into, const protocol::grpc
 }
 
 inline bool call::decode(const codec& k, void* into, bytes_view body, status& reason) {
-  const bool inspected = body.size() > message_footprint::inspected_bytes_min;
+  const bool inspected = body.size() > inspected_bytes_min_;
   if (!inspected) held_bytes_ = 0;
   else if (reason = admit(k, into, body); !reason.ok()) return false;
   if (!format_.reads_as_is(k)) reason = read_formatted(k, into, body);

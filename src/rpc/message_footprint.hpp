@@ -5,6 +5,7 @@
 #include "coracle/rpc/impl/codec.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 
@@ -24,7 +25,11 @@ class message_footprint {
  public:
   // Messages up to this size are not examined: the memory they can take is small compared with the cost of a
   // call.
-  static constexpr std::size_t inspected_bytes_min = 256;
+  static constexpr std::uint32_t inspected_bytes_min = 256;
+  // The same for the calls of a server's loop that has many. Up to this size, the worst message takes about as
+  // much as is charged for its call.
+  static constexpr std::uint32_t inspected_bytes_min_of_many = 32;
+  static constexpr std::size_t many_calls = 1'000;
   // SpaceUsedLong() of a message with many submessages takes about as long as parsing it; estimate() takes a
   // tenth to a third of that. Messages of at least this size are worth an exact measurement.
   static constexpr std::size_t measured_bytes_min = 64u << 10;

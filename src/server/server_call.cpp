@@ -150,7 +150,8 @@ server_call::server_call(transport::exchange x, const request_info& request, tim
   exchange_ = x;
   exchange_.set_handler(this);
   set_.running.push_back(*this);
-  ++set_.count;
+  if (++set_.count > rpc::message_footprint::many_calls) [[unlikely]]
+    inspected_bytes_min_ = rpc::message_footprint::inspected_bytes_min_of_many;
   timer::fire = [](coro::timer& t) noexcept { static_cast<server_call&>(t).on_time(); };
   if (deadline != never) arm_timer();
 }

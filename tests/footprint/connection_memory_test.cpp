@@ -48,7 +48,7 @@ class raw_client {
   }
 
   // A call with one message, and its end if `last`.
-  void ask(std::string_view path, std::uint32_t stream, bool last) {
+  void ask(std::string_view path, std::uint32_t stream, bool last, std::string_view message = "\x0a\1x") {
     std::string block;
     const std::pair<std::string_view, std::string_view> fields[] = {
         {":method", "POST"}, {":scheme", "http"}, {":path", path},
@@ -59,8 +59,9 @@ class raw_client {
           .append(name)
           .append(1, char(value.size()))
           .append(value);
-    send(frame(headers, end_headers, stream, block) +
-         frame(data, last ? end_stream : 0, stream, "\0\0\0\0\3\x0a\1x"sv));
+    std::string framed(4, '\0');
+    framed.append(1, char(message.size())).append(message);
+    send(frame(headers, end_headers, stream, block) + frame(data, last ? end_stream : 0, stream, framed));
   }
   void expect_message() { expect(data, 0); }
   void expect_end() { expect(headers, end_headers | end_stream); }
@@ -238,6 +239,29 @@ TEST_P(weight, AnOpenStreamIsLight) {
     client.expect_message();
   }
   EXPECT_LE(weight_of_each(before, held, stream_bytes_max), stream_bytes_max);
+}
+
+// Each has 120 unknown strings without a byte: an object for every two bytes.
+TEST_P(weight, SmallMessagesCountWhereThousandsAreHeld) {
+  std::string wide;
+  for (int i = 0; i < 120; ++i) wide.append("\x1a\0"sv);
+  raw_client clients[] = {connect(), connect(), connect()};
+  const auto hold = [](raw_client& by, int count, std::string_view message) {
+    for (int i = 0; i < count; ++i) {
+      by.ask("/echo.Echo/Chat", static_cast<std::uint32_t>(2 * i + 1), false, message);
+      by.expect_message();
+    }
+  };
+  hold(clients[0], 600, "\x0a\1x");
+  hold(clients[1], 600, "\x0a\1x");
+  const std::int64_t before = heap_bytes();
+  const std::size_t counted_before = quota_.used_bytes();
+  hold(clients[2], held, wide);
+  const std::int64_t each = (heap_bytes() - before) / held;
+  const auto counted = static_cast<std::int64_t>((quota_.used_bytes() - counted_before) / held);
+  // An estimate omits the spare capacity, and the heap's own overhead.
+  EXPECT_GE(counted, each * 2 / 3);
+  EXPECT_LE(counted, each * 3 / 2);
 }
 
 }  // namespace
