@@ -3,6 +3,8 @@
 
 They come from Debian's source package and stay below build/foreign; what they include from inside of grpc is tests/foreign/grpcpp/shims.h.
 Each case runs with both libraries. What passes with grpc++ alone must be in tests/foreign/grpcpp/differences.txt, and nothing else may be.
+Programs are built and run one after another. What has run is kept below build/foreign until its program changes, so that the command may be
+interrupted and goes on where it was.
 """
 
 import argparse
@@ -27,7 +29,7 @@ WORK = BUILD / "grpcpp"
 RELEASE = ROOT / "build/release"
 DIFFERENCES = OWN / "differences.txt"
 REFUSALS = "grpcpp/impl/one_library.h"
-CASE_TIMEOUT_S = 120
+CASE_TIMEOUT_S = 60
 CASES_AT_ONCE = 40
 TRIES = 3
 
@@ -81,8 +83,8 @@ TESTS = {
 }
 # Programs that tests start, by the names that these look for beside themselves.
 PROGRAMS = {"end2end/client_crash_test_server": "client_crash_test_server", "end2end/server_crash_test_client": "server_crash_test_client"}
-PROTOS = ["testing/echo", "testing/echo_messages", "testing/simple_messages", "testing/duplicate/echo_duplicate", "health/v1/health",
-          "reflection/v1alpha/reflection", "status/status", "channelz/channelz"]
+PROTOS = ["testing/echo", "testing/echo_messages", "testing/simple_messages", "testing/xds/v3/orca_load_report", "testing/duplicate/echo_duplicate",
+          "health/v1/health", "reflection/v1alpha/reflection", "status/status", "channelz/channelz"]
 SERVICES = ["testing/echo", "testing/duplicate/echo_duplicate", "health/v1/health", "reflection/v1alpha/reflection"]
 # Messages that grpc++'s libraries have inside, and that may not be in a program twice.
 WITHIN_GOOGLE = ["reflection/v1alpha/reflection", "status/status", "channelz/channelz"]
@@ -238,14 +240,22 @@ def write_ninja(grpc):
     write_if_changed(WORK / "build.ninja", "\n".join(lines) + "\n")
 
 
-def build(tests):
+def prepare():
     grpc = source()
     write_stubs(grpc)
     write_ninja(grpc)
-    names = [name_of(test) for test in tests] + list(PROGRAMS.values())
+
+
+def build(test, jobs):
+    names = [name_of(test)] + (list(PROGRAMS.values()) if "util/subprocess" in TESTS[test] else [])
     wanted = [f"{WORK}/{library}/bin/{name}" for name in names for library in LIBRARIES]
-    with open(WORK / "build.log", "w") as log:
-        subprocess.run(["ninja", "-k", "0", "-j", str(os.cpu_count()), *wanted], cwd=WORK, stdout=log, stderr=subprocess.STDOUT)
+    with open(build_log(test), "w") as log:
+        subprocess.run(["ninja", "-k", "0", "-j", str(jobs), *wanted], cwd=WORK, stdout=log, stderr=subprocess.STDOUT)
+
+
+def build_log(test):
+    (WORK / "logs").mkdir(parents=True, exist_ok=True)
+    return WORK / "logs" / f"{name_of(test)}.build.log"
 
 
 # --- the runs
@@ -336,7 +346,7 @@ def run_batch(library, test, cases):
     while len(verdicts) < len(cases):
         verdicts |= run_some(path, [case for case in cases if case not in verdicts], log)
     for case, verdict in verdicts.items():  # a machine with other work makes cases fail that measure time
-        for _ in range(TRIES - 1):
+        for _ in range(1 if verdict == "hangs" else TRIES - 1):
             if verdict in ("passed", "skipped"):
                 break
             verdict = run_some(path, [case], log)[case]
@@ -344,28 +354,49 @@ def run_batch(library, test, cases):
     return verdicts
 
 
-def run_all(tests, pattern):
-    """{test: {library: {case: verdict}}}"""
-    results, batches = {}, []
-    for test in tests:
-        name = name_of(test)
-        listed = cases_of(binary("google", test)) if binary("google", test).exists() else []
-        cases = [case for case in listed if not pattern or fnmatch.fnmatchcase(case, pattern)]
-        results[name] = {library: {} for library in LIBRARIES}
-        for library in LIBRARIES:
-            if not binary(library, test).exists():
-                results[name][library] = {case: "does not build" for case in cases or ["(all)"]}
-                continue
-            batches += [(library, test, cases[first:first + CASES_AT_ONCE]) for first in range(0, len(cases), CASES_AT_ONCE)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+def run(test, pattern, jobs, again):
+    """{library: {case: verdict}}. Runs what has no verdict of this program yet, and everything if `again`."""
+    listed = cases_of(binary("google", test)) if binary("google", test).exists() else []
+    cases = [case for case in listed if not pattern or fnmatch.fnmatchcase(case, pattern)]
+    results, batches, kept = {}, [], {}
+    for library in LIBRARIES:
+        if not binary(library, test).exists():
+            results[library] = {case: "does not build" for case in cases or ["(all)"]}
+            continue
+        kept[library] = kept_verdicts(library, test)
+        results[library] = {case: kept[library][case] for case in cases if case in kept[library] and not again}
+        wanted = [case for case in cases if case not in results[library]]
+        batches += [(library, test, wanted[first:first + CASES_AT_ONCE]) for first in range(0, len(wanted), CASES_AT_ONCE)]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(run_batch, *batch): batch for batch in batches}
         for done in concurrent.futures.as_completed(running):
-            library, test, cases = running[done]
+            library, _, cases = running[done]
             verdicts = done.result()
-            results[name_of(test)][library].update(verdicts)
+            results[library].update(verdicts)
+            kept[library].update(verdicts)
+            keep_verdicts(library, test, kept[library])
             bad = sum(verdict not in ("passed", "skipped") for verdict in verdicts.values())
             print(f"  {LIBRARIES[library]:16} {name_of(test)}: {len(cases)} cases" + (f", {bad} not passed" if bad else ""), flush=True)
     return results
+
+
+def verdicts_file(library, test):
+    return WORK / "verdicts" / library / f"{name_of(test)}.json"
+
+
+def program_stamp(library, test):
+    status = binary(library, test).stat()
+    return [status.st_mtime_ns, status.st_size]
+
+
+def kept_verdicts(library, test):
+    file = verdicts_file(library, test)
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    return kept["verdicts"] if kept.get("program") == program_stamp(library, test) else {}
+
+
+def keep_verdicts(library, test, verdicts):
+    write_if_changed(verdicts_file(library, test), json.dumps({"program": program_stamp(library, test), "verdicts": verdicts}, indent=1))
 
 
 # --- the differences
@@ -400,7 +431,7 @@ def report(results, whole):
     faults, explained = [], set()
     for test, of in results.items():
         if "does not build" in of["google"].values():
-            faults.append(f"{test} does not build with grpc++, which is a fault of the shims; see build/foreign/grpcpp/build.log")
+            faults.append(f"{test} does not build with grpc++, which is a fault of the shims; see build/foreign/grpcpp/logs/{test}.build.log")
     for test, pattern, number, reason in listed_differences():
         if test not in results:
             continue
@@ -429,15 +460,18 @@ def main():
     parser.add_argument("suite", choices=["grpcpp"])
     parser.add_argument("test", nargs="?", help="one test, such as end2end_test; all without it")
     parser.add_argument("cases", nargs="?", help="a pattern of its cases, such as '*Reconnect*'")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="compilers and programs at the same time (default: one a core)")
+    parser.add_argument("--again", action="store_true", help="also run what has run with the same program")
     asked = parser.parse_args()
     tests = [test for test in TESTS if asked.test in (None, name_of(test))]
     if not tests:
         fail(f"there is no test '{asked.test}'; there are {', '.join(sorted(name_of(test) for test in TESTS))}")
     WORK.mkdir(parents=True, exist_ok=True)
-    build(tests)
-    results = run_all(tests, asked.cases)
-    if asked.test is None:
-        (WORK / "results.json").write_text(json.dumps(results, indent=1))
+    prepare()
+    results = {}
+    for test in tests:
+        build(test, asked.jobs)
+        results[name_of(test)] = run(test, asked.cases, asked.jobs, asked.again)
     sys.exit(0 if report(results, whole=asked.cases is None) else 1)
 
 
