@@ -30,7 +30,6 @@ Status ended(ClientContext& context, Status s) {
   if (!s.ok()) access::set_failure(context, s);
   return s;
 }
-Status cancelled_before() { return {StatusCode::CANCELLED, "the call was cancelled before it began"}; }
 
 // One unary call, on the stack of the thread that waits for it.
 class unary_wait final : public cancel_target {
@@ -45,10 +44,11 @@ class unary_wait final : public cancel_target {
         running_(std::in_place, by.stub.unary<bytes_message>(path, request, options), done{this}) {}
 
   Status wait(std::string& reply) {
-    if (!access::attach(context_, *this, [this] { running_.start(where_); })) return cancelled_before();
+    if (!access::attach(context_, *this, [this] { running_.start(where_); }))
+      return access::cancelled_status();
     ended_.wait();
     if (failure_) std::rethrow_exception(failure_);
-    if (!*result_) return status_of(result_->status());
+    if (!*result_) return access::outcome_of(context_, result_->status());
     reply = std::move(**result_).bytes();
     return {};
   }
@@ -198,7 +198,7 @@ std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, cons
   if (!options) return failure = status_of(options.status()), nullptr;
   auto core = std::make_shared<client_stream_core>(here, method.name(), context, *options);
   if (!access::attach(context, *core, [&] { core->begin(request); }))
-    return failure = cancelled_before(), nullptr;
+    return failure = access::cancelled_status(), nullptr;
   access::keep(context, core);
   return core;
 }
@@ -291,7 +291,7 @@ bool client_stream::writes_done() {
 
 Status client_stream::end(coracle::message_sink* reply, bool& has_reply) {
   if (core_) {
-    failure_ = status_of(run_blocking(core_->loop(), core_->finish(reply, has_reply)));
+    failure_ = access::outcome_of(*context_, run_blocking(core_->loop(), core_->finish(reply, has_reply)));
     access::detach(*context_);
   }
   return ended(*context_, failure_);

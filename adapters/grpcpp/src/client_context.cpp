@@ -6,15 +6,31 @@
 
 #include "addresses.hpp"
 #include "auth_context.hpp"
+#include "client_context_access.hpp"
 #include "server_context_access.hpp"
 
 #include "coracle/security/connection_peer.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
 
 namespace grpc {
 
 namespace internal {
+
+std::string time_text(std::chrono::system_clock::time_point t) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(t);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char whole[32];
+  const std::size_t length = std::strftime(whole, sizeof whole, "%Y-%m-%dT%H:%M:%S", &parts);
+  char part[32];
+  std::snprintf(part, sizeof part, ".%09lld+00:00", static_cast<long long>(ns % 1'000'000'000));
+  return std::string(whole, length) + part;
+}
 
 void call_children::add(ClientContext& child) {
   const std::lock_guard lock(changing_);

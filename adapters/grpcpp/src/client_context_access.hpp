@@ -5,12 +5,16 @@
 
 #include "statuses.hpp"
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
 namespace grpc::internal {
+
+// As RFC 3339 has it, in UTC.
+std::string time_text(std::chrono::system_clock::time_point t);
 
 struct client_context_access {
   static const auto& sent(const ClientContext& c) noexcept { return c.sent_; }
@@ -54,13 +58,21 @@ struct client_context_access {
     c.interception_ = std::move(seen);
     return c.cancelled_;
   }
+  // The end of a call that TryCancel() has ended, in the words of the original.
+  static Status cancelled_status() { return {StatusCode::CANCELLED, "CANCELLED"}; }
+  static Status outcome_of(ClientContext& c, const coracle::status& s) {
+    if (s.code() != coracle::status_code::cancelled) return status_of(s);
+    const std::lock_guard lock(c.changing_);
+    return c.cancelled_ ? cancelled_status() : status_of(s);
+  }
   // In the words of the original; an answer of a server is told apart by its address.
   static void set_failure(ClientContext& c, const Status& s) {
     const std::string code = "grpc_status:" + std::to_string(s.error_code());
+    const std::string created = "created_time:\"" + time_text(std::chrono::system_clock::now()) + "\"";
     const std::string peer = c.peer();
-    c.failure_ = peer.empty() ? "UNKNOWN:" + s.error_message() + " {" + code + "}"
+    c.failure_ = peer.empty() ? "UNKNOWN:" + s.error_message() + " {" + code + ", " + created + "}"
                               : "UNKNOWN:Error received from peer " + peer + " {" + code +
-                                    ", grpc_message:\"" + s.error_message() + "\"}";
+                                    ", grpc_message:\"" + s.error_message() + "\", " + created + "}";
   }
   static void keep(ClientContext& c, std::shared_ptr<void> stream) { c.stream_ = std::move(stream); }
 

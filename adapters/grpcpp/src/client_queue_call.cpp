@@ -77,12 +77,6 @@ struct call_seed {
   ClientContext& context;
 };
 
-namespace {
-
-Status cancelled_early() { return {StatusCode::CANCELLED, "the call was cancelled before it began"}; }
-
-}  // namespace
-
 // --- streams
 
 // On the loop, messages are read by read(), and by finish(), which has to find the end of the call: a message
@@ -292,7 +286,7 @@ void queued_stream::begin(std::optional<void*> tag) {
       });
       if (begins) return;
       core_.reset();
-      failure_ = cancelled_early();
+      failure_ = access::cancelled_status();
     }
   }
   if (tag) push_now(*from_.queue, std::make_unique<queue_event>(*tag), false);
@@ -458,9 +452,9 @@ task<bool> queued_stream::end(std::shared_ptr<queued_stream> self, end_event& in
   bool has_reply = false;
   auto wait = call.core_->finish(nullptr, has_reply);
   const coracle::status s = co_await std::move(wait);
-  into.outcome = status_of(unread.ok() ? s : unread);
+  into.outcome = access::outcome_of(call.from_.context, unread.ok() ? s : unread);
   if (call.cancelled_before_end_) {
-    into.outcome = Status(StatusCode::CANCELLED, "the call was cancelled");
+    into.outcome = access::cancelled_status();
     into.has_reply = false;
   }
   access::detach(call.from_.context);
@@ -535,7 +529,7 @@ void queued_unary::running::start(std::unique_ptr<running> self, const call_seed
   const bool begins = queue->begin_with(
       [&] { return access::attach(started.context_, started, [&] { started.running_->start(by.loop); }); });
   if (begins) return static_cast<void>(self.release());
-  started.outcome = cancelled_early();
+  started.outcome = access::cancelled_status();
   started.queue_.reset();
   queue->push(std::move(self));
 }
@@ -550,10 +544,10 @@ void queued_unary::running::end(coracle::outcome<reply_type>&& o, call_type& cal
       reply.keep(std::move(*result).bytes());
       has_reply = true;
     } else {
-      outcome = status_of(result.status());
+      outcome = access::outcome_of(context_, result.status());
     }
   } catch (const coracle::coro::cancelled&) {
-    outcome = Status(StatusCode::CANCELLED, "the call was cancelled");
+    outcome = access::cancelled_status();
   } catch (const std::exception& e) {
     outcome = Status(StatusCode::INTERNAL, e.what());
   }

@@ -97,7 +97,8 @@ class plugin_credentials final : public call_credentials_core {
     std::multimap<std::string, std::string> pairs;
     const Status s = plugin.GetMetadata(url, method, server, &pairs);
     if (!s.ok())
-      return coracle::status::unavailable("the plugin of the credentials failed: " + s.error_message());
+      return coracle::status::unavailable("Getting metadata from plugin failed with error: " +
+                                          s.error_message());
     coracle::metadata to;
     for (const auto& [key, value] : pairs) {
       if (!add_pair(to, key, value, sent_with::request))

@@ -91,6 +91,8 @@ TEST_F(GrpcppCalls, InvalidMetadataFailsTheCallBeforeItIsSent) {
   EXPECT_FALSE(reader->Read(&ship));
   EXPECT_EQ(reader->Finish().error_code(), StatusCode::INTERNAL);
   EXPECT_THAT(context.debug_error_string(), ::testing::HasSubstr("'sp ace'"));
+  EXPECT_THAT(context.debug_error_string(),
+              ::testing::ContainsRegex("created_time:\"[0-9-]+T[0-9:.]+\\+00:00\"}$"));
 }
 
 TEST_F(GrpcppCalls, AChannelWithInvalidOptionsFailsItsCalls) {
@@ -127,6 +129,23 @@ TEST_F(GrpcppCalls, AChannelThatCannotConnectHasFailedFromTheStart) {
     ASSERT_TRUE(queue.Next(&tag, &changed)) << target;
     EXPECT_TRUE(changed) << target;
   }
+}
+
+TEST_F(GrpcppCalls, ACancelledCallHasTheWordOfTheOriginal) {
+  start();
+  Ship ship;
+  const auto early = [](grpc::ClientContext& c) { c.TryCancel(); };
+  EXPECT_EQ(find(harbour_query("x"), ship, early).error_message(), "CANCELLED");
+  std::thread cancelling;
+  const auto late = [&](grpc::ClientContext& c) {
+    cancelling = std::thread([&c] {
+      // sleeps on purpose: nothing tells that the call has begun
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      c.TryCancel();
+    });
+  };
+  EXPECT_EQ(find(harbour_query("wait for cancel"), ship, late).error_message(), "CANCELLED");
+  cancelling.join();
 }
 
 TEST_F(GrpcppCalls, TheServiceConfigOfAChannelApplies) {
@@ -370,6 +389,16 @@ TEST_F(GrpcppCredentials, APluginThatDoesNotBlockRunsOnTheLoop) {
   };
   ASSERT_TRUE(find(harbour_query(""), ship, from_plugin).ok());
   EXPECT_THAT(ship.name(), ::testing::HasSubstr("x-method=Find;"));
+}
+
+TEST_F(GrpcppCredentials, TheFailureOfAPluginHasTheWordsOfTheOriginal) {
+  start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client());
+  grpc::ClientContext context;
+  context.set_credentials(grpc::MetadataCredentialsFromPlugin(std::make_unique<plugin>(false)));
+  Ship ship;
+  const auto reader = stub->List(&context, harbour_query("", 1));
+  EXPECT_FALSE(reader->Read(&ship));
+  EXPECT_EQ(reader->Finish().error_message(), "Getting metadata from plugin failed with error: no token");
 }
 
 // --- servers

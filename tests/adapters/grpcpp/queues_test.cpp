@@ -201,6 +201,7 @@ TEST_F(QueuedCalls, ShutdownWaitsForTheCallsThatArePending) {
   context.TryCancel();
   EXPECT_EQ(taken(queue), "1+");
   EXPECT_EQ(s.error_code(), StatusCode::CANCELLED);
+  EXPECT_EQ(s.error_message(), "CANCELLED");
   EXPECT_EQ(taken(queue), "drained");
   EXPECT_EQ(queue.AsyncNext(&tag, &ok, system_clock::now()), grpc::CompletionQueue::SHUTDOWN);
 }
