@@ -109,6 +109,9 @@ TEST(GrpcppSlices, ShareTheirBytes) {
   EXPECT_EQ(grpc::StringFromCopiedSlice(c), "harbour");
   EXPECT_EQ(grpc_slice_str_cmp(c, "harbour"), 0);
   grpc_slice_unref(c);
+  const gpr_slice older = gpr_slice_from_copied_buffer("harbour", 7);  // the names of older programs
+  EXPECT_EQ(gpr_slice_str_cmp(older, "harbour"), 0);
+  gpr_slice_unref(older);
 }
 
 TEST(GrpcppSlices, BytesOfTheProgramAreReleasedOnce) {

@@ -42,3 +42,5 @@ grpc_slice grpc_slice_sub(grpc_slice s, std::size_t begin, std::size_t end);
 int grpc_slice_eq(grpc_slice a, grpc_slice b);
 int grpc_slice_cmp(grpc_slice a, grpc_slice b);
 int grpc_slice_str_cmp(grpc_slice a, const char* b);
+
+#include <grpc/impl/codegen/gpr_slice.h>  // IWYU pragma: export
