@@ -42,6 +42,12 @@ namespace grpc {
 class AsyncGenericService;
 class CallbackGenericService;
 
+namespace testing {
+
+class ServerBuilderPluginTest;
+
+}  // namespace testing
+
 namespace experimental {
 
 class AuthorizationPolicyProviderInterface;
@@ -173,6 +179,7 @@ class ServerBuilder {
     int* selected;
   };
   friend class internal::server_core;
+  friend class testing::ServerBuilderPluginTest;
   std::vector<Service*> services_;
   AsyncGenericService* async_generic_ = nullptr;  // or
   CallbackGenericService* callback_generic_ = nullptr;

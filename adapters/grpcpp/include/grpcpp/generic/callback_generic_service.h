@@ -20,6 +20,7 @@ class GenericCallbackServerContext final : public CallbackServerContext {
   /// The name that the client called, with its port if it named one.
   const std::string& host() const { return authority(); }
 
+  GenericCallbackServerContext() = default;  // for the ContextAllocator of a program, which nothing asks
   // For the library.
   explicit GenericCallbackServerContext(std::string method) : method_(std::move(method)) {}
 
@@ -34,7 +35,9 @@ class CallbackGenericService {
  public:
   virtual ~CallbackGenericService() = default;
   /// Called for each call. Null: the call ends with UNIMPLEMENTED.
-  virtual ServerGenericBidiReactor* CreateReactor(GenericCallbackServerContext* /*context*/) { return nullptr; }
+  virtual ServerGenericBidiReactor* CreateReactor(GenericCallbackServerContext* /*context*/) {
+    return nullptr;
+  }
 
   // For the library: begins a call.
   void begin(internal::callback_call_seed&& seed, std::string method) {
