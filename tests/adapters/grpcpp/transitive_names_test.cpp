@@ -219,6 +219,16 @@ TEST(GrpcppTransitiveNames, AChannelAroundAnotherOneHasItsCallsAndAStateOfItsOwn
   EXPECT_EQ(channel.core(), nullptr);
 }
 
+TEST(GrpcppTransitiveNames, MessagesBecomeJson) {
+  google::protobuf::StringValue sent;
+  sent.set_value("harbour");
+  std::string text;
+  EXPECT_TRUE(grpc::protobuf::json::MessageToJsonString(sent, &text).ok());
+  google::protobuf::StringValue received;
+  EXPECT_TRUE(grpc::protobuf::json::JsonStringToMessage(text, &received).ok());
+  EXPECT_EQ(received.value(), "harbour");
+}
+
 TEST(GrpcppTransitiveNames, CodeThatMustNotRunEndsTheProgram) {
   EXPECT_DEATH(code_that_ends_the_program(), "must not run");
 }

@@ -10,6 +10,7 @@
 #include <google/protobuf/io/zero_copy_stream.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/message_lite.h>
+#include <google/protobuf/util/json_util.h>  // IWYU pragma: export
 
 namespace grpc::protobuf {
 
@@ -35,4 +36,7 @@ using CodedInputStream = ::google::protobuf::io::CodedInputStream;
 using CodedOutputStream = ::google::protobuf::io::CodedOutputStream;
 
 }  // namespace io
+
+namespace json = ::google::protobuf::util;
+
 }  // namespace grpc::protobuf
