@@ -131,6 +131,10 @@ inline int ChannelTestPeer::registration_attempts() const { return 0; }
 inline grpc::ServerBuilder& grpc::ServerBuilder::RegisterService(const std::string&, Service*) {
   return *this;
 }
+// The same; the allocator is never asked.
+inline grpc::ServerBuilder& grpc::ServerBuilder::SetContextAllocator(std::unique_ptr<ContextAllocator>) {
+  return *this;
+}
 #endif
 
 // --- the runtime of grpc, which exists behind neither public API
