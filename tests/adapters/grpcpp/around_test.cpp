@@ -2,6 +2,7 @@
 #include "harbour_fixture.hpp"
 #include "support/certificates.hpp"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/client_interceptor.h>
 #include <grpcpp/support/error_details.h>
 #include <grpcpp/support/validate_service_config.h>
@@ -12,6 +13,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,6 +90,36 @@ TEST_F(GrpcppInProcess, TheChannelMayHaveInterceptors) {
   EXPECT_TRUE(ok);
   EXPECT_TRUE(outcome.ok()) << outcome.error_message();
   EXPECT_EQ(batches, 4);
+}
+
+struct suffix_factory final : grpc::experimental::ClientInterceptorFactoryInterface {
+  suffix_factory(std::string& to, std::atomic<int>& all) : seen(to), batches(all) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo* info) override {
+    seen = info->suffix_for_stats() ? info->suffix_for_stats() : "none";
+    return new counting(batches);
+  }
+  std::string& seen;
+  std::atomic<int>& batches;
+};
+
+TEST_F(GrpcppInProcess, InterceptorsSeeTheSuffixOfAGenericCall) {
+  start();
+  std::string seen;
+  std::atomic<int> batches{0};
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> factories;
+  factories.push_back(std::make_unique<suffix_factory>(seen, batches));
+  grpc::GenericStub generic(server->experimental().InProcessChannelWithInterceptors(grpc::ChannelArguments(),
+                                                                                    std::move(factories)));
+  const grpc::ByteBuffer request;
+  for (const auto& options : {grpc::StubOptions("mine"), grpc::StubOptions()}) {
+    grpc::ClientContext context;
+    grpc::ByteBuffer reply;
+    std::promise<grpc::Status> done;
+    generic.UnaryCall(&context, "/harbour.Harbour/Find", options, &request, &reply,
+                      [&](grpc::Status s) { done.set_value(std::move(s)); });
+    EXPECT_TRUE(done.get_future().get().ok());
+    EXPECT_EQ(seen, options.suffix_for_stats() ? "mine" : "none");
+  }
 }
 
 // --- values and test peers

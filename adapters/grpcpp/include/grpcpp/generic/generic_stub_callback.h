@@ -22,26 +22,27 @@ class TemplatedGenericStubCallback {
   explicit TemplatedGenericStubCallback(std::shared_ptr<ChannelInterface> channel)
       : channel_(std::move(channel)) {}
 
-  void UnaryCall(ClientContext* context, const std::string& method, StubOptions /*options*/,
+  void UnaryCall(ClientContext* context, const std::string& method, StubOptions options,
                  const Request* request, Reply* reply, std::function<void(Status)> done) {
-    internal::CallbackUnaryCall(channel_.get(), named(method, internal::RpcMethod::NORMAL_RPC), context,
-                                request, reply, std::move(done));
+    internal::CallbackUnaryCall(channel_.get(), named(method, internal::RpcMethod::NORMAL_RPC, options),
+                                context, request, reply, std::move(done));
   }
-  void PrepareUnaryCall(ClientContext* context, const std::string& method, StubOptions /*options*/,
+  void PrepareUnaryCall(ClientContext* context, const std::string& method, StubOptions options,
                         const Request* request, Reply* reply, ClientUnaryReactor* reactor) {
     internal::ClientCallbackUnaryFactory::Create(channel_.get(),
-                                                 named(method, internal::RpcMethod::NORMAL_RPC), context,
-                                                 request, reply, reactor);
+                                                 named(method, internal::RpcMethod::NORMAL_RPC, options),
+                                                 context, request, reply, reactor);
   }
-  void PrepareBidiStreamingCall(ClientContext* context, const std::string& method, StubOptions /*options*/,
+  void PrepareBidiStreamingCall(ClientContext* context, const std::string& method, StubOptions options,
                                 ClientBidiReactor<Request, Reply>* reactor) {
     internal::ClientCallbackReaderWriterFactory<Request, Reply>::Create(
-        channel_.get(), named(method, internal::RpcMethod::BIDI_STREAMING), context, reactor);
+        channel_.get(), named(method, internal::RpcMethod::BIDI_STREAMING, options), context, reactor);
   }
 
  protected:
-  static internal::RpcMethod named(const std::string& method, internal::RpcMethod::RpcType type) {
-    return {std::make_shared<const std::string>(method), type};
+  static internal::RpcMethod named(const std::string& method, internal::RpcMethod::RpcType type,
+                                   const StubOptions& options = {}) {
+    return {std::make_shared<const std::string>(method), options.suffix_for_stats(), type};
   }
   ChannelInterface* channel() const { return channel_.get(); }
 

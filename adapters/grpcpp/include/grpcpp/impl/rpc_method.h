@@ -29,7 +29,9 @@ class RpcMethod {
 
   // For the library: with a name that the calls keep.
   RpcMethod(std::shared_ptr<const std::string> name, RpcType type)
-      : name_(name->c_str()), type_(type), kept_(std::move(name)) {}
+      : RpcMethod(std::move(name), nullptr, type) {}
+  RpcMethod(std::shared_ptr<const std::string> name, const char* suffix_for_stats, RpcType type)
+      : name_(name->c_str()), suffix_for_stats_(suffix_for_stats), type_(type), kept_(std::move(name)) {}
   const std::shared_ptr<const std::string>& kept_name() const { return kept_; }
 
   const char* name() const { return name_; }
