@@ -515,7 +515,7 @@ task<rpc::channel_snapshot> channel_state::stats() {
         if (const shard* s = alive->shards_[i]) s->add_to(all->parts[i]);
       });
       if (all->left.fetch_sub(1) != 1) return;
-      all->posted = all;
+      all->posted = all;  // until the loop has run it, which a loop does with all that was posted
       all->owner_loop.post(*all);
     });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();

@@ -53,7 +53,10 @@ void retry_controller::timer_fired() noexcept {
 }
 
 void retry_controller::attached(replayed_attempt& a) noexcept {
-  if (&a == chosen_) return transfer_exchange(a);
+  if (&a == chosen_) {
+    transfer_exchange(a);
+    return;
+  }
   if (wants_writable_) a.want_writable(low_bytes_);  // was requested before the attempt had a stream
   on_room();
 }
@@ -70,8 +73,16 @@ void retry_controller::on_room() noexcept {
 
 void retry_controller::succeeded(replayed_attempt& a, protocol::grpc::response_headers& headers,
                                  bool end_stream) noexcept {
-  commit_to(a);
-  call_.take_first_headers(headers, end_stream);
+  if (commit_to(a)) call_.take_first_headers(headers, end_stream);
+}
+
+void retry_controller::out_of_memory(replayed_attempt& a) noexcept {
+  const status reason = rpc::out_of_memory();
+  if (attempts_in_flight() > 1) return a.cancel(reason);
+  attempt_result e;
+  e.outcome = reason;
+  e.final = true;
+  ended(a, std::move(e));
 }
 
 void retry_controller::ended(replayed_attempt& a, attempt_result e) noexcept {
@@ -122,20 +133,25 @@ void retry_controller::disarm() noexcept {
 
 // --- commitment
 
-void retry_controller::commit_to(replayed_attempt& a) noexcept {
+bool retry_controller::commit_to(replayed_attempt& a) noexcept {
   chosen_ = &a;
   disarm();
   cancel_all_but(&a);
-  if (a.attached() && !transferred_) transfer_exchange(a);
+  return !a.attached() || transferred_ || transfer_exchange(a);
 }
 
 // From here the call uses the exchange itself.
-void retry_controller::transfer_exchange(replayed_attempt& a) noexcept {
+bool retry_controller::transfer_exchange(replayed_attempt& a) noexcept {
+  if (!base::if_memory_allows([&] { a.send_rest(); })) {
+    out_of_memory(a);
+    return false;
+  }
   transferred_ = true;
-  transport::exchange x = a.transfer_exchange();
+  transport::exchange x = a.release_exchange();
   sent_.clear();
   if (wants_writable_) x.want_writable(low_bytes_);
   call_.adopt(x, a.release_watch());
+  return true;
 }
 
 void retry_controller::cancel_all_but(const replayed_attempt* kept) noexcept {
@@ -203,25 +219,31 @@ void replayed_attempt::cancel(const status& reason) noexcept {
 void replayed_attempt::attach(transport::exchange x, const call_target& target) noexcept {
   list_hook::unlink();
   exchange_ = x;
-  const status refused =
-      send_client_headers(exchange_, target, terms(), previous_, watch_ ? &watch_->more() : nullptr);
-  if (!refused.ok()) {
+  status refused;
+  const bool tried = base::if_memory_allows([&] {
+    refused = send_client_headers(exchange_, target, terms(), previous_, watch_ ? &watch_->more() : nullptr);
+  });
+  if (!tried || !refused.ok()) {
     exchange_.release();
-    return fail(refused, refusal::final);
+    return tried ? fail(refused, refusal::final) : set_.out_of_memory(*this);
   }
   if (watch_) watch_->attached(exchange_);
-  pump();
-  set_.attached(*this);
+  if (pump()) set_.attached(*this);
 }
 
-void replayed_attempt::pump() noexcept {
-  if (!exchange_) return;
+bool replayed_attempt::pump() noexcept {
+  if (!exchange_) return true;
   while (next_piece_ < sent_.pieces()) {
-    if (exchange_.queued() > ahead_high_bytes) return exchange_.want_writable(ahead_low_bytes);
+    if (exchange_.queued() > ahead_high_bytes) {
+      exchange_.want_writable(ahead_low_bytes);
+      break;
+    }
     if (base::if_memory_allows([this] { send(sent_.at(next_piece_)); })) continue;
     exchange_.release();
-    return fail(rpc::out_of_memory(), refusal::final);
+    set_.out_of_memory(*this);
+    return false;
   }
+  return true;
 }
 
 // Counts each piece that is sent; the last one may consist of the end alone.
@@ -252,17 +274,19 @@ void replayed_attempt::want_writable(std::size_t low_bytes) noexcept {
 }
 
 void replayed_attempt::on_writable() noexcept {
-  pump();
-  set_.on_room();
+  if (pump()) set_.on_room();
 }
 
-transport::exchange replayed_attempt::transfer_exchange() noexcept {
-  in_flight_ = false;
+void replayed_attempt::send_rest() {
   for (; next_piece_ < sent_.pieces(); ++next_piece_) {
     replay_buffer::piece& p = sent_.at(next_piece_);
     count(p);
     exchange_.queue_data(std::move(p.bytes), p.size, p.end_stream);
   }
+}
+
+transport::exchange replayed_attempt::release_exchange() noexcept {
+  in_flight_ = false;
   return std::exchange(exchange_, {});
 }
 

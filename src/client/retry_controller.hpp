@@ -68,8 +68,9 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
 
   // Begins the attempt; called again for a transparent retry.
   void begin(call_channel& from, std::unique_ptr<attempt_watch> watch) noexcept;
-  // Sends what has been recorded, as far as there is room.
-  void pump() noexcept;
+  // Sends what has been recorded, as far as there is room. Returns false if there was no memory: the attempt
+  // has ended, and may be gone.
+  bool pump() noexcept;
   void want_writable(std::size_t low_bytes) noexcept;
   // Returns how much of the record has not been sent.
   [[nodiscard]] std::size_t unsent() const noexcept;
@@ -77,8 +78,10 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   [[nodiscard]] bool in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] unsigned previous_attempts() const noexcept { return previous_; }
   void cancel(const status& reason) noexcept;
-  // Sends the rest of the buffer and gives up the exchange.
-  transport::exchange transfer_exchange() noexcept;
+  // Sends the rest of the buffer. Throws std::bad_alloc; the attempt is of no use then.
+  void send_rest();
+  // Gives up the exchange.
+  transport::exchange release_exchange() noexcept;
   [[nodiscard]] std::unique_ptr<attempt_watch> release_watch() noexcept { return std::move(watch_); }
 
   // call_attempt
@@ -127,6 +130,8 @@ class retry_controller final : public coro::pooled, private rpc::request_record,
   void on_room() noexcept;
   void succeeded(replayed_attempt& a, protocol::grpc::response_headers& headers, bool end_stream) noexcept;
   void ended(replayed_attempt& a, attempt_result e) noexcept;
+  // The attempt ends because it lacked memory. The call goes on with the others, if there are any.
+  void out_of_memory(replayed_attempt& a) noexcept;
   // The server has certainly not processed the attempt. Returns true if the attempt has begun again.
   bool retry_transparently(replayed_attempt& a, const status& reason) noexcept;
 
@@ -143,8 +148,8 @@ class retry_controller final : public coro::pooled, private rpc::request_record,
   [[nodiscard]] unsigned attempts_in_flight() const noexcept;
   // Returns the attempt that has made the most progress; null if none is in flight.
   [[nodiscard]] replayed_attempt* furthest() const noexcept;
-  void commit_to(replayed_attempt& a) noexcept;
-  void transfer_exchange(replayed_attempt& a) noexcept;
+  bool commit_to(replayed_attempt& a) noexcept;
+  bool transfer_exchange(replayed_attempt& a) noexcept;
   void cancel_all_but(const replayed_attempt* kept) noexcept;
 
   client_call& call_;

@@ -173,7 +173,7 @@ void shard::connect_balancer() noexcept {
 // running, so it is dropped from the loop's queue.
 void shard::out_of_memory() noexcept {
   if (state_ == connectivity::shutdown) return;
-  state_ = connectivity::connecting;  // calls that begin meanwhile wait
+  publish(connectivity::connecting, {});  // calls that begin meanwhile wait
   out_of_memory_ = true;
   notify_later();
 }

@@ -408,7 +408,6 @@ class connection {
   stream* recent_ = nullptr;  // in the index; the next frame is likely to be for it
   closed_streams closed_;
   std::size_t open_count_ = 0;  // not closed, with or without an id
-  std::unique_ptr<reset_pacing> pacing_;  // client: null until release() resets a stream
   std::size_t unnumbered_count_ = 0;  // those among them that open() created and that have sent no HEADERS
   stream_id highest_peer_id_ = 0;
   stream_id fed_from_ = 0;  // highest_peer_id_ before this loop iteration, which has one time
@@ -416,6 +415,7 @@ class connection {
   stream_id next_own_id_ = 1;  // client
   stream_id kept_from_ = ~stream_id{0};  // client: streams from this id on are still in the output
   std::uint32_t stream_receive_bytes_;  // the receive window of new streams
+  std::unique_ptr<reset_pacing> pacing_;  // client: null until release() resets a stream
 
   // Sending.
   hpack::encoder encoder_;
@@ -450,10 +450,10 @@ class connection {
   std::string_view failed_reason_{};
   std::unique_ptr<char[]> state_reason_;  // of die_in_state(): reasons of events refer to it
 
-  // Shutdown.
+  // Shutdown. failed_by_ stands here because it needs no room of its own.
   bool failed_ = false;
   initiator failed_by_ = initiator::library;
-  bool all_read_ = false;
+  bool all_read_ = false;  // see all_read()
   bool peer_goes_away_ = false;
   bool draining_ = false;  // client: no new streams
   bool goaway_first_ = false;  // server: GOAWAY(2^31-1) was sent, the final one was not

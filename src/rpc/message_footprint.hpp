@@ -26,8 +26,8 @@ class message_footprint {
   // Messages up to this size are not examined: the memory they can take is small compared with the cost of a
   // call.
   static constexpr std::uint32_t inspected_bytes_min = 256;
-  // The same for calls that begin while a server's loop has many. Up to this size, the worst message takes
-  // about as much as is charged for its call.
+  // The same for calls that begin while a server's loop has many. The worst message of this size, 16 empty
+  // submessages, takes up to 5 KB; 2 KiB are charged for its call.
   static constexpr std::uint32_t inspected_bytes_min_of_many = 32;
   static constexpr std::size_t many_calls = 1'000;
   // SpaceUsedLong() of a message with many submessages takes about as long as parsing it; estimate() takes a

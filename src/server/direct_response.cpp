@@ -105,13 +105,7 @@ direct_response response_without_route(const request_info& request, const router
   const bool reads = request.method == verb::get || request.method == verb::head;
   if (reads && request.root_path)
     return direct_response{200, std::string(page)}.field("content-type", "text/html; charset=utf-8");
-  const auto is_json = [&] {
-    const auto c = protocol::connect::parse_content_type(request.other_content_type);
-    return c && !c->stream && c->codec == protocol::connect::json_codec;
-  };
-  if (rest && !request.root_path &&
-      (request.method != verb::post || request.type == request_info::content::none || is_json()))
-    return {404, "no route has this path\n"};
+  if (rest && !request.root_path) return {404, "no route has this path\n"};
   if (reads && !request.row) return {404, "no such page; gRPC calls are POST requests\n"};
   if (request.method == verb::post)
     return {415, "a call requires a content-type of " + accepted_calls(routes, web, is_http1) + "\n"};

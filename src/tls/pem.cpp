@@ -102,6 +102,10 @@ result<std::vector<openssl_ptr<X509>>> read_certificates(const pem_source& from,
     // Lets OpenSSL read the extensions now. If it did so in a handshake, and memory ran out there, it would
     // reject the certificate from then on.
     X509_check_purpose(one.get(), -1, 0);
+    if (ERR_GET_REASON(ERR_peek_error()) == ERR_R_MALLOC_FAILURE) {
+      ERR_clear_error();
+      return status::resource_exhausted(name_of(from, role) + " was not read: out of memory");
+    }
     ERR_clear_error();
     found.push_back(std::move(one));
   }

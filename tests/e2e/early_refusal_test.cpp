@@ -34,7 +34,8 @@ struct refusal {
 const std::vector<refusal> refusals = {
     {"POST", "/nopage", "", 404},
     {"POST", "/echo.Echo/Say", "", 415},
-    {"POST", "/nopage", "content-type: text/plain\r\n", 415},
+    {"POST", "/nopage", "content-type: text/plain\r\n", 404},
+    {"POST", "/nopage", "content-type: application/x-ndjson\r\n", 404},
     {"POST", "/nopage", "origin: https://another.example\r\n", 403},
     {"POST", "/nopage", "host: another.example\r\n", 421},
     {"OPTIONS", "/echo.Echo/Say", "origin: https://app.example\r\naccess-control-request-method: POST\r\n",

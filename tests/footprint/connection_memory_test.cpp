@@ -170,7 +170,7 @@ constexpr int held = 200;
 constexpr std::int64_t connection_bytes_max = 2'560;
 constexpr std::int64_t stream_bytes_max = 1'792;
 constexpr std::int64_t http1_connection_bytes_max = 3'840;
-constexpr std::int64_t counted_in_vain_bytes_max = 6'144;
+constexpr std::int64_t excess_counted_bytes_max = 6'144;
 constexpr std::string_view say =
     "POST /echo.Echo/Say HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/proto\r\n"
     "content-length: 3\r\n\r\n\x0a\1x";
@@ -217,7 +217,7 @@ class weight_of_http1 : public weight {
     EXPECT_LE(each, http1_connection_bytes_max);
     const auto counted = static_cast<std::int64_t>((quota_.used_bytes() - counted_before) / held);
     EXPECT_GE(counted, each) << "the quota counts less than a connection takes";
-    EXPECT_LE(counted, each + counted_in_vain_bytes_max);
+    EXPECT_LE(counted, each + excess_counted_bytes_max);
   }
 };
 INSTANTIATE_TEST_SUITE_P(On, weight_of_http1, kernel_kinds, every_backend::case_name);

@@ -89,7 +89,7 @@ coracle::status channel_core::usable() const {
 }
 
 // As with grpc++, such a channel has failed from the start: a program that waits until it is connected ends
-// its wait, and does not take it for one that nobody has used yet.
+// its wait, and does not take it for an unused one.
 std::optional<grpc_connectivity_state> channel_core::fixed_state() {
   if (generation_ != process_generation()) [[unlikely]]
     return GRPC_CHANNEL_SHUTDOWN;

@@ -3,11 +3,13 @@
 #include "sent_metadata.hpp"
 #include "statuses.hpp"
 
+#include "coracle/coro/yield.hpp"
 #include "coracle/runtime/offload.hpp"
 #include "coracle/security/insecure.hpp"
 #include "coracle/tls/server_options.hpp"
 
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -119,16 +121,25 @@ class source_of_channel final : public coracle::credentials_source {
     using coracle::connectivity;
     own_auth_context server;
     if (core_->depends_on_server()) {
-      connectivity state = by_.state();
-      for (; state != connectivity::ready; state = by_.state()) {
-        if (state == connectivity::shutdown || (state == connectivity::transient_failure && !wait_for_ready_))
-          co_return coracle::status::unavailable(
-              "no server can be reached, so that the credentials of the call were not asked for");
-        if (state == connectivity::idle) by_.connect();
-        auto change = by_.wait_for_state_change(state);
-        co_await std::move(change);
+      if (auto invalid = by_.invalid_reason(); !invalid.ok()) co_return invalid;
+      std::shared_ptr<const coracle::auth_context> found;
+      // A connection that has just been lost is READY until its loop has had a turn; a server in this process
+      // has no identity.
+      for (int looked = 0; !found && looked < 3; ++looked) {
+        if (looked > 0) co_await coracle::yield();
+        connectivity state = by_.state();
+        for (; state != connectivity::ready; state = by_.state()) {
+          if (state == connectivity::shutdown ||
+              (state == connectivity::transient_failure && !wait_for_ready_))
+            co_return coracle::status::unavailable(
+                "no server can be reached, so that the credentials of the call were not asked for");
+          if (state == connectivity::idle) by_.connect();
+          auto change = by_.wait_for_state_change(state);
+          co_await std::move(change);
+        }
+        found = by_.server_auth();
       }
-      if (const auto found = by_.server_auth()) server = own_auth_context(*found);
+      if (found) server = own_auth_context(*found);
     }
     auto asking = core_->metadata_for(std::move(call), server);
     co_return co_await std::move(asking);

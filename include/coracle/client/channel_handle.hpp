@@ -118,9 +118,9 @@ class channel {
   /// Returns the best state among the loops of the runtime, which may change at any moment. May be called
   /// from any thread.
   [[nodiscard]] connectivity state() const noexcept;
-  /// Returns who the server is, of a connection of the current loop that is READY: for a credentials_source
-  /// that decides by it. Null without such a connection, in plaintext, and on a thread that is no loop of the
-  /// channel's runtime.
+  /// Returns who the server is, of a connection of the current loop that is READY (with several, of one of
+  /// them): for a credentials_source that decides by it. Null without such a connection, in plaintext, and on
+  /// a thread that is no loop of the channel's runtime.
   [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
   /// Leaves IDLE without a call, on the current loop, or on loop 0 if the caller is not on a loop of the
   /// channel's runtime. May be called from any thread.

@@ -40,7 +40,7 @@ class call_channel {
   // the runtime has ended. From any thread.
   [[nodiscard]] virtual bool post(loop& where, coro::runnable& w) noexcept;
   // Fills `setup` for a call of a method ("/package.Service/Method") that begins on the current loop, `here`.
-  // Throws std::bad_alloc, and has changed nothing, if there is no memory for what the first call makes.
+  // Throws std::bad_alloc if there is no memory for what the first call makes; a later call makes the rest.
   virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) {}
   // Returns why set_up() refused a call.
   [[nodiscard]] virtual status refusal(loop& /*here*/) noexcept { return {}; }
