@@ -42,7 +42,7 @@ class json_document {
 // members with one name, the last one counts.
 class json_builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  json_builder(json_document& to, std::size_t depth_max) : next_(&to.whole_), depth_max_(depth_max) {}
+  json_builder(json_document& to, std::size_t levels_max) : next_(&to.whole_), levels_max_(levels_max) {}
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
   bool number_integer(number_integer_t value) override { return add(value); }
@@ -81,14 +81,14 @@ class json_builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(nlohmann::json::value_t type) {
-    if (open_.size() == depth_max_) return too_deep(), false;
-    open_.reserve(depth_max_);
+    if (open_.size() == levels_max_) return too_deep(), false;
+    open_.reserve(levels_max_);
     open_.push_back(&place(type));
     return true;
   }
 
   nlohmann::json* next_;  // where the next value goes, unless an array is open
-  const std::size_t depth_max_;
+  const std::size_t levels_max_;
   // The elements of an open value do not move: only those of the last one grow.
   std::vector<nlohmann::json*> open_;
 };

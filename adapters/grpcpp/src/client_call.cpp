@@ -155,6 +155,7 @@ task<bool> client_stream_core::wait_for_initial_metadata() {
   auto wait = call_.wait_for_initial_metadata();
   const coracle::status s = co_await std::move(wait);
   if (s.ok()) take_initial_metadata();
+  trailers_only_ = !s.ok();
   const bool ended_by_server =
       !cancelled_ && call_.peer() && s.code() != coracle::status_code::deadline_exceeded;
   co_return s.ok() || ended_by_server;

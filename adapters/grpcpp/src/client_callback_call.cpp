@@ -59,8 +59,10 @@ void client_callback_call::start_writes_done() {
   if (!postponed([&] { first_writes_done_ = true; })) stream_.writes_done(tag_of(writes_done_));
 }
 
-// A message that comes with the initial metadata waits until the program knows them.
+// A message that comes with the initial metadata waits until the program knows them. As with grpc++, callbacks are
+// told of a call without initial metadata, of which a queue is not.
 void client_callback_call::end_initial_metadata(bool ok) {
+  ok = ok && !stream_.trailers_only();
   call_program([this, ok] { initial_metadata_done(ok); });
   std::optional<bool> read;
   {

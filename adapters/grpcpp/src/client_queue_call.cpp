@@ -99,6 +99,7 @@ class queued_stream final : public queue_stream,
   // Without an event, if there is no tag.
   void begin(std::optional<void*> tag);
   void read_initial_metadata(void* tag) override;
+  [[nodiscard]] bool trailers_only() const noexcept override { return core_ && core_->trailers_only(); }
   void read(const message_target& into, void* tag) override;
   void write(serialized_message&& message, const WriteOptions& options, void* tag) override;
   void writes_done(void* tag) override;
@@ -626,6 +627,7 @@ void client_queue_stream::start_and_read_initial_metadata(void* tag) {
   core_->start_and_read_initial_metadata(tag);
 }
 void client_queue_stream::read_initial_metadata(void* tag) { core_->read_initial_metadata(tag); }
+bool client_queue_stream::trailers_only() const noexcept { return core_->trailers_only(); }
 void client_queue_stream::read(const message_target& into, void* tag) { core_->read(into, tag); }
 void client_queue_stream::write(serialized_message&& message, const WriteOptions& options, void* tag) {
   core_->write(std::move(message), options, tag);

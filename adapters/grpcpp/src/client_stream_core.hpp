@@ -51,6 +51,8 @@ class client_stream_core final : public cancel_target,
   // True if the server has sent it, or has ended the call without any. False: the call was cancelled, its deadline has
   // passed, or it has not reached a server.
   coracle::task<bool> wait_for_initial_metadata();
+  // After that wait: whether the call ended without initial metadata.
+  [[nodiscard]] bool trailers_only() const noexcept { return trailers_only_; }
   // The sink and the message outlive the await.
   auto read(coracle::message_sink& into) { return reading{call_.read(into), *this}; }
   auto write(const coracle::bytes_message& message, const WriteOptions& options) {
@@ -108,6 +110,7 @@ class client_stream_core final : public cancel_target,
   call_type call_;
   std::atomic<bool> cancelled_ = false;  // set by cancel()
   bool has_initial_ = false;
+  bool trailers_only_ = false;
   bool half_closed_ = false;
 };
 

@@ -94,6 +94,8 @@ class seen_stream final : public queue_stream, public std::enable_shared_from_th
     submit(std::move(op));
   }
 
+  [[nodiscard]] bool trailers_only() const noexcept override { return plain_->trailers_only(); }
+
   void read(const message_target& into, void* tag) override {
     auto op = make(tag);
     op->batch.receives_initial = seen_->first_receive();

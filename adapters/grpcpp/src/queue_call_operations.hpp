@@ -26,6 +26,8 @@ class queue_stream {
   // Both, with one event.
   virtual void start_and_read_initial_metadata(void* tag) = 0;
   virtual void read_initial_metadata(void* tag) = 0;
+  // After the event of the initial metadata: whether the call ended without them (Trailers-Only).
+  [[nodiscard]] virtual bool trailers_only() const noexcept = 0;
   virtual void read(const message_target& into, void* tag) = 0;
   virtual void write(serialized_message&& message, const WriteOptions& options, void* tag) = 0;
   virtual void writes_done(void* tag) = 0;

@@ -46,6 +46,8 @@ class client_queue_stream {
   // Both, with one event.
   void start_and_read_initial_metadata(void* tag);
   void read_initial_metadata(void* tag);
+  // After that event: whether the call ended without initial metadata.
+  bool trailers_only() const noexcept;
   void read(const message_target& into, void* tag);
   void write(serialized_message&& message, const WriteOptions& options, void* tag);
   void writes_done(void* tag);
