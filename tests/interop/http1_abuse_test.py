@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from abused_server import MEGABYTE, REPLY_LIMIT_S, Watch, closed_by_server
+from abused_server import MEGABYTE, QUOTA_BYTES, REPLY_LIMIT_S, Watch, closed_by_server
 from programs import Server, own
 
 HOST = "host: localhost\r\n"
@@ -121,8 +121,9 @@ def descriptors():
 
 
 def test_ten_thousand_slow_clients_are_bounded(descriptors, watch):
-    """A third each begin their headers, begin their body, and keep their connections without a request."""
-    watch.bytes_max = 8 * 1024 * CONNECTIONS  # more than the quota, which counts one of these KiB for an idle connection
+    """A third each begin their headers, begin their body, and keep their connections without a request. All of them hold more than the
+    quota, so that the server may end some without an answer; each of the others gets what its mistake deserves."""
+    watch.bytes_max = QUOTA_BYTES + 4 * 1024 * CONNECTIONS  # what the quota does not count: the heap's and the loop's own
     began = ((CALL.encode(), 408), (counted(CALL, b"x" * 1000)[:-999], 429), (counted(CALL, TEN_BYTES), None))
     slow = {}
     for i in range(CONNECTIONS):
@@ -133,13 +134,12 @@ def test_ten_thousand_slow_clients_are_bounded(descriptors, watch):
     waiting = [client for client, status in slow.items() if status]
     answered = lambda: len(select_readable(waiting)) == len(waiting)
     assert watch.for_seconds(10, answered), "slow headers or bodies still wait"
-    for client, status in slow.items():
-        if status:
-            assert client.end() == status, f"the reply is {client.received!r}"
-        else:
-            assert client.reply()[0] == 200, "the reply to the whole request"
-            client.expect_served()
-            break
+    ends = {status: [client.end() for client, wanted in slow.items() if wanted == status] for status in (408, 429)}
+    for status, seen in ends.items():
+        assert set(seen) <= {status, None}, status
+        assert seen.count(status) > len(seen) / 2, f"{seen.count(status)} of {len(seen)} connections got {status}"
+    served = next(client for client, status in slow.items() if not status and client.reply()[0] == 200)
+    served.expect_served()
     watch.look()
     for client in slow:
         client.close()
