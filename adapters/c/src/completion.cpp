@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 namespace coracle::c_abi {
 
@@ -136,6 +137,11 @@ void event_queue::close() {
   closed_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this] { return flushing_ == 0; });
+  // They refer to this queue, and would keep it.
+  completion* left = std::exchange(first_, nullptr);
+  last_ = nullptr;
+  lock.unlock();
+  while (left) delete std::exchange(left, left->next_);
 }
 
 void blocked_thread::deliver(std::unique_ptr<completion> ended) noexcept {
