@@ -268,13 +268,16 @@ class ServerCallbacks : public harbour_fixture<own_finds> {
 
 TEST_F(ServerCallbacks, RunOnTheThreadThatDrivesTheLoop) {
   start(on_one_loop);
+  std::mutex changing;
   std::map<std::thread::id, int> callbacks;
   service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+    const std::lock_guard lock(changing);
     ++callbacks[std::this_thread::get_id()];
     return finished(context);
   });
   for (int i = 0; i < 200; ++i) EXPECT_TRUE(call().ok());
   int most = 0;
+  const std::lock_guard lock(changing);
   for (const auto& [thread, ran] : callbacks) most = std::max(most, ran);
   EXPECT_GT(most, 100);  // others ran some if the system has stopped that thread for long
 }
