@@ -28,7 +28,7 @@ set(coracle_hardened OFF)
 if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(coracle_hardened ON)
   add_compile_options(-fstack-protector-strong)
-  if(NOT CMAKE_CXX_FLAGS MATCHES "_FORTIFY_SOURCE")  # whoever packages it may have chosen the level
+  if(NOT CMAKE_CXX_FLAGS MATCHES "_FORTIFY_SOURCE")  # a packager may have chosen the level
     add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")

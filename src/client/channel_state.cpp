@@ -200,7 +200,7 @@ shard* channel_state::shard_on(loop& current) {
   return mine ? mine : make_shard(current);
 }
 
-// The resolver comes first, because a shard without one would wait for ever. If there is memory for only the
+// The resolver comes first, because a shard without one would never be told. If there is memory for only the
 // resolver, the next call makes the shard.
 shard* channel_state::make_shard(loop& current) {
   shard*& mine = shards_[current.index()];

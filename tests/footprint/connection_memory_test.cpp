@@ -241,7 +241,7 @@ TEST_P(weight, AnOpenStreamIsLight) {
   EXPECT_LE(weight_of_each(before, held, stream_bytes_max), stream_bytes_max);
 }
 
-// Each has 120 unknown strings without a byte: an object for every two bytes.
+// Each has 120 empty unknown strings: an object for every two bytes.
 TEST_P(weight, SmallMessagesCountWhereThousandsAreHeld) {
   std::string wide;
   for (int i = 0; i < 120; ++i) wide.append("\x1a\0"sv);
