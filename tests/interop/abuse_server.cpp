@@ -1,5 +1,5 @@
 // abuse_server [CERTIFICATE KEY]: the server that abuse_test.py and http1_abuse_test.py attack: small limits,
-// and replies as large as the request says.
+// and replies as large as the request says. QUOTA_MIB: its memory quota, 32 if it is not set.
 #include "echo.coracle.hpp"
 
 #include "coracle/server.hpp"
@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 namespace {
@@ -51,12 +52,17 @@ class generous final : public echo::rpc::Echo::service {
   }
 };
 
+std::size_t quota_bytes() {
+  const char* const mebibytes = std::getenv("QUOTA_MIB");
+  return std::size_t{mebibytes ? std::stoul(mebibytes) : 32} << 20;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   generous service;
   coracle::server_options options;
-  options.memory = coracle::memory_quota(32u << 20);
+  options.memory = coracle::memory_quota(quota_bytes());
   options.limits = {.handshake_time = 2s, .stall_time = 1s};
   options.drain_grace = 1s;
   coracle::server server(options);
