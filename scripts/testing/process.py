@@ -26,7 +26,7 @@ class Run:
     _running = set()
 
     def __init__(self, command, log, timeout_s, env=None, lowest_priority=False):
-        self.log, self.timeout_s, self.code = log, timeout_s, None
+        self.log, self.timeout_s, self.code, self.cpu_seconds = log, timeout_s, None, 0.0
         began = time.monotonic()
         # Its own, so that one that crashes or is killed leaves none of its temporary files.
         scratch = tempfile.mkdtemp(prefix="coracle-")
@@ -39,14 +39,27 @@ class Run:
         if lowest_priority:
             self._set_priority_of_session(19)
         try:
-            self.code = self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            pass
+            self.code = self._wait(timeout_s)
         finally:
             self._end_all()
             self._running.discard(self)
             shutil.rmtree(scratch, ignore_errors=True)
         self.seconds = time.monotonic() - began
+
+    def _wait(self, timeout_s):
+        """The exit code, or None at the time limit. Notes the processor time of the command and of all processes that it waited for."""
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            try:
+                process, status, used = os.wait4(self._process.pid, os.WNOHANG)
+            except ChildProcessError:  # end_running() has ended it
+                return self._process.returncode
+            if process:
+                self.cpu_seconds = used.ru_utime + used.ru_stime
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+                return self._process.returncode
+            time.sleep(0.05)
+        return None
 
     @classmethod
     def running(cls):

@@ -34,7 +34,7 @@ class Report:
             counts = f"{outcome.passed} passed, {len(outcome.failed)} failed"
             if outcome.left_out:
                 counts += f", {len(outcome.left_out)} left out"
-        return f"  {outcome.suite:<28} {counts:<44} {outcome.seconds:7.1f} s"
+        return f"  {outcome.suite:<28} {counts:<44} {outcome.seconds:7.1f} s {outcome.cpu_seconds:7.1f} s of CPU"
 
     def finish(self):
         """Prints the summary; true when all passed."""
@@ -53,6 +53,8 @@ class Report:
             for outcome in self.outcomes:
                 for case, reason in outcome.failed:
                     print(f"  {outcome.suite}: {case}: {reason}")
+        seconds, cpu_seconds = (sum(getattr(outcome, name) for outcome in self.outcomes) for name in ("seconds", "cpu_seconds"))
+        print(f"\n{seconds / 60:.1f} minutes, {cpu_seconds / 60:.1f} minutes of CPU")
         if passed + failed == 0:
             failed = 1
             print("\nNo test ran")

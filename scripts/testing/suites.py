@@ -31,8 +31,7 @@ def build(preset, targets=(), lowest_priority=False):
              ["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else []), "--", "-k", "0"]]
     for step in steps:
         one = Run(step, log_of(f"{suite}-{'build' if '--build' in step else 'configure'}"), BUILD_LIMIT_S, NOTHING_IS_CACHED, lowest_priority)
-        outcome.log = one.log
-        outcome.seconds += one.seconds
+        outcome.note(one)
         if one.code != 0:
             outcome.failed.append((preset, first_error(one.text) or one.ended))
             forget_older_programs(preset, started)
@@ -60,8 +59,8 @@ def headers(suite, of_adapters=False):
     targets = sorted({target for target, _ in sources})
     one = Run(["cmake", "--build", "--preset", "release", "--target", *targets, "--", "-k", "0"], log_of(suite), BUILD_LIMIT_S, NOTHING_IS_CACHED)
     broken = set(re.findall(r"^FAILED: \S*_verify_interface_header_sets/(\S+)\.cxx\.o", one.text, re.M))
-    outcome = Outcome(suite, len(sources) - len(broken), [(name, "does not compile alone") for name in sorted(broken)],
-                      seconds=one.seconds, log=one.log)
+    outcome = Outcome(suite, len(sources) - len(broken), [(name, "does not compile alone") for name in sorted(broken)])
+    outcome.note(one)
     if one.code != 0 and not broken:
         outcome.passed = 0
         outcome.failed.append((suite, first_error(one.text) or one.ended))
@@ -103,7 +102,7 @@ def ctest(suite, preset, label, env=None, jobs=2 * CPUS):
     one = Run(["ctest", "--preset", preset, "-C", "shards", "-L", f"^shards-{re.escape(label)}", "-j", jobs, "--no-tests=error",
                "--output-on-failure", "--test-output-size-failed", 1 << 20, "--test-output-truncation", "head",
                "--output-junit", summary], log, SUITE_LIMIT_S, env)
-    outcome.log, outcome.seconds = log, one.seconds
+    outcome.note(one)
     for name, (succeeded, output) in (junit.output_of(summary) if summary.exists() else {}).items():
         if name != "certificates":
             add_shard(outcome, name, succeeded, output, results / f"{name}.xml")
@@ -127,7 +126,7 @@ def pytest(suite, *paths, env=None, jobs=CPUS, options=(), one_of_each=True):
     summary.unlink(missing_ok=True)
     one = Run([python(), "-B", "-m", "pytest", "-c", TESTS / "pytest.ini", "--rootdir", TESTS, "-p", "no:cacheprovider", "-n", jobs,
                "--junit-xml", summary, *(["--one-of-each"] if one_of_each else []), *options, *(TESTS / path for path in paths)], log, SUITE_LIMIT_S, env)
-    outcome.log, outcome.seconds = log, one.seconds
+    outcome.note(one)
     for name, verdict, reason in junit.cases(summary) if summary.exists() else ():
         if verdict == "passed":
             outcome.passed += 1
@@ -145,7 +144,7 @@ def languages(suite):
     summary = BUILD / "languages/results/python.xml"
     summary.unlink(missing_ok=True)
     one = Run([sys.executable, "-B", ROOT / "scripts/languages.py", "python"], log, SUITE_LIMIT_S)
-    outcome.log, outcome.seconds = log, one.seconds
+    outcome.note(one)
     for name, verdict, reason in junit.cases(summary) if summary.exists() else ():
         if verdict == "passed":
             outcome.passed += 1
