@@ -77,16 +77,15 @@ void client_call::set_request(const rpc::codec& k, const void* request) {
   if (!channel_.interceptors().empty()) [[unlikely]] {
     seen_request_ = std::make_unique<intercepted_message>(format_, k, request);
     seen_request_->own();
-    own_side_ = own_side::closing;
-    return;
+    return advance(call_event::close_requested);
   }
   request_failure_ = format_.write(k, request, request_body_.emplace());
-  own_side_ = own_side::closing;
+  advance(call_event::close_requested);
 }
 
 void client_call::begin(const coro::environment& outer) noexcept {
   bind_owner_loop();
-  phase_ = phase::begun;
+  advance(call_event::begin);
   or_end([&] { begin_here(outer); });
 }
 
@@ -148,7 +147,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   if (around.empty()) [[likely]]
     return begin(inherited);
   bind_owner_loop();
-  phase_ = phase::begun;
+  advance(call_event::begin);
   chain_ =
       std::make_unique<stream_chain>(channel_, *this, terms_.path, terms_.options, std::move(seen_request_));
   if (!terms_.options.detached && inherited.stop.stop_requested()) chain_->cancel();
@@ -157,7 +156,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
 
 void client_call::begin_attempt(const coro::environment& e, const call_options& options,
                                 const intercepted_message* request) noexcept {
-  if (phase_ == phase::ended) return chain_->on_attempt_ended();
+  if (is_over(state_)) return chain_->on_attempt_ended();
   terms_.options = options;
   apply_options();
   if (request) {
@@ -188,22 +187,22 @@ status client_call::stream_hooks::sent(intercepted_message& m) {
 
 void client_call::finish_chain(const status& outcome) noexcept {
   outcome_ = outcome;
-  phase_ = phase::ended;
+  advance(call_event::end);
   chain_.reset();
-  if (late_ == late_reply::deferred) return;  // continue_message() finishes the call
+  if (state_ == call_state::reply_waits) return;  // continue_message() finishes the call
   if (outcome_.ok()) outcome_ = missing_reply();
   finish(true);
 }
 
 void client_call::cancel() noexcept {
   if (chain_) chain_->cancel();
-  if (phase_ != phase::ended) end(cancelled_call(), false);  // creating a status with a message allocates
-  else if (late_ == late_reply::deferred) cancel_late_reply();
+  if (!is_over(state_)) end(cancelled_call(), false);  // creating a status with a message allocates
+  else if (state_ == call_state::reply_waits) cancel_late_reply();
 }
 
 // Even after the deadline this is a cancellation: the server has responded in time.
 void client_call::cancel_late_reply() noexcept {
-  late_ = late_reply::cancelled;
+  advance(call_event::reply_dropped);
   drop_deferred();
   if (outcome_.ok()) outcome_ = cancelled_call();
   notify_observer(outcome_);
@@ -244,9 +243,9 @@ void client_call::stand_between() noexcept {
 }
 
 void client_call::half_close() noexcept {
-  if (own_side_ == own_side::open) own_side_ = own_side::closing;
-  if (!can_send() || own_side_ == own_side::closed) return;
-  own_side_ = own_side::closed;
+  advance(call_event::close_requested);
+  if (!can_send() || state_ != call_state::closing) return;
+  advance(call_event::close_sent);
   or_end([&] { send_end(); });
 }
 
@@ -257,26 +256,23 @@ void client_call::expect_reply(const rpc::codec& k, void* into) noexcept {
   if (ended()) return read_late_reply();
   // The reply may have begun to arrive, and be larger than the window.
   credit(uncredited_);
-  if (!deframer_.empty() && single_reply_data({}) && phase_ == phase::ended) late_ = late_reply::deferred;
-  if (phase_ == phase::ended && late_ != late_reply::deferred)
+  if (!deframer_.empty() && single_reply_data({})) advance(call_event::reply_deferred);
+  if (is_over(state_) && state_ != call_state::reply_waits)
     notify_observer(outcome_.ok() ? missing_reply() : outcome_);
 }
 
 // The call had ended before its reply was requested.
 void client_call::read_late_reply() noexcept {
-  if (outcome_.ok() && single_reply_data({})) {
-    late_ = late_reply::deferred;
-    return;
-  }
+  if (outcome_.ok() && single_reply_data({})) return advance(call_event::reply_deferred);
   if (outcome_.ok()) outcome_ = missing_reply();
   notify_observer(outcome_);
 }
 
 bool client_call::continue_message() noexcept {
-  const bool late = late_ == late_reply::deferred;
+  const bool late = state_ == call_state::reply_waits;
   if (single_reply_data({})) return true;
   if (!late) return false;
-  late_ = late_reply::none;
+  advance(call_event::reply_read);
   if (outcome_.ok()) outcome_ = missing_reply();
   notify_observer(outcome_);
   if (chain_) return false;  // its interceptors determine the result
@@ -286,7 +282,7 @@ bool client_call::continue_message() noexcept {
 
 // Returns what is wrong with a call whose status is OK.
 status client_call::missing_reply() const {
-  if (late_ == late_reply::cancelled) return cancelled_call();
+  if (state_ == call_state::reply_cancelled) return cancelled_call();
   if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
   return deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
                            : status::internal("the reply is incomplete: the stream ended within a message");
@@ -294,7 +290,7 @@ status client_call::missing_reply() const {
 
 // Also for messages that are read after the end of the call, which then changes from OK to an error.
 void client_call::messages_broken(status reason) noexcept {
-  if (phase_ == phase::ended && outcome_.ok()) {
+  if (is_over(state_) && outcome_.ok()) {
     outcome_ = std::move(reason);
     return;
   }
@@ -433,7 +429,7 @@ void client_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) {
     exchange_.consume(bytes.size() + std::exchange(uncredited_, 0));
     if (reply_codec_) single_reply_data(bytes);
-    if (end_stream && phase_ != phase::ended) stream_ended({});
+    if (end_stream && !is_over(state_)) stream_ended({});
     return;
   }
   if (end_stream) {
@@ -502,8 +498,8 @@ void client_call::on_reset(const transport::abnormal_end& e) noexcept {
 // --- the end
 
 void client_call::end(status reason, bool inside) noexcept {
-  if (phase_ == phase::ended) return;
-  phase_ = phase::ended;
+  if (is_over(state_)) return;
+  advance(call_event::end);
   // The server may cancel the call because of its own deadline timer; if ours has passed, too, report that.
   if (reason.code() == status_code::cancelled && terms_.deadline != never &&
       terms_.owner_loop->now() >= terms_.deadline)
@@ -642,14 +638,14 @@ void client_call::fail(const status& reason, refusal) noexcept { end(reason, fal
 
 void client_call::send_request() {
   if (request_) {
-    own_side_ = own_side::closed;
+    advance(call_event::close_sent);
     send_single_request();
   } else if (request_body_) {
-    own_side_ = own_side::closed;
+    advance(call_event::close_sent);
     send_request_body();
   } else {
     retry_writer();
-    if (own_side_ != own_side::open) half_close();
+    if (!may_write(state_)) half_close();
   }
 }
 
@@ -687,7 +683,7 @@ void client_call::send_request_body() {
 bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept {
   if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(retried_transparently_, true))
     return false;
-  if (own_side_ == own_side::closed) own_side_ = own_side::closing;
+  advance(call_event::send_again);
   end_watch(watched_attempt_, status_of_reset(e));
   watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
   watch_ = watched_attempt_.get();

@@ -5,6 +5,7 @@
 #include "client/attempt_result.hpp"
 #include "client/call_attempt.hpp"
 #include "client/call_setup.hpp"
+#include "client/call_state.hpp"
 #include "client/client_watch.hpp"
 #include "client/credentials_fetch.hpp"
 #include "client/method_config.hpp"
@@ -67,7 +68,7 @@ class client_call final : public rpc::call,
   // Whether the call has ended for its owner: not while interceptors may still change the result, or the
   // reply is deferred.
   [[nodiscard]] bool ended() const noexcept {
-    return phase_ == phase::ended && !chain_ && late_ != late_reply::deferred;
+    return is_over(state_) && !chain_ && state_ != call_state::reply_waits;
   }
   [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
   [[nodiscard]] loop& owner_loop() const noexcept { return *terms_.owner_loop; }
@@ -120,19 +121,6 @@ class client_call final : public rpc::call,
 
  private:
   [[gnu::cold, gnu::noinline]] void abandon() noexcept;
-  enum class phase : std::uint8_t {
-    made,
-    begun,
-    ended
-  };  // a call that is cancelled may end without having begun
-  // The side of the stream that the caller writes to.
-  enum class own_side : std::uint8_t {
-    open,
-    closing,  // the caller has ended it, but no stream exists to send the end on
-    closed,
-  };
-  // The state of a reply that is requested or decoded after the end of the call.
-  enum class late_reply : std::uint8_t { none, deferred, cancelled };
   struct stop_hook : coro::stop_callback {
     explicit stop_hook(client_call& c) noexcept;
     client_call& owner;
@@ -145,13 +133,12 @@ class client_call final : public rpc::call,
   };
 
   bool prepare_write() override { return can_send(); }
-  [[nodiscard]] bool sending_over() const noexcept override {
-    return phase_ == phase::ended || own_side_ != own_side::open;
-  }
-  void no_more_writes() noexcept override { own_side_ = own_side::closed; }
+  [[nodiscard]] bool sending_over() const noexcept override { return !may_write(state_); }
+  void no_more_writes() noexcept override { advance(call_event::close_sent); }
   [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
   [[nodiscard]] std::string_view path() const noexcept override { return terms_.path; }
 
+  void advance(call_event e) noexcept { state_ = after(state_, e); }
   // The codec and the limits of the messages. begin_here() sets the compression.
   void apply_options() noexcept {
     max_receive_bytes_ = terms_.options.receive_limit();
@@ -244,9 +231,7 @@ class client_call final : public rpc::call,
   status outcome_;
   std::uint64_t too_large_headers_bytes_ = 0;  // not 0: the response headers exceeded the limit
   int http_status_ = 0;
-  phase phase_ = phase::made;
-  own_side own_side_ = own_side::open;
-  late_reply late_ = late_reply::none;
+  call_state state_ = call_state::made;
   bool connected_ = false;  // has_connection() was called
   bool headers_received_ = false;  // response headers have arrived and are valid
   bool reply_read_ = false;

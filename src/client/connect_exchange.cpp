@@ -110,7 +110,7 @@ void connect_exchange::finish_ok(http::header_list trailing) {
 connect_stream_exchange::connect_stream_exchange(transport::exchange inner, const call_terms& terms)
     : connect_exchange(inner, terms, true), reader_(connect::end_stream_flag, connect::json_bytes_max) {}
 
-void connect_stream_exchange::send_request_headers() {
+void connect_stream_exchange::write_block() {
   write_request_headers("POST", block_.find(":path").value_or(""), true, 0);
 }
 
@@ -122,23 +122,7 @@ void connect_stream_exchange::read_head(const response_head& head, const http::h
 }
 
 void connect_stream_exchange::receive(bytes_view bytes) {
-  using state = protocol::web::body_reader::state;
-  while (!bytes.empty()) {
-    const std::size_t before = bytes.size();
-    switch (reader_.next(bytes)) {
-      case state::messages:
-        deliver_data(reader_.messages());
-        if (released()) return;
-        break;
-      case state::need_more:
-      case state::last: inner_.consume(before - bytes.size()); break;
-      case state::bytes_after_last:
-        return fail(status::internal("the response continues after the end of its stream"));
-      case state::last_too_large:
-        return fail(status::internal("the message that ends the stream exceeds 1 MiB"));
-      case state::bad_last_flag: return fail(status::internal("the response has a frame of an unknown kind"));
-    }
-  }
+  receive_frames(reader_, bytes, "end-stream message");
 }
 
 void connect_stream_exchange::end_body() {
@@ -167,7 +151,7 @@ connect_unary_exchange::connect_unary_exchange(transport::exchange inner, const 
 
 void connect_unary_exchange::commit_data(std::size_t n, bool end_stream) noexcept {
   request_.commit(n);
-  if (end_stream) or_reset([&] { send_request(); });
+  if (end_stream) or_close([&] { send_request(); });
 }
 
 bool connect_unary_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
@@ -191,7 +175,7 @@ void connect_unary_exchange::send_request() {
   sent_ = true;
   if (get_target_bytes_max_ == 0 || !send_get(path, compressed, as_text(message))) {
     write_request_headers("POST", path, compressed, message.size());
-    write_body(message, true);
+    inner_.write(message, true);
   }
   request_.clear();
   request_.release(0);

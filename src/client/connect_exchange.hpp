@@ -47,7 +47,7 @@ class connect_stream_exchange final : public connect_exchange {
   connect_stream_exchange(transport::exchange inner, const call_terms& terms);
 
  private:
-  void send_request_headers() override;
+  void write_block() override;
   void read_head(const response_head& head, const http::header_list& fields) override;
   void receive(bytes_view bytes) override;
   void end_body() override;
@@ -71,7 +71,7 @@ class connect_unary_exchange final : public connect_exchange {
   void consume(std::size_t) noexcept override {}
 
  private:
-  void send_request_headers() override {}  // with the message
+  void write_block() override {}  // with the message
   void read_head(const response_head& head, const http::header_list& fields) override;
   void receive(bytes_view bytes) override;
   void end_body() override;

@@ -17,6 +17,8 @@ namespace {
 namespace grpc = protocol::grpc;
 namespace grpc_web = protocol::grpc_web;
 
+constexpr std::string_view last_frame = "trailers";
+
 bool is_ok(const http::header_list& trailers) noexcept {
   return grpc::parse_status_code(trailers.find_last(grpc::status_header).value_or("")) == status_code::ok;
 }
@@ -31,7 +33,7 @@ grpc_web_exchange::grpc_web_exchange(transport::exchange inner, const call_terms
 
 // --- the request
 
-void grpc_web_exchange::send_request_headers() {
+void grpc_web_exchange::write_block() {
   if (!inner_.begin_headers()) return;
   for (const auto& [name, value] : block_)
     if (name != "te")
@@ -49,7 +51,7 @@ std::uint8_t* grpc_web_exchange::reserve_data(std::size_t n) {
 
 void grpc_web_exchange::commit_data(std::size_t n, bool end_stream) noexcept {
   if (!text_) return web_exchange::commit_data(n, end_stream);
-  or_reset([&] { write_text(as_bytes(std::string_view(text_->reserved).substr(0, n)), end_stream); });
+  or_close([&] { write_text(as_bytes(std::string_view(text_->reserved).substr(0, n)), end_stream); });
 }
 
 bool grpc_web_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
@@ -64,7 +66,7 @@ void grpc_web_exchange::write_text(bytes_view bytes, bool end_stream) {
   text_->encoded.clear();
   text_->encoder.encode(bytes, text_->encoded);
   if (end_stream || !one_reply_) text_->encoder.flush(text_->encoded);
-  write_body(as_bytes(text_->encoded), end_stream);
+  inner_.write(as_bytes(text_->encoded), end_stream);
 }
 
 // --- the response
@@ -83,32 +85,13 @@ void grpc_web_exchange::read_head(const response_head& head, const http::header_
 }
 
 void grpc_web_exchange::receive(bytes_view bytes) {
-  if (!text_response_) return receive_frames(bytes);
+  if (!text_response_) return receive_frames(reader_, bytes, last_frame);
   text_response& t = *text_response_;
   t.uncredited += bytes.size();
   t.decoded.clear();
   const bool valid = t.decoder.decode(as_text(bytes), t.decoded);
-  if (!t.decoded.empty()) receive_frames(as_bytes(t.decoded));
+  if (!t.decoded.empty()) receive_frames(reader_, as_bytes(t.decoded), last_frame);
   if (!valid && !released()) fail(status::internal("the response's body is not valid base64"));
-}
-
-void grpc_web_exchange::receive_frames(bytes_view bytes) {
-  using state = grpc_web::body_reader::state;
-  while (!bytes.empty()) {
-    const std::size_t before = bytes.size();
-    switch (reader_.next(bytes)) {
-      case state::messages:
-        deliver_data(reader_.messages());
-        if (released()) return;
-        break;
-      case state::need_more:
-      case state::last: consume(before - bytes.size()); break;
-      case state::bytes_after_last:
-        return fail(status::internal("the response continues after its trailers"));
-      case state::last_too_large: return fail(status::internal("the response's trailers exceed 1 MiB"));
-      case state::bad_last_flag: return fail(status::internal("the response has a frame of an unknown kind"));
-    }
-  }
 }
 
 // The attempt counts the bytes of messages, of which the text has four for each three.

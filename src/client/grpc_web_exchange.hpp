@@ -24,12 +24,11 @@ class grpc_web_exchange final : public web_exchange {
   void consume(std::size_t n) noexcept override;
 
  private:
-  void send_request_headers() override;
+  void write_block() override;
   void read_head(const response_head& head, const http::header_list& fields) override;
   void receive(bytes_view bytes) override;
   void end_body() override;
   void destroy() noexcept override { delete this; }
-  void receive_frames(bytes_view bytes);
   void read_trailers();
   void write_text(bytes_view bytes, bool end_stream);
 

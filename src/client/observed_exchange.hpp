@@ -22,7 +22,7 @@ class observed_exchange final : public transport::exchange_filter, public coro::
 
   // transport::exchange_target
   bool begin_headers() noexcept override;
-  void add_field(std::string_view name, std::string_view value) noexcept override;
+  void add_field(std::string_view name, std::string_view value, hpack::indexing policy) noexcept override;
   void end_headers(bool end_stream) noexcept override;
   void release() noexcept override;
   // transport::exchange_handler

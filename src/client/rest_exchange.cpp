@@ -60,14 +60,14 @@ rest_exchange::rest_exchange(transport::exchange inner, const call_terms& terms,
 
 // --- the request
 
-void rest_exchange::send_request_headers() {
+void rest_exchange::write_block() {
   if (!method_)
     fail_later(status::unimplemented(path_ + " has no rule of google.api.http in channel_options::rest"));
 }
 
 void rest_exchange::commit_data(std::size_t n, bool end_stream) noexcept {
   request_.commit(n);
-  or_reset([&] { send_messages(end_stream); });
+  or_close([&] { send_messages(end_stream); });
 }
 
 bool rest_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
@@ -109,10 +109,10 @@ void rest_exchange::send_messages(bool end_stream) {
     if (empty_stream) break;
     if (stream && !method_->first().has_raw_request()) made->body.push_back('\n');
     const bool last = end_stream && request_.empty();
-    if (!made->body.empty() || last) write_body(as_bytes(made->body), last);
+    if (!made->body.empty() || last) inner_.write(as_bytes(made->body), last);
     if (last) return;
   }
-  if (end_stream && sent_) write_body({}, true);
+  if (end_stream && sent_) inner_.write({}, true);
 }
 
 result<rpc::rest::client_request> rest_exchange::converted(std::string_view message) const {
@@ -171,7 +171,7 @@ void rest_exchange::fail_later(status reason) {
     x.failing_.posted = false;
     if (x.released()) return x.destroy();
     const callback guard(x);
-    x.or_reset([&] { x.fail(*x.failure_); });
+    x.or_close([&] { x.fail(*x.failure_); });
   };
   inner_.owner_loop().post(failing_);
 }

@@ -40,7 +40,7 @@ class rest_exchange final : public web_exchange {
     bool posted = false;
   };
 
-  void send_request_headers() override;
+  void write_block() override;
   void read_head(const response_head& head, const http::header_list& fields) override;
   void receive(bytes_view bytes) override;
   void end_body() override;

@@ -60,34 +60,9 @@ void attach(call_attempt& a, transport::exchange x, const call_target& target) n
 }
 
 web_exchange::web_exchange(transport::exchange inner, const call_terms& terms)
-    : exchange_filter(inner),
+    : rewriting_filter(inner),
       unary_(terms.unary),
       codec_(terms.options.subtype().empty() ? std::string_view("proto") : terms.options.subtype()) {}
-
-// --- the request
-
-bool web_exchange::begin_headers() noexcept {
-  block_.clear();
-  return true;
-}
-
-void web_exchange::add_field(std::string_view name, std::string_view value) noexcept {
-  or_reset([&] { block_.add(name, value); });
-}
-
-void web_exchange::end_headers(bool) noexcept {
-  or_reset([&] { send_request_headers(); });
-}
-
-void web_exchange::write_body(bytes_view bytes, bool end_stream) {
-  if (std::uint8_t* const room = inner_.reserve_data(bytes.size())) {
-    if (!bytes.empty()) std::memcpy(room, bytes.data(), bytes.size());
-    return inner_.commit_data(bytes.size(), end_stream);
-  }
-  std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
-  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
-  inner_.queue_data(std::move(copy), bytes.size(), end_stream);
-}
 
 void web_exchange::release() noexcept {
   handler_ = nullptr;
@@ -178,6 +153,28 @@ void web_exchange::deliver_data(bytes_view bytes) {
   handler_->on_data(bytes, false);
 }
 
+void web_exchange::receive_frames(protocol::web::body_reader& reader, bytes_view bytes,
+                                  std::string_view last) {
+  using state = protocol::web::body_reader::state;
+  const auto fail_with = [&](std::string_view what) {
+    fail(status::internal(std::string(what).append(last)));
+  };
+  while (!bytes.empty()) {
+    const std::size_t before = bytes.size();
+    switch (reader.next(bytes)) {
+      case state::messages:
+        deliver_data(reader.messages());
+        if (released()) return;
+        break;
+      case state::need_more:
+      case state::last: consume(before - bytes.size()); break;
+      case state::bytes_after_last: return fail_with("the response continues after its ");
+      case state::last_too_large: return fail_with("the response has more than 1 MiB of ");
+      case state::bad_last_flag: return fail(status::internal("the response has a frame of an unknown kind"));
+    }
+  }
+}
+
 void web_exchange::fail(const status& reason) {
   http::header_list trailers;
   protocol::grpc::add_status(trailers, reason);
@@ -216,7 +213,7 @@ void web_exchange::pass_end() {
 bool web_exchange::deferred_end::continue_decoding() noexcept {
   web_exchange& x = owner;
   const callback guard(x);
-  x.or_reset([&] { x.pass_end(); });
+  x.or_close([&] { x.pass_end(); });
   return false;
 }
 

@@ -1,14 +1,14 @@
 // web_exchange: an attempt of a call in another protocol than gRPC.
 #pragma once
 
-#include "base/if_memory_allows.hpp"
 #include "client/call_attempt.hpp"
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/http/header_list.hpp"
+#include "protocol/web/body_reader.hpp"
 #include "transport/decode_budget.hpp"
-#include "transport/exchange_filter.hpp"
+#include "transport/rewriting_filter.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ void attach(call_attempt& a, transport::exchange x, const call_target& target) n
 // Trailers-Only, so that a retry policy applies to it; its metadata is all trailing metadata.
 //
 // The handler is the attempt; inner_ is empty when the attempt has released its exchange.
-class web_exchange : public transport::exchange_filter, public coro::pooled {
+class web_exchange : public transport::rewriting_filter, public coro::pooled {
  public:
   // Takes over the exchange. Returns that of the attempt.
   [[nodiscard]] transport::exchange attach(transport::exchange_handler& attempt) noexcept {
@@ -40,9 +40,6 @@ class web_exchange : public transport::exchange_filter, public coro::pooled {
   }
 
   // transport::exchange_target
-  bool begin_headers() noexcept final;
-  void add_field(std::string_view name, std::string_view value) noexcept final;
-  void end_headers(bool end_stream) noexcept final;
   void release() noexcept final;
 
   // transport::exchange_handler
@@ -61,8 +58,8 @@ class web_exchange : public transport::exchange_filter, public coro::pooled {
   web_exchange(transport::exchange inner, const call_terms& terms);
   ~web_exchange() = default;
 
-  // The request headers of gRPC are in block_.
-  virtual void send_request_headers() = 0;
+  // rewriting_filter: the request headers of gRPC are in block_.
+  void write_block() override = 0;
   // Response headers have arrived. Calls accept_response(), and adds the fields of gRPC to response_; or
   // calls reject_response() or expect_error().
   virtual void read_head(const response_head& head, const http::header_list& fields) = 0;
@@ -81,6 +78,9 @@ class web_exchange : public transport::exchange_filter, public coro::pooled {
   void deliver_headers();
   // Also delivers the headers, if that has not happened yet.
   void deliver_data(bytes_view bytes);
+  // Passes on the messages of a body that ends with a frame of the protocol's own, which stays in the reader.
+  // `last`: what that frame is, for the words of an error.
+  void receive_frames(protocol::web::body_reader& reader, bytes_view bytes, std::string_view last);
   // Ends the call. `trailers`: as gRPC sends them, with a status.
   void finish(http::header_list trailers, bool ok);
   // Ends the call with an error.
@@ -88,15 +88,8 @@ class web_exchange : public transport::exchange_filter, public coro::pooled {
   [[nodiscard]] bool released() const noexcept { return !inner_; }
   [[nodiscard]] bool finished() const noexcept { return finished_; }
 
-  // Writes bytes of the request's body.
-  void write_body(bytes_view bytes, bool end_stream);
   // The codec of the call: "proto" if it has no name.
   [[nodiscard]] std::string_view codec() const noexcept { return codec_; }
-  // Runs f; closes the connection if memory is exhausted, which ends the exchange.
-  template <class F>
-  void or_reset(F f) noexcept {
-    if (!base::if_memory_allows(f) && inner_) inner_.out_of_memory();
-  }
 
   // While a function of the attempt may be on the stack, this object is not destroyed.
   class callback {
@@ -111,7 +104,6 @@ class web_exchange : public transport::exchange_filter, public coro::pooled {
    private:
     web_exchange& x_;
   };
-  http::header_list block_;  // that the attempt writes
   http::header_list response_;  // the headers for the attempt
   bool headers_delivered_ = false;
   const bool unary_;

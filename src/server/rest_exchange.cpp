@@ -1,6 +1,5 @@
 #include "server/rest_exchange.hpp"
 
-#include "base/if_memory_allows.hpp"
 #include "protocol/envelope.hpp"
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/web/ascii.hpp"
@@ -163,9 +162,7 @@ std::uint8_t* rest_stream_exchange::reserve_data(std::size_t n) {
 
 void rest_stream_exchange::commit_data(std::size_t n, bool) noexcept {
   if (n < envelope_prefix_bytes) return;
-  if (!base::if_memory_allows(
-          [&] { write_message(std::string_view(reserved_).substr(envelope_prefix_bytes)); }))
-    inner_.out_of_memory();
+  or_close([&] { write_message(std::string_view(reserved_).substr(envelope_prefix_bytes)); });
 }
 
 bool rest_stream_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool) {
@@ -193,7 +190,7 @@ void rest_stream_exchange::begin_body(std::string_view content_type) {
 }
 
 void rest_stream_exchange::write_text(std::string_view text, bool end_stream) {
-  write_body(as_bytes(text), end_stream);
+  inner_.write(as_bytes(text), end_stream);
 }
 
 void rest_stream_exchange::write_message(std::string_view json) {

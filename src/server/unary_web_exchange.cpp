@@ -128,8 +128,7 @@ void unary_web_exchange::commit_reply(std::size_t n) noexcept {
     inner_.commit_data(n - envelope_prefix_bytes, true);
   } else {
     reply_.commit(n);
-    if (!base::if_memory_allows([&] { write_body(reply_.pending().subspan(envelope_prefix_bytes), true); }))
-      inner_.out_of_memory();
+    or_close([&] { inner_.write(reply_.pending().subspan(envelope_prefix_bytes), true); });
   }
   release();
 }
@@ -202,7 +201,7 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
     add_cross_origin_fields(names);
   }
   inner_.end_headers(headers_only_);
-  if (!headers_only_) write_body(body, true);
+  if (!headers_only_) inner_.write(body, true);
 }
 
 }  // namespace coracle::server_internal

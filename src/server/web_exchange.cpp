@@ -1,6 +1,5 @@
 #include "server/web_exchange.hpp"
 
-#include "base/if_memory_allows.hpp"
 #include "base/percent.hpp"
 #include "coracle/base/impl/base64.hpp"
 #include "protocol/connect/content_type.hpp"
@@ -28,21 +27,6 @@ namespace coracle::server_internal {
 void web_exchange::on_slow_body() noexcept {
   static_cast<server_call*>(handler_)->cancel(
       status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
-}
-
-bool web_exchange::begin_headers() noexcept {
-  block_.clear();
-  return true;
-}
-
-void web_exchange::add_field(std::string_view name, std::string_view value) noexcept {
-  if (!base::if_memory_allows([&] { block_.add(name, value); })) inner_.out_of_memory();
-}
-
-void web_exchange::end_headers(bool) noexcept {
-  const bool first = !std::exchange(headers_sent_, true);
-  if (!base::if_memory_allows([&] { first ? send_response_headers() : send_response_end(); }))
-    inner_.out_of_memory();
 }
 
 void web_exchange::owe_credit(std::size_t received, std::size_t passed) noexcept {
@@ -112,16 +96,6 @@ void web_exchange::add_cross_origin_fields(std::span<const std::string_view> nam
   for (const auto& [name, value] : fields) inner_.add_field(name, value);
 }
 
-void web_exchange::write_body(bytes_view bytes, bool end_stream) {
-  if (std::uint8_t* const room = inner_.reserve_data(bytes.size())) {
-    if (!bytes.empty()) std::memcpy(room, bytes.data(), bytes.size());
-    return inner_.commit_data(bytes.size(), end_stream);
-  }
-  std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
-  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
-  inner_.queue_data(std::move(copy), bytes.size(), end_stream);
-}
-
 bool is_status_field(std::string_view name) noexcept {
   return name == protocol::grpc::status_header || name == protocol::grpc::message_header ||
          name == protocol::grpc::status_details_header;
@@ -176,8 +150,7 @@ std::uint8_t* grpc_web_exchange::reserve_data(std::size_t n) {
 
 void grpc_web_exchange::commit_data(std::size_t n, bool end_stream) noexcept {
   if (!text_) return inner_.commit_data(n, end_stream);
-  if (!base::if_memory_allows([&] { write_text(as_bytes(text_->reserved), end_stream); }))
-    inner_.out_of_memory();
+  or_close([&] { write_text(as_bytes(text_->reserved), end_stream); });
 }
 
 bool grpc_web_exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
@@ -190,7 +163,7 @@ void grpc_web_exchange::write_text(bytes_view bytes, bool end_stream) {
   text_->encoded.clear();
   text_->encoder.encode(bytes, text_->encoded);
   text_->encoder.flush(text_->encoded);
-  write_body(as_bytes(text_->encoded), end_stream);
+  inner_.write(as_bytes(text_->encoded), end_stream);
 }
 
 void grpc_web_exchange::send_response_headers() {
@@ -202,7 +175,7 @@ void grpc_web_exchange::send_response_end() {
   for (const auto& [name, value] : block_) trailers.add(name, value);
   const std::string frame = trailers.take_frame();
   if (text_) write_text(as_bytes(frame), true);
-  else write_body(as_bytes(frame), true);
+  else inner_.write(as_bytes(frame), true);
 }
 
 // --- streams of Connect
@@ -227,7 +200,7 @@ void connect_stream_exchange::send_response_end() {
   protocol::write_envelope_prefix(reinterpret_cast<std::uint8_t*>(frame.data()),
                                   protocol::connect::end_stream_flag,
                                   static_cast<std::uint32_t>(json.size()));
-  write_body(as_bytes(frame.append(json)), true);
+  inner_.write(as_bytes(frame.append(json)), true);
 }
 
 }  // namespace coracle::server_internal

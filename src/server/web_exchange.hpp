@@ -10,7 +10,7 @@
 #include "server/body_watch.hpp"
 #include "server/web_access.hpp"
 #include "transport/converted_credit.hpp"
-#include "transport/exchange_filter.hpp"
+#include "transport/rewriting_filter.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace coracle::server_internal {
 //
 // A response consists of two header blocks of gRPC, headers and trailers, even if it has no message; see
 // server_call::send_trailers(). The handler is the call.
-class web_exchange : public transport::exchange_filter, public coro::pooled, protected body_receiver {
+class web_exchange : public transport::rewriting_filter, public coro::pooled, protected body_receiver {
  public:
   virtual ~web_exchange() = default;
   // Takes over `inner`. Returns the exchange for the call.
@@ -42,9 +42,6 @@ class web_exchange : public transport::exchange_filter, public coro::pooled, pro
     return inner;
   }
   // transport::exchange_target
-  bool begin_headers() noexcept final;
-  void add_field(std::string_view name, std::string_view value) noexcept final;
-  void end_headers(bool end_stream) noexcept final;
   void release() noexcept final;
 
   // transport::exchange_handler
@@ -55,7 +52,7 @@ class web_exchange : public transport::exchange_filter, public coro::pooled, pro
  protected:
   // body_receiver: ends the call.
   void on_slow_body() noexcept final;
-  explicit web_exchange(transport::exchange inner) noexcept : exchange_filter(inner) {}
+  explicit web_exchange(transport::exchange inner) noexcept : rewriting_filter(inner) {}
 
   // A piece of the request's body. May destroy this object, like every call of handler_.
   virtual void receive(bytes_view bytes, bool end_stream) { handler_->on_data(bytes, end_stream); }
@@ -78,12 +75,12 @@ class web_exchange : public transport::exchange_filter, public coro::pooled, pro
   // that became none yet are returned at once: their number is limited by the size of a message.
   void owe_credit(std::size_t received, std::size_t passed) noexcept;
   void return_credit(std::size_t consumed) noexcept;
-  // Writes bytes of the response's body.
-  void write_body(bytes_view bytes, bool end_stream);
-
-  http::header_list block_;  // that the call has written
 
  private:
+  void write_block() final {
+    std::exchange(headers_sent_, true) ? send_response_end() : send_response_headers();
+  }
+
   std::unique_ptr<cross_origin> cross_origin_;
   transport::converted_credit credit_;
   bool headers_sent_ = false;

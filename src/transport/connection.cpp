@@ -57,13 +57,12 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
     // resumed.
     const bool unread = self.is_deferred() || self.just_resumed_;
     self.just_resumed_ = false;
-    if (unread && (!self.engine_.failed() || self.http1_))
+    if (unread && !self.engine([](auto& e) { return e.failed(); }))
       return self.loop_.arm(self, deadline_after(self.loop_.now(), deferred_timer_pause));
-    if (self.http1_) return self.on_http1_timeout();
-    self.engine_.on_timeout(self.loop_.now());
-    self.enforce_max_age();
-    self.release_if_idle();
-    self.dispatch();
+    self.engine([&](auto& e) { e.on_timeout(self.loop_.now()); });
+    if (!self.closing_) self.enforce_max_age();
+    if (!self.closing_) self.release_if_idle();
+    if (!self.closing_) self.dispatch();
   };
   if (!o.http1) return;
   http1_ = std::make_unique<http1_session>(*this, http1::role::client, *o.http1);
@@ -77,9 +76,7 @@ void connection::enforce_max_age() noexcept {
   switch (age_policy_.on_time(loop_.now(), open_streams() != 0)) {
     case connection_age_policy::verdict::keep_open: return;
     case connection_age_policy::verdict::drain: return drain();
-    case connection_age_policy::verdict::close:
-      if (http1_) return broken("max_connection_age");
-      engine_.fail(error_code::no_error, "max_connection_age");
+    case connection_age_policy::verdict::close: return fail(error_code::no_error, "max_connection_age");
   }
 }
 
@@ -93,8 +90,7 @@ void connection::release_if_idle() noexcept {
   release_at_ = never;
   in_flight_.release(0);
   header_cache_.reset();
-  engine_.release_idle_memory();
-  if (http1_) http1_->release_idle_memory();
+  engine([](auto& e) { e.release_idle_memory(); });
   stream_->release_idle_memory();
   if (acceptor_) report_memory();
 }
@@ -121,7 +117,7 @@ void connection::start() {
   if (acceptor_) report_memory();  // also before the handshake begins
   schedule_flush();
   update_timer();
-  if (!acceptor_ && http1_ && stream_->established()) owner_.on_ready(*this);
+  if (stream_->established()) handshake_ended();
 }
 
 // HTTP/1.1 has no SETTINGS to wait for.
@@ -148,14 +144,16 @@ exchange connection::open(exchange_handler& handler) noexcept try {
 }
 
 bool connection::can_open() const noexcept {
-  return !closing_ && (http1_ ? !draining_ && http1_->can_open() : engine_.can_open());
+  return !closing_ && engine([](const auto& e) { return e.can_open(); });
 }
 
 std::size_t connection::open_streams() const noexcept {
-  return http1_ ? http1_->in_exchange() : engine_.open_streams();
+  return engine([](const auto& e) { return e.open_streams(); });
 }
 
-base::output_buffer& connection::output() noexcept { return http1_ ? http1_->output() : engine_.output(); }
+base::output_buffer& connection::output() noexcept {
+  return engine([](auto& e) -> base::output_buffer& { return e.output(); });
+}
 
 // --- receiving
 
@@ -163,9 +161,7 @@ void connection::received(bytes_view bytes) noexcept {
   if (closing_ || close_reason_) return;
   last_received_ = loop_.now();
   stats_.bytes_received += bytes.size();
-  if (http1_) [[unlikely]]
-    http1_->feed(bytes, last_received_);
-  else engine_.feed(bytes, last_received_);
+  engine([&](auto& e) { e.feed(bytes, last_received_); });
   {
     const decode_budget::reading now(*budget_);
     dispatch();
@@ -188,8 +184,7 @@ void connection::receive_ended(std::int64_t result) noexcept {
     if (!acceptor_ && stats_.bytes_received == 0 && !auth() && stream_->end_reason().empty())
       end_reason_.append(" without an answer: does it require TLS?");
   });
-  if (http1_) http1_->feed_end(loop_.now());
-  else engine_.feed_end(loop_.now());
+  engine([&](auto& e) { e.feed_end(loop_.now()); });
   dispatch();
   if (!closing_) broken(end_reason_);
 }
@@ -227,7 +222,7 @@ void connection::dispatch() noexcept {
 
 void connection::defer_input() noexcept {
   if (closing_) return;
-  const bytes_view rest = http1_ ? http1_->take_unread() : engine_.take_unread();
+  const bytes_view rest = engine([](auto& e) { return e.take_unread(); });
   const bool kept = base::if_memory_allows([&] {
     if (!deferred_ && !rest.empty()) deferred_ = std::make_unique<deferred_input>(*this);
     if (!deferred_) return;
@@ -235,11 +230,7 @@ void connection::defer_input() noexcept {
     if (std::exchange(deferred_->engine_reads, false)) unread.consume(unread.size() - rest.size());
     else unread.append(rest);
   });
-  if (!kept) {
-    if (http1_) return close_at_turn_end("out of memory");
-    engine_.fail(error_code::enhance_your_calm, "out of memory");
-    return schedule_flush();  // for its events
-  }
+  if (!kept) return fail(error_code::enhance_your_calm, "out of memory");
   if (!is_deferred()) return;
   accounting_due_ = acceptor_ != nullptr;
   withholds_credit_ = true;
@@ -265,8 +256,7 @@ bool connection::continue_decoding() noexcept {
   }
   if (!deferred_->unread.empty() && !closing_ && !budget_->spent()) {
     deferred_->engine_reads = true;
-    if (http1_) http1_->feed(deferred_->unread.pending(), loop_.now());
-    else engine_.feed(deferred_->unread.pending(), loop_.now());
+    engine([&](auto& e) { e.feed(deferred_->unread.pending(), loop_.now()); });
     dispatch();
     if (std::exchange(deferred_->engine_reads, false)) deferred_->unread.clear();
     record_received();
@@ -280,11 +270,12 @@ bool connection::continue_decoding() noexcept {
   return false;
 }
 
+bool connection::holds_input() const noexcept { return http1_ && http1_->holds_input(); }
+
 void connection::update_receiving() noexcept {
-  const bool pause =
-      output_stalled_ || is_deferred() || (http1_ && (memory_pressure_ || http1_->holds_input()));
+  const bool pause = output_stalled_ || is_deferred() || holds_input() || (http1_ && memory_pressure_);
   if (pause == receive_paused_) {
-    if (hung_up_ && !closing_ && !output_stalled_ && http1_->holds_input()) schedule_flush();
+    if (hung_up_ && !closing_ && !output_stalled_ && holds_input()) schedule_flush();
     return;
   }
   receive_paused_ = pause;
@@ -364,13 +355,6 @@ void connection::switch_to_http1(bytes_view rest) noexcept {
   http1_->feed(rest, loop_.now());
   http1_->dispatch();
   accounting_due_ = true;
-}
-
-void connection::on_http1_timeout() noexcept {
-  http1_->on_timeout(loop_.now());
-  if (!closing_) enforce_max_age();
-  if (!closing_) release_if_idle();
-  if (!closing_) http1_->dispatch();
 }
 
 void connection::on_http1_released() noexcept {
@@ -480,7 +464,7 @@ void connection::flush() noexcept {
   if (deferred_ || output_stalled_ != receive_paused_) [[unlikely]] {
     if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
     update_receiving();
-    if (hung_up_ && !closing_ && http1_->holds_input()) broken("the peer closed the connection");
+    if (hung_up_ && !closing_ && holds_input()) broken("the peer closed the connection");
   }
   finish_if_done();
 }
@@ -556,9 +540,9 @@ void connection::resume_waiting_calls() noexcept {
 }
 
 void connection::report_memory() noexcept {
-  const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
-                          (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
-                          (http1_ ? http1_->memory_bytes() : 0) + open_streams() * exchange_cost_bytes;
+  const std::size_t now = connection_cost_bytes + engine([](const auto& e) { return e.memory_bytes(); }) +
+                          in_flight_.capacity() + (deferred_ ? deferred_->unread.capacity() : 0) +
+                          stream_->memory_bytes() + open_streams() * exchange_cost_bytes;
   accounting_due_ = now > light_bytes || congested_ || !waiting_.empty();
   const std::size_t more_min = http1_ ? 1 : memory_step_bytes;
   if (now < reported_memory_bytes_ + more_min && now + memory_step_bytes > reported_memory_bytes_) return;
@@ -581,9 +565,7 @@ void connection::check_stall() noexcept {
   // A window update of the peer may be in the input that waits for the decode budget.
   const bool peer_is_active = !is_deferred() && !just_resumed_;
   if (!stall_.on_time(loop_.now(), congested_, engine_.data_sent(), sending_since, peer_is_active)) return;
-  constexpr std::string_view reason = "the peer does not read the replies within the stall time";
-  if (http1_) broken(reason);
-  else engine_.fail(error_code::enhance_your_calm, reason);
+  fail(error_code::enhance_your_calm, "the peer does not read the replies within the stall time");
 }
 
 void connection::close_at_turn_end(const char* reason) noexcept {
@@ -597,11 +579,8 @@ void connection::set_memory_pressure(bool on) noexcept {
   memory_pressure_ = on;
   withholds_credit_ = on || is_deferred();
   engine_.withhold_credit(on);
-  engine_.refuse_streams(on);
-  if (http1_) {
-    http1_->refuse_requests(on);
-    update_receiving();
-  }
+  engine([on](auto& e) { e.refuse_streams(on); });
+  if (http1_) update_receiving();
   schedule_flush();
 }
 
@@ -635,8 +614,7 @@ constexpr duration linger = std::chrono::seconds(2);
 void connection::drain() noexcept {
   if (closing_ || draining_) return;
   draining_ = true;
-  engine_.drain();
-  if (http1_) http1_->drain();
+  engine([](auto& e) { e.drain(); });
   schedule_flush();
   update_timer();  // a flush that waits for the preface does not update it
 }
@@ -644,9 +622,14 @@ void connection::drain() noexcept {
 void connection::close(http2::error_code code, std::string_view reason) noexcept {
   if (closing_) return;
   set_end_reason(reason);
+  fail(code, reason);
+  if (!closing_) dispatch();
+}
+
+void connection::fail(error_code code, std::string_view reason) noexcept {
   if (http1_) return broken(reason);
   engine_.fail(code, reason);
-  dispatch();
+  schedule_flush();  // for its events
 }
 
 void connection::going_away() noexcept {
@@ -719,7 +702,7 @@ void connection::closed() noexcept {
 
 void connection::update_timer() noexcept {
   if (closing_) return;
-  const time_point t = std::min({http1_ ? http1_->next_timeout() : engine_.next_timeout(), release_at_,
+  const time_point t = std::min({engine([](const auto& e) { return e.next_timeout(); }), release_at_,
                                  age_policy_.next(), stall_.next()});
   if (timer::holder && timer::when == t) return;
   if (timer::holder) loop_.disarm(*this);

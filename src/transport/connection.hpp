@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coracle::transport {
@@ -148,6 +149,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
 
  private:
   friend class exchange;
+  friend class http2_stream;
   friend class http1_session;
   // Input that exceeds the decode budget. It exists while something is waiting.
   struct deferred_input final : deferred_decode {
@@ -195,8 +197,25 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   void handle(const http2::event& e) noexcept;
   // The peer of a server speaks HTTP/1.1, or does not speak HTTP at all.
   [[gnu::cold, gnu::noinline]] void switch_to_http1(bytes_view rest) noexcept;
-  [[gnu::cold, gnu::noinline]] void on_http1_timeout() noexcept;
   void on_http1_released() noexcept;
+  // Runs f with what speaks the protocol of this connection: both answer the same questions.
+  template <class F>
+  decltype(auto) engine(F f) {
+    if (http1_) [[unlikely]]
+      return f(*http1_);
+    return f(engine_);
+  }
+  template <class F>
+  decltype(auto) engine(F f) const {
+    if (http1_) [[unlikely]]
+      return f(std::as_const(*http1_));
+    return f(engine_);
+  }
+  // Whether the peer may not send more until its exchange has consumed what it sent: HTTP/1.1, which has no
+  // windows.
+  [[nodiscard]] bool holds_input() const noexcept;
+  // Ends the connection at once, or as soon as GOAWAY is sent.
+  [[gnu::cold, gnu::noinline]] void fail(error_code code, std::string_view reason) noexcept;
   [[nodiscard]] base::output_buffer& output() noexcept;
   [[nodiscard]] bool output_is_full() noexcept { return output().size() > output_full_bytes; }
   // Charges an event. True if the rest of the input must be deferred.
@@ -234,7 +253,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   loop& loop_;
   std::unique_ptr<net::duplex> stream_;
   http2::connection engine_;
-  std::unique_ptr<http1_session> http1_;  // in place of the engine, which has failed then
+  std::unique_ptr<http1_session> http1_;  // in place of engine_, which has failed then; see engine()
   connection_owner& owner_;
   request_acceptor* acceptor_;
   base::output_buffer in_flight_;

@@ -21,23 +21,10 @@ namespace coracle::transport {
 class exchange_filter : public exchange_target, public exchange_handler {
  public:
   // exchange_target
-  bool begin_headers() noexcept override { return inner_.begin_headers(); }
-  void add_field(std::string_view name, std::string_view value) noexcept override {
-    inner_.add_field(name, value);
-  }
-  void end_headers(bool end_stream) noexcept override { inner_.end_headers(end_stream); }
-  std::uint8_t* reserve_data(std::size_t n) override { return inner_.reserve_data(n); }
-  void commit_data(std::size_t n, bool end_stream) noexcept override { inner_.commit_data(n, end_stream); }
-  bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override {
-    return inner_.queue_data(std::move(bytes), n, end_stream);
-  }
-  [[nodiscard]] std::size_t queued() const noexcept override { return inner_.queued(); }
-  void want_writable(std::size_t low_bytes) noexcept override { inner_.want_writable(low_bytes); }
-  void consume(std::size_t n) noexcept override { inner_.consume(n); }
-  void set_kept(std::size_t bytes) noexcept override { inner_.set_kept(bytes); }
-  void wait_until_uncongested() noexcept final { inner_.wait_until_uncongested(); }
-  void reset(error_code code) noexcept final { inner_.reset(code); }
-  void out_of_memory() noexcept final { inner_.out_of_memory(); }
+#define CORACLE_OPERATION(result, name, parameters, arguments, qualifiers) \
+  result name parameters qualifiers override { return inner_.name arguments; }
+  CORACLE_EXCHANGE_OPERATIONS(CORACLE_OPERATION)
+#undef CORACLE_OPERATION
   void set_handler(exchange_handler* handler) noexcept final { handler_ = handler; }
 
   // exchange_handler

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "transport/exchange_handler.hpp"
+#include "transport/exchange_operations.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string_view>
 
 namespace coracle::transport {
 
@@ -15,24 +14,14 @@ namespace coracle::transport {
 // a request with the pseudo-header fields of HTTP/2.
 class exchange_target {
  public:
-  virtual bool begin_headers() noexcept = 0;
-  virtual void add_field(std::string_view name, std::string_view value) noexcept = 0;
-  // With end_stream after earlier headers, the block is the trailers.
-  virtual void end_headers(bool end_stream) noexcept = 0;
-  virtual std::uint8_t* reserve_data(std::size_t n) = 0;
-  virtual void commit_data(std::size_t n, bool end_stream) noexcept = 0;
-  virtual bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) = 0;
+#define CORACLE_OPERATION(result, name, parameters, arguments, qualifiers) \
+  virtual result name parameters qualifiers = 0;
+  CORACLE_EXCHANGE_OPERATIONS(CORACLE_OPERATION)
+#undef CORACLE_OPERATION
   // A server's OK response with one enveloped message of n bytes and no metadata, before any header block.
   // Returns null if it cannot be written at once. commit_reply() includes release().
   virtual std::uint8_t* reserve_reply(std::size_t /*n*/) { return nullptr; }
   virtual void commit_reply(std::size_t /*n*/) noexcept {}
-  [[nodiscard]] virtual std::size_t queued() const noexcept = 0;
-  virtual void want_writable(std::size_t low_bytes) noexcept = 0;
-  virtual void consume(std::size_t n) noexcept = 0;
-  virtual void set_kept(std::size_t bytes) noexcept = 0;
-  virtual void wait_until_uncongested() noexcept = 0;
-  virtual void reset(error_code code) noexcept = 0;
-  virtual void out_of_memory() noexcept = 0;
   virtual void set_handler(exchange_handler* handler) noexcept = 0;
   // The last call.
   virtual void release() noexcept = 0;

@@ -279,7 +279,7 @@ bool http1_session::begin_headers() noexcept {
   return !connection_.closing_ && !out_of_memory_;
 }
 
-void http1_session::add_field(std::string_view name, std::string_view value) noexcept {
+void http1_session::add_field(std::string_view name, std::string_view value, hpack::indexing) noexcept {
   if (!out_of_memory_) or_close([&] { block_.add(name, value); });
 }
 
@@ -390,6 +390,9 @@ void http1_session::set_kept(std::size_t bytes) noexcept {
   kept_bytes_ = bytes;
   connection_.note_kept(bytes);
 }
+
+// A connection has one request at a time, and holds_next_request() bounds the responses.
+void http1_session::wait_until_uncongested() noexcept {}
 
 void http1_session::reset(error_code code) noexcept {
   handler_ = nullptr;

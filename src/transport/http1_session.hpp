@@ -28,7 +28,7 @@ class http1_session final : public exchange_target {
  public:
   http1_session(connection& owner, http1::role r, const http1_options& o);
 
-  // --- called by the connection
+  // --- called by the connection: what http2::connection has, too, and then what only HTTP/1.1 needs
   void feed(bytes_view bytes, time_point now) noexcept;
   void feed_end(time_point now) noexcept;
   // Handles what was fed.
@@ -42,8 +42,11 @@ class http1_session final : public exchange_target {
   // The connection has ended: ends the exchange.
   void end(const abnormal_end& reason) noexcept;
   void drain() noexcept { engine_.close_after_response(); }
-  void refuse_requests(bool on) noexcept { refusing_ = on; }
+  void refuse_streams(bool on) noexcept { refusing_ = on; }
   [[nodiscard]] bool in_exchange() const noexcept { return in_exchange_ || engine_.busy(); }
+  [[nodiscard]] std::size_t open_streams() const noexcept { return in_exchange() ? 1 : 0; }
+  // A failure ends the connection in the same call.
+  [[nodiscard]] bool failed() const noexcept { return false; }
   // Whether no more input may be read at present.
   [[nodiscard]] bool holds_input() const noexcept { return unconsumed_ >= window_bytes_ || !unread_.empty(); }
   [[nodiscard]] base::output_buffer& output() noexcept { return engine_.output(); }
@@ -58,20 +61,7 @@ class http1_session final : public exchange_target {
   void open(exchange_handler& handler) noexcept;
 
   // exchange_target
-  bool begin_headers() noexcept override;
-  void add_field(std::string_view name, std::string_view value) noexcept override;
-  void end_headers(bool end_stream) noexcept override;
-  std::uint8_t* reserve_data(std::size_t n) override;
-  void commit_data(std::size_t n, bool end_stream) noexcept override;
-  bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) override;
-  [[nodiscard]] std::size_t queued() const noexcept override;
-  void want_writable(std::size_t low_bytes) noexcept override;
-  void consume(std::size_t n) noexcept override;
-  void set_kept(std::size_t bytes) noexcept override;
-  // A connection has one request at a time, and holds_next_request() bounds the responses.
-  void wait_until_uncongested() noexcept override {}
-  void reset(error_code code) noexcept override;
-  void out_of_memory() noexcept override;
+  CORACLE_EXCHANGE_OPERATIONS(CORACLE_EXCHANGE_OVERRIDE)
   void set_handler(exchange_handler* handler) noexcept override { handler_ = handler; }
   void release() noexcept override;
 
