@@ -9,9 +9,10 @@
 #include "coracle/rpc/impl/propagated_context.hpp"
 #include "coracle/server/http_response.hpp"
 #include "server/body_watch.hpp"
+#include "server/call_set.hpp"
 #include "server/http_request_data.hpp"
 #include "server/http_routes.hpp"
-#include "server/server_call.hpp"
+#include "server/received_metadata.hpp"
 #include "server/web_access.hpp"
 #include "transport/exchange.hpp"
 

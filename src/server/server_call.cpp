@@ -64,37 +64,6 @@ call_traffic server_context::traffic() const noexcept {
 
 namespace server_internal {
 
-received_metadata call_set::take_metadata() {
-  if (spare_.empty()) return received_metadata::make();
-  received_metadata m = std::move(spare_.back());
-  spare_.pop_back();
-  return m;
-}
-
-void call_set::give_back(received_metadata m) noexcept {
-  if (m.is_shared()) return;
-  constexpr std::size_t kept = 1024;  // as many calls as are likely to run concurrently
-  if (spare_.size() >= kept) return;
-  constexpr std::size_t kept_bytes = 4096;  // per call; larger blocks are freed
-  if (m.get().capacity_bytes() > kept_bytes) return;
-  m.own().clear();
-  base::if_memory_allows([&] { spare_.push_back(std::move(m)); });
-}
-
-std::unique_ptr<message_arena> call_set::take_arena() {
-  if (spare_arenas_.empty()) return std::make_unique<message_arena>();
-  auto a = std::move(spare_arenas_.back());
-  spare_arenas_.pop_back();
-  return a;
-}
-
-void call_set::give_back(std::unique_ptr<message_arena> a) noexcept {
-  constexpr std::size_t kept = 64;  // of up to 64 KiB each
-  if (spare_arenas_.size() >= kept) return;
-  a->reset();
-  base::if_memory_allows([&] { spare_arenas_.push_back(std::move(a)); });
-}
-
 google::protobuf::Arena* request_arena(server_call& c) { return c.request_in_arena() ? &c.arena() : nullptr; }
 server_context& context_of(server_call& c) noexcept { return c; }
 rpc::call* stream_of(server_call& c) noexcept { return &c; }
@@ -806,43 +775,6 @@ status server_call::status_of_exception(const std::exception_ptr& error, std::st
     log();
   }
   return status::unknown("the handler failed");
-}
-
-namespace {
-
-constexpr std::size_t first_block_bytes = 4096;
-// An arena that needed more frees the rest when its call ends.
-constexpr std::size_t kept_block_bytes_max = 64u << 10;
-
-}  // namespace
-
-struct message_arena::state {
-  explicit state(std::size_t n) : size_bytes(n), block(new char[n]) {
-    google::protobuf::ArenaOptions options;
-    options.initial_block = block.get();
-    options.initial_block_size = n;
-    arena.emplace(options);
-  }
-  std::size_t size_bytes;
-  std::unique_ptr<char[]> block;
-  std::optional<google::protobuf::Arena> arena;
-};
-
-message_arena::message_arena() : state_(std::make_unique<state>(first_block_bytes)) {}
-message_arena::~message_arena() = default;
-
-google::protobuf::Arena& message_arena::get() noexcept { return *state_->arena; }
-
-void message_arena::reset() {
-  const std::size_t needed = state_->arena->SpaceAllocated();
-  if (needed <= state_->size_bytes || state_->size_bytes == kept_block_bytes_max) {
-    state_->arena->Reset();
-    return;
-  }
-  std::size_t larger = state_->size_bytes;
-  while (larger < std::min(needed, kept_block_bytes_max)) larger *= 2;
-  state_.reset();
-  state_ = std::make_unique<state>(larger);
 }
 
 void* make_in(google::protobuf::Arena& arena, const void* prototype) {

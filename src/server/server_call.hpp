@@ -4,166 +4,28 @@
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
-#include "coracle/rpc/metadata.hpp"
-#include "coracle/server/impl/message_store.hpp"
 #include "coracle/server/impl/method.hpp"
 #include "coracle/server/server_context.hpp"
-#include "coracle/server/server_observer.hpp"
 #include "coracle/server/service.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
+#include "server/call_set.hpp"
+#include "server/message_arena.hpp"
+#include "server/received_metadata.hpp"
 #include "server/router.hpp"
 #include "server/server_interceptor_chain.hpp"
+#include "server/server_watch.hpp"
 
-#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
-namespace google::protobuf {
-class Arena;
-}
 
 namespace coracle::server_internal {
-
-// Notifies the observer of one call. Belongs to the call; made only if there is an observer.
-class server_watch final : public rpc::message_watch, public coro::pooled {
- public:
-  server_watch(server_observer& o, server_context& c) noexcept : observer_(o), call_(c) {
-    call_.began = coro::this_executor().now();
-    observer_.call_started(call_);
-  }
-  void headers_sent() noexcept { observer_.headers_sent(call_); }
-  void ended(const status& outcome) noexcept {
-    observer_.call_ended(call_, outcome, coro::this_executor().now());
-  }
-
-  // rpc::message_watch
-  void message_sent(message_size m) noexcept override { observer_.message_sent(call_, m); }
-  void message_received(message_size m) noexcept override { observer_.message_received(call_, m); }
-
- private:
-  server_observer& observer_;
-  served_call call_;
-};
-
-// A protobuf arena over a block that grows, within bounds, to the size that earlier calls needed. Belongs to
-// one loop.
-class message_arena {
- public:
-  message_arena();
-  message_arena(const message_arena&) = delete;
-  message_arena& operator=(const message_arena&) = delete;
-  ~message_arena();
-
-  [[nodiscard]] google::protobuf::Arena& get() noexcept;
-  // Destroys what the arena contains.
-  void reset();
-
- private:
-  struct state;
-  std::unique_ptr<state> state_;
-};
-
-// A handle to metadata that does not change once it is shared. Belongs to one loop, so that handles are
-// counted without atomics.
-class received_metadata {
- public:
-  received_metadata() noexcept = default;
-  [[nodiscard]] static received_metadata make() {
-    received_metadata m;
-    m.block_ = new block;
-    return m;
-  }
-  received_metadata(const received_metadata& other) noexcept : block_(other.block_) {
-    if (block_) ++block_->handles;
-  }
-  received_metadata(received_metadata&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-  received_metadata& operator=(received_metadata other) noexcept {
-    std::swap(block_, other.block_);
-    return *this;
-  }
-  ~received_metadata() {
-    if (block_ && --block_->handles == 0) delete block_;
-  }
-
-  // Requires a handle that make() returned, or a copy of one.
-  [[nodiscard]] const metadata& get() const noexcept { return block_->fields; }
-  [[nodiscard]] bool is_shared() const noexcept { return block_ && block_->handles > 1; }
-  // To fill the metadata; not while it is shared.
-  [[nodiscard]] metadata& own() noexcept { return block_->fields; }
-
- private:
-  struct block {
-    metadata fields;
-    std::uint32_t handles = 1;
-  };
-  block* block_ = nullptr;
-};
-
-class server_call;
-
-// The calls of one loop of a server. Must outlive them.
-class call_set {
- public:
-  base::intrusive_list<server_call> running;
-  std::size_t count = 0;
-  // The calls of all loops of the server. The creator of a call increments it. Null if nothing limits the
-  // calls.
-  std::atomic<std::size_t>* of_server = nullptr;
-  // How many of these calls are orphaned: ended for their clients, while their handlers still run.
-  std::size_t orphaned = 0;
-  // The memory of the messages of orphaned calls, which no connection accounts for any more. Above the
-  // maximum, the loop decodes no large request.
-  std::size_t orphaned_bytes = 0;
-  std::size_t orphaned_bytes_max = std::numeric_limits<std::size_t>::max();
-  // How many of all calls so far ended with OK, and with another status.
-  std::uint64_t succeeded = 0;
-  std::uint64_t failed = 0;
-  server_observer* observer = nullptr;
-  // The compression encodings that requests may have.
-  encoding_set accepted = encoding_set::all();
-  std::uint32_t max_receive_bytes = 4u << 20;
-  // The limit for replies; the one above is for requests.
-  std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
-  coracle::compression compression;
-  const std::vector<std::shared_ptr<server_interceptor>>* interceptors = nullptr;
-  // A call ends if its handler waits for a message of which fewer bytes than stall_bytes arrive in a
-  // stall_time.
-  duration stall_time = duration::max();
-  std::size_t stall_bytes = 1;
-  // Requested when the server begins to drain.
-  coro::stop_source draining;
-  // Called when `count` has dropped to 0; may be null.
-  void (*emptied)(call_set&) noexcept = nullptr;
-  // Called when orphaned_bytes has changed, with the value before; may be null.
-  void (*on_orphaned_bytes_changed)(call_set&, std::size_t before) noexcept = nullptr;
-  void set_orphaned_bytes(std::size_t now) noexcept {
-    const std::size_t before = std::exchange(orphaned_bytes, now);
-    if (on_orphaned_bytes_changed && now != before) on_orphaned_bytes_changed(*this, before);
-  }
-  // Metadata to be filled, whose memory later calls reuse.
-  received_metadata take_metadata();
-  void give_back(received_metadata m) noexcept;
-  // Arenas, which later calls reuse.
-  std::unique_ptr<message_arena> take_arena();
-  void give_back(std::unique_ptr<message_arena> a) noexcept;
-  // Small messages and their holders, which later calls reuse.
-  message_store messages;
-
- private:
-  std::vector<received_metadata> spare_;
-  std::vector<std::unique_ptr<message_arena>> spare_arenas_;
-};
 
 // Owns itself: it is destroyed when the handler and the exchange have both ended, in either order. Its memory
 // comes from the loop's frame pool.

@@ -17,6 +17,7 @@
 #include "server/http_call.hpp"
 #include "server/rest_error.hpp"
 #include "server/router.hpp"
+#include "server/server_call.hpp"
 #include "server/server_state.hpp"
 #include "server/web_call.hpp"
 #include "transport/header_block.hpp"

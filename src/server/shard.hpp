@@ -7,7 +7,8 @@
 #include "coracle/coro/event.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/loop_service.hpp"
-#include "server/server_call.hpp"
+#include "server/call_set.hpp"
+#include "server/received_metadata.hpp"
 #include "server/server_state.hpp"
 #include "transport/exchange.hpp"
 
