@@ -303,8 +303,7 @@ void http_call::end_call() noexcept {
   if (orphans_of_connection_) --*orphans_of_connection_;
   set.give_back(std::move(shared_));
   delete this;
-  if (set.of_server) set.of_server->fetch_sub(1, std::memory_order_relaxed);
-  if (--set.count == 0 && set.emptied) set.emptied(set);
+  set.call_ended();
 }
 
 }  // namespace coracle::server_internal

@@ -459,8 +459,7 @@ void server_call::end_call() noexcept {
   if (arena_) set.give_back(std::move(arena_));
   delete this;
   if (was) set.set_orphaned_bytes(set.orphaned_bytes - was->bytes);
-  if (set.of_server) set.of_server->fetch_sub(1, std::memory_order_relaxed);
-  if (--set.count == 0 && set.emptied) set.emptied(set);
+  set.call_ended();
 }
 
 }  // namespace server_internal

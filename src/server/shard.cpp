@@ -121,10 +121,6 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
   stall_bytes = min_bytes_in(stall_time);
   orphaned_bytes_max = share_of(quota_->limit / 4, loop_.owner().size());
   messages.limit(share_of(quota_->limit / kept_messages_share, loop_.owner().size()), quota_->used);
-  on_orphaned_bytes_changed = [](call_set& set, std::size_t before) noexcept {
-    static_cast<shard&>(set).on_orphaned_bytes(before);
-  };
-  emptied = [](call_set& set) noexcept { static_cast<shard&>(set).finish_if_empty(); };
 }
 
 shard::~shard() {

@@ -108,6 +108,9 @@ class shard final : public runtime_internal::loop_service,
   [[nodiscard]] const transport::http1_options* http1() const noexcept override;
   [[nodiscard]] std::span<const http::header_view> general_fields(transport::connection& c) noexcept override;
   void on_other_protocol(transport::connection& c, std::string_view reason) noexcept override;
+  // call_set
+  void on_empty() noexcept override { finish_if_empty(); }
+  void on_orphaned_bytes(std::size_t before) noexcept override;
   // transport::request_acceptor
   [[gnu::hot, gnu::flatten]] void on_request(transport::exchange x, transport::header_source& fields,
                                              bool end_stream) override;
@@ -134,7 +137,6 @@ class shard final : public runtime_internal::loop_service,
   // `until_bytes` are used. Returns false if none is left before. `reason` is a string literal.
   template <class Predicate>
   bool shed_largest(std::size_t until_bytes, const char* reason, Predicate may_go) noexcept;
-  void on_orphaned_bytes(std::size_t before) noexcept;
   // Admits a call. False if the server has reached its maximum of calls.
   [[nodiscard]] bool admit() noexcept;
   void unadmit() noexcept;

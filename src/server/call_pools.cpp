@@ -1,4 +1,4 @@
-#include "server/call_set.hpp"
+#include "server/call_pools.hpp"
 
 #include "base/if_memory_allows.hpp"
 
@@ -8,31 +8,31 @@
 
 namespace coracle::server_internal {
 
-received_metadata call_set::take_metadata() {
-  if (spare_.empty()) return received_metadata::make();
-  received_metadata m = std::move(spare_.back());
-  spare_.pop_back();
+received_metadata call_pools::take_metadata() {
+  if (spare_metadata_.empty()) return received_metadata::make();
+  received_metadata m = std::move(spare_metadata_.back());
+  spare_metadata_.pop_back();
   return m;
 }
 
-void call_set::give_back(received_metadata m) noexcept {
+void call_pools::give_back(received_metadata m) noexcept {
   if (m.is_shared()) return;
   constexpr std::size_t kept = 1024;  // as many calls as are likely to run concurrently
-  if (spare_.size() >= kept) return;
+  if (spare_metadata_.size() >= kept) return;
   constexpr std::size_t kept_bytes = 4096;  // per call; larger blocks are freed
   if (m.get().capacity_bytes() > kept_bytes) return;
   m.own().clear();
-  base::if_memory_allows([&] { spare_.push_back(std::move(m)); });
+  base::if_memory_allows([&] { spare_metadata_.push_back(std::move(m)); });
 }
 
-std::unique_ptr<message_arena> call_set::take_arena() {
+std::unique_ptr<message_arena> call_pools::take_arena() {
   if (spare_arenas_.empty()) return std::make_unique<message_arena>();
   auto a = std::move(spare_arenas_.back());
   spare_arenas_.pop_back();
   return a;
 }
 
-void call_set::give_back(std::unique_ptr<message_arena> a) noexcept {
+void call_pools::give_back(std::unique_ptr<message_arena> a) noexcept {
   constexpr std::size_t kept = 64;  // of up to 64 KiB each
   if (spare_arenas_.size() >= kept) return;
   a->reset();

@@ -1,0 +1,38 @@
+// server_call_options: what the options of a server say about its calls.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/compress/compression.hpp"
+#include "coracle/compress/encoding.hpp"
+#include "coracle/server/server_interceptor.hpp"
+#include "coracle/server/server_observer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace coracle::server_internal {
+
+// The same for all calls of a loop; the shard sets it before the first one. Borrows from the server.
+struct server_call_options {
+  server_observer* observer = nullptr;
+  const std::vector<std::shared_ptr<server_interceptor>>* interceptors = nullptr;
+  // The compression encodings that requests may have.
+  encoding_set accepted = encoding_set::all();
+  // Of replies.
+  coracle::compression compression;
+  // The limit for requests.
+  std::uint32_t max_receive_bytes = 4u << 20;
+  // The limit for replies.
+  std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
+  // A call ends if its handler waits for a message of which fewer bytes than stall_bytes arrive in a
+  // stall_time.
+  duration stall_time = duration::max();
+  std::size_t stall_bytes = 1;
+  // If orphaned calls hold more (call_counters::orphaned_bytes), the loop decodes no large request.
+  std::size_t orphaned_bytes_max = std::numeric_limits<std::size_t>::max();
+};
+
+}  // namespace coracle::server_internal
