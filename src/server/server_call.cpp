@@ -162,17 +162,21 @@ void server_call::begin_stream() noexcept {
 
 // A peer that does not read its replies gets no more calls executed; the deadline still applies.
 bool server_call::wait_until_uncongested() noexcept {
-  if (!exchange_ || !exchange_.congested()) [[likely]]
+  if (!congested()) [[likely]]
     return false;
-  if (!std::exchange(waiting_uncongested_, true)) exchange_.wait_until_uncongested();
+  request_uncongested();
   return true;
+}
+
+void server_call::request_uncongested() noexcept {
+  if (!std::exchange(waiting_uncongested_, true)) exchange_.wait_until_uncongested();
 }
 
 void server_call::on_uncongested() {
   if (!std::exchange(waiting_uncongested_, false)) return;
   if (!single_message_) begin_stream();
   else if (request_ == request_state::read) start_handler();
-  else take_request(deframer_.kept(), true);
+  else resume_request();
 }
 
 // Nothing is missing any more. This object may be gone.
@@ -214,43 +218,42 @@ void server_call::on_data(bytes_view bytes, bool end_stream) {
 void server_call::single_request_data(bytes_view bytes, bool end_stream) {
   if (!end_stream) exchange_.consume(bytes.size());
   request_ended_ = end_stream;
-  const bool kept = !deframer_.empty() || exchange_.congested() || keeps_request();
-  if (kept) {
+  const decoding may = request_decoding();
+  if (may != decoding::permitted || !deframer_.empty()) {
     deframer_.append(bytes);
     note_kept();
     message_begun();
     bytes = deframer_.kept();
   }
-  take_request(bytes, kept);
+  take_request(bytes, may);
 }
 
-// `bytes` is everything received so far, in the deframer or not. For a peer that does not read its replies,
-// nothing is decoded before the call has its turn: decoding may expand the bytes a thousandfold.
-bool server_call::take_request(bytes_view bytes, bool kept) {
+server_call::request_outcome server_call::take_request(bytes_view bytes, decoding may) {
   using state = protocol::grpc::deframer::state;
+  const bool kept = !deframer_.empty();
   protocol::grpc::framed_message message;
   const state s = protocol::grpc::deframer::peek(bytes, max_receive_bytes_, message);
   const bool whole = s == state::message;
   if (!whole && s != state::need_more) {
     end_early(rpc::broken_message(s, bytes, max_receive_bytes_));
-    return false;
+    return request_outcome::ended;
   }
   if (request_ == request_state::read
           ? !bytes.empty()
           : whole && bytes.size() > protocol::envelope_prefix_bytes + message.body.size()) {
     end_early(status::unimplemented("the method requires one request message, and the call has more"));
-    return false;
+    return request_outcome::ended;
   }
   if (whole) {
     if (request_ == request_state::incomplete) request_ = request_state::whole;
-    if (keeps_request()) return false;
-    if (wait_until_uncongested()) return false;
+    if (may == decoding::congested) request_uncongested();
+    if (may != decoding::permitted) return request_outcome::kept;
     const decoded result = decode_request(message);
-    if (result == decoded::failed) return false;
+    if (result == decoded::failed) return request_outcome::ended;
     if (result == decoded::deferred) {
       if (!kept) deframer_.append(bytes);
       note_kept();
-      return true;
+      return request_outcome::deferred;
     }
     if (kept) deframer_.clear();
     note_kept();
@@ -259,18 +262,19 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
     note_kept();
     message_begun();
   }
+  const bool read = request_ == request_state::read;
   if (!request_ended_) {
-    if (request_ == request_state::read) start_handler_soon();
-    return false;
+    if (read) start_handler_soon();
+    return read ? request_outcome::decoded : request_outcome::incomplete;
   }
-  if (request_ != request_state::read) {
+  if (!read) {
     end_early(deframer_.empty()
                   ? status::unimplemented("the method requires one request message, and the call has none")
                   : status::internal("the stream ended within a message"));
-    return false;
+    return request_outcome::ended;
   }
   start_handler();
-  return false;
+  return request_outcome::decoded;
 }
 
 rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_message& m) {
@@ -290,10 +294,10 @@ rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_mess
 
 void server_call::take_kept_request() noexcept {
   if (!single_message_ || waiting_uncongested_ || request_ != request_state::whole) return;
-  if (!base::if_memory_allows([&] { take_request(deframer_.kept(), true); })) end_early(rpc::out_of_memory());
+  if (!base::if_memory_allows([&] { resume_request(); })) end_early(rpc::out_of_memory());
 }
 
-bool server_call::continue_message() { return take_request(deframer_.kept(), true); }
+bool server_call::continue_message() { return resume_request() == request_outcome::deferred; }
 
 void server_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
   transport::field unused;

@@ -102,6 +102,13 @@ class server_call final : public rpc::call,
 
  private:
   enum class request_state : std::uint8_t { incomplete, whole, read };
+  // Whether the one request may be decoded once it has arrived. It may not while no interceptor has asked for
+  // it, nor for a peer that does not read its replies: decoding may expand the bytes a thousandfold.
+  enum class decoding : std::uint8_t { permitted, not_requested, congested };
+  // What take_request() did. kept: the request has arrived, and may not be decoded yet. deferred: it waits
+  // for its share of the decode budget. decoded: the handler starts, now or with the end of the request.
+  // ended: the request is invalid. After decoded and ended this object may be gone.
+  enum class request_outcome : std::uint8_t { incomplete, kept, deferred, decoded, ended };
   ~server_call();
   bool prepare_write() override;
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
@@ -117,11 +124,14 @@ class server_call final : public rpc::call,
   [[gnu::noinline]] void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream);
-  [[nodiscard]] bool keeps_request() const noexcept {
-    return interceptor_chain_ && !interceptor_chain_->wants_request();
+  [[nodiscard]] decoding request_decoding() const noexcept {
+    if (interceptor_chain_ && !interceptor_chain_->wants_request()) return decoding::not_requested;
+    return congested() ? decoding::congested : decoding::permitted;
   }
-  // True if the message is deferred.
-  bool take_request(bytes_view bytes, bool kept);
+  // `bytes` is everything received so far, which the deframer holds unless it is empty.
+  request_outcome take_request(bytes_view bytes, decoding may);
+  // The same with what the deframer holds, after decoding was not permitted or was deferred.
+  request_outcome resume_request() { return take_request(deframer_.kept(), request_decoding()); }
   // decoded::failed: the call has ended, and this object may be gone.
   decoded decode_request(const protocol::grpc::framed_message& m);
   bool continue_message() override;
@@ -131,6 +141,8 @@ class server_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void start_handler_soon() noexcept;
   [[gnu::noinline]] void begin_stream() noexcept;
   void run_handler() noexcept;
+  [[nodiscard]] bool congested() const noexcept { return exchange_ && exchange_.congested(); }
+  void request_uncongested() noexcept;
   bool wait_until_uncongested() noexcept;
   // Orphans the call: the handler may outlive the connection from now on.
   [[gnu::cold, gnu::noinline]] void become_orphan() noexcept;
