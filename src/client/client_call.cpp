@@ -95,6 +95,7 @@ void client_call::bind_owner_loop() noexcept {
                  "a call requires a loop of its channel's runtime: co_await it there, or use sync_wait()");
 }
 
+[[gnu::hot, gnu::flatten]]
 void client_call::begin_here(const coro::environment& outer) {
   const coro::environment& inherited = terms_.options.detached ? coro::no_environment : outer;
   if (inherited.call)
@@ -130,6 +131,7 @@ void client_call::begin_here(const coro::environment& outer) {
   attach_credentials(setup.config, setup.secure_authority);
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::configured(const method_config* m, std::string_view secure_authority) noexcept {
   or_end([&] {
     if (m) apply_method_config(*m, began_);
@@ -154,6 +156,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   chain_->begin(inherited, {});
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::begin_attempt(const coro::environment& e, const call_options& options,
                                 const intercepted_message* request) noexcept {
   if (is_over(state_)) return chain_->on_attempt_ended();
@@ -169,6 +172,7 @@ void client_call::begin_attempt(const coro::environment& e, const call_options& 
   begin(e);
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::set_hooks(rpc::hook_list hooks) {
   hooks_ = std::make_unique<stream_hooks>();
   hooks_->hooks = std::move(hooks);
@@ -185,6 +189,12 @@ status client_call::stream_hooks::sent(intercepted_message& m) {
   return run_hooks([&] { return rpc::pass_request(hooks, m); });
 }
 
+[[gnu::cold, gnu::noinline]]
+void client_call::cancel_try(const status& reason) noexcept {
+  end(reason, false);
+}
+
+[[gnu::cold, gnu::noinline]]
 void client_call::finish_chain(const status& outcome) noexcept {
   outcome_ = outcome;
   advance(call_event::end);
@@ -194,6 +204,7 @@ void client_call::finish_chain(const status& outcome) noexcept {
   finish(true);
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::cancel() noexcept {
   if (chain_) chain_->cancel();
   if (!is_over(state_)) end(cancelled_call(), false);  // creating a status with a message allocates
@@ -201,6 +212,7 @@ void client_call::cancel() noexcept {
 }
 
 // Even after the deadline this is a cancellation: the server has responded in time.
+[[gnu::cold, gnu::noinline]]
 void client_call::cancel_late_reply() noexcept {
   advance(call_event::reply_dropped);
   drop_deferred();
@@ -210,6 +222,7 @@ void client_call::cancel_late_reply() noexcept {
 }
 
 // Applies the service config, where the caller sets no value or a larger one.
+[[gnu::cold, gnu::noinline]]
 void client_call::apply_method_config(const method_config& m, time_point now) {
   if (m.timeout) terms_.deadline = std::min(terms_.deadline, deadline_after(now, *m.timeout));
   if (m.wait_for_ready && !terms_.options.wait_for_ready) terms_.options.wait_for_ready = *m.wait_for_ready;
@@ -225,6 +238,7 @@ void client_call::apply_method_config(const method_config& m, time_point now) {
     request_failure_ = rpc::too_large_to_send(request_body_->size(), format_.max_send_bytes());
 }
 
+[[gnu::noinline]]
 void client_call::make_attempts(const method_config* m) {
   if (!m || !(m->retry || m->hedging)) {
     watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::first, 0);
@@ -242,6 +256,7 @@ void client_call::stand_between() noexcept {
   if (counts_) counts_->between.push_back(*this);
 }
 
+[[gnu::noinline]]
 void client_call::half_close() noexcept {
   advance(call_event::close_requested);
   if (!can_send() || state_ != call_state::closing) return;
@@ -262,6 +277,7 @@ void client_call::expect_reply(const rpc::codec& k, void* into) noexcept {
 }
 
 // The call had ended before its reply was requested.
+[[gnu::cold, gnu::noinline]]
 void client_call::read_late_reply() noexcept {
   if (outcome_.ok() && single_reply_data({})) return advance(call_event::reply_deferred);
   if (outcome_.ok()) outcome_ = missing_reply();
@@ -281,6 +297,7 @@ bool client_call::continue_message() noexcept {
 }
 
 // Returns what is wrong with a call whose status is OK.
+[[gnu::noinline]]
 status client_call::missing_reply() const {
   if (state_ == call_state::reply_cancelled) return cancelled_call();
   if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
@@ -289,6 +306,7 @@ status client_call::missing_reply() const {
 }
 
 // Also for messages that are read after the end of the call, which then changes from OK to an error.
+[[gnu::cold, gnu::noinline]]
 void client_call::messages_broken(status reason) noexcept {
   if (is_over(state_) && outcome_.ok()) {
     outcome_ = std::move(reason);
@@ -350,6 +368,7 @@ void client_call::has_connection() noexcept {
   stop_waiting(connection_waiter_, {});
 }
 
+[[gnu::cold, gnu::noinline]]
 loop& client_call::hold() {
   if (!held_on_) {
     held_on_ = begun() ? &owner_loop() : &loop_for(channel_);
@@ -365,6 +384,7 @@ void client_call::let_go() noexcept {
 }
 
 // Operations hold the call: it ends now, they end because of that, and the last one disposes of it.
+[[gnu::cold, gnu::noinline]]
 void client_call::abandon() noexcept {
   abandoned_.of = this;
   abandoned_.run = [](coro::runnable& w) noexcept {
@@ -393,6 +413,7 @@ void client_call::dispose() noexcept {
 
 // --- receiving
 
+[[gnu::hot, gnu::flatten]]
 void client_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
   if (kind == transport::block_kind::informational) return;
   protocol::grpc::response_headers headers;
@@ -425,6 +446,7 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
   }
 }
 
+[[gnu::hot, gnu::flatten]]
 void client_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) {
     exchange_.consume(bytes.size() + std::exchange(uncredited_, 0));
@@ -490,6 +512,7 @@ void client_call::stream_ended(const protocol::grpc::response_headers& last) noe
   end(outcome.ok() ? missing_reply() : std::move(outcome), true);
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::on_reset(const transport::abnormal_end& e) noexcept {
   exchange_.release();
   if (!retry_transparently(e)) end(status_of_reset(e), true);
@@ -497,6 +520,7 @@ void client_call::on_reset(const transport::abnormal_end& e) noexcept {
 
 // --- the end
 
+[[gnu::noinline]]
 void client_call::end(status reason, bool inside) noexcept {
   if (is_over(state_)) return;
   advance(call_event::end);
@@ -546,6 +570,7 @@ void client_call::finish(bool inside) noexcept {
   else incoming_failed(outcome_, true);
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::count_kept() noexcept {
   bytes_view left = deframer_.kept();
   protocol::grpc::framed_message m;
@@ -568,6 +593,7 @@ void client_call::notify_observer(const status& outcome) noexcept {
 }
 
 // Resumes the task that waits for the end.
+[[gnu::noinline]]
 void client_call::notify_owner(bool inside) noexcept {
   std::coroutine_handle<> waiter;
   if (unary_ && (unary_->waiter_ || unary_->chain_)) {
@@ -596,6 +622,7 @@ void client_call::notify_owner(bool inside) noexcept {
 
 // --- the request
 
+[[gnu::hot, gnu::flatten]]
 void client_call::attach(transport::exchange x, const call_target& target) noexcept {
   list_hook::unlink();
   exchange_ = x;
@@ -629,12 +656,16 @@ void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> wa
   retried_transparently_ = true;  // other attempts are made by the retry_controller
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::attempts_failed(attempt_result& last) noexcept {
   trailing_ = std::move(last.trailing);
   end(last.outcome, false);
 }
 
-void client_call::fail(const status& reason, refusal) noexcept { end(reason, false); }
+[[gnu::cold, gnu::noinline]]
+void client_call::fail(const status& reason, refusal) noexcept {
+  end(reason, false);
+}
 
 void client_call::send_request() {
   if (request_) {
@@ -670,6 +701,7 @@ void client_call::send_single_request() {
 }
 
 // Keeps the bytes until the server responds, for a second attempt, unless that takes too much memory.
+[[gnu::cold, gnu::noinline]]
 void client_call::send_request_body() {
   constexpr std::size_t kept_bytes_max = 256u << 10;
   send_body(as_bytes(*request_body_), true, true);
@@ -693,6 +725,7 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
 
 // --- credentials
 
+[[gnu::noinline]]
 void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) {
   const call_credentials& by = terms_.options.credentials;
   if (!by) return make_attempts(m);
@@ -717,6 +750,7 @@ void client_call::attach_credentials(const method_config* m, std::string_view se
 
 // Returns false if the call has ended, because credentials and metadata under the same key contradict each
 // other.
+[[gnu::cold, gnu::noinline]]
 bool client_call::add_credentials(const metadata& more) {
   for (const auto field : more) {
     if (!terms_.options.metadata.find(field.name)) continue;
@@ -729,6 +763,7 @@ bool client_call::add_credentials(const metadata& more) {
   return true;
 }
 
+[[gnu::cold, gnu::noinline]]
 void client_call::on_credentials(const result<metadata>& got) noexcept {
   list_hook::unlink();
   const std::optional<method_config> config = std::exchange(fetch_, nullptr)->config;
@@ -800,6 +835,7 @@ void unary_operation::start_attempt(const coro::environment& inherited, const ca
   call_->begin(inherited);
 }
 
+[[gnu::cold, gnu::noinline]]
 bool unary_operation::refuse_second_start() noexcept {
   status_ = status::internal(std::string("the call of ") + path_.text() +
                              " was started twice: start each operation once");

@@ -54,15 +54,15 @@ class client_call final : public rpc::call,
   // For a stream: as begin(), with the interceptors around the call.
   void begin_stream(const coro::environment& inherited) noexcept;
   [[nodiscard]] bool begun() const noexcept { return terms_.owner_loop != nullptr; }
-  [[gnu::noinline]] void half_close() noexcept;
+  void half_close() noexcept;
   void expect_reply(const rpc::codec& k, void* into) noexcept;
-  [[gnu::cold, gnu::noinline]] void cancel() noexcept;
+  void cancel() noexcept;
   // The owner gives up the call: cancels it, then deletes this on the loop of the call.
   void dispose() noexcept;
   // Keeps the call, and its channel, for an operation that may outlive the owner. The call then begins on the
   // loop that this returns. The first operation decides about that; after it, one thread may read while
   // another one writes.
-  [[gnu::cold, gnu::noinline]] loop& hold();
+  loop& hold();
   void let_go() noexcept;
   [[nodiscard]] const char* method() const noexcept { return terms_.path; }
   // Whether the call has ended for its owner: not while interceptors may still change the result, or the
@@ -85,16 +85,16 @@ class client_call final : public rpc::call,
   void stop_waiting(headers_operation* op, const status& outcome) noexcept;
 
   // --- called by the stream_chain
-  [[gnu::cold, gnu::noinline]] void begin_attempt(const coro::environment& e, const call_options& options,
-                                                  const intercepted_message* request) noexcept;
+  void begin_attempt(const coro::environment& e, const call_options& options,
+                     const intercepted_message* request) noexcept;
   // Before begin_attempt(): what interceptors see of the one request is in the codec of `options`.
   void use_codec_of(const call_options& options) noexcept { format_.use(options.codec); }
   // Before begin_attempt(): the messages of the stream pass `hooks`. Throws std::bad_alloc.
-  [[gnu::cold, gnu::noinline]] void set_hooks(rpc::hook_list hooks);
+  void set_hooks(rpc::hook_list hooks);
   // In place of begin_attempt().
-  [[gnu::cold, gnu::noinline]] void cancel_try(const status& reason) noexcept { end(reason, false); }
+  void cancel_try(const status& reason) noexcept;
   // The interceptors have ended. Deletes them.
-  [[gnu::cold, gnu::noinline]] void finish_chain(const status& outcome) noexcept;
+  void finish_chain(const status& outcome) noexcept;
 
   // --- called by the retry_controller
   // Sends to `r` until the call is committed to an attempt.
@@ -104,23 +104,21 @@ class client_call final : public rpc::call,
   void take_first_headers(protocol::grpc::response_headers& headers, bool end_stream) noexcept {
     or_end([&] { take_headers(headers, transport::block_kind::headers, end_stream); });
   }
-  [[gnu::cold, gnu::noinline]] void attempts_failed(attempt_result& last) noexcept;
+  void attempts_failed(attempt_result& last) noexcept;
 
   // call_attempt
-  [[gnu::hot, gnu::flatten]] void attach(transport::exchange x, const call_target& target) noexcept override;
-  [[gnu::cold, gnu::noinline]] void configured(const method_config* m,
-                                               std::string_view secure_authority) noexcept override;
-  [[gnu::cold, gnu::noinline]] void fail(const status& reason, refusal refused) noexcept override;
+  void attach(transport::exchange x, const call_target& target) noexcept override;
+  void configured(const method_config* m, std::string_view secure_authority) noexcept override;
+  void fail(const status& reason, refusal refused) noexcept override;
 
   // transport::exchange_handler
-  [[gnu::hot, gnu::flatten]] void on_headers(transport::header_source& fields, transport::block_kind kind,
-                                             bool end_stream) override;
-  [[gnu::hot, gnu::flatten]] void on_data(bytes_view bytes, bool end_stream) override;
+  void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
+  void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() noexcept override { resume_writer(); }
-  [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
+  void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
-  [[gnu::cold, gnu::noinline]] void abandon() noexcept;
+  void abandon() noexcept;
   struct stop_hook : coro::stop_callback {
     explicit stop_hook(client_call& c) noexcept;
     client_call& owner;
@@ -135,7 +133,7 @@ class client_call final : public rpc::call,
   bool prepare_write() override { return can_send(); }
   [[nodiscard]] bool sending_over() const noexcept override { return !may_write(state_); }
   void no_more_writes() noexcept override { advance(call_event::close_sent); }
-  [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
+  void messages_broken(status reason) noexcept override;
   [[nodiscard]] std::string_view path() const noexcept override { return terms_.path; }
 
   void advance(call_event e) noexcept { state_ = after(state_, e); }
@@ -145,18 +143,18 @@ class client_call final : public rpc::call,
     format_.use(terms_.options.codec);
     format_.set_max_send_bytes(terms_.options.send_limit());
   }
-  [[gnu::cold, gnu::noinline]] void apply_method_config(const method_config& m, time_point now);
+  void apply_method_config(const method_config& m, time_point now);
   // Attaches credentials, if there are any, then begins the attempts.
-  [[gnu::noinline]] void attach_credentials(const method_config* m, std::string_view secure_authority);
-  [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more);
-  [[gnu::cold, gnu::noinline]] void on_credentials(const result<metadata>& got) noexcept override;
-  [[gnu::noinline]] void make_attempts(const method_config* m);
+  void attach_credentials(const method_config* m, std::string_view secure_authority);
+  [[nodiscard]] bool add_credentials(const metadata& more);
+  void on_credentials(const result<metadata>& got) noexcept override;
+  void make_attempts(const method_config* m);
   // Lets the channel end the call while the call has neither an exchange nor a place in a queue. Call
   // list_hook::unlink() when that is over.
   void stand_between() noexcept;
   void send_request();
   void send_single_request();
-  [[gnu::cold, gnu::noinline]] void send_request_body();
+  void send_request_body();
   // gRFC A6, transparent retries. Returns true if another attempt has begun.
   [[nodiscard]] bool retry_transparently(const transport::abnormal_end& end) noexcept;
   void take_headers(protocol::grpc::response_headers& headers, transport::block_kind kind, bool end_stream);
@@ -164,20 +162,20 @@ class client_call final : public rpc::call,
   bool single_reply_data(bytes_view bytes) noexcept;
   bool take_single_reply(bytes_view bytes);
   void bind_owner_loop() noexcept;
-  [[gnu::hot, gnu::flatten]] void begin_here(const coro::environment& outer);
+  void begin_here(const coro::environment& outer);
   // Runs `f`; ends the call if an allocation fails.
   template <class F>
   void or_end(F f) noexcept {
     if (!base::if_memory_allows(f)) end(rpc::out_of_memory(), false);
   }
   bool continue_message() noexcept override;
-  [[gnu::cold, gnu::noinline]] void read_late_reply() noexcept;
-  [[gnu::cold, gnu::noinline]] void cancel_late_reply() noexcept;
-  [[gnu::noinline]] [[nodiscard]] status missing_reply() const;
+  void read_late_reply() noexcept;
+  void cancel_late_reply() noexcept;
+  [[nodiscard]] status missing_reply() const;
   void stream_ended(const protocol::grpc::response_headers& last) noexcept;
   // inside: there is no user code on the stack, and waiters are resumed here; `this` may have been destroyed
   // afterwards.
-  [[gnu::noinline]] void end(status reason, bool inside) noexcept;
+  void end(status reason, bool inside) noexcept;
   [[nodiscard]] headers_operation*& waiter_of(const headers_operation& op) noexcept;
   // Its request has a connection, or is recorded for retries.
   void has_connection() noexcept;
@@ -188,8 +186,8 @@ class client_call final : public rpc::call,
   void end_watched_attempt() noexcept;
   // Reports the result of the call to the observer, once.
   void notify_observer(const status& outcome) noexcept;
-  [[gnu::cold, gnu::noinline]] void count_kept() noexcept;
-  [[gnu::noinline]] void notify_owner(bool inside) noexcept;
+  void count_kept() noexcept;
+  void notify_owner(bool inside) noexcept;
 
   call_channel& channel_;  // valid until the call has ended: see call_counts
   call_terms terms_;

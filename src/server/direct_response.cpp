@@ -113,6 +113,7 @@ direct_response response_without_route(const request_info& request, const router
       "allow", request.root_path ? "GET, HEAD" : "POST");
 }
 
+[[gnu::noinline]]
 void respond(transport::exchange x, const request_info& request, const direct_response& response,
              bool end_stream) {
   const std::string& body = response.body;

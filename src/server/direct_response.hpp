@@ -43,7 +43,7 @@ struct direct_response {
 // response (RFC 9113 8.1). A request without a content-type has a moment to end before that, in which its
 // body is dropped and still checked for errors. HTTP/1.1 drops the rest of a body by itself
 // (http1::limits::drain_bytes).
-[[gnu::noinline]] void respond(transport::exchange x, const request_info& request,
-                               const direct_response& response, bool end_stream);
+void respond(transport::exchange x, const request_info& request, const direct_response& response,
+             bool end_stream);
 
 }  // namespace coracle::server_internal

@@ -80,6 +80,7 @@ bool finish(server_call& c, std::coroutine_handle<> frame) noexcept { return c.f
 std::coroutine_handle<> go_on(server_call& c) noexcept { return c.interceptor_chain()->resumed_by_handler(); }
 bool intercepted(const server_call& c) noexcept { return c.interceptor_chain() != nullptr; }
 
+[[gnu::hot, gnu::flatten]]
 server_call::server_call(transport::exchange x, const request_info& request, time_point deadline,
                          std::unique_ptr<fallback_call> fallback, received_metadata received, call_set& set)
     : row_(*request.row),
@@ -125,6 +126,7 @@ server_call::server_call(transport::exchange x, const request_info& request, tim
   if (deadline != never) arm_timer();
 }
 
+[[gnu::noinline]]
 google::protobuf::Arena& server_call::arena() {
   if (!arena_) arena_ = set_.take_arena();
   return arena_->get();
@@ -151,6 +153,7 @@ void server_call::begin(bool end_stream) {
   if (!wait_until_uncongested()) begin_stream();
 }
 
+[[gnu::noinline]]
 void server_call::begin_stream() noexcept {
   if (interceptor_chain_) {
     handler_running_ = true;
@@ -198,6 +201,7 @@ constexpr duration request_end_time = std::chrono::milliseconds(100);
 }  // namespace
 
 // Most clients end their side with the message, or right after it, and get a reply without RST_STREAM then.
+[[gnu::cold, gnu::noinline]]
 void server_call::start_handler_soon() noexcept {
   if (started_ || starts_soon_) return;
   starts_soon_ = true;
@@ -210,6 +214,7 @@ void server_call::run_handler() noexcept {
   body_->begin(*row_.target, *this);
 }
 
+[[gnu::hot, gnu::flatten]]
 void server_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) single_request_data(bytes, end_stream);
   else take_data(bytes, end_stream);
@@ -292,6 +297,7 @@ rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_mess
   return result;
 }
 
+[[gnu::cold, gnu::noinline]]
 void server_call::take_kept_request() noexcept {
   if (!single_message_ || waiting_uncongested_ || request_ != request_state::whole) return;
   if (!base::if_memory_allows([&] { resume_request(); })) end_early(rpc::out_of_memory());
@@ -299,6 +305,7 @@ void server_call::take_kept_request() noexcept {
 
 bool server_call::continue_message() { return resume_request() == request_outcome::deferred; }
 
+[[gnu::noinline]]
 void server_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
   transport::field unused;
   while (fields.next(unused)) {
@@ -308,6 +315,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
   on_data({}, true);
 }
 
+[[gnu::cold, gnu::noinline]]
 void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   if (handler_running_) become_orphan();
   forget_kept();
@@ -318,13 +326,20 @@ void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   else end_early(status::cancelled("the client cancelled the call"));
 }
 
-void server_call::messages_broken(status reason) noexcept { end_early(reason); }
+[[gnu::cold, gnu::noinline]]
+void server_call::messages_broken(status reason) noexcept {
+  end_early(reason);
+}
 
+[[gnu::cold, gnu::noinline]]
 void server_call::on_misuse(const char* misuse) noexcept {
   end_early(defect("the handler", misuse, "the handler misused its stream"));
 }
 
-void server_call::cancel(const status& reason) noexcept { end_early(reason); }
+[[gnu::cold, gnu::noinline]]
+void server_call::cancel(const status& reason) noexcept {
+  end_early(reason);
+}
 
 // --- time
 
@@ -334,6 +349,7 @@ void server_call::arm_timer() noexcept {
   if (due != never) coro::this_executor().arm(*this, due);
 }
 
+[[gnu::cold, gnu::noinline]]
 void server_call::on_time() noexcept {
   const time_point now = coro::this_executor().now();
   if (now >= own_environment_.deadline)
@@ -366,6 +382,7 @@ bool server_call::message_is_due() const noexcept {
          !exchange_.withholds_credit();
 }
 
+[[gnu::noinline]]
 void server_call::note_progress() noexcept {
   seen_messages_ = traffic_.messages_received;
   const bool due = message_is_due();
@@ -375,6 +392,7 @@ void server_call::note_progress() noexcept {
 
 // --- the end
 
+[[gnu::noinline]]
 void server_call::report_end(const status& outcome) noexcept {
   if (!watched_) return;
   watch_ = nullptr;
@@ -382,6 +400,7 @@ void server_call::report_end(const status& outcome) noexcept {
   watched_.reset();
 }
 
+[[gnu::cold, gnu::noinline]]
 void server_call::become_orphan() noexcept {
   if (orphan_) return;
   std::unique_ptr<orphan_state> orphan;
@@ -405,6 +424,7 @@ void server_call::become_orphan() noexcept {
   if (orphan_->of_connection) ++*orphan_->of_connection;
 }
 
+[[gnu::cold, gnu::noinline]]
 void server_call::end_early(const status& reason) noexcept {
   if (handler_running_) become_orphan();
   send_status(reason);
@@ -426,6 +446,7 @@ void server_call::handler_done(std::coroutine_handle<> frame) noexcept {
   end_call();
 }
 
+[[gnu::noinline]]
 bool server_call::permits_take(const void* request) {
   if (!single_message_ || request_ != request_state::read || body_->request(*this).into != request)
     return false;
@@ -441,6 +462,7 @@ void server_call::give_back_messages() noexcept {
 }
 
 // The size of a reply that was not sent is unknown, and measuring a large reply takes long.
+[[gnu::noinline]]
 void server_call::give_back_replies() noexcept {
   while (made_reply* const r = made_replies_) {
     made_replies_ = r->next_made;
@@ -500,6 +522,7 @@ void add_metadata(transport::header_block& to, const coracle::metadata& from) {
 
 }  // namespace
 
+[[gnu::noinline]]
 void server_call::send_headers() {
   if (headers_sent_ || !exchange_) return;
   if (compression_.algorithm() != encoding::identity && accepted_.has(compression_.algorithm()))
@@ -538,6 +561,7 @@ struct field_writer {
 
 }  // namespace
 
+[[gnu::cold, gnu::noinline]]
 void server_call::send_headers_as_fields(encoding sent, encoding received) {
   if (!exchange_.begin_headers()) return;
   exchange_.add_field(":status", "200");
@@ -550,6 +574,7 @@ void server_call::send_headers_as_fields(encoding sent, encoding received) {
   exchange_.end_headers(false);
 }
 
+[[gnu::cold, gnu::noinline]]
 void server_call::send_trailers_as_fields(const status& reason) {
   if (!headers_sent_) send_headers();
   if (!exchange_.begin_headers()) return;
@@ -607,6 +632,7 @@ bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const
   return true;
 }
 
+[[gnu::hot, gnu::flatten]]
 bool server_call::finish_with(std::coroutine_handle<> frame, const rpc::codec& k,
                               const void* reply) noexcept {
   if (interceptor_chain_) [[unlikely]] {
@@ -628,6 +654,7 @@ bool server_call::finish_with(std::coroutine_handle<> frame, const status& reaso
   return true;
 }
 
+[[gnu::cold, gnu::noinline]]
 bool server_call::finish_with_nothing(std::coroutine_handle<> frame) noexcept {
   if (one_reply())
     return finish_with(
@@ -661,6 +688,7 @@ void server_call::chain_ended(const status& outcome, const rpc::codec* k, const 
   handler_done({});
 }
 
+[[gnu::noinline]]
 void server_call::send_status(const status& reason) noexcept {
   if (!exchange_) return;
   ++(reason.ok() ? set_.succeeded : set_.failed);
@@ -671,6 +699,7 @@ void server_call::send_status(const status& reason) noexcept {
   report_end(reason);
 }
 
+[[gnu::noinline]]
 void server_call::send_trailers(const status& reason) {
   if (exchange_.has_target()) [[unlikely]]
     return send_trailers_as_fields(reason);
@@ -700,6 +729,7 @@ void server_call::send_trailers(const status& reason) {
 }
 
 // Initial metadata that does not fit beside the code is left out, too.
+[[gnu::cold, gnu::noinline]]
 void server_call::send_fitted_trailers(const status& reason, std::size_t limit_bytes) {
   const bool alone = !headers_sent_;
   const std::size_t initial_bytes = alone ? protocol::grpc::list_bytes_of(initial_) : 0;
@@ -717,6 +747,7 @@ void server_call::send_fitted_trailers(const status& reason, std::size_t limit_b
   if (!sent.left_out.empty()) log_left_out(sent.left_out, limit_bytes);
 }
 
+[[gnu::cold, gnu::noinline]]
 void server_call::log_left_out(std::string_view what, std::size_t limit_bytes) noexcept {
   log_defect("the response", what, [&](std::string& line) {
     line.append("lacks ").append(what).append(", which exceeds what the client accepts: ");
@@ -743,12 +774,14 @@ void server_call::log_defect(std::string_view subject, std::string_view kind, Ma
   }
 }
 
+[[gnu::cold, gnu::noinline]]
 status server_call::defect(std::string_view subject, std::string_view text,
                            std::string_view for_client) noexcept {
   log_defect(subject, text, [&](std::string& line) { line.append(text); });
   return status::internal(for_client);
 }
 
+[[gnu::cold, gnu::noinline]]
 status server_call::status_of_exception(const std::exception_ptr& error, std::string_view subject) noexcept {
   const auto log = [&] {
     std::string type;

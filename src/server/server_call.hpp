@@ -37,41 +37,39 @@ class server_call final : public rpc::call,
                           private coro::timer {
  public:
   // `fallback` is null for a registered method.
-  [[gnu::hot, gnu::flatten]] server_call(transport::exchange x, const request_info& request,
-                                         time_point deadline, std::unique_ptr<fallback_call> fallback,
-                                         received_metadata received, call_set& set);
+  server_call(transport::exchange x, const request_info& request, time_point deadline,
+              std::unique_ptr<fallback_call> fallback, received_metadata received, call_set& set);
 
   // The request headers are complete. The handler starts now (streams) or with its request; the interceptors
   // start at once.
   void begin(bool end_stream);
   // Cancels the call; the drain's grace has passed.
-  [[gnu::cold, gnu::noinline]] void cancel(const status& reason) noexcept;
+  void cancel(const status& reason) noexcept;
 
   // See finish() in method.hpp.
-  [[gnu::hot, gnu::flatten]] bool finish_with(std::coroutine_handle<> frame, const rpc::codec& k,
-                                              const void* reply) noexcept;
+  bool finish_with(std::coroutine_handle<> frame, const rpc::codec& k, const void* reply) noexcept;
   bool finish_with(std::coroutine_handle<> frame, const status& reason) noexcept;
-  [[gnu::cold, gnu::noinline]] bool finish_with_nothing(std::coroutine_handle<> frame) noexcept;
+  bool finish_with_nothing(std::coroutine_handle<> frame) noexcept;
   // The status for the client after an exception of the handler or an interceptor (`subject`). Logs the
   // exception, unless it says that the call or the wait was stopped, or is a status_error, whose status the
   // client gets unchanged.
-  [[gnu::cold, gnu::noinline]] [[nodiscard]] status status_of_exception(const std::exception_ptr& error,
-                                                                        std::string_view subject) noexcept;
+  [[nodiscard]] status status_of_exception(const std::exception_ptr& error,
+                                           std::string_view subject) noexcept;
   // Logs a defect of the handler or an interceptor: "the handler of /p.S/M <text>". Returns INTERNAL, for the
   // client.
-  [[gnu::cold, gnu::noinline]] [[nodiscard]] status defect(std::string_view subject, std::string_view text,
-                                                           std::string_view for_client) noexcept;
+  [[nodiscard]] status defect(std::string_view subject, std::string_view text,
+                              std::string_view for_client) noexcept;
   // Logs that the response lacks what the client does not accept.
-  [[gnu::cold, gnu::noinline]] void log_left_out(std::string_view what, std::size_t limit_bytes) noexcept;
-  [[gnu::noinline]] void send_headers();
-  [[gnu::noinline]] [[nodiscard]] google::protobuf::Arena& arena();
+  void log_left_out(std::string_view what, std::size_t limit_bytes) noexcept;
+  void send_headers();
+  [[nodiscard]] google::protobuf::Arena& arena();
   [[nodiscard]] bool request_in_arena() const noexcept { return row_.request_in_arena; }
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
   [[nodiscard]] server_interceptor_chain* interceptor_chain() const noexcept {
     return interceptor_chain_.get();
   }
   [[nodiscard]] call_traffic exchanged() const noexcept;
-  [[gnu::noinline]] [[nodiscard]] bool permits_take(const void* request);
+  [[nodiscard]] bool permits_take(const void* request);
 
   // --- called by the interceptor chain
   void begin_body() noexcept { body_->begin(*row_.target, *this); }
@@ -87,18 +85,17 @@ class server_call final : public rpc::call,
     if (!one_reply()) sends_ = &p;
   }
   // The one request may be decoded now: decodes it if it has arrived. May end the call.
-  [[gnu::cold, gnu::noinline]] void take_kept_request() noexcept;
+  void take_kept_request() noexcept;
   [[nodiscard]] const coro::environment& own_environment() const noexcept { return own_environment_; }
   // Finishes the call with the chain's status; `k` is null if no handler gave a reply. Destroys this object.
   void chain_ended(const status& outcome, const rpc::codec* k, const void* reply) noexcept;
 
   // transport::exchange_handler
-  [[gnu::noinline]] void on_headers(transport::header_source& fields, transport::block_kind kind,
-                                    bool end_stream) override;
-  [[gnu::hot, gnu::flatten]] void on_data(bytes_view bytes, bool end_stream) override;
+  void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
+  void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() noexcept override { resume_writer(); }
   void on_uncongested() override;
-  [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
+  void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
   enum class request_state : std::uint8_t { incomplete, whole, read };
@@ -113,15 +110,15 @@ class server_call final : public rpc::call,
   bool prepare_write() override;
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
   void no_more_writes() noexcept override {}  // the server's side ends with the status
-  [[gnu::cold, gnu::noinline]] void messages_broken(status reason) noexcept override;
-  [[gnu::cold, gnu::noinline]] void on_misuse(const char* misuse) noexcept override;
+  void messages_broken(status reason) noexcept override;
+  void on_misuse(const char* misuse) noexcept override;
   [[nodiscard]] std::string_view path() const noexcept override { return method_; }
   void message_begun() noexcept override;
 
   // One timer enforces the deadline and checks a partly received message once per stall_time.
-  [[gnu::cold, gnu::noinline]] void on_time() noexcept;
+  void on_time() noexcept;
   void arm_timer() noexcept;
-  [[gnu::noinline]] void note_progress() noexcept;
+  void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream);
   [[nodiscard]] decoding request_decoding() const noexcept {
@@ -138,39 +135,39 @@ class server_call final : public rpc::call,
   void start_handler() noexcept;
   // The request is decoded, and the client has not ended its side: the handler starts when that end comes, or
   // a moment later without it.
-  [[gnu::cold, gnu::noinline]] void start_handler_soon() noexcept;
-  [[gnu::noinline]] void begin_stream() noexcept;
+  void start_handler_soon() noexcept;
+  void begin_stream() noexcept;
   void run_handler() noexcept;
   [[nodiscard]] bool congested() const noexcept { return exchange_ && exchange_.congested(); }
   void request_uncongested() noexcept;
   bool wait_until_uncongested() noexcept;
   // Orphans the call: the handler may outlive the connection from now on.
-  [[gnu::cold, gnu::noinline]] void become_orphan() noexcept;
+  void become_orphan() noexcept;
   // Logs the text that `make` appends to "the handler of /p.S/M ".
   template <class Make>
   void log_defect(std::string_view subject, std::string_view kind, Make make) noexcept;
   // Sends the status to the client, and stops the handler, which may still run.
-  [[gnu::cold, gnu::noinline]] void end_early(const status& reason) noexcept;
+  void end_early(const status& reason) noexcept;
   void send_reply(const rpc::codec& k, const void* reply, const status& outcome) noexcept;
   // Sets `bytes` to the size of the reply if it computes it.
   [[nodiscard]] bool send_plain_reply(const rpc::codec& k, const void* reply, const status& outcome,
                                       std::optional<std::size_t>& bytes);
   // If there is no memory for the status, resets the stream, which the client maps to RESOURCE_EXHAUSTED.
-  [[gnu::noinline]] void send_status(const status& reason) noexcept;
-  [[gnu::noinline]] void send_trailers(const status& reason);
+  void send_status(const status& reason) noexcept;
+  void send_trailers(const status& reason);
   // `reason` with the trailing metadata, if that is more than the client accepts.
-  [[gnu::cold, gnu::noinline]] void send_fitted_trailers(const status& reason, std::size_t limit_bytes);
+  void send_fitted_trailers(const status& reason, std::size_t limit_bytes);
   // The same for an exchange that is no stream of HTTP/2.
-  [[gnu::cold, gnu::noinline]] void send_headers_as_fields(encoding sent, encoding received);
-  [[gnu::cold, gnu::noinline]] void send_trailers_as_fields(const status& reason);
+  void send_headers_as_fields(encoding sent, encoding received);
+  void send_trailers_as_fields(const status& reason);
   // `frame`: the handler's frame, to be destroyed; null if the interceptor chain owns it or there is none.
   void handler_done(std::coroutine_handle<> frame) noexcept;
   // Gives the request and the replies that the handler made back to the loop's store.
   void give_back_messages() noexcept;
-  [[gnu::noinline]] void give_back_replies() noexcept;
+  void give_back_replies() noexcept;
   void end_call() noexcept;
   // Notifies the observer, if there is one; once.
-  [[gnu::noinline]] void report_end(const status& outcome) noexcept;
+  void report_end(const status& outcome) noexcept;
 
   // What a call keeps when it has ended before its handler.
   struct orphan_state {

@@ -71,8 +71,9 @@ void refuse_web_call(transport::exchange x, const request_info& request, const s
 }
 
 // Sends a Trailers-Only response for a call that reaches no handler.
-[[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const request_info& request,
-                                         const status& reason, encoding_set accepted = encoding_set::all()) {
+[[gnu::cold, gnu::noinline]]
+void refuse(transport::exchange x, const request_info& request, const status& reason,
+            encoding_set accepted = encoding_set::all()) {
   if (x.has_target()) return refuse_web_call(x, request, reason, accepted);
   transport::header_block block(request.subtype->reply_headers);
   protocol::grpc::add_status(block, reason);
@@ -197,6 +198,7 @@ std::span<const http::header_view> shard::general_fields(transport::connection& 
   return std::span(general_fields_, c.auth() && !general_fields_[1].value.empty() ? 2 : 1);
 }
 
+[[gnu::hot, gnu::flatten]]
 void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
   const auto* const last = static_cast<const read_request_headers*>(x.cached_headers().get());
   if (last && fields.matches(last->number)) {
@@ -225,6 +227,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   begin_call(x, r, std::move(fallback), std::move(received), end_stream);
 }
 
+[[gnu::cold, gnu::noinline]]
 void shard::on_other_request(transport::exchange x, request_info& r, received_metadata received,
                              bool end_stream) {
   const auto is_rest = [&] {
@@ -267,7 +270,8 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
 namespace {
 
 // A separate function, so that begin_call() saves no registers for it.
-[[gnu::cold, gnu::noinline]] status at_call_limit(std::size_t limit) {
+[[gnu::cold, gnu::noinline]]
+status at_call_limit(std::size_t limit) {
   return status::unavailable("server_limits::calls exceeded, limit " + std::to_string(limit));
 }
 
@@ -330,6 +334,7 @@ void shard::unadmit() noexcept {
   if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
 }
 
+[[gnu::cold, gnu::noinline]]
 void shard::reject(transport::exchange x, const request_info& request, const status& reason) {
   log_rejection(reason.message());
   refuse(x, request, reason);

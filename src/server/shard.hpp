@@ -112,12 +112,10 @@ class shard final : public runtime_internal::loop_service,
   void on_empty() noexcept override { finish_if_empty(); }
   void on_orphaned_bytes(std::size_t before) noexcept override;
   // transport::request_acceptor
-  [[gnu::hot, gnu::flatten]] void on_request(transport::exchange x, transport::header_source& fields,
-                                             bool end_stream) override;
+  void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) override;
 
   // A request that is not gRPC over HTTP/2.
-  [[gnu::cold, gnu::noinline]] void on_other_request(transport::exchange x, request_info& r,
-                                                     received_metadata received, bool end_stream);
+  void on_other_request(transport::exchange x, request_info& r, received_metadata received, bool end_stream);
   // Starts the call of a valid request for a method.
   void begin_call(transport::exchange x, const request_info& request, std::unique_ptr<fallback_call> fallback,
                   received_metadata received, bool end_stream);
@@ -140,8 +138,7 @@ class shard final : public runtime_internal::loop_service,
   // Admits a call. False if the server has reached its maximum of calls.
   [[nodiscard]] bool admit() noexcept;
   void unadmit() noexcept;
-  [[gnu::cold, gnu::noinline]] void reject(transport::exchange x, const request_info& request,
-                                           const status& reason);
+  void reject(transport::exchange x, const request_info& request, const status& reason);
   void log_rejection(std::string_view reason);
   void begin_drain() noexcept;
   task<> wait_until_empty();

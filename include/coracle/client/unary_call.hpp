@@ -89,7 +89,7 @@ class unary_operation {
   void start_attempt(const coro::environment& inherited, const call_options& options,
                      const rpc::message_to_send& request, rpc::message_path* replies) noexcept;
   // A call is started once: the second time its result is an error.
-  [[nodiscard, gnu::__cold__, gnu::__noinline__]] bool refuse_second_start() noexcept;
+  [[nodiscard]] bool refuse_second_start() noexcept;
   // False with interceptors, because they may repeat the call.
   [[nodiscard]] bool may_release() const noexcept { return release_ && !chain_; }
   call_channel& channel_;
