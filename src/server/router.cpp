@@ -27,22 +27,26 @@ std::optional<std::uint32_t> router::find_route(std::string_view path) const noe
 }
 
 std::unique_ptr<fallback_call> router::fallback_call_of(request_info& r) const {
-  if (r.row || !reports_unknown_methods_ || r.unknown_path.empty()) return nullptr;
-  std::string_view subtype_name;
+  if (r.row || r.method != request_info::verb::post) return nullptr;
+  std::optional<std::string_view> other_subtype;
   if (r.type != request_info::content::grpc) {
-    const auto name = protocol::grpc::content_subtype(r.other_content_type);
-    if (!name || !fallback()) return nullptr;
-    subtype_name = *name;
+    other_subtype = protocol::grpc::content_subtype(r.other_content_type);
+    if (!other_subtype || !fallback()) return nullptr;
   }
-  if (r.method != request_info::verb::post) return nullptr;
+  auto call = take_unknown_method(r.unknown_path, r.row);
+  if (!call || !other_subtype) return call;
+  call->form = make_subtype(*other_subtype, nullptr);
+  r.subtype = &*call->form;
+  r.type = request_info::content::grpc;
+  return call;
+}
+
+std::unique_ptr<fallback_call> router::take_unknown_method(std::string& path,
+                                                           const served_method*& row_of_call) const {
+  if (row_of_call || !reports_unknown_methods_ || path.empty()) return nullptr;
   auto call = std::make_unique<fallback_call>();
-  if (!subtype_name.empty()) {
-    call->form = make_subtype(subtype_name, nullptr);
-    r.subtype = &*call->form;
-    r.type = request_info::content::grpc;
-  }
-  call->path = std::move(r.unknown_path);
-  r.row = fallback() ? fallback() : &unknown_methods();
+  call->path = std::move(path);
+  row_of_call = fallback() ? fallback() : &unknown_methods();
   return call;
 }
 

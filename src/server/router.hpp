@@ -5,6 +5,7 @@
 #include "coracle/server/impl/method.hpp"
 #include "coracle/server/service.hpp"
 #include "protocol/grpc/request_headers.hpp"
+#include "server/call_request.hpp"
 #include "transport/header_block.hpp"
 
 #include <cstdint>
@@ -59,6 +60,11 @@ subtype make_subtype(std::string_view name, const message_codec* form);
 struct request_info : protocol::grpc::request_headers {
   const served_method* row = nullptr;
   const server_internal::subtype* subtype = nullptr;  // set for content::grpc
+  // What a call needs of it. Borrows from this.
+  [[nodiscard]] call_request to_call() const noexcept {
+    return {
+        row, subtype, timeout, received, accepted, unknown_encoding, connection_authority, other_authority};
+  }
 };
 
 // What a call of an unregistered method owns, or one whose messages have a form of their own; other calls
@@ -94,6 +100,9 @@ class router final : public service_host {
   // one, if an interceptor or observer is to see the call, it goes to unknown_methods(). Returns null for
   // other requests; else it has completed `r`, which refers to the result.
   [[nodiscard]] std::unique_ptr<fallback_call> fallback_call_of(request_info& r) const;
+  // The same for a request of any protocol that has no method: takes its path, and sets its row.
+  [[nodiscard]] std::unique_ptr<fallback_call> take_unknown_method(std::string& path,
+                                                                   const served_method*& row_of_call) const;
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(rows_.size()); }
   [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }
   [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }

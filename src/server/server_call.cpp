@@ -81,7 +81,7 @@ std::coroutine_handle<> go_on(server_call& c) noexcept { return c.interceptor_ch
 bool intercepted(const server_call& c) noexcept { return c.interceptor_chain() != nullptr; }
 
 [[gnu::hot, gnu::flatten]]
-server_call::server_call(transport::exchange x, const request_info& request, time_point deadline,
+server_call::server_call(transport::exchange x, const call_request& request, time_point deadline,
                          std::unique_ptr<fallback_call> fallback, received_metadata received, call_set& set)
     : row_(*request.row),
       subtype_(*request.subtype),

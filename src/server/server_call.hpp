@@ -9,6 +9,7 @@
 #include "coracle/server/service.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
+#include "server/call_request.hpp"
 #include "server/call_set.hpp"
 #include "server/message_arena.hpp"
 #include "server/received_metadata.hpp"
@@ -37,7 +38,7 @@ class server_call final : public rpc::call,
                           private coro::timer {
  public:
   // `fallback` is null for a registered method.
-  server_call(transport::exchange x, const request_info& request, time_point deadline,
+  server_call(transport::exchange x, const call_request& request, time_point deadline,
               std::unique_ptr<fallback_call> fallback, received_metadata received, call_set& set);
 
   // The request headers are complete. The handler starts now (streams) or with its request; the interceptors

@@ -53,7 +53,7 @@ std::size_t min_bytes_in(duration d) noexcept {
       std::max<std::int64_t>(d / std::chrono::milliseconds(1) * bytes_per_second / 1000, 1));
 }
 
-void refuse_web_call(transport::exchange x, const request_info& request, const status& reason,
+void refuse_web_call(transport::exchange x, const call_request& request, const status& reason,
                      encoding_set accepted) {
   x.begin_headers();
   x.add_field(":status", "200");
@@ -72,7 +72,7 @@ void refuse_web_call(transport::exchange x, const request_info& request, const s
 
 // Sends a Trailers-Only response for a call that reaches no handler.
 [[gnu::cold, gnu::noinline]]
-void refuse(transport::exchange x, const request_info& request, const status& reason,
+void refuse(transport::exchange x, const call_request& request, const status& reason,
             encoding_set accepted = encoding_set::all()) {
   if (x.has_target()) return refuse_web_call(x, request, reason, accepted);
   transport::header_block block(request.subtype->reply_headers);
@@ -87,17 +87,20 @@ void refuse(transport::exchange x, const request_info& request, const status& re
 // kept.
 struct read_request_headers final : transport::header_cache {
   std::uint32_t number = 0;
-  request_info summary;
+  call_request request;
+  std::string authority;  // if it is not that of the connection
   received_metadata received;
 };
 constexpr std::size_t kept_metadata_bytes = 2048;
 
-void keep(transport::exchange& x, std::uint32_t number, const request_info& r,
+void keep(transport::exchange& x, std::uint32_t number, const call_request& r,
           const received_metadata& received) {
   if (received.get().capacity_bytes() > kept_metadata_bytes) return x.cached_headers().reset();
   auto kept = std::make_unique<read_request_headers>();
   kept->number = number;
-  kept->summary = r;
+  kept->request = r;
+  kept->authority = r.other_authority;
+  kept->request.other_authority = kept->authority;
   kept->received = received;
   x.cached_headers() = std::move(kept);
 }
@@ -203,7 +206,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   const auto* const last = static_cast<const read_request_headers*>(x.cached_headers().get());
   if (last && fields.matches(last->number)) {
     if (!fields.ok()) return x.release();
-    return begin_call(x, last->summary, nullptr, last->received, end_stream);
+    return begin_call(x, last->request, nullptr, last->received, end_stream);
   }
   request_info r;
   received_metadata received = take_metadata();
@@ -214,17 +217,20 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   auto fallback = server_->routes.fallback_call_of(r);
   if (r.type != request_info::content::grpc || r.method != request_info::verb::post || x.has_target())
     return on_other_request(x, r, std::move(received), end_stream);
-  if (!r.row) return refuse(x, r, status::unimplemented("the server has no such method"));
+  const call_request request = r.to_call();
+  if (!r.row) return refuse(x, request, status::unimplemented("the server has no such method"));
   if (server_->access.restricts_hosts() && !server_->access.permits_host(x, r.authority(), false))
-    return refuse(x, r,
+    return refuse(x, request,
                   status::permission_denied(
                       "the server does not answer to this :authority (see web_options::allowed_hosts)"));
   if (r.unknown_encoding)
-    return refuse(x, r, status::unimplemented("the server does not accept this grpc-encoding"), accepted);
-  if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
-  if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is not valid base64"));
-  if (const std::uint32_t number = fallback ? 0 : fields.number()) keep(x, number, r, received);
-  begin_call(x, r, std::move(fallback), std::move(received), end_stream);
+    return refuse(x, request, status::unimplemented("the server does not accept this grpc-encoding"),
+                  accepted);
+  if (r.bad_timeout) return refuse(x, request, status::internal("grpc-timeout is malformed"));
+  if (r.bad_metadata)
+    return refuse(x, request, status::internal("a -bin metadata value is not valid base64"));
+  if (const std::uint32_t number = fallback ? 0 : fields.number()) keep(x, number, request, received);
+  begin_call(x, request, std::move(fallback), std::move(received), end_stream);
 }
 
 [[gnu::cold, gnu::noinline]]
@@ -299,7 +305,7 @@ void shard::begin_http_call(transport::exchange x, request_info& r, const plain_
   call->begin(end_stream);
 }
 
-void shard::begin_call(transport::exchange x, const request_info& r, std::unique_ptr<fallback_call> fallback,
+void shard::begin_call(transport::exchange x, const call_request& r, std::unique_ptr<fallback_call> fallback,
                        received_metadata received, bool end_stream) {
   if (orphaned >= orphaned_calls_max || x.orphaned_calls() >= orphaned_calls_of_connection_max)
     return reject(x, r,
@@ -335,7 +341,7 @@ void shard::unadmit() noexcept {
 }
 
 [[gnu::cold, gnu::noinline]]
-void shard::reject(transport::exchange x, const request_info& request, const status& reason) {
+void shard::reject(transport::exchange x, const call_request& request, const status& reason) {
   log_rejection(reason.message());
   refuse(x, request, reason);
 }

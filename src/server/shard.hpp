@@ -7,6 +7,7 @@
 #include "coracle/coro/event.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/loop_service.hpp"
+#include "server/call_request.hpp"
 #include "server/call_set.hpp"
 #include "server/received_metadata.hpp"
 #include "server/server_state.hpp"
@@ -117,7 +118,7 @@ class shard final : public runtime_internal::loop_service,
   // A request that is not gRPC over HTTP/2.
   void on_other_request(transport::exchange x, request_info& r, received_metadata received, bool end_stream);
   // Starts the call of a valid request for a method.
-  void begin_call(transport::exchange x, const request_info& request, std::unique_ptr<fallback_call> fallback,
+  void begin_call(transport::exchange x, const call_request& request, std::unique_ptr<fallback_call> fallback,
                   received_metadata received, bool end_stream);
 
   // Starts the call of a request for a plain route.
@@ -138,7 +139,7 @@ class shard final : public runtime_internal::loop_service,
   // Admits a call. False if the server has reached its maximum of calls.
   [[nodiscard]] bool admit() noexcept;
   void unadmit() noexcept;
-  void reject(transport::exchange x, const request_info& request, const status& reason);
+  void reject(transport::exchange x, const call_request& request, const status& reason);
   void log_rejection(std::string_view reason);
   void begin_drain() noexcept;
   task<> wait_until_empty();

@@ -33,41 +33,64 @@ void find_row(request_info& r, const router& routes) {
   if (const auto index = routes.find_route(path)) r.row = &routes.at(*index);
 }
 
-// What the request means does not depend on the protocol from here on.
-web_call make_call(request_info& r, received_metadata received, const subtype& form, const router& routes) {
+web_call make_call(request_info& r, const call_request& request, received_metadata received,
+                   const router& routes) {
   web_call c;
-  c.request = std::move(r);
-  c.request.type = request_info::content::grpc;
-  c.request.method = request_info::verb::post;
-  c.request.subtype = &form;
-  c.fallback = routes.fallback_call_of(c.request);
+  c.request = request;
+  c.fallback = routes.take_unknown_method(r.unknown_path, c.request.row);
   c.received = std::move(received);
   if (!c.request.row) c.refusal = status::unimplemented("the server has no such method");
   return c;
+}
+
+// The translator has taken over the exchange; without a call it gives it back.
+struct give_up {
+  void operator()(web_exchange* e) const noexcept { e->give_up(); }
+};
+template <class T>
+using made_exchange = std::unique_ptr<T, give_up>;
+
+void attach(web_call& c, web_exchange* translator) {
+  c.translator = translator;
+  c.exchange = translator->attach();
+}
+
+void attach_whole(web_call& c, unary_web_exchange* translator) {
+  c.whole = translator;
+  attach(c, translator);
+}
+
+unary_web_exchange::options body_options(const call_set& set, std::string_view codec, bool compressed) {
+  unary_web_exchange::options body;
+  body.codec = codec;
+  body.compressed = compressed;
+  body.max_receive_bytes = set.max_receive_bytes;
+  body.stall_time = set.stall_time;
+  body.stall_bytes = set.stall_bytes;
+  return body;
 }
 
 outcome prepare_grpc_web(const transport::exchange& x, request_info& r, received_metadata& received,
                          const protocol::grpc_web::content& content, const router& routes) {
   const auto subtype = routes.find_subtype(content.subtype);
   if (!subtype) return std::nullopt;
-  auto made = std::unique_ptr<grpc_web_exchange, void (*)(grpc_web_exchange*)>(
-      new grpc_web_exchange(x, content.text, content.subtype), [](grpc_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(received), routes.subtypes.at(*subtype), routes);
-  if (c.request.unknown_encoding)
-    c.refusal = status::unimplemented("the server does not accept this grpc-encoding");
-  else if (c.request.bad_timeout) c.refusal = status::internal("grpc-timeout is malformed");
-  c.translator = made.release();
-  c.exchange = c.translator->attach();
+  made_exchange<grpc_web_exchange> made(new grpc_web_exchange(x, content.text, content.subtype));
+  call_request request = r.to_call();
+  request.subtype = &routes.subtypes.at(*subtype);
+  web_call c = make_call(r, request, std::move(received), routes);
+  if (r.unknown_encoding) c.refusal = status::unimplemented("the server does not accept this grpc-encoding");
+  else if (r.bad_timeout) c.refusal = status::internal("grpc-timeout is malformed");
+  attach(c, made.release());
   return c;
 }
 
 // Reads the fields of the protocol, and leaves the metadata in `to`.
-status read_connect_fields(request_info& r, const metadata& from, metadata& to, bool stream,
+status read_connect_fields(call_request& r, const metadata& from, metadata& to, bool stream,
                            const web_call_options& o, bool has_version) {
   status refusal;
   r.received = encoding::identity;
   r.accepted = {};
-  r.bad_timeout = r.unknown_encoding = false;
+  r.unknown_encoding = false;
   for (const auto& [name, value] : from) {
     if (name == connect::timeout_header) {
       const auto timeout = connect::parse_timeout(value);
@@ -99,7 +122,6 @@ bool is_unary(const request_info& r) noexcept { return r.row && r.row->definitio
 outcome prepare_connect(const transport::exchange& x, request_info& r, received_metadata& received,
                         const connect::content& content, const web_call_options& o, bool end_stream) {
   const router& routes = o.routes;
-  call_set& set = o.set;
   const auto subtype = routes.connect_subtypes.find(content.codec);
   if (!subtype) return std::nullopt;
   if (!r.row && !routes.fallback()) return direct_response{404, "the server has no such method\n"};
@@ -108,31 +130,24 @@ outcome prepare_connect(const transport::exchange& x, request_info& r, received_
     return direct_response{415, content.stream
                                     ? "a unary method requires the content-type application/CODEC\n"
                                     : "a stream requires the content-type application/connect+CODEC\n"};
-  received_metadata kept = set.take_metadata();
-  const status refusal = read_connect_fields(r, received.get(), kept.own(), content.stream, o, false);
+  received_metadata kept = o.set.take_metadata();
+  call_request request = r.to_call();
+  request.subtype = &routes.connect_subtypes.at(*subtype);
+  const status refusal = read_connect_fields(request, received.get(), kept.own(), content.stream, o, false);
   if (content.stream) {
-    auto made = std::unique_ptr<connect_stream_exchange, void (*)(connect_stream_exchange*)>(
-        new connect_stream_exchange(x, content.codec), [](connect_stream_exchange* e) { e->give_up(); });
-    web_call c = make_call(r, std::move(kept), routes.connect_subtypes.at(*subtype), routes);
+    made_exchange<connect_stream_exchange> made(new connect_stream_exchange(x, content.codec));
+    web_call c = make_call(r, request, std::move(kept), routes);
     if (!refusal.ok()) c.refusal = refusal;
-    c.translator = made.release();
-    c.exchange = c.translator->attach();
+    attach(c, made.release());
     return c;
   }
-  unary_web_exchange::options body;
-  body.codec = content.codec;
-  body.compressed = r.received != encoding::identity;
-  body.max_receive_bytes = set.max_receive_bytes;
-  body.stall_time = set.stall_time;
-  body.stall_bytes = set.stall_bytes;
-  auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
-      new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(kept), routes.connect_subtypes.at(*subtype), routes);
+  const bool compressed = request.received != encoding::identity;
+  made_exchange<unary_web_exchange> made(
+      new unary_web_exchange(x, body_options(o.set, content.codec, compressed)));
+  web_call c = make_call(r, request, std::move(kept), routes);
   if (!refusal.ok()) c.refusal = refusal;
   if (end_stream) c.message.emplace();
-  c.whole = made.get();
-  c.translator = made.release();
-  c.exchange = c.translator->attach();
+  attach_whole(c, made.release());
   return c;
 }
 
@@ -147,15 +162,16 @@ bool is_connect_get(std::string_view query) noexcept {
 outcome prepare_connect_get(const transport::exchange& x, request_info& r, received_metadata& received,
                             const web_call_options& o) {
   const router& routes = o.routes;
-  call_set& set = o.set;
   if (!is_unary(r) || !r.row->definition->no_side_effects)
     return direct_response{405, "only methods without side effects answer GET requests\n"}.field("allow",
                                                                                                  "POST");
   const std::string_view query = protocol::web::split_target(r.unknown_path).query;
   std::string reason;
   auto get = connect::parse_get_request(query, reason);
-  received_metadata kept = set.take_metadata();
-  status refusal = read_connect_fields(r, received.get(), kept.own(), false, o, get && get->has_version);
+  received_metadata kept = o.set.take_metadata();
+  call_request request = r.to_call();
+  status refusal =
+      read_connect_fields(request, received.get(), kept.own(), false, o, get && get->has_version);
   std::optional<std::uint32_t> subtype = 0;
   if (!get) {
     refusal = status::invalid_argument(reason);
@@ -163,24 +179,19 @@ outcome prepare_connect_get(const transport::exchange& x, request_info& r, recei
   } else if (subtype = routes.connect_subtypes.find(get->codec); !subtype) {
     return direct_response{415, "the server has no codec of the parameter encoding\n"};
   } else if (const auto e = connect::content_encoding(get->compression, routes.encodings)) {
-    r.received = *e;
+    request.received = *e;
   } else {
-    r.unknown_encoding = true;
+    request.unknown_encoding = true;
     refusal = status::unimplemented("the server does not accept this compression");
   }
-  unary_web_exchange::options body;
-  body.codec = get->codec;
-  body.compressed = r.received != encoding::identity;
+  request.subtype = &routes.connect_subtypes.at(*subtype);
+  auto body = body_options(o.set, get->codec, request.received != encoding::identity);
   body.get = true;
-  body.max_receive_bytes = set.max_receive_bytes;
-  auto made = std::unique_ptr<unary_web_exchange, void (*)(unary_web_exchange*)>(
-      new unary_web_exchange(x, body), [](unary_web_exchange* e) { e->give_up(); });
-  web_call c = make_call(r, std::move(kept), routes.connect_subtypes.at(*subtype), routes);
+  made_exchange<unary_web_exchange> made(new unary_web_exchange(x, body));
+  web_call c = make_call(r, request, std::move(kept), routes);
   if (!refusal.ok()) c.refusal = refusal;
   c.message = std::move(get->message);
-  c.whole = made.get();
-  c.translator = made.release();
-  c.exchange = c.translator->attach();
+  attach_whole(c, made.release());
   return c;
 }
 
@@ -213,40 +224,94 @@ std::string_view path_of(const request_info& r) noexcept {
                                 : protocol::web::split_target(r.unknown_path).path;
 }
 
-outcome prepare_rest(const transport::exchange& x, request_info& r, received_metadata& received,
-                     const http_routes::rest_route& route, const web_call_options& o, bool end_stream) {
-  const call_kind kind = route.row->definition->kind;
-  const bool has_body = !end_stream;
-  if (has_body && route.binding.takes_body() && !route.binding.has_raw_request() &&
-      !is_json(r.other_content_type, kind == call_kind::client_streaming || kind == call_kind::bidi))
+// A request of a REST route, as far as a response without a call depends on it.
+struct rest_request {
+  const http_routes::rest_route& route;
+  const metadata& fields;
+  request_info::verb method;
+  bool has_body;
+  std::string_view content_type;
+
+  [[nodiscard]] call_kind kind() const noexcept { return route.row->definition->kind; }
+  // The body is one message.
+  [[nodiscard]] bool is_one_message() const noexcept {
+    return kind() == call_kind::unary || kind() == call_kind::server_streaming;
+  }
+  [[nodiscard]] std::optional<std::string_view> last_event() const {
+    return fields.find(last_event_id_header);
+  }
+  [[nodiscard]] stream_form form_of_replies() const {
+    return route.binding.has_raw_reply() ? stream_form::raw
+                                         : stream_form_of(fields.find("accept").value_or(std::string_view()));
+  }
+};
+
+// Whether the body can be read; sets its encoding if so.
+std::optional<direct_response> refuse_body(const rest_request& r, encoding_set encodings, encoding& to) {
+  if (!r.has_body) return std::nullopt;
+  if (r.route.binding.takes_body() && !r.route.binding.has_raw_request() &&
+      !is_json(r.content_type, !r.is_one_message()))
     return direct_response{415, "the body requires the content-type application/json\n"};
-  const metadata& fields = received.get();
-  const bool one_request = kind == call_kind::unary || kind == call_kind::server_streaming;
-  const auto coding = connect::content_encoding(fields.find("content-encoding").value_or(std::string_view()),
-                                                o.routes.encodings);
+  const auto coding =
+      connect::content_encoding(r.fields.find("content-encoding").value_or(std::string_view()), encodings);
   // RFC 9110 15.5.16: the field tells what would be accepted.
-  if (has_body && !coding)
+  if (!coding)
     return direct_response{415, "the server does not accept this content-encoding\n"}.field(
-        "accept-encoding", protocol::grpc::accepted_encodings_text(o.routes.encodings));
-  if (has_body && !one_request && *coding != encoding::identity)
+        "accept-encoding", protocol::grpc::accepted_encodings_text(encodings));
+  if (!r.is_one_message() && *coding != encoding::identity)
     return direct_response{415, "the body of a stream of requests cannot have a content-encoding\n"}.field(
         "accept-encoding", "identity");
-  const bool compressed = has_body && *coding != encoding::identity;
-  const std::string_view accept = fields.find("accept").value_or(std::string_view());
-  const auto last_event = fields.find(last_event_id_header);
+  to = *coding;
+  return std::nullopt;
+}
+
+std::optional<direct_response> answer_without_call(const rest_request& r, const rest_options& o) {
   // A browser reconnects to a stream of events that has ended or was cut, and 204 stops it (HTML Standard
   // 9.2.3). Only a handler that reads the field can continue a stream that was cut.
-  if (kind == call_kind::server_streaming && last_event &&
-      (*last_event == rest_stream_exchange::end_event_id || !continues_events(o.http.options())))
+  if (const auto last = r.last_event(); last && r.kind() == call_kind::server_streaming &&
+                                        (*last == rest_stream_exchange::end_event_id || !continues_events(o)))
     return direct_response{204};
-  const stream_form form_of_stream =
-      route.binding.has_raw_reply() ? stream_form::raw : stream_form_of(accept);
   // A method is not called for the headers of a stream alone, which need not be complete (RFC 9110 9.3.2).
-  if (r.method == request_info::verb::head && kind != call_kind::unary) {
-    direct_response headers{200};
-    if (form_of_stream != stream_form::raw) headers.field("content-type", content_type_of(form_of_stream));
-    return headers;
+  if (r.method != request_info::verb::head || r.kind() == call_kind::unary) return std::nullopt;
+  direct_response headers{200};
+  if (const stream_form form = r.form_of_replies(); form != stream_form::raw)
+    headers.field("content-type", content_type_of(form));
+  return headers;
+}
+
+// Makes the exchange of a call, whose messages have the form of `codec`, and sets what the call gets of it.
+web_exchange* make_rest_exchange(const transport::exchange& x, const rest_request& r, bool compressed,
+                                 const rest_codec& codec, const call_set& set, web_call& c) {
+  auto body = body_options(set, "json", compressed);
+  if (r.kind() == call_kind::unary) {
+    body.headers_only = r.method == request_info::verb::head;
+    body.get = body.headers_only || r.method == request_info::verb::get;
+    auto* const unary = new rest_unary_exchange(x, body, codec);
+    c.whole = unary;
+    return unary;
   }
+  rest_stream_exchange::options stream;
+  stream.form = r.form_of_replies();
+  if (const auto last = r.last_event()) stream.last_event_number = event_number_of(*last);
+  stream.one_request = r.is_one_message();
+  stream.compressed = compressed;
+  stream.one_reply = r.kind() == call_kind::client_streaming;
+  stream.max_receive_bytes = body.max_receive_bytes;
+  stream.stall_time = body.stall_time;
+  stream.stall_bytes = body.stall_bytes;
+  auto* const made = new rest_stream_exchange(x, stream, codec);
+  if (stream.one_request) c.whole = made;
+  return made;
+}
+
+outcome prepare_rest(const transport::exchange& x, request_info& r, received_metadata& received,
+                     const http_routes::rest_route& route, const web_call_options& o, bool end_stream) {
+  const metadata& fields = received.get();
+  const rest_request rest{route, fields, r.method, !end_stream, r.other_content_type};
+  encoding coding = encoding::identity;
+  if (auto refusal = refuse_body(rest, o.routes.encodings, coding)) return std::move(*refusal);
+  if (auto response = answer_without_call(rest, o.http.options())) return std::move(*response);
+
   auto own = std::make_unique<fallback_call>();
   own->path = route.row->definition->path;
   auto codec = std::make_unique<rest_codec>(o.http, r.method,
@@ -257,53 +322,20 @@ outcome prepare_rest(const transport::exchange& x, request_info& r, received_met
   own->form->unreadable = status_code::invalid_argument;
   own->codec = std::move(codec);
 
-  received_metadata kept = o.set.take_metadata();
-  for (const std::string& name : o.http.options().request_headers)
-    for (const std::string_view value : fields.find_all(name)) kept.own().add_received(name, value);
-
   web_call c;
-  web_exchange* made = nullptr;
-  if (kind == call_kind::unary) {
-    unary_web_exchange::options body;
-    body.codec = "json";
-    body.compressed = compressed;
-    body.headers_only = r.method == request_info::verb::head;
-    body.get = body.headers_only || r.method == request_info::verb::get;
-    body.max_receive_bytes = o.set.max_receive_bytes;
-    body.stall_time = o.set.stall_time;
-    body.stall_bytes = o.set.stall_bytes;
-    auto* const unary = new rest_unary_exchange(x, body, form);
-    c.whole = unary;
-    made = unary;
-  } else {
-    rest_stream_exchange::options body;
-    body.form = form_of_stream;
-    if (last_event) body.last_event_number = event_number_of(*last_event);
-    body.one_request = one_request;
-    body.compressed = compressed;
-    body.one_reply = kind == call_kind::client_streaming;
-    body.max_receive_bytes = o.set.max_receive_bytes;
-    body.stall_time = o.set.stall_time;
-    body.stall_bytes = o.set.stall_bytes;
-    auto* const stream = new rest_stream_exchange(x, body, form);
-    if (one_request) c.whole = stream;
-    made = stream;
-  }
+  c.received = o.set.take_metadata();
+  for (const std::string& name : o.http.options().request_headers)
+    for (const std::string_view value : fields.find_all(name)) c.received.own().add_received(name, value);
+  web_exchange* const made = make_rest_exchange(x, rest, coding != encoding::identity, form, o.set, c);
+  // Nothing throws from here on. The call has no deadline of its client's.
   if (c.whole && end_stream) c.message.emplace();
-  // Nothing throws from here on.
-  c.request = std::move(r);
-  c.request.type = request_info::content::grpc;
-  c.request.method = request_info::verb::post;
   c.request.row = route.row;
   c.request.subtype = &*own->form;
-  c.request.received = compressed ? *coding : encoding::identity;
-  c.request.accepted = {};
-  c.request.unknown_encoding = c.request.bad_timeout = false;
-  c.request.timeout = duration::max();
+  c.request.received = coding;
+  c.request.connection_authority = r.connection_authority;
+  c.request.other_authority = r.other_authority;
   c.fallback = std::move(own);
-  c.received = std::move(kept);
-  c.translator = made;
-  c.exchange = made->attach();
+  attach(c, made);
   return c;
 }
 

@@ -3,6 +3,7 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/server/web_options.hpp"
+#include "server/call_request.hpp"
 #include "server/direct_response.hpp"
 #include "server/http_routes.hpp"
 #include "server/router.hpp"
@@ -21,7 +22,7 @@ namespace coracle::server_internal {
 // A call that a request of another protocol begins.
 struct web_call {
   transport::exchange exchange;  // for the call; owns the HTTP exchange
-  request_info request;
+  call_request request;
   std::unique_ptr<fallback_call> fallback;
   received_metadata received;
   web_exchange* translator = nullptr;  // behind the exchange
