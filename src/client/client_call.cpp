@@ -241,8 +241,10 @@ void client_call::apply_method_config(const method_config& m, time_point now) {
 [[gnu::noinline]]
 void client_call::make_attempts(const method_config* m) {
   if (!m || !(m->retry || m->hedging)) {
-    watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::first, 0);
-    watch_ = watched_attempt_.get();
+    if (watched_) [[unlikely]] {
+      watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::first, 0);
+      watch_ = watched_attempt_.get();
+    }
     return channel_.begin(*this);
   }
   stand_between();
@@ -405,7 +407,7 @@ void client_call::dispose() noexcept {
     if (channel_.post(*terms_.owner_loop, *this)) return;
   }
   unary_ = nullptr;
-  if (begun()) cancel();
+  if (begun() && !ended()) cancel();
   notify_observer(outcome_);  // for a reply that the caller has not requested
   if (chain_) chain_.release()->orphan();
   delete this;
@@ -588,8 +590,9 @@ void client_call::end_watched_attempt() noexcept {
   end_watch(watched_attempt_, outcome_);
 }
 
-void client_call::notify_observer(const status& outcome) noexcept {
-  if (const auto ending = std::exchange(watched_, nullptr)) ending->ended(outcome);
+[[gnu::cold, gnu::noinline]]
+void client_call::notify_ended(const status& outcome) noexcept {
+  std::exchange(watched_, nullptr)->ended(outcome);
 }
 
 // Resumes the task that waits for the end.

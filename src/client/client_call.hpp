@@ -185,7 +185,11 @@ class client_call final : public rpc::call,
   // messages that have arrived but have not been read yet are reported here.
   void end_watched_attempt() noexcept;
   // Reports the result of the call to the observer, once.
-  void notify_observer(const status& outcome) noexcept;
+  void notify_observer(const status& outcome) noexcept {
+    if (watched_) [[unlikely]]
+      notify_ended(outcome);
+  }
+  void notify_ended(const status& outcome) noexcept;
   void count_kept() noexcept;
   void notify_owner(bool inside) noexcept;
 

@@ -45,9 +45,7 @@ status status_in(const http::header_list& trailers) {
 
 }  // namespace
 
-void attach(call_attempt& a, transport::exchange x, const call_target& target) noexcept {
-  if (target.wire.protocol == call_protocol::grpc && !target.wire.observer) [[likely]]
-    return a.attach(x, target);
+void attach_behind(call_attempt& a, transport::exchange x, const call_target& target) noexcept {
   const bool made = base::if_memory_allows([&] {
     if (target.wire.observer) x = (new observed_exchange(x, *target.wire.observer))->attach(a);
     if (web_exchange* const translator = translator_of(a, x, target.wire)) x = translator->attach(a);

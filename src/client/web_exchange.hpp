@@ -19,9 +19,16 @@
 
 namespace coracle::client {
 
+// attach() below, for what stands between the attempt and HTTP.
+void attach_behind(call_attempt& a, transport::exchange x, const call_target& target) noexcept;
+
 // Gives the attempt the exchange `x` of an HTTP connection, in the protocol of the target; see
 // call_attempt::attach(). If there is no memory for that, the attempt fails.
-void attach(call_attempt& a, transport::exchange x, const call_target& target) noexcept;
+inline void attach(call_attempt& a, transport::exchange x, const call_target& target) noexcept {
+  if (target.wire.protocol == call_protocol::grpc && !target.wire.observer) [[likely]]
+    return a.attach(x, target);
+  attach_behind(a, x, target);
+}
 
 // Stands between an attempt and the HTTP exchange of its request, of any version of HTTP. The attempt writes
 // and reads what gRPC sends over HTTP/2: headers, enveloped messages and trailers; the protocol translates

@@ -628,11 +628,11 @@ void connection::finish_block_checks(bool accept_excess) {
   // subtracted first: trailers may be shorter
   kept_bytes_ -= std::exchange(s->header_block_bytes, header_block_bytes);
   kept_bytes_ += header_block_bytes;
-  accept_block(*s);
+  if (block_has_length_) accept_length(*s);
 }
 
-void connection::accept_block(stream& s) {
-  const auto length = block_has_length_ ? reader_.content_length() : std::nullopt;
+void connection::accept_length(stream& s) {
+  const auto length = reader_.content_length();
   if (!length) return;
   if (block_ends_stream_ && *length != 0) {
     block_good_ = false;
@@ -1304,14 +1304,6 @@ bool connection::can_open() const noexcept {
   return next_own_id_ / 2 + unnumbered_count_ < limit_.own_streams;
 }
 
-// Schedules a slots event when the number of streams falls below the limit.
-void connection::record_limit() noexcept {
-  if (side_ == role::server) return;
-  const bool is = at_limit();
-  if (was_at_limit_ && !is && can_open()) slots_pending_ = pending_ = true;
-  was_at_limit_ = is;
-}
-
 void connection::reset(stream_ref ref, error_code code) noexcept try {
   stream* s = find(ref);
   if (!s || is_closed(s->state)) return;
@@ -1596,8 +1588,13 @@ bool connection::answers_keepalive(std::uint64_t opaque) noexcept {
 
 time_point connection::next_timeout() const noexcept {
   if (failed_) return never;
-  return std::min({settings_acked_ ? never : settings_deadline_, drain_deadline_, block_deadline_,
-                   pacing_ ? pacing_->retry_at : never, alive_.next()});
+  // One by one: GCC keeps a list of them in memory.
+  time_point next = std::min(std::min(drain_deadline_, block_deadline_), alive_.next());
+  if (!settings_acked_) [[unlikely]]
+    next = std::min(next, settings_deadline_);
+  if (pacing_) [[unlikely]]
+    next = std::min(next, pacing_->retry_at);
+  return next;
 }
 
 void connection::on_timeout(time_point now) noexcept try {
@@ -1624,14 +1621,6 @@ void connection::send_keepalive() {
     case keepalive::verdict::dead:
       return fail(error_code::no_error, "the peer did not answer a keepalive PING", initiator::library);
   }
-}
-
-// Called when all input has been read. An incomplete header block or frame (except DATA) costs the peer next
-// to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
-void connection::start_unfinished_timer() noexcept {
-  const bool unfinished = partial_bytes_ != 0 || reading_ == phase::payload || block_id_ != 0;
-  if (!unfinished) block_deadline_ = never;
-  else if (block_deadline_ == never) block_deadline_ = deadline_after(now_, limit_.header_timeout);
 }
 
 bool connection::take_pending(event& e) {

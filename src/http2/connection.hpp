@@ -277,7 +277,7 @@ class connection {
                                                            std::string_view reason);
   [[gnu::cold, gnu::noinline]] void finish_block();
   void finish_block_checks(bool accept_excess = false);
-  void accept_block(stream& s);
+  void accept_length(stream& s);
 
   // --- incoming control frames: SETTINGS, PING, WINDOW_UPDATE and so on
   [[gnu::cold, gnu::noinline]] progress on_priority(bytes_view payload);
@@ -329,7 +329,13 @@ class connection {
   [[nodiscard]] bool at_limit() const noexcept {
     return open_count_ >= std::min(peer_.max_concurrent_streams, limit_.own_open_streams);
   }
-  void record_limit() noexcept;
+  // Schedules a slots event when the number of streams falls below the limit.
+  void record_limit() noexcept {
+    if (side_ == role::server) return;
+    const bool is = at_limit();
+    if (was_at_limit_ && !is && can_open()) slots_pending_ = pending_ = true;
+    was_at_limit_ = is;
+  }
   // Client: resets of streams that were released.
   struct reset_pacing {
     std::vector<stream_ref> delayed;  // in order; of some that have ended meanwhile, too
@@ -357,7 +363,13 @@ class connection {
   [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
   [[gnu::noinline]] bool take_pending(event& e);
   void send_keepalive();
-  [[gnu::cold, gnu::noinline]] void start_unfinished_timer() noexcept;
+  // Called when all input has been read. An incomplete header block or frame (except DATA) costs the peer next
+  // to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
+  void start_unfinished_timer() noexcept {
+    const bool unfinished = partial_bytes_ != 0 || reading_ == phase::payload || block_id_ != 0;
+    if (!unfinished) block_deadline_ = never;
+    else if (block_deadline_ == never) block_deadline_ = deadline_after(now_, limit_.header_timeout);
+  }
 
   // --- flood limits: false if the connection has failed because of them
   bool charge(token_bucket& bucket, token_rate rate, std::string_view reason);

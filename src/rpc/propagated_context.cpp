@@ -51,8 +51,7 @@ struct propagated_context::changes {
   std::optional<coracle::baggage> baggage;
 };
 
-propagated_context::propagated_context() noexcept = default;
-propagated_context::~propagated_context() = default;
+void propagated_context::delete_changes::operator()(changes* c) const noexcept { delete c; }
 
 std::optional<trace_context> propagated_context::trace() const {
   if (changes_ && changes_->trace) return changes_->trace;
@@ -63,12 +62,12 @@ std::optional<trace_context> propagated_context::trace() const {
 }
 
 void propagated_context::set_trace(const trace_context& t) {
-  if (!changes_) changes_ = std::make_unique<changes>();
+  if (!changes_) changes_.reset(new changes);
   changes_->trace = t;
 }
 
 baggage& propagated_context::baggage() {
-  if (!changes_) changes_ = std::make_unique<changes>();
+  if (!changes_) changes_.reset(new changes);
   if (!changes_->baggage) changes_->baggage = coracle::baggage::parse(joined(*received_, baggage_key));
   return *changes_->baggage;
 }

@@ -100,11 +100,9 @@ connection::~connection() {
   if (timer::holder) loop_.disarm(*this);
 }
 
-std::shared_ptr<const connection_peer> connection::peer() {
-  if (!kept_by_calls_)
-    kept_by_calls_ = std::make_shared<connection_peer>(
-        connection_peer{peer_address(), auth() ? auth()->shared_from_this() : nullptr});
-  return std::static_pointer_cast<const connection_peer>(kept_by_calls_);
+void connection::make_peer() {
+  kept_by_calls_ = std::make_shared<connection_peer>(
+      connection_peer{peer_address(), auth() ? auth()->shared_from_this() : nullptr});
 }
 
 std::shared_ptr<std::size_t> connection::share_orphaned_calls() {
@@ -702,8 +700,9 @@ void connection::closed() noexcept {
 
 void connection::update_timer() noexcept {
   if (closing_) return;
-  const time_point t = std::min({engine([](const auto& e) { return e.next_timeout(); }), release_at_,
-                                 age_policy_.next(), stall_.next()});
+  const time_point of_engine = engine([](const auto& e) { return e.next_timeout(); });
+  const time_point t =
+      std::min(std::min(of_engine, release_at_), std::min(age_policy_.next(), stall_.next()));
   if (timer::holder && timer::when == t) return;
   if (timer::holder) loop_.disarm(*this);
   if (t != never) loop_.arm(*this, t);

@@ -135,7 +135,11 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   // For clients: what their calls keep of the peer. Made by the first call, which throws std::bad_alloc.
-  [[nodiscard]] std::shared_ptr<const connection_peer> peer();
+  [[nodiscard]] std::shared_ptr<const connection_peer> peer() {
+    if (!kept_by_calls_) [[unlikely]]
+      make_peer();
+    return std::static_pointer_cast<const connection_peer>(kept_by_calls_);
+  }
   // For servers: the number of orphaned calls; see exchange::orphaned_calls(). Null until shared.
   [[nodiscard]] const std::size_t* orphaned_calls() const noexcept {
     return static_cast<const std::size_t*>(kept_by_calls_.get());
@@ -175,6 +179,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   void hung_up() noexcept override;
   void memory_changed() noexcept override;
   void closed() noexcept override;
+
+  void make_peer();
 
   // --- for exchange
   void defer(deferred_decode& d);

@@ -28,8 +28,8 @@ class propagated_context {
   [[nodiscard]] coracle::baggage& baggage();
 
  protected:
-  propagated_context() noexcept;
-  ~propagated_context();
+  propagated_context() noexcept = default;
+  ~propagated_context() = default;
 
   const coracle::metadata* received_ = nullptr;
 
@@ -37,7 +37,10 @@ class propagated_context {
   friend void propagate(const propagated_context&, const coracle::metadata&, coracle::metadata&);
   // What a handler or an interceptor has set in place of the received values.
   struct changes;
-  std::unique_ptr<changes> changes_;  // null: nothing has been set
+  struct delete_changes {
+    void operator()(changes* c) const noexcept;
+  };
+  std::unique_ptr<changes, delete_changes> changes_;  // null: nothing has been set
 };
 
 // Adds to `to` the trace and the baggage of the call that `from` serves, as received or as changed by the
