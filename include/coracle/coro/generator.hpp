@@ -3,6 +3,7 @@
 
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/coro/impl/owned_frame.hpp"
 
 #include <concepts>
 #include <coroutine>
@@ -37,30 +38,19 @@ class [[nodiscard]] generator {
   class iterator;
 
   generator() noexcept = default;
-  generator(generator&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
-  generator& operator=(generator&& other) noexcept {
-    if (this != &other) {
-      reset();
-      frame_ = std::exchange(other.frame_, {});
-    }
-    return *this;
-  }
-  ~generator() { reset(); }
 
   /// Starts the body and returns an iterator to the first element. May be called once. An empty generator
   /// yields an empty sequence.
   [[nodiscard]] iterator begin() {
-    if (frame_) frame_.promise().advance(frame_);
-    return iterator(frame_);
+    const handle frame = frame_.get();
+    if (frame) frame.promise().advance(frame);
+    return iterator(frame);
   }
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
   explicit generator(handle h) noexcept : frame_(h) {}
-  void reset() noexcept {
-    if (frame_) std::exchange(frame_, {}).destroy();
-  }
-  handle frame_;
+  coro::owned_frame<promise_type> frame_;
 };
 
 template <class T>

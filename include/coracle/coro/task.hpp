@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
+#include "coracle/coro/impl/owned_frame.hpp"
 #include "coracle/coro/impl/promise.hpp"
 
 #include <coroutine>
@@ -73,21 +74,12 @@ class [[nodiscard]] task {
 
   task() noexcept = default;
   explicit task(handle h) noexcept : frame_(h) {}
-  task(task&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
-  task& operator=(task&& other) noexcept {
-    if (this != &other) {
-      reset();
-      frame_ = std::exchange(other.frame_, {});
-    }
-    return *this;
-  }
-  ~task() { reset(); }
 
   /// Returns whether the task can be awaited or started: it holds a frame that has not ended. False after the
   /// task was moved from and after its await.
-  [[nodiscard]] bool valid() const noexcept { return frame_ && !frame_.done(); }
+  [[nodiscard]] bool valid() const noexcept { return frame_.get() && !frame_.get().done(); }
   /// Gives up ownership of the frame: the caller must start and destroy it.
-  [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
+  [[nodiscard]] handle release() noexcept { return frame_.release(); }
 
   class awaiter {
    public:
@@ -106,13 +98,10 @@ class [[nodiscard]] task {
    private:
     handle child_;
   };
-  awaiter operator co_await() && noexcept { return awaiter(frame_); }
+  awaiter operator co_await() && noexcept { return awaiter(frame_.get()); }
 
  private:
-  void reset() noexcept {
-    if (frame_) std::exchange(frame_, {}).destroy();
-  }
-  handle frame_;
+  coro::owned_frame<promise_type> frame_;
 };
 
 namespace coro {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/coro/impl/owned_frame.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/server/reply.hpp"
 #include "coracle/server/writer.hpp"
@@ -96,23 +97,19 @@ class [[nodiscard]] replies {
   replies(coracle::status outcome) : status_(std::move(outcome)) {}
   replies(unimplemented u) : status_(u.status()) {}
   explicit replies(handle h) noexcept : frame_(h) {}
-  replies(replies&& other) noexcept
-      : frame_(std::exchange(other.frame_, {})), status_(std::move(other.status_)) {}
+  replies(replies&&) noexcept = default;
   replies& operator=(replies&&) = delete;
-  ~replies() {
-    if (frame_) frame_.destroy();
-  }
 
   /// `co_await writer()` within the handler gives the writer of its call.
   [[nodiscard]] static server_internal::writer_awaiter<T> writer() noexcept { return {}; }
 
   // --- for the server
-  [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
+  [[nodiscard]] handle release() noexcept { return frame_.release(); }
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
   [[nodiscard]] bool returned() const noexcept { return true; }
 
  private:
-  handle frame_;
+  coro::owned_frame<promise_type> frame_;
   coracle::status status_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/coro/impl/owned_frame.hpp"
 #include "coracle/coro/impl/promise.hpp"
 
 #include <concepts>
@@ -149,18 +150,11 @@ class [[nodiscard]] reply {
   }
   reply(unimplemented u) : status_(u.status()) {}
   explicit reply(handle h) noexcept : frame_(h) {}
-  reply(reply&& other) noexcept
-      : frame_(std::exchange(other.frame_, {})),
-        external_(other.external_),
-        message_(std::move(other.message_)),
-        status_(std::move(other.status_)) {}
+  reply(reply&&) noexcept = default;
   reply& operator=(reply&&) = delete;
-  ~reply() {
-    if (frame_) frame_.destroy();
-  }
 
   // For the server: the frame to start, or null if the result is available already.
-  [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
+  [[nodiscard]] handle release() noexcept { return frame_.release(); }
   // Null if there is only a status.
   [[nodiscard]] const T* sent() const noexcept {
     return external_ ? external_ : message_ ? &*message_ : nullptr;
@@ -168,7 +162,7 @@ class [[nodiscard]] reply {
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
 
  private:
-  handle frame_;
+  coro::owned_frame<promise_type> frame_;
   const T* external_ = nullptr;
   std::optional<T> message_;
   coracle::status status_;
