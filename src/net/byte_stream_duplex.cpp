@@ -2,13 +2,13 @@
 
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
-#include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/yield.hpp"
 #include "coracle/net/stream.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "net/checked_duplex.hpp"
 #include "net/open_stream.hpp"
 #include "net/socket_duplex.hpp"
 
@@ -75,7 +75,7 @@ status thrown_failure() noexcept {
 
 // The functions of the stream are called from the queue of the loop and from their own completions only, so
 // that the sink is never called from inside a function of the duplex, whatever the stream does at once.
-class byte_stream_duplex final : public duplex, coro::runnable {
+class byte_stream_duplex final : public checked_duplex, coro::runnable {
  public:
   byte_stream_duplex(loop& owner_loop, std::unique_ptr<byte_stream> s)
       : loop_(owner_loop),
@@ -85,12 +85,12 @@ class byte_stream_duplex final : public duplex, coro::runnable {
     run = [](coro::runnable& w) noexcept { static_cast<byte_stream_duplex&>(w).turn(); };
   }
   ~byte_stream_duplex() override {
-    CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
+    check_destruction();
     if (!sink_) stream_->close(false);
   }
 
   void start(duplex_sink& sink) override {
-    CORACLE_ASSERT(!sink_, "a duplex is started once");
+    check_start();
     room_.reset(new std::uint8_t[room_bytes]);
     sink_ = &sink;
     wake();
@@ -101,28 +101,22 @@ class byte_stream_duplex final : public duplex, coro::runnable {
     if (std::exchange(paused_, false) && !closing_) wake();
   }
 
-  using duplex::send;
+  using checked_duplex::send;
   bool send(std::span<const piece> pieces) noexcept override {
-    if (closing_ || shut_down_) return false;
-    CORACLE_ASSERT(sink_ && !sending_,
-                   "a duplex sends after start(), and one send at a time: wait for sent()");
-    sending_ = true;
+    if (!begin_send()) return false;
     left_ = pieces;
     total_bytes_ = 0;
     for (const piece& p : pieces) total_bytes_ += static_cast<std::int64_t>(p.size);
     wake();
     return true;
   }
-  [[nodiscard]] bool sending() const noexcept override { return sending_; }
 
   void shutdown_send() noexcept override {
-    if (!closing_ && !std::exchange(shut_down_, true)) wake();
+    if (begin_shutdown_send()) wake();
   }
 
   void close(bool abort) noexcept override {
-    CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
-    if (std::exchange(closing_, true)) return;
-    abort_ = abort;
+    if (!begin_close(abort)) return;
     work_.request_stop();
     wake();
   }
@@ -262,8 +256,7 @@ class byte_stream_duplex final : public duplex, coro::runnable {
   void finish() noexcept {
     if (std::exchange(sending_, false)) sink_->sent(-ECANCELED);
     stream_->close(abort_);
-    finished_ = true;
-    sink_->closed();  // may destroy *this
+    report_closed();  // may destroy *this
   }
 
   loop& loop_;
@@ -271,7 +264,6 @@ class byte_stream_duplex final : public duplex, coro::runnable {
   const address peer_;
   const address local_;
   scope work_;  // receive() and transmit()
-  duplex_sink* sink_ = nullptr;
   std::unique_ptr<std::uint8_t[]> room_;  // of read()
   bytes_view unread_;  // in room_: read, and not delivered yet
   std::vector<std::uint8_t> gathered_;
@@ -283,14 +275,8 @@ class byte_stream_duplex final : public duplex, coro::runnable {
   bool woken_ = false;
   bool reading_ = false;  // receive() is running
   bool writing_ = false;  // transmit() is running
-  bool sending_ = false;
-  bool paused_ = false;
-  bool shut_down_ = false;
   bool end_sent_ = false;
   bool end_reported_ = false;
-  bool closing_ = false;
-  bool finished_ = false;
-  bool abort_ = false;
 };
 
 task<> destroy(std::unique_ptr<byte_stream> s) {

@@ -3,6 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "base/output_buffer.hpp"
 #include "coracle/base/impl/assert.hpp"
+#include "net/checked_duplex.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -49,7 +50,7 @@ struct memory_link {
   void schedule_run(std::size_t index) noexcept;
 };
 
-class memory_end final : public duplex, coro::runnable {
+class memory_end final : public checked_duplex, coro::runnable {
  public:
   memory_end(std::shared_ptr<memory_link> link, std::size_t index,
              std::shared_ptr<const auth_context> peer) noexcept
@@ -57,12 +58,12 @@ class memory_end final : public duplex, coro::runnable {
     run = [](coro::runnable& w) noexcept { static_cast<memory_end&>(w).turn(); };
   }
   ~memory_end() override {
-    CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
+    check_destruction();
     if (!sink_) abandon_io(false);
   }
 
   void start(duplex_sink& sink) override {
-    CORACLE_ASSERT(!sink_, "a duplex is started once");
+    check_start();
     sink_ = &sink;
     const auto held = link_->hold();
     self().awake = true;
@@ -76,12 +77,9 @@ class memory_end final : public duplex, coro::runnable {
     link_->schedule_run(index_);
   }
 
-  using duplex::send;
+  using checked_duplex::send;
   bool send(std::span<const piece> pieces) noexcept override {
-    if (closing_ || shut_down_) return false;
-    CORACLE_ASSERT(sink_ && !sending_,
-                   "a duplex sends after start(), and one send at a time: wait for sent()");
-    sending_ = true;
+    if (!begin_send()) return false;
     left_ = pieces;
     offset_ = 0;
     total_ = 0;
@@ -90,18 +88,15 @@ class memory_end final : public duplex, coro::runnable {
     if (outcome_) link_->schedule_run(index_);
     return true;
   }
-  [[nodiscard]] bool sending() const noexcept override { return sending_; }
 
   void shutdown_send() noexcept override {
-    if (closing_ || std::exchange(shut_down_, true)) return;
+    if (!begin_shutdown_send()) return;
     const auto held = link_->hold();
     if (!sending_ || outcome_) end_lane();
   }
 
   void close(bool abort) noexcept override {
-    CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
-    if (std::exchange(closing_, true)) return;
-    abandon_io(abort);
+    if (begin_close(abort)) abandon_io(abort);
   }
 
   [[nodiscard]] const address& peer_address() const noexcept override { return none_; }
@@ -174,10 +169,7 @@ class memory_end final : public duplex, coro::runnable {
       sending_ = false;
       sink_->sent(outcome);
     }
-    if (closing) {
-      finished_ = true;
-      return sink_->closed();  // may destroy *this
-    }
+    if (closing) return report_closed();  // may destroy *this
     deliver();
   }
 
@@ -209,18 +201,12 @@ class memory_end final : public duplex, coro::runnable {
   const std::shared_ptr<memory_link> link_;
   const std::size_t index_;
   const std::shared_ptr<const auth_context> auth_;
-  duplex_sink* sink_ = nullptr;
   base::output_buffer taken_;  // taken out of the lane, not delivered to the sink yet
   std::span<const piece> left_;
   std::size_t offset_ = 0;  // into the first piece of left_
   std::size_t total_ = 0;
   std::optional<std::int64_t> outcome_;  // of the send; reported in the next turn
-  bool sending_ = false;
-  bool paused_ = false;
-  bool shut_down_ = false;
   bool end_reported_ = false;
-  bool closing_ = false;
-  bool finished_ = false;
   const address none_;
 };
 

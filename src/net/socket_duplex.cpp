@@ -1,6 +1,7 @@
 #include "net/socket_duplex.hpp"
 
 #include "coracle/runtime/loop.hpp"
+#include "net/checked_duplex.hpp"
 #include "net/connect.hpp"
 #include "net/raw_address.hpp"
 
@@ -11,19 +12,19 @@ namespace coracle::net {
 namespace {
 
 // Three things may be in flight: the receive source, one send, and the work that calls closed().
-class socket_duplex final : public duplex, runtime_internal::receive_source, coro::runnable {
+class socket_duplex final : public checked_duplex, runtime_internal::receive_source, coro::runnable {
  public:
   socket_duplex(loop& owner_loop, runtime_internal::handle socket) noexcept
       : loop_(owner_loop), socket_(socket), ends_(owner_loop, socket), send_(*this) {
     run = [](coro::runnable& w) noexcept { static_cast<socket_duplex&>(w).finish(); };
   }
   ~socket_duplex() override {
-    CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
+    check_destruction();
     if (!sink_) loop_.io().close(socket_);
   }
 
   void start(duplex_sink& sink) override {
-    CORACLE_ASSERT(!sink_, "a duplex is started once");
+    check_start();
     loop_.io().start_receive(socket_, *this);
     sink_ = &sink;
     receiving_ = true;
@@ -42,28 +43,21 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
 
   void watch_hangup() noexcept override { watches_hangup = true; }
 
-  using duplex::send;
+  using checked_duplex::send;
   bool send(std::span<const piece> pieces) noexcept override {
-    if (closing_ || shut_down_) return false;
-    CORACLE_ASSERT(sink_ && !sending_,
-                   "a duplex sends after start(), and one send at a time: wait for sent()");
-    sending_ = true;
+    if (!begin_send()) return false;
     send_.pieces = pieces.data();
     send_.piece_count = pieces.size();
     loop_.io().submit(send_);
     return true;
   }
-  [[nodiscard]] bool sending() const noexcept override { return sending_; }
 
   void shutdown_send() noexcept override {
-    if (closing_ || std::exchange(shut_down_, true)) return;
-    if (!sending_) loop_.io().shutdown_send(socket_);
+    if (begin_shutdown_send() && !sending_) loop_.io().shutdown_send(socket_);
   }
 
   void close(bool abort) noexcept override {
-    CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
-    if (std::exchange(closing_, true)) return;
-    abort_ = abort;
+    if (!begin_close(abort)) return;
     if (receiving_) loop_.io().stop_receive(*this);
     if (sending_) loop_.io().cancel(send_);
     finish_when_idle();
@@ -116,23 +110,15 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
   }
   void finish() noexcept {
     loop_.io().close(socket_, abort_);
-    finished_ = true;
-    sink_->closed();  // may destroy *this
+    report_closed();  // may destroy *this
   }
 
   loop& loop_;
   const runtime_internal::handle socket_;
+  bool receiving_ = false;
+  bool finishing_ = false;  // finish() is in the loop's queue
   socket_addresses ends_;
   send_operation send_;
-  duplex_sink* sink_ = nullptr;
-  bool receiving_ = false;
-  bool sending_ = false;
-  bool paused_ = false;
-  bool shut_down_ = false;
-  bool closing_ = false;
-  bool finishing_ = false;
-  bool finished_ = false;
-  bool abort_ = false;
 };
 
 }  // namespace
