@@ -13,6 +13,7 @@ import peers  # noqa: E402
 import programs  # noqa: E402
 from accessibility import chromium as find_chromium  # noqa: E402
 from certificates import Certificates  # noqa: E402
+from commits import NO_COMMITS  # noqa: E402
 
 # The project's own variables, of whoever runs the tests: what the programs say must not depend on them.
 OF_THE_CALLER = ("CORACLE_LOG", "CORACLE_BACKEND")
@@ -49,10 +50,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 def failed_instead(report):
-    """The report of what was skipped, as a failure, unless a run with the label runs it."""
+    """The report of what was skipped, as a failure, unless a run with the label runs it, or the sources have no commits."""
     if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
         *_, reason = report.longrepr
-        if reason.removeprefix("Skipped: ") in labels.REASONS:
+        reason_alone = reason.removeprefix("Skipped: ")
+        if reason_alone in labels.REASONS or reason_alone.startswith(NO_COMMITS):
             return report
         report.outcome, report.longrepr = "failed", f"{reason} (on CI nothing may be skipped)"
     return report

@@ -1,11 +1,14 @@
 """Each structure rule can fail: a small good tree passes, and each planted fault is found."""
 
 import pathlib
+import subprocess
 
 import pytest
 
 from rules_test import RULES
-from tree import Tree
+from tree import DoesNotApply, Tree
+
+COMMIT = "a commit's message"  # in place of a file's name
 
 README = "```sh\n./dev demo  # shows it: in 5 minutes\n./dev test  # in 40 to 60 minutes\n```\n"
 
@@ -91,16 +94,33 @@ FAULTS = (
     ("NamedTestsExist", "docs/reference/cves.md", "| CVE-1 | flood | bucket | `StopsTheFlood` in a file |\n"),
     ("ClaimsAboutThreadsAreTested", "include/coracle/client/event.hpp", "#pragma once\n// Set from any thread.\n"),
     ("ClaimsAboutThreadsAreTested", "include/coracle/client/gate.hpp", "#pragma once\n// Opened from any\n// thread.\n"),
+    ("NewCommitsKeepTheRuleOfMessages", COMMIT, "A limit is new\n"),
 )
+
+
+def found_by(rule, tree):
+    try:
+        return list(rule(tree))
+    except DoesNotApply:
+        return []
+
+
+def commit(root, message):
+    subprocess.run(["git", "init", "--quiet", root], check=True)
+    subprocess.run(["git", "-C", root, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "--allow-empty",
+                    "--no-verify", "-m", message], check=True)
 
 
 def violations_in(root, files):
     for name, text in files.items():
+        if name == COMMIT:
+            commit(root, text)
+            continue
         path = pathlib.Path(root, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     tree = Tree(root)
-    return {name: found for name, rule in RULES.items() if (found := list(rule(tree)))}
+    return {name: found for name, rule in RULES.items() if (found := found_by(rule, tree))}
 
 
 def test_a_good_tree_passes(tmp_path):

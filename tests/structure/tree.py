@@ -5,17 +5,22 @@ import pathlib
 import subprocess
 
 
+class DoesNotApply(Exception):
+    """A rule's reason not to judge this tree."""
+
+
 class Tree:
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()
 
+    def git(self, *words):
+        """It trusts the tree, whoever owns it."""
+        return subprocess.run(["git", "-C", str(self.root), "-c", f"safe.directory={self.root}", *words], capture_output=True)
+
     @functools.cached_property
     def files(self):
         """Paths relative to the root, sorted, with forward slashes."""
-        listing = subprocess.run(
-            ["git", "-C", str(self.root), "-c", f"safe.directory={self.root}",
-             "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            capture_output=True)
+        listing = self.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
         if listing.returncode == 0:
             names = [name for name in listing.stdout.decode().split("\0") if name]
         else:  # a tarball, or a tree planted by faults_test.py
