@@ -12,7 +12,6 @@ namespace coracle::hpack::huffman {
 
 inline constexpr std::size_t symbol_count = 257;
 inline constexpr std::uint16_t end_of_string_symbol = 256;
-inline constexpr unsigned shortest_code_bits = 5;
 inline constexpr unsigned longest_code_bits = 30;
 
 struct code {

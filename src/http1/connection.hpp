@@ -206,7 +206,6 @@ class connection {
   progress accept_head(event& e, std::size_t bytes);
   progress start_message(event& e);
   void start_body() noexcept;
-  progress start_request() noexcept;
   progress start_response(event& e) noexcept;
   progress read_body(event& e);
   progress read_trailers();

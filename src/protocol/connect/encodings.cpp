@@ -55,18 +55,4 @@ encoding_set parse_accept_encoding(std::string_view list) noexcept {
   return encoding_set::from_bits(bits);
 }
 
-encoding preferred_encoding(std::string_view list, encoding_set permitted) noexcept {
-  encoding best = encoding::identity;
-  int best_weight = 0;
-  while (!list.empty()) {
-    const weighted w = take_element(list);
-    if (!w.coding || w.weight <= best_weight || !permitted.has(*w.coding)) continue;
-    // Every peer accepts identity as its least preferred encoding; naming it does not change that.
-    if (*w.coding == encoding::identity) continue;
-    best = *w.coding;
-    best_weight = w.weight;
-  }
-  return best;
-}
-
 }  // namespace coracle::protocol::connect

@@ -18,8 +18,4 @@ namespace coracle::protocol::connect {
 // accepts everything cannot know what this library supports. Unknown names are ignored.
 [[nodiscard]] encoding_set parse_accept_encoding(std::string_view list) noexcept;
 
-// Returns the encoding that the peer prefers among `permitted`: the highest weight, then the first in the
-// list, as Connect defines; identity if there is none.
-[[nodiscard]] encoding preferred_encoding(std::string_view list, encoding_set permitted) noexcept;
-
 }  // namespace coracle::protocol::connect

@@ -19,12 +19,6 @@ std::string trailer_block::take_frame() {
   return std::exchange(frame_, std::string(envelope_prefix_bytes, '\0'));
 }
 
-std::string write_trailers(const http::header_list& fields) {
-  trailer_block block;
-  for (const auto field : fields) block.add(field.name, field.value);
-  return block.take_frame();
-}
-
 std::string_view to_string(trailer_error error) noexcept {
   switch (error) {
     case trailer_error::none: return "no error";

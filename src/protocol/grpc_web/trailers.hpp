@@ -45,9 +45,6 @@ class trailer_block {
   std::string frame_;
 };
 
-// Returns the frame of `fields`.
-[[nodiscard]] std::string write_trailers(const http::header_list& fields);
-
 enum class trailer_error : std::uint8_t {
   none,
   no_colon,

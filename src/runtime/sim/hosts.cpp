@@ -135,11 +135,6 @@ bool hosts::run_retired_once() noexcept {
   return turned;
 }
 
-void hosts::log_remaining_tasks(std::string_view reason) noexcept {
-  retired_->log.cut_off(false);
-  retired_->log.write(log_level::error, "tasks of a crashed host " + std::string(reason) + ":\n" + tasks());
-}
-
 std::string hosts::tasks() const {
   std::string all;
   for (const auto& h : all_) {

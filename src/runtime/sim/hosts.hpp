@@ -19,7 +19,7 @@ namespace coracle::sim {
 class host_log final : public logger {
  public:
   explicit host_log(logger& to) noexcept : to_(to) { set_min_level(to.min_level()); }
-  void cut_off(bool off = true) noexcept { cut_off_ = off; }
+  void cut_off() noexcept { cut_off_ = true; }
 
  private:
   void record(log_level level, std::string_view message) noexcept override {
@@ -90,7 +90,6 @@ class hosts {
   void start_life(simulated_host& h);
   void retire(simulated_host& h);
   [[nodiscard]] bool run_retired_once() noexcept;
-  void log_remaining_tasks(std::string_view reason) noexcept;
 
   network& net_;
   logger& log_;

@@ -35,20 +35,5 @@ TEST(ConnectEncodings, OfAPeerAreReadFromAListWithWeights) {
     EXPECT_EQ(parse_accept_encoding(list), expected) << list;
 }
 
-TEST(ConnectEncodings, ThePreferredOneHasTheHighestWeightAndComesFirst) {
-  const encoding_set all{encoding::gzip, encoding::brotli, encoding::zstd, encoding::deflate};
-  EXPECT_EQ(preferred_encoding("gzip, br", all), encoding::gzip);
-  EXPECT_EQ(preferred_encoding("br, gzip", all), encoding::brotli);
-  EXPECT_EQ(preferred_encoding("gzip;q=0.5, br;q=0.8, zstd;q=0.8", all), encoding::brotli);
-  EXPECT_EQ(preferred_encoding("gzip;q=0.01, br;q=0.1, zstd;q=1.", all), encoding::zstd);
-  EXPECT_EQ(preferred_encoding("identity, gzip", all), encoding::gzip);
-  EXPECT_EQ(preferred_encoding("zstd, gzip", gzip_and_br), encoding::gzip);
-  EXPECT_EQ(preferred_encoding("zstd", gzip_and_br), encoding::identity);
-  EXPECT_EQ(preferred_encoding("gzip;q=0", all), encoding::identity);
-  EXPECT_EQ(preferred_encoding("*", all), encoding::identity);
-  EXPECT_EQ(preferred_encoding("", all), encoding::identity);
-  EXPECT_EQ(preferred_encoding("gzip", {}), encoding::identity);
-}
-
 }  // namespace
 }  // namespace coracle::protocol::connect::encodings_test

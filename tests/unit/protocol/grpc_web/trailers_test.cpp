@@ -24,11 +24,11 @@ std::string read_all(std::string_view content) {
 }
 
 TEST(GrpcWebTrailers, AreWrittenAsLinesInLowerCase) {
-  http::header_list fields;
-  fields.add("grpc-status", "0");
-  fields.add("X-Custom", "a, b");
-  fields.add("empty", "");
-  const std::string frame = write_trailers(fields);
+  trailer_block block;
+  block.add("grpc-status", "0");
+  block.add("X-Custom", "a, b");
+  block.add("empty", "");
+  const std::string frame = block.take_frame();
   const std::string lines = "grpc-status: 0\r\nx-custom: a, b\r\nempty: \r\n";
   ASSERT_EQ(frame.size(), envelope_prefix_bytes + lines.size());
   const auto prefix = read_envelope_prefix(reinterpret_cast<const std::uint8_t*>(frame.data()));
@@ -38,7 +38,7 @@ TEST(GrpcWebTrailers, AreWrittenAsLinesInLowerCase) {
 }
 
 TEST(GrpcWebTrailers, OfAnEmptyListAreAnEmptyFrame) {
-  EXPECT_EQ(write_trailers({}), std::string("\x80\0\0\0\0", 5));
+  EXPECT_EQ(trailer_block().take_frame(), std::string("\x80\0\0\0\0", 5));
   EXPECT_EQ(read_all(""), "");
 }
 
@@ -132,10 +132,10 @@ TEST(GrpcWebTrailers, ReadsCutAnywhereNeverCrossTheirEnd) {
 }
 
 TEST(GrpcWebBody, EndsWithTheTrailerFrame) {
-  http::header_list fields;
-  fields.add("grpc-status", "0");
+  trailer_block block;
+  block.add("grpc-status", "0");
   const std::string message("\0\0\0\0\1m", 6);
-  const std::string body = message + write_trailers(fields);
+  const std::string body = message + block.take_frame();
   body_reader reader;
   bytes_view rest = as_bytes(body);
   ASSERT_EQ(reader.next(rest), body_reader::state::messages);
