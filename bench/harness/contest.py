@@ -10,11 +10,16 @@ import tempfile
 from harness import contest_streams, contest_unary, contest_weight, contest_workloads, contestants, machine, peers, servers
 
 SCENARIOS = {"unary": contest_unary, "workloads": contest_workloads, "streams": contest_streams, "weight": contest_weight}
-ROUNDS, SECONDS = 3, 1.0
+ROUNDS, SECONDS = 5, 2.0
 COLUMNS = "1x1,10x10,10x100"
-WHOLE_ROUNDS, WHOLE_SECONDS = 5, 2.0
+WHOLE_ROUNDS, WHOLE_SECONDS = 5, 4.0
 WHOLE_COLUMNS = ",".join(f"{c}x{m}" for c in (1, 10, 50, 100) for m in (1, 10, 100))
 PATIENCE_S = 60
+METHOD = """The tables show only differences that exceed the noise; the raw data has the other figures. The first row of a table has the medians
+of the first program. A cell of another row has its median, and how many times the first row's that is. The noise of a column is how far the
+medians of the even and of the odd rounds of the same program lie apart, at most. "within ± N %" marks a difference that is not larger than
+this, in either direction; rows and columns with no other cells are left out. A verdict about a goal is given where the distance from the
+goal exceeds the noise, too."""
 
 
 class Failures:
@@ -107,7 +112,7 @@ def run(chosen):
 
 
 def report(result):
-    lines = ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in result["versions"].items()) + "."]
+    lines = ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in result["versions"].items()) + ".", "", METHOD]
     for name in SCENARIOS:
         if name in result:
             lines += SCENARIOS[name].report(result[name], result["rounds"], result["seconds"])

@@ -1,7 +1,6 @@
 """Streams both ways: every server in turn echoes the messages of bench_load's streams."""
 
 from harness import contest_rounds, contestants, servers
-from harness.tables import table
 
 PATH = "/idle.Idle/Hold"
 CELLS = {f"{column}, {window} on the way": (column, window) for column, window in
@@ -26,19 +25,11 @@ def run(_, kinds, bench, failures):
     return contest_rounds.run("streams, ", CELLS, measure, kinds, bench, failures)
 
 
-FIGURES = (
-    ("messages/s", "requests_per_second", lambda x: f"{x:,.0f}"),
-    ("p50, us", "p50_us", lambda x: f"{x:.0f}"),
-    ("p99, us", "p99_us", lambda x: f"{x:.0f}"),
-)
-
-
 def report(result, rounds, seconds):
     yield from ("", "## Streams both ways, 100 B, each message echoed; connections x streams, messages on the way on each; "
-                f"{rounds} rounds of {seconds:g} s, median (min to max)", "")
-    yield from contest_rounds.cpu_table("server CPU, us/message", result)
-    for title, what, form in FIGURES:
-        yield from ("", *table(title, result["servers"], result["columns"], contest_rounds.figure(result, what, form)))
+                f"{rounds} rounds of {seconds:g} s", "")
+    yield from contest_rounds.against_ours("server CPU, us/message", result)
+    yield from ("", *contest_rounds.against_ours("p99, us", result, "p99_us", lambda x: f"{x:.0f}"))
 
 
 def panels(result):

@@ -1,14 +1,11 @@
 """Unary calls: every server in turn, round by round, under the same loads of h2load and of bench_load."""
 
-import math
-import statistics
-
 from harness import contest_rounds, contestants, counts, machine, unary
-from harness.tables import noise, ratios, spread, table, values
+from harness.tables import nothing, table, within
 
 PAYLOAD_COLUMN = "10x10"  # of all payloads but the smallest
 LATENCY_SHARE = 0.5  # of a cell's time: the load of our own generator
-GOAL_GENERATOR = 1.5  # calls per CPU second of bench_load over those of h2load
+GOAL = 1  # of the best peer's CPU
 ABOVE_FLOOR_US, ABOVE_FLOOR_SHARE = 0.35, 0.1
 
 
@@ -87,40 +84,13 @@ def run(chosen, kinds, bench, failures):
 
 
 FIGURES = (
-    ("1,000 requests/s (h2load)", "requests_per_second", lambda x: f"{x / 1000:.1f}"),
-    ("p50, us (bench_load)", "own_p50_us", lambda x: f"{x:.0f}"),
     ("p99, us (bench_load)", "own_p99_us", lambda x: f"{x:.0f}"),
-    ("server CPU under bench_load, us/request", "own_us_per_request", lambda x: f"{x:.2f}"),
     ("peak RSS, MB", "peak_rss_kb", lambda x: f"{x / 1024:.1f}"),
 )
-COUNTS = (("system calls per call", "syscalls_per_call"), ("allocations per call (malloc and its kin)", "allocations_per_call"))
-GRPC_BENCH = (
-    ("requests/s", "own_requests_per_second", lambda x: f"{x:,.0f}"),
-    ("mean, us", "own_mean_us", lambda x: f"{x:.0f}"),
-    ("90 %", "own_p90_us", lambda x: f"{x:.0f}"),
-    ("95 %", "own_p95_us", lambda x: f"{x:.0f}"),
-    ("99 %", "own_p99_us", lambda x: f"{x:.0f}"),
-    ("CPU", "own_cpu_share", lambda x: f"{100 * x:.0f} %"),
-    ("memory, MB", "peak_rss_kb", lambda x: f"{x / 1024:.1f}"),
-)
-
-
-def known(group, server, column, what):
-    return [r[what] for r in group["runs"] if r["server"] == server and r["column"] == column and what in r]
-
-
-def median(group, server, column):
-    of = values(group, server, column, "us_per_request")
-    return statistics.median(of) if of else float("inf")
 
 
 def is_peer(server):
     return not server.startswith("coracle") and server != contestants.FLOOR
-
-
-def best_peer(group, column):
-    rivals = [server for server in group["servers"] if is_peer(server) and values(group, server, column, "us_per_request")]
-    return min(rivals, key=lambda server: median(group, server, column), default=None)
 
 
 def judged(group):
@@ -129,91 +99,50 @@ def judged(group):
             if server.startswith("coracle") and not any(word in server for word in ("suspending", "in place"))]
 
 
-def against_peers(group):
-    """Ours over the best peer of each cell; within the noise band it is a tie."""
-    own = judged(group)
+def above_floor(group, median, noise):
+    """Rows within the noise of what is allowed are left out."""
+    def decided(server, column):
+        floor, mine = median(contestants.FLOOR, column), median(server, column)
+        if not floor or not mine:
+            return None
+        above, allowed = mine - floor, max(ABOVE_FLOOR_US, ABOVE_FLOOR_SHARE * floor)
+        return (above, above <= allowed) if abs(above - allowed) > noise(column) * mine else None
 
     def cell(server, column):
-        best = best_peer(group, column)
-        if not best or not values(group, server, column, "us_per_request"):
-            return "-"
-        of = ratios(group, server, best, column)
-        if not of:
-            return "-"
-        over = statistics.median(of) - 1
-        verdict = "met" if over <= 0 else "tie" if over <= noise(group, column) else "not met"
-        return f"{spread(of, lambda x: f'{x:.2f}')} of {best}: {verdict}"
+        found = decided(server, column)
+        return f"{found[0]:.2f}: {'met' if found[1] else 'not met'}" if found else within(noise(column))
 
-    yield from table("share of the best peer's CPU, round by round (goal: at most 1)", own, group["columns"], cell)
+    title = f"above the floor, us (goal: at most {ABOVE_FLOOR_US} or {ABOVE_FLOOR_SHARE:.0%} of it)"
+    shown = [column for column in group["columns"] if any(decided(server, column) for server in judged(group))]
+    if shown:
+        yield from table(title, [server for server in judged(group) if any(decided(server, column) for column in shown)], shown, cell)
+    else:
+        yield nothing(title)
 
 
-def above_floor(group):
-    own = judged(group)
-
+def allocations(group):
+    """Exact, because they are counted."""
     def cell(server, column):
-        floor, mine = median(group, contestants.FLOOR, column), median(group, server, column)
-        if not math.isfinite(floor + mine):
-            return "-"
-        allowed = max(ABOVE_FLOOR_US, ABOVE_FLOOR_SHARE * floor)
-        above = mine - floor
-        verdict = "met" if above <= allowed else "tie" if above <= allowed + noise(group, column) * mine else "not met"
-        return f"{above:.2f}: {verdict}"
-
-    yield from table(f"above the floor, us (goal: at most {ABOVE_FLOOR_US} or {ABOVE_FLOOR_SHARE:.0%} of it)", own,
-                     group["columns"], cell)
-
-
-def counted(group, what):
-    def cell(server, column):
-        of = [r[what] for r in group["counts"] if r["server"] == server and r["column"] == column]
+        of = [r["allocations_per_call"] for r in group["counts"] if r["server"] == server and r["column"] == column]
         return f"{of[0]:.2f}" if of and of[0] is not None else "n/a"
-    return cell
 
-
-def generators(group):
-    """Calls per CPU second of each generator, both in the same cell."""
-    def cell(server, column):
-        return spread(known(group, server, column, "generators"), lambda x: f"{x:.2f}")
-
-    own = [server for server in group["servers"] if server.startswith("coracle")]
-    yield from table(f"calls per CPU second of bench_load over h2load's (goal: {GOAL_GENERATOR})", own, group["columns"], cell)
+    known = [server for server in group["servers"] if any(cell(server, column) != "n/a" for column in group["columns"])]
+    if known:
+        yield from ("", *table("allocations per call (malloc and its kin)", known, group["columns"], cell))
 
 
 def report_group(group, cores, rounds, seconds):
-    names, columns = group["servers"], group["columns"]
-
-    def figure(what, form):
-        return lambda server, column: spread(known(group, server, column, what), form)
-
     yield from ("", f"## Unary, {group['security']}, {group['payload']}; connections x streams; {cores} core"
-                f"{'s' if cores > 1 else ''} for the server; {rounds} rounds of {seconds:g} s, median (min to max)", "")
-    yield from table("server CPU, us/request", names, columns, figure("us_per_request", lambda x: f"{x:.2f}"))
-    yield contest_rounds.noise_row(group)
-    yield from ("", *against_peers(group))
-    if contestants.FLOOR in names:
-        yield from ("", *above_floor(group))
-    for title, what, form in FIGURES:
-        yield from ("", *table(title, names, columns, figure(what, form)))
-    for title, what in COUNTS:
-        yield from ("", *table(title, names, columns, counted(group, what)))
+                f"{'s' if cores > 1 else ''} for the server; {rounds} rounds of {seconds:g} s", "")
+    yield from contest_rounds.against_ours("server CPU, us/request", group)
+    rivals = [server for server in group["servers"] if is_peer(server)]
+    yield from ("", *contest_rounds.against_best_peer(group, judged(group), rivals, GOAL))
+    if contestants.FLOOR in group["servers"]:
+        yield from ("", *above_floor(group, contest_rounds.median(group, "us_per_request"), contest_rounds.band(group, "us_per_request")))
     if group["payload"] == "100 B":
-        yield from ("", *generators(group), "", *alone(group))
-    served = [name for name in names if name != contestants.FLOOR]
-    cell = PAYLOAD_COLUMN if PAYLOAD_COLUMN in columns else columns[-1]
-    of = {title: (what, form) for title, what, form in GRPC_BENCH}
-    yield from ("", *table(f"grpc_bench's columns, at {cell}, {cores} core{'s' if cores > 1 else ''}", served, list(of),
-                           lambda server, title: spread(known(group, server, cell, of[title][0]), of[title][1])))
-
-
-def alone(group):
-    """Our own client and server, one loop each, beside what cpp20coroutine-protobuf-rpc says of itself."""
-    def cell(server, column):
-        rates, least = known(group, server, column, "own_requests_per_second"), known(group, server, column, "own_min_us")
-        return f"{statistics.median(rates):,.0f}; {min(least):.0f} us" if rates else "-"
-
-    own = [server for server in group["servers"] if server.startswith("coracle")]
-    yield from table("our client and server alone: requests/s; least latency (cpp20coroutine-protobuf-rpc reports 216,000; 50 us)",
-                     own, group["columns"], cell)
+        for title, what, form in FIGURES:
+            yield from ("", *contest_rounds.against_ours(title, group, what, form))
+        yield from allocations(group)
 
 
 def report(result, rounds, seconds):
@@ -223,10 +152,6 @@ def report(result, rounds, seconds):
 
 def panels(result):
     """For charts.write(): of each security a panel with all columns and one with all payloads."""
-    def of(group, server, column, what):
-        found = known(group, server, column, what)
-        return statistics.median(found) if found else None
-
     for title, what in (("server CPU, us/request", "us_per_request"), ("p99, us", "own_p99_us")):
         for security in dict.fromkeys(group["security"] for group in result["groups"]):
             groups = [group for group in result["groups"] if group["security"] == security]
@@ -236,4 +161,5 @@ def panels(result):
                 yield {"title": f"{title}, {security}: " + (f"{part[0]['payload']}, connections x streams" if wide else
                                                             f"payloads at {PAYLOAD_COLUMN}"),
                        "labels": [column if wide else group["payload"] for group, column in cells],
-                       "series": {server: [of(group, server, column, what) for group, column in cells] for server in names}}
+                       "series": {server: [contest_rounds.median(group, what)(server, column) for group, column in cells]
+                                  for server in names}}

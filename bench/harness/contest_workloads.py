@@ -1,11 +1,9 @@
 """The five workloads of gRPCClient.jl: every library's client in turn, against one server on grpc-go."""
 
 import os
-import statistics
 import subprocess
 
 from harness import contest_rounds, contestants, machine, servers
-from harness.tables import ratios, spread, table, values
 
 WORKLOADS = ("smol", "big", "req", "resp", "bidi")
 MESSAGES = {"smol": "1,000 unary calls in flight", "big": "100 unary calls in flight, 200,704 numbers in each request",
@@ -46,29 +44,13 @@ def run(_, kinds, bench, failures):
     return contest_rounds.run("", WORKLOADS, measure, kinds, bench, failures)
 
 
-def best_peer(result, workload):
-    rivals = [one for one in result["servers"]
-              if not one.startswith("coracle") and values(result, one, workload, "us_per_request")]
-    return min(rivals, key=lambda one: statistics.median(values(result, one, workload, "us_per_request")), default=None)
-
-
 def report(result, rounds, seconds):
-    def share(one, column):
-        best = best_peer(result, column)
-        if not best or not values(result, one, column, "us_per_request"):
-            return "-"
-        of = ratios(result, one, best, column)
-        if not of:
-            return "-"
-        return f"{spread(of, lambda x: f'{x:.2f}')} of {best}: {'met' if statistics.median(of) <= GOAL else 'not met'}"
-
-    yield from ("", f"## Five client workloads against one server on grpc-go; {rounds} rounds of {seconds:g} s, median"
-                " (min to max)", "", "; ".join(f"{name}: {text}" for name, text in MESSAGES.items()) + ".", "")
-    yield from contest_rounds.cpu_table("client CPU, us/message", result)
+    yield from ("", f"## Five client workloads against one server on grpc-go; {rounds} rounds of {seconds:g} s", "",
+                "; ".join(f"{name}: {text}" for name, text in MESSAGES.items()) + ".", "")
+    yield from contest_rounds.against_ours("client CPU, us/message", result)
     own = [one for one in result["servers"] if one.startswith("coracle")]
-    yield from ("", *table(f"share of the best peer's CPU, round by round (goal: at most {GOAL})", own, result["columns"], share))
-    yield from ("", *table("messages/s", result["servers"], result["columns"],
-                           contest_rounds.figure(result, "messages_per_second", lambda x: f"{x:,.0f}")))
+    rivals = [one for one in result["servers"] if one not in own]
+    yield from ("", *contest_rounds.against_best_peer(result, own, rivals, GOAL))
 
 
 def panels(result):
