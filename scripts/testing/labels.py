@@ -36,7 +36,7 @@ KEPT = {
 ALSO = {
     "grpcpp": [
         "interop/grpcpp_relinked_test.py::*",
-        "interop/grpcpp_around_test.py::*",
+        "interop/grpcpp_features_test.py::*",
         "interop/grpcpp_greedy_test.py::*",
         "interop/grpc_go_test.py::*GrpcppsApi*",
         "conformance/connectrpc_test.py::*grpcpps_api*",

@@ -6,7 +6,7 @@
 #include <string>
 
 #ifdef MISUSE
-class harbour : public grpc::Service {};
+class any_service : public grpc::Service {};
 class allocator : public grpc::ContextAllocator {};
 
 void clients(grpc::ClientContext& context, grpc::ChannelArguments& arguments) {
@@ -21,14 +21,14 @@ void clients(grpc::ClientContext& context, grpc::ChannelArguments& arguments) {
   grpc::experimental::StsCredentialsOptionsFromEnv(&sts);
   grpc::experimental::StsCredentials(sts);
   grpc::experimental::AltsCredentialsOptions alts;
-  alts.target_service_accounts.push_back("harbour");
+  alts.target_service_accounts.push_back("example");
   grpc::experimental::AltsCredentials(alts);
   grpc::experimental::LocalCredentials(UDS);
   grpc::experimental::TlsChannelCredentialsOptions tls;
   tls.set_crl_directory("/crl");
   tls.set_tls_session_key_log_file_path("/keys");
   static const grpc_arg_pointer_vtable none{};
-  arguments.SetPointerWithVtable("harbour", &arguments, &none);
+  arguments.SetPointerWithVtable("example", &arguments, &none);
   arguments.SetSocketMutator(nullptr);
   grpc_channel_args all = arguments.c_channel_args();
   arguments.SetChannelArgs(&all);
@@ -38,11 +38,11 @@ void clients(grpc::ClientContext& context, grpc::ChannelArguments& arguments) {
   static_cast<void>(call);
 }
 
-void servers(grpc::ServerBuilder& builder, harbour& service) {
+void servers(grpc::ServerBuilder& builder, any_service& service) {
   grpc::XdsServerCredentials(grpc::InsecureServerCredentials());
   grpc::experimental::AltsServerCredentials(grpc::experimental::AltsServerCredentialsOptions());
   grpc::experimental::LocalServerCredentials(LOCAL_TCP);
-  builder.RegisterService("harbour.example", &service);
+  builder.RegisterService("service.example", &service);
   builder.SetContextAllocator(std::make_unique<allocator>());
   builder.EnableWorkaround(GRPC_WORKAROUND_ID_CRONET_COMPRESSION);
   auto experimental = builder.experimental();

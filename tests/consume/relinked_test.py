@@ -54,7 +54,7 @@ def test_what_the_package_of_grpcpp_finds_is_found(user, prefix):
     for target in ("absl::flags", "ZLIB::ZLIB", "OpenSSL::SSL", "c-ares::cares", "gRPC::grpc_cpp_plugin"):
         assert f"found with gRPC: {target}\n" in configured
     user.run("cmake", "--build", folder, "--target", "with_flags")
-    assert user.run(folder / "with_flags", "--target=harbour:1") == "harbour:1 has a channel\n"
+    assert user.run(folder / "with_flags", "--target=example:1") == "example:1 has a channel\n"
     refused = user.attempt("cmake", "--build", folder, "--target", "with_plugin_support")
     assert refused.returncode != 0
     assert "coracle::grpcpp has no gRPC::grpc_plugin_support: " in refused.stdout

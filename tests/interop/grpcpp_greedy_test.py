@@ -34,7 +34,7 @@ def query(ask, count):
 def outcome(server, source):
     """The status of a short call."""
     connection = Connection(server, source=source)
-    reply = connection.call("/harbour.Harbour/Find", query(b"x", 1))
+    reply = connection.call("/call_kinds.CallKinds/Unary", query(b"x", 1))
     connection.close()
     return reply.fields["grpc-status"]
 
@@ -42,12 +42,12 @@ def outcome(server, source):
 def idle_streams(server):
     connection = Connection(server, source=GREEDY)
     for _ in range(STREAMS):
-        connection.write(connection.open("/harbour.Harbour/Talk"), message(b""))
+        connection.write(connection.open("/call_kinds.CallKinds/BidiStream"), message(b""))
     return connection
 
 
 def test_a_client_with_idle_streams_takes_no_handlers_from_its_neighbours():
-    with Server(own("harbour_coracle"), "server") as server:
+    with Server(own("client_calls_coracle"), "server") as server:
         before, _, _ = figures(server)
         held = []
         while outcome(server, GREEDY) == OK and len(held) < 200:
@@ -62,12 +62,12 @@ def test_a_client_with_idle_streams_takes_no_handlers_from_its_neighbours():
 
 
 def test_memory_of_replies_that_a_client_does_not_read_is_limited_and_returns():
-    with Server(own("harbour_coracle"), "server") as server:
+    with Server(own("client_calls_coracle"), "server") as server:
         _, before, _ = figures(server)
         held = [Connection(server, source=GREEDY) for _ in range(30)]
         for connection in held:
             for _ in range(20):
-                connection.write(connection.open("/harbour.Harbour/Find"), query(b"large", 4 << 20), end=True)
+                connection.write(connection.open("/call_kinds.CallKinds/Unary"), query(b"large", 4 << 20), end=True)
         # Until the server closes the first of them, because the quota of 1 GiB is exceeded.
         wait_for(lambda: any("holds the most memory" in line for line in server.said))
         assert outcome(server, NEIGHBOUR) == OK

@@ -14,9 +14,9 @@ LIBRARIES = ("google", "coracle")
 @pytest.fixture(scope="session")
 def both_libraries():
     """The paths of the programs by library."""
-    if not (BIN / "valley_google").exists():
+    if not (BIN / "programs_google").exists():
         pytest.skip("grpc++ (libgrpc++-dev) was not there when the tests were built")
-    return {library: own(f"valley_{library}") for library in LIBRARIES}
+    return {library: own(f"programs_{library}") for library in LIBRARIES}
 
 
 def of_servers(*servers):

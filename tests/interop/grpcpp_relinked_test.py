@@ -14,18 +14,18 @@ CLIENT_LIMIT_S = 60
 NO_MESSAGE = "the initial metadata of a stream that ends with OK before its first message are empty, not missing"
 
 # What a client sees that is not what it sees with Debian's library alone, with which clients, and why, by program and case.
-DIFFERENCES = {"harbour": {
+DIFFERENCES = {"client_calls": {
     "unary error beyond the codes": (
         "2 'as asked for: \u00e9%\\n'  0 0", {"coracle", "google"}, "gRPC has 17 codes (doc/statuscodes.md): another number is UNKNOWN"),
-    "queued talk cancelled": (
+    "queued bidi stream cancelled": (
         "1+ 2- 3+ 1", {"coracle"}, "the operations of a cancelled call end in the order in which they began; with grpc++ Finish() is first"),
 }, "callbacks": {
-    "list of none": ("metadata+ read- done=0 none none", {"coracle"}, NO_MESSAGE),
-    "list of none that nothing reads": ("metadata+ done=0 none none", {"coracle"}, NO_MESSAGE),
-    "list holds alone": ("metadata+ held+ done=0 none none", {"coracle"}, NO_MESSAGE),
+    "server stream of none": ("metadata+ read- done=0 none none", {"coracle"}, NO_MESSAGE),
+    "server stream of none that nothing reads": ("metadata+ done=0 none none", {"coracle"}, NO_MESSAGE),
+    "server stream holds alone": ("metadata+ held+ done=0 none none", {"coracle"}, NO_MESSAGE),
 }}
-CASES_MIN = {"harbour": 140, "callbacks": 60}
-CASES_OF_QUEUES_MIN = {"pier": 50, "generic": 40}
+CASES_MIN = {"client_calls": 140, "callbacks": 60}
+CASES_OF_QUEUES_MIN = {"server_queues": 50, "generic": 40}
 
 
 def built(program, library):
@@ -102,9 +102,9 @@ NOT_ENDED = {
 
 @pytest.mark.parametrize("side", NOT_ENDED)
 def test_a_call_that_is_finished_twice_ends_a_program_with_grpcpp_alone(side):
-    with_google = run(built("pier", "google"), "twice", side, limit_s=CLIENT_LIMIT_S)
+    with_google = run(built("server_queues", "google"), "twice", side, limit_s=CLIENT_LIMIT_S)
     assert with_google.returncode == -signal.SIGABRT, with_google
-    ours = run(built("pier", "coracle"), "twice", side, limit_s=CLIENT_LIMIT_S)
+    ours = run(built("server_queues", "coracle"), "twice", side, limit_s=CLIENT_LIMIT_S)
     assert (ours.returncode, ours.stdout) == (0, NOT_ENDED[side][0]), ours
 
 
@@ -112,10 +112,10 @@ def test_another_library_that_is_loaded_ends_the_program():
     library = ctypes.util.find_library("grpc++")
     if not library:
         pytest.skip("grpc++ (libgrpc++1.51) is not installed")
-    loading = run(built("harbour", "coracle"), "load", library)
+    loading = run(built("client_calls", "coracle"), "load", library)
     assert loading.returncode == -signal.SIGABRT, loading
     assert "this process also has Google's grpc++" in loading.stderr
-    preloading = run(built("harbour", "coracle"), "client", "1", env={"LD_PRELOAD": library})
+    preloading = run(built("client_calls", "coracle"), "client", "1", env={"LD_PRELOAD": library})
     assert preloading.returncode == -signal.SIGABRT, preloading
     assert "this process also has Google's grpc++" in preloading.stderr
 
@@ -127,6 +127,6 @@ def test_another_library_that_is_linked_ends_the_program():
 
 
 def test_a_library_that_is_no_other_one_may_be_loaded():
-    loading = run(built("harbour", "coracle"), "load", ctypes.util.find_library("z"))
+    loading = run(built("client_calls", "coracle"), "load", ctypes.util.find_library("z"))
     assert loading.returncode == 0, loading
     assert loading.stdout == "made a channel: 0\n"

@@ -1,6 +1,6 @@
 // GrpcContext, its executor, and alarms.
 
-#include "world.hpp"
+#include "agrpc_fixture.hpp"
 
 #include <sys/resource.h>
 #include <boost/interprocess/offset_ptr.hpp>

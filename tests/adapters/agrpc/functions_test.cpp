@@ -1,10 +1,10 @@
 // The functions of version 2 over the responders of grpc++, and the handlers of repeatedly_request().
 
-#include "world.hpp"
+#include "agrpc_fixture.hpp"
 
 #include <agrpc/high_level_client.hpp>
 
-#include "harbour_mock.grpc.pb.h"
+#include "call_kinds_mock.grpc.pb.h"
 
 #include <map>
 #include <memory_resource>
@@ -12,13 +12,13 @@
 
 namespace agrpc_tests::functions_test {
 
-using harbour::Harbour;
-using harbour::Note;
-using harbour::Position;
-using harbour::Query;
-using harbour::Ship;
-using harbour::Summary;
-using service_type = Harbour::AsyncService;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Position;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::Summary;
+using service_type = CallKinds::AsyncService;
 
 // Counts what is taken from it.
 class counting_memory : public std::pmr::memory_resource {
@@ -41,26 +41,26 @@ class counting_memory : public std::pmr::memory_resource {
   }
 };
 
-class functions : public served {
+class functions : public agrpc_fixture {
  public:
   // The handlers that most tests call.
   void answer() {
     agrpc::repeatedly_request(
-        &service_type::RequestFind, service,
+        &service_type::RequestUnary, service,
         asio::bind_executor(context(),
                             [](grpc::ServerContext&, Query& query,
-                               grpc::ServerAsyncResponseWriter<Ship>& writer) -> asio::awaitable<void> {
-                              Ship ship;
-                              ship.set_name(query.ask());
+                               grpc::ServerAsyncResponseWriter<Reply>& writer) -> asio::awaitable<void> {
+                              Reply reply;
+                              reply.set_name(query.ask());
                               if (query.ask() == "error") {
                                 co_await agrpc::finish_with_error(writer, grpc::Status::CANCELLED);
                               } else {
                                 EXPECT_TRUE(co_await agrpc::send_initial_metadata(writer));
-                                co_await agrpc::finish(writer, ship, grpc::Status::OK);
+                                co_await agrpc::finish(writer, reply, grpc::Status::OK);
                               }
                             }));
     agrpc::repeatedly_request(
-        &service_type::RequestRecord, service,
+        &service_type::RequestClientStream, service,
         asio::bind_executor(context(),
                             [](grpc::ServerContext&,
                                grpc::ServerAsyncReader<Summary, Position>& reader) -> asio::awaitable<void> {
@@ -78,25 +78,25 @@ class functions : public served {
                               co_await agrpc::finish(reader, summary, grpc::Status::OK);
                             }));
     agrpc::repeatedly_request(
-        &service_type::RequestList, service,
+        &service_type::RequestServerStream, service,
         asio::bind_executor(context(),
                             [](grpc::ServerContext&, Query& query,
-                               grpc::ServerAsyncWriter<Ship>& writer) -> asio::awaitable<void> {
-                              Ship ship;
+                               grpc::ServerAsyncWriter<Reply>& writer) -> asio::awaitable<void> {
+                              Reply reply;
                               for (int i = 0; i != query.number(); ++i) {
-                                ship.set_number(i);
-                                if (!co_await agrpc::write(writer, ship)) co_return;
+                                reply.set_number(i);
+                                if (!co_await agrpc::write(writer, reply)) co_return;
                               }
                               if (query.ask() == "coalesced") {
-                                ship.set_name("last");
-                                co_await agrpc::write_and_finish(writer, ship, grpc::WriteOptions{},
+                                reply.set_name("last");
+                                co_await agrpc::write_and_finish(writer, reply, grpc::WriteOptions{},
                                                                  grpc::Status::OK);
                               } else {
                                 co_await agrpc::finish(writer, grpc::Status::OK);
                               }
                             }));
     agrpc::repeatedly_request(
-        &service_type::RequestTalk, service,
+        &service_type::RequestBidiStream, service,
         asio::bind_executor(
             context(),
             [](grpc::ServerContext&,
@@ -121,11 +121,11 @@ TEST_F(functions, UnaryCallsAreRequestedAndFinished) {
     set_deadline(client_context);
     Query request;
     request.set_ask("brig");
-    std::unique_ptr<grpc::ClientAsyncResponseReader<Ship>> reader =
-        agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
+    std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>> reader =
+        agrpc::request(&CallKinds::Stub::AsyncUnary, *stub, client_context, request, context());
     const bool read_ok = co_await agrpc::read_initial_metadata(reader, asio::use_awaitable);
     EXPECT_TRUE(read_ok);
-    Ship response;
+    Reply response;
     grpc::Status status;
     const bool finish_ok = co_await agrpc::finish(reader, response, status, asio::use_awaitable);
     EXPECT_TRUE(finish_ok && status.ok()) << status.error_message();
@@ -133,7 +133,8 @@ TEST_F(functions, UnaryCallsAreRequestedAndFinished) {
 
     grpc::ClientContext second_context;
     request.set_ask("error");
-    const auto second = agrpc::request(&Harbour::Stub::AsyncFind, stub, second_context, request, context());
+    const auto second =
+        agrpc::request(&CallKinds::Stub::AsyncUnary, stub, second_context, request, context());
     co_await agrpc::finish(second, response, status);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
   });
@@ -145,8 +146,8 @@ TEST_F(functions, ClientStreamsAreWritten) {
     grpc::ClientContext client_context;
     Summary response;
     std::unique_ptr<grpc::ClientAsyncWriter<Position>> writer;
-    EXPECT_TRUE(co_await agrpc::request(&Harbour::Stub::PrepareAsyncRecord, *stub, client_context, writer,
-                                        response, asio::use_awaitable));
+    EXPECT_TRUE(co_await agrpc::request(&CallKinds::Stub::PrepareAsyncClientStream, *stub, client_context,
+                                        writer, response, asio::use_awaitable));
     Position request;
     request.set_north(1);
     while (co_await agrpc::write(writer, request) && request.north() < 42)
@@ -158,15 +159,16 @@ TEST_F(functions, ClientStreamsAreWritten) {
     EXPECT_EQ(response.positions(), 42);
 
     grpc::ClientContext second_context;
-    auto [second, request_ok] = co_await agrpc::request(&Harbour::Stub::AsyncRecord, *stub, second_context,
-                                                        response, asio::use_awaitable);
+    auto [second, request_ok] = co_await agrpc::request(&CallKinds::Stub::AsyncClientStream, *stub,
+                                                        second_context, response, asio::use_awaitable);
     EXPECT_TRUE(request_ok);
     EXPECT_TRUE(co_await agrpc::write_last(second, request, grpc::WriteOptions{}));
     EXPECT_TRUE(co_await agrpc::finish(second, status));
     EXPECT_EQ(response.distance(), 42);
 
     grpc::ClientContext empty_context;
-    co_await agrpc::request(&Harbour::Stub::PrepareAsyncRecord, stub, empty_context, writer, response);
+    co_await agrpc::request(&CallKinds::Stub::PrepareAsyncClientStream, stub, empty_context, writer,
+                            response);
     co_await agrpc::writes_done(writer);
     co_await agrpc::finish(writer, status);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -181,23 +183,23 @@ TEST_F(functions, ServerStreamsAreRead) {
       Query request;
       request.set_ask(ask);
       request.set_number(3);
-      std::unique_ptr<grpc::ClientAsyncReader<Ship>> reader;
-      EXPECT_TRUE(
-          co_await agrpc::request(&Harbour::Stub::PrepareAsyncList, *stub, client_context, request, reader));
-      Ship response;
-      int ships = 0;
-      while (co_await agrpc::read(reader, response)) ++ships;
-      EXPECT_EQ(ships, request.ask().empty() ? 3 : 4);
+      std::unique_ptr<grpc::ClientAsyncReader<Reply>> reader;
+      EXPECT_TRUE(co_await agrpc::request(&CallKinds::Stub::PrepareAsyncServerStream, *stub, client_context,
+                                          request, reader));
+      Reply response;
+      int replies = 0;
+      while (co_await agrpc::read(reader, response)) ++replies;
+      EXPECT_EQ(replies, request.ask().empty() ? 3 : 4);
       grpc::Status status;
       co_await agrpc::finish(reader, status);
       EXPECT_TRUE(status.ok()) << status.error_message();
     }
     grpc::ClientContext client_context;
     Query request;
-    auto [reader, request_ok] = co_await agrpc::request(&Harbour::Stub::AsyncList, *stub, client_context,
-                                                        request, asio::use_awaitable);
+    auto [reader, request_ok] = co_await agrpc::request(&CallKinds::Stub::AsyncServerStream, *stub,
+                                                        client_context, request, asio::use_awaitable);
     EXPECT_TRUE(request_ok);
-    Ship response;
+    Reply response;
     EXPECT_FALSE(co_await agrpc::read(reader, response));
     grpc::Status status;
     EXPECT_TRUE(co_await agrpc::finish(reader, status));
@@ -210,8 +212,8 @@ TEST_F(functions, BidirectionalStreamsReadAndWriteAtTheSameTime) {
     using namespace asio::experimental::awaitable_operators;
     grpc::ClientContext client_context;
     std::unique_ptr<grpc::ClientAsyncReaderWriter<Note, Note>> reader_writer;
-    EXPECT_TRUE(
-        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context, reader_writer));
+    EXPECT_TRUE(co_await agrpc::request(&CallKinds::Stub::PrepareAsyncBidiStream, *stub, client_context,
+                                        reader_writer));
     Note request, response;
     for (int i = 0; i < 3; ++i) {
       request.set_text(std::to_string(i));
@@ -230,7 +232,7 @@ TEST_F(functions, BidirectionalStreamsReadAndWriteAtTheSameTime) {
 
     grpc::ClientContext second_context;
     auto [second, request_ok] =
-        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, second_context);
+        co_await agrpc::request(&CallKinds::Stub::PrepareAsyncBidiStream, *stub, second_context);
     EXPECT_TRUE(request_ok);
     EXPECT_TRUE(co_await agrpc::write_last(second, request, grpc::WriteOptions{}));
     while (co_await agrpc::read(second, response)) continue;
@@ -248,8 +250,8 @@ TEST_F(functions, ACorkedStreamBeginsWithItsFirstMessageAndANullTag) {
       set_deadline(client_context);
       client_context.set_initial_metadata_corked(true);
       Summary response;
-      auto writer =
-          stub->AsyncRecord(&client_context, &response, agrpc::get_completion_queue(context()), nullptr);
+      auto writer = stub->AsyncClientStream(&client_context, &response,
+                                            agrpc::get_completion_queue(context()), nullptr);
       Position request;
       request.set_north(20);
       EXPECT_TRUE(co_await agrpc::write(writer, request));
@@ -263,7 +265,8 @@ TEST_F(functions, ACorkedStreamBeginsWithItsFirstMessageAndANullTag) {
     grpc::ClientContext client_context;
     set_deadline(client_context);
     client_context.set_initial_metadata_corked(true);
-    auto reader_writer = stub->AsyncTalk(&client_context, agrpc::get_completion_queue(context()), nullptr);
+    auto reader_writer =
+        stub->AsyncBidiStream(&client_context, agrpc::get_completion_queue(context()), nullptr);
     Note request, response;
     request.set_text("cork");
     EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
@@ -286,8 +289,8 @@ TEST_F(functions, ATokenMayHaveAnAllocator) {
     set_deadline(client_context);
     std::unique_ptr<grpc::ClientAsyncWriter<Position>> writer;
     Summary response;
-    EXPECT_TRUE(
-        co_await agrpc::request(&Harbour::Stub::PrepareAsyncRecord, *stub, client_context, writer, response));
+    EXPECT_TRUE(co_await agrpc::request(&CallKinds::Stub::PrepareAsyncClientStream, *stub, client_context,
+                                        writer, response));
     const Position request;
     EXPECT_TRUE(co_await agrpc::write(writer, request));
     EXPECT_EQ(memory.allocations, 0);
@@ -305,14 +308,14 @@ TEST_F(functions, ATokenMayHaveAnAllocator) {
 
 TEST_F(functions, WithoutAServerRequestIsFalseAndFinishSaysWhy) {
   const auto unreachable =
-      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+      CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   agrpc::GrpcContext alone;
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     grpc::ClientContext client_context;
-    std::unique_ptr<grpc::ClientAsyncReader<Ship>> reader;
+    std::unique_ptr<grpc::ClientAsyncReader<Reply>> reader;
     Query request;
-    EXPECT_FALSE(co_await agrpc::request(&Harbour::Stub::PrepareAsyncList, *unreachable, client_context,
-                                         request, reader));
+    EXPECT_FALSE(co_await agrpc::request(&CallKinds::Stub::PrepareAsyncServerStream, *unreachable,
+                                         client_context, request, reader));
     grpc::Status status;
     co_await agrpc::finish(reader, status);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -327,16 +330,16 @@ TEST_F(functions, AServerCanRequestOneRpcAtATime) {
         for (;;) {
           grpc::ServerContext server_context;
           Query request;
-          grpc::ServerAsyncResponseWriter<Ship> writer{&server_context};
-          const bool request_ok = co_await agrpc::request(&service_type::RequestFind, service, server_context,
-                                                          request, writer, asio::use_awaitable);
+          grpc::ServerAsyncResponseWriter<Reply> writer{&server_context};
+          const bool request_ok = co_await agrpc::request(
+              &service_type::RequestUnary, service, server_context, request, writer, asio::use_awaitable);
           if (!request_ok) break;
           ++requests;
           if (request.number() == 0) {  // nor has the response one
             EXPECT_TRUE(co_await agrpc::finish(writer, {}, grpc::Status::OK, asio::use_awaitable));
             continue;
           }
-          Ship response;
+          Reply response;
           response.set_number(request.number());
           EXPECT_TRUE(co_await agrpc::finish(writer, response, grpc::Status::OK, asio::use_awaitable));
         }
@@ -348,8 +351,8 @@ TEST_F(functions, AServerCanRequestOneRpcAtATime) {
       Query request;
       request.set_number(i);
       const auto reader =
-          agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
-      Ship response;
+          agrpc::request(&CallKinds::Stub::AsyncUnary, *stub, client_context, request, context());
+      Reply response;
       grpc::Status status;
       co_await agrpc::finish(reader, response, status);
       EXPECT_EQ(response.number(), i);
@@ -370,8 +373,8 @@ TEST_F(functions, NotifyWhenDoneSaysThatTheClientIsGone) {
           cancelled = server_context.IsCancelled();
         });
         grpc::ServerAsyncReaderWriter<Note, Note> reader_writer{&server_context};
-        EXPECT_TRUE(
-            co_await agrpc::request(&service_type::RequestTalk, service, server_context, reader_writer));
+        EXPECT_TRUE(co_await agrpc::request(&service_type::RequestBidiStream, service, server_context,
+                                            reader_writer));
         EXPECT_TRUE(co_await agrpc::send_initial_metadata(reader_writer));
         Note note;
         EXPECT_FALSE(co_await agrpc::read(reader_writer, note));
@@ -382,7 +385,7 @@ TEST_F(functions, NotifyWhenDoneSaysThatTheClientIsGone) {
   run([&]() -> asio::awaitable<void> {
     grpc::ClientContext client_context;
     auto [reader_writer, ok] =
-        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context);
+        co_await agrpc::request(&CallKinds::Stub::PrepareAsyncBidiStream, *stub, client_context);
     EXPECT_TRUE(co_await agrpc::read_initial_metadata(reader_writer));
     client_context.TryCancel();
     grpc::Status status;
@@ -411,10 +414,10 @@ associated(agrpc::GrpcExecutor, Handler) -> associated<Handler>;
 
 TEST_F(functions, RepeatedlyRequestWithCallbacksKeepsTheRpcInItsContext) {
   agrpc::repeatedly_request(
-      &service_type::RequestFind, service,
+      &service_type::RequestUnary, service,
       associated{context().get_executor(), [](auto&& request_context, auto&& executor) {
                    auto& writer = request_context.responder();
-                   Ship response;
+                   Reply response;
                    response.set_name(request_context.request().ask());
                    EXPECT_EQ(&std::get<1>(request_context.args()), &request_context.request());
                    EXPECT_NE(request_context.server_context().peer(), "");
@@ -425,8 +428,9 @@ TEST_F(functions, RepeatedlyRequestWithCallbacksKeepsTheRpcInItsContext) {
     grpc::ClientContext client_context;
     Query request;
     request.set_ask("kept");
-    const auto reader = agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
-    Ship response;
+    const auto reader =
+        agrpc::request(&CallKinds::Stub::AsyncUnary, *stub, client_context, request, context());
+    Reply response;
     grpc::Status status;
     co_await agrpc::finish(reader, response, status);
     EXPECT_EQ(response.name(), "kept");
@@ -435,7 +439,7 @@ TEST_F(functions, RepeatedlyRequestWithCallbacksKeepsTheRpcInItsContext) {
 
 TEST_F(functions, AnExceptionOfAHandlerLeavesRun) {
   agrpc::repeatedly_request(
-      &service_type::RequestTalk, service,
+      &service_type::RequestBidiStream, service,
       asio::bind_executor(context(),
                           [](grpc::ServerContext& server_context,
                              grpc::ServerAsyncReaderWriter<Note, Note>&) -> asio::awaitable<void> {
@@ -449,7 +453,7 @@ TEST_F(functions, AnExceptionOfAHandlerLeavesRun) {
       [&]() -> asio::awaitable<void> {
         grpc::ClientContext client_context;
         auto [reader_writer, ok] =
-            co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context);
+            co_await agrpc::request(&CallKinds::Stub::PrepareAsyncBidiStream, *stub, client_context);
         grpc::Status status;
         co_await agrpc::finish(reader_writer, status);
         EXPECT_FALSE(status.ok());
@@ -467,15 +471,15 @@ TEST_F(functions, AnExceptionOfAHandlerLeavesRun) {
 
 TEST_F(functions, AMockOfAStubDrivesThemByProcessGrpcTag) {
   agrpc::GrpcContext alone;
-  ::testing::NiceMock<harbour::MockHarbourStub> mock;
+  ::testing::NiceMock<call_kinds::MockCallKindsStub> mock;
   mock_reader reader(alone);  // a pointer of the API does not delete it, as those of calls are in arenas
   EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(&reader));
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     grpc::ClientContext client_context;
     Query request;
     const auto found =
-        agrpc::request(&Harbour::StubInterface::AsyncFind, mock, client_context, request, alone);
-    Ship response;
+        agrpc::request(&CallKinds::StubInterface::AsyncUnary, mock, client_context, request, alone);
+    Reply response;
     grpc::Status status(grpc::StatusCode::UNKNOWN, "");
     co_await agrpc::finish(found, response, status);
     EXPECT_TRUE(status.ok());
@@ -490,27 +494,27 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
       grpc::ClientContext client_context;
       Query request;
       request.set_ask("two");
-      Ship response;
-      using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncFind>;
+      Reply response;
+      using RPC = agrpc::RPC<&CallKinds::Stub::PrepareAsyncUnary>;
       const grpc::Status status = co_await RPC::request(context(), *stub, client_context, request, response);
       EXPECT_TRUE(status.ok()) << status.error_message();
       EXPECT_EQ(response.name(), "two");
     }
     {
-      using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncList>;
+      using RPC = agrpc::RPC<&CallKinds::Stub::PrepareAsyncServerStream>;
       grpc::ClientContext client_context;
       Query request;
       request.set_number(2);
       auto rpc = co_await RPC::request(context(), *stub, client_context, request, asio::use_awaitable);
       EXPECT_TRUE(rpc.ok());
       RPC::Response response;
-      int ships = 0;
-      while (co_await rpc.read(response)) ++ships;
-      EXPECT_EQ(ships, 2);
+      int replies = 0;
+      while (co_await rpc.read(response)) ++replies;
+      EXPECT_EQ(replies, 2);
       EXPECT_EQ(rpc.status_code(), grpc::StatusCode::OK);
     }
     {
-      using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncRecord>;
+      using RPC = agrpc::RPC<&CallKinds::Stub::PrepareAsyncClientStream>;
       grpc::ClientContext client_context;
       RPC::Response response;
       auto rpc = co_await RPC::request(context(), *stub, client_context, response);
@@ -521,7 +525,7 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
       EXPECT_TRUE(co_await rpc.finish());
       EXPECT_EQ(response.positions(), 2);
     }
-    using RPC = agrpc::RPC<&Harbour::Stub::PrepareAsyncTalk>;
+    using RPC = agrpc::RPC<&CallKinds::Stub::PrepareAsyncBidiStream>;
     {
       grpc::ClientContext client_context;
       auto rpc = co_await RPC::request(context(), *stub, client_context);
@@ -536,10 +540,11 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
       EXPECT_TRUE(rpc.ok());
     }
     {
-      static_assert(std::same_as<RPC, agrpc::RPC<&Harbour::Stub::PrepareAsyncTalk, agrpc::GrpcExecutor,
-                                                 agrpc::RPCType::CLIENT_BIDIRECTIONAL_STREAMING>>);
-      EXPECT_EQ(RPC::service_name(), "harbour.Harbour");
-      EXPECT_EQ(RPC::method_name(), "Talk");
+      static_assert(
+          std::same_as<RPC, agrpc::RPC<&CallKinds::Stub::PrepareAsyncBidiStream, agrpc::GrpcExecutor,
+                                       agrpc::RPCType::CLIENT_BIDIRECTIONAL_STREAMING>>);
+      EXPECT_EQ(RPC::service_name(), "call_kinds.CallKinds");
+      EXPECT_EQ(RPC::method_name(), "BidiStream");
       grpc::ClientContext client_context;
       auto rpc = co_await RPC::request(context().get_executor(), *stub, client_context);
       // Beside its functions, those over responders.
@@ -550,17 +555,17 @@ TEST_F(functions, RpcsOfVersion2KnowTheirStatusWhenAnOperationFails) {
       client_context.TryCancel();
     }
     const auto unreachable =
-        Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+        CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
     grpc::ClientContext client_context;
     const Query query;
-    using list = agrpc::RPC<&Harbour::Stub::PrepareAsyncList>;
+    using list = agrpc::RPC<&CallKinds::Stub::PrepareAsyncServerStream>;
     auto rpc = co_await list::request(context(), *unreachable, client_context, query);
     EXPECT_FALSE(rpc.ok());
     EXPECT_EQ(rpc.status().error_code(), grpc::StatusCode::UNAVAILABLE);
   });
 }
 
-class generic_functions : public served {
+class generic_functions : public agrpc_fixture {
  protected:
   void SetUp() override { serve(true); }
 };
@@ -586,28 +591,28 @@ TEST_F(generic_functions, MessagesAreBytes) {
     {
       grpc::ClientContext client_context;
       std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader =
-          agrpc::request("/harbour.Harbour/Find", generic_stub, client_context, request, context());
+          agrpc::request("/call_kinds.CallKinds/Unary", generic_stub, client_context, request, context());
       co_await agrpc::finish(reader, response, status);
       EXPECT_TRUE(status.ok()) << status.error_message();
       EXPECT_EQ(response.Length(), 5u);
-      EXPECT_EQ(method, "/harbour.Harbour/Find");
+      EXPECT_EQ(method, "/call_kinds.CallKinds/Unary");
     }
     grpc::ClientContext client_context;
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> reader_writer;
-    EXPECT_TRUE(co_await agrpc::request("/harbour.Harbour/Talk", generic_stub, client_context, reader_writer,
-                                        asio::use_awaitable));
+    EXPECT_TRUE(co_await agrpc::request("/call_kinds.CallKinds/BidiStream", generic_stub, client_context,
+                                        reader_writer, asio::use_awaitable));
     EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
     EXPECT_TRUE(co_await agrpc::read(reader_writer, response));
     EXPECT_FALSE(co_await agrpc::read(reader_writer, response));
     co_await agrpc::finish(reader_writer, status);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    EXPECT_EQ(method, "/harbour.Harbour/Talk");
+    EXPECT_EQ(method, "/call_kinds.CallKinds/BidiStream");
 
     grpc::ClientContext corked;
     set_deadline(corked);
     corked.set_initial_metadata_corked(true);
-    reader_writer =
-        generic_stub.PrepareCall(&corked, "/harbour.Harbour/Talk", agrpc::get_completion_queue(context()));
+    reader_writer = generic_stub.PrepareCall(&corked, "/call_kinds.CallKinds/BidiStream",
+                                             agrpc::get_completion_queue(context()));
     reader_writer->StartCall(nullptr);
     EXPECT_TRUE(co_await agrpc::write(reader_writer, request));
     response.Clear();
@@ -629,7 +634,7 @@ struct generic_echo {
     const auto of = std::make_shared<kept>(std::move(rpc_context));
     agrpc::read(of->rpc.responder(), of->buffer, asio::bind_executor(context, [of, &on = context](bool ok) {
                   EXPECT_TRUE(ok);
-                  EXPECT_TRUE(of->rpc.server_context().method().starts_with("/harbour.Harbour/"));
+                  EXPECT_TRUE(of->rpc.server_context().method().starts_with("/call_kinds.CallKinds/"));
                   agrpc::write_and_finish(of->rpc.responder(), of->buffer, grpc::WriteOptions{},
                                           grpc::Status::OK, asio::bind_executor(on, [of](bool) {}));
                 }));
@@ -647,8 +652,8 @@ TEST_F(generic_functions, RpcsOfVersion2AndContextsOfCallbacksAreGeneric) {
       using RPC = agrpc::RPC<agrpc::CLIENT_GENERIC_UNARY_RPC>;
       grpc::ClientContext client_context;
       set_deadline(client_context);
-      const grpc::Status status = co_await RPC::request(context(), "/harbour.Harbour/Find", generic_stub,
-                                                        client_context, request, response);
+      const grpc::Status status = co_await RPC::request(context(), "/call_kinds.CallKinds/Unary",
+                                                        generic_stub, client_context, request, response);
       EXPECT_TRUE(status.ok()) << status.error_message();
       EXPECT_EQ(response.Length(), 5u);
     }
@@ -656,7 +661,7 @@ TEST_F(generic_functions, RpcsOfVersion2AndContextsOfCallbacksAreGeneric) {
     grpc::ClientContext client_context;
     set_deadline(client_context);
     auto rpc = co_await agrpc::RPC<agrpc::CLIENT_GENERIC_STREAMING_RPC>::request(
-        context(), "/harbour.Harbour/Talk", generic_stub, client_context, asio::use_awaitable);
+        context(), "/call_kinds.CallKinds/BidiStream", generic_stub, client_context, asio::use_awaitable);
     EXPECT_TRUE(rpc.ok());
     EXPECT_TRUE(co_await rpc.write(request));
     EXPECT_TRUE(co_await rpc.read(response));

@@ -1,13 +1,13 @@
 // Calls in bytes to a service of generated code, by the functions of both versions.
 
-#include "world.hpp"
+#include "agrpc_fixture.hpp"
 
 namespace agrpc_tests::generic_client_test {
 
-using harbour::Harbour;
-using harbour::Note;
-using harbour::Query;
-using harbour::Ship;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Query;
+using call_kinds::Reply;
 
 template <class Message>
 grpc::ByteBuffer bytes_of(const Message& message) {
@@ -23,19 +23,19 @@ Message message_of(const grpc::ByteBuffer& bytes) {
   return message;
 }
 
-class generic_client : public served {
+class generic_client : public agrpc_fixture {
  public:
   void answer() {
-    using find = agrpc::ServerRPC<&Harbour::AsyncService::RequestFind>;
+    using find = agrpc::ServerRPC<&CallKinds::AsyncService::RequestUnary>;
     agrpc::register_awaitable_rpc_handler<find>(
         context(), service,
         [](find& rpc, Query& query) -> asio::awaitable<void> {
-          Ship ship;
-          ship.set_number(query.number() + 1);
-          co_await rpc.finish(ship, grpc::Status::OK);
+          Reply reply;
+          reply.set_number(query.number() + 1);
+          co_await rpc.finish(reply, grpc::Status::OK);
         },
         rethrow());
-    using talk = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk>;
+    using talk = agrpc::ServerRPC<&CallKinds::AsyncService::RequestBidiStream>;
     agrpc::register_awaitable_rpc_handler<talk>(
         context(), service,
         [](talk& rpc) -> asio::awaitable<void> {
@@ -51,7 +51,7 @@ class generic_client : public served {
 
  protected:
   void SetUp() override {
-    served::SetUp();
+    agrpc_fixture::SetUp();
     answer();
     request = bytes_of([] {
       Query query;
@@ -76,30 +76,30 @@ TEST_F(generic_client, RpcsOfVersion3SendAndReceiveBytes) {
     {
       grpc::ClientContext client_context;
       set_deadline(client_context);
-      const auto status = co_await unary::request(context(), "/harbour.Harbour/Find", generic_stub,
+      const auto status = co_await unary::request(context(), "/call_kinds.CallKinds/Unary", generic_stub,
                                                   client_context, request, response);
       EXPECT_TRUE(status.ok()) << status.error_message();
-      EXPECT_EQ(message_of<Ship>(response).number(), 8);
+      EXPECT_EQ(message_of<Reply>(response).number(), 8);
     }
     {
       unary rpc{context()};
       set_deadline(rpc.context());
-      rpc.start("/harbour.Harbour/Find", generic_stub, request);
+      rpc.start("/call_kinds.CallKinds/Unary", generic_stub, request);
       EXPECT_TRUE(co_await rpc.read_initial_metadata());
       const auto status = co_await rpc.finish(response);
       EXPECT_TRUE(status.ok()) << status.error_message();
-      EXPECT_EQ(message_of<Ship>(response).number(), 8);
+      EXPECT_EQ(message_of<Reply>(response).number(), 8);
     }
     {
       grpc::ClientContext client_context;
       set_deadline(client_context);
-      const auto status = co_await unary::request(context(), "/harbour.Harbour/Sink", generic_stub,
+      const auto status = co_await unary::request(context(), "/call_kinds.CallKinds/Sink", generic_stub,
                                                   client_context, request, response);
       EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
     }
     agrpc::GenericStreamingClientRPC rpc{context()};
     set_deadline(rpc.context());
-    EXPECT_TRUE(co_await rpc.start("/harbour.Harbour/Talk", generic_stub));
+    EXPECT_TRUE(co_await rpc.start("/call_kinds.CallKinds/BidiStream", generic_stub));
     for (int i = 0; i != 3; ++i) {
       EXPECT_TRUE(co_await rpc.write(first_note));
       EXPECT_TRUE(co_await rpc.read(response));
@@ -121,15 +121,16 @@ TEST_F(generic_client, FunctionsOfVersion2SendAndReceiveBytes) {
       grpc::ClientContext client_context;
       set_deadline(client_context);
       const auto reader =
-          agrpc::request("/harbour.Harbour/Find", generic_stub, client_context, request, context());
+          agrpc::request("/call_kinds.CallKinds/Unary", generic_stub, client_context, request, context());
       EXPECT_TRUE(co_await agrpc::finish(reader, response, status));
       EXPECT_TRUE(status.ok()) << status.error_message();
-      EXPECT_EQ(message_of<Ship>(response).number(), 8);
+      EXPECT_EQ(message_of<Reply>(response).number(), 8);
     }
     grpc::ClientContext client_context;
     set_deadline(client_context);
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
-    EXPECT_TRUE(co_await agrpc::request("/harbour.Harbour/Talk", generic_stub, client_context, stream));
+    EXPECT_TRUE(
+        co_await agrpc::request("/call_kinds.CallKinds/BidiStream", generic_stub, client_context, stream));
     EXPECT_TRUE(co_await agrpc::write(stream, first_note));
     EXPECT_TRUE(co_await agrpc::writes_done(stream));
     EXPECT_TRUE(co_await agrpc::read(stream, response));

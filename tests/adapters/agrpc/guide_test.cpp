@@ -1,6 +1,6 @@
 // The code of docs/guides/from_asio_grpc.md.
 
-#include "world.hpp"
+#include "agrpc_fixture.hpp"
 
 // --8<-- [start:includes]
 #include <agrpc/asio_grpc.hpp>
@@ -8,13 +8,13 @@
 
 namespace agrpc_tests::guide_test {
 
-using harbour::Harbour;
+using call_kinds::CallKinds;
 
-class guide : public served {};
+class guide : public agrpc_fixture {};
 
 // --8<-- [start:server]
-void register_handlers(agrpc::GrpcContext& grpc_context, Harbour::AsyncService& service) {
-  using RPC = agrpc::ServerRPC<&Harbour::AsyncService::RequestList>;
+void register_handlers(agrpc::GrpcContext& grpc_context, CallKinds::AsyncService& service) {
+  using RPC = agrpc::ServerRPC<&CallKinds::AsyncService::RequestServerStream>;
   agrpc::register_awaitable_rpc_handler<RPC>(
       grpc_context, service,
       [](RPC& rpc, RPC::Request& request) -> asio::awaitable<void> {
@@ -30,41 +30,41 @@ void register_handlers(agrpc::GrpcContext& grpc_context, Harbour::AsyncService& 
 // --8<-- [end:server]
 
 // --8<-- [start:client]
-asio::awaitable<int> count_ships(agrpc::GrpcContext& grpc_context, Harbour::Stub& stub) {
-  using RPC = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncList>;
+asio::awaitable<int> count_ships(agrpc::GrpcContext& grpc_context, CallKinds::Stub& stub) {
+  using RPC = agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncServerStream>;
   RPC rpc{grpc_context};
   rpc.context().set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
   RPC::Request request;
   request.set_number(3);
   co_await rpc.start(stub, request);
   RPC::Response response;
-  int ships = 0;
-  while (co_await rpc.read(response)) ++ships;
+  int replies = 0;
+  while (co_await rpc.read(response)) ++replies;
   const grpc::Status status = co_await rpc.finish();
-  co_return status.ok() ? ships : -1;
+  co_return status.ok() ? replies : -1;
 }
 // --8<-- [end:client]
 
 // --8<-- [start:version_2]
-void register_handler(agrpc::GrpcContext& grpc_context, Harbour::AsyncService& service) {
+void register_handler(agrpc::GrpcContext& grpc_context, CallKinds::AsyncService& service) {
   agrpc::repeatedly_request(
-      &Harbour::AsyncService::RequestFind, service,
+      &CallKinds::AsyncService::RequestUnary, service,
       asio::bind_executor(
           grpc_context,
-          [](grpc::ServerContext&, harbour::Query& request,
-             grpc::ServerAsyncResponseWriter<harbour::Ship>& writer) -> asio::awaitable<void> {
-            harbour::Ship response;
+          [](grpc::ServerContext&, call_kinds::Query& request,
+             grpc::ServerAsyncResponseWriter<call_kinds::Reply>& writer) -> asio::awaitable<void> {
+            call_kinds::Reply response;
             response.set_name(request.ask());
             co_await agrpc::finish(writer, response, grpc::Status::OK);
           }));
 }
 
-asio::awaitable<std::string> find_ship(agrpc::GrpcContext& grpc_context, Harbour::Stub& stub) {
+asio::awaitable<std::string> find_ship(agrpc::GrpcContext& grpc_context, CallKinds::Stub& stub) {
   grpc::ClientContext client_context;
-  harbour::Query request;
+  call_kinds::Query request;
   request.set_ask("brig");
-  auto reader = agrpc::request(&Harbour::Stub::AsyncFind, stub, client_context, request, grpc_context);
-  harbour::Ship response;
+  auto reader = agrpc::request(&CallKinds::Stub::AsyncUnary, stub, client_context, request, grpc_context);
+  call_kinds::Reply response;
   grpc::Status status;
   co_await agrpc::finish(reader, response, status);
   co_return status.ok() ? response.name() : status.error_message();

@@ -1,7 +1,7 @@
 // RPCs by the callback API: unary_call(), and reactors of clients and servers.
 
-#include "adapters/grpcpp/moment.hpp"
-#include "world.hpp"
+#include "adapters/grpcpp/notification.hpp"
+#include "agrpc_fixture.hpp"
 
 #include <agrpc/client_callback.hpp>
 #include <agrpc/reactor_ptr.hpp>
@@ -17,30 +17,30 @@
 
 namespace agrpc_tests::reactors_test {
 
-using harbour::Harbour;
-using harbour::moment;
-using harbour::Note;
-using harbour::Position;
-using harbour::Query;
-using harbour::Ship;
-using harbour::Summary;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::notification;
+using call_kinds::Position;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::Summary;
 
 // Answers by reactors whose waits complete on an io_context.
-class reactor_service : public Harbour::CallbackService {
+class reactor_service : public CallKinds::CallbackService {
  public:
   explicit reactor_service(asio::io_context& on) : on_(on) {}
-  moment ended;
+  notification ended;
   std::atomic<bool> ended_well = false;
 
-  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* request,
-                                 Ship* response) override {
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const Query* request,
+                                  Reply* response) override {
     if (request->ask() == "drop") return agrpc::make_reactor<agrpc::ServerUnaryReactor>(executor())->get();
     auto ptr = agrpc::make_reactor<agrpc::ServerUnaryReactor>(executor());
     auto& rpc = *ptr;
     if (request->ask() == "cancelled") {
       rpc.wait_for_finish([this, ptr = std::move(ptr)](const error_code&, bool ok) {
         ended_well = ok;
-        ended.come();
+        ended.notify();
       });
       return rpc.get();
     }
@@ -54,24 +54,24 @@ class reactor_service : public Harbour::CallbackService {
           ptr->initiate_finish(grpc::Status::OK);
           ptr->wait_for_finish([this](const error_code&, bool finished) {
             ended_well = finished;
-            ended.come();
+            ended.notify();
           });
         });
     return rpc.get();
   }
-  grpc::ServerReadReactor<Position>* Record(grpc::CallbackServerContext*, Summary* response) override {
+  grpc::ServerReadReactor<Position>* ClientStream(grpc::CallbackServerContext*, Summary* response) override {
     auto ptr = agrpc::make_reactor<recorder>(executor(), *response);
     auto* const given = ptr->get();
     asio::co_spawn(executor(), count(std::move(ptr)), rethrow());
     return given;
   }
-  grpc::ServerWriteReactor<Ship>* List(grpc::CallbackServerContext*, const Query* request) override {
-    auto ptr = agrpc::make_reactor<agrpc::ServerWriteReactor<Ship>>(executor());
+  grpc::ServerWriteReactor<Reply>* ServerStream(grpc::CallbackServerContext*, const Query* request) override {
+    auto ptr = agrpc::make_reactor<agrpc::ServerWriteReactor<Reply>>(executor());
     auto* const given = ptr->get();
     asio::co_spawn(executor(), list(std::move(ptr), request->number()), rethrow());
     return given;
   }
-  grpc::ServerBidiReactor<Note, Note>* Talk(grpc::CallbackServerContext*) override {
+  grpc::ServerBidiReactor<Note, Note>* BidiStream(grpc::CallbackServerContext*) override {
     auto ptr = agrpc::make_reactor<talker>(executor());
     auto* const given = ptr->get();
     asio::co_spawn(executor(), talk(std::move(ptr)), rethrow());
@@ -97,15 +97,15 @@ class reactor_service : public Harbour::CallbackService {
     rpc->summary->set_positions(positions);
     rpc->initiate_finish(grpc::Status::OK);
   }
-  static asio::awaitable<void> list(agrpc::ReactorPtr<agrpc::ServerWriteReactor<Ship>> rpc, int ships) {
-    Ship ship;
-    for (int i = 1; i < ships; ++i) {
-      ship.set_number(i);
-      rpc->initiate_write(ship);
+  static asio::awaitable<void> list(agrpc::ReactorPtr<agrpc::ServerWriteReactor<Reply>> rpc, int replies) {
+    Reply reply;
+    for (int i = 1; i < replies; ++i) {
+      reply.set_number(i);
+      rpc->initiate_write(reply);
       if (!co_await rpc->wait_for_write()) co_return;
     }
-    ship.set_number(ships);
-    rpc->initiate_write_and_finish(ship, grpc::Status::OK);
+    reply.set_number(replies);
+    rpc->initiate_write_and_finish(reply, grpc::Status::OK);
     co_await rpc->wait_for_finish();
   }
   static asio::awaitable<void> talk(agrpc::ReactorPtr<talker> rpc) {
@@ -129,7 +129,7 @@ class called_back : public ::testing::Test {
   Service service{io_context};
   std::unique_ptr<grpc::Server> server;
   std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
+  std::unique_ptr<CallKinds::Stub> stub;
   asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(io_context);
   std::thread running;
 
@@ -138,13 +138,13 @@ class called_back : public ::testing::Test {
   void run(Function client) {
     asio::co_spawn(io_context, std::move(client), asio::use_future).get();
   }
-  [[nodiscard]] grpc::Status find(const std::string& ask, int number, Ship& response) {
+  [[nodiscard]] grpc::Status find(const std::string& ask, int number, Reply& response) {
     grpc::ClientContext client_context;
     set_deadline(client_context);
     Query request;
     request.set_ask(ask);
     request.set_number(number);
-    return agrpc::unary_call(&Harbour::Stub::async::Find, stub->async(), client_context, request, response,
+    return agrpc::unary_call(&CallKinds::Stub::async::Unary, stub->async(), client_context, request, response,
                              asio::use_future)
         .get();
   }
@@ -158,7 +158,7 @@ class called_back : public ::testing::Test {
     server = builder.BuildAndStart();
     ASSERT_TRUE(server);
     channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
-    stub = Harbour::NewStub(channel);
+    stub = CallKinds::NewStub(channel);
     running = std::thread([this] { io_context.run(); });
   }
   void TearDown() override {
@@ -171,7 +171,7 @@ class called_back : public ::testing::Test {
 class reactors : public called_back<reactor_service> {};
 
 TEST_F(reactors, UnaryCallsAreOneFunction) {
-  Ship response;
+  Reply response;
   const auto status = find("", 7, response);
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(response.number(), 8);
@@ -183,7 +183,7 @@ TEST_F(reactors, UnaryCallsAreOneFunction) {
   set_deadline(client_context);
   Query request;
   request.set_ask("drop");
-  agrpc::unary_call(&Harbour::Stub::async::Find, stub->async(), client_context, request, response,
+  agrpc::unary_call(&CallKinds::Stub::async::Unary, stub->async(), client_context, request, response,
                     [&](grpc::Status s) { dropped.set_value(std::move(s)); });
   EXPECT_EQ(dropped.get_future().get().error_code(), grpc::StatusCode::CANCELLED);
 }
@@ -191,12 +191,12 @@ TEST_F(reactors, UnaryCallsAreOneFunction) {
 TEST_F(reactors, ACancellationSlotAndAStopCancelAUnaryCall) {
   Query request;
   request.set_ask("cancelled");
-  Ship response;
+  Reply response;
   {
     grpc::ClientContext client_context;
     set_deadline(client_context);
     asio::cancellation_signal signal;
-    auto status = agrpc::unary_call(&Harbour::Stub::async::Find, stub->async(), client_context, request,
+    auto status = agrpc::unary_call(&CallKinds::Stub::async::Unary, stub->async(), client_context, request,
                                     response, asio::bind_cancellation_slot(signal.slot(), asio::use_future));
     signal.emit(asio::cancellation_type::terminal);
     EXPECT_EQ(status.get().error_code(), grpc::StatusCode::CANCELLED);
@@ -219,8 +219,8 @@ TEST_F(reactors, ACancellationSlotAndAStopCancelAUnaryCall) {
     [[nodiscard]] environment get_env() const noexcept { return {stop}; }
   };
   std::promise<grpc::Status> seen;
-  auto call = ::stdexec::connect(agrpc::unary_call(&Harbour::Stub::async::Find, stub->async(), client_context,
-                                                   request, response, agrpc::use_sender),
+  auto call = ::stdexec::connect(agrpc::unary_call(&CallKinds::Stub::async::Unary, stub->async(),
+                                                   client_context, request, response, agrpc::use_sender),
                                  observer{&seen, source.get_token()});
   ::stdexec::start(call);
   source.request_stop();
@@ -233,8 +233,8 @@ TEST_F(reactors, UnaryReactorsSeeTheInitialMetadata) {
     set_deadline(rpc->context());
     Query request;
     request.set_number(7);
-    Ship response;
-    rpc->start(&Harbour::Stub::async::Find, stub->async(), request, response);
+    Reply response;
+    rpc->start(&CallKinds::Stub::async::Unary, stub->async(), request, response);
     EXPECT_TRUE(co_await rpc->wait_for_initial_metadata());
     EXPECT_EQ(rpc->context().GetServerInitialMetadata().count("first"), 1u);
     const grpc::Status status = co_await rpc->wait_for_finish();
@@ -246,11 +246,11 @@ TEST_F(reactors, UnaryReactorsSeeTheInitialMetadata) {
 TEST_F(reactors, WaitsOutliveThePointersOfTheUser) {
   std::promise<grpc::Status> seen;
   Query request;
-  Ship response;
+  Reply response;
   {
     auto rpc = agrpc::make_reactor<agrpc::ClientUnaryReactor>(executor());
     set_deadline(rpc->context());
-    rpc->start(&Harbour::Stub::async::Find, stub->async(), request, response);
+    rpc->start(&CallKinds::Stub::async::Unary, stub->async(), request, response);
     auto& reactor = *rpc;
     reactor.wait_for_initial_metadata([&, rpc = std::move(rpc)](const error_code&, bool ok) {
       EXPECT_TRUE(ok);
@@ -269,7 +269,7 @@ TEST_F(reactors, ACancelledWaitLeavesTheRpc) {
     using namespace asio::experimental::awaitable_operators;
     auto rpc = agrpc::make_reactor<agrpc::ClientBidiReactor<Note, Note>>(executor());
     set_deadline(rpc->context());
-    rpc->start(&Harbour::Stub::async::Talk, stub->async());
+    rpc->start(&CallKinds::Stub::async::BidiStream, stub->async());
     Note request, response;
     rpc->initiate_read(response);
     asio::steady_timer timer(io_context, std::chrono::milliseconds(2));
@@ -293,7 +293,7 @@ TEST_F(reactors, StreamsOfRequestsAreWritten) {
     auto rpc = agrpc::make_reactor<agrpc::ClientWriteReactor<Position>>(executor());
     set_deadline(rpc->context());
     Summary response;
-    rpc->start(&Harbour::Stub::async::Record, stub->async(), response);
+    rpc->start(&CallKinds::Stub::async::ClientStream, stub->async(), response);
     Position position;
     for (int i = 0; i != 2; ++i) {
       rpc->initiate_write(position);
@@ -307,20 +307,20 @@ TEST_F(reactors, StreamsOfRequestsAreWritten) {
 }
 
 // --8<-- [start:client]
-asio::awaitable<int> count_ships(asio::any_io_executor executor, Harbour::Stub& stub) {
-  auto rpc = agrpc::make_reactor<agrpc::ClientReadReactor<Ship>>(executor);
+asio::awaitable<int> count_ships(asio::any_io_executor executor, CallKinds::Stub& stub) {
+  auto rpc = agrpc::make_reactor<agrpc::ClientReadReactor<Reply>>(executor);
   rpc->context().set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
   Query request;
   request.set_number(3);
-  rpc->start(&Harbour::Stub::async::List, stub.async(), request);
-  Ship response;
-  int ships = 0;
-  for (;; ++ships) {
+  rpc->start(&CallKinds::Stub::async::ServerStream, stub.async(), request);
+  Reply response;
+  int replies = 0;
+  for (;; ++replies) {
     rpc->initiate_read(response);
     if (!co_await rpc->wait_for_read()) break;
   }
   const grpc::Status status = co_await rpc->wait_for_finish();
-  co_return status.ok() ? ships : -1;
+  co_return status.ok() ? replies : -1;
 }
 // --8<-- [end:client]
 
@@ -331,7 +331,7 @@ TEST_F(reactors, StreamsOfResponsesAreRead) {
 TEST_F(reactors, GenericMethodsAreCalledByName) {
   run([&]() -> asio::awaitable<void> {
     grpc::GenericStub generic_stub(channel);
-    const std::string find = "/harbour.Harbour/Find";
+    const std::string find = "/call_kinds.CallKinds/Unary";
     const grpc::ByteBuffer request = [] {
       const grpc::Slice slice("");
       return grpc::ByteBuffer(&slice, 1);
@@ -345,7 +345,7 @@ TEST_F(reactors, GenericMethodsAreCalledByName) {
     auto stream =
         agrpc::make_reactor<agrpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(executor());
     set_deadline(stream->context());
-    stream->start(generic_stub, "/harbour.Harbour/Talk");
+    stream->start(generic_stub, "/call_kinds.CallKinds/BidiStream");
     stream->initiate_write(request, grpc::WriteOptions().set_last_message());
     EXPECT_TRUE(co_await stream->wait_for_write());
     stream->initiate_read(response);
@@ -367,8 +367,8 @@ TEST_F(reactors, AnAllocatorAndAVoidExecutorMakeReactors) {
   EXPECT_EQ(rpc->number, 5);
   set_deadline(rpc->context());
   Query request;
-  Ship response;
-  rpc->start(&Harbour::Stub::async::Find, stub->async(), request, response);
+  Reply response;
+  rpc->start(&CallKinds::Stub::async::Unary, stub->async(), request, response);
   const auto status = ::stdexec::sync_wait(rpc->wait_for_finish(agrpc::use_sender));
   ASSERT_TRUE(status);
   EXPECT_TRUE(std::get<0>(*status).ok());
@@ -381,7 +381,7 @@ TEST_F(reactors, AnAllocatorAndAVoidExecutorMakeReactors) {
 
 // Answers by reactors whose executor is of the type that an io_context has.
 using io_executor = asio::io_context::executor_type;
-class executor_service : public Harbour::CallbackService {
+class executor_service : public CallKinds::CallbackService {
  public:
   explicit executor_service(asio::io_context& on) : on_(on) {}
   std::atomic<int> ended = 0;
@@ -399,15 +399,15 @@ class executor_service : public Harbour::CallbackService {
     return native;
   }
 
-  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext*, const Query* request,
-                                 Ship* response) override {
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext*, const Query* request,
+                                  Reply* response) override {
     response->set_number(request->number() + 1);
     auto ptr = agrpc::make_reactor<agrpc::BasicServerUnaryReactor<io_executor>>(on_.get_executor());
     static_assert(std::same_as<decltype(ptr->get_executor()), io_executor>);
     ptr->initiate_finish(grpc::Status::OK);
     return given(std::move(ptr));
   }
-  grpc::ServerReadReactor<Position>* Record(grpc::CallbackServerContext*, Summary* response) override {
+  grpc::ServerReadReactor<Position>* ClientStream(grpc::CallbackServerContext*, Summary* response) override {
     struct recorder : agrpc::BasicServerReadReactorBase<Position, io_executor> {
       Position position;
     };
@@ -421,15 +421,15 @@ class executor_service : public Harbour::CallbackService {
     });
     return given(std::move(ptr));
   }
-  grpc::ServerWriteReactor<Ship>* List(grpc::CallbackServerContext*, const Query*) override {
-    using writer = agrpc::ServerWriteReactor<Ship>::rebind_executor<io_executor>::other;
-    static_assert(std::same_as<writer, agrpc::BasicServerWriteReactor<Ship, io_executor>>);
+  grpc::ServerWriteReactor<Reply>* ServerStream(grpc::CallbackServerContext*, const Query*) override {
+    using writer = agrpc::ServerWriteReactor<Reply>::rebind_executor<io_executor>::other;
+    static_assert(std::same_as<writer, agrpc::BasicServerWriteReactor<Reply, io_executor>>);
     auto ptr = agrpc::make_reactor<writer>(on_.get_executor());
-    static const Ship ship;
-    ptr->initiate_write_and_finish(ship, grpc::Status::OK);
+    static const Reply reply;
+    ptr->initiate_write_and_finish(reply, grpc::Status::OK);
     return given(std::move(ptr));
   }
-  grpc::ServerBidiReactor<Note, Note>* Talk(grpc::CallbackServerContext*) override {
+  grpc::ServerBidiReactor<Note, Note>* BidiStream(grpc::CallbackServerContext*) override {
     struct talker : agrpc::BasicServerBidiReactorBase<Note, Note, io_executor> {
       Note note;
     };
@@ -450,8 +450,8 @@ TEST_F(executors, ReactorsOfAnExecutorTypeWaitOnIt) {
   const io_executor on = io_context.get_executor();
   run([&]() -> asio::awaitable<void> {
     using unary = agrpc::BasicClientUnaryReactor<io_executor>;
-    using reader = agrpc::ClientReadReactor<Ship>::rebind_executor<io_executor>::other;
-    static_assert(std::same_as<reader, agrpc::BasicClientReadReactor<Ship, io_executor>>);
+    using reader = agrpc::ClientReadReactor<Reply>::rebind_executor<io_executor>::other;
+    static_assert(std::same_as<reader, agrpc::BasicClientReadReactor<Reply, io_executor>>);
     struct writer : agrpc::BasicClientWriteReactorBase<Position, io_executor> {
       Summary summary;
     };
@@ -459,7 +459,7 @@ TEST_F(executors, ReactorsOfAnExecutorTypeWaitOnIt) {
       Note note;
     };
     const Query query;
-    Ship ship;
+    Reply reply;
     auto find = agrpc::make_reactor<unary>(on);
     auto record = agrpc::make_reactor<writer>(on);
     auto list = agrpc::make_reactor<reader>(on);
@@ -467,7 +467,7 @@ TEST_F(executors, ReactorsOfAnExecutorTypeWaitOnIt) {
     for (auto* const c : {&find->context(), &record->context(), &list->context(), &talk->context()})
       set_deadline(*c);
 
-    find->start(&Harbour::Stub::async::Find, stub->async(), query, ship);
+    find->start(&CallKinds::Stub::async::Unary, stub->async(), query, reply);
     const bool on_it = co_await asio::async_initiate<const asio::use_awaitable_t<>&, void(bool)>(
         [&](auto&& handler) {
           // A handler without an executor completes on that of the reactor.
@@ -480,21 +480,21 @@ TEST_F(executors, ReactorsOfAnExecutorTypeWaitOnIt) {
         },
         asio::use_awaitable);
     EXPECT_TRUE(on_it);
-    EXPECT_EQ(ship.number(), 1);
+    EXPECT_EQ(reply.number(), 1);
 
-    record->start(&Harbour::Stub::async::Record, stub->async(), record->summary);
+    record->start(&CallKinds::Stub::async::ClientStream, stub->async(), record->summary);
     const Position position;
     record->initiate_write(position, grpc::WriteOptions().set_last_message());
     EXPECT_TRUE(co_await record->wait_for_write());
     EXPECT_TRUE((co_await record->wait_for_finish()).ok());
     EXPECT_EQ(record->summary.positions(), 1);
 
-    list->start(&Harbour::Stub::async::List, stub->async(), query);
-    list->initiate_read(ship);
+    list->start(&CallKinds::Stub::async::ServerStream, stub->async(), query);
+    list->initiate_read(reply);
     EXPECT_TRUE(co_await list->wait_for_read());
     EXPECT_TRUE((co_await list->wait_for_finish()).ok());
 
-    talk->start(&Harbour::Stub::async::Talk, stub->async());
+    talk->start(&CallKinds::Stub::async::BidiStream, stub->async());
     talk->note.set_text("ahoy");
     talk->initiate_write(talk->note);
     EXPECT_TRUE(co_await talk->wait_for_write());
@@ -512,13 +512,13 @@ TEST_F(executors, ReactorsOfAnExecutorTypeWaitOnIt) {
 }
 
 // Answers by coroutines.
-class coroutine_service : public Harbour::CallbackService {
+class coroutine_service : public CallKinds::CallbackService {
  public:
   explicit coroutine_service(asio::io_context& on) : on_(on) {}
-  moment ended;
+  notification ended;
 
-  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* request,
-                                 Ship* response) override {
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const Query* request,
+                                  Reply* response) override {
     if (request->ask() == "drop") co_return;
     if (request->ask() == "throw") throw std::runtime_error("of the handler");
     const bool timed = request->ask() == "timer";
@@ -538,10 +538,10 @@ class coroutine_service : public Harbour::CallbackService {
     co_await agrpc::initiate_finish(grpc::Status::OK);
     if (timed) co_return;  // the test waits for its response alone
     EXPECT_TRUE(co_await agrpc::wait_for_finish);
-    ended.come();
+    ended.notify();
   }
   // --8<-- [start:coroutine]
-  grpc::ServerReadReactor<Position>* Record(grpc::CallbackServerContext*, Summary* response) override {
+  grpc::ServerReadReactor<Position>* ClientStream(grpc::CallbackServerContext*, Summary* response) override {
     Position position;
     co_await agrpc::initiate_read(position);
     while (co_await agrpc::wait_for_read) {
@@ -551,18 +551,18 @@ class coroutine_service : public Harbour::CallbackService {
     co_await agrpc::initiate_finish(grpc::Status::OK);
   }
   // --8<-- [end:coroutine]
-  grpc::ServerWriteReactor<Ship>* List(grpc::CallbackServerContext*, const Query* request) override {
-    Ship ship;
+  grpc::ServerWriteReactor<Reply>* ServerStream(grpc::CallbackServerContext*, const Query* request) override {
+    Reply reply;
     for (int i = 1; i < request->number(); ++i) {
-      ship.set_number(i);
-      co_await agrpc::initiate_write(ship);
+      reply.set_number(i);
+      co_await agrpc::initiate_write(reply);
       if (!co_await agrpc::wait_for_write) co_return;
     }
-    ship.set_number(request->number());
-    co_await agrpc::initiate_write_and_finish(ship, grpc::Status::OK);
+    reply.set_number(request->number());
+    co_await agrpc::initiate_write_and_finish(reply, grpc::Status::OK);
     co_await agrpc::wait_for_finish;
   }
-  grpc::ServerBidiReactor<Note, Note>* Talk(grpc::CallbackServerContext*) override {
+  grpc::ServerBidiReactor<Note, Note>* BidiStream(grpc::CallbackServerContext*) override {
     Note note;
     co_await agrpc::initiate_read(note);
     while (co_await agrpc::wait_for_read) {
@@ -580,34 +580,34 @@ class coroutine_service : public Harbour::CallbackService {
 class coroutines : public called_back<coroutine_service> {};
 
 TEST_F(coroutines, MethodsAreCoroutines) {
-  Ship ship;
-  EXPECT_TRUE(find("", 7, ship).ok());
-  EXPECT_EQ(ship.number(), 8);
+  Reply reply;
+  EXPECT_TRUE(find("", 7, reply).ok());
+  EXPECT_EQ(reply.number(), 8);
   service.ended.wait();
-  EXPECT_EQ(find("drop", 0, ship).error_code(), grpc::StatusCode::CANCELLED);
-  EXPECT_EQ(find("throw", 0, ship).error_code(), grpc::StatusCode::INTERNAL);
-  EXPECT_TRUE(find("timer", 8, ship).ok());
-  EXPECT_EQ(ship.number(), 9);
+  EXPECT_EQ(find("drop", 0, reply).error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(find("throw", 0, reply).error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_TRUE(find("timer", 8, reply).ok());
+  EXPECT_EQ(reply.number(), 9);
 }
 
 TEST_F(coroutines, MethodsWithStreamsAreCoroutines) {
   grpc::ClientContext writes, reads, talks;
   for (auto* const c : {&writes, &reads, &talks}) set_deadline(*c);
   Summary summary;
-  const auto writer = stub->Record(&writes, &summary);
+  const auto writer = stub->ClientStream(&writes, &summary);
   for (int i = 0; i != 3; ++i) EXPECT_TRUE(writer->Write(Position()));
   writer->WritesDone();
   EXPECT_TRUE(writer->Finish().ok());
   EXPECT_EQ(summary.positions(), 3);
   Query request;
   request.set_number(3);
-  const auto reader = stub->List(&reads, request);
-  Ship ship;
-  int ships = 0;
-  while (reader->Read(&ship)) EXPECT_EQ(ship.number(), ++ships);
+  const auto reader = stub->ServerStream(&reads, request);
+  Reply reply;
+  int replies = 0;
+  while (reader->Read(&reply)) EXPECT_EQ(reply.number(), ++replies);
   EXPECT_TRUE(reader->Finish().ok());
-  EXPECT_EQ(ships, 3);
-  const auto stream = stub->Talk(&talks);
+  EXPECT_EQ(replies, 3);
+  const auto stream = stub->BidiStream(&talks);
   Note note;
   note.set_text("ahoy");
   for (int i = 0; i != 3; ++i) {

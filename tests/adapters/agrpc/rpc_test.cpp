@@ -1,11 +1,11 @@
 // ClientRPC and ServerRPC of version 3, and the handlers that are registered.
 
-#include "world.hpp"
+#include "agrpc_fixture.hpp"
 
 #include <agrpc/health_check_service.hpp>
 #include <agrpc/register_yield_rpc_handler.hpp>
 
-#include "harbour_mock.grpc.pb.h"
+#include "call_kinds_mock.grpc.pb.h"
 
 #if defined(AGRPC_STANDALONE_ASIO)
 #include <asio/experimental/co_spawn.hpp>
@@ -31,22 +31,22 @@
 
 namespace agrpc_tests::rpc_test {
 
-using harbour::Harbour;
-using harbour::Note;
-using harbour::Position;
-using harbour::Query;
-using harbour::Ship;
-using harbour::Summary;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Position;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::Summary;
 using std::chrono::milliseconds;
 
-using find_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>;
-using record_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncRecord>;
-using list_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncList>;
-using talk_client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk>;
-using find_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestFind>;
-using record_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestRecord>;
-using list_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestList>;
-using talk_server = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk>;
+using find_client = agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncUnary>;
+using record_client = agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncClientStream>;
+using list_client = agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncServerStream>;
+using talk_client = agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncBidiStream>;
+using find_server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestUnary>;
+using record_server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestClientStream>;
+using list_server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestServerStream>;
+using talk_server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestBidiStream>;
 
 static_assert(find_client::TYPE == agrpc::ClientRPCType::UNARY);
 static_assert(record_client::TYPE == agrpc::ClientRPCType::CLIENT_STREAMING);
@@ -56,7 +56,7 @@ static_assert(find_server::TYPE == agrpc::ServerRPCType::UNARY);
 static_assert(std::same_as<record_server::Response, Summary>);
 static_assert(std::same_as<record_server::Traits, agrpc::DefaultServerRPCTraits>);
 
-class rpcs : public served {
+class rpcs : public agrpc_fixture {
  public:
   std::unique_ptr<agrpc::Alarm> held;  // what "wait" waits for
 
@@ -117,12 +117,13 @@ class rpcs : public served {
 };
 
 TEST_F(rpcs, KnowTheNamesOfTheirMethods) {
-  EXPECT_EQ(find_client::service_name(), "harbour.Harbour");
-  EXPECT_EQ(find_client::method_name(), "Find");
-  EXPECT_EQ(talk_server::service_name(), "harbour.Harbour");
-  EXPECT_EQ(talk_server::method_name(), "Talk");
-  EXPECT_EQ((agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>::method_name()), "Find");
-  EXPECT_EQ((agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>::service_name()), "harbour.Harbour");
+  EXPECT_EQ(find_client::service_name(), "call_kinds.CallKinds");
+  EXPECT_EQ(find_client::method_name(), "Unary");
+  EXPECT_EQ(talk_server::service_name(), "call_kinds.CallKinds");
+  EXPECT_EQ(talk_server::method_name(), "BidiStream");
+  EXPECT_EQ((agrpc::ClientRPC<&CallKinds::StubInterface::AsyncUnary>::method_name()), "Unary");
+  EXPECT_EQ((agrpc::ClientRPC<&CallKinds::StubInterface::AsyncUnary>::service_name()),
+            "call_kinds.CallKinds");
   for (const std::string_view name : {find_client::service_name(), find_client::method_name(),
                                       talk_server::service_name(), talk_server::method_name()})
     EXPECT_EQ(name.data(), std::string(name));  // a null character ends it
@@ -199,9 +200,9 @@ TEST_F(rpcs, ServerStreamsAreReadToTheirEnd) {
       request.set_ask(ask);
       EXPECT_TRUE(co_await rpc.start(*stub, request));
       list_client::Response response;
-      int ships = 0;
-      while (co_await rpc.read(response)) ++ships;
-      EXPECT_EQ(ships, request.ask().empty() ? 3 : 4);
+      int replies = 0;
+      while (co_await rpc.read(response)) ++replies;
+      EXPECT_EQ(replies, request.ask().empty() ? 3 : 4);
       const grpc::Status status = co_await rpc.finish();
       EXPECT_TRUE(status.ok()) << status.error_message();
     }
@@ -233,7 +234,7 @@ TEST_F(rpcs, BidirectionalStreamsReadAndWriteAtTheSameTime) {
 
 TEST_F(rpcs, StartWithoutAServerIsFalseAndFinishSaysWhy) {
   const auto unreachable =
-      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+      CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   agrpc::GrpcContext alone;
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     list_client rpc{alone};
@@ -362,9 +363,9 @@ struct coro_traits {
 };
 
 asio::experimental::coro<void, void> send_ships(asio::any_io_executor, list_server& rpc, int number) {
-  const Ship ship;
+  const Reply reply;
   for (int i = 0; i < number; ++i) {
-    const bool ok = co_await rpc.write(ship, deferred);
+    const bool ok = co_await rpc.write(reply, deferred);
     if (!ok) co_return;
   }
   co_await rpc.finish(grpc::Status::OK, deferred);
@@ -383,9 +384,9 @@ TEST_F(rpcs, HandlersMayBeCoroutinesOfAnotherType) {
     request.set_number(3);
     EXPECT_TRUE(co_await rpc.start(*stub, request));
     list_client::Response response;
-    int ships = 0;
-    while (co_await rpc.read(response)) ++ships;
-    EXPECT_EQ(ships, 3);
+    int replies = 0;
+    while (co_await rpc.read(response)) ++replies;
+    EXPECT_EQ(replies, 3);
     EXPECT_TRUE((co_await rpc.finish()).ok());
   });
 }
@@ -570,7 +571,7 @@ struct watching : agrpc::DefaultServerRPCTraits {
 };
 
 TEST_F(rpcs, WaitForDoneSaysThatTheClientIsGone) {
-  using RPC = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk, watching>;
+  using RPC = agrpc::ServerRPC<&CallKinds::AsyncService::RequestBidiStream, watching>;
   int ends = 0;
   agrpc::register_awaitable_rpc_handler<RPC>(
       context(), service,
@@ -782,7 +783,8 @@ TEST_F(rpcs, TheirExecutorCanBeRebound) {
   using any_client = find_client::rebind_executor<asio::any_io_executor>::other;
   using any_alarm = agrpc::Alarm::rebind_executor<asio::any_io_executor>::other;
   using any_stream = agrpc::GrpcStream::rebind_executor<asio::any_io_executor>::other;
-  using any_rpc = agrpc::RPC<&Harbour::Stub::PrepareAsyncList>::rebind_executor<asio::any_io_executor>::other;
+  using any_rpc =
+      agrpc::RPC<&CallKinds::Stub::PrepareAsyncServerStream>::rebind_executor<asio::any_io_executor>::other;
   using any_server = list_server::rebind_executor<asio::any_io_executor>::other;
   static_assert(std::same_as<any_client::executor_type, asio::any_io_executor>);
   static_assert(std::same_as<any_server::executor_type, asio::any_io_executor>);
@@ -804,10 +806,10 @@ TEST_F(rpcs, TheirExecutorCanBeRebound) {
     query.set_number(2);
     auto list = co_await any_rpc::request(any, *stub, of_list, query);
     EXPECT_TRUE(list.get_executor() == any);
-    Ship ship;
-    int ships = 0;
-    while (co_await list.read(ship)) ++ships;
-    EXPECT_EQ(ships, 2);
+    Reply reply;
+    int replies = 0;
+    while (co_await list.read(reply)) ++replies;
+    EXPECT_EQ(replies, 2);
     any_stream stream(any);
     stream.initiate(
         [&](auto&& token) { alarm.wait(in(milliseconds(1)), std::forward<decltype(token)>(token)); });
@@ -821,8 +823,8 @@ TEST_F(rpcs, CancelSafeAndGrpcStreamKeepAReadWhileAlarmsRing) {
     using namespace asio::experimental::awaitable_operators;
     grpc::ClientContext client_context;
     std::unique_ptr<grpc::ClientAsyncReaderWriter<Note, Note>> reader_writer;
-    EXPECT_TRUE(
-        co_await agrpc::request(&Harbour::Stub::PrepareAsyncTalk, *stub, client_context, reader_writer));
+    EXPECT_TRUE(co_await agrpc::request(&CallKinds::Stub::PrepareAsyncBidiStream, *stub, client_context,
+                                        reader_writer));
     Note request, response;
     agrpc::GrpcCancelSafe safe;
     agrpc::read(reader_writer, response, asio::bind_executor(context(), safe.token()));
@@ -856,11 +858,11 @@ TEST_F(rpcs, CancelSafeAndGrpcStreamKeepAReadWhileAlarmsRing) {
 
 TEST_F(rpcs, AMockOfAStubAnswersByProcessGrpcTag) {
   agrpc::GrpcContext alone;
-  ::testing::NiceMock<harbour::MockHarbourStub> mock;
+  ::testing::NiceMock<call_kinds::MockCallKindsStub> mock;
   mock_reader reader(alone);  // a pointer of the API does not delete it, as those of calls are in arenas
   EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(&reader));
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
-    using RPC = agrpc::ClientRPC<&Harbour::StubInterface::AsyncFind>;
+    using RPC = agrpc::ClientRPC<&CallKinds::StubInterface::AsyncUnary>;
     grpc::ClientContext client_context;
     RPC::Request request;
     RPC::Response response;
@@ -1065,7 +1067,7 @@ TEST_F(rpcs, ThreadsShareOneContextOfAServer) {
   int port = 0;
   agrpc::GrpcContext server_context{builder.AddCompletionQueue(), 3};
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  Harbour::AsyncService shared;
+  CallKinds::AsyncService shared;
   builder.RegisterService(&shared);
   const auto serving = builder.BuildAndStart();
   std::atomic<int> handled = 0;
@@ -1074,15 +1076,15 @@ TEST_F(rpcs, ThreadsShareOneContextOfAServer) {
         server_context, shared,
         [&](find_server& rpc, find_server::Request& request) -> asio::awaitable<void> {
           ++handled;
-          Ship ship;
-          ship.set_number(request.number());
-          co_await rpc.finish(ship, grpc::Status::OK);
+          Reply reply;
+          reply.set_number(request.number());
+          co_await rpc.finish(reply, grpc::Status::OK);
         },
         rethrow());
   }
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) threads.emplace_back([&] { server_context.run(); });
-  const auto many = Harbour::NewStub(
+  const auto many = CallKinds::NewStub(
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
   agrpc::GrpcContext clients;
   for (int c = 0; c < 10; ++c) {
@@ -1093,9 +1095,9 @@ TEST_F(rpcs, ThreadsShareOneContextOfAServer) {
             grpc::ClientContext client_context;
             Query query;
             query.set_number(i);
-            Ship ship;
-            EXPECT_TRUE((co_await find_client::request(clients, *many, client_context, query, ship)).ok());
-            EXPECT_EQ(ship.number(), i);
+            Reply reply;
+            EXPECT_TRUE((co_await find_client::request(clients, *many, client_context, query, reply)).ok());
+            EXPECT_EQ(reply.number(), i);
           }
         },
         rethrow());
@@ -1124,7 +1126,7 @@ const std::string serving{8, 1};
 const std::string not_serving{8, 2};
 const std::string unknown{8, 3};
 
-class health : public served {
+class health : public agrpc_fixture {
  public:
   agrpc::HealthCheckService* service_of_health = nullptr;
   void SetUp() override {
@@ -1146,7 +1148,7 @@ TEST_F(health, CheckAndWatchSayWhichServicesServe) {
     using Check = agrpc::GenericUnaryClientRPC;
     grpc::ByteBuffer response;
     const auto whole = health_request("");
-    const auto other = health_request("harbour.Harbour");
+    const auto other = health_request("call_kinds.CallKinds");
     {
       grpc::ClientContext client_context;
       const auto status = co_await Check::request(context(), "/grpc.health.v1.Health/Check", generic_stub,
@@ -1165,7 +1167,7 @@ TEST_F(health, CheckAndWatchSayWhichServicesServe) {
     EXPECT_TRUE(co_await watch.write(other, grpc::WriteOptions{}.set_last_message()));
     EXPECT_TRUE(co_await watch.read(response));
     EXPECT_EQ(bytes_of(response), unknown);
-    service_of_health->SetServingStatus("harbour.Harbour", true);
+    service_of_health->SetServingStatus("call_kinds.CallKinds", true);
     EXPECT_TRUE(co_await watch.read(response));
     EXPECT_EQ(bytes_of(response), serving);
     service_of_health->Shutdown();
@@ -1203,7 +1205,7 @@ TEST_F(health, IsNoWorkOfItsContextWithAndWithoutAWatchingClient) {
   service_of_health->SetServingStatus(false);
 }
 
-class generic_rpcs : public served {
+class generic_rpcs : public agrpc_fixture {
  protected:
   void SetUp() override { serve(true); }
 };
@@ -1215,7 +1217,7 @@ TEST_F(generic_rpcs, MessagesAreBytes) {
       [](RPC& rpc) -> asio::awaitable<void> {
         RPC::Request buffer;
         if (!co_await rpc.read(buffer)) co_return;
-        if (rpc.context().method() != "/harbour.Harbour/Find") {
+        if (rpc.context().method() != "/call_kinds.CallKinds/Unary") {
           co_await rpc.finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, rpc.context().method()));
           co_return;
         }
@@ -1231,13 +1233,13 @@ TEST_F(generic_rpcs, MessagesAreBytes) {
       using Client = agrpc::GenericUnaryClientRPC;
       grpc::ClientContext client_context;
       const grpc::Status status =
-          co_await Client::request(context(), "/harbour.Harbour/Find", generic_stub, client_context, request,
-                                   response, asio::use_awaitable);
+          co_await Client::request(context(), "/call_kinds.CallKinds/Unary", generic_stub, client_context,
+                                   request, response, asio::use_awaitable);
       EXPECT_TRUE(status.ok()) << status.error_message();
       EXPECT_EQ(response.Length(), 5u);
     }
     agrpc::GenericStreamingClientRPC rpc{context()};
-    EXPECT_TRUE(co_await rpc.start("/harbour.Harbour/Talk", generic_stub));
+    EXPECT_TRUE(co_await rpc.start("/call_kinds.CallKinds/BidiStream", generic_stub));
     EXPECT_TRUE(co_await rpc.write(request));
     EXPECT_FALSE(co_await rpc.read(response));
     EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::UNIMPLEMENTED);

@@ -1,7 +1,7 @@
 // Operations as senders, handlers that return senders, and a GrpcContext as a scheduler.
 
+#include "agrpc_fixture.hpp"
 #include "observer.hpp"
-#include "world.hpp"
 
 #include <stdexec/execution.hpp>
 
@@ -12,15 +12,15 @@
 namespace agrpc_tests::senders_test {
 
 namespace ex = ::stdexec;
-using harbour::Harbour;
-using harbour::Note;
-using harbour::Query;
-using harbour::Ship;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Query;
+using call_kinds::Reply;
 
 static_assert(ex::scheduler<agrpc::GrpcExecutor>);
 
 // Runs the context in a thread of its own, while the test's thread waits for senders.
-class senders : public served {
+class senders : public agrpc_fixture {
  public:
   std::optional<std::thread> running;
   std::optional<asio::executor_work_guard<agrpc::GrpcExecutor>> guard;
@@ -34,7 +34,7 @@ class senders : public served {
     shutting_down.join();
     guard.reset();
     if (running) running->join();
-    served::TearDown();
+    agrpc_fixture::TearDown();
   }
 };
 
@@ -61,15 +61,15 @@ TEST_F(senders, OperationsStartWithTheirSender) {
 }
 
 TEST_F(senders, MayBeWhatTheOperationsOfAnObjectReturnByDefault) {
-  using Client = agrpc::UseSender::as_default_on_t<agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>>;
+  using Client = agrpc::UseSender::as_default_on_t<agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncUnary>>;
   using Alarm = agrpc::UseSender::as_default_on_t<agrpc::Alarm>;
-  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestFind>;
+  using Server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestUnary>;
   agrpc::register_awaitable_rpc_handler<Server>(
       context(), service,
       [](Server& rpc, Server::Request& request) -> asio::awaitable<void> {
-        Ship ship;
-        ship.set_number(request.number() + 1);
-        co_await rpc.finish(ship, grpc::Status::OK);
+        Reply reply;
+        reply.set_number(request.number() + 1);
+        co_await rpc.finish(reply, grpc::Status::OK);
       },
       rethrow());
   start();
@@ -77,7 +77,7 @@ TEST_F(senders, MayBeWhatTheOperationsOfAnObjectReturnByDefault) {
   EXPECT_TRUE(ex::sync_wait(alarm.wait(in(std::chrono::milliseconds(1)))));
   Query request;
   request.set_number(6);
-  Ship response;
+  Reply response;
   grpc::ClientContext client_context;
   set_deadline(client_context);
   const auto status = ex::sync_wait(Client::request(context(), *stub, client_context, request, response));
@@ -141,7 +141,7 @@ TEST_F(senders, AReceiverNeedNotNameItsConcept) {
 }
 
 TEST_F(senders, AStopEndsARegistrationAfterTheRpcThatItHasAskedFor) {
-  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk>;
+  using Server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestBidiStream>;
   ex::inplace_stop_source source;
   outcome registered;
   const auto handler = [](Server& rpc) { return rpc.finish(grpc::Status::OK, agrpc::use_sender); };
@@ -150,10 +150,10 @@ TEST_F(senders, AStopEndsARegistrationAfterTheRpcThatItHasAskedFor) {
   ex::start(handlers);
   source.request_stop();
   run([&]() -> asio::awaitable<void> {
-    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> handled(context());
+    agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncBidiStream> handled(context());
     co_await handled.start(*stub);
     EXPECT_TRUE((co_await handled.finish()).ok());
-    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> not_handled(
+    agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncBidiStream> not_handled(
         context(), [](grpc::ClientContext& c) { c.set_deadline(in(std::chrono::milliseconds(100))); });
     co_await not_handled.start(*stub);
     EXPECT_EQ((co_await not_handled.finish()).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
@@ -167,23 +167,23 @@ TEST_F(senders, AStopEndsARegistrationAfterTheRpcThatItHasAskedFor) {
 }
 
 TEST_F(senders, HandlersThatReturnSendersHandleTheRpcsOfAMethod) {
-  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestFind>;
+  using Server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestUnary>;
   outcome registered;
   auto handlers = ex::connect(agrpc::register_sender_rpc_handler<Server>(
                                   context(), service,
                                   [](Server& rpc, Server::Request& request) {
-                                    Ship ship;
-                                    ship.set_number(request.number());
-                                    return ex::let_value(ex::just(std::move(ship)), [&rpc](Ship& response) {
+                                    Reply reply;
+                                    reply.set_number(request.number());
+                                    return ex::let_value(ex::just(std::move(reply)), [&rpc](Reply& response) {
                                       return rpc.finish(response, grpc::Status::OK, agrpc::use_sender);
                                     });
                                   }),
                               observer{&registered});
   ex::start(handlers);
   start();
-  using Client = agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>;
+  using Client = agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncUnary>;
   Query request;
-  Ship response;
+  Reply response;
   for (int i = 1; i < 4; ++i) {
     grpc::ClientContext client_context;
     request.set_number(i);
@@ -203,7 +203,7 @@ TEST_F(senders, HandlersThatReturnSendersHandleTheRpcsOfAMethod) {
 }
 
 TEST_F(senders, AnErrorOfAHandlerIsThatOfTheRegistration) {
-  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk>;
+  using Server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestBidiStream>;
   outcome registered;
   auto handlers = ex::connect(
       agrpc::register_sender_rpc_handler<Server>(
@@ -212,7 +212,7 @@ TEST_F(senders, AnErrorOfAHandlerIsThatOfTheRegistration) {
       observer{&registered});
   ex::start(handlers);
   run([&]() -> asio::awaitable<void> {
-    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> rpc(context());
+    agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncBidiStream> rpc(context());
     co_await rpc.start(*stub);
     EXPECT_FALSE((co_await rpc.finish()).ok());
   });
@@ -221,12 +221,12 @@ TEST_F(senders, AnErrorOfAHandlerIsThatOfTheRegistration) {
 
 TEST_F(senders, RepeatedlyRequestTakesHandlersThatReturnSenders) {
   agrpc::repeatedly_request(
-      &Harbour::AsyncService::RequestFind, service,
+      &CallKinds::AsyncService::RequestUnary, service,
       asio::bind_executor(context(), [&](grpc::ServerContext&, Query& request,
-                                         grpc::ServerAsyncResponseWriter<Ship>& writer) {
-        Ship ship;
-        ship.set_number(request.number());
-        return ex::let_value(ex::just(std::move(ship)), [&](Ship& response) {
+                                         grpc::ServerAsyncResponseWriter<Reply>& writer) {
+        Reply reply;
+        reply.set_number(request.number());
+        return ex::let_value(ex::just(std::move(reply)), [&](Reply& response) {
           return agrpc::finish(writer, response, grpc::Status::OK, agrpc::use_sender(context()));
         });
       }));
@@ -234,8 +234,9 @@ TEST_F(senders, RepeatedlyRequestTakesHandlersThatReturnSenders) {
     grpc::ClientContext client_context;
     Query request;
     request.set_number(5);
-    const auto reader = agrpc::request(&Harbour::Stub::AsyncFind, *stub, client_context, request, context());
-    Ship response;
+    const auto reader =
+        agrpc::request(&CallKinds::Stub::AsyncUnary, *stub, client_context, request, context());
+    Reply response;
     grpc::Status status;
     co_await agrpc::finish(reader, response, status);
     EXPECT_EQ(response.number(), 5);

@@ -1,7 +1,7 @@
 // Waits as senders, and repeatedly_request() as a sender and with a completion token.
 
+#include "agrpc_fixture.hpp"
 #include "observer.hpp"
-#include "world.hpp"
 
 #include <stdexec/execution.hpp>
 
@@ -12,14 +12,14 @@
 namespace agrpc_tests::wait_senders_test {
 
 namespace ex = ::stdexec;
-using harbour::Harbour;
-using harbour::Note;
-using harbour::Query;
-using harbour::Ship;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Query;
+using call_kinds::Reply;
 
-class wait_senders : public served {
+class wait_senders : public agrpc_fixture {
  public:
-  const Ship no_ship;
+  const Reply no_ship;
   [[nodiscard]] auto find_until_it_fails() {
     return [this]() -> asio::awaitable<int> {
       for (int answered = 0;; ++answered) {
@@ -27,8 +27,8 @@ class wait_senders : public served {
         set_deadline(client_context);
         Query request;
         request.set_number(answered);
-        Ship response;
-        const auto status = co_await agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>::request(
+        Reply response;
+        const auto status = co_await agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncUnary>::request(
             context(), *stub, client_context, request, response);
         if (!status.ok()) co_return answered;
         EXPECT_EQ(response.number(), answered);
@@ -107,7 +107,7 @@ struct watching : agrpc::DefaultServerRPCTraits {
 };
 
 TEST_F(wait_senders, WaitForDoneIsASender) {
-  using Server = agrpc::ServerRPC<&Harbour::AsyncService::RequestTalk, watching>;
+  using Server = agrpc::ServerRPC<&CallKinds::AsyncService::RequestBidiStream, watching>;
   outcome gone;
   auto handlers =
       ex::connect(agrpc::register_sender_rpc_handler<Server>(
@@ -115,7 +115,7 @@ TEST_F(wait_senders, WaitForDoneIsASender) {
                   observer{&gone});
   ex::start(handlers);
   run([&]() -> asio::awaitable<void> {
-    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> rpc(context());
+    agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncBidiStream> rpc(context());
     EXPECT_TRUE(co_await rpc.start(*stub));
     rpc.cancel();
     EXPECT_EQ((co_await rpc.finish()).error_code(), grpc::StatusCode::CANCELLED);
@@ -127,11 +127,11 @@ TEST_F(wait_senders, RepeatedlyRequestIsASenderThatEndsWithTheServer) {
   outcome ended;
   auto requests = ex::connect(
       agrpc::repeatedly_request(
-          &Harbour::AsyncService::RequestFind, service,
-          [this](grpc::ServerContext&, Query& request, grpc::ServerAsyncResponseWriter<Ship>& writer) {
-            Ship ship;
-            ship.set_number(request.number());
-            return ex::let_value(ex::just(std::move(ship)), [this, &writer](Ship& response) {
+          &CallKinds::AsyncService::RequestUnary, service,
+          [this](grpc::ServerContext&, Query& request, grpc::ServerAsyncResponseWriter<Reply>& writer) {
+            Reply reply;
+            reply.set_number(request.number());
+            return ex::let_value(ex::just(std::move(reply)), [this, &writer](Reply& response) {
               return agrpc::finish(writer, response, grpc::Status::OK, agrpc::use_sender(context()));
             });
           },
@@ -147,8 +147,8 @@ TEST_F(wait_senders, AStopEndsTheRequestsWithTheNextRpc) {
   outcome ended;
   auto requests =
       ex::connect(agrpc::repeatedly_request(
-                      &Harbour::AsyncService::RequestFind, service,
-                      [&](grpc::ServerContext&, Query&, grpc::ServerAsyncResponseWriter<Ship>& writer) {
+                      &CallKinds::AsyncService::RequestUnary, service,
+                      [&](grpc::ServerContext&, Query&, grpc::ServerAsyncResponseWriter<Reply>& writer) {
                         return agrpc::finish(writer, no_ship, grpc::Status::OK, agrpc::use_sender(context()));
                       },
                       agrpc::use_sender(context())),
@@ -160,8 +160,8 @@ TEST_F(wait_senders, AStopEndsTheRequestsWithTheNextRpc) {
     grpc::ClientContext client_context;
     set_deadline(client_context);
     Query request;
-    Ship response;
-    const auto status = co_await agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncFind>::request(
+    Reply response;
+    const auto status = co_await agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncUnary>::request(
         context(), *stub, client_context, request, response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     EXPECT_EQ(ended.stops, 1);
@@ -172,8 +172,8 @@ TEST_F(wait_senders, AnExceptionOfTheHandlerIsTheErrorOfTheRequests) {
   outcome ended;
   auto requests =
       ex::connect(agrpc::repeatedly_request(
-                      &Harbour::AsyncService::RequestFind, service,
-                      [&](grpc::ServerContext& rpc, Query&, grpc::ServerAsyncResponseWriter<Ship>& writer) {
+                      &CallKinds::AsyncService::RequestUnary, service,
+                      [&](grpc::ServerContext& rpc, Query&, grpc::ServerAsyncResponseWriter<Reply>& writer) {
                         rpc.TryCancel();  // nothing finishes it
                         if (stub) throw std::runtime_error("of the handler");
                         return agrpc::finish(writer, no_ship, grpc::Status::OK, agrpc::use_sender(context()));
@@ -191,12 +191,12 @@ TEST_F(wait_senders, RepeatedlyRequestTellsACompletionTokenWhenItEnds) {
   const auto handler =
       asio::bind_executor(context(),
                           [&](grpc::ServerContext&, Query& request,
-                              grpc::ServerAsyncResponseWriter<Ship>& writer) -> asio::awaitable<void> {
-                            Ship ship;
-                            ship.set_number(request.number());
-                            co_await agrpc::finish(writer, ship, grpc::Status::OK);
+                              grpc::ServerAsyncResponseWriter<Reply>& writer) -> asio::awaitable<void> {
+                            Reply reply;
+                            reply.set_number(request.number());
+                            co_await agrpc::finish(writer, reply, grpc::Status::OK);
                           });
-  agrpc::repeatedly_request(&Harbour::AsyncService::RequestFind, service, handler, [&] { ++ended; });
+  agrpc::repeatedly_request(&CallKinds::AsyncService::RequestUnary, service, handler, [&] { ++ended; });
   asio::co_spawn(
       context(),
       [&]() -> asio::awaitable<void> {
@@ -204,7 +204,7 @@ TEST_F(wait_senders, RepeatedlyRequestTellsACompletionTokenWhenItEnds) {
             context(),
             [](grpc::ServerContext&, grpc::ServerAsyncReaderWriter<Note, Note>& stream)
                 -> asio::awaitable<void> { co_await agrpc::finish(stream, grpc::Status::OK); });
-        co_await agrpc::repeatedly_request(&Harbour::AsyncService::RequestTalk, service, talk,
+        co_await agrpc::repeatedly_request(&CallKinds::AsyncService::RequestBidiStream, service, talk,
                                            asio::bind_cancellation_slot(signal.slot(), asio::use_awaitable));
         ++ended;
       },
@@ -213,7 +213,7 @@ TEST_F(wait_senders, RepeatedlyRequestTellsACompletionTokenWhenItEnds) {
     EXPECT_EQ(co_await find_until_it_fails()(), 2);
     signal.emit(asio::cancellation_type::all);
     EXPECT_EQ(ended, 0);
-    agrpc::ClientRPC<&Harbour::Stub::PrepareAsyncTalk> rpc(context());
+    agrpc::ClientRPC<&CallKinds::Stub::PrepareAsyncBidiStream> rpc(context());
     EXPECT_TRUE(co_await rpc.start(*stub));
     EXPECT_TRUE((co_await rpc.finish()).ok());
     EXPECT_EQ(ended, 1);

@@ -1,5 +1,5 @@
 // Calls in the compositions of Asio: groups, alternatives and users' operations; cancellation; and misuse.
-#include "world.hpp"
+#include "asio_fixture.hpp"
 
 #include "coracle/asio/tokens.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace experimental = asio::experimental;
 
-class composition : public world {
+class composition : public asio_fixture {
  protected:
   using read_result = result<std::optional<echo::Text>>;
 
@@ -52,7 +52,7 @@ class composition : public world {
     run_until([&] { return reached; });
   }
 };
-INSTANTIATE_TEST_SUITE_P(On, composition, kernel_kinds, world::case_name);
+INSTANTIATE_TEST_SUITE_P(On, composition, kernel_kinds, asio_fixture::case_name);
 
 TEST_P(composition, AReadThatLosesTakesNoMessage) {
   const auto body = [](asio::io_context& on, echo_stub stub) -> asio::awaitable<std::string> {

@@ -31,9 +31,9 @@ namespace {
 // A stackless coroutine is its own handler.
 template <class Kind>
 struct stackless : asio::coroutine {
-  kinds_world* w;
+  kinds_fixture* w;
   ended* done;
-  stackless(kinds_world& of, ended& e) : w(&of), done(&e) {}
+  stackless(kinds_fixture& of, ended& e) : w(&of), done(&e) {}
   template <class... Args>
   void operator()(Args... args) {
     reenter(this) {
@@ -49,14 +49,14 @@ struct stackless : asio::coroutine {
 #include <boost/asio/unyield.hpp>
 #endif
 
-class coroutines : public kinds_world {
+class coroutines : public kinds_fixture {
  protected:
   ended done;
 };
-INSTANTIATE_TEST_SUITE_P(On, coroutines, kernel_kinds, world::case_name);
+INSTANTIATE_TEST_SUITE_P(On, coroutines, kernel_kinds, asio_fixture::case_name);
 
 template <class Kind>
-asio::awaitable<void> await(kinds_world& w, ended& done) {
+asio::awaitable<void> await(kinds_fixture& w, ended& done) {
   if constexpr (std::is_void_v<typename Kind::value>) {
     co_await Kind::start(w, asio::use_awaitable);
     done.with<Kind>();
@@ -72,7 +72,7 @@ TEST_P(coroutines, UseAwaitable) {
 }
 
 template <class Kind>
-asio::awaitable<void> await_as_tuple(kinds_world& w, ended& done) {
+asio::awaitable<void> await_as_tuple(kinds_fixture& w, ended& done) {
   auto all = co_await Kind::start(w, asio_tokens::as_tuple(asio::use_awaitable));
   std::apply([&](auto&... args) { done.with<Kind>(std::move(args)...); }, all);
 }
@@ -158,7 +158,7 @@ inline constexpr auto& token_of_coro = asio_tokens::deferred;
 #endif
 
 template <class Kind>
-asio::experimental::coro<void> await_in_coro(asio::any_io_executor, kinds_world& w, ended& done) {
+asio::experimental::coro<void> await_in_coro(asio::any_io_executor, kinds_fixture& w, ended& done) {
   if constexpr (std::is_void_v<typename Kind::value>) {
     co_await Kind::start(w, token_of_coro);
     done.with<Kind>();

@@ -1,5 +1,5 @@
 // The code of docs/guides/asio.md.
-#include "world.hpp"
+#include "asio_fixture.hpp"
 
 #include "coracle/asio/yield.hpp"
 
@@ -116,7 +116,7 @@ coracle::task<int> pause_and_compute(asio::io_context& io, asio::awaitable<int> 
 // --8<-- [end:use_task]
 
 using coracle::testing_support::world_kind;
-class asio_guide : public coracle::testing_support::asio_tests::world {};
+class asio_guide : public coracle::testing_support::asio_tests::asio_fixture {};
 INSTANTIATE_TEST_SUITE_P(On, asio_guide, coracle::testing_support::kernel_kinds, asio_guide::case_name);
 
 TEST_P(asio_guide, EveryPieceOfCode) {

@@ -14,7 +14,7 @@
 namespace coracle::testing_support::asio_tests::handlers_test {
 namespace {
 
-class handlers : public kinds_world {
+class handlers : public kinds_fixture {
  protected:
   // A handler that reports its arguments.
   template <class Kind>
@@ -23,7 +23,7 @@ class handlers : public kinds_world {
   }
   ended done;
 };
-INSTANTIATE_TEST_SUITE_P(On, handlers, kernel_kinds, world::case_name);
+INSTANTIATE_TEST_SUITE_P(On, handlers, kernel_kinds, asio_fixture::case_name);
 
 TEST_P(handlers, ACallback) {
   for_each_kind(*this, done, [&]<class Kind>() { Kind::start(*this, reporting<Kind>()); });

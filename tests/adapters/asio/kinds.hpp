@@ -1,7 +1,7 @@
 // kinds: every kind of wait as an operation that takes a completion token.
 #pragma once
 
-#include "world.hpp"
+#include "asio_fixture.hpp"
 
 #include <chrono>
 #include <exception>
@@ -11,8 +11,8 @@
 
 namespace coracle::testing_support::asio_tests {
 
-// A world with a stream in progress.
-class kinds_world : public world {
+// An asio_fixture with a stream in progress.
+class kinds_fixture : public asio_fixture {
  public:
   std::optional<bidi_call<echo::Text, echo::Text>> chat;
   std::optional<client_streaming_call<echo::Text, echo::Text>> upload;
@@ -28,7 +28,7 @@ class kinds_world : public world {
   void TearDown() override {
     chat.reset();
     upload.reset();
-    world::TearDown();
+    asio_fixture::TearDown();
   }
 };
 
@@ -36,7 +36,7 @@ struct unary_kind {
   static constexpr const char* name = "unary";
   using value = result<echo::Text>;
   template <class Token>
-  static auto start(kinds_world& w, Token&& token) {
+  static auto start(kinds_fixture& w, Token&& token) {
     return async_wait(w.stub().Say(text("hello")), std::forward<Token>(token));
   }
   static void check(const value& v) {
@@ -48,7 +48,7 @@ struct write_kind {
   static constexpr const char* name = "write";
   using value = status;
   template <class Token>
-  static auto start(kinds_world& w, Token&& token) {
+  static auto start(kinds_fixture& w, Token&& token) {
     return async_wait(w.chat->write(text("again")), std::forward<Token>(token));
   }
   static void check(const value& v) { EXPECT_EQ(v, status()); }
@@ -57,7 +57,7 @@ struct read_kind {
   static constexpr const char* name = "read";
   using value = result<std::optional<echo::Text>>;
   template <class Token>
-  static auto start(kinds_world& w, Token&& token) {
+  static auto start(kinds_fixture& w, Token&& token) {
     return async_wait(w.chat->next(), std::forward<Token>(token));
   }
   static void check(const value& v) {
@@ -70,7 +70,7 @@ struct half_close_kind {
   static constexpr const char* name = "half-close";
   using value = void;
   template <class Token>
-  static auto start(kinds_world& w, Token&& token) {
+  static auto start(kinds_fixture& w, Token&& token) {
     return async_wait(w.chat->writes_done(), std::forward<Token>(token));
   }
 };
@@ -78,7 +78,7 @@ struct reply_kind {
   static constexpr const char* name = "reply of a client stream";
   using value = result<echo::Text>;
   template <class Token>
-  static auto start(kinds_world& w, Token&& token) {
+  static auto start(kinds_fixture& w, Token&& token) {
     return async_wait(w.upload->finish(), std::forward<Token>(token));
   }
   static void check(const value& v) { EXPECT_EQ(v.status(), status()); }
@@ -87,7 +87,7 @@ struct timer_kind {
   static constexpr const char* name = "timer";
   using value = void;
   template <class Token>
-  static auto start(kinds_world& w, Token&& token) {
+  static auto start(kinds_fixture& w, Token&& token) {
     return async_wait(w.here(), sleep_until(w.rt().now() + std::chrono::milliseconds(1)),
                       std::forward<Token>(token));
   }
@@ -96,7 +96,7 @@ struct channel_state_kind {
   static constexpr const char* name = "channel state";
   using value = bool;
   template <class Token>
-  static auto start(kinds_world& w, Token&& token) {
+  static auto start(kinds_fixture& w, Token&& token) {
     return async_wait(w.here(), w.to->wait_for_state_change(connectivity::idle), std::forward<Token>(token));
   }
   static void check(value v) { EXPECT_TRUE(v); }
@@ -137,7 +137,7 @@ class ended {
 // Calls `cell.operator()<Kind>()` for each kind, with streams of its own, and runs the io_context until the
 // cell has ended.
 template <class Cell>
-void for_each_kind(kinds_world& w, const ended& done, Cell cell) {
+void for_each_kind(kinds_fixture& w, const ended& done, Cell cell) {
   const auto run = [&]<class Kind>(Kind) {
     SCOPED_TRACE(Kind::name);
     w.begin_streams();

@@ -1,6 +1,6 @@
 // The ends of programs: an io_context, a runtime, calls and servers are destroyed in each order, with calls
 // in progress in coroutines and callbacks.
-#include "world.hpp"
+#include "asio_fixture.hpp"
 
 #include "coracle/asio/yield.hpp"
 

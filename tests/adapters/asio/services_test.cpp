@@ -1,5 +1,5 @@
 // Handlers that are written with Asio: as awaitables, with yield_context, and by callback.
-#include "world.hpp"
+#include "asio_fixture.hpp"
 
 #include "coracle/asio/yield.hpp"
 
@@ -191,7 +191,7 @@ class callback_service final : public asio_service {
 };
 
 template <class Service>
-class services : public world {
+class services : public asio_fixture {
  public:
   Service service;
 
@@ -240,7 +240,7 @@ class services : public world {
 };
 
 using awaitable_handlers = services<awaitable_service>;
-INSTANTIATE_TEST_SUITE_P(On, awaitable_handlers, kernel_kinds, world::case_name);
+INSTANTIATE_TEST_SUITE_P(On, awaitable_handlers, kernel_kinds, asio_fixture::case_name);
 
 TEST_P(awaitable_handlers, EveryKindOfCall) {
   expect_answers();
@@ -310,7 +310,7 @@ class strict_service final : public asio_service {
 };
 
 using strict_handlers = services<strict_service>;
-INSTANTIATE_TEST_SUITE_P(On, strict_handlers, kernel_kinds, world::case_name);
+INSTANTIATE_TEST_SUITE_P(On, strict_handlers, kernel_kinds, asio_fixture::case_name);
 
 TEST_P(strict_handlers, ACallContextIsForItsLoopAndRuntime) {
   runtime other(1);
@@ -330,7 +330,7 @@ TEST_P(strict_handlers, ACallContextIsForItsLoopAndRuntime) {
 }
 
 using yield_handlers = services<yield_service>;
-INSTANTIATE_TEST_SUITE_P(On, yield_handlers, kernel_kinds, world::case_name);
+INSTANTIATE_TEST_SUITE_P(On, yield_handlers, kernel_kinds, asio_fixture::case_name);
 
 TEST_P(yield_handlers, EveryKindOfCall) {
   expect_answers();
@@ -345,7 +345,7 @@ TEST_P(yield_handlers, AnExceptionIsUnknown) {
 }
 
 using callback_handlers = services<callback_service>;
-INSTANTIATE_TEST_SUITE_P(On, callback_handlers, kernel_kinds, world::case_name);
+INSTANTIATE_TEST_SUITE_P(On, callback_handlers, kernel_kinds, asio_fixture::case_name);
 
 TEST_P(callback_handlers, UnaryAndStreaming) {
   expect_answers();

@@ -1,5 +1,5 @@
 // The ways to share threads between Asio and a runtime.
-#include "world.hpp"
+#include "asio_fixture.hpp"
 
 #include <array>
 #include <atomic>
@@ -16,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class sharing : public world {};
-INSTANTIATE_TEST_SUITE_P(On, sharing, kernel_kinds, world::case_name);
+class sharing : public asio_fixture {};
+INSTANTIATE_TEST_SUITE_P(On, sharing, kernel_kinds, asio_fixture::case_name);
 
 asio::awaitable<void> echo_tcp(asio::ip::tcp::socket socket) {
   std::array<char, 256> bytes;

@@ -2,8 +2,8 @@
 // sides are told of each other's. It prints "case: what".
 //
 //   addresses_program alone FOLDER     with a folder in which it makes sockets; both sides in one process
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
@@ -20,9 +20,9 @@
 
 namespace {
 
-using harbour::Harbour;
-using harbour::say;
-using harbour::Ship;
+using call_kinds::CallKinds;
+using call_kinds::Reply;
+using call_kinds::say;
 
 // Ports of the system become "#", and the folder of the test "FOLDER".
 std::string folder;
@@ -45,10 +45,10 @@ std::string seen(const std::string& target) {
   const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-  Ship ship;
-  const auto s = Harbour::NewStub(channel)->Find(&context, harbour::query("address"), &ship);
+  Reply reply;
+  const auto s = CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("address"), &reply);
   if (!s.ok()) return std::to_string(s.error_code());
-  return without_numbers(ship.name()) + " to " + without_numbers(context.peer());
+  return without_numbers(reply.name()) + " to " + without_numbers(context.peer());
 }
 
 std::string shown_port(int port) { return port > 1 ? "a port" : std::to_string(port); }
@@ -63,8 +63,8 @@ struct listening {
   }
 };
 
-harbour::harbour_service& service() {
-  static auto& only = *new harbour::harbour_service;
+call_kinds::call_kinds_service& service() {
+  static auto& only = *new call_kinds::call_kinds_service;
   return only;
 }
 
@@ -151,7 +151,7 @@ void twice() {
 }
 
 void unix_sockets() {
-  const std::string path = folder + "/harbour";
+  const std::string path = folder + "/socket";
   for (const std::string& address : {"unix:" + path, "unix://" + path, "unix-abstract:" + path.substr(1)}) {
     const auto made = listen({address});
     say("listening on " + address.substr(0, address.find(':') + 3), made.shown());
@@ -164,10 +164,10 @@ void unix_sockets() {
   say("a UNIX socket and a port", both.shown(), seen("unix:" + path), seen(with_port(v4, both.ports[1])));
   const auto server = listen({"127.0.0.1:0"});
   grpc::ClientContext context;
-  Ship ship;
-  const auto stub = Harbour::NewStub(server.server->InProcessChannel(grpc::ChannelArguments()));
-  const auto s = stub->Find(&context, harbour::query("address"), &ship);
-  say("addresses within a process", s.error_code(), ship.name(), "to", context.peer());
+  Reply reply;
+  const auto stub = CallKinds::NewStub(server.server->InProcessChannel(grpc::ChannelArguments()));
+  const auto s = stub->Unary(&context, call_kinds::query("address"), &reply);
+  say("addresses within a process", s.error_code(), reply.name(), "to", context.peer());
 }
 
 int run_alone(const std::string& in) {
@@ -182,5 +182,5 @@ int run_alone(const std::string& in) {
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(count, words, {{"alone", "FOLDER", run_alone}});
+  return call_kinds::run_program(count, words, {{"alone", "FOLDER", run_alone}});
 }

@@ -3,9 +3,9 @@
 //
 //   callbacks_program server         prints its address, and serves until SIGTERM
 //   callbacks_program client PORT
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "callbacks_service.hpp"
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
 #include "program_cases.hpp"
 
 #include <grpcpp/alarm.h>
@@ -27,16 +27,16 @@
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::Harbour;
-using harbour::Lighthouse;
-using harbour::Note;
-using harbour::own;
-using harbour::Position;
-using harbour::query;
-using harbour::Query;
-using harbour::say;
-using harbour::Ship;
-using harbour::Summary;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::own;
+using call_kinds::Position;
+using call_kinds::query;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::Summary;
+using call_kinds::Unimplemented;
 using preparation = std::function<void(grpc::ClientContext&)>;
 
 std::chrono::system_clock::time_point now() { return std::chrono::system_clock::now(); }
@@ -105,27 +105,27 @@ class trace {
 
 // --- unary calls
 
-void unary_functions(Harbour::Stub& stub, Lighthouse::Stub& other, Harbour::Stub& nowhere) {
+void unary_functions(CallKinds::Stub& stub, Unimplemented::Stub& other, CallKinds::Stub& nowhere) {
   const auto call = [](auto& by, auto method, const std::string& name, const Query& q,
                        const preparation& prepare) {
     grpc::ClientContext context;
     prepare(context);
-    Ship ship;
+    Reply reply;
     trace seen;
     std::thread::id in;
-    (by.async()->*method)(&context, &q, &ship, [&](grpc::Status s) {
+    (by.async()->*method)(&context, &q, &reply, [&](grpc::Status s) {
       in = std::this_thread::get_id();
       seen.add("called");
       seen.end(s);
     });
     const std::string all = seen.wait();
-    say("function " + name, all, ship.name(), ship.number(), ship.load().size(),
+    say("function " + name, all, reply.name(), reply.number(), reply.load().size(),
         own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()),
         in != std::this_thread::get_id());
   };
-  using find = void (harbour::Harbour::Stub::async::*)(grpc::ClientContext*, const Query*, Ship*,
-                                                       std::function<void(grpc::Status)>);
-  const find method = &Harbour::Stub::async::Find;
+  using find = void (call_kinds::CallKinds::Stub::async::*)(grpc::ClientContext*, const Query*, Reply*,
+                                                            std::function<void(grpc::Status)>);
+  const find method = &CallKinds::Stub::async::Unary;
   call(stub, method, "plain", query("hello", 7), nothing);
   call(stub, method, "metadata", query("hello", 7), add_metadata);
   call(stub, method, "error", query("error", 5, "details"), add_metadata);
@@ -136,9 +136,9 @@ void unary_functions(Harbour::Stub& stub, Lighthouse::Stub& other, Harbour::Stub
   call(stub, method, "cancel before the start", query("hello"), cancel_early);
   call(stub, method, "cancel by the server", query("cancel yourself"), nothing);
   call(nowhere, method, "no server", query("hello"), nothing);
-  using shine = void (harbour::Lighthouse::Stub::async::*)(grpc::ClientContext*, const Query*, Ship*,
-                                                           std::function<void(grpc::Status)>);
-  const shine unknown = &Lighthouse::Stub::async::Shine;
+  using shine = void (call_kinds::Unimplemented::Stub::async::*)(grpc::ClientContext*, const Query*, Reply*,
+                                                                 std::function<void(grpc::Status)>);
+  const shine unknown = &Unimplemented::Stub::async::Call;
   call(other, unknown, "unknown service", query("hello"), nothing);
 }
 
@@ -147,17 +147,17 @@ struct finding final : grpc::ClientUnaryReactor, trace {
   void OnDone(const grpc::Status& s) override { end(s); }
 };
 
-void unary_reactors(Harbour::Stub& stub, Harbour::Stub& nowhere) {
-  const auto call = [](Harbour::Stub& by, const std::string& name, const Query& q,
+void unary_reactors(CallKinds::Stub& stub, CallKinds::Stub& nowhere) {
+  const auto call = [](CallKinds::Stub& by, const std::string& name, const Query& q,
                        const preparation& prepare) {
     grpc::ClientContext context;
     prepare(context);
-    Ship ship;
+    Reply reply;
     finding seen;
-    by.async()->Find(&context, &q, &ship, &seen);
+    by.async()->Unary(&context, &q, &reply, &seen);
     seen.StartCall();
     const std::string all = seen.wait();
-    say("reactor " + name, all, ship.name(), ship.number(), own(context.GetServerInitialMetadata()),
+    say("reactor " + name, all, reply.name(), reply.number(), own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   };
   call(stub, "plain", query("hello", 7), nothing);
@@ -173,16 +173,16 @@ void unary_reactors(Harbour::Stub& stub, Harbour::Stub& nowhere) {
 
 // --- callbacks that block, throw or start another call
 
-void programs_in_callbacks(Harbour::Stub& stub) {
+void programs_in_callbacks(CallKinds::Stub& stub) {
   {
     grpc::ClientContext context;
     const Query q = query("hello");
-    Ship ship;
+    Reply reply;
     trace seen;
-    stub.async()->Find(&context, &q, &ship, [&](grpc::Status) {
+    stub.async()->Unary(&context, &q, &reply, [&](grpc::Status) {
       grpc::ClientContext inner;
-      Ship answer;
-      seen.end(stub.Find(&inner, query("inner"), &answer));
+      Reply answer;
+      seen.end(stub.Unary(&inner, query("inner"), &answer));
     });
     say("synchronous call in a callback", seen.wait());
   }
@@ -194,19 +194,20 @@ void programs_in_callbacks(Harbour::Stub& stub) {
     int ended = 0;
     constexpr int calls = 20;
     std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
-    std::vector<Ship> ships(calls);
+    std::vector<Reply> replies(calls);
     const Query q = query("hello");
     for (int i = 0; i < calls; ++i) {
       contexts.push_back(std::make_unique<grpc::ClientContext>());
-      stub.async()->Find(contexts.back().get(), &q, &ships[static_cast<std::size_t>(i)], [&](grpc::Status s) {
-        std::unique_lock lock(changing);
-        if (s.ok()) ++called;
-        changed.notify_all();
-        // Half of them: grpc++ has a few threads for callbacks.
-        changed.wait(lock, [&] { return called >= 2; });
-        ++ended;
-        changed.notify_all();
-      });
+      stub.async()->Unary(contexts.back().get(), &q, &replies[static_cast<std::size_t>(i)],
+                          [&](grpc::Status s) {
+                            std::unique_lock lock(changing);
+                            if (s.ok()) ++called;
+                            changed.notify_all();
+                            // Half of them: grpc++ has a few threads for callbacks.
+                            changed.wait(lock, [&] { return called >= 2; });
+                            ++ended;
+                            changed.notify_all();
+                          });
     }
     std::unique_lock lock(changing);
     changed.wait(lock, [&] { return ended == calls; });
@@ -217,44 +218,44 @@ void programs_in_callbacks(Harbour::Stub& stub) {
     std::mutex guarded;
     grpc::ClientContext context;
     const Query q = query("hello");
-    Ship ship;
+    Reply reply;
     trace seen;
     std::unique_lock lock(guarded);
-    stub.async()->Find(&context, &q, &ship, [&](grpc::Status s) {
+    stub.async()->Unary(&context, &q, &reply, [&](grpc::Status s) {
       const std::lock_guard inner(guarded);
       seen.end(s);
     });
     for (int i = 0; i < 3; ++i) {
       grpc::ClientContext other;
-      Ship answer;
-      seen.add(std::to_string(stub.Find(&other, query("meanwhile"), &answer).error_code()));
+      Reply answer;
+      seen.add(std::to_string(stub.Unary(&other, query("meanwhile"), &answer).error_code()));
     }
     lock.unlock();
     say("lock in a callback", seen.wait());
   }
   {
-    struct throwing final : grpc::ClientReadReactor<Ship>, trace {
+    struct throwing final : grpc::ClientReadReactor<Reply>, trace {
       void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
       void OnReadDone(bool ok) override {
         add("read", ok);
-        if (ok) StartRead(&ship);
+        if (ok) StartRead(&reply);
       }
       void OnDone(const grpc::Status& s) override {
         end(s);
         throw std::runtime_error("dropped");
       }
-      Ship ship;
+      Reply reply;
     } seen;
     grpc::ClientContext context;
     const Query q = query("", 2);
-    stub.async()->List(&context, &q, &seen);
-    seen.StartRead(&seen.ship);
+    stub.async()->ServerStream(&context, &q, &seen);
+    seen.StartRead(&seen.reply);
     seen.StartCall();
     say("exception in OnDone", seen.wait());
     // The thread goes on.
     grpc::ClientContext next;
-    Ship ship;
-    say("call after an exception", stub.Find(&next, query("hello"), &ship).error_code());
+    Reply reply;
+    say("call after an exception", stub.Unary(&next, query("hello"), &reply).error_code());
   }
   {
     // A chain of calls, each started by the callback of the one before.
@@ -262,13 +263,13 @@ void programs_in_callbacks(Harbour::Stub& stub) {
     struct link {
       grpc::ClientContext context;
       Query q = query("hello");
-      Ship ship;
+      Reply reply;
     };
     std::vector<std::unique_ptr<link>> links;
     std::function<void()> next = [&] {
       links.push_back(std::make_unique<link>());
       link& l = *links.back();
-      stub.async()->Find(&l.context, &l.q, &l.ship, [&](grpc::Status s) {
+      stub.async()->Unary(&l.context, &l.q, &l.reply, [&](grpc::Status s) {
         if (links.size() < 50 && s.ok()) next();
         else seen.end(s);
       });
@@ -281,46 +282,46 @@ void programs_in_callbacks(Harbour::Stub& stub) {
 
 // --- replies
 
-struct listing : grpc::ClientReadReactor<Ship>, trace {
+struct server_stream_reactor : grpc::ClientReadReactor<Reply>, trace {
   void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
   void OnReadDone(bool ok) override {
-    add(ok ? "read" + std::to_string(ship.number()) + "+" : "read-");
-    if (ok && ++reads < reads_max) StartRead(&ship);
+    add(ok ? "read" + std::to_string(reply.number()) + "+" : "read-");
+    if (ok && ++reads < reads_max) StartRead(&reply);
     else if (cancels) context->TryCancel();
   }
   void OnDone(const grpc::Status& s) override { end(s); }
-  Ship ship;
+  Reply reply;
   int reads = 0;
   int reads_max = 1'000'000;
   bool cancels = false;
   grpc::ClientContext* context = nullptr;
 };
 
-void lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
-  const auto call = [](Harbour::Stub& by, const std::string& name, const Query& q, const preparation& prepare,
-                       const std::function<void(listing&)>& begin) {
+void server_streams(CallKinds::Stub& stub, CallKinds::Stub& nowhere) {
+  const auto call = [](CallKinds::Stub& by, const std::string& name, const Query& q,
+                       const preparation& prepare, const std::function<void(server_stream_reactor&)>& begin) {
     grpc::ClientContext context;
     prepare(context);
-    listing seen;
+    server_stream_reactor seen;
     seen.context = &context;
-    by.async()->List(&context, &q, &seen);
+    by.async()->ServerStream(&context, &q, &seen);
     begin(seen);
     const std::string all = seen.wait();
-    say("list " + name, all, own(context.GetServerInitialMetadata()),
+    say("server stream " + name, all, own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   };
-  const auto read_first = [](listing& l) {
-    l.StartRead(&l.ship);
+  const auto read_first = [](server_stream_reactor& l) {
+    l.StartRead(&l.reply);
     l.StartCall();
   };
-  const auto start_only = [](listing& l) { l.StartCall(); };
+  const auto start_only = [](server_stream_reactor& l) { l.StartCall(); };
   call(stub, "of three", query("", 3), nothing, read_first);
   call(stub, "metadata", query("headers first", 1), add_metadata, read_first);
   call(stub, "of none", query("", 0), nothing, read_first);
   call(stub, "of none that nothing reads", query("", 0), nothing, start_only);
   call(stub, "error", query("error", 2), add_metadata, read_first);
   call(stub, "error without messages", query("error", 0), nothing, read_first);
-  call(stub, "cancel after one", query("until cancelled", 1), nothing, [&](listing& l) {
+  call(stub, "cancel after one", query("until cancelled", 1), nothing, [&](server_stream_reactor& l) {
     l.cancels = true;
     l.reads_max = 1;
     read_first(l);
@@ -329,15 +330,15 @@ void lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
   call(stub, "deadline in the past", query("", 3), late, read_first);
   call(stub, "deadline while nothing reads", query("until cancelled", 1), short_deadline, start_only);
   call(nowhere, "no server", query("", 3), nothing, read_first);
-  call(stub, "read after the end with a hold", query("", 1), nothing, [&](listing& l) {
+  call(stub, "read after the end with a hold", query("", 1), nothing, [&](server_stream_reactor& l) {
     l.AddHold();
     read_first(l);
     l.wait_for("read-");
     l.add("held", !l.ended());
-    l.StartRead(&l.ship);
+    l.StartRead(&l.reply);
     l.RemoveHold();
   });
-  call(stub, "holds alone", query("", 0), nothing, [&](listing& l) {
+  call(stub, "holds alone", query("", 0), nothing, [&](server_stream_reactor& l) {
     l.AddMultipleHolds(2);
     l.StartCall();
     l.RemoveHold();
@@ -350,7 +351,7 @@ void lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
 
 // --- requests
 
-struct recording : grpc::ClientWriteReactor<Position>, trace {
+struct client_stream_reactor : grpc::ClientWriteReactor<Position>, trace {
   void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
   void OnWriteDone(bool ok) override {
     written(ok);
@@ -372,45 +373,46 @@ struct recording : grpc::ClientWriteReactor<Position>, trace {
   bool closes = false;
 };
 
-void records(Harbour::Stub& stub, Harbour::Stub& nowhere) {
-  const auto call = [](Harbour::Stub& by, const std::string& name, const preparation& prepare,
-                       const std::function<void(recording&)>& begin) {
+void client_streams(CallKinds::Stub& stub, CallKinds::Stub& nowhere) {
+  const auto call = [](CallKinds::Stub& by, const std::string& name, const preparation& prepare,
+                       const std::function<void(client_stream_reactor&)>& begin) {
     grpc::ClientContext context;
     prepare(context);
-    recording seen;
+    client_stream_reactor seen;
     Summary summary;
-    by.async()->Record(&context, &summary, &seen);
+    by.async()->ClientStream(&context, &summary, &seen);
     begin(seen);
     const std::string all = seen.wait();
-    say("record " + name, all, summary.positions(), summary.distance(),
+    say("client stream " + name, all, summary.positions(), summary.distance(),
         own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()));
   };
-  call(stub, "last", add_metadata, [](recording& r) {
+  call(stub, "last", add_metadata, [](client_stream_reactor& r) {
     r.left = 3;
     r.with_last = true;
     r.next();
     r.StartCall();
   });
-  call(stub, "only a last one", nothing, [](recording& r) {
+  call(stub, "only a last one", nothing, [](client_stream_reactor& r) {
     r.left = 1;
     r.with_last = true;
     r.StartCall();
     r.next();
   });
-  call(stub, "closed without messages", nothing, [](recording& r) {
+  call(stub, "closed without messages", nothing, [](client_stream_reactor& r) {
     r.StartWritesDone();
     r.StartCall();
   });
-  call(stub, "cancel before the start", cancel_early, [](recording& r) { r.StartCall(); });
-  call(stub, "write of a call cancelled before the start", cancel_early, [](recording& r) {
+  call(stub, "cancel before the start", cancel_early, [](client_stream_reactor& r) { r.StartCall(); });
+  call(stub, "write of a call cancelled before the start", cancel_early, [](client_stream_reactor& r) {
     r.left = 1;
     r.next();
     r.StartCall();
   });
-  call(stub, "deadline while nothing is written", short_deadline, [](recording& r) { r.StartCall(); });
-  call(nowhere, "no server", nothing, [](recording& r) { r.StartCall(); });
+  call(stub, "deadline while nothing is written", short_deadline,
+       [](client_stream_reactor& r) { r.StartCall(); });
+  call(nowhere, "no server", nothing, [](client_stream_reactor& r) { r.StartCall(); });
   {
-    struct closing final : recording {
+    struct closing final : client_stream_reactor {
       void OnWriteDone(bool ok) override {
         written(ok);
         StartWritesDone();
@@ -418,16 +420,16 @@ void records(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     } seen;
     grpc::ClientContext context;
     Summary summary;
-    stub.async()->Record(&context, &summary, &seen);
+    stub.async()->ClientStream(&context, &summary, &seen);
     seen.position.set_east(5);
     seen.StartWrite(&seen.position);
     seen.StartCall();
     const std::string all = seen.wait();
-    say("record closed after a message", all, summary.positions(), summary.distance());
+    say("client stream closed after a message", all, summary.positions(), summary.distance());
   }
   {
     // The end of the call, with a hold: later writes fail.
-    struct failing final : recording {
+    struct failing final : client_stream_reactor {
       void OnReadInitialMetadataDone(bool) override {}
       void OnWriteDone(bool ok) override {
         const std::lock_guard lock(changing);
@@ -449,7 +451,7 @@ void records(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     } seen;
     grpc::ClientContext context;
     Summary summary;
-    stub.async()->Record(&context, &summary, &seen);
+    stub.async()->ClientStream(&context, &summary, &seen);
     seen.AddHold();
     seen.StartCall();
     seen.write(999);  // the server ends the call
@@ -461,13 +463,13 @@ void records(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     seen.add("held", !seen.ended());
     seen.RemoveHold();
     const std::string all = seen.wait();
-    say("record writes after the end", all, seen.failed);
+    say("client stream writes after the end", all, seen.failed);
   }
 }
 
 // --- both directions
 
-struct talking : grpc::ClientBidiReactor<Note, Note>, trace {
+struct bidi_stream_reactor : grpc::ClientBidiReactor<Note, Note>, trace {
   void OnReadInitialMetadataDone(bool ok) override { metadata_done(ok); }
   void OnReadDone(bool ok) override {
     add(ok ? "read'" + heard.text() + "'" : "read-");
@@ -499,25 +501,25 @@ struct talking : grpc::ClientBidiReactor<Note, Note>, trace {
   bool closed = false;
 };
 
-void talks(Harbour::Stub& stub, Harbour::Stub& nowhere) {
-  const auto call = [](Harbour::Stub& by, const std::string& name, std::vector<std::string> texts,
-                       const preparation& prepare, const std::function<void(talking&)>& begin) {
+void bidi_streams(CallKinds::Stub& stub, CallKinds::Stub& nowhere) {
+  const auto call = [](CallKinds::Stub& by, const std::string& name, std::vector<std::string> texts,
+                       const preparation& prepare, const std::function<void(bidi_stream_reactor&)>& begin) {
     grpc::ClientContext context;
     prepare(context);
-    talking seen;
+    bidi_stream_reactor seen;
     seen.texts = std::move(texts);
-    by.async()->Talk(&context, &seen);
+    by.async()->BidiStream(&context, &seen);
     begin(seen);
     const std::string all = seen.wait();
-    say("talk " + name, all, own(context.GetServerInitialMetadata()),
+    say("bidi stream " + name, all, own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   };
-  const auto both_first = [](talking& t) {
+  const auto both_first = [](bidi_stream_reactor& t) {
     t.speak();
     t.StartRead(&t.heard);
     t.StartCall();
   };
-  const auto start_first = [](talking& t) {
+  const auto start_first = [](bidi_stream_reactor& t) {
     t.StartCall();
     t.StartRead(&t.heard);
     t.speak();
@@ -528,18 +530,18 @@ void talks(Harbour::Stub& stub, Harbour::Stub& nowhere) {
   call(stub, "cancel by the server", {"a", "cancel yourself"}, nothing, both_first);
   call(stub, "cancel before the start", {"a"}, cancel_early, both_first);
   call(stub, "deadline in the past", {"a"}, late, both_first);
-  call(stub, "deadline that passes", {"a"}, short_deadline, [](talking& t) {
+  call(stub, "deadline that passes", {"a"}, short_deadline, [](bidi_stream_reactor& t) {
     t.StartRead(&t.heard);
     t.StartCall();
   });
   call(nowhere, "no server", {"a"}, nothing, both_first);
-  call(stub, "closed at once", {}, nothing, [](talking& t) {
+  call(stub, "closed at once", {}, nothing, [](bidi_stream_reactor& t) {
     t.closed = true;
     t.StartWritesDone();
     t.StartRead(&t.heard);
     t.StartCall();
   });
-  call(stub, "writes and reads after the end with a hold", {"error"}, nothing, [&](talking& t) {
+  call(stub, "writes and reads after the end with a hold", {"error"}, nothing, [&](bidi_stream_reactor& t) {
     t.AddHold();
     both_first(t);
     t.wait_for("read-");
@@ -597,29 +599,29 @@ void alarms() {
 
 class asked_server {
  public:
-  explicit asked_server(Harbour::Stub& stub) : stub_(stub) {}
+  explicit asked_server(CallKinds::Stub& stub) : stub_(stub) {}
   // Makes a call, and shows what its reactor was told.
   void show(const std::string& name, const std::function<grpc::Status(grpc::ClientContext&)>& call) {
     grpc::ClientContext context;
     context.AddMetadata("trace-key", name);
     const grpc::Status s = call(context);
     grpc::ClientContext asking;
-    Ship ship;
-    const grpc::Status asked = stub_.Find(&asking, query("trace", 0, name), &ship);
-    say("server " + name, "status=" + std::to_string(s.error_code()), ship.name(), asked.error_code());
+    Reply reply;
+    const grpc::Status asked = stub_.Unary(&asking, query("trace", 0, name), &reply);
+    say("server " + name, "status=" + std::to_string(s.error_code()), reply.name(), asked.error_code());
   }
 
  private:
-  Harbour::Stub& stub_;
+  CallKinds::Stub& stub_;
 };
 
-void servers(Harbour::Stub& stub) {
+void servers(CallKinds::Stub& stub) {
   asked_server server(stub);
   const auto find = [&](const std::string& ask, const preparation& prepare) {
     return [&stub, ask, prepare](grpc::ClientContext& context) {
       prepare(context);
-      Ship ship;
-      return stub.Find(&context, query(ask), &ship);
+      Reply reply;
+      return stub.Unary(&context, query(ask), &reply);
     };
   };
   server.show("own", find("own", nothing));
@@ -628,33 +630,33 @@ void servers(Harbour::Stub& stub) {
   server.show("own later", find("own later", nothing));
   server.show("cancel yourself", find("cancel yourself", nothing));
   server.show("deadline", find("wait for cancel", short_deadline));
-  const auto list = [&](const std::string& ask, int number) {
+  const auto server_stream = [&](const std::string& ask, int number) {
     return [&stub, ask, number](grpc::ClientContext& context) {
-      const auto reader = stub.List(&context, query(ask, number));
-      Ship ship;
-      while (reader->Read(&ship)) continue;
+      const auto reader = stub.ServerStream(&context, query(ask, number));
+      Reply reply;
+      while (reader->Read(&reply)) continue;
       return reader->Finish();
     };
   };
-  server.show("list", list("", 3));
-  server.show("list of none", list("", 0));
-  server.show("list headers", list("headers first", 1));
-  server.show("list error", list("error", 1));
-  server.show("list write and finish", list("write and finish", 2));
-  server.show("list only write and finish", list("write and finish", 1));
-  server.show("list write last", list("write last", 2));
-  server.show("list cancel yourself", list("cancel yourself", 1));
-  server.show("list cancelled by the client", [&](grpc::ClientContext& context) {
-    const auto reader = stub.List(&context, query("until cancelled", 1));
-    Ship ship;
-    reader->Read(&ship);
+  server.show("server stream", server_stream("", 3));
+  server.show("server stream of none", server_stream("", 0));
+  server.show("server stream headers", server_stream("headers first", 1));
+  server.show("server stream error", server_stream("error", 1));
+  server.show("server stream write and finish", server_stream("write and finish", 2));
+  server.show("server stream only write and finish", server_stream("write and finish", 1));
+  server.show("server stream write last", server_stream("write last", 2));
+  server.show("server stream cancel yourself", server_stream("cancel yourself", 1));
+  server.show("server stream cancelled by the client", [&](grpc::ClientContext& context) {
+    const auto reader = stub.ServerStream(&context, query("until cancelled", 1));
+    Reply reply;
+    reader->Read(&reply);
     context.TryCancel();
     return reader->Finish();
   });
-  const auto record = [&](std::vector<int> norths) {
+  const auto client_stream = [&](std::vector<int> norths) {
     return [&stub, norths](grpc::ClientContext& context) {
       Summary summary;
-      const auto writer = stub.Record(&context, &summary);
+      const auto writer = stub.ClientStream(&context, &summary);
       Position position;
       for (const int north : norths) {
         position.set_north(north);
@@ -664,12 +666,12 @@ void servers(Harbour::Stub& stub) {
       return writer->Finish();
     };
   };
-  server.show("record", record({1, 2, 3}));
-  server.show("record of none", record({}));
-  server.show("record finished while it reads", record({1, 999}));
-  const auto talk = [&](std::vector<std::string> texts) {
+  server.show("client stream", client_stream({1, 2, 3}));
+  server.show("client stream of none", client_stream({}));
+  server.show("client stream finished while it reads", client_stream({1, 999}));
+  const auto bidi_stream = [&](std::vector<std::string> texts) {
     return [&stub, texts](grpc::ClientContext& context) {
-      const auto stream = stub.Talk(&context);
+      const auto stream = stub.BidiStream(&context);
       Note note;
       for (const std::string& text : texts) {
         note.set_text(text);
@@ -681,14 +683,14 @@ void servers(Harbour::Stub& stub) {
       return stream->Finish();
     };
   };
-  server.show("talk", talk({"a", "b"}));
-  server.show("talk of none", talk({}));
-  server.show("talk error", talk({"a", "error"}));
+  server.show("bidi stream", bidi_stream({"a", "b"}));
+  server.show("bidi stream of none", bidi_stream({}));
+  server.show("bidi stream error", bidi_stream({"a", "error"}));
   const auto call = [&](const std::string& name, const Query& q) {
     grpc::ClientContext context;
-    Ship ship;
-    const grpc::Status s = stub.Find(&context, q, &ship);
-    say("server " + name, s.error_code(), s.error_message(), ship.number());
+    Reply reply;
+    const grpc::Status s = stub.Unary(&context, q, &reply);
+    say("server " + name, s.error_code(), s.error_message(), reply.number());
   };
   call("throws", query("throw"));
   call("has no reactor", query("null"));
@@ -696,7 +698,7 @@ void servers(Harbour::Stub& stub) {
 }
 
 void bytes(const std::shared_ptr<grpc::Channel>& channel) {
-  const grpc::internal::RpcMethod find("/harbour.Harbour/Find", grpc::internal::RpcMethod::NORMAL_RPC);
+  const grpc::internal::RpcMethod find("/call_kinds.CallKinds/Unary", grpc::internal::RpcMethod::NORMAL_RPC);
   grpc::ClientContext context;
   const grpc::Slice garbage("\xff\xff\xff");
   const grpc::ByteBuffer request(&garbage, 1);
@@ -708,17 +710,17 @@ void bytes(const std::shared_ptr<grpc::Channel>& channel) {
 }
 
 int run_client(const std::string& port) {
-  const auto channel = harbour::channel_to(port);
-  const auto stub = Harbour::NewStub(channel);
-  const auto other = Lighthouse::NewStub(channel);
+  const auto channel = call_kinds::channel_to(port);
+  const auto stub = CallKinds::NewStub(channel);
+  const auto other = Unimplemented::NewStub(channel);
   const auto nowhere =
-      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+      CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   unary_functions(*stub, *other, *nowhere);
   unary_reactors(*stub, *nowhere);
   programs_in_callbacks(*stub);
-  lists(*stub, *nowhere);
-  records(*stub, *nowhere);
-  talks(*stub, *nowhere);
+  server_streams(*stub, *nowhere);
+  client_streams(*stub, *nowhere);
+  bidi_streams(*stub, *nowhere);
   alarms();
   servers(*stub);
   bytes(channel);
@@ -726,13 +728,13 @@ int run_client(const std::string& port) {
 }
 
 int run_server() {
-  harbour::callback_harbour service;
-  return harbour::serve_until_sigterm(
+  call_kinds::callback_call_kinds service;
+  return call_kinds::serve_until_sigterm(
       [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
+  return call_kinds::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
 }

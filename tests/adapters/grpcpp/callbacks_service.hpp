@@ -1,7 +1,7 @@
-// The service of the harbour, in the callback API of grpc++. Compiled with both libraries.
+// The service of call_kinds.proto, in the callback API of grpc++. Compiled with both libraries.
 #pragma once
 
-#include "harbour.grpc.pb.h"
+#include "call_kinds.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/message_allocator.h>
@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace harbour {
+namespace call_kinds {
 
 // What the reactors of one call were told, for a client that asks for it with "trace" and its key.
 class server_trace {
@@ -29,7 +29,7 @@ class server_trace {
   void add(const std::string& what, bool ok) { add(what + (ok ? "+" : "-")); }
   // OnDone() was called. Finishes the call that asks.
   void end() {
-    std::pair<Ship*, grpc::ServerUnaryReactor*> asking;
+    std::pair<Reply*, grpc::ServerUnaryReactor*> asking;
     {
       const std::lock_guard lock(changing_);
       all_ += (all_.empty() ? "" : " ") + std::string("done");
@@ -38,7 +38,7 @@ class server_trace {
     }
     if (asking.second) answer(asking.first, asking.second);
   }
-  void ask(Ship* reply, grpc::ServerUnaryReactor* by) {
+  void ask(Reply* reply, grpc::ServerUnaryReactor* by) {
     {
       const std::lock_guard lock(changing_);
       if (!ended_) {
@@ -50,36 +50,36 @@ class server_trace {
   }
 
  private:
-  void answer(Ship* reply, grpc::ServerUnaryReactor* by) {
+  void answer(Reply* reply, grpc::ServerUnaryReactor* by) {
     reply->set_name(all_);
     by->Finish(grpc::Status::OK);
   }
   std::mutex changing_;
   std::string all_;
   bool ended_ = false;
-  std::pair<Ship*, grpc::ServerUnaryReactor*> asking_;
+  std::pair<Reply*, grpc::ServerUnaryReactor*> asking_;
 };
 
-class callback_harbour final : public Harbour::CallbackService {
+class callback_call_kinds final : public CallKinds::CallbackService {
  public:
-  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* query,
-                                 Ship* ship) override {
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const Query* query,
+                                  Reply* reply) override {
     const std::string& ask = query->ask();
     if (ask == "trace") {
       grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-      trace_of(query->load())->ask(ship, reactor);
+      trace_of(query->load())->ask(reply, reactor);
       return reactor;
     }
     echo_metadata(*context);
-    ship->set_name(ask);
-    ship->set_number(query->number());
+    reply->set_name(ask);
+    reply->set_number(query->number());
     if (ask == "throw") throw std::runtime_error("secret");
     if (ask == "null") return nullptr;
-    if (ask == "large") ship->set_load(std::string(static_cast<std::size_t>(query->number()), 'x'));
+    if (ask == "large") reply->set_load(std::string(static_cast<std::size_t>(query->number()), 'x'));
     if (ask.rfind("own", 0) == 0 || ask == "wait for cancel" || ask == "cancel yourself")
       return new finding(*context, *query, trace_of(*context));
     if (ask == "allocated") {
-      ship->set_number(context->GetRpcAllocatorState() ? 1 : 0);
+      reply->set_number(context->GetRpcAllocatorState() ? 1 : 0);
       if (context->GetRpcAllocatorState()) context->GetRpcAllocatorState()->FreeRequest();
     }
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -90,17 +90,19 @@ class callback_harbour final : public Harbour::CallbackService {
     return reactor;
   }
 
-  grpc::ServerWriteReactor<Ship>* List(grpc::CallbackServerContext* context, const Query* query) override {
+  grpc::ServerWriteReactor<Reply>* ServerStream(grpc::CallbackServerContext* context,
+                                                const Query* query) override {
     echo_metadata(*context);
-    return new listing(*context, *query, trace_of(*context));
+    return new server_stream_reactor(*context, *query, trace_of(*context));
   }
-  grpc::ServerReadReactor<Position>* Record(grpc::CallbackServerContext* context, Summary* summary) override {
+  grpc::ServerReadReactor<Position>* ClientStream(grpc::CallbackServerContext* context,
+                                                  Summary* summary) override {
     echo_metadata(*context);
-    return new recording(*summary, trace_of(*context));
+    return new client_stream_reactor(*summary, trace_of(*context));
   }
-  grpc::ServerBidiReactor<Note, Note>* Talk(grpc::CallbackServerContext* context) override {
+  grpc::ServerBidiReactor<Note, Note>* BidiStream(grpc::CallbackServerContext* context) override {
     echo_metadata(*context);
-    return new talking(*context, trace_of(*context));
+    return new bidi_stream_reactor(*context, trace_of(*context));
   }
 
  private:
@@ -151,9 +153,9 @@ class callback_harbour final : public Harbour::CallbackService {
     grpc::CallbackServerContext& context_;
   };
 
-  class listing final : public ending<grpc::ServerWriteReactor<Ship>> {
+  class server_stream_reactor final : public ending<grpc::ServerWriteReactor<Reply>> {
    public:
-    listing(grpc::CallbackServerContext& context, const Query& query, trace seen)
+    server_stream_reactor(grpc::CallbackServerContext& context, const Query& query, trace seen)
         : ending(std::move(seen)), context_(context), ask_(query.ask()), left_(query.number()) {
       if (ask_ == "headers first") StartSendInitialMetadata();
       else next();
@@ -211,15 +213,15 @@ class callback_harbour final : public Harbour::CallbackService {
     const std::string ask_;
     int left_;
     int number_ = 0;
-    Ship ship_;
+    Reply ship_;
     std::mutex ordering_;
     std::atomic<bool> writes_{false};
     std::optional<bool> cancelled_;
   };
 
-  class recording final : public ending<grpc::ServerReadReactor<Position>> {
+  class client_stream_reactor final : public ending<grpc::ServerReadReactor<Position>> {
    public:
-    recording(Summary& summary, trace seen) : ending(std::move(seen)), summary_(summary) {
+    client_stream_reactor(Summary& summary, trace seen) : ending(std::move(seen)), summary_(summary) {
       StartRead(&position_);
     }
 
@@ -235,7 +237,7 @@ class callback_harbour final : public Harbour::CallbackService {
         // A read waits when the call is finished.
         const bool fails = position_.north() == 999;
         StartRead(&position_);
-        end(fails ? grpc::Status(grpc::StatusCode::OUT_OF_RANGE, "beyond the pole") : grpc::Status::OK);
+        end(fails ? grpc::Status(grpc::StatusCode::OUT_OF_RANGE, "no such position") : grpc::Status::OK);
         return;
       }
       StartRead(&position_);
@@ -246,9 +248,10 @@ class callback_harbour final : public Harbour::CallbackService {
     bool finished_ = false;
   };
 
-  class talking final : public ending<grpc::ServerBidiReactor<Note, Note>> {
+  class bidi_stream_reactor final : public ending<grpc::ServerBidiReactor<Note, Note>> {
    public:
-    talking(grpc::CallbackServerContext& context, trace seen) : ending(std::move(seen)), context_(context) {
+    bidi_stream_reactor(grpc::CallbackServerContext& context, trace seen)
+        : ending(std::move(seen)), context_(context) {
       StartRead(&heard_);
     }
 
@@ -304,9 +307,9 @@ class callback_harbour final : public Harbour::CallbackService {
 };
 
 // Counts what it gives, and what comes back.
-class counting_allocator final : public grpc::MessageAllocator<Query, Ship> {
+class counting_allocator final : public grpc::MessageAllocator<Query, Reply> {
  public:
-  grpc::MessageHolder<Query, Ship>* AllocateMessages() override {
+  grpc::MessageHolder<Query, Reply>* AllocateMessages() override {
     ++given;
     return new holder(*this);
   }
@@ -315,11 +318,11 @@ class counting_allocator final : public grpc::MessageAllocator<Query, Ship> {
   std::atomic<int> released{0};
 
  private:
-  class holder final : public grpc::MessageHolder<Query, Ship> {
+  class holder final : public grpc::MessageHolder<Query, Reply> {
    public:
     explicit holder(counting_allocator& of) : of_(of) {
       set_request(new Query);
-      set_response(new Ship);
+      set_response(new Reply);
     }
     ~holder() override {
       delete request();
@@ -340,4 +343,4 @@ class counting_allocator final : public grpc::MessageAllocator<Query, Ship> {
   };
 };
 
-}  // namespace harbour
+}  // namespace call_kinds

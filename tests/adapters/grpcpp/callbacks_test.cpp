@@ -1,7 +1,7 @@
 // The callback API of grpc++, where tests/interop/grpcpp_relinked_test.py does not look.
 #include "adapters/grpcpp/src/server_core.hpp"
+#include "call_kinds_fixture.hpp"
 #include "callbacks_service.hpp"
-#include "harbour_fixture.hpp"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/generic/callback_generic_service.h>
@@ -30,24 +30,24 @@ namespace coracle::testing_support::callbacks_test {
 namespace {
 
 using namespace std::chrono_literals;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Position;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::Summary;
 using grpc::StatusCode;
-using harbour::Harbour;
-using harbour::Note;
-using harbour::Position;
-using harbour::Query;
-using harbour::Ship;
-using harbour::Summary;
 
-class ClientCallbacks : public harbour_fixture<> {};
+class ClientCallbacks : public call_kinds_fixture<> {};
 
-struct listing final : grpc::ClientReadReactor<Ship> {
+struct server_stream_reactor final : grpc::ClientReadReactor<Reply> {
   void OnReadInitialMetadataDone(bool ok) override { seen += ok ? "m+" : "m-"; }
   void OnReadDone(bool ok) override {
     seen += ok ? "r+" : "r-";
-    if (ok) StartRead(&ship);
+    if (ok) StartRead(&reply);
   }
   void OnDone(const grpc::Status& s) override { done.set_value(s); }
-  Ship ship;
+  Reply reply;
   std::string seen;
   std::promise<grpc::Status> done;
 };
@@ -56,10 +56,10 @@ TEST_F(ClientCallbacks, TheInitialMetadataComeBeforeTheMessages) {
   start();
   for (int i = 0; i < 200; ++i) {
     grpc::ClientContext context;
-    const Query query = harbour_query("", 2);
-    listing seen;
-    stub->async()->List(&context, &query, &seen);
-    seen.StartRead(&seen.ship);
+    const Query query = query_of("", 2);
+    server_stream_reactor seen;
+    stub->async()->ServerStream(&context, &query, &seen);
+    seen.StartRead(&seen.reply);
     seen.StartCall();
     EXPECT_TRUE(seen.done.get_future().get().ok());
     EXPECT_EQ(seen.seen, "m+r+r+r-");
@@ -69,7 +69,7 @@ TEST_F(ClientCallbacks, TheInitialMetadataComeBeforeTheMessages) {
 TEST_F(ClientCallbacks, OnDoneIsNotCalledByTheThreadThatRemovesTheLastHold) {
   start();
   std::mutex guarded;
-  struct holding final : grpc::ClientReadReactor<Ship> {
+  struct holding final : grpc::ClientReadReactor<Reply> {
     void OnDone(const grpc::Status& s) override {
       {
         const std::lock_guard lock(*guarded);
@@ -82,8 +82,8 @@ TEST_F(ClientCallbacks, OnDoneIsNotCalledByTheThreadThatRemovesTheLastHold) {
   seen.guarded = &guarded;
   grpc::ClientContext context;
   context.TryCancel();
-  const Query query = harbour_query("", 2);
-  stub->async()->List(&context, &query, &seen);
+  const Query query = query_of("", 2);
+  stub->async()->ServerStream(&context, &query, &seen);
   seen.AddHold();
   seen.StartCall();
   {
@@ -101,11 +101,11 @@ TEST_F(ClientCallbacks, EachOfManyThatBlockHasAThread) {
   int called = 0;
   int ended = 0;
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
-  std::vector<Ship> ships(calls);
-  const Query query = harbour_query("hello");
-  for (Ship& ship : ships) {
+  std::vector<Reply> replies(calls);
+  const Query query = query_of("hello");
+  for (Reply& reply : replies) {
     contexts.push_back(std::make_unique<grpc::ClientContext>());
-    stub->async()->Find(contexts.back().get(), &query, &ship, [&](const grpc::Status& s) {
+    stub->async()->Unary(contexts.back().get(), &query, &reply, [&](const grpc::Status& s) {
       EXPECT_TRUE(s.ok());
       std::unique_lock lock(changing);
       ++called;
@@ -122,12 +122,12 @@ TEST_F(ClientCallbacks, EachOfManyThatBlockHasAThread) {
 TEST_F(ClientCallbacks, ACallOutlivesItsStubAndItsChannel) {
   start();
   grpc::ClientContext context;
-  const Query query = harbour_query("", 2);
-  listing seen;
-  stub->async()->List(&context, &query, &seen);
+  const Query query = query_of("", 2);
+  server_stream_reactor seen;
+  stub->async()->ServerStream(&context, &query, &seen);
   stub.reset();
   channel.reset();
-  seen.StartRead(&seen.ship);
+  seen.StartRead(&seen.reply);
   seen.StartCall();
   EXPECT_TRUE(seen.done.get_future().get().ok());
 }
@@ -136,10 +136,10 @@ TEST_F(ClientCallbacks, InvalidMetadataFailTheCall) {
   start();
   grpc::ClientContext context;
   context.AddMetadata("Upper", "1");
-  const Query query = harbour_query("", 2);
-  listing seen;
-  stub->async()->List(&context, &query, &seen);
-  seen.StartRead(&seen.ship);
+  const Query query = query_of("", 2);
+  server_stream_reactor seen;
+  stub->async()->ServerStream(&context, &query, &seen);
+  seen.StartRead(&seen.reply);
   seen.StartCall();
   EXPECT_EQ(seen.done.get_future().get().error_code(), StatusCode::INTERNAL);
   EXPECT_EQ(seen.seen, "m-r-");
@@ -149,18 +149,19 @@ TEST_F(ClientCallbacks, MessagesMayBeBytes) {
   start();
   grpc::ClientContext context;
   std::string bytes;
-  harbour_query("hello", 7).SerializeToString(&bytes);
+  query_of("hello", 7).SerializeToString(&bytes);
   const grpc::Slice slice(bytes);
   const grpc::ByteBuffer request(&slice, 1);
   grpc::ByteBuffer reply;
   std::promise<grpc::Status> done;
-  const grpc::internal::RpcMethod method("/harbour.Harbour/Find", grpc::internal::RpcMethod::NORMAL_RPC);
+  const grpc::internal::RpcMethod method("/call_kinds.CallKinds/Unary",
+                                         grpc::internal::RpcMethod::NORMAL_RPC);
   grpc::internal::CallbackUnaryCall(channel.get(), method, &context, &request, &reply,
                                     [&](grpc::Status s) { done.set_value(std::move(s)); });
   EXPECT_TRUE(done.get_future().get().ok());
-  Ship ship;
-  ASSERT_TRUE(ship.ParseFromString(reply.bytes()));
-  EXPECT_EQ(ship.number(), 7);
+  Reply reply;
+  ASSERT_TRUE(reply.ParseFromString(reply.bytes()));
+  EXPECT_EQ(reply.number(), 7);
 }
 
 TEST_F(ClientCallbacks, ACallThatIsCancelledWhileItsCallbackBlocksEnds) {
@@ -181,7 +182,7 @@ TEST_F(ClientCallbacks, ACallThatIsCancelledWhileItsCallbackBlocksEnds) {
   } seen;
   seen.read = &read;
   seen.may_return = &may_return;
-  stub->async()->Talk(&context, &seen);
+  stub->async()->BidiStream(&context, &seen);
   Note said;
   Note heard;
   seen.StartWrite(&said);
@@ -223,31 +224,31 @@ TEST(Reactors, TakeCallsOfTheProgram) {
 
 // --- servers
 
-// Finds ships by a function of the test.
-class own_finds final : public Harbour::WithCallbackMethod_Find<Harbour::Service> {
+// Finds replies by a function of the test.
+class own_finds final : public CallKinds::WithCallbackMethod_Unary<CallKinds::Service> {
  public:
   using function =
-      std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*, const Query*, Ship*)>;
+      std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*, const Query*, Reply*)>;
   void set(function f) {
     const std::lock_guard lock(changing_);
     find_ = std::move(f);
   }
 
  private:
-  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const Query* query,
-                                 Ship* ship) override {
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const Query* query,
+                                  Reply* reply) override {
     function find;
     {
       const std::lock_guard lock(changing_);
       find = find_;
     }
-    return find(context, query, ship);
+    return find(context, query, reply);
   }
   std::mutex changing_;
   function find_;
 };
 
-class ServerCallbacks : public harbour_fixture<own_finds> {
+class ServerCallbacks : public call_kinds_fixture<own_finds> {
  protected:
   static void on_threads(grpc::ServerBuilder& builder) {
     builder.AddChannelArgument(CORACLE_ARG_CALLBACK_THREADS, 1);
@@ -261,8 +262,8 @@ class ServerCallbacks : public harbour_fixture<own_finds> {
     return reactor;
   }
   grpc::Status call() {
-    Ship ship;
-    return find(harbour_query("hello"), ship);
+    Reply reply;
+    return find(query_of("hello"), reply);
   }
 };
 
@@ -270,7 +271,7 @@ TEST_F(ServerCallbacks, RunOnTheThreadThatDrivesTheLoop) {
   start(on_one_loop);
   std::mutex changing;
   std::map<std::thread::id, int> callbacks;
-  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Reply*) {
     const std::lock_guard lock(changing);
     ++callbacks[std::this_thread::get_id()];
     return finished(context);
@@ -287,7 +288,7 @@ TEST_F(ServerCallbacks, MayWaitForEachOther) {
   std::mutex changing;
   std::condition_variable changed;
   int begun = 0;
-  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Reply*) {
     std::unique_lock lock(changing);
     const int mine = ++begun;
     changed.notify_all();
@@ -295,13 +296,13 @@ TEST_F(ServerCallbacks, MayWaitForEachOther) {
     return finished(context);
   });
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
-  std::vector<Ship> ships(150);
+  std::vector<Reply> replies(150);
   std::atomic<int> ended{0};
   std::promise<void> all;
-  const Query query = harbour_query("hello");
-  for (Ship& ship : ships) {
+  const Query query = query_of("hello");
+  for (Reply& reply : replies) {
     contexts.push_back(std::make_unique<grpc::ClientContext>());
-    stub->async()->Find(contexts.back().get(), &query, &ship, [&](const grpc::Status& s) {
+    stub->async()->Unary(contexts.back().get(), &query, &reply, [&](const grpc::Status& s) {
       EXPECT_TRUE(s.ok());
       if (++ended == 150) all.set_value();
     });
@@ -313,35 +314,35 @@ TEST_F(ServerCallbacks, MayWaitForEachOther) {
 TEST_F(ServerCallbacks, MayCallTheirOwnServer) {
   start(on_one_loop);
   ::testing::internal::CaptureStderr();
-  service.set([&](grpc::CallbackServerContext* context, const Query* query, Ship* ship) {
-    ship->set_name(query->ask());
+  service.set([&](grpc::CallbackServerContext* context, const Query* query, Reply* reply) {
+    reply->set_name(query->ask());
     if (query->ask() != "outer") return finished(context);
     grpc::ClientContext inner;
-    EXPECT_TRUE(stub->Find(&inner, harbour_query("inner"), ship).ok());
+    EXPECT_TRUE(stub->Unary(&inner, query_of("inner"), reply).ok());
     return finished(context);
   });
   for (int i = 0; i < 300; ++i) {
-    Ship ship;
-    EXPECT_TRUE(find(harbour_query(i % 100 == 99 ? "outer" : "plain"), ship).ok());
-    EXPECT_EQ(ship.name(), i % 100 == 99 ? "inner" : "plain");
+    Reply reply;
+    EXPECT_TRUE(find(query_of(i % 100 == 99 ? "outer" : "plain"), reply).ok());
+    EXPECT_EQ(reply.name(), i % 100 == 99 ? "inner" : "plain");
   }
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("a callback of /harbour.Harbour/Find makes a synchronous call"), std::string::npos)
+  EXPECT_NE(log.find("a callback of /call_kinds.CallKinds/Unary makes a synchronous call"), std::string::npos)
       << log;
-  EXPECT_EQ(log.find("Harbour/Find"), log.rfind("Harbour/Find")) << "it is named once";
+  EXPECT_EQ(log.find("CallKinds/Unary"), log.rfind("CallKinds/Unary")) << "it is named once";
 }
 
 // The thread drives the loop of the server, and then that of the queue.
 TEST_F(ServerCallbacks, MayTakeEventsOfAQueue) {
   start(on_one_loop);
-  service.set([&](grpc::CallbackServerContext* context, const Query* query, Ship* ship) {
-    ship->set_name(query->ask());
+  service.set([&](grpc::CallbackServerContext* context, const Query* query, Reply* reply) {
+    reply->set_name(query->ask());
     if (query->ask() != "outer") return finished(context);
     grpc::ClientContext inner;
     grpc::CompletionQueue queue;
     grpc::Status s;
-    const auto reader = stub->AsyncFind(&inner, harbour_query("inner"), &queue);
-    reader->Finish(ship, &s, ship);
+    const auto reader = stub->AsyncUnary(&inner, query_of("inner"), &queue);
+    reader->Finish(reply, &s, reply);
     void* tag = nullptr;
     bool ok = false;
     EXPECT_TRUE(queue.Next(&tag, &ok));
@@ -349,16 +350,16 @@ TEST_F(ServerCallbacks, MayTakeEventsOfAQueue) {
     return finished(context);
   });
   for (int i = 0; i < 10; ++i) {
-    Ship ship;
-    EXPECT_TRUE(find(harbour_query("outer"), ship).ok());
-    EXPECT_EQ(ship.name(), "inner");
+    Reply reply;
+    EXPECT_TRUE(find(query_of("outer"), reply).ok());
+    EXPECT_EQ(reply.name(), "inner");
   }
 }
 
 TEST_F(ServerCallbacks, AreNamedOnceIfTheyTakeLong) {
   start(on_one_loop);
   ::testing::internal::CaptureStderr();
-  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Reply*) {
     std::this_thread::sleep_for(250ms);  // It sleeps on purpose: a callback that blocks.
     return finished(context);
   });
@@ -366,14 +367,14 @@ TEST_F(ServerCallbacks, AreNamedOnceIfTheyTakeLong) {
   EXPECT_TRUE(call().ok());
   server->Shutdown();  // the second callback has returned
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("a callback of /harbour.Harbour/Find took "), std::string::npos) << log;
-  EXPECT_EQ(log.find("Harbour/Find"), log.rfind("Harbour/Find")) << "it is named once";
+  EXPECT_NE(log.find("a callback of /call_kinds.CallKinds/Unary took "), std::string::npos) << log;
+  EXPECT_EQ(log.find("CallKinds/Unary"), log.rfind("CallKinds/Unary")) << "it is named once";
 }
 
 TEST_F(ServerCallbacks, AreNamedOnceIfManyOfThemTakeLongAtOnce) {
   start(on_one_loop);
   ::testing::internal::CaptureStderr();
-  service.set([&](grpc::CallbackServerContext* context, const Query* query, Ship*) {
+  service.set([&](grpc::CallbackServerContext* context, const Query* query, Reply*) {
     // It sleeps on purpose: a callback that blocks.
     if (query->ask() == "block") std::this_thread::sleep_for(250ms);
     return finished(context);
@@ -382,15 +383,15 @@ TEST_F(ServerCallbacks, AreNamedOnceIfManyOfThemTakeLongAtOnce) {
   std::vector<std::thread> clients;
   for (int t = 0; t < 8; ++t) {
     clients.emplace_back([this] {
-      Ship ship;
-      EXPECT_TRUE(find(harbour_query("block"), ship).ok());
+      Reply reply;
+      EXPECT_TRUE(find(query_of("block"), reply).ok());
     });
   }
   for (std::thread& t : clients) t.join();
   server->Shutdown();  // the callbacks have returned
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("a callback of /harbour.Harbour/Find took "), std::string::npos) << log;
-  EXPECT_EQ(log.find("Harbour/Find"), log.rfind("Harbour/Find")) << "it is named once: " << log;
+  EXPECT_NE(log.find("a callback of /call_kinds.CallKinds/Unary took "), std::string::npos) << log;
+  EXPECT_EQ(log.find("CallKinds/Unary"), log.rfind("CallKinds/Unary")) << "it is named once: " << log;
 }
 
 // The loop measures some of the callbacks. Those that take long may come in any pattern.
@@ -400,7 +401,7 @@ TEST_F(ServerCallbacks, AreLeftToThreadsIfSomeOfThemTakeLong) {
       server.reset();
       start(on_one_loop);
       std::atomic<int> begun{0};
-      service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+      service.set([&](grpc::CallbackServerContext* context, const Query*, Reply*) {
         // It sleeps on purpose: a callback that is too long for the loop.
         if (begun++ % every == first) std::this_thread::sleep_for(1ms);
         return finished(context);
@@ -415,7 +416,7 @@ TEST_F(ServerCallbacks, AreLeftToThreadsIfSomeOfThemTakeLong) {
 TEST_F(ServerCallbacks, RunOnThreadsIfTheProgramWantsItSo) {
   start(on_threads);
   EXPECT_EQ(server->core().driver(), nullptr);
-  service.set([&](grpc::CallbackServerContext* context, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext* context, const Query*, Reply*) {
     char name[16] = "";
     ::pthread_getname_np(::pthread_self(), name, sizeof(name));
     EXPECT_STREQ(name, "grpcpp-callback");
@@ -439,7 +440,7 @@ TEST_F(ServerCallbacks, MayFinishOnAnotherThreadAfterTheCallWasCancelled) {
     std::promise<grpc::ServerUnaryReactor*>* cancelled = nullptr;
     std::promise<void>* done = nullptr;
   };
-  service.set([&](grpc::CallbackServerContext*, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext*, const Query*, Reply*) {
     auto* const reactor = new waiting;
     reactor->cancelled = &cancelled;
     reactor->done = &done;
@@ -447,10 +448,10 @@ TEST_F(ServerCallbacks, MayFinishOnAnotherThreadAfterTheCallWasCancelled) {
     return reactor;
   });
   grpc::ClientContext context;
-  const Query query = harbour_query("hello");
-  Ship ship;
+  const Query query = query_of("hello");
+  Reply reply;
   std::promise<grpc::Status> ended;
-  stub->async()->Find(&context, &query, &ship, [&](const grpc::Status& s) { ended.set_value(s); });
+  stub->async()->Unary(&context, &query, &reply, [&](const grpc::Status& s) { ended.set_value(s); });
   begun.get_future().wait();
   context.TryCancel();
   EXPECT_EQ(ended.get_future().get().error_code(), StatusCode::CANCELLED);
@@ -475,7 +476,7 @@ TEST_F(ServerCallbacks, ShutdownWaitsForOnDone) {
     std::atomic<bool>* done = nullptr;
     std::promise<void>* may_end = nullptr;
   };
-  service.set([&](grpc::CallbackServerContext*, const Query*, Ship*) {
+  service.set([&](grpc::CallbackServerContext*, const Query*, Reply*) {
     auto* const reactor = new slow;
     reactor->done = &done;
     reactor->may_end = &may_end;
@@ -490,24 +491,24 @@ TEST_F(ServerCallbacks, ShutdownWaitsForOnDone) {
 }
 
 TEST_F(ServerCallbacks, AllocatorsGiveAndGetBackTheMessages) {
-  harbour::counting_allocator allocator;
-  service.SetMessageAllocatorFor_Find(&allocator);
+  call_kinds::counting_allocator allocator;
+  service.SetMessageAllocatorFor_Unary(&allocator);
   start();
-  service.set([&](grpc::CallbackServerContext* context, const Query* query, Ship* ship) {
-    ship->set_name(query->ask());
+  service.set([&](grpc::CallbackServerContext* context, const Query* query, Reply* reply) {
+    reply->set_name(query->ask());
     context->GetRpcAllocatorState()->FreeRequest();
     return finished(context);
   });
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("given"), ship).ok());
-  EXPECT_EQ(ship.name(), "given");
+  Reply reply;
+  EXPECT_TRUE(find(query_of("given"), reply).ok());
+  EXPECT_EQ(reply.name(), "given");
   server->Shutdown();
   EXPECT_EQ(allocator.given, 1);
   EXPECT_EQ(allocator.requests_freed, 1);
   EXPECT_EQ(allocator.released, 1);
 }
 
-class CallbackService : public harbour_fixture<harbour::callback_harbour> {};
+class CallbackService : public call_kinds_fixture<call_kinds::callback_call_kinds> {};
 
 TEST_F(CallbackService, AnswersManyCallsOfAllKindsAtOnce) {
   start();
@@ -515,17 +516,17 @@ TEST_F(CallbackService, AnswersManyCallsOfAllKindsAtOnce) {
   for (int t = 0; t < 8; ++t) {
     clients.emplace_back([&] {
       for (int i = 0; i < 40; ++i) {
-        Ship ship;
-        EXPECT_TRUE(find(harbour_query(i % 2 == 0 ? "own later" : "hello", i), ship).ok());
+        Reply reply;
+        EXPECT_TRUE(find(query_of(i % 2 == 0 ? "own later" : "hello", i), reply).ok());
         grpc::ClientContext of_list;
-        const auto reader = stub->List(&of_list, harbour_query("", 5));
+        const auto reader = stub->ServerStream(&of_list, query_of("", 5));
         int read = 0;
-        while (reader->Read(&ship)) ++read;
+        while (reader->Read(&reply)) ++read;
         EXPECT_EQ(read, 5);
         EXPECT_TRUE(reader->Finish().ok());
         grpc::ClientContext of_talk;
         if (i % 3 == 0) of_talk.set_deadline(std::chrono::system_clock::now() + 1ms);
-        const auto stream = stub->Talk(&of_talk);
+        const auto stream = stub->BidiStream(&of_talk);
         Note note;
         for (int n = 0; n < 5 && stream->Write(note) && stream->Read(&note);) ++n;
         if (i % 3 == 1) of_talk.TryCancel();
@@ -540,15 +541,15 @@ TEST_F(CallbackService, AnswersManyCallsOfAllKindsAtOnce) {
 }
 
 // Raw methods have the bytes.
-class raw_finds final : public Harbour::WithRawCallbackMethod_Find<Harbour::Service> {
-  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                 grpc::ByteBuffer* reply) override {
+class raw_finds final : public CallKinds::WithRawCallbackMethod_Unary<CallKinds::Service> {
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                  grpc::ByteBuffer* reply) override {
     Query query;
     EXPECT_TRUE(query.ParseFromString(request->bytes()));
-    Ship ship;
-    ship.set_name("raw " + query.ask());
+    Reply reply;
+    reply.set_name("raw " + query.ask());
     std::string bytes;
-    ship.SerializeToString(&bytes);
+    reply.SerializeToString(&bytes);
     const grpc::Slice slice(bytes);
     *reply = grpc::ByteBuffer(&slice, 1);
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -557,13 +558,13 @@ class raw_finds final : public Harbour::WithRawCallbackMethod_Find<Harbour::Serv
   }
 };
 
-class RawCallbackService : public harbour_fixture<raw_finds> {};
+class RawCallbackService : public call_kinds_fixture<raw_finds> {};
 
 TEST_F(RawCallbackService, HasTheBytes) {
   start();
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("hello"), ship).ok());
-  EXPECT_EQ(ship.name(), "raw hello");
+  Reply reply;
+  EXPECT_TRUE(find(query_of("hello"), reply).ok());
+  EXPECT_EQ(reply.name(), "raw hello");
 }
 
 // --- any method
@@ -592,7 +593,7 @@ class echoing_service final : public grpc::CallbackGenericService {
   }
 };
 
-class GenericCalls : public harbour_fixture<own_finds> {
+class GenericCalls : public call_kinds_fixture<own_finds> {
  protected:
   void start_echo() {
     start([&](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(&echo); });
@@ -604,7 +605,7 @@ class GenericCalls : public harbour_fixture<own_finds> {
   }
   static std::string told(const grpc::ClientContext& context, const char* name) {
     const auto found = context.GetServerTrailingMetadata().find(name);
-    return found == context.GetServerTrailingMetadata().end() ? "" : harbour::text(found->second);
+    return found == context.GetServerTrailingMetadata().end() ? "" : call_kinds::text(found->second);
   }
   void TearDown() override { server.reset(); }  // before its service
   echoing_service echo;
@@ -643,7 +644,7 @@ TEST_F(GenericCalls, OfOneMessageHaveAFunctionOrAReactor) {
 
 TEST_F(GenericCalls, MayBeStreams) {
   start_echo();
-  struct talking final : grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+  struct bidi_stream_reactor final : grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
     void OnReadDone(bool ok) override {
       if (!ok) return;
       read += heard.bytes();
@@ -687,7 +688,7 @@ TEST_F(GenericCalls, OfQueuesKeepTheirNames) {
   EXPECT_TRUE(s.ok());
   EXPECT_EQ(reply.bytes(), "one");
   grpc::ClientContext of_stream;
-  const auto stream = generic->Call(&of_stream, std::string("/a.B/") + "Talk", &queue, tag(2));
+  const auto stream = generic->Call(&of_stream, std::string("/a.B/") + "BidiStream", &queue, tag(2));
   EXPECT_EQ(next(), 2);
   stream->Write(bytes("two"), tag(3));
   EXPECT_EQ(next(), 3);
@@ -699,17 +700,17 @@ TEST_F(GenericCalls, OfQueuesKeepTheirNames) {
   stream->Finish(&s, tag(6));
   EXPECT_EQ(next(), 6);
   EXPECT_TRUE(s.ok());
-  EXPECT_EQ(told(of_stream, "method"), "/a.B/Talk");
+  EXPECT_EQ(told(of_stream, "method"), "/a.B/BidiStream");
 }
 
 TEST(Reactors, TellATestHowTheyWereFinished) {
   grpc::CallbackServerContext context;
   const grpc::testing::DefaultReactorTestPeer peer(&context);
-  harbour::callback_harbour service;
-  const Query query = harbour_query("error", 5, "details");
-  Ship ship;
+  call_kinds::callback_call_kinds service;
+  const Query query = query_of("error", 5, "details");
+  Reply reply;
   EXPECT_FALSE(peer.test_status_set());
-  EXPECT_EQ(service.Find(&context, &query, &ship), peer.reactor());
+  EXPECT_EQ(service.Unary(&context, &query, &reply), peer.reactor());
   ASSERT_TRUE(peer.test_status_set());
   EXPECT_EQ(peer.test_status().error_code(), StatusCode::NOT_FOUND);
 }

@@ -1,5 +1,5 @@
 // The loops of a client's queues and callbacks: whose connections a call uses, and who drives them.
-#include "harbour_fixture.hpp"
+#include "call_kinds_fixture.hpp"
 #include "queue_cases.hpp"
 
 #include <grpcpp/alarm.h>
@@ -22,24 +22,24 @@ namespace coracle::testing_support::client_loops_test {
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::Query;
-using harbour::Ship;
-using harbour::tagged;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::tagged;
 using std::chrono::system_clock;
 
-class ClientLoops : public harbour_fixture<> {
+class ClientLoops : public call_kinds_fixture<> {
  protected:
   // A call whose event the queue will have.
   struct call {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    std::unique_ptr<grpc::ClientAsyncResponseReader<Ship>> reader;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>> reader;
   };
   std::unique_ptr<call> begin(grpc::CompletionQueue& queue, const std::string& ask) {
     auto made = std::make_unique<call>();
-    made->reader = stub->AsyncFind(&made->context, harbour_query(ask), &queue);
-    made->reader->Finish(&made->ship, &made->s, made.get());
+    made->reader = stub->AsyncUnary(&made->context, query_of(ask), &queue);
+    made->reader->Finish(&made->reply, &made->s, made.get());
     return made;
   }
   static void end(grpc::CompletionQueue& queue, const call& c) {
@@ -54,7 +54,7 @@ class ClientLoops : public harbour_fixture<> {
   std::string address(grpc::CompletionQueue& queue) {
     const auto made = begin(queue, "address");
     end(queue, *made);
-    return made->ship.name();
+    return made->reply.name();
   }
 };
 
@@ -73,12 +73,12 @@ TEST_F(ClientLoops, HaveAConnectionEachToAServer) {
   start();
   grpc::CompletionQueue first;
   grpc::CompletionQueue second;
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("address"), ship).ok());
-  std::set<std::string> seen = {ship.name()};
+  Reply reply;
+  EXPECT_TRUE(find(query_of("address"), reply).ok());
+  std::set<std::string> seen = {reply.name()};
   for (int i = 0; i < 3; ++i) seen.insert({address(first), address(second)});
-  EXPECT_TRUE(find(harbour_query("address"), ship).ok());
-  seen.insert(ship.name());
+  EXPECT_TRUE(find(query_of("address"), reply).ok());
+  seen.insert(reply.name());
   EXPECT_EQ(seen.size(), 3u);
 }
 
@@ -143,8 +143,8 @@ TEST_F(ClientLoops, AreSwappedByThreadsWithAQueueForEachCall) {
         static_cast<void>(address(queue));
         queue.Shutdown();
         if (n % 5 != i) continue;
-        Ship ship;
-        EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+        Reply reply;
+        EXPECT_TRUE(find(query_of("x"), reply).ok());
       }
     });
   for (std::thread& t : threads) t.join();
@@ -157,8 +157,8 @@ TEST_F(ClientLoops, GoOnWhileTheirThreadWaitsForAnotherCall) {
   grpc::CompletionQueue other;
   static_cast<void>(address(queue));  // the thread drives the loop from now on
   const auto made = begin(queue, "meet");
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("meet"), ship).ok());
+  Reply reply;
+  EXPECT_TRUE(find(query_of("meet"), reply).ok());
   const auto again = begin(queue, "meet");
   end(other, *begin(other, "meet"));
   end(queue, *made);
@@ -201,16 +201,16 @@ TEST_F(ClientLoops, OfCallbacksGoOnWhileACallbackWaits) {
   start();
   std::promise<void> second;
   std::promise<void> first;
-  const Query query = harbour_query("x");
+  const Query query = query_of("x");
   grpc::ClientContext contexts[2];
-  Ship ships[2];
-  stub->async()->Find(&contexts[0], &query, &ships[0], [&](const grpc::Status& s) {
+  Reply replies[2];
+  stub->async()->Unary(&contexts[0], &query, &replies[0], [&](const grpc::Status& s) {
     EXPECT_TRUE(s.ok());
     // Begun on the thread that drives the loop, which then waits for it.
-    stub->async()->Find(&contexts[1], &query, &ships[1], [&](const grpc::Status&) { second.set_value(); });
+    stub->async()->Unary(&contexts[1], &query, &replies[1], [&](const grpc::Status&) { second.set_value(); });
     second.get_future().wait();
-    Ship ship;
-    EXPECT_TRUE(find(query, ship).ok());
+    Reply reply;
+    EXPECT_TRUE(find(query, reply).ok());
     first.set_value();
   });
   first.get_future().wait();
@@ -218,24 +218,24 @@ TEST_F(ClientLoops, OfCallbacksGoOnWhileACallbackWaits) {
 
 TEST_F(ClientLoops, OfCallbacksAreLeftToThreadsIfCallbacksAreLong) {
   start();
-  const Query query = harbour_query("x");
+  const Query query = query_of("x");
   std::mutex changing;
   std::condition_variable changed;
   int ended = 0;
   std::set<std::thread::id> threads;
   struct calling {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
   };
   std::vector<std::unique_ptr<calling>> calls;
   const auto ask = [&](std::size_t wanted) {
     const std::size_t before = calls.size();
     while (calls.size() < before + wanted) {
       calling& one = *calls.emplace_back(std::make_unique<calling>());
-      stub->async()->Find(&one.context, &query, &one.ship, [&](const grpc::Status& s) {
+      stub->async()->Unary(&one.context, &query, &one.reply, [&](const grpc::Status& s) {
         EXPECT_TRUE(s.ok());
-        Ship ship;
-        EXPECT_TRUE(find(harbour_query("meet"), ship).ok());
+        Reply reply;
+        EXPECT_TRUE(find(query_of("meet"), reply).ok());
         const std::lock_guard lock(changing);
         threads.insert(std::this_thread::get_id());
         ++ended;

@@ -1,5 +1,5 @@
-// Channels and servers from a file descriptor, where tests/interop/grpcpp_around_test.py does not look.
-#include "harbour_fixture.hpp"
+// Channels and servers from a file descriptor, where tests/interop/grpcpp_features_test.py does not look.
+#include "call_kinds_fixture.hpp"
 
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/server_posix.h>
@@ -14,14 +14,14 @@
 namespace coracle::testing_support::descriptors_test {
 namespace {
 
+using call_kinds::CallKinds;
+using call_kinds::Reply;
 using grpc::StatusCode;
-using harbour::Harbour;
-using harbour::Ship;
 
 StatusCode found(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::ClientContext context;
-  Ship ship;
-  return Harbour::NewStub(channel)->Find(&context, harbour_query("x"), &ship).error_code();
+  Reply reply;
+  return CallKinds::NewStub(channel)->Unary(&context, query_of("x"), &reply).error_code();
 }
 
 bool is_open(int descriptor) { return ::fcntl(descriptor, F_GETFD) != -1; }
@@ -37,7 +37,7 @@ TEST(DescriptorChannels, FailAllCallsWithoutAConnectedSocket) {
 }
 
 TEST(DescriptorChannels, AServerClosesWhatIsNoConnectedSocket) {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();
@@ -50,7 +50,7 @@ TEST(DescriptorChannels, AServerClosesWhatIsNoConnectedSocket) {
 }
 
 TEST(DescriptorChannels, AConnectionEndsWithItsChannel) {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();

@@ -2,10 +2,10 @@
 // what".
 //
 //   details_program alone FOLDER     with the files of certificates.sh; both sides in one process
-#include "around.pb.h"
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
+#include "standard_services.pb.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/generic/async_generic_service.h>
@@ -30,9 +30,9 @@
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::Harbour;
-using harbour::say;
-using harbour::Ship;
+using call_kinds::CallKinds;
+using call_kinds::Reply;
+using call_kinds::say;
 using std::chrono::system_clock;
 
 std::string folder;  // of certificates
@@ -44,27 +44,27 @@ std::string file(const std::string& name) {
 
 // --- what a handler is told
 
-class telling final : public Harbour::Service {
-  grpc::Status Find(grpc::ServerContext* context, const harbour::Query* query, Ship* ship) override {
+class telling final : public CallKinds::Service {
+  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
     const gpr_timespec deadline = context->raw_deadline();
-    if (query->ask() == "clock") ship->set_name(std::to_string(deadline.clock_type));
+    if (query->ask() == "clock") reply->set_name(std::to_string(deadline.clock_type));
     if (query->ask() == "compare") {
       const gpr_timespec now = gpr_now(deadline.clock_type);
       const gpr_timespec left = gpr_time_sub(deadline, now);
-      ship->set_name(std::to_string(gpr_time_cmp(deadline, now)) + " " + std::to_string(left.clock_type) +
-                     " " + std::to_string(left.tv_sec > 50 && left.tv_sec <= 100));
+      reply->set_name(std::to_string(gpr_time_cmp(deadline, now)) + " " + std::to_string(left.clock_type) +
+                      " " + std::to_string(left.tv_sec > 50 && left.tv_sec <= 100));
     }
     if (query->ask() == "infinite")
-      ship->set_name(std::to_string(gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type))));
+      reply->set_name(std::to_string(gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type))));
     if (query->ask() == "authority") {
       const auto seen = context->ExperimentalGetAuthority();
-      ship->set_name(std::string(seen.data(), seen.size()));
+      reply->set_name(std::string(seen.data(), seen.size()));
     }
     if (query->ask() == "agent") {
       const auto agent = context->client_metadata().find("user-agent");
-      ship->set_name(agent == context->client_metadata().end() ? "none" : harbour::text(agent->second));
+      reply->set_name(agent == context->client_metadata().end() ? "none" : call_kinds::text(agent->second));
     }
-    if (query->ask() == "error") return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such ship", "details");
+    if (query->ask() == "error") return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such reply", "details");
     return grpc::Status::OK;
   }
 };
@@ -73,28 +73,28 @@ struct ends {
   explicit ends(
       grpc::Service& service, const std::function<void(grpc::ServerBuilder&)>& prepare = [](auto&) {},
       const grpc::ChannelArguments& arguments = {})
-      : server(harbour::start_server(port,
-                                     [&](grpc::ServerBuilder& builder) {
-                                       builder.RegisterService(&service);
-                                       prepare(builder);
-                                     })),
+      : server(call_kinds::start_server(port,
+                                        [&](grpc::ServerBuilder& builder) {
+                                          builder.RegisterService(&service);
+                                          prepare(builder);
+                                        })),
         channel(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                           grpc::InsecureChannelCredentials(), arguments)),
-        stub(Harbour::NewStub(channel)) {}
+        stub(CallKinds::NewStub(channel)) {}
   int port = 0;
   std::unique_ptr<grpc::Server> server;
   std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
+  std::unique_ptr<CallKinds::Stub> stub;
 };
 
 std::string told(
-    Harbour::Stub& stub, const std::string& ask,
+    CallKinds::Stub& stub, const std::string& ask,
     const std::function<void(grpc::ClientContext&)>& prepare = [](auto&) {}) {
   grpc::ClientContext context;
   prepare(context);
-  Ship ship;
-  const auto s = stub.Find(&context, harbour::query(ask), &ship);
-  return s.ok() ? ship.name() : "code " + std::to_string(s.error_code());
+  Reply reply;
+  const auto s = stub.Unary(&context, call_kinds::query(ask), &reply);
+  return s.ok() ? reply.name() : "code " + std::to_string(s.error_code());
 }
 
 void handlers() {
@@ -107,7 +107,7 @@ void handlers() {
   say("authority of the program",
       told(*by.stub, "authority", [](grpc::ClientContext& c) { c.set_authority("other.example"); }));
   say("authority within a process",
-      told(*Harbour::NewStub(by.server->InProcessChannel(grpc::ChannelArguments())), "authority"));
+      told(*CallKinds::NewStub(by.server->InProcessChannel(grpc::ChannelArguments())), "authority"));
   grpc::ClientContext context;
   context.set_deadline(gpr_inf_future(GPR_CLOCK_MONOTONIC));
   say("clock of a client", context.raw_deadline().clock_type);
@@ -140,19 +140,19 @@ void values() {
 void texts() {
   telling service;
   ends by(service);
-  const auto debug = [](Harbour::Stub& stub, const std::string& ask) {
+  const auto debug = [](CallKinds::Stub& stub, const std::string& ask) {
     grpc::ClientContext context;
     const bool before = context.debug_error_string().empty();
-    Ship ship;
-    const auto s = stub.Find(&context, harbour::query(ask), &ship);
+    Reply reply;
+    const auto s = stub.Unary(&context, call_kinds::query(ask), &reply);
     const std::string all = context.debug_error_string();
     return std::string(before ? "empty " : "full ") + (all.empty() ? "empty" : "full") +
-           (all.find("no such ship") != all.npos ? " message" : "") +
+           (all.find("no such reply") != all.npos ? " message" : "") +
            (all.find("grpc_status:" + std::to_string(s.error_code())) != all.npos ? " code" : "") +
            (all.find("grpc_message") != all.npos ? " name" : "");
   };
   const auto nowhere =
-      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+      CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   say("debug_error_string() of a call", debug(*by.stub, "x"));
   say("debug_error_string() of one that fails", debug(*by.stub, "error"));
   say("debug_error_string() of no server", debug(*nowhere, "x"));
@@ -244,26 +244,26 @@ void interceptors() {
   telling service;
   ends by(service);
   const auto channel = intercepted(by.port);
-  const auto stub = Harbour::NewStub(channel);
+  const auto stub = CallKinds::NewStub(channel);
   {
     grpc::ClientContext context;
     context.TryCancel();
-    Ship ship;
-    const auto s = stub->Find(&context, harbour::query("x"), &ship);
+    Reply reply;
+    const auto s = stub->Unary(&context, call_kinds::query("x"), &reply);
     say("a call that is cancelled before it begins", s.error_code(), taken_notes());
   }
   {
     grpc::ClientContext context;
     context.TryCancel();
-    const auto stream = stub->Talk(&context);
+    const auto stream = stub->BidiStream(&context);
     const auto s = stream->Finish();
     say("a stream that is cancelled before it begins", s.error_code(), taken_notes());
   }
   {
     grpc::ClientContext context;
-    Ship ship;
-    const auto with = Harbour::NewStub(channel, grpc::StubOptions("suffix"));
-    const auto s = with->Find(&context, harbour::query("x"), &ship);
+    Reply reply;
+    const auto with = CallKinds::NewStub(channel, grpc::StubOptions("suffix"));
+    const auto s = with->Unary(&context, call_kinds::query("x"), &reply);
     say("suffix of a stub", s.error_code(), taken_notes());
   }
   {
@@ -272,7 +272,7 @@ void interceptors() {
     grpc::ClientContext context;
     const grpc::Slice slice("", 0);
     const grpc::ByteBuffer request(&slice, 1);
-    const auto call = generic.PrepareUnaryCall(&context, "/harbour.Harbour/Find", request, &queue);
+    const auto call = generic.PrepareUnaryCall(&context, "/call_kinds.CallKinds/Unary", request, &queue);
     call->StartCall();
     grpc::ByteBuffer reply;
     grpc::Status s;
@@ -286,17 +286,17 @@ void interceptors() {
 
 void unknown_methods() {
   telling service;
-  for (const char* const path : {"/harbour.Harbour/Find", "/harbour.Lighthouse/Shine"}) {
+  for (const char* const path : {"/call_kinds.CallKinds/Unary", "/call_kinds.Unimplemented/Call"}) {
     ends by(service, [](grpc::ServerBuilder& builder) {
       std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
       factories.push_back(std::make_unique<server_factory>());
       builder.experimental().SetInterceptorCreators(std::move(factories));
     });
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     const auto s = grpc::internal::BlockingUnaryCall(
         by.channel.get(), grpc::internal::RpcMethod(path, grpc::internal::RpcMethod::NORMAL_RPC), &context,
-        harbour::query("x"), &ship);
+        call_kinds::query("x"), &reply);
     by.server->Shutdown();
     say(std::string("interceptors of a server see of ") + path, s.error_code(), taken_notes());
   }
@@ -306,17 +306,17 @@ void unknown_methods() {
 
 void builders() {
   {
-    Harbour::WithGenericMethod_Find<Harbour::Service> service;
+    CallKinds::WithGenericMethod_Unary<CallKinds::Service> service;
     int port = 0;
     const auto server =
-        harbour::start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
+        call_kinds::start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
     say("a generic method without a generic service", server ? "built" : "null");
   }
   {
-    Harbour::WithGenericMethod_Find<Harbour::Service> service;
+    CallKinds::WithGenericMethod_Unary<CallKinds::Service> service;
     grpc::CallbackGenericService generic;
     int port = 0;
-    const auto server = harbour::start_server(port, [&](grpc::ServerBuilder& b) {
+    const auto server = call_kinds::start_server(port, [&](grpc::ServerBuilder& b) {
       b.RegisterService(&service);
       b.RegisterCallbackGenericService(&generic);
     });
@@ -327,10 +327,10 @@ void builders() {
     say("a server without services and ports", builder.BuildAndStart() ? "built" : "null");
   }
   {
-    Harbour::WithAsyncMethod_Find<Harbour::Service> service;
+    CallKinds::WithAsyncMethod_Unary<CallKinds::Service> service;
     int port = 0;
     const auto server =
-        harbour::start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
+        call_kinds::start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
     say("a method of queues without a queue", server ? "built" : "null");
   }
 }
@@ -339,8 +339,8 @@ void builders() {
 
 std::string health(grpc::Channel& channel, const std::string& service) {
   grpc::ClientContext context;
-  around::HealthRequest request;
-  around::HealthReply reply;
+  standard_services::HealthRequest request;
+  standard_services::HealthReply reply;
   request.set_service(service);
   const auto s = grpc::internal::BlockingUnaryCall(
       &channel,
@@ -379,11 +379,11 @@ class asking final : public grpc::MetadataCredentialsPlugin {
   grpc::Status GetMetadata(grpc::string_ref url, grpc::string_ref method, const grpc::AuthContext& peer,
                            std::multimap<grpc::string, grpc::string>*) override {
     std::set<std::string> all;
-    for (auto at = peer.begin(); at != peer.end(); ++at) all.insert(harbour::text((*at).first));
+    for (auto at = peer.begin(); at != peer.end(); ++at) all.insert(call_kinds::text((*at).first));
     const std::lock_guard lock(noting());
-    noted += harbour::text(method) + " " + (harbour::text(url).find("https://") == 0 ? "https " : "other ") +
-             (peer.IsPeerAuthenticated() ? "authenticated " : "anonymous ") +
-             peer.GetPeerIdentityPropertyName();
+    noted +=
+        call_kinds::text(method) + " " + (call_kinds::text(url).find("https://") == 0 ? "https " : "other ") +
+        (peer.IsPeerAuthenticated() ? "authenticated " : "anonymous ") + peer.GetPeerIdentityPropertyName();
     for (const std::string& name : all)
       if (name != "x509_subject") noted += " " + name;
     return grpc::Status::OK;
@@ -409,8 +409,8 @@ void plugins() {
   for (const bool blocks : {false, true}) {
     grpc::ClientContext context;
     context.set_credentials(grpc::MetadataCredentialsFromPlugin(std::make_unique<asking>(blocks)));
-    Ship ship;
-    const auto s = Harbour::NewStub(channel)->Find(&context, harbour::query("x"), &ship);
+    Reply reply;
+    const auto s = CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply);
     say(std::string("a plugin is told of the server") + (blocks ? ", blocking" : ""), s.error_code(),
         taken_notes());
   }
@@ -433,7 +433,7 @@ void common_names() {
     arguments.SetSslTargetNameOverride(name);
     const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                                    grpc::SslCredentials(trusting), arguments);
-    return told(*Harbour::NewStub(channel), "x");
+    return told(*CallKinds::NewStub(channel), "x");
   };
   say("a certificate with a common name alone", served("nameless", "localhost"),
       served("nameless", "other.example"));
@@ -458,5 +458,5 @@ int run_alone(const std::string& certificates) {
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(count, words, {{"alone", "CERTIFICATES", run_alone}});
+  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", run_alone}});
 }

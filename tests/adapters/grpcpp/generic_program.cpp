@@ -4,8 +4,8 @@
 //
 //   generic_program server           prints its address, and serves each case once
 //   generic_program client PORT
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
 #include "queue_cases.hpp"
 
@@ -24,18 +24,18 @@
 namespace {
 
 using namespace std::chrono_literals;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::own;
+using call_kinds::Query;
+using call_kinds::query;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::shown;
+using call_kinds::tagged;
+using call_kinds::taken;
+using call_kinds::Unimplemented;
 using grpc::ByteBuffer;
-using harbour::Harbour;
-using harbour::Lighthouse;
-using harbour::Note;
-using harbour::own;
-using harbour::Query;
-using harbour::query;
-using harbour::say;
-using harbour::Ship;
-using harbour::shown;
-using harbour::tagged;
-using harbour::taken;
 using std::chrono::system_clock;
 
 ByteBuffer bytes(const std::string& text) {
@@ -65,15 +65,15 @@ Message parsed(const ByteBuffer& from) {
 
 // --- the servers
 
-using harbour_methods = Harbour::WithAsyncMethod_Find<Harbour::WithGenericMethod_List<
-    Harbour::WithGenericMethod_Record<Harbour::WithGenericMethod_Talk<Harbour::Service>>>>;
+using call_kinds_methods = CallKinds::WithAsyncMethod_Unary<CallKinds::WithGenericMethod_ServerStream<
+    CallKinds::WithGenericMethod_ClientStream<CallKinds::WithGenericMethod_BidiStream<CallKinds::Service>>>>;
 
 struct serving {
-  harbour_methods service;
+  call_kinds_methods service;
   grpc::AsyncGenericService generic;
   std::unique_ptr<grpc::ServerCompletionQueue> owned;
   std::unique_ptr<grpc::Server> server;
-  harbour::harbour_service synchronous;  // of the second server, which has a generic service, too
+  call_kinds::call_kinds_service synchronous;  // of the second server, which has a generic service, too
   grpc::AsyncGenericService second_generic;
   std::unique_ptr<grpc::ServerCompletionQueue> of_second;
   std::unique_ptr<grpc::Server> second;
@@ -82,7 +82,7 @@ struct serving {
 };
 
 // A generic call of the first server.
-struct held : harbour::held_generic {
+struct held : call_kinds::held_generic {
   explicit held(serving& s, int tag = 1, bool notify = true)
       : held_generic(s.generic, s.queue(), s.queue(), tag, notify) {}
 };
@@ -91,9 +91,9 @@ struct held : harbour::held_generic {
 
 struct calling {
   explicit calling(const std::string& port)
-      : channel(harbour::channel_to(port)), stub(Harbour::NewStub(channel)), generic(channel) {}
+      : channel(call_kinds::channel_to(port)), stub(CallKinds::NewStub(channel)), generic(channel) {}
   std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
+  std::unique_ptr<CallKinds::Stub> stub;
   grpc::GenericStub generic;
 };
 
@@ -204,9 +204,9 @@ std::vector<both_sides> cases() {
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        Ship ship;
-        const auto stub = Lighthouse::NewStub(c.channel);
-        say(name, stub->Shine(&context, Query(), &ship).ok());
+        Reply reply;
+        const auto stub = Unimplemented::NewStub(c.channel);
+        say(name, stub->Call(&context, Query(), &reply).ok());
       });
   add(
       "unary with an empty message",
@@ -229,19 +229,19 @@ std::vector<both_sides> cases() {
         call.context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
         ByteBuffer message;
         const std::string got = call.read(message, 2);
-        Ship ship;
-        ship.set_load(parsed<Query>(message).load());
-        const std::string written = call.write(bytes_of(ship), 3);
+        Reply reply;
+        reply.set_load(parsed<Query>(message).load());
+        const std::string written = call.write(bytes_of(reply), 3);
         const std::string ended = call.end(4, grpc::Status::OK);
-        say(name, begun, call.context.method(), got, ship.load().size(), written, ended);
+        say(name, begun, call.context.method(), got, reply.load().size(), written, ended);
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
         context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
-        Ship ship;
-        const auto stub = Lighthouse::NewStub(c.channel);
-        const auto s = stub->Shine(&context, query("x", 0, std::string(1'000'000, 'x')), &ship);
-        say(name, shown(s), ship.load().size());
+        Reply reply;
+        const auto stub = Unimplemented::NewStub(c.channel);
+        const auto s = stub->Call(&context, query("x", 0, std::string(1'000'000, 'x')), &reply);
+        say(name, shown(s), reply.load().size());
       });
 
   // Who gets a call.
@@ -251,12 +251,12 @@ std::vector<both_sides> cases() {
         held call(s, 11);
         grpc::ServerContext context;
         Query q;
-        grpc::ServerAsyncResponseWriter<Ship> writer(&context);
-        s.service.RequestFind(&context, &q, &writer, &s.queue(), &s.queue(), tagged(1));
+        grpc::ServerAsyncResponseWriter<Reply> writer(&context);
+        s.service.RequestUnary(&context, &q, &writer, &s.queue(), &s.queue(), tagged(1));
         const std::string begun = call.next();
-        Ship ship;
-        ship.set_name("of the service");
-        writer.Finish(ship, grpc::Status::OK, tagged(2));
+        Reply reply;
+        reply.set_name("of the service");
+        writer.Finish(reply, grpc::Status::OK, tagged(2));
         const std::string ended = call.next();
         const std::string generic = call.next();
         call.stream.Finish(grpc::Status::OK, tagged(3));
@@ -264,9 +264,9 @@ std::vector<both_sides> cases() {
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        Ship ship;
-        const auto s = c.stub->Find(&context, query("typed"), &ship);
-        say(name, shown(s), ship.name(), answer(c, "/harbour.Harbour/find").substr(0, 2));
+        Reply reply;
+        const auto s = c.stub->Unary(&context, query("typed"), &reply);
+        say(name, shown(s), reply.name(), answer(c, "/call_kinds.CallKinds/find").substr(0, 2));
       });
   add(
       "requests in their order",
@@ -288,7 +288,7 @@ std::vector<both_sides> cases() {
   add(
       "beside a synchronous service",
       [](serving& s, const std::string& name) {
-        harbour::held_generic call(s.second_generic, *s.of_second, *s.of_second);
+        call_kinds::held_generic call(s.second_generic, *s.of_second, *s.of_second);
         const std::string begun = call.next();
         ByteBuffer message;
         const std::string got = call.read(message, 2);
@@ -298,9 +298,9 @@ std::vector<both_sides> cases() {
       },
       [](calling&, calling& second, const std::string& name) {
         grpc::ClientContext context;
-        Ship ship;
-        const auto s = second.stub->Find(&context, query("typed", 7), &ship);
-        say(name, shown(s), ship.number(), answer(second, "/any.Service/Echo"));
+        Reply reply;
+        const auto s = second.stub->Unary(&context, query("typed", 7), &reply);
+        say(name, shown(s), reply.number(), answer(second, "/any.Service/Echo"));
       });
 
   // Streams.
@@ -315,25 +315,25 @@ std::vector<both_sides> cases() {
         call.context.AddInitialMetadata("own-initial", "a");
         call.stream.SendInitialMetadata(tagged(3));
         got += " " + call.next();
-        Ship ship;
+        Reply reply;
         for (int i = 0; i < count; ++i) {
-          ship.set_number(i);
-          got += " " + call.write(bytes_of(ship), 4);
+          reply.set_number(i);
+          got += " " + call.write(bytes_of(reply), 4);
         }
-        ship.set_number(count);
+        reply.set_number(count);
         call.context.AddTrailingMetadata("own-trailing", "b");
-        call.stream.WriteAndFinish(bytes_of(ship), grpc::WriteOptions(),
+        call.stream.WriteAndFinish(bytes_of(reply), grpc::WriteOptions(),
                                    grpc::Status(grpc::StatusCode::ABORTED, "no more"), tagged(5));
         const std::string ended = call.next(2);
         say(name, begun, call.context.method(), got, ended);
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        const auto reader = c.stub->List(&context, query("x", 3));
+        const auto reader = c.stub->ServerStream(&context, query("x", 3));
         reader->WaitForInitialMetadata();
         std::string seen = own(context.GetServerInitialMetadata());
-        Ship ship;
-        while (reader->Read(&ship)) seen += " " + std::to_string(ship.number());
+        Reply reply;
+        while (reader->Read(&reply)) seen += " " + std::to_string(reply.number());
         const auto s = reader->Finish();
         say(name, seen, shown(s), own(context.GetServerTrailingMetadata()));
       });
@@ -342,13 +342,13 @@ std::vector<both_sides> cases() {
       [](serving& s, const std::string& name) {
         held call(s);
         std::string events = call.next();
-        harbour::Summary summary;
+        call_kinds::Summary summary;
         ByteBuffer message;
         while (true) {
           const std::string got = call.read(message, 2);
           events += " " + got;
           if (got != "2+") break;
-          summary.set_distance(summary.distance() + parsed<harbour::Position>(message).north());
+          summary.set_distance(summary.distance() + parsed<call_kinds::Position>(message).north());
           summary.set_positions(summary.positions() + 1);
         }
         events += " " + call.write(bytes_of(summary), 3);
@@ -357,9 +357,9 @@ std::vector<both_sides> cases() {
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        harbour::Summary summary;
-        const auto writer = c.stub->Record(&context, &summary);
-        harbour::Position position;
+        call_kinds::Summary summary;
+        const auto writer = c.stub->ClientStream(&context, &summary);
+        call_kinds::Position position;
         for (int i = 1; i <= 3; ++i) {
           position.set_north(i);
           writer->Write(position);
@@ -383,7 +383,7 @@ std::vector<both_sides> cases() {
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = c.stub->Talk(&context);
+        const auto stream = c.stub->BidiStream(&context);
         std::string seen;
         for (const char* word : {"a", "b", "c"}) {
           Note note;
@@ -410,7 +410,7 @@ std::vector<both_sides> cases() {
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = c.stub->Talk(&context);
+        const auto stream = c.stub->BidiStream(&context);
         Note note;
         const bool got = stream->Read(&note);
         note.set_text("then");
@@ -437,7 +437,7 @@ std::vector<both_sides> cases() {
   add("deadline", serve_cancelled, [](calling& c, calling&, const std::string& name) {
     grpc::ClientContext context;
     context.set_deadline(system_clock::now() + 200ms);
-    const auto stream = c.stub->Talk(&context);
+    const auto stream = c.stub->BidiStream(&context);
     stream->Write(Note());
     Note note;
     const bool first = stream->Read(&note);
@@ -474,7 +474,7 @@ std::vector<both_sides> cases() {
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = c.stub->Talk(&context);
+        const auto stream = c.stub->BidiStream(&context);
         Note note;
         const bool got = stream->Read(&note);
         say(name, got, stream->Finish().error_code());
@@ -516,7 +516,7 @@ std::vector<both_sides> cases() {
       },
       [](calling& c, calling&, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = c.stub->Talk(&context);
+        const auto stream = c.stub->BidiStream(&context);
         Note note;
         const bool got = stream->Read(&note);
         say(name, got, shown(stream->Finish()));
@@ -527,12 +527,12 @@ std::vector<both_sides> cases() {
 int run_server() {
   serving s;
   int port = 0;
-  s.server = harbour::start_server(port, [&s](grpc::ServerBuilder& builder) {
+  s.server = call_kinds::start_server(port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.service);
     builder.RegisterAsyncGenericService(&s.generic);
     s.owned = builder.AddCompletionQueue();
   });
-  s.second = harbour::start_server(s.second_port, [&s](grpc::ServerBuilder& builder) {
+  s.second = call_kinds::start_server(s.second_port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.synchronous);
     builder.RegisterAsyncGenericService(&s.second_generic);
     s.of_second = builder.AddCompletionQueue();
@@ -564,5 +564,5 @@ int run_client(const std::string& port) {
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
+  return call_kinds::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
 }

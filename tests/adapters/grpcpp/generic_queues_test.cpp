@@ -12,12 +12,12 @@
 namespace coracle::testing_support::generic_queues_test {
 namespace {
 
+using call_kinds::CallKinds;
+using call_kinds::Reply;
+using call_kinds::tagged;
+using call_kinds::taken;
+using call_kinds::taken_in_any_order;
 using grpc::StatusCode;
-using harbour::Harbour;
-using harbour::Ship;
-using harbour::tagged;
-using harbour::taken;
-using harbour::taken_in_any_order;
 
 // A server with a generic service and one queue.
 class GenericQueues : public queue_fixture<grpc::AsyncGenericService> {
@@ -29,7 +29,7 @@ class GenericQueues : public queue_fixture<grpc::AsyncGenericService> {
     });
   }
   // A call that was requested, without a notice of its end.
-  struct requested : harbour::held_generic {
+  struct requested : call_kinds::held_generic {
     explicit requested(GenericQueues& by, int tag = 1)
         : held_generic(by.service, by.queue(), by.queue(), tag, false) {}
   };
@@ -38,11 +38,11 @@ class GenericQueues : public queue_fixture<grpc::AsyncGenericService> {
     requested call(*this);
     grpc::CompletionQueue of_client;
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    stub->AsyncFind(&context, harbour_query("name"), &of_client)->Finish(&ship, &s, tagged(1));
+    stub->AsyncUnary(&context, query_of("name"), &of_client)->Finish(&reply, &s, tagged(1));
     EXPECT_EQ(taken(queue()), "1+");
-    EXPECT_EQ(call.context.method(), "/harbour.Harbour/Find");
+    EXPECT_EQ(call.context.method(), "/call_kinds.CallKinds/Unary");
     EXPECT_EQ(call.context.host(), "127.0.0.1:" + std::to_string(port));
     grpc::ByteBuffer message;
     EXPECT_EQ(call.read(message, 2), "2+");
@@ -50,7 +50,7 @@ class GenericQueues : public queue_fixture<grpc::AsyncGenericService> {
     EXPECT_EQ(taken(queue()), "3+");
     EXPECT_EQ(taken(of_client), "1+");
     EXPECT_TRUE(s.ok());
-    EXPECT_EQ(ship.name(), "name");
+    EXPECT_EQ(reply.name(), "name");
   }
 };
 
@@ -62,8 +62,8 @@ TEST_F(GenericQueues, OneThreadDrivesTheServer) {
 }
 
 TEST_F(GenericQueues, AServiceWithGenericMethodsAloneIsDrivenByTheQueue) {
-  Harbour::WithGenericMethod_Find<Harbour::WithGenericMethod_List<
-      Harbour::WithGenericMethod_Record<Harbour::WithGenericMethod_Talk<Harbour::Service>>>>
+  CallKinds::WithGenericMethod_Unary<CallKinds::WithGenericMethod_ServerStream<
+      CallKinds::WithGenericMethod_ClientStream<CallKinds::WithGenericMethod_BidiStream<CallKinds::Service>>>>
       methods;
   start([&](grpc::ServerBuilder& builder) { builder.RegisterService(&methods); });
   serve();
@@ -74,7 +74,7 @@ TEST_F(GenericQueues, AServiceWithGenericMethodsAloneIsDrivenByTheQueue) {
 
 // As with grpc++.
 TEST_F(GenericQueues, AGenericMethodWithoutAGenericServiceMakesNoServer) {
-  Harbour::WithGenericMethod_Find<Harbour::Service> methods;
+  CallKinds::WithGenericMethod_Unary<CallKinds::Service> methods;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials());
   builder.RegisterService(&methods);
@@ -95,7 +95,7 @@ TEST_F(GenericQueues, ASecondGenericServiceIsIgnored) {
     builder.RegisterAsyncGenericService(&second).RegisterCallbackGenericService(&third);
   });
   serve();
-  const harbour::held_generic call(second, queue(), queue(), 1, false);
+  const call_kinds::held_generic call(second, queue(), queue(), 1, false);
   EXPECT_EQ(taken(queue()), "1-");
   end();
 }
@@ -113,14 +113,14 @@ TEST_F(GenericQueues, AServiceHasOneServerAtATime) {
 TEST_F(GenericQueues, ACallWhoseEventIsNotTakenEndsWithTheQueue) {
   start();
   auto other = grpc::ServerBuilder().AddCompletionQueue();
-  const harbour::held_generic first(service, queue(), *other, 1, false);
+  const call_kinds::held_generic first(service, queue(), *other, 1, false);
   requested second(*this, 2);
   grpc::CompletionQueue of_client;
   grpc::ClientContext contexts[2];
-  Ship ships[2];
+  Reply replies[2];
   grpc::Status s[2];
   for (int i = 0; i < 2; ++i)
-    stub->AsyncFind(&contexts[i], harbour_query("x"), &of_client)->Finish(&ships[i], &s[i], tagged(i + 1));
+    stub->AsyncUnary(&contexts[i], query_of("x"), &of_client)->Finish(&replies[i], &s[i], tagged(i + 1));
   EXPECT_EQ(taken(queue()), "2+");  // the first call has come, too
   other.reset();
   second.stream.Finish(grpc::Status(StatusCode::ABORTED, ""), tagged(3));

@@ -1,7 +1,7 @@
 // Clients and servers in the API of grpc++, where tests/interop/grpcpp_relinked_test.py does not look.
-#include "harbour_fixture.hpp"
-#include "harbour_mock.grpc.pb.h"
-#include "moment.hpp"
+#include "call_kinds_fixture.hpp"
+#include "call_kinds_mock.grpc.pb.h"
+#include "notification.hpp"
 #include "support/certificates.hpp"
 
 #include "coracle/client.hpp"
@@ -31,24 +31,24 @@ namespace coracle::testing_support::grpcpp_test {
 namespace {
 
 using namespace std::chrono_literals;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::notification;
+using call_kinds::Position;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::Summary;
 using grpc::StatusCode;
-using harbour::Harbour;
-using harbour::moment;
-using harbour::Note;
-using harbour::Position;
-using harbour::Query;
-using harbour::Ship;
-using harbour::Summary;
 using std::chrono::system_clock;
 
-class GrpcppCalls : public harbour_fixture<> {};
+class GrpcppCalls : public call_kinds_fixture<> {};
 
 TEST_F(GrpcppCalls, ACallBringsWhatTheHandlerSays) {
   start();
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("hello", 7), ship).ok());
-  EXPECT_EQ(ship.name(), "hello");
-  EXPECT_EQ(ship.number(), 7);
+  Reply reply;
+  EXPECT_TRUE(find(query_of("hello", 7), reply).ok());
+  EXPECT_EQ(reply.name(), "hello");
+  EXPECT_EQ(reply.number(), 7);
 }
 
 TEST_F(GrpcppCalls, ManyThreadsCallThroughOneStub) {
@@ -58,8 +58,8 @@ TEST_F(GrpcppCalls, ManyThreadsCallThroughOneStub) {
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
-        Ship ship;
-        if (find(harbour_query("x", t * 100 + i), ship).ok() && ship.number() == t * 100 + i) ++right;
+        Reply reply;
+        if (find(query_of("x", t * 100 + i), reply).ok() && reply.number() == t * 100 + i) ++right;
       }
     });
   }
@@ -72,23 +72,23 @@ TEST_F(GrpcppCalls, TheLimitsOfAChannelAndOfAServerHold) {
   arguments.SetMaxReceiveMessageSize(1000);
   start([](grpc::ServerBuilder& b) { b.SetMaxReceiveMessageSize(2000); }, grpc::InsecureServerCredentials(),
         grpc::InsecureChannelCredentials(), arguments);
-  Ship ship;
-  EXPECT_EQ(find(harbour_query("large", 1001), ship).error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(find(harbour_query("length", 0, std::string(1500, 'x')), ship).error_code(), StatusCode::OK);
-  EXPECT_EQ(find(harbour_query("length", 0, std::string(2001, 'x')), ship).error_code(),
+  Reply reply;
+  EXPECT_EQ(find(query_of("large", 1001), reply).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(find(query_of("length", 0, std::string(1500, 'x')), reply).error_code(), StatusCode::OK);
+  EXPECT_EQ(find(query_of("length", 0, std::string(2001, 'x')), reply).error_code(),
             StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST_F(GrpcppCalls, InvalidMetadataFailsTheCallBeforeItIsSent) {
   start();
-  Ship ship;
-  const auto s = find(harbour_query("x"), ship, [](grpc::ClientContext& c) { c.AddMetadata("Upper", "1"); });
+  Reply reply;
+  const auto s = find(query_of("x"), reply, [](grpc::ClientContext& c) { c.AddMetadata("Upper", "1"); });
   EXPECT_EQ(s.error_code(), StatusCode::INTERNAL);
   EXPECT_THAT(s.error_message(), ::testing::HasSubstr("'Upper'"));
   grpc::ClientContext context;
   context.AddMetadata("sp ace", "1");
-  const auto reader = stub->List(&context, harbour_query("", 1));
-  EXPECT_FALSE(reader->Read(&ship));
+  const auto reader = stub->ServerStream(&context, query_of("", 1));
+  EXPECT_FALSE(reader->Read(&reply));
   EXPECT_EQ(reader->Finish().error_code(), StatusCode::INTERNAL);
   EXPECT_THAT(context.debug_error_string(), ::testing::HasSubstr("'sp ace'"));
   EXPECT_THAT(context.debug_error_string(),
@@ -97,13 +97,13 @@ TEST_F(GrpcppCalls, InvalidMetadataFailsTheCallBeforeItIsSent) {
 
 TEST_F(GrpcppCalls, AChannelWithInvalidOptionsFailsItsCalls) {
   start();
-  Ship ship;
-  stub = Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", nullptr));
-  EXPECT_EQ(find(harbour_query("x"), ship).error_code(), StatusCode::INVALID_ARGUMENT);
+  Reply reply;
+  stub = CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", nullptr));
+  EXPECT_EQ(find(query_of("x"), reply).error_code(), StatusCode::INVALID_ARGUMENT);
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON("{");
   connect(grpc::InsecureChannelCredentials(), arguments);
-  EXPECT_EQ(find(harbour_query("x"), ship).error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(find(query_of("x"), reply).error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(channel->GetState(true), GRPC_CHANNEL_TRANSIENT_FAILURE);
 }
 
@@ -133,41 +133,41 @@ TEST_F(GrpcppCalls, AChannelThatCannotConnectHasFailedFromTheStart) {
 
 TEST_F(GrpcppCalls, ACancelledCallHasTheWordOfTheOriginal) {
   start();
-  Ship ship;
+  Reply reply;
   const auto early = [](grpc::ClientContext& c) { c.TryCancel(); };
-  EXPECT_EQ(find(harbour_query("x"), ship, early).error_message(), "CANCELLED");
+  EXPECT_EQ(find(query_of("x"), reply, early).error_message(), "CANCELLED");
   std::thread cancelling;
   const auto late = [&](grpc::ClientContext& c) {
     cancelling = std::thread([&] {
-      Ship other;
-      EXPECT_TRUE(find(harbour_query("when another waits"), other).ok());  // the handler runs
+      Reply other;
+      EXPECT_TRUE(find(query_of("when another waits"), other).ok());  // the handler runs
       c.TryCancel();
     });
   };
-  EXPECT_EQ(find(harbour_query("wait for cancel"), ship, late).error_message(), "CANCELLED");
+  EXPECT_EQ(find(query_of("wait for cancel"), reply, late).error_message(), "CANCELLED");
   cancelling.join();
 }
 
 TEST_F(GrpcppCalls, TheServiceConfigOfAChannelApplies) {
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(
-      R"({"methodConfig":[{"name":[{"service":"harbour.Harbour"}],"timeout":"0.05s"}]})");
+      R"({"methodConfig":[{"name":[{"service":"call_kinds.CallKinds"}],"timeout":"0.05s"}]})");
   arguments.SetLoadBalancingPolicyName("round_robin");
   arguments.SetUserAgentPrefix("mine/1");
   arguments.SetInt("grpc.no_such_argument", 1);
   start([](grpc::ServerBuilder&) {}, grpc::InsecureServerCredentials(), grpc::InsecureChannelCredentials(),
         arguments);
-  Ship ship;
-  EXPECT_EQ(find(harbour_query("wait for cancel"), ship).error_code(), StatusCode::DEADLINE_EXCEEDED);
+  Reply reply;
+  EXPECT_EQ(find(query_of("wait for cancel"), reply).error_code(), StatusCode::DEADLINE_EXCEEDED);
 }
 
 TEST_F(GrpcppCalls, ACallThatNothingFinishesEndsWithItsContext) {
   start();
-  Ship ship;
+  Reply reply;
   {
     grpc::ClientContext context;
-    const auto reader = stub->List(&context, harbour_query("until cancelled", 1));
-    EXPECT_TRUE(reader->Read(&ship));
+    const auto reader = stub->ServerStream(&context, query_of("until cancelled", 1));
+    EXPECT_TRUE(reader->Read(&reply));
   }
   server->Shutdown();  // waits for the handler
   EXPECT_TRUE(service.cancelled_writes_ended);
@@ -195,18 +195,18 @@ at_exit& slot() {
 [[noreturn]] void exit_with_objects(const std::vector<part>& order, bool before_the_librarys) {
   const auto prepare = [] { return std::vector<at_exit*>{&slot<3>(), &slot<2>(), &slot<1>(), &slot<0>()}; };
   if (!before_the_librarys) prepare();
-  auto* const service = new harbour::harbour_service;
+  auto* const service = new call_kinds::call_kinds_service;
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(service);
   auto* const server = builder.BuildAndStart().release();
   auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
-  std::shared_ptr<harbour::Harbour::Stub> stub = harbour::Harbour::NewStub(channel);
+  std::shared_ptr<call_kinds::CallKinds::Stub> stub = call_kinds::CallKinds::NewStub(channel);
   auto* const context = new grpc::ClientContext;
-  auto* const reader = stub->List(context, harbour_query("until cancelled", 1)).release();
-  Ship ship;
-  if (!reader->Read(&ship)) std::_Exit(3);
+  auto* const reader = stub->ServerStream(context, query_of("until cancelled", 1)).release();
+  Reply reply;
+  if (!reader->Read(&reply)) std::_Exit(3);
   const std::vector<at_exit*> slots = prepare();
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::function<void()>& end = slots[slots.size() - 1 - i]->end;
@@ -251,11 +251,11 @@ TEST(GrpcppDeathTest, ObjectsInStaticStorageEndInAnyOrder) {
 
 TEST_F(GrpcppCalls, AChildOfForkCannotUseTheChannelsOfItsParent) {
   start();
-  Ship ship;
-  ASSERT_TRUE(find(harbour_query("x"), ship).ok());
+  Reply reply;
+  ASSERT_TRUE(find(query_of("x"), reply).ok());
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto s = find(harbour_query("x"), ship);
+    const auto s = find(query_of("x"), reply);
     ::_exit(s.error_code() == StatusCode::UNAVAILABLE && s.error_message().find("fork") != std::string::npos
                 ? 0
                 : 1);
@@ -263,7 +263,7 @@ TEST_F(GrpcppCalls, AChildOfForkCannotUseTheChannelsOfItsParent) {
   int ended = -1;
   ASSERT_EQ(::waitpid(child, &ended, 0), child);
   EXPECT_EQ(ended, 0);
-  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+  EXPECT_TRUE(find(query_of("x"), reply).ok());
 }
 
 // --- credentials
@@ -287,47 +287,47 @@ std::shared_ptr<grpc::ChannelCredentials> tls_client(const std::string& certific
 }
 
 // Says who calls, and with what.
-class identity_service final : public Harbour::Service {
+class identity_service final : public CallKinds::Service {
  public:
-  grpc::Status Find(grpc::ServerContext* context, const Query* query, Ship* ship) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query* query, Reply* reply) override {
     const auto auth = context->auth_context();
     std::string all;
     for (const grpc::string_ref name : auth->FindPropertyValues(query->ask()))
-      all += harbour::text(name) + ";";
+      all += call_kinds::text(name) + ";";
     for (const auto& [key, value] : context->client_metadata())
       if (key == "authorization" || key.starts_with("x-"))
-        all += harbour::text(key) + "=" + harbour::text(value) + ";";
-    ship->set_name(all);
-    ship->set_number(auth->IsPeerAuthenticated() ? 1 : 0);
-    if (auth->IsPeerAuthenticated()) ship->set_load(harbour::text(auth->GetPeerIdentity().at(0)));
+        all += call_kinds::text(key) + "=" + call_kinds::text(value) + ";";
+    reply->set_name(all);
+    reply->set_number(auth->IsPeerAuthenticated() ? 1 : 0);
+    if (auth->IsPeerAuthenticated()) reply->set_load(call_kinds::text(auth->GetPeerIdentity().at(0)));
     return grpc::Status::OK;
   }
 };
 
-class GrpcppCredentials : public harbour_fixture<identity_service> {};
+class GrpcppCredentials : public call_kinds_fixture<identity_service> {};
 
 TEST_F(GrpcppCredentials, TlsProtectsTheConnection) {
   start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client());
-  Ship ship;
-  ASSERT_TRUE(find(harbour_query(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME), ship).ok());
-  EXPECT_EQ(ship.name(), "ssl;");
-  EXPECT_EQ(ship.number(), 0);
+  Reply reply;
+  ASSERT_TRUE(find(query_of(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME), reply).ok());
+  EXPECT_EQ(reply.name(), "ssl;");
+  EXPECT_EQ(reply.number(), 0);
   connect(grpc::SslCredentials({}));  // the system's CAs do not know the server
-  EXPECT_EQ(find(harbour_query(""), ship).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(find(query_of(""), reply).error_code(), StatusCode::UNAVAILABLE);
 }
 
 TEST_F(GrpcppCredentials, AClientsCertificateIsItsIdentity) {
   start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY),
         tls_client("client"));
-  Ship ship;
-  ASSERT_TRUE(find(harbour_query(GRPC_X509_CN_PROPERTY_NAME), ship).ok());
-  EXPECT_EQ(ship.name(), "ada;");
-  EXPECT_EQ(ship.number(), 1);
-  EXPECT_EQ(ship.load(), "ada.example");
-  ASSERT_TRUE(find(harbour_query(GRPC_PEER_SPIFFE_ID_PROPERTY_NAME), ship).ok());
-  EXPECT_EQ(ship.name(), "spiffe://example/ada;");
+  Reply reply;
+  ASSERT_TRUE(find(query_of(GRPC_X509_CN_PROPERTY_NAME), reply).ok());
+  EXPECT_EQ(reply.name(), "ada;");
+  EXPECT_EQ(reply.number(), 1);
+  EXPECT_EQ(reply.load(), "ada.example");
+  ASSERT_TRUE(find(query_of(GRPC_PEER_SPIFFE_ID_PROPERTY_NAME), reply).ok());
+  EXPECT_EQ(reply.name(), "spiffe://example/ada;");
   connect(tls_client());
-  EXPECT_EQ(find(harbour_query(""), ship).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(find(query_of(""), reply).error_code(), StatusCode::UNAVAILABLE);
 }
 
 TEST_F(GrpcppCredentials, ATargetNameCanBeOverridden) {
@@ -335,12 +335,12 @@ TEST_F(GrpcppCredentials, ATargetNameCanBeOverridden) {
   arguments.SetSslTargetNameOverride("movies.example");
   start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client(),
         arguments);
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query(""), ship).ok());
+  Reply reply;
+  EXPECT_TRUE(find(query_of(""), reply).ok());
   grpc::ChannelArguments wrong;
   wrong.SetSslTargetNameOverride("elsewhere.example");
   connect(tls_client(), wrong);
-  EXPECT_EQ(find(harbour_query(""), ship).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(find(query_of(""), reply).error_code(), StatusCode::UNAVAILABLE);
 }
 
 class plugin final : public grpc::MetadataCredentialsPlugin {
@@ -349,9 +349,9 @@ class plugin final : public grpc::MetadataCredentialsPlugin {
   bool IsBlocking() const override { return blocks_; }
   grpc::Status GetMetadata(grpc::string_ref url, grpc::string_ref method, const grpc::AuthContext&,
                            std::multimap<std::string, std::string>* metadata) override {
-    if (method == "List") return grpc::Status(StatusCode::NOT_FOUND, "no token");
-    metadata->emplace("x-url", harbour::text(url).substr(0, 18));
-    metadata->emplace("x-method", harbour::text(method));
+    if (method == "ServerStream") return grpc::Status(StatusCode::NOT_FOUND, "no token");
+    metadata->emplace("x-url", call_kinds::text(url).substr(0, 18));
+    metadata->emplace("x-method", call_kinds::text(method));
     return grpc::Status::OK;
   }
 
@@ -363,19 +363,19 @@ TEST_F(GrpcppCredentials, CallsCarryTheCredentialsOfTheirContextAndOfTheirChanne
   start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE),
         grpc::CompositeChannelCredentials(
             tls_client(), grpc::MetadataCredentialsFromPlugin(std::make_unique<plugin>(true))));
-  Ship ship;
+  Reply reply;
   const auto with_token = [](grpc::ClientContext& c) {
     c.set_credentials(grpc::CompositeCallCredentials(grpc::AccessTokenCredentials("t0"),
                                                      grpc::GoogleIAMCredentials("t1", "a")));
   };
-  ASSERT_TRUE(find(harbour_query(""), ship, with_token).ok());
-  EXPECT_EQ(ship.name(),
+  ASSERT_TRUE(find(query_of(""), reply, with_token).ok());
+  EXPECT_EQ(reply.name(),
             "authorization=Bearer "
-            "t0;x-goog-iam-authority-selector=a;x-goog-iam-authorization-token=t1;x-method=Find;"
+            "t0;x-goog-iam-authority-selector=a;x-goog-iam-authorization-token=t1;x-method=Unary;"
             "x-url=https://127.0.0.1:;");
   grpc::ClientContext context;
-  const auto reader = stub->List(&context, harbour_query("", 1));
-  EXPECT_FALSE(reader->Read(&ship));
+  const auto reader = stub->ServerStream(&context, query_of("", 1));
+  EXPECT_FALSE(reader->Read(&reply));
   const auto s = reader->Finish();
   EXPECT_EQ(s.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(s.error_message(), ::testing::HasSubstr("no token"));
@@ -383,93 +383,94 @@ TEST_F(GrpcppCredentials, CallsCarryTheCredentialsOfTheirContextAndOfTheirChanne
 
 TEST_F(GrpcppCredentials, APluginThatDoesNotBlockRunsOnTheLoop) {
   start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client());
-  Ship ship;
+  Reply reply;
   const auto from_plugin = [](grpc::ClientContext& c) {
     c.set_credentials(grpc::MetadataCredentialsFromPlugin(std::make_unique<plugin>(false)));
   };
-  ASSERT_TRUE(find(harbour_query(""), ship, from_plugin).ok());
-  EXPECT_THAT(ship.name(), ::testing::HasSubstr("x-method=Find;"));
+  ASSERT_TRUE(find(query_of(""), reply, from_plugin).ok());
+  EXPECT_THAT(reply.name(), ::testing::HasSubstr("x-method=Unary;"));
 }
 
 TEST_F(GrpcppCredentials, TheFailureOfAPluginHasTheWordsOfTheOriginal) {
   start([](grpc::ServerBuilder&) {}, tls_server(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE), tls_client());
   grpc::ClientContext context;
   context.set_credentials(grpc::MetadataCredentialsFromPlugin(std::make_unique<plugin>(false)));
-  Ship ship;
-  const auto reader = stub->List(&context, harbour_query("", 1));
-  EXPECT_FALSE(reader->Read(&ship));
+  Reply reply;
+  const auto reader = stub->ServerStream(&context, query_of("", 1));
+  EXPECT_FALSE(reader->Read(&reply));
   EXPECT_EQ(reader->Finish().error_message(), "Getting metadata from plugin failed with error: no token");
 }
 
 // --- servers
 
 // Handlers that wait until the test lets them go.
-class waiting_service final : public Harbour::Service {
+class waiting_service final : public CallKinds::Service {
  public:
-  grpc::Status Find(grpc::ServerContext* context, const Query* query, Ship* ship) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query* query, Reply* reply) override {
     if (query->ask() == "thread") {
       std::ifstream comm("/proc/thread-self/comm");
       std::string name;
       std::getline(comm, name);
-      ship->set_name(name);
+      reply->set_name(name);
       return grpc::Status::OK;
     }
     if (query->ask() == "meet") {
-      if (++met == query->number()) release.come();
+      if (++met == query->number()) release.notify();
     } else {
-      entered.come();
+      entered.notify();
     }
     release.wait();
-    ship->set_number(context->IsCancelled() ? 1 : 0);
+    reply->set_number(context->IsCancelled() ? 1 : 0);
     return grpc::Status::OK;
   }
-  grpc::Status Record(grpc::ServerContext* context, grpc::ServerReader<Position>* reader, Summary*) override {
+  grpc::Status ClientStream(grpc::ServerContext* context, grpc::ServerReader<Position>* reader,
+                            Summary*) override {
     std::thread other([&] {
       release.wait();
       context->TryCancel();
     });
-    entered.come();
+    entered.notify();
     Position position;
     reads_after_cancel = reader->Read(&position);
     other.join();
-    ended.come();
+    ended.notify();
     after_the_call.wait();
     metadata_after_the_call = context->client_metadata().count("x-kept");
     return grpc::Status::OK;
   }
   std::atomic<int> met{0};
-  moment entered;
-  moment release;
-  moment ended;
-  moment after_the_call;
+  notification entered;
+  notification release;
+  notification ended;
+  notification after_the_call;
   std::atomic<bool> reads_after_cancel{true};
   std::atomic<std::size_t> metadata_after_the_call{0};
 };
 
-class GrpcppServers : public harbour_fixture<waiting_service> {};
+class GrpcppServers : public call_kinds_fixture<waiting_service> {};
 
 TEST_F(GrpcppServers, HandlersRunOnNamedThreads) {
   start();
-  Ship ship;
-  ASSERT_TRUE(find(harbour_query("thread"), ship).ok());
-  EXPECT_EQ(ship.name(), "grpcpp-handler");
+  Reply reply;
+  ASSERT_TRUE(find(query_of("thread"), reply).ok());
+  EXPECT_EQ(reply.name(), "grpcpp-handler");
 }
 
 TEST_F(GrpcppServers, ACallBeyondTheThreadsOfTheQuotaIsRejected) {
   start([](grpc::ServerBuilder& b) { b.SetResourceQuota(grpc::ResourceQuota("few").SetMaxThreads(1)); });
-  Ship first;
+  Reply first;
   grpc::Status of_first;
-  std::thread waiting([&] { of_first = find(harbour_query("wait"), first); });
+  std::thread waiting([&] { of_first = find(query_of("wait"), first); });
   service.entered.wait();
-  Ship second;
-  const auto s = find(harbour_query("thread"), second);
+  Reply second;
+  const auto s = find(query_of("thread"), second);
   EXPECT_EQ(s.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(s.error_message(), ::testing::HasSubstr("SetMaxThreads"));
-  service.release.come();
+  service.release.notify();
   waiting.join();
   EXPECT_TRUE(of_first.ok());
   // The thread takes the next call when the reply of its last one is on its way.
-  while (!find(harbour_query("thread"), second).ok()) std::this_thread::yield();
+  while (!find(query_of("thread"), second).ok()) std::this_thread::yield();
 }
 
 TEST_F(GrpcppServers, HandlersThatWaitForEachOtherAllRun) {
@@ -478,16 +479,16 @@ TEST_F(GrpcppServers, HandlersThatWaitForEachOtherAllRun) {
   std::vector<std::thread> busy;  // so that the pool lets new handlers wait for a free thread
   for (int t = 0; t < 4; ++t) {
     busy.emplace_back([&] {
-      Ship ship;
-      while (!over) EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+      Reply reply;
+      while (!over) EXPECT_TRUE(find(query_of("thread"), reply).ok());
     });
   }
   std::vector<std::thread> meeting;
   std::atomic<int> right{0};
   for (int t = 0; t < 20; ++t) {
     meeting.emplace_back([&] {
-      Ship ship;
-      if (find(harbour_query("meet", 20), ship).ok()) ++right;
+      Reply reply;
+      if (find(query_of("meet", 20), reply).ok()) ++right;
     });
   }
   for (std::thread& t : meeting) t.join();
@@ -498,30 +499,30 @@ TEST_F(GrpcppServers, HandlersThatWaitForEachOtherAllRun) {
 
 TEST_F(GrpcppServers, ShutdownWaitsForTheHandlers) {
   start();
-  Ship ship;
+  Reply reply;
   grpc::Status outcome;
-  std::thread calling([&] { outcome = find(harbour_query("wait"), ship); });
+  std::thread calling([&] { outcome = find(query_of("wait"), reply); });
   service.entered.wait();
   std::thread ending([&] { server->Shutdown(); });
-  service.release.come();
+  service.release.notify();
   calling.join();
   ending.join();
   server->Wait();
   server->Shutdown();
   EXPECT_TRUE(outcome.ok());
-  EXPECT_EQ(ship.number(), 0);
+  EXPECT_EQ(reply.number(), 0);
 }
 
 TEST_F(GrpcppServers, ShutdownCancelsAtItsDeadline) {
   start();
-  Ship ship;
+  Reply reply;
   grpc::Status outcome;
-  std::thread calling([&] { outcome = find(harbour_query("wait"), ship); });
+  std::thread calling([&] { outcome = find(query_of("wait"), reply); });
   service.entered.wait();
   std::thread ending([&] { server->Shutdown(system_clock::now()); });
   calling.join();
   EXPECT_NE(outcome.error_code(), StatusCode::OK);
-  service.release.come();
+  service.release.notify();
   ending.join();
 }
 
@@ -530,13 +531,13 @@ TEST_F(GrpcppServers, TryCancelEndsTheCallAndTheReadOfItsHandler) {
   grpc::ClientContext context;
   context.AddMetadata("x-kept", "1");
   Summary summary;
-  const auto writer = stub->Record(&context, &summary);
+  const auto writer = stub->ClientStream(&context, &summary);
   service.entered.wait();
-  service.release.come();
+  service.release.notify();
   service.ended.wait();
   EXPECT_EQ(writer->Finish().error_code(), StatusCode::CANCELLED);
   EXPECT_FALSE(service.reads_after_cancel);
-  service.after_the_call.come();
+  service.after_the_call.notify();
   server->Shutdown();
   EXPECT_EQ(service.metadata_after_the_call, 1u);
 }
@@ -565,8 +566,8 @@ TEST_F(GrpcppServers, ServicesOfCoracleAnswerOnTheSamePort) {
   const auto reply = sync_wait(any.unary<bytes_message>("/grpc.health.v1.Health/Check", everything));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->bytes(), "\x08\x01");  // SERVING
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+  Reply reply;
+  EXPECT_TRUE(find(query_of("thread"), reply).ok());
   server.reset();  // before the service
 }
 
@@ -574,91 +575,93 @@ TEST_F(GrpcppServers, AServiceCanBeServedAgain) {
   start();
   server.reset();
   start();
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("thread"), ship).ok());
+  Reply reply;
+  EXPECT_TRUE(find(query_of("thread"), reply).ok());
 }
 
 // --- generated classes beyond stubs and services
 
-class streamed_service final
-    : public Harbour::WithStreamedUnaryMethod_Find<Harbour::WithSplitStreamingMethod_List<Harbour::Service>> {
+class streamed_service final : public CallKinds::WithStreamedUnaryMethod_Unary<
+                                   CallKinds::WithSplitStreamingMethod_ServerStream<CallKinds::Service>> {
  public:
-  grpc::Status StreamedFind(grpc::ServerContext*, grpc::ServerUnaryStreamer<Query, Ship>* streamer) override {
+  grpc::Status StreamedUnary(grpc::ServerContext*,
+                             grpc::ServerUnaryStreamer<Query, Reply>* streamer) override {
     Query query;
-    Ship ship;
-    EXPECT_FALSE(streamer->Write(ship));  // not before the request was read
+    Reply reply;
+    EXPECT_FALSE(streamer->Write(reply));  // not before the request was read
     std::uint32_t size = 0;
     EXPECT_TRUE(streamer->NextMessageSize(&size));
     EXPECT_TRUE(streamer->Read(&query));
     EXPECT_FALSE(streamer->Read(&query));
-    ship.set_name("streamed " + query.ask());
-    EXPECT_TRUE(streamer->Write(ship));
-    EXPECT_FALSE(streamer->Write(ship));
+    reply.set_name("streamed " + query.ask());
+    EXPECT_TRUE(streamer->Write(reply));
+    EXPECT_FALSE(streamer->Write(reply));
     return grpc::Status::OK;
   }
-  grpc::Status StreamedList(grpc::ServerContext*, grpc::ServerSplitStreamer<Query, Ship>* streamer) override {
+  grpc::Status StreamedServerStream(grpc::ServerContext*,
+                                    grpc::ServerSplitStreamer<Query, Reply>* streamer) override {
     Query query;
     EXPECT_TRUE(streamer->Read(&query));
-    Ship ship;
-    for (int i = 0; i < query.number(); ++i) EXPECT_TRUE(streamer->Write(ship));
+    Reply reply;
+    for (int i = 0; i < query.number(); ++i) EXPECT_TRUE(streamer->Write(reply));
     return grpc::Status::OK;
   }
 };
 
-class GrpcppStreamed : public harbour_fixture<streamed_service> {};
+class GrpcppStreamed : public call_kinds_fixture<streamed_service> {};
 
 TEST_F(GrpcppStreamed, MethodsAreHandledAsStreams) {
   start();
-  Ship ship;
-  ASSERT_TRUE(find(harbour_query("x"), ship).ok());
-  EXPECT_EQ(ship.name(), "streamed x");
+  Reply reply;
+  ASSERT_TRUE(find(query_of("x"), reply).ok());
+  EXPECT_EQ(reply.name(), "streamed x");
   grpc::ClientContext context;
-  const auto reader = stub->List(&context, harbour_query("", 3));
+  const auto reader = stub->ServerStream(&context, query_of("", 3));
   int count = 0;
-  while (reader->Read(&ship)) ++count;
+  while (reader->Read(&reply)) ++count;
   EXPECT_EQ(count, 3);
   EXPECT_TRUE(reader->Finish().ok());
 }
 
-class named_find final : public Harbour::Service {
+class named_find final : public CallKinds::Service {
  public:
-  grpc::Status Find(grpc::ServerContext* context, const Query*, Ship* ship) override {
-    ship->set_name(harbour::text(context->ExperimentalGetAuthority()));
+  grpc::Status Unary(grpc::ServerContext* context, const Query*, Reply* reply) override {
+    reply->set_name(call_kinds::text(context->ExperimentalGetAuthority()));
     return grpc::Status::OK;
   }
 };
 
-class GrpcppAuthorities : public harbour_fixture<named_find> {};
+class GrpcppAuthorities : public call_kinds_fixture<named_find> {};
 
 TEST_F(GrpcppAuthorities, AreThoseThatTheClientCalled) {
   start();
-  Ship ship;
-  EXPECT_TRUE(find(Query(), ship).ok());
-  EXPECT_EQ(ship.name(), "127.0.0.1:" + std::to_string(port));
-  EXPECT_TRUE(find(Query(), ship, [](grpc::ClientContext& c) { c.set_authority("own.example"); }).ok());
-  EXPECT_EQ(ship.name(), "own.example");
+  Reply reply;
+  EXPECT_TRUE(find(Query(), reply).ok());
+  EXPECT_EQ(reply.name(), "127.0.0.1:" + std::to_string(port));
+  EXPECT_TRUE(find(Query(), reply, [](grpc::ClientContext& c) { c.set_authority("own.example"); }).ok());
+  EXPECT_EQ(reply.name(), "own.example");
 }
 
 TEST(GrpcppMocks, AStubCanBeMocked) {
-  harbour::MockHarbourStub stub;
-  Ship answer;
+  call_kinds::MockCallKindsStub stub;
+  Reply answer;
   answer.set_name("mocked");
-  EXPECT_CALL(stub, Find)
+  EXPECT_CALL(stub, Unary)
       .WillOnce(::testing::DoAll(::testing::SetArgPointee<2>(answer), ::testing::Return(grpc::Status::OK)));
-  Harbour::StubInterface& used = stub;
+  CallKinds::StubInterface& used = stub;
   grpc::ClientContext context;
-  Ship ship;
-  EXPECT_TRUE(used.Find(&context, Query(), &ship).ok());
-  EXPECT_EQ(ship.name(), "mocked");
+  Reply reply;
+  EXPECT_TRUE(used.Unary(&context, Query(), &reply).ok());
+  EXPECT_EQ(reply.name(), "mocked");
 }
 
 TEST(GrpcppMocks, AHandlerCanBeCalledDirectly) {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::ServerContext context;
-  Ship ship;
-  const Query query = harbour_query("deadline");
-  EXPECT_TRUE(service.Find(&context, &query, &ship).ok());
-  EXPECT_EQ(ship.number(), -1);
+  Reply reply;
+  const Query query = query_of("deadline");
+  EXPECT_TRUE(service.Unary(&context, &query, &reply).ok());
+  EXPECT_EQ(reply.number(), -1);
   EXPECT_FALSE(context.IsCancelled());
   EXPECT_EQ(context.peer(), "");
   EXPECT_TRUE(context.ExperimentalGetAuthority().empty());
@@ -666,7 +669,7 @@ TEST(GrpcppMocks, AHandlerCanBeCalledDirectly) {
 }
 
 TEST(GrpcppBuilders, MakeSeveralServersOfHandlers) {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -680,11 +683,11 @@ TEST(GrpcppBuilders, MakeSeveralServersOfHandlers) {
   }
   EXPECT_EQ(ports.size(), 2u);
   for (const int of_one : ports) {
-    const auto stub = Harbour::NewStub(
+    const auto stub = CallKinds::NewStub(
         grpc::CreateChannel("127.0.0.1:" + std::to_string(of_one), grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
-    Ship ship;
-    EXPECT_TRUE(stub->Find(&context, harbour_query("hello"), &ship).ok());
+    Reply reply;
+    EXPECT_TRUE(stub->Unary(&context, query_of("hello"), &reply).ok());
   }
 }
 

@@ -1,6 +1,6 @@
 // Services of grpc++'s API on servers of Coracle's, and their messages as JSON.
+#include "call_kinds_fixture.hpp"
 #include "callbacks_service.hpp"
-#include "harbour_fixture.hpp"
 #include "support/raw_http.hpp"
 
 #include "coracle/client.hpp"
@@ -25,13 +25,13 @@
 namespace coracle::testing_support::host_test {
 namespace {
 
-using harbour::Harbour;
-using harbour::Lighthouse;
-using harbour::Note;
-using harbour::Position;
-using harbour::Query;
-using harbour::Ship;
-using harbour::Summary;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Position;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::Summary;
+using call_kinds::Unimplemented;
 
 // A service on a coracle::server with the codec of JSON.
 template <class Service>
@@ -70,30 +70,30 @@ raw_http::response answer(const std::string& address, const std::string& request
 
 template <class Service>
 class GrpcppHost : public ::testing::Test {};
-using both_apis = ::testing::Types<harbour::harbour_service, harbour::callback_harbour>;
+using both_apis = ::testing::Types<call_kinds::call_kinds_service, call_kinds::callback_call_kinds>;
 TYPED_TEST_SUITE(GrpcppHost, both_apis);
 
 TYPED_TEST(GrpcppHost, CallsOfAllKindsAreAnswered) {
   hosted<TypeParam> on;
-  const auto stub = Harbour::NewStub(grpc::CreateChannel(on.address, grpc::InsecureChannelCredentials()));
-  Ship ship;
+  const auto stub = CallKinds::NewStub(grpc::CreateChannel(on.address, grpc::InsecureChannelCredentials()));
+  Reply reply;
   grpc::ClientContext finding;
   finding.AddMetadata("trail-x", "1");
-  ASSERT_TRUE(stub->Find(&finding, harbour_query("hello", 7), &ship).ok());
-  EXPECT_EQ(ship.number(), 7);
+  ASSERT_TRUE(stub->Unary(&finding, query_of("hello", 7), &reply).ok());
+  EXPECT_EQ(reply.number(), 7);
   EXPECT_EQ(finding.GetServerTrailingMetadata().count("trail-x"), 1u);
   grpc::ClientContext failing;
-  EXPECT_EQ(stub->Find(&failing, harbour_query("error", 5, "details"), &ship).error_code(),
+  EXPECT_EQ(stub->Unary(&failing, query_of("error", 5, "details"), &reply).error_code(),
             grpc::StatusCode::NOT_FOUND);
   grpc::ClientContext listing;
-  const auto reader = stub->List(&listing, harbour_query("", 3));
+  const auto reader = stub->ServerStream(&listing, query_of("", 3));
   int listed = 0;
-  while (reader->Read(&ship)) ++listed;
+  while (reader->Read(&reply)) ++listed;
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(listed, 3);
   grpc::ClientContext recording;
   Summary summary;
-  const auto writer = stub->Record(&recording, &summary);
+  const auto writer = stub->ClientStream(&recording, &summary);
   Position position;
   position.set_north(3);
   EXPECT_TRUE(writer->Write(position));
@@ -102,7 +102,7 @@ TYPED_TEST(GrpcppHost, CallsOfAllKindsAreAnswered) {
   EXPECT_TRUE(writer->Finish().ok());
   EXPECT_EQ(summary.distance(), 6);
   grpc::ClientContext talking;
-  const auto stream = stub->Talk(&talking);
+  const auto stream = stub->BidiStream(&talking);
   Note note;
   note.set_text("hello");
   stream->Write(note);
@@ -124,18 +124,19 @@ TYPED_TEST(GrpcppHost, MessagesOfAllKindsOfCallsMayBeJson) {
     const generic_stub any(to);
     call_options json;
     json.codec = &json_codec();
-    const Query query = harbour_query("hello", 2, "\x01\xff");
-    const auto found = sync_wait(any.unary<Ship>("/harbour.Harbour/Find", query, json));
+    const Query query = query_of("hello", 2, "\x01\xff");
+    const auto found = sync_wait(any.unary<Reply>("/call_kinds.CallKinds/Unary", query, json));
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->name(), "hello");
-    EXPECT_EQ(
-        sync_wait(any.unary<Ship>("/harbour.Harbour/Find", harbour_query("error", 5), json)).status().code(),
-        status_code::not_found);
-    auto listing = any.server_streaming<Ship>("/harbour.Harbour/List", query, json);
+    EXPECT_EQ(sync_wait(any.unary<Reply>("/call_kinds.CallKinds/Unary", query_of("error", 5), json))
+                  .status()
+                  .code(),
+              status_code::not_found);
+    auto listing = any.server_streaming<Reply>("/call_kinds.CallKinds/ServerStream", query, json);
     std::vector<int> numbers;
-    while (const auto ship = sync_wait(listing.next()).value()) numbers.push_back(ship->number());
+    while (const auto reply = sync_wait(listing.next()).value()) numbers.push_back(reply->number());
     EXPECT_THAT(numbers, ::testing::ElementsAre(0, 1));
-    auto recording = any.client_streaming<Position, Summary>("/harbour.Harbour/Record", json);
+    auto recording = any.client_streaming<Position, Summary>("/call_kinds.CallKinds/ClientStream", json);
     Position position;
     position.set_north(-4);
     EXPECT_TRUE(sync_wait(recording.write(position)).ok());
@@ -143,7 +144,7 @@ TYPED_TEST(GrpcppHost, MessagesOfAllKindsOfCallsMayBeJson) {
     const auto summary = sync_wait(recording.finish());
     ASSERT_TRUE(summary.ok()) << summary.status();
     EXPECT_EQ(summary->distance(), 8);
-    auto talking = any.bidi<Note, Note>("/harbour.Harbour/Talk", json);
+    auto talking = any.bidi<Note, Note>("/call_kinds.CallKinds/BidiStream", json);
     Note note;
     note.set_text("hello");
     EXPECT_TRUE(sync_wait(talking.write(note)).ok());
@@ -156,15 +157,15 @@ TYPED_TEST(GrpcppHost, MessagesOfAllKindsOfCallsMayBeJson) {
 
 TYPED_TEST(GrpcppHost, TextThatIsNoMessageEndsTheCall) {
   hosted<TypeParam> on;
-  const auto unary = answer(on.address, "POST /harbour.Harbour/Find", "content-type: application/json\r\n",
-                            R"({"number": "many"})");
+  const auto unary = answer(on.address, "POST /call_kinds.CallKinds/Unary",
+                            "content-type: application/json\r\n", R"({"number": "many"})");
   EXPECT_EQ(unary.status(), 400);
   EXPECT_EQ(unary.body, R"({"code":"invalid_argument","message":"field number: \"many\" is no int32"})");
   const channel to(on.address, insecure());
   const generic_stub any(to);
   call_options json;
   json.codec = &json_codec();
-  auto talking = any.bidi("/harbour.Harbour/Talk", json);
+  auto talking = any.bidi("/call_kinds.CallKinds/BidiStream", json);
   EXPECT_TRUE(sync_wait(talking.write(bytes_message(std::string(R"({"text":"a"})")))).ok());
   const auto first = sync_wait(talking.next()).value();
   ASSERT_TRUE(first);
@@ -175,19 +176,20 @@ TYPED_TEST(GrpcppHost, TextThatIsNoMessageEndsTheCall) {
 }
 
 TEST(GrpcppHosts, AServiceWithQueuesIsRefused) {
-  Harbour::WithAsyncMethod_Find<Harbour::Service> service;
+  CallKinds::WithAsyncMethod_Unary<CallKinds::Service> service;
   grpcpp_host host;
   try {
     static_cast<void>(host.adapt(service));
     FAIL() << "it was adapted";
   } catch (const usage_error& e) {
-    EXPECT_THAT(e.what(), ::testing::HasSubstr("/harbour.Harbour/Find is answered by completion queues"));
+    EXPECT_THAT(e.what(),
+                ::testing::HasSubstr("/call_kinds.CallKinds/Unary is answered by completion queues"));
   }
 }
 
-class lingering final : public Harbour::Service {
+class lingering final : public CallKinds::Service {
  public:
-  grpc::Status Find(grpc::ServerContext* context, const Query*, Ship*) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query*, Reply*) override {
     context->AddInitialMetadata("entered", "1");
     entered.store(true);
     entered.notify_all();
@@ -201,11 +203,11 @@ class lingering final : public Harbour::Service {
 
 TEST(GrpcppHosts, HandlersEndBeforeTheHostIsDestroyed) {
   hosted<lingering> on;
-  const auto stub = Harbour::NewStub(grpc::CreateChannel(on.address, grpc::InsecureChannelCredentials()));
+  const auto stub = CallKinds::NewStub(grpc::CreateChannel(on.address, grpc::InsecureChannelCredentials()));
   std::thread calling([&] {
     grpc::ClientContext context;
-    Ship ship;
-    EXPECT_FALSE(stub->Find(&context, Query(), &ship).ok());
+    Reply reply;
+    EXPECT_FALSE(stub->Unary(&context, Query(), &reply).ok());
   });
   on.service.entered.wait(false);
   on.destroy_server();
@@ -220,10 +222,10 @@ class unlinked final : public grpc::Service {
   unlinked() {
     AddMethod(new grpc::internal::RpcServiceMethod(
         "/un.Linked/Get", grpc::internal::RpcMethod::NORMAL_RPC,
-        new grpc::internal::RpcMethodHandler<unlinked, Query, Ship, google::protobuf::MessageLite,
+        new grpc::internal::RpcMethodHandler<unlinked, Query, Reply, google::protobuf::MessageLite,
                                              google::protobuf::MessageLite>(
-            [](unlinked*, grpc::ServerContext*, const Query* query, Ship* ship) {
-              ship->set_name(query->ask());
+            [](unlinked*, grpc::ServerContext*, const Query* query, Reply* reply) {
+              reply->set_name(query->ask());
               return grpc::Status::OK;
             },
             this)));
@@ -234,12 +236,12 @@ TEST(GrpcppHosts, JsonNeedsTheDescriptor) {
   const hosted<unlinked> on;
   const channel to(on.address, insecure());
   const generic_stub any(to);
-  const auto found = sync_wait(any.unary<Ship>("/un.Linked/Get", harbour_query("hello")));
+  const auto found = sync_wait(any.unary<Reply>("/un.Linked/Get", query_of("hello")));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->name(), "hello");
   call_options json;
   json.codec = &json_codec();
-  EXPECT_EQ(sync_wait(any.unary<Ship>("/un.Linked/Get", harbour_query("hello"), json)).status().code(),
+  EXPECT_EQ(sync_wait(any.unary<Reply>("/un.Linked/Get", query_of("hello"), json)).status().code(),
             status_code::unimplemented);
 }
 
@@ -333,8 +335,9 @@ TEST_F(GenericServices, HaveJsonAsBinaryMessagesOfLinkedMethods) {
   for (const call_protocol protocol :
        {call_protocol::connect, call_protocol::grpc_web, call_protocol::grpc}) {
     const channel by = to(protocol);
-    EXPECT_EQ(answer_of(by, "/harbour.Harbour/Talk", R"({"text":"hello"})"), R"({"text":"re: hello"})");
-    EXPECT_THAT(answer_of(by, "/harbour.Harbour/Talk", R"({"text":1})"),
+    EXPECT_EQ(answer_of(by, "/call_kinds.CallKinds/BidiStream", R"({"text":"hello"})"),
+              R"({"text":"re: hello"})");
+    EXPECT_THAT(answer_of(by, "/call_kinds.CallKinds/BidiStream", R"({"text":1})"),
                 ::testing::HasSubstr("INVALID_ARGUMENT"));
   }
 }
@@ -344,7 +347,8 @@ TEST_F(GenericServices, RefuseJsonOfOtherMethods) {
   for (const call_protocol protocol :
        {call_protocol::connect, call_protocol::grpc_web, call_protocol::grpc}) {
     const channel by = to(protocol);
-    for (const char* const method : {"/un.Linked/Talk", "/harbour.Harbour/Nothing", "/harbour.Harbour.Talk"})
+    for (const char* const method :
+         {"/un.Linked/BidiStream", "/call_kinds.CallKinds/Nothing", "/call_kinds.CallKinds.BidiStream"})
       EXPECT_THAT(answer_of(by, method, R"({"text":"hello"})"), ::testing::HasSubstr("UNIMPLEMENTED"));
   }
 }
@@ -352,8 +356,8 @@ TEST_F(GenericServices, RefuseJsonOfOtherMethods) {
 TEST_F(GenericServices, PassJsonAsItIsWithoutTheWeb) {
   start(false);
   const channel by = to(call_protocol::grpc);
-  EXPECT_EQ(answer_of(by, "/un.Linked/Talk", R"({"text":"hello"})"), R"({"text":"hello"})");
-  EXPECT_EQ(answer_of(by, "/harbour.Harbour/Talk", R"({"text":"hello"})"), R"({"text":"hello"})");
+  EXPECT_EQ(answer_of(by, "/un.Linked/BidiStream", R"({"text":"hello"})"), R"({"text":"hello"})");
+  EXPECT_EQ(answer_of(by, "/call_kinds.CallKinds/BidiStream", R"({"text":"hello"})"), R"({"text":"hello"})");
 }
 
 TEST_F(GenericServices, OfQueuesHaveJsonAsBinaryMessages) {
@@ -364,8 +368,9 @@ TEST_F(GenericServices, OfQueuesHaveJsonAsBinaryMessages) {
     queue = builder.AddCompletionQueue();
   });
   std::string reply;
-  std::thread calling(
-      [&] { reply = answer_of(to(call_protocol::connect), "/harbour.Harbour/Talk", R"({"text":"hello"})"); });
+  std::thread calling([&] {
+    reply = answer_of(to(call_protocol::connect), "/call_kinds.CallKinds/BidiStream", R"({"text":"hello"})");
+  });
   const auto taken = [&queue] {
     void* tag = nullptr;
     bool ok = false;
@@ -393,15 +398,15 @@ TEST_F(GenericServices, OfQueuesHaveJsonAsBinaryMessages) {
 TEST_F(GenericServices, AnswerStreamsAloneOfConnect) {
   start(true);
   const auto unary =
-      answer(address, "POST /harbour.Harbour/Find", "content-type: application/json\r\n", "{}");
+      answer(address, "POST /call_kinds.CallKinds/Unary", "content-type: application/json\r\n", "{}");
   EXPECT_EQ(unary.status(), 415);
   EXPECT_THAT(unary.body, ::testing::HasSubstr("application/connect+CODEC"));
 }
 
-class lighthouse final : public Lighthouse::CallbackService {
-  grpc::ServerUnaryReactor* Shine(grpc::CallbackServerContext* context, const Query* query,
-                                  Ship* ship) override {
-    ship->set_name("seen by " + query->ask());
+class unimplemented final : public Unimplemented::CallbackService {
+  grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context, const Query* query,
+                                 Reply* reply) override {
+    reply->set_name("seen by " + query->ask());
     auto* const reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
@@ -409,20 +414,21 @@ class lighthouse final : public Lighthouse::CallbackService {
 };
 
 TEST(GrpcppHosts, MethodsWithoutSideEffectsAnswerGet) {
-  const hosted<lighthouse> on;
+  const hosted<unimplemented> on;
   const auto shone = answer(
       on.address,
-      "GET /harbour.Lighthouse/Shine?connect=v1&encoding=json&message=%7B%22ask%22%3A%22all%22%7D", "");
+      "GET /call_kinds.Unimplemented/Call?connect=v1&encoding=json&message=%7B%22ask%22%3A%22all%22%7D", "");
   EXPECT_EQ(shone.status(), 200);
   EXPECT_EQ(shone.body, R"({"name":"seen by all"})");
-  const hosted<harbour::harbour_service> other;
+  const hosted<call_kinds::call_kinds_service> other;
   EXPECT_EQ(
-      answer(other.address, "GET /harbour.Harbour/Find?connect=v1&encoding=json&message=%7B%7D", "").status(),
+      answer(other.address, "GET /call_kinds.CallKinds/Unary?connect=v1&encoding=json&message=%7B%7D", "")
+          .status(),
       405);
 }
 
 TEST(GrpcppHosts, PagesOfTheNamedOriginsMayCallARelinkedServer) {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -432,7 +438,7 @@ TEST(GrpcppHosts, PagesOfTheNamedOriginsMayCallARelinkedServer) {
   const auto server = builder.BuildAndStart();
   ASSERT_NE(server, nullptr);
   const auto of_page = [port](const std::string& origin) {
-    return answer("127.0.0.1:" + std::to_string(port), "POST /harbour.Harbour/Find",
+    return answer("127.0.0.1:" + std::to_string(port), "POST /call_kinds.CallKinds/Unary",
                   "content-type: application/json\r\norigin: " + origin + "\r\n", R"({"ask":"hello"})");
   };
   EXPECT_EQ(of_page("https://one.example").status(), 200);

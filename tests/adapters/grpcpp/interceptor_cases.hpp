@@ -1,8 +1,8 @@
 // What the programs of cases about interceptors share. Compiled with both libraries.
 #pragma once
 
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
 #include "queue_cases.hpp"
 
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace harbour {
+namespace call_kinds {
 
 using grpc::experimental::ClientRpcInfo;
 using grpc::experimental::InterceptionHookPoints;
@@ -165,7 +165,7 @@ inline client_factories hijacking_clients(record& to, grpc::StatusCode code) {
     to.add("h(" + names(*m) + ")");
     if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) return m->Hijack();
     if (m->QueryInterceptionHookPoint(points::PRE_RECV_MESSAGE)) {
-      if (code == grpc::StatusCode::OK) static_cast<Ship*>(m->GetRecvMessage())->set_name("hijacked");
+      if (code == grpc::StatusCode::OK) static_cast<Reply*>(m->GetRecvMessage())->set_name("hijacked");
       else m->FailHijackedRecvMessage();
     }
     if (m->QueryInterceptionHookPoint(points::PRE_RECV_STATUS))
@@ -202,14 +202,14 @@ class later {
 // What interceptors change of a reply and of an error.
 inline void change_reply(InterceptorBatchMethods* m) {
   if (m->QueryInterceptionHookPoint(points::POST_RECV_MESSAGE) && m->GetRecvMessage())
-    static_cast<Ship*>(m->GetRecvMessage())->set_name("changed");
+    static_cast<Reply*>(m->GetRecvMessage())->set_name("changed");
   if (m->QueryInterceptionHookPoint(points::POST_RECV_STATUS) && !m->GetRecvStatus()->ok())
     *m->GetRecvStatus() = grpc::Status(grpc::StatusCode::ABORTED, "changed");
   m->Proceed();
 }
 
 // A server and a channel to it, both with interceptors. The server has a queue if its methods are requested.
-template <class Service = harbour_service>
+template <class Service = call_kinds_service>
 struct both_ends {
   explicit both_ends(server_factories of_server, client_factories of_client = {}) {
     server = start_server(port, [&](grpc::ServerBuilder& builder) {
@@ -220,7 +220,7 @@ struct both_ends {
     channel = grpc::experimental::CreateCustomChannelWithInterceptors(
         "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), grpc::ChannelArguments(),
         std::move(of_client));
-    stub = Harbour::NewStub(channel);
+    stub = CallKinds::NewStub(channel);
   }
   both_ends(const both_ends&) = delete;
   both_ends& operator=(const both_ends&) = delete;
@@ -236,7 +236,7 @@ struct both_ends {
   std::unique_ptr<grpc::ServerCompletionQueue> owned_queue;
   std::unique_ptr<grpc::Server> server;
   std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
+  std::unique_ptr<CallKinds::Stub> stub;
 };
 
-}  // namespace harbour
+}  // namespace call_kinds

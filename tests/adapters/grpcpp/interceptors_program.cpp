@@ -2,8 +2,8 @@
 // which order, and what they can change.
 //
 //   interceptors_program alone      prints each case as "case: what"
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "interceptor_cases.hpp"
 #include "program_cases.hpp"
 
@@ -17,34 +17,34 @@
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::acting_clients;
-using harbour::acting_servers;
-using harbour::client_factory;
-using harbour::ClientRpcInfo;
-using harbour::clients;
-using harbour::Harbour;
-using harbour::InterceptorBatchMethods;
-using harbour::Note;
-using harbour::points;
-using harbour::Position;
-using harbour::query;
-using harbour::Query;
-using harbour::record;
-using harbour::say;
-using harbour::server_factories;
-using harbour::ServerRpcInfo;
-using harbour::servers;
-using harbour::Ship;
-using harbour::sorted;
-using harbour::Summary;
-using harbour::tracing;
-using harbour::tracing_clients;
-using harbour::tracing_servers;
+using call_kinds::acting_clients;
+using call_kinds::acting_servers;
+using call_kinds::CallKinds;
+using call_kinds::client_factory;
+using call_kinds::ClientRpcInfo;
+using call_kinds::clients;
+using call_kinds::InterceptorBatchMethods;
+using call_kinds::Note;
+using call_kinds::points;
+using call_kinds::Position;
+using call_kinds::query;
+using call_kinds::Query;
+using call_kinds::record;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::server_factories;
+using call_kinds::ServerRpcInfo;
+using call_kinds::servers;
+using call_kinds::sorted;
+using call_kinds::Summary;
+using call_kinds::tracing;
+using call_kinds::tracing_clients;
+using call_kinds::tracing_servers;
 
 record of_client;
 record of_server;
 
-using ends = harbour::both_ends<>;
+using ends = call_kinds::both_ends<>;
 
 // What both sides have seen; the server's close comes after the client's status.
 void say_seen(const std::string& name) {
@@ -58,21 +58,21 @@ void order() {
   ends both(tracing_servers(of_server), tracing_clients(of_client));
   {
     grpc::ClientContext context;
-    Ship ship;
-    both.stub->Find(&context, query("x"), &ship);
+    Reply reply;
+    both.stub->Unary(&context, query("x"), &reply);
     say_seen("unary");
   }
   {
     grpc::ClientContext context;
-    Ship ship;
-    both.stub->Find(&context, query("error", 5), &ship);
+    Reply reply;
+    both.stub->Unary(&context, query("error", 5), &reply);
     say_seen("unary error");
   }
   {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     of_server.take();
-    both.stub->Find(&context, query("cancel yourself"), &ship);
+    both.stub->Unary(&context, query("cancel yourself"), &reply);
     const auto ended = [] { return of_server.has("A(got-close)") && of_server.has("A(sent-message)"); };
     // It sleeps on purpose: nothing tells when the interceptors have seen both ends.
     while (!ended()) std::this_thread::sleep_for(1ms);
@@ -81,64 +81,65 @@ void order() {
   }
   {
     grpc::ClientContext context;
-    const auto reader = both.stub->List(&context, query("x", 1));
-    Ship ship;
-    while (reader->Read(&ship)) continue;
+    const auto reader = both.stub->ServerStream(&context, query("x", 1));
+    Reply reply;
+    while (reader->Read(&reply)) continue;
     reader->Finish();
-    say_seen("list");
+    say_seen("server stream");
   }
   {
     grpc::ClientContext context;
-    const auto reader = both.stub->List(&context, query("headers first", 1));
+    const auto reader = both.stub->ServerStream(&context, query("headers first", 1));
     reader->WaitForInitialMetadata();
-    Ship ship;
-    while (reader->Read(&ship)) continue;
+    Reply reply;
+    while (reader->Read(&reply)) continue;
     reader->Finish();
-    say_seen("list with headers first");
+    say_seen("server stream with headers first");
   }
   {
     grpc::ClientContext context;
     Summary summary;
-    const auto writer = both.stub->Record(&context, &summary);
+    const auto writer = both.stub->ClientStream(&context, &summary);
     writer->Write(Position());
     writer->Write(Position());
     writer->WritesDone();
     writer->Finish();
-    say_seen("record");
+    say_seen("client stream");
   }
   {
     grpc::ClientContext context;
     Summary summary;
-    const auto writer = both.stub->Record(&context, &summary);
+    const auto writer = both.stub->ClientStream(&context, &summary);
     writer->WriteLast(Position(), grpc::WriteOptions());
     writer->Finish();
-    say_seen("record of one message");
+    say_seen("client stream of one message");
   }
   {
     grpc::ClientContext context;
-    const auto stream = both.stub->Talk(&context);
+    const auto stream = both.stub->BidiStream(&context);
     Note note;
     stream->Write(note);
     stream->Read(&note);
     stream->WritesDone();
     while (stream->Read(&note)) continue;
     stream->Finish();
-    say_seen("talk");
+    say_seen("bidi stream");
   }
 }
 
 // --- what they can change
 
-std::string called(Harbour::Stub& stub, const Query& q) {
+std::string called(CallKinds::Stub& stub, const Query& q) {
   grpc::ClientContext context;
-  Ship ship;
-  const auto s = stub.Find(&context, q, &ship);
-  std::string all = std::to_string(s.error_code()) + " '" + s.error_message() + "' " + ship.name() + " " +
-                    std::to_string(ship.number());
+  Reply reply;
+  const auto s = stub.Unary(&context, q, &reply);
+  std::string all = std::to_string(s.error_code()) + " '" + s.error_message() + "' " + reply.name() + " " +
+                    std::to_string(reply.number());
   for (const auto& [key, value] : context.GetServerInitialMetadata())
-    if (key == "echo-x" || key == "echo-s") all += " " + harbour::text(key) + "=" + harbour::text(value);
+    if (key == "echo-x" || key == "echo-s")
+      all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
   for (const auto& [key, value] : context.GetServerTrailingMetadata())
-    if (key == "trail-s") all += " " + harbour::text(key) + "=" + harbour::text(value);
+    if (key == "trail-s") all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
   return all;
 }
 
@@ -177,7 +178,7 @@ void changes() {
     say("serialized request", seen, bytes, gone);
   }
   {
-    const ends both({}, acting_clients(harbour::change_reply));
+    const ends both({}, acting_clients(call_kinds::change_reply));
     say("reply of an interceptor", called(*both.stub, query("x", 1)));
     say("status of an interceptor", called(*both.stub, query("error", 5)));
   }
@@ -199,7 +200,7 @@ void changes() {
     say("status of a server's interceptor", called(*both.stub, query("error", 5)));
   }
   {
-    harbour::later threads;
+    call_kinds::later threads;
     const ends both(acting_servers([](InterceptorBatchMethods* m) { m->Proceed(); }),
                     acting_clients(threads.act()));
     say("interceptor on another thread", called(*both.stub, query("x", 1)));
@@ -213,16 +214,16 @@ void changes() {
 void hijacks() {
   for (const bool ok : {true, false}) {
     const auto code = ok ? grpc::StatusCode::OK : grpc::StatusCode::NOT_FOUND;
-    const ends both({}, harbour::hijacking_clients(of_client, code));
+    const ends both({}, call_kinds::hijacking_clients(of_client, code));
     const std::string how = ok ? "hijacked" : "hijacked and failed";
     const std::string seen = called(*both.stub, query("x", 1));
     say(how + " unary", seen, of_client.take());
     grpc::ClientContext context;
-    const auto reader = both.stub->List(&context, query("x", 1));
-    Ship ship;
-    const bool first = ok && reader->Read(&ship);
+    const auto reader = both.stub->ServerStream(&context, query("x", 1));
+    Reply reply;
+    const bool first = ok && reader->Read(&reply);
     const auto s = reader->Finish();
-    say(how + " list", first, ship.name(), s.error_code(), of_client.take());
+    say(how + " server stream", first, reply.name(), s.error_code(), of_client.take());
   }
 }
 
@@ -230,13 +231,13 @@ void others() {
   {
     const ends both({}, tracing_clients(of_client));
     grpc::ClientContext context;
-    const auto reader = both.stub->List(&context, query("until cancelled", 1));
-    Ship ship;
-    reader->Read(&ship);
+    const auto reader = both.stub->ServerStream(&context, query("until cancelled", 1));
+    Reply reply;
+    reader->Read(&reply);
     of_client.take();
     context.TryCancel();
     say("cancelled", of_client.take());
-    while (reader->Read(&ship)) continue;
+    while (reader->Read(&reply)) continue;
     reader->Finish();
     of_client.take();
   }
@@ -256,9 +257,9 @@ void others() {
                                  (info->channel() ? " channel" : "");
                       return nullptr;
                     }));
-    Ship ship;
+    Reply reply;
     of_server.take();
-    both.stub->Find(&context, query("x", 1), &ship);
+    both.stub->Unary(&context, query("x", 1), &reply);
     say("info of a client's call", of_info);
     say("info of a server's call", of_server.take());
   }
@@ -267,7 +268,7 @@ void others() {
     const ends both({}, acting_clients(
                             [](InterceptorBatchMethods* m) {
                               if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) {
-                                const auto behind = Harbour::NewStub(m->GetInterceptedChannel());
+                                const auto behind = CallKinds::NewStub(m->GetInterceptedChannel());
                                 of_client.add("asks:" + called(*behind, query("y", 2)));
                               }
                               m->Proceed();
@@ -297,4 +298,4 @@ int run_alone() {
 
 }  // namespace
 
-int main(int count, char** words) { return harbour::run_program(count, words, {{"alone", run_alone}}); }
+int main(int count, char** words) { return call_kinds::run_program(count, words, {{"alone", run_alone}}); }

@@ -3,7 +3,7 @@
 //
 //   metadata_program server           prints its address, and serves until SIGTERM
 //   metadata_program client PORT
-#include "harbour.grpc.pb.h"
+#include "call_kinds.grpc.pb.h"
 #include "program_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
@@ -17,9 +17,9 @@
 
 namespace {
 
-using harbour::Harbour;
-using harbour::say;
-using harbour::Ship;
+using call_kinds::CallKinds;
+using call_kinds::Reply;
+using call_kinds::say;
 
 // How often a key is there with the value that the program has sent, and how often with another one.
 template <class Pairs>
@@ -28,39 +28,39 @@ std::string found(const Pairs& pairs, const std::string& key, const std::string&
   int others = 0;
   const auto range = pairs.equal_range(key);
   for (auto at = range.first; at != range.second; ++at)
-    ++(harbour::text(at->second) == value ? same : others);
+    ++(call_kinds::text(at->second) == value ? same : others);
   if (same + others == 0) return "none";
   return std::to_string(same) + (others > 0 ? " and " + std::to_string(others) + " of others" : "");
 }
 
 // "initial", "trailing" or "seen", the key, and the value.
-class keys_service final : public Harbour::Service {
-  grpc::Status Find(grpc::ServerContext* context, const harbour::Query* query, Ship* ship) override {
+class keys_service final : public CallKinds::Service {
+  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
     const std::string& load = query->load();
     const std::string key = load.substr(0, load.find('\n'));
     const std::string value = load.substr(key.size() + 1);
     if (query->ask() == "initial") context->AddInitialMetadata(key, value);
     if (query->ask() == "trailing") context->AddTrailingMetadata(key, value);
-    if (query->ask() == "seen") ship->set_name(found(context->client_metadata(), key, value));
+    if (query->ask() == "seen") reply->set_name(found(context->client_metadata(), key, value));
     if (query->number() != 0)
       return grpc::Status(static_cast<grpc::StatusCode>(query->number()), "as asked for");
     return grpc::Status::OK;
   }
   // A proxy: copies what it has got into a call of its own, and what that has got into its reply.
-  grpc::Status Talk(grpc::ServerContext* context,
-                    grpc::ServerReaderWriter<harbour::Note, harbour::Note>* stream) override {
-    harbour::Note note;
+  grpc::Status BidiStream(grpc::ServerContext* context,
+                          grpc::ServerReaderWriter<call_kinds::Note, call_kinds::Note>* stream) override {
+    call_kinds::Note note;
     stream->Read(&note);
-    const auto stub = Harbour::NewStub(harbour::channel_to(note.text()));
+    const auto stub = CallKinds::NewStub(call_kinds::channel_to(note.text()));
     const auto child = grpc::ClientContext::FromServerContext(*context);
     for (const auto& [key, value] : context->client_metadata())
-      child->AddMetadata(harbour::text(key), harbour::text(value));
-    Ship ship;
-    const auto s = stub->Find(child.get(), harbour::query("trailing", 0, "own-trailing\n1"), &ship);
+      child->AddMetadata(call_kinds::text(key), call_kinds::text(value));
+    Reply reply;
+    const auto s = stub->Unary(child.get(), call_kinds::query("trailing", 0, "own-trailing\n1"), &reply);
     for (const auto& [key, value] : child->GetServerInitialMetadata())
-      context->AddInitialMetadata(harbour::text(key), harbour::text(value));
+      context->AddInitialMetadata(call_kinds::text(key), call_kinds::text(value));
     for (const auto& [key, value] : child->GetServerTrailingMetadata())
-      context->AddTrailingMetadata(harbour::text(key), harbour::text(value));
+      context->AddTrailingMetadata(call_kinds::text(key), call_kinds::text(value));
     note.set_text(std::to_string(s.error_code()));
     stream->Write(note);
     return grpc::Status::OK;
@@ -130,7 +130,7 @@ std::string shown_pair(const std::string& key, const std::string& value) {
   return all.str();
 }
 
-void carried(Harbour::Stub& stub, const std::string& prefix,
+void carried(CallKinds::Stub& stub, const std::string& prefix,
              const std::pair<std::string, std::string>& pair) {
   const auto& [key, value] = pair;
   const std::string name = shown_pair(key, value);
@@ -138,9 +138,9 @@ void carried(Harbour::Stub& stub, const std::string& prefix,
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     if (ask == "seen") context.AddMetadata(key, value);
-    Ship ship;
-    const auto s = stub.Find(&context, harbour::query(ask, code, key + "\n" + value), &ship);
-    if (ask == "seen") return std::to_string(s.error_code()) + " " + ship.name();
+    Reply reply;
+    const auto s = stub.Unary(&context, call_kinds::query(ask, code, key + "\n" + value), &reply);
+    if (ask == "seen") return std::to_string(s.error_code()) + " " + reply.name();
     return std::to_string(s.error_code()) + ", initial " +
            found(context.GetServerInitialMetadata(), key, value) + ", trailing " +
            found(context.GetServerTrailingMetadata(), key, value);
@@ -154,30 +154,30 @@ void carried(Harbour::Stub& stub, const std::string& prefix,
 }
 
 int run_client(const std::string& port) {
-  const auto stub = Harbour::NewStub(harbour::channel_to(port));
+  const auto stub = CallKinds::NewStub(call_kinds::channel_to(port));
   for (const auto& pair : pairs()) carried(*stub, "", pair);
   for (const auto& pair : forbidden()) carried(*stub, "forbidden, ", pair);
   grpc::ClientContext context;
-  const auto stream = stub->Talk(&context);
-  harbour::Note note;
+  const auto stream = stub->BidiStream(&context);
+  call_kinds::Note note;
   note.set_text(port);
   stream->Write(note);
   stream->Read(&note);
   stream->WritesDone();
   const auto s = stream->Finish();
   say("a proxy that copies all", note.text(), s.error_code(),
-      harbour::own(context.GetServerTrailingMetadata()));
+      call_kinds::own(context.GetServerTrailingMetadata()));
   return 0;
 }
 
 int run_server() {
   keys_service service;
-  return harbour::serve_until_sigterm(
+  return call_kinds::serve_until_sigterm(
       [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
+  return call_kinds::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
 }

@@ -88,13 +88,13 @@ TEST(GrpcppNames, TextsOfTheCLibraryAreFreed) {
   void* const aligned = gpr_malloc_aligned(10, 64);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 64, 0u);
   gpr_free_aligned(aligned);
-  char* const copy = gpr_strdup("harbour");
-  EXPECT_STREQ(copy, "harbour");
+  char* const copy = gpr_strdup("example");
+  EXPECT_STREQ(copy, "example");
   gpr_free(copy);
   EXPECT_EQ(gpr_strdup(nullptr), nullptr);
   char* printed = nullptr;
-  EXPECT_EQ(gpr_asprintf(&printed, "%d ships", 12), 8);
-  EXPECT_STREQ(printed, "12 ships");
+  EXPECT_EQ(gpr_asprintf(&printed, "%d units", 12), 8);
+  EXPECT_STREQ(printed, "12 units");
   gpr_free(printed);
 }
 
@@ -131,10 +131,10 @@ TEST(GrpcppNames, WriteFlagsAreThoseOfTheOptions) {
 }
 
 TEST(GrpcppNames, ASliceIsShortened) {
-  grpc_slice text = grpc_slice_from_copied_string("harbour");
+  grpc_slice text = grpc_slice_from_copied_string("example");
   GRPC_SLICE_SET_LENGTH(text, 4);
   EXPECT_EQ(GRPC_SLICE_LENGTH(text), 4u);
-  EXPECT_EQ(grpc::StringFromCopiedSlice(text), "harb");
+  EXPECT_EQ(grpc::StringFromCopiedSlice(text), "exam");
   grpc_slice_unref(text);
 }
 
@@ -154,7 +154,7 @@ TEST(GrpcppNames, AGenericStubOfCallbacksMakesCalls) {
   const grpc::ByteBuffer request(nullptr, 0);
   grpc::ByteBuffer reply;
   std::promise<grpc::Status> ended;
-  stub.UnaryCall(&context, "/harbour.Harbour/Enter", {}, &request, &reply,
+  stub.UnaryCall(&context, "/call_kinds.CallKinds/Enter", {}, &request, &reply,
                  [&](const grpc::Status& s) { ended.set_value(s); });
   EXPECT_FALSE(ended.get_future().get().ok());
 }

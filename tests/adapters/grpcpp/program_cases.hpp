@@ -2,8 +2,8 @@
 // Compiled with both libraries.
 #pragma once
 
-#include "harbour.pb.h"
-#include "harbour_service.hpp"
+#include "call_kinds.pb.h"
+#include "call_kinds_service.hpp"
 
 #include <grpcpp/grpcpp.h>
 
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace harbour {
+namespace call_kinds {
 
 template <class... Parts>
 void say(const std::string& name, const Parts&... parts) {
@@ -112,4 +112,4 @@ inline int run_program(int count, char** words, const std::vector<program_mode>&
   return 2;
 }
 
-}  // namespace harbour
+}  // namespace call_kinds

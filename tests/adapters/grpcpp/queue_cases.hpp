@@ -2,7 +2,7 @@
 // requested. Compiled with both libraries.
 #pragma once
 
-#include "harbour.grpc.pb.h"
+#include "call_kinds.grpc.pb.h"
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace harbour {
+namespace call_kinds {
 
 inline void* tagged(std::intptr_t number) { return reinterpret_cast<void*>(number); }
 
@@ -81,37 +81,38 @@ struct held_call {
 
 // Calls of each kind, which are requested with a tag. `serving` has a service and a queue. The event of the
 // request may come by another queue than the other events.
-struct held_find : held_call<grpc::ServerAsyncResponseWriter<Ship>> {
+struct held_unary : held_call<grpc::ServerAsyncResponseWriter<Reply>> {
   template <class Serving>
-  explicit held_find(Serving& serving, int tag = 1, bool notify = true)
-      : held_find(serving.service, serving.queue(), serving.queue(), tag, notify) {}
+  explicit held_unary(Serving& serving, int tag = 1, bool notify = true)
+      : held_unary(serving.service, serving.queue(), serving.queue(), tag, notify) {}
   template <class Service>
-  held_find(Service& of, grpc::CompletionQueue& events, grpc::ServerCompletionQueue& requests, int tag = 1,
-            bool notify = true)
+  held_unary(Service& of, grpc::CompletionQueue& events, grpc::ServerCompletionQueue& requests, int tag = 1,
+             bool notify = true)
       : held_call(events, notify) {
-    of.RequestFind(&context, &asked, &stream, &events, &requests, tagged(tag));
+    of.RequestUnary(&context, &asked, &stream, &events, &requests, tagged(tag));
   }
   Query asked;
 };
-struct held_list : held_call<grpc::ServerAsyncWriter<Ship>> {
+struct held_server_stream : held_call<grpc::ServerAsyncWriter<Reply>> {
   template <class Serving>
-  explicit held_list(Serving& serving, int tag = 1) : held_call(serving.queue()) {
-    serving.service.RequestList(&context, &asked, &stream, &queue, &serving.queue(), tagged(tag));
+  explicit held_server_stream(Serving& serving, int tag = 1) : held_call(serving.queue()) {
+    serving.service.RequestServerStream(&context, &asked, &stream, &queue, &serving.queue(), tagged(tag));
   }
   Query asked;
 };
-struct held_record : held_call<grpc::ServerAsyncReader<Summary, Position>> {
+struct held_client_stream : held_call<grpc::ServerAsyncReader<Summary, Position>> {
   template <class Serving>
-  explicit held_record(Serving& serving) : held_record(serving, serving.queue(), 1) {}
+  explicit held_client_stream(Serving& serving) : held_client_stream(serving, serving.queue(), 1) {}
   template <class Serving>
-  held_record(Serving& serving, grpc::ServerCompletionQueue& requests, int tag) : held_call(serving.queue()) {
-    serving.service.RequestRecord(&context, &stream, &queue, &requests, tagged(tag));
+  held_client_stream(Serving& serving, grpc::ServerCompletionQueue& requests, int tag)
+      : held_call(serving.queue()) {
+    serving.service.RequestClientStream(&context, &stream, &queue, &requests, tagged(tag));
   }
 };
-struct held_talk : held_call<grpc::ServerAsyncReaderWriter<Note, Note>> {
+struct held_bidi_stream : held_call<grpc::ServerAsyncReaderWriter<Note, Note>> {
   template <class Serving>
-  explicit held_talk(Serving& serving) : held_call(serving.queue()) {
-    serving.service.RequestTalk(&context, &stream, &queue, &serving.queue(), tagged(1));
+  explicit held_bidi_stream(Serving& serving) : held_call(serving.queue()) {
+    serving.service.RequestBidiStream(&context, &stream, &queue, &serving.queue(), tagged(1));
   }
 };
 struct held_generic : held_call<grpc::GenericServerAsyncReaderWriter, grpc::GenericServerContext> {
@@ -122,4 +123,4 @@ struct held_generic : held_call<grpc::GenericServerAsyncReaderWriter, grpc::Gene
   }
 };
 
-}  // namespace harbour
+}  // namespace call_kinds

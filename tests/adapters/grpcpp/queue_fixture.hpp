@@ -1,7 +1,7 @@
-// queue_fixture: a harbour_fixture whose server has completion queues.
+// queue_fixture: a call_kinds_fixture whose server has completion queues.
 #pragma once
 
-#include "harbour_fixture.hpp"
+#include "call_kinds_fixture.hpp"
 #include "queue_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
@@ -13,15 +13,15 @@
 namespace coracle::testing_support {
 
 template <class Service>
-class queue_fixture : public harbour_fixture<Service> {
+class queue_fixture : public call_kinds_fixture<Service> {
  protected:
   ~queue_fixture() override { this->server.reset(); }  // before its queues
-  using preparation = typename harbour_fixture<Service>::preparation;
+  using preparation = typename call_kinds_fixture<Service>::preparation;
   void start(int count = 1) {
     start([](grpc::ServerBuilder&) {}, count);
   }
   void start(const preparation& prepare, int count = 1) {
-    harbour_fixture<Service>::start([&](grpc::ServerBuilder& builder) {
+    call_kinds_fixture<Service>::start([&](grpc::ServerBuilder& builder) {
       prepare(builder);
       for (int i = 0; i < count; ++i) queues.push_back(builder.AddCompletionQueue());
     });
@@ -32,7 +32,7 @@ class queue_fixture : public harbour_fixture<Service> {
     this->server->Shutdown(std::chrono::system_clock::now());
     for (auto& q : queues) q->Shutdown();
     for (auto& q : queues)
-      while (harbour::taken(*q) != "drained") continue;
+      while (call_kinds::taken(*q) != "drained") continue;
   }
 
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;

@@ -17,11 +17,11 @@
 namespace coracle::testing_support::queue_wait_test {
 namespace {
 
+using call_kinds::CallKinds;
+using call_kinds::Reply;
+using call_kinds::tagged;
+using call_kinds::taken;
 using grpc::CompletionQueue;
-using harbour::Harbour;
-using harbour::Ship;
-using harbour::tagged;
-using harbour::taken;
 
 // As Next(), but the thread waits by poll(2), for another descriptor as well: "other" if that is readable.
 std::string taken_by_poll(CompletionQueue& queue, int other = -1) {
@@ -41,15 +41,15 @@ std::string taken_by_poll(CompletionQueue& queue, int other = -1) {
   }
 }
 
-class ClientsThatWaitElsewhere : public harbour_fixture<> {
+class ClientsThatWaitElsewhere : public call_kinds_fixture<> {
  protected:
   // Begins a call whose event is taken by take().
   template <class Take>
   void call(CompletionQueue& queue, Take take) {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    stub->AsyncFind(&context, harbour_query("Anna"), &queue)->Finish(&ship, &s, tagged(1));
+    stub->AsyncUnary(&context, query_of("Anna"), &queue)->Finish(&reply, &s, tagged(1));
     EXPECT_EQ(take(queue), "1+");
     EXPECT_TRUE(s.ok()) << s.error_message();
   }
@@ -84,12 +84,12 @@ TEST_F(ClientsThatWaitElsewhere, MayBeSeveral) {
   CompletionQueue queue;
   struct called {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status status;
   };
   std::vector<called> all(calls);
   for (called& one : all)
-    stub->AsyncFind(&one.context, harbour_query("Anna"), &queue)->Finish(&one.ship, &one.status, tagged(1));
+    stub->AsyncUnary(&one.context, query_of("Anna"), &queue)->Finish(&one.reply, &one.status, tagged(1));
   std::atomic<int> ended{0};
   const auto take_all = [&](auto take) {
     while (take(queue) != "drained")
@@ -104,15 +104,15 @@ TEST_F(ClientsThatWaitElsewhere, MayBeSeveral) {
   for (const called& one : all) EXPECT_TRUE(one.status.ok()) << one.status.error_message();
 }
 
-class ServersThatWaitElsewhere : public queue_fixture<Harbour::AsyncService> {};
+class ServersThatWaitElsewhere : public queue_fixture<CallKinds::AsyncService> {};
 
 TEST_F(ServersThatWaitElsewhere, AnswerAndAreShutDown) {
   start();
   constexpr int calls = 20;
   std::thread clients([&] {
     for (int i = 0; i < calls; ++i) {
-      Ship ship;
-      const grpc::Status s = find(harbour_query("Anna"), ship);
+      Reply reply;
+      const grpc::Status s = find(query_of("Anna"), reply);
       EXPECT_TRUE(s.ok()) << s.error_message();
     }
     server->Shutdown();
@@ -121,11 +121,11 @@ TEST_F(ServersThatWaitElsewhere, AnswerAndAreShutDown) {
   int answered = 0;
   for (;;) {
     grpc::ServerContext context;
-    harbour::Query query;
-    grpc::ServerAsyncResponseWriter<Ship> writer(&context);
-    service.RequestFind(&context, &query, &writer, &queue(), &queue(), tagged(1));
+    call_kinds::Query query;
+    grpc::ServerAsyncResponseWriter<Reply> writer(&context);
+    service.RequestUnary(&context, &query, &writer, &queue(), &queue(), tagged(1));
     if (taken_by_poll(queue()) != "1+") break;
-    writer.Finish(Ship(), grpc::Status::OK, tagged(2));
+    writer.Finish(Reply(), grpc::Status::OK, tagged(2));
     EXPECT_EQ(taken_by_poll(queue()), "2+");
     ++answered;
   }

@@ -1,5 +1,5 @@
 // Completion queues of grpc++'s API, where tests/interop/grpcpp_relinked_test.py does not look.
-#include "harbour_fixture.hpp"
+#include "call_kinds_fixture.hpp"
 #include "queue_cases.hpp"
 
 #include <grpcpp/alarm.h>
@@ -23,14 +23,14 @@ namespace coracle::testing_support::queues_test {
 namespace {
 
 using namespace std::chrono_literals;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::Position;
+using call_kinds::Reply;
+using call_kinds::Summary;
+using call_kinds::tagged;
+using call_kinds::taken;
 using grpc::StatusCode;
-using harbour::Harbour;
-using harbour::Note;
-using harbour::Position;
-using harbour::Ship;
-using harbour::Summary;
-using harbour::tagged;
-using harbour::taken;
 using std::chrono::system_clock;
 
 // --- calls that fail
@@ -42,17 +42,17 @@ struct failure_case {
 };
 void PrintTo(const failure_case& c, std::ostream* to) { *to << c.name; }
 
-class QueuedFailures : public harbour_fixture<>, public ::testing::WithParamInterface<failure_case> {};
+class QueuedFailures : public call_kinds_fixture<>, public ::testing::WithParamInterface<failure_case> {};
 
 TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
   start();
   grpc::CompletionQueue queue;
-  Ship ship;
+  Reply reply;
   {
     grpc::ClientContext context;
     GetParam().prepare(context);
     grpc::Status s;
-    stub->AsyncFind(&context, harbour_query("wait for cancel"), &queue)->Finish(&ship, &s, tagged(1));
+    stub->AsyncUnary(&context, query_of("wait for cancel"), &queue)->Finish(&reply, &s, tagged(1));
     EXPECT_EQ(taken(queue), "1+");
     EXPECT_EQ(s.error_code(), GetParam().code);
     EXPECT_NE(context.debug_error_string().find(s.error_message()), std::string::npos);
@@ -61,10 +61,10 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     grpc::ClientContext context;
     GetParam().prepare(context);
     grpc::Status s;
-    const auto reader = stub->AsyncFind(&context, harbour_query("wait for cancel"), &queue);
+    const auto reader = stub->AsyncUnary(&context, query_of("wait for cancel"), &queue);
     reader->ReadInitialMetadata(tagged(1));
     EXPECT_EQ(taken(queue), "1-");
-    reader->Finish(&ship, &s, tagged(2));
+    reader->Finish(&reply, &s, tagged(2));
     EXPECT_EQ(taken(queue), "2+");
     EXPECT_EQ(s.error_code(), GetParam().code);
   }
@@ -72,9 +72,9 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     grpc::ClientContext context;
     GetParam().prepare(context);
     grpc::Status s;
-    const auto reader = stub->AsyncList(&context, harbour_query("headers first"), &queue, tagged(1));
+    const auto reader = stub->AsyncServerStream(&context, query_of("headers first"), &queue, tagged(1));
     EXPECT_EQ(taken(queue), "1-");
-    reader->Read(&ship, tagged(2));
+    reader->Read(&reply, tagged(2));
     EXPECT_EQ(taken(queue), "2-");
     reader->Finish(&s, tagged(3));
     EXPECT_EQ(taken(queue), "3+");
@@ -85,7 +85,7 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     GetParam().prepare(context);
     grpc::Status s;
     Summary summary;
-    const auto writer = stub->AsyncRecord(&context, &summary, &queue, tagged(1));
+    const auto writer = stub->AsyncClientStream(&context, &summary, &queue, tagged(1));
     taken(queue);
     writer->Finish(&s, tagged(3));
     EXPECT_EQ(taken(queue), "3+");
@@ -97,7 +97,7 @@ TEST_P(QueuedFailures, EndEveryKindOfCallWithTheirStatus) {
     grpc::ClientContext context;
     GetParam().prepare(context);
     grpc::Status s;
-    const auto stream = stub->AsyncTalk(&context, &queue, tagged(1));
+    const auto stream = stub->AsyncBidiStream(&context, &queue, tagged(1));
     taken(queue);
     Note note;
     stream->Read(&note, tagged(2));
@@ -124,19 +124,19 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- the life of calls and queues
 
-class QueuedCalls : public harbour_fixture<> {};
+class QueuedCalls : public call_kinds_fixture<> {};
 
 TEST_F(QueuedCalls, APreparedCallOutlivesItsStubAndItsChannel) {
   start();
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  const auto reader = stub->PrepareAsyncList(&context, harbour_query("", 1), &queue);
+  const auto reader = stub->PrepareAsyncServerStream(&context, query_of("", 1), &queue);
   stub.reset();
   channel.reset();
   reader->StartCall(tagged(1));
   EXPECT_EQ(taken(queue), "1+");
-  Ship ship;
-  reader->Read(&ship, tagged(2));
+  Reply reply;
+  reader->Read(&reply, tagged(2));
   EXPECT_EQ(taken(queue), "2+");
   grpc::Status s;
   reader->Finish(&s, tagged(3));
@@ -148,9 +148,9 @@ TEST_F(QueuedCalls, AUnaryCallOutlivesItsReaderItsStubAndItsChannel) {
   start();
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  Ship ship;
+  Reply reply;
   grpc::Status s;
-  stub->AsyncFind(&context, harbour_query("Anna"), &queue)->Finish(&ship, &s, tagged(1));
+  stub->AsyncUnary(&context, query_of("Anna"), &queue)->Finish(&reply, &s, tagged(1));
   stub.reset();
   channel.reset();
   EXPECT_EQ(taken(queue), "1+");
@@ -161,13 +161,13 @@ TEST_F(QueuedCalls, ASecondFinishOfAUnaryCallFails) {
   start();
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  Ship ship;
+  Reply reply;
   grpc::Status first;
   grpc::Status second;
-  const auto reader = stub->AsyncFind(&context, harbour_query("Anna"), &queue);
-  reader->Finish(&ship, &first, tagged(1));
+  const auto reader = stub->AsyncUnary(&context, query_of("Anna"), &queue);
+  reader->Finish(&reply, &first, tagged(1));
   EXPECT_EQ(taken(queue), "1+");
-  reader->Finish(&ship, &second, tagged(2));
+  reader->Finish(&reply, &second, tagged(2));
   EXPECT_EQ(taken(queue), "2+");
   EXPECT_TRUE(first.ok()) << first.error_message();
   EXPECT_EQ(second.error_code(), StatusCode::INTERNAL);
@@ -177,7 +177,7 @@ TEST_F(QueuedCalls, OperationsBeforeTheStartFail) {
   start();
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  const auto stream = stub->PrepareAsyncTalk(&context, &queue);
+  const auto stream = stub->PrepareAsyncBidiStream(&context, &queue);
   Note note;
   stream->Read(&note, tagged(1));
   EXPECT_EQ(taken(queue), "1-");
@@ -191,9 +191,9 @@ TEST_F(QueuedCalls, ShutdownWaitsForTheCallsThatArePending) {
   start();
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  Ship ship;
+  Reply reply;
   grpc::Status s;
-  stub->AsyncFind(&context, harbour_query("wait for cancel"), &queue)->Finish(&ship, &s, tagged(1));
+  stub->AsyncUnary(&context, query_of("wait for cancel"), &queue)->Finish(&reply, &s, tagged(1));
   queue.Shutdown();
   void* tag = nullptr;
   bool ok = false;
@@ -211,10 +211,10 @@ TEST_F(QueuedCalls, AContextThatIsDestroyedWithAnUnreadMessageEndsItsCall) {
   grpc::CompletionQueue queue;
   {
     grpc::ClientContext context;
-    const auto reader = stub->AsyncList(&context, harbour_query("until cancelled", 1), &queue, tagged(1));
+    const auto reader = stub->AsyncServerStream(&context, query_of("until cancelled", 1), &queue, tagged(1));
     EXPECT_EQ(taken(queue), "1+");
-    Ship ship;
-    reader->Read(&ship, tagged(2));
+    Reply reply;
+    reader->Read(&reply, tagged(2));
     EXPECT_EQ(taken(queue), "2+");
   }
   server->Shutdown();  // waits for the handler
@@ -227,7 +227,7 @@ TEST_F(QueuedCalls, ThatAreCancelledAfterTheirServerHasEndedThemAreCancelled) {
   grpc::CompletionQueue queue;
   for (const char* ask : {"error", ""}) {
     grpc::ClientContext context;
-    const auto reader = stub->AsyncList(&context, harbour_query(ask), &queue, tagged(1));
+    const auto reader = stub->AsyncServerStream(&context, query_of(ask), &queue, tagged(1));
     EXPECT_EQ(taken(queue), "1+");
     // sleeps on purpose: no event of a queue tells that what the server sends is there
     std::this_thread::sleep_for(50ms);
@@ -241,10 +241,10 @@ TEST_F(QueuedCalls, ThatAreCancelledAfterTheirServerHasEndedThemAreCancelled) {
   }
   // The program knows the end before.
   grpc::ClientContext context;
-  const auto reader = stub->AsyncList(&context, harbour_query("error"), &queue, tagged(1));
+  const auto reader = stub->AsyncServerStream(&context, query_of("error"), &queue, tagged(1));
   EXPECT_EQ(taken(queue), "1+");
-  Ship ship;
-  reader->Read(&ship, tagged(2));
+  Reply reply;
+  reader->Read(&reply, tagged(2));
   EXPECT_EQ(taken(queue), "2-");
   context.TryCancel();
   grpc::Status s;
@@ -258,11 +258,11 @@ TEST_F(QueuedCalls, ThatTheirServerEndsAtOnceHaveTheirInitialMetadataFirst) {
   grpc::CompletionQueue queue;
   for (int i = 0; i < 20; ++i) {
     grpc::ClientContext context;
-    const auto reader = stub->AsyncList(&context, harbour_query("error"), &queue, tagged(1));
-    Ship ship;
+    const auto reader = stub->AsyncServerStream(&context, query_of("error"), &queue, tagged(1));
+    Reply reply;
     grpc::Status s;
     reader->ReadInitialMetadata(tagged(2));
-    reader->Read(&ship, tagged(3));
+    reader->Read(&reply, tagged(3));
     reader->Finish(&s, tagged(4));
     EXPECT_EQ(taken(queue, 4), "1+ 2+ 3- 4+");
     EXPECT_EQ(s.error_code(), StatusCode::NOT_FOUND);
@@ -270,12 +270,12 @@ TEST_F(QueuedCalls, ThatTheirServerEndsAtOnceHaveTheirInitialMetadataFirst) {
 }
 
 // Tells when the handler of a stream has begun, and whether it has ended.
-class telling_service : public harbour::harbour_service {
+class telling_service : public call_kinds::call_kinds_service {
  public:
-  grpc::Status List(grpc::ServerContext* context, const harbour::Query* query,
-                    grpc::ServerWriter<Ship>* writer) override {
+  grpc::Status ServerStream(grpc::ServerContext* context, const call_kinds::Query* query,
+                            grpc::ServerWriter<Reply>* writer) override {
     begun.set_value();
-    const grpc::Status outcome = harbour_service::List(context, query, writer);
+    const grpc::Status outcome = call_kinds_service::ServerStream(context, query, writer);
     ended = true;
     return outcome;
   }
@@ -283,14 +283,14 @@ class telling_service : public harbour::harbour_service {
   std::atomic<bool> ended{false};
 };
 
-class ToldCalls : public harbour_fixture<telling_service> {};
+class ToldCalls : public call_kinds_fixture<telling_service> {};
 
 TEST_F(ToldCalls, AContextThatIsDestroyedEndsItsCallThoughNoEventOfItWasTaken) {
   start();
   grpc::CompletionQueue queue;
   {
     grpc::ClientContext context;
-    const auto reader = stub->AsyncList(&context, harbour_query("until cancelled", 1), &queue, tagged(1));
+    const auto reader = stub->AsyncServerStream(&context, query_of("until cancelled", 1), &queue, tagged(1));
     service.begun.get_future().wait();
   }
   server->Shutdown();  // waits for the handler
@@ -304,7 +304,7 @@ TEST_F(QueuedCalls, ReadsThatWaitForAnotherGetTheMessagesInOrder) {
   start();
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  const auto stream = stub->AsyncTalk(&context, &queue, tagged(1));
+  const auto stream = stub->AsyncBidiStream(&context, &queue, tagged(1));
   EXPECT_EQ(taken(queue), "1+");
   Note said;
   Note heard[5];
@@ -339,7 +339,7 @@ void PrintTo(const reads_at_once& c, std::ostream* to) {
   *to << c.reads << " reads, " << c.threads << " threads" << (c.finished_first ? ", finished first" : "");
 }
 
-class QueuedReads : public harbour_fixture<>, public ::testing::WithParamInterface<reads_at_once> {};
+class QueuedReads : public call_kinds_fixture<>, public ::testing::WithParamInterface<reads_at_once> {};
 
 TEST_P(QueuedReads, GetTheMessagesInTheOrderInWhichTheyWereBegun) {
   start();
@@ -347,19 +347,19 @@ TEST_P(QueuedReads, GetTheMessagesInTheOrderInWhichTheyWereBegun) {
   constexpr std::intptr_t finish_tag = 10'000;
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  const auto reader = stub->AsyncList(&context, harbour_query("", messages), &queue, tagged(finish_tag));
+  const auto reader = stub->AsyncServerStream(&context, query_of("", messages), &queue, tagged(finish_tag));
   EXPECT_EQ(taken(queue), std::to_string(finish_tag) + "+");
   grpc::Status s;
   if (GetParam().finished_first) reader->Finish(&s, tagged(finish_tag));
 
   std::mutex changing;
-  std::vector<Ship> ships(messages + GetParam().reads);
+  std::vector<Reply> replies(messages + GetParam().reads);
   std::vector<int> read;  // the numbers of the reads that got a message
   std::size_t begun = 0;
   std::size_t ended = 0;
   bool finished = false;
   const auto begin_read = [&] {
-    reader->Read(&ships[begun], tagged(static_cast<std::intptr_t>(begun)));
+    reader->Read(&replies[begun], tagged(static_cast<std::intptr_t>(begun)));
     ++begun;
   };
   {
@@ -377,18 +377,18 @@ TEST_P(QueuedReads, GetTheMessagesInTheOrderInWhichTheyWereBegun) {
       } else if (++ended, ok) {
         read.push_back(static_cast<int>(reinterpret_cast<std::intptr_t>(tag)));
         begin_read();
-      } else if (ended == ships.size() && !GetParam().finished_first) {
+      } else if (ended == replies.size() && !GetParam().finished_first) {
         reader->Finish(&s, tagged(finish_tag));
       }
-      if (finished && ended == ships.size()) queue.Shutdown();
+      if (finished && ended == replies.size()) queue.Shutdown();
     }
   };
   std::vector<std::thread> threads;
   for (int t = 0; t < GetParam().threads; ++t) threads.emplace_back(take_events);
   for (std::thread& t : threads) t.join();
-  EXPECT_EQ(ended, ships.size());
+  EXPECT_EQ(ended, replies.size());
   EXPECT_EQ(read.size(), std::size_t{messages});
-  for (const int n : read) ASSERT_EQ(ships[static_cast<std::size_t>(n)].number(), n);
+  for (const int n : read) ASSERT_EQ(replies[static_cast<std::size_t>(n)].number(), n);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, QueuedReads,
@@ -405,7 +405,7 @@ TEST_F(QueuedCalls, AFinishThatIsBegunFirstWaitsUntilTheMessagesAreRead) {
   start();
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  const auto reader = stub->AsyncList(&context, harbour_query("", 3), &queue, tagged(1));
+  const auto reader = stub->AsyncServerStream(&context, query_of("", 3), &queue, tagged(1));
   EXPECT_EQ(taken(queue), "1+");
   grpc::Status s;
   reader->Finish(&s, tagged(2));
@@ -414,15 +414,15 @@ TEST_F(QueuedCalls, AFinishThatIsBegunFirstWaitsUntilTheMessagesAreRead) {
     void* tag = nullptr;
     bool ok = false;
     EXPECT_EQ(queue.AsyncNext(&tag, &ok, system_clock::now() + 5ms), grpc::CompletionQueue::TIMEOUT);
-    Ship ship;
-    reader->Read(&ship, tagged(3));
+    Reply reply;
+    reader->Read(&reply, tagged(3));
     EXPECT_EQ(taken(queue), "3+");
-    EXPECT_EQ(ship.number(), n);
+    EXPECT_EQ(reply.number(), n);
   }
   EXPECT_EQ(taken(queue), "2+");
   EXPECT_TRUE(s.ok()) << s.error_message();
-  Ship ship;
-  reader->Read(&ship, tagged(3));
+  Reply reply;
+  reader->Read(&reply, tagged(3));
   EXPECT_EQ(taken(queue), "3-");
 }
 

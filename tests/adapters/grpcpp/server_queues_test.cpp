@@ -20,66 +20,66 @@ namespace coracle::testing_support::server_queues_test {
 namespace {
 
 using namespace std::chrono_literals;
+using call_kinds::CallKinds;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::tagged;
+using call_kinds::taken;
+using call_kinds::taken_in_any_order;
 using grpc::StatusCode;
-using harbour::Harbour;
-using harbour::Query;
-using harbour::Ship;
-using harbour::tagged;
-using harbour::taken;
-using harbour::taken_in_any_order;
 using std::chrono::system_clock;
 
-class AsyncServers : public queue_fixture<Harbour::AsyncService> {
+class AsyncServers : public queue_fixture<CallKinds::AsyncService> {
  protected:
   // A call that was requested, without a notice of its end.
-  struct requested : harbour::held_find {
+  struct requested : call_kinds::held_unary {
     explicit requested(AsyncServers& by, int tag = 1)
-        : held_find(by.service, by.queue(), by.queue(), tag, false) {}
+        : held_unary(by.service, by.queue(), by.queue(), tag, false) {}
   };
   // Takes one call, and its end.
   void serve() {
     requested call(*this);
     grpc::CompletionQueue of_client;
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    stub->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
+    stub->AsyncUnary(&context, query_of("x"), &of_client)->Finish(&reply, &s, tagged(1));
     EXPECT_EQ(taken(queue()), "1+");
-    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
     EXPECT_EQ(taken(queue()), "2+");
     EXPECT_EQ(taken(of_client), "1+");
     EXPECT_TRUE(s.ok());
   }
   // The outcome of a call that waits for the server.
   StatusCode found() {
-    Ship ship;
-    return find(harbour_query("x"), ship).error_code();
+    Reply reply;
+    return find(query_of("x"), reply).error_code();
   }
 };
 
 // Serves unary calls as the examples of grpc++ do: an object for each call is the tag of all its events.
 class serving_call {
  public:
-  serving_call(Harbour::AsyncService& service, grpc::ServerCompletionQueue& queue)
+  serving_call(CallKinds::AsyncService& service, grpc::ServerCompletionQueue& queue)
       : service_(service), queue_(queue) {
-    service_.RequestFind(&context_, &query_, &stream_, &queue_, &queue_, this);
+    service_.RequestUnary(&context_, &query_, &stream_, &queue_, &queue_, this);
   }
   // False: the object is gone.
   void proceed(bool ok) {
     if (finished_ || !ok) return delete this;
     new serving_call(service_, queue_);
-    Ship ship;
-    ship.set_number(query_.number() + 1);
+    Reply reply;
+    reply.set_number(query_.number() + 1);
     finished_ = true;
-    stream_.Finish(ship, grpc::Status::OK, this);
+    stream_.Finish(reply, grpc::Status::OK, this);
   }
 
  private:
-  Harbour::AsyncService& service_;
+  CallKinds::AsyncService& service_;
   grpc::ServerCompletionQueue& queue_;
   grpc::ServerContext context_;
   Query query_;
-  grpc::ServerAsyncResponseWriter<Ship> stream_{&context_};
+  grpc::ServerAsyncResponseWriter<Reply> stream_{&context_};
   bool finished_ = false;
 };
 
@@ -105,9 +105,9 @@ TEST_P(AsyncCrowds, AreServedByAnyNumberOfQueuesAndThreads) {
     calling.emplace_back([this, t, &right] {
       for (int i = 0; i < 50; ++i) {
         grpc::ClientContext context;
-        Ship ship;
-        if (stub->Find(&context, harbour_query("x", t * 100 + i), &ship).ok() &&
-            ship.number() == t * 100 + i + 1)
+        Reply reply;
+        if (stub->Unary(&context, query_of("x", t * 100 + i), &reply).ok() &&
+            reply.number() == t * 100 + i + 1)
           ++right;
       }
     });
@@ -145,16 +145,16 @@ TEST_F(AsyncServers, AContextThatIsDestroyedEndsItsCall) {
 
 TEST_F(AsyncServers, ACallWhoseEventIsNotTakenEndsWithTheQueue) {
   start(2);
-  const harbour::held_find first(service, queue(), *queues[1], 1, false);
+  const call_kinds::held_unary first(service, queue(), *queues[1], 1, false);
   requested second(*this, 2);
   grpc::CompletionQueue of_client;
   grpc::ClientContext contexts[2];
-  Ship ships[2];
+  Reply replies[2];
   grpc::Status s[2];
   for (int i = 0; i < 2; ++i)
-    stub->AsyncFind(&contexts[i], harbour_query("x"), &of_client)->Finish(&ships[i], &s[i], tagged(i + 1));
+    stub->AsyncUnary(&contexts[i], query_of("x"), &of_client)->Finish(&replies[i], &s[i], tagged(i + 1));
   EXPECT_EQ(taken(queue()), "2+");
-  second.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  second.stream.Finish(Reply(), grpc::Status::OK, tagged(3));
   const int served = taken(of_client) == "1+" ? 1 : 2;
   EXPECT_TRUE(s[served - 1].ok());
   queues.pop_back();  // with the other call, which came before or comes now
@@ -165,7 +165,7 @@ TEST_F(AsyncServers, ACallWhoseEventIsNotTakenEndsWithTheQueue) {
 
 TEST_F(AsyncServers, AContextWithoutACallGetsNoNotice) {
   start();
-  const harbour::held_find call(service, queue(), queue());
+  const call_kinds::held_unary call(service, queue(), queue());
   server->Shutdown();
   queue().Shutdown();
   EXPECT_EQ(taken(queue()), "1-");
@@ -194,17 +194,17 @@ class UnparsedRequests : public AsyncServers {
     unparsed.emplace(service, queue(), *queues[1], 1, false);
     parsed.emplace(*this, 2);
     grpc::GenericStub generic(channel);
-    const std::string messages[] = {"\x08", harbour_query("x").SerializeAsString()};
+    const std::string messages[] = {"\x08", query_of("x").SerializeAsString()};
     for (int i = 0; i < 2; ++i) {
       const grpc::Slice slice(messages[i]);
-      auto call = generic.PrepareUnaryCall(&contexts[i], "/harbour.Harbour/Find", grpc::ByteBuffer(&slice, 1),
-                                           &of_client);
+      auto call = generic.PrepareUnaryCall(&contexts[i], "/call_kinds.CallKinds/Unary",
+                                           grpc::ByteBuffer(&slice, 1), &of_client);
       call->StartCall();
       call->Finish(&replies[i], &statuses[i], tagged(i + 1));
     }
     EXPECT_EQ(taken(queue()), "2+");  // the first call has come, too
   }
-  std::optional<harbour::held_find> unparsed;
+  std::optional<call_kinds::held_unary> unparsed;
   std::optional<requested> parsed;
   grpc::CompletionQueue of_client;
   grpc::ClientContext contexts[2];
@@ -219,7 +219,7 @@ TEST_F(UnparsedRequests, EndWithTheirQueue) {
   EXPECT_EQ(taken(*queues[1]), "drained");
   EXPECT_EQ(taken(of_client), "1+");
   EXPECT_EQ(statuses[0].error_code(), StatusCode::INTERNAL);
-  parsed->stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  parsed->stream.Finish(Reply(), grpc::Status::OK, tagged(3));
   EXPECT_EQ(taken(queue()), "3+");
   EXPECT_EQ(taken(of_client), "2+");
   EXPECT_TRUE(statuses[1].ok());
@@ -256,25 +256,24 @@ TEST_F(AsyncServers, AnEndedCallTellsWhatItWasAfterItsServer) {
   start();
   requested call(*this);
   std::thread calling([&] {
-    Ship ship;
-    EXPECT_TRUE(
-        find(harbour_query("x"), ship, [](grpc::ClientContext& c) { c.AddMetadata("own", "1"); }).ok());
+    Reply reply;
+    EXPECT_TRUE(find(query_of("x"), reply, [](grpc::ClientContext& c) { c.AddMetadata("own", "1"); }).ok());
   });
   EXPECT_EQ(taken(queue()), "1+");
-  call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+  call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
   EXPECT_EQ(taken(queue()), "2+");
   calling.join();
   end();
   server.reset();
   EXPECT_EQ(call.context.client_metadata().count("own"), 1u);
   EXPECT_FALSE(call.context.IsCancelled());
-  call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  call.stream.Finish(Reply(), grpc::Status::OK, tagged(3));
   EXPECT_EQ(taken(queue()), "3-");
 }
 
 // The events of a call that was cancelled outlive the server.
 class EventsAfterTheirServer : public AsyncServers {
- public:  // for held_find and held_talk
+ public:  // for held_unary and held_bidi_stream
   using AsyncServers::queue;
   using AsyncServers::service;
 
@@ -291,15 +290,15 @@ class EventsAfterTheirServer : public AsyncServers {
 
 TEST_F(EventsAfterTheirServer, OfAUnaryCallTellThatItWasCancelled) {
   start();
-  harbour::held_find call(*this);
-  Ship ship;
+  call_kinds::held_unary call(*this);
+  Reply reply;
   grpc::Status s;
-  stub->AsyncFind(&context, harbour_query("x"), &of_client)->Finish(&ship, &s, tagged(1));
+  stub->AsyncUnary(&context, query_of("x"), &of_client)->Finish(&reply, &s, tagged(1));
   EXPECT_EQ(call.next(), "1+");
   context.TryCancel();
   EXPECT_EQ(taken(of_client), "1+");
   server->Shutdown(system_clock::now());  // waits for the end of the call
-  call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+  call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
   end_server();
   EXPECT_EQ(call.next(2), "9+ 2-");
   EXPECT_TRUE(call.context.IsCancelled());
@@ -308,11 +307,11 @@ TEST_F(EventsAfterTheirServer, OfAUnaryCallTellThatItWasCancelled) {
 
 TEST_F(EventsAfterTheirServer, OfAReadThatWaits) {
   start();
-  harbour::held_talk call(*this);
-  const auto talking = stub->AsyncTalk(&context, &of_client, tagged(1));
+  call_kinds::held_bidi_stream call(*this);
+  const auto talking = stub->AsyncBidiStream(&context, &of_client, tagged(1));
   EXPECT_EQ(taken(of_client), "1+");
   EXPECT_EQ(call.next(), "1+");
-  harbour::Note note;
+  call_kinds::Note note;
   call.stream.Read(&note, tagged(2));
   end_server();
   EXPECT_EQ(call.next(2), "2- 9+");
@@ -324,11 +323,11 @@ TEST_F(EventsAfterTheirServer, OfAReadThatWaits) {
 
 TEST_F(EventsAfterTheirServer, OfAFinishWhoseMessageHasNoRoom) {
   start();
-  harbour::held_talk call(*this);
-  const auto talking = stub->AsyncTalk(&context, &of_client, tagged(1));
+  call_kinds::held_bidi_stream call(*this);
+  const auto talking = stub->AsyncBidiStream(&context, &of_client, tagged(1));
   EXPECT_EQ(taken(of_client), "1+");
   EXPECT_EQ(call.next(), "1+");
-  harbour::Note note;
+  call_kinds::Note note;
   note.set_text(std::string(3'000'000, 'x'));  // more than the window of a client that does not read
   call.stream.WriteAndFinish(note, grpc::WriteOptions(), grpc::Status::OK, tagged(2));
   end_server();
@@ -339,11 +338,11 @@ TEST_F(EventsAfterTheirServer, OfAFinishWhoseMessageHasNoRoom) {
 
 TEST_F(EventsAfterTheirServer, AreDestroyedWithTheirQueue) {
   start();
-  harbour::held_talk call(*this);
-  const auto talking = stub->AsyncTalk(&context, &of_client, tagged(1));
+  call_kinds::held_bidi_stream call(*this);
+  const auto talking = stub->AsyncBidiStream(&context, &of_client, tagged(1));
   EXPECT_EQ(taken(of_client), "1+");
   EXPECT_EQ(call.next(), "1+");
-  harbour::Note note;
+  call_kinds::Note note;
   call.stream.Read(&note, tagged(2));
   end_server();
   queues.clear();
@@ -357,7 +356,7 @@ TEST_F(AsyncServers, ASecondFinishFails) {
   EXPECT_EQ(taken(queue()), "1+");
   call.stream.FinishWithError(grpc::Status(StatusCode::ABORTED, ""), tagged(2));
   EXPECT_EQ(taken(queue()), "2+");
-  call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+  call.stream.Finish(Reply(), grpc::Status::OK, tagged(3));
   EXPECT_EQ(taken(queue()), "3-");
   calling.join();
   end();
@@ -369,7 +368,7 @@ TEST_F(AsyncServers, AServiceIsUsedAgainByAnotherServer) {
     requested call(*this);
     std::thread calling([&] { EXPECT_EQ(found(), StatusCode::OK); });
     EXPECT_EQ(taken(queue()), "1+");
-    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
     EXPECT_EQ(taken(queue()), "2+");
     calling.join();
     end();
@@ -472,10 +471,10 @@ class DrivenServers : public AsyncServers {
   }
   // Is answered by the server alone.
   StatusCode shine() {
-    const auto other = harbour::Lighthouse::NewStub(channel);
+    const auto other = call_kinds::Unimplemented::NewStub(channel);
     grpc::ClientContext context;
-    Ship ship;
-    return other->Shine(&context, Query(), &ship).error_code();
+    Reply reply;
+    return other->Call(&context, Query(), &reply).error_code();
   }
   grpc::CompletionQueue::NextStatus take_until(system_clock::time_point deadline) {
     void* tag = nullptr;
@@ -598,13 +597,13 @@ TEST_F(DrivenByQueues, EachDrivesALoop) {
     clients.emplace_back([this] {
       grpc::ChannelArguments arguments;
       arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-      const auto own = Harbour::NewStub(grpc::CreateCustomChannel(
+      const auto own = CallKinds::NewStub(grpc::CreateCustomChannel(
           "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), arguments));
       for (int i = 0; i < 50; ++i) {
         grpc::ClientContext context;
-        Ship ship;
-        EXPECT_TRUE(own->Find(&context, harbour_query("x", i), &ship).ok());
-        EXPECT_EQ(ship.number(), i + 1);
+        Reply reply;
+        EXPECT_TRUE(own->Unary(&context, query_of("x", i), &reply).ok());
+        EXPECT_EQ(reply.number(), i + 1);
       }
     });
   }
@@ -631,8 +630,8 @@ TEST_F(DrivenByQueues, ACallStaysWithTheQueueOfItsConnection) {
     const std::vector<int> earlier = events_of_all();
     for (int i = 0; i < calls; ++i, ++made) {
       grpc::ClientContext context;
-      Ship ship;
-      EXPECT_TRUE(stub->Find(&context, harbour_query("x", i), &ship).ok());
+      Reply reply;
+      EXPECT_TRUE(stub->Unary(&context, query_of("x", i), &reply).ok());
     }
     const std::vector<int> later = events_of_all();
     if (!before || absences() != before) continue;

@@ -2,8 +2,8 @@
 // what they change. It prints what it sees in each as "case: what".
 //
 //   settings_program alone FOLDER     with the files of certificates.sh; both sides in one process
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
 #include "queue_cases.hpp"
 
@@ -57,12 +57,12 @@ class grpc::TimePoint<from_now> {
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::Harbour;
-using harbour::query;
-using harbour::say;
-using harbour::Ship;
-using harbour::tagged;
-using harbour::taken;
+using call_kinds::CallKinds;
+using call_kinds::query;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::tagged;
+using call_kinds::taken;
 using std::chrono::system_clock;
 
 // A server, and a channel to it.
@@ -71,36 +71,36 @@ struct ends {
   explicit ends(
       grpc::Service& service, const preparation& prepare = [](grpc::ServerBuilder&) {},
       const grpc::ChannelArguments& arguments = {})
-      : server(harbour::start_server(port,
-                                     [&](grpc::ServerBuilder& builder) {
-                                       builder.RegisterService(&service);
-                                       prepare(builder);
-                                     })),
+      : server(call_kinds::start_server(port,
+                                        [&](grpc::ServerBuilder& builder) {
+                                          builder.RegisterService(&service);
+                                          prepare(builder);
+                                        })),
         channel(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                           grpc::InsecureChannelCredentials(), arguments)),
-        stub(Harbour::NewStub(channel)) {}
+        stub(CallKinds::NewStub(channel)) {}
   ~ends() { server->Shutdown(system_clock::now()); }
   int port = 0;
   std::unique_ptr<grpc::Server> server;
   std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<Harbour::Stub> stub;
+  std::unique_ptr<CallKinds::Stub> stub;
 };
 
 using context_preparation = std::function<void(grpc::ClientContext&)>;
 
 grpc::StatusCode code_of(
-    Harbour::Stub& stub, const harbour::Query& q,
+    CallKinds::Stub& stub, const call_kinds::Query& q,
     const context_preparation& prepare = [](grpc::ClientContext&) {}) {
   grpc::ClientContext context;
   prepare(context);
-  Ship ship;
-  return stub.Find(&context, q, &ship).error_code();
+  Reply reply;
+  return stub.Unary(&context, q, &reply).error_code();
 }
 
 // --- times of the program
 
 void times() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   ends by(service);
   grpc::ClientContext context;
   context.set_deadline(from_now{100'000});
@@ -130,7 +130,8 @@ void times() {
 }
 
 void waiting() {
-  const auto stub = Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+  const auto stub =
+      CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   const auto with = [&](bool fail) {
     return code_of(*stub, query("hello"), [&](grpc::ClientContext& c) {
       c.set_fail_fast(fail);
@@ -144,14 +145,14 @@ void waiting() {
 // --- calls on behalf of a call with callbacks
 
 // Calls another service on behalf of its caller, and answers as that does.
-class relay final : public Harbour::CallbackService {
+class relay final : public CallKinds::CallbackService {
  public:
-  explicit relay(Harbour::Stub& to) : to_(to) {}
-  grpc::ServerUnaryReactor* Find(grpc::CallbackServerContext* context, const harbour::Query* q,
-                                 Ship* ship) override {
+  explicit relay(CallKinds::Stub& to) : to_(to) {}
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const call_kinds::Query* q,
+                                  Reply* reply) override {
     struct call {
       std::unique_ptr<grpc::ClientContext> context;
-      harbour::Query query;
+      call_kinds::Query query;
     };
     grpc::PropagationOptions options;
     if (q->load() == "no deadline") options.disable_deadline_propagation();
@@ -159,35 +160,35 @@ class relay final : public Harbour::CallbackService {
     made->context = grpc::ClientContext::FromCallbackServerContext(*context, options);
     made->query = query(q->ask(), q->number());
     auto* const reactor = context->DefaultReactor();
-    to_.async()->Find(made->context.get(), &made->query, ship,
-                      [made, reactor](const grpc::Status& s) { reactor->Finish(s); });
+    to_.async()->Unary(made->context.get(), &made->query, reply,
+                       [made, reactor](const grpc::Status& s) { reactor->Finish(s); });
     return reactor;
   }
 
  private:
-  Harbour::Stub& to_;
+  CallKinds::Stub& to_;
 };
 
 void children() {
-  harbour::harbour_service behind;
+  call_kinds::call_kinds_service behind;
   ends inner(behind);
   relay service(*inner.stub);
   ends by(service);
   const auto tens_of_seconds = [&](const std::string& load, int ms) {
     grpc::ClientContext context;
     if (ms > 0) context.set_deadline(from_now{ms});
-    Ship ship;
-    const auto s = by.stub->Find(&context, query("deadline", 0, load), &ship);
-    return s.ok() ? ship.number() : -1000;
+    Reply reply;
+    const auto s = by.stub->Unary(&context, query("deadline", 0, load), &reply);
+    return s.ok() ? reply.number() : -1000;
   };
   const int with = tens_of_seconds("", 100'000);
   const int without = tens_of_seconds("", 0);
   say("deadline of a call for one with callbacks", with, without, tens_of_seconds("no deadline", 100'000));
   grpc::ClientContext context;
-  Ship ship;
+  Reply reply;
   grpc::StatusCode outcome = grpc::StatusCode::OK;
-  const harbour::Query waits = query("wait for cancel");
-  std::thread calling([&] { outcome = by.stub->Find(&context, waits, &ship).error_code(); });
+  const call_kinds::Query waits = query("wait for cancel");
+  std::thread calling([&] { outcome = by.stub->Unary(&context, waits, &reply).error_code(); });
   code_of(*inner.stub, query("when another waits"));
   context.TryCancel();
   calling.join();
@@ -198,7 +199,7 @@ void children() {
 // --- sizes
 
 void sizes() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   {
     ends by(service, [](grpc::ServerBuilder& b) { b.SetMaxSendMessageSize(1000); });
     const auto small = code_of(*by.stub, query("large", 100));
@@ -237,7 +238,7 @@ class connection {
                              : grpc::experimental::CreateCustomInsecureChannelWithInterceptorsFromFd(
                                    "anything", sockets_[1][0], arguments, std::move(factories));
     passing_ = std::thread([this] { pass_all(); });
-    stub = Harbour::NewStub(channel);
+    stub = CallKinds::NewStub(channel);
   }
   ~connection() {
     server_->Shutdown(system_clock::now());
@@ -248,7 +249,7 @@ class connection {
   void freeze() { frozen_ = true; }
   // The bytes of the server since the last time.
   std::size_t count() { return bytes_.exchange(0); }
-  std::unique_ptr<Harbour::Stub> stub;
+  std::unique_ptr<CallKinds::Stub> stub;
 
  private:
   void pass_all() {
@@ -283,7 +284,7 @@ class connection {
 };
 
 void compression() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   const auto sent = [&](const ends::preparation& prepare, const grpc::ChannelArguments& arguments) {
     connection by(service, prepare, arguments);
     const auto code = code_of(*by.stub, query("large", 1'000'000));
@@ -311,7 +312,7 @@ void compression() {
 // --- the life of connections
 
 void lives() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   const auto argument = [](const char* name, int value) {
     return [=](grpc::ServerBuilder& b) { b.AddChannelArgument(name, value); };
   };
@@ -335,12 +336,12 @@ void lives() {
     ends by(service, argument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1));
     const auto alone = code_of(*by.stub, query("hello"));
     grpc::ClientContext context;
-    const auto first = by.stub->List(&context, query("until cancelled", 1));
-    Ship ship;
-    first->Read(&ship);
+    const auto first = by.stub->ServerStream(&context, query("until cancelled", 1));
+    Reply reply;
+    first->Read(&reply);
     const auto second = code_of(*by.stub, query("hello"), deadline(200));
     context.TryCancel();
-    while (first->Read(&ship)) continue;
+    while (first->Read(&reply)) continue;
     first->Finish();
     say("a call beyond the streams of its connection", alone, second, code_of(*by.stub, query("hello")));
   }
@@ -353,8 +354,8 @@ void lives() {
                   {});
     grpc::ClientContext context;
     context.set_deadline(from_now{30'000});
-    const auto talking = by.stub->Talk(&context);
-    harbour::Note note;
+    const auto talking = by.stub->BidiStream(&context);
+    call_kinds::Note note;
     const bool wrote = talking->Write(note);
     const bool read = talking->Read(&note);
     by.freeze();
@@ -364,7 +365,7 @@ void lives() {
 }
 
 void quotas() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::ResourceQuota quota("of the program");
   grpc::ResourceQuota& same = quota.Resize(100'000'000).SetMaxThreads(100);
   ends by(service, [&](grpc::ServerBuilder& b) { b.SetResourceQuota(quota); });
@@ -388,7 +389,7 @@ struct counting_factory final : grpc::experimental::ClientInterceptorFactoryInte
 };
 
 void descriptors() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   std::atomic<int> calls{0};
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> factories;
   factories.push_back(std::make_unique<counting_factory>(calls));
@@ -425,7 +426,7 @@ class deciding final : public grpc::experimental::ExternalCertificateVerifier {
 
 void verifiers() {
   using namespace grpc::experimental;
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::SslServerCredentialsOptions of_server;
   of_server.pem_key_cert_pairs.push_back({file("server.key"), file("server.pem")});
   grpc::ServerBuilder builder;
@@ -444,7 +445,7 @@ void verifiers() {
     arguments.SetSslTargetNameOverride(name);
     const auto channel =
         grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port), TlsCredentials(options), arguments);
-    return code_of(*Harbour::NewStub(channel), query("hello"));
+    return code_of(*CallKinds::NewStub(channel), query("hello"));
   };
   const auto by_name = [&](const char* name) {
     return seen(std::make_shared<HostNameCertificateVerifier>(), name, "ca.pem");
@@ -488,5 +489,5 @@ int run_alone(const std::string& certificates) {
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(count, words, {{"alone", "CERTIFICATES", run_alone}});
+  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", run_alone}});
 }

@@ -2,11 +2,11 @@
 // by completion queues and callbacks see, in which order, and what they can change.
 //
 //   tag_interceptors_program alone      prints each case as "case: what"
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "callbacks_service.hpp"
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
 #include "interceptor_cases.hpp"
-#include "moment.hpp"
+#include "notification.hpp"
 #include "program_cases.hpp"
 
 #include <grpcpp/grpcpp.h>
@@ -20,31 +20,31 @@
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::acting_clients;
-using harbour::acting_servers;
-using harbour::client_factories;
-using harbour::Harbour;
-using harbour::held_find;
-using harbour::held_list;
-using harbour::held_record;
-using harbour::held_talk;
-using harbour::InterceptorBatchMethods;
-using harbour::moment;
-using harbour::Note;
-using harbour::points;
-using harbour::Position;
-using harbour::query;
-using harbour::Query;
-using harbour::record;
-using harbour::say;
-using harbour::Ship;
-using harbour::sorted;
-using harbour::Summary;
-using harbour::tagged;
-using harbour::taken;
-using harbour::taken_in_any_order;
-using harbour::tracing_clients;
-using harbour::tracing_servers;
+using call_kinds::acting_clients;
+using call_kinds::acting_servers;
+using call_kinds::CallKinds;
+using call_kinds::client_factories;
+using call_kinds::held_bidi_stream;
+using call_kinds::held_client_stream;
+using call_kinds::held_server_stream;
+using call_kinds::held_unary;
+using call_kinds::InterceptorBatchMethods;
+using call_kinds::Note;
+using call_kinds::notification;
+using call_kinds::points;
+using call_kinds::Position;
+using call_kinds::query;
+using call_kinds::Query;
+using call_kinds::record;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::sorted;
+using call_kinds::Summary;
+using call_kinds::tagged;
+using call_kinds::taken;
+using call_kinds::taken_in_any_order;
+using call_kinds::tracing_clients;
+using call_kinds::tracing_servers;
 
 record of_client;
 record of_server;
@@ -53,31 +53,31 @@ record of_server;
 struct called {
   grpc::ClientContext context;
   grpc::Status status;
-  Ship ship;
+  Reply reply;
   Summary summary;
   Note note;
   [[nodiscard]] std::string text() const {
     std::string all = std::to_string(status.error_code()) + " '" + status.error_message() + "' " +
-                      ship.name() + " " + std::to_string(ship.number());
+                      reply.name() + " " + std::to_string(reply.number());
     for (const auto& [key, value] : context.GetServerInitialMetadata())
-      if (key.starts_with("echo-")) all += " " + harbour::text(key) + "=" + harbour::text(value);
+      if (key.starts_with("echo-")) all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
     for (const auto& [key, value] : context.GetServerTrailingMetadata())
-      if (key.starts_with("trail-")) all += " " + harbour::text(key) + "=" + harbour::text(value);
+      if (key.starts_with("trail-")) all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
     return all;
   }
 };
 
 // --- clients
 
-struct client_ends : harbour::both_ends<> {
+struct client_ends : call_kinds::both_ends<> {
   explicit client_ends(client_factories of_clients) : both_ends({}, std::move(of_clients)) {}
   grpc::CompletionQueue client_queue;
 };
 
 // A unary call by a queue.
-std::string find(Harbour::Stub& stub, grpc::CompletionQueue& queue, called& call, const Query& q,
+std::string find(CallKinds::Stub& stub, grpc::CompletionQueue& queue, called& call, const Query& q,
                  int tag = 1) {
-  stub.AsyncFind(&call.context, q, &queue)->Finish(&call.ship, &call.status, tagged(tag));
+  stub.AsyncUnary(&call.context, q, &queue)->Finish(&call.reply, &call.status, tagged(tag));
   return taken(queue);
 }
 std::string find(client_ends& by, called& call, const Query& q) {
@@ -89,11 +89,11 @@ std::string found(client_ends& by, const Query& q) {
   return event + " " + call.text();
 }
 // The same by a callback.
-void find_called(Harbour::Stub& stub, called& call, const Query& q) {
-  moment ended;
-  stub.async()->Find(&call.context, &q, &call.ship, [&](grpc::Status s) {
+void find_called(CallKinds::Stub& stub, called& call, const Query& q) {
+  notification ended;
+  stub.async()->Unary(&call.context, &q, &call.reply, [&](grpc::Status s) {
     call.status = std::move(s);
-    ended.come();
+    ended.notify();
   });
   ended.wait();
 }
@@ -105,7 +105,7 @@ std::string found_by_callback(client_ends& by, const Query& q) {
 
 void order_of_queues() {
   client_ends both(tracing_clients(of_client));
-  Harbour::Stub& stub = *both.stub;
+  CallKinds::Stub& stub = *both.stub;
   grpc::CompletionQueue& queue = both.client_queue;
   {
     called call;
@@ -119,21 +119,22 @@ void order_of_queues() {
   }
   {
     called call;
-    const auto reader = stub.PrepareAsyncFind(&call.context, query("x"), &queue);
+    const auto reader = stub.PrepareAsyncUnary(&call.context, query("x"), &queue);
     say("queue prepared unary, before", of_client.take());
     reader->StartCall();
     reader->ReadInitialMetadata(tagged(1));
     const std::string first = taken(queue);
     say("queue unary with its metadata first", first, of_client.take());
-    reader->Finish(&call.ship, &call.status, tagged(2));
+    reader->Finish(&call.reply, &call.status, tagged(2));
     const std::string second = taken(queue);
     say("queue unary with its metadata first, end", second, call.text(), of_client.take());
   }
   for (const bool metadata_first : {false, true}) {
     called call;
-    const std::string name = metadata_first ? "queue list with its metadata first" : "queue list";
-    const auto reader =
-        stub.AsyncList(&call.context, query(metadata_first ? "headers first" : "x", 1), &queue, tagged(1));
+    const std::string name =
+        metadata_first ? "queue server stream with its metadata first" : "queue server stream";
+    const auto reader = stub.AsyncServerStream(
+        &call.context, query(metadata_first ? "headers first" : "x", 1), &queue, tagged(1));
     const std::string started = taken(queue);
     say(name + ", start", started, of_client.take());
     if (metadata_first) {
@@ -142,7 +143,7 @@ void order_of_queues() {
       say(name + ", metadata", event, of_client.take());
     }
     for (int i = 0; i < 2; ++i) {
-      reader->Read(&call.ship, tagged(3));
+      reader->Read(&call.reply, tagged(3));
       const std::string event = taken(queue);
       say(name + ", read " + std::to_string(i), event, of_client.take());
     }
@@ -152,7 +153,7 @@ void order_of_queues() {
   }
   {
     called call;
-    const auto writer = stub.AsyncRecord(&call.context, &call.summary, &queue, tagged(1));
+    const auto writer = stub.AsyncClientStream(&call.context, &call.summary, &queue, tagged(1));
     std::string events = taken(queue);
     for (int i = 0; i < 2; ++i) {
       writer->Write(Position(), tagged(2));
@@ -162,22 +163,22 @@ void order_of_queues() {
     events += taken(queue);
     writer->Finish(&call.status, tagged(4));
     events += taken(queue);
-    say("queue record", events, call.summary.positions(), of_client.take());
+    say("queue client stream", events, call.summary.positions(), of_client.take());
   }
   {
     called call;
-    const auto writer = stub.PrepareAsyncRecord(&call.context, &call.summary, &queue);
+    const auto writer = stub.PrepareAsyncClientStream(&call.context, &call.summary, &queue);
     writer->StartCall(tagged(1));
     std::string events = taken(queue);
     writer->WriteLast(Position(), grpc::WriteOptions(), tagged(2));
     events += taken(queue);
     writer->Finish(&call.status, tagged(4));
     events += taken(queue);
-    say("queue record of one message", events, call.summary.positions(), of_client.take());
+    say("queue client stream of one message", events, call.summary.positions(), of_client.take());
   }
   {
     called call;
-    const auto stream = stub.AsyncTalk(&call.context, &queue, tagged(1));
+    const auto stream = stub.AsyncBidiStream(&call.context, &queue, tagged(1));
     std::string events = taken(queue);
     stream->Write(call.note, tagged(2));
     events += taken(queue);
@@ -191,12 +192,12 @@ void order_of_queues() {
     events += taken(queue);
     stream->Finish(&call.status, tagged(7));
     events += taken(queue);
-    say("queue talk", events, of_client.take());
+    say("queue bidi stream", events, of_client.take());
   }
   {
     called call;
     call.context.set_initial_metadata_corked(true);
-    const auto stream = stub.AsyncTalk(&call.context, &queue, nullptr);  // has no event
+    const auto stream = stub.AsyncBidiStream(&call.context, &queue, nullptr);  // has no event
     stream->Write(call.note, tagged(1));
     std::string events = taken(queue);
     stream->WritesDone(tagged(2));
@@ -208,7 +209,7 @@ void order_of_queues() {
     events += taken(queue);
     stream->Read(&call.note, tagged(6));
     events += taken(queue, 2);
-    say("queue talk corked", events, call.status.error_code());
+    say("queue bidi stream corked", events, call.status.error_code());
     of_client.take();
   }
 }
@@ -218,30 +219,30 @@ template <class Reactor>
 struct reacting : Reactor, called {
   void OnDone(const grpc::Status& s) final {
     status = s;
-    ended_.come();
+    ended_.notify();
   }
   void wait() { ended_.wait(); }
 
  private:
-  moment ended_;
+  notification ended_;
 };
 
 using finding = reacting<grpc::ClientUnaryReactor>;
-struct listing final : reacting<grpc::ClientReadReactor<Ship>> {
+struct server_stream_reactor final : reacting<grpc::ClientReadReactor<Reply>> {
   void OnReadDone(bool ok) override {
     reads += ok ? "+" : "-";
-    if (ok) StartRead(&ship);
+    if (ok) StartRead(&reply);
   }
   std::string reads;
 };
-struct recording final : reacting<grpc::ClientWriteReactor<Position>> {
+struct client_stream_reactor final : reacting<grpc::ClientWriteReactor<Position>> {
   void OnWriteDone(bool) override {
     if (!closes) StartWritesDone();
   }
   bool closes = false;
   Position position;
 };
-struct talking final : reacting<grpc::ClientBidiReactor<Note, Note>> {
+struct bidi_stream_reactor final : reacting<grpc::ClientBidiReactor<Note, Note>> {
   void OnWriteDone(bool) override { StartWritesDone(); }
   void OnReadDone(bool ok) override {
     if (ok) StartRead(&note);
@@ -249,16 +250,16 @@ struct talking final : reacting<grpc::ClientBidiReactor<Note, Note>> {
   Note sent;
 };
 
-void list(Harbour::Stub& stub, listing& reactor, const Query& q) {
-  stub.async()->List(&reactor.context, &q, &reactor);
-  reactor.StartRead(&reactor.ship);
+void server_stream(CallKinds::Stub& stub, server_stream_reactor& reactor, const Query& q) {
+  stub.async()->ServerStream(&reactor.context, &q, &reactor);
+  reactor.StartRead(&reactor.reply);
   reactor.StartCall();
   reactor.wait();
 }
 
 void order_of_callbacks() {
   client_ends both(tracing_clients(of_client));
-  Harbour::Stub& stub = *both.stub;
+  CallKinds::Stub& stub = *both.stub;
   {
     called call;
     find_called(stub, call, query("x"));
@@ -267,35 +268,35 @@ void order_of_callbacks() {
   {
     finding reactor;
     const Query q = query("x", 3);
-    stub.async()->Find(&reactor.context, &q, &reactor.ship, &reactor);
+    stub.async()->Unary(&reactor.context, &q, &reactor.reply, &reactor);
     reactor.StartCall();
     reactor.wait();
     say("callback unary", reactor.text(), sorted(of_client.take()));
   }
   {
-    listing reactor;
-    list(stub, reactor, query("x", 2));
-    say("callback list", reactor.reads, reactor.text(), sorted(of_client.take()));
+    server_stream_reactor reactor;
+    server_stream(stub, reactor, query("x", 2));
+    say("callback server stream", reactor.reads, reactor.text(), sorted(of_client.take()));
   }
   for (const bool last : {false, true}) {
-    recording reactor;
-    stub.async()->Record(&reactor.context, &reactor.summary, &reactor);
+    client_stream_reactor reactor;
+    stub.async()->ClientStream(&reactor.context, &reactor.summary, &reactor);
     reactor.closes = last;
     if (last) reactor.StartWriteLast(&reactor.position, grpc::WriteOptions());
     else reactor.StartWrite(&reactor.position);
     reactor.StartCall();
     reactor.wait();
-    say(last ? "callback record of one message" : "callback record", reactor.summary.positions(),
-        sorted(of_client.take()));
+    say(last ? "callback client stream of one message" : "callback client stream",
+        reactor.summary.positions(), sorted(of_client.take()));
   }
   {
-    talking reactor;
-    stub.async()->Talk(&reactor.context, &reactor);
+    bidi_stream_reactor reactor;
+    stub.async()->BidiStream(&reactor.context, &reactor);
     reactor.StartRead(&reactor.note);
     reactor.StartWrite(&reactor.sent);
     reactor.StartCall();
     reactor.wait();
-    say("callback talk", reactor.text(), sorted(of_client.take()));
+    say("callback bidi stream", reactor.text(), sorted(of_client.take()));
   }
 }
 
@@ -360,30 +361,31 @@ void changes_by_clients() {
     say("callback serialized request", by_callback, of_client.take());
   }
   {
-    client_ends both(acting_clients(harbour::change_reply));
+    client_ends both(acting_clients(call_kinds::change_reply));
     say("queue reply of an interceptor", found(both, query("x", 1)));
     say("queue status of an interceptor", found(both, query("error", 5)));
     say("callback reply of an interceptor", found_by_callback(both, query("x", 1)));
     say("callback status of an interceptor", found_by_callback(both, query("error", 5)));
-    listing reactor;
-    list(*both.stub, reactor, query("error", 1));
-    say("callback list of an interceptor", reactor.reads, reactor.text());
+    server_stream_reactor reactor;
+    server_stream(*both.stub, reactor, query("error", 1));
+    say("callback server stream of an interceptor", reactor.reads, reactor.text());
   }
   {
-    harbour::later threads;
+    call_kinds::later threads;
     client_ends both(acting_clients(threads.act()));
     say("queue interceptor on another thread", found(both, query("x", 1)));
     say("callback interceptor on another thread", found_by_callback(both, query("x", 1)));
     called call;
-    const auto reader = both.stub->AsyncList(&call.context, query("x", 1), &both.client_queue, tagged(1));
+    const auto reader =
+        both.stub->AsyncServerStream(&call.context, query("x", 1), &both.client_queue, tagged(1));
     std::string events = taken(both.client_queue);
-    reader->Read(&call.ship, tagged(2));
+    reader->Read(&call.reply, tagged(2));
     events += taken(both.client_queue);
-    reader->Read(&call.ship, tagged(3));
+    reader->Read(&call.reply, tagged(3));
     events += taken(both.client_queue);
     reader->Finish(&call.status, tagged(4));
     events += taken(both.client_queue);
-    say("queue list with interceptor on another thread", events, call.text());
+    say("queue server stream with interceptor on another thread", events, call.text());
     both.client_queue.Shutdown();
     say("queue drained after interceptors on another thread", taken(both.client_queue));
   }
@@ -392,20 +394,21 @@ void changes_by_clients() {
 void hijacks() {
   for (const bool ok : {true, false}) {
     const auto code = ok ? grpc::StatusCode::OK : grpc::StatusCode::NOT_FOUND;
-    client_ends both(harbour::hijacking_clients(of_client, code));
+    client_ends both(call_kinds::hijacking_clients(of_client, code));
     const std::string how = ok ? "hijacked" : "hijacked and failed";
     const std::string by_queue = found(both, query("x", 1));
     say("queue " + how + " unary", by_queue, of_client.take());
     const std::string by_callback = found_by_callback(both, query("x", 1));
     say("callback " + how + " unary", by_callback, of_client.take());
     called call;
-    const auto reader = both.stub->AsyncList(&call.context, query("x", 1), &both.client_queue, tagged(1));
+    const auto reader =
+        both.stub->AsyncServerStream(&call.context, query("x", 1), &both.client_queue, tagged(1));
     std::string events = taken(both.client_queue);
-    reader->Read(&call.ship, tagged(2));
+    reader->Read(&call.reply, tagged(2));
     events += taken(both.client_queue);
     reader->Finish(&call.status, tagged(3));
     events += taken(both.client_queue);
-    say("queue " + how + " list", events, call.text(), of_client.take());
+    say("queue " + how + " server stream", events, call.text(), of_client.take());
   }
 }
 
@@ -413,15 +416,15 @@ void other_clients() {
   {
     client_ends both(tracing_clients(of_client));
     called call;
-    const auto reader =
-        both.stub->AsyncList(&call.context, query("until cancelled", 1), &both.client_queue, tagged(1));
+    const auto reader = both.stub->AsyncServerStream(&call.context, query("until cancelled", 1),
+                                                     &both.client_queue, tagged(1));
     taken(both.client_queue);
-    reader->Read(&call.ship, tagged(2));
+    reader->Read(&call.reply, tagged(2));
     taken(both.client_queue);
     of_client.take();
     call.context.TryCancel();
     say("queue cancelled", of_client.take());
-    do reader->Read(&call.ship, tagged(2));
+    do reader->Read(&call.reply, tagged(2));
     while (taken(both.client_queue) == "2+");
     of_client.take();
     reader->Finish(&call.status, tagged(3));
@@ -432,7 +435,7 @@ void other_clients() {
     // The first interceptor asks the server before the call, behind itself.
     const auto ask = [](InterceptorBatchMethods* m) {
       if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA)) {
-        const auto behind = Harbour::NewStub(m->GetInterceptedChannel());
+        const auto behind = CallKinds::NewStub(m->GetInterceptedChannel());
         called inner;
         grpc::CompletionQueue queue;
         const std::string event = find(*behind, queue, inner, query("y", 2), 7);
@@ -453,7 +456,7 @@ void other_clients() {
     // Nothing tells which of the ends comes first.
     finding reactor;
     const Query q = query("x", 3);
-    both.stub->async()->Find(&reactor.context, &q, &reactor.ship, &reactor);
+    both.stub->async()->Unary(&reactor.context, &q, &reactor.reply, &reactor);
     reactor.StartCall();
     reactor.wait();
     say("callback unary of no server", reactor.status.error_code(), sorted(of_client.take()));
@@ -462,16 +465,16 @@ void other_clients() {
 
 // --- servers
 
-using queue_server = harbour::both_ends<Harbour::AsyncService>;
-using callback_server = harbour::both_ends<harbour::callback_harbour>;
+using queue_server = call_kinds::both_ends<CallKinds::AsyncService>;
+using callback_server = call_kinds::both_ends<call_kinds::callback_call_kinds>;
 
 // Requests a call, has the client make it, and shows what the client sees. `last_events` takes the event of
 // Finish() and the notice of the end.
 void serve_find(const std::string& name, queue_server& by, bool headers, const grpc::Status& outcome,
                 std::string (*last_events)(grpc::CompletionQueue&, int) = taken) {
-  held_find call(by);
+  held_unary call(by);
   called client;
-  std::thread calling([&] { client.status = by.stub->Find(&client.context, query("x", 1), &client.ship); });
+  std::thread calling([&] { client.status = by.stub->Unary(&client.context, query("x", 1), &client.reply); });
   std::string events = call.next();
   say(name + ", begin", call.asked.ask(), call.asked.number(), of_server.take());
   call.context.AddTrailingMetadata("trail-own", "1");
@@ -479,9 +482,9 @@ void serve_find(const std::string& name, queue_server& by, bool headers, const g
     call.stream.SendInitialMetadata(tagged(2));
     events += call.next();
   }
-  Ship ship;
-  ship.set_name("of a queue");
-  call.stream.Finish(ship, outcome, tagged(3));
+  Reply reply;
+  reply.set_name("of a queue");
+  call.stream.Finish(reply, outcome, tagged(3));
   events += " " + last_events(by.queue(), 2);
   calling.join();
   say(name, events, client.text());
@@ -495,11 +498,11 @@ void order_of_server_queues() {
   serve_find("server queue unary error", by, false, grpc::Status(grpc::StatusCode::NOT_FOUND, "none"));
   {
     // The interceptors see an end that the program does not ask for.
-    held_find call(by, 1, false);
+    held_unary call(by, 1, false);
     called client;
-    std::thread calling([&] { client.status = by.stub->Find(&client.context, query("x"), &client.ship); });
+    std::thread calling([&] { client.status = by.stub->Unary(&client.context, query("x"), &client.reply); });
     std::string events = call.next();
-    call.stream.Finish(Ship(), grpc::Status::OK, tagged(3));
+    call.stream.Finish(Reply(), grpc::Status::OK, tagged(3));
     events += call.next();
     calling.join();
     void* tag = nullptr;
@@ -512,21 +515,22 @@ void order_of_server_queues() {
     say("server queue unary without notice, hooks", sorted(of_server.take()));
   }
   for (const bool together : {false, true}) {
-    const std::string name = together ? "server queue list with its end in one" : "server queue list";
-    held_list call(by);
+    const std::string name =
+        together ? "server queue server stream with its end in one" : "server queue server stream";
+    held_server_stream call(by);
     called client;
     int read = 0;
     std::thread calling([&] {
-      const auto reader = by.stub->List(&client.context, query("x", 1));
-      while (reader->Read(&client.ship)) ++read;
+      const auto reader = by.stub->ServerStream(&client.context, query("x", 1));
+      while (reader->Read(&client.reply)) ++read;
       client.status = reader->Finish();
     });
     std::string events = call.next();
-    events += call.write(Ship(), 2);
+    events += call.write(Reply(), 2);
     if (together) {
-      call.stream.WriteAndFinish(Ship(), grpc::WriteOptions(), grpc::Status::OK, tagged(3));
+      call.stream.WriteAndFinish(Reply(), grpc::WriteOptions(), grpc::Status::OK, tagged(3));
     } else {
-      events += call.write(Ship(), 2);
+      events += call.write(Reply(), 2);
       call.stream.Finish(grpc::Status::OK, tagged(3));
     }
     events += " " + call.next(2);
@@ -535,10 +539,10 @@ void order_of_server_queues() {
     say(name + ", hooks", sorted(of_server.take()));
   }
   {
-    held_record call(by);
+    held_client_stream call(by);
     called client;
     std::thread calling([&] {
-      const auto writer = by.stub->Record(&client.context, &client.summary);
+      const auto writer = by.stub->ClientStream(&client.context, &client.summary);
       writer->Write(Position());
       writer->WritesDone();
       client.status = writer->Finish();
@@ -553,14 +557,14 @@ void order_of_server_queues() {
     call.stream.Finish(summary, grpc::Status::OK, tagged(3));
     events += " " + call.next(2);
     calling.join();
-    say("server queue record", events, client.summary.positions(), client.text());
-    say("server queue record, hooks", sorted(of_server.take()));
+    say("server queue client stream", events, client.summary.positions(), client.text());
+    say("server queue client stream, hooks", sorted(of_server.take()));
   }
   {
-    held_talk call(by);
+    held_bidi_stream call(by);
     called client;
     std::thread calling([&] {
-      const auto stream = by.stub->Talk(&client.context);
+      const auto stream = by.stub->BidiStream(&client.context);
       stream->Write(Note());
       stream->Read(&client.note);
       stream->WritesDone();
@@ -577,11 +581,11 @@ void order_of_server_queues() {
     call.stream.Finish(grpc::Status::OK, tagged(6));
     events += " " + call.next(2);
     calling.join();
-    say("server queue talk", events, client.text());
-    say("server queue talk, hooks", sorted(of_server.take()));
+    say("server queue bidi stream", events, client.text());
+    say("server queue bidi stream, hooks", sorted(of_server.take()));
   }
   {
-    held_find call(by);
+    held_unary call(by);
     by.server->Shutdown();
     const std::string event = call.next();
     say("server queue request of no call", event, of_server.take());
@@ -589,7 +593,7 @@ void order_of_server_queues() {
 }
 
 // A call of a server of its own, which Shutdown() has its interceptors see to the end.
-void serve_callback(const std::string& name, const std::function<void(Harbour::Stub&, called&)>& call) {
+void serve_callback(const std::string& name, const std::function<void(CallKinds::Stub&, called&)>& call) {
   callback_server by(tracing_servers(of_server));
   called client;
   call(*by.stub, client);
@@ -600,26 +604,27 @@ void serve_callback(const std::string& name, const std::function<void(Harbour::S
 
 void order_of_server_callbacks() {
   for (const char* ask : {"x", "error", "own headers", "null", "own later"}) {
-    serve_callback("server callback unary " + std::string(ask), [ask](Harbour::Stub& stub, called& client) {
+    serve_callback("server callback unary " + std::string(ask), [ask](CallKinds::Stub& stub, called& client) {
       client.context.AddMetadata("echo-x", "1");
-      client.status = stub.Find(&client.context, query(ask, 5), &client.ship);
+      client.status = stub.Unary(&client.context, query(ask, 5), &client.reply);
     });
   }
   for (const char* ask : {"x", "headers first", "error", "write and finish", "cancel yourself"}) {
-    serve_callback("server callback list " + std::string(ask), [ask](Harbour::Stub& stub, called& client) {
-      const auto reader = stub.List(&client.context, query(ask, 2));
-      while (reader->Read(&client.ship)) continue;
-      client.status = reader->Finish();
-    });
+    serve_callback("server callback server stream " + std::string(ask),
+                   [ask](CallKinds::Stub& stub, called& client) {
+                     const auto reader = stub.ServerStream(&client.context, query(ask, 2));
+                     while (reader->Read(&client.reply)) continue;
+                     client.status = reader->Finish();
+                   });
   }
-  serve_callback("server callback record", [](Harbour::Stub& stub, called& client) {
-    const auto writer = stub.Record(&client.context, &client.summary);
+  serve_callback("server callback client stream", [](CallKinds::Stub& stub, called& client) {
+    const auto writer = stub.ClientStream(&client.context, &client.summary);
     writer->Write(Position());
     writer->WritesDone();
     client.status = writer->Finish();
   });
-  serve_callback("server callback talk", [](Harbour::Stub& stub, called& client) {
-    const auto stream = stub.Talk(&client.context);
+  serve_callback("server callback bidi stream", [](CallKinds::Stub& stub, called& client) {
+    const auto stream = stub.BidiStream(&client.context);
     stream->Write(Note());
     stream->Read(&client.note);
     stream->WritesDone();
@@ -631,10 +636,10 @@ void order_of_server_callbacks() {
 void changes_by_servers() {
   const auto changing = [](bool lasting) {
     return acting_servers([lasting](InterceptorBatchMethods* m) {
-      static const Ship other = [] {
-        Ship ship;
-        ship.set_name("other");
-        return ship;
+      static const Reply other = [] {
+        Reply reply;
+        reply.set_name("other");
+        return reply;
       }();
       if (m->QueryInterceptionHookPoint(points::POST_RECV_INITIAL_METADATA))
         of_server.add("sees " + std::to_string(m->GetRecvInitialMetadata()->count("echo-x")));
@@ -643,7 +648,7 @@ void changes_by_servers() {
       if (m->QueryInterceptionHookPoint(points::PRE_SEND_INITIAL_METADATA))
         m->GetSendInitialMetadata()->emplace("echo-s", "server");
       if (m->QueryInterceptionHookPoint(points::PRE_SEND_MESSAGE)) {
-        if (lasting) of_server.add("sends " + static_cast<const Ship*>(m->GetSendMessage())->name());
+        if (lasting) of_server.add("sends " + static_cast<const Reply*>(m->GetSendMessage())->name());
         if (lasting) m->ModifySendMessage(&other);
       }
       if (m->QueryInterceptionHookPoint(points::PRE_SEND_STATUS)) {
@@ -664,13 +669,13 @@ void changes_by_servers() {
     callback_server by(changing(true));
     for (const char* ask : {"x", "error", "own headers"}) {
       called client;
-      client.status = by.stub->Find(&client.context, query(ask, 1), &client.ship);
+      client.status = by.stub->Unary(&client.context, query(ask, 1), &client.reply);
       const std::string seen = client.text();
       say("server callback changes of " + std::string(ask), seen, of_server.take());
     }
   }
   {
-    harbour::later threads;
+    call_kinds::later threads;
     {
       queue_server by(acting_servers(threads.act()));
       // The interceptors of the two events end on the other thread, and pass them on from there.
@@ -680,15 +685,15 @@ void changes_by_servers() {
       callback_server by(acting_servers(threads.act()));
       for (const char* ask : {"x", "own headers"}) {
         called client;
-        client.status = by.stub->Find(&client.context, query(ask, 1), &client.ship);
+        client.status = by.stub->Unary(&client.context, query(ask, 1), &client.reply);
         say("server callback " + std::string(ask) + " on another thread", client.text());
       }
       called client;
       int read = 0;
-      const auto reader = by.stub->List(&client.context, query("x", 3));
-      while (reader->Read(&client.ship)) ++read;
+      const auto reader = by.stub->ServerStream(&client.context, query("x", 3));
+      while (reader->Read(&client.reply)) ++read;
       client.status = reader->Finish();
-      say("server callback list on another thread", read, client.text());
+      say("server callback server stream on another thread", read, client.text());
       by.server->Shutdown();
     }
   }
@@ -708,4 +713,4 @@ int run_alone() {
 
 }  // namespace
 
-int main(int count, char** words) { return harbour::run_program(count, words, {{"alone", run_alone}}); }
+int main(int count, char** words) { return call_kinds::run_program(count, words, {{"alone", run_alone}}); }

@@ -221,12 +221,12 @@ TEST(GrpcppTransitiveNames, AChannelAroundAnotherOneHasItsCallsAndAStateOfItsOwn
 
 TEST(GrpcppTransitiveNames, MessagesBecomeJson) {
   google::protobuf::StringValue sent;
-  sent.set_value("harbour");
+  sent.set_value("example");
   std::string text;
   EXPECT_TRUE(grpc::protobuf::json::MessageToJsonString(sent, &text).ok());
   google::protobuf::StringValue received;
   EXPECT_TRUE(grpc::protobuf::json::JsonStringToMessage(text, &received).ok());
-  EXPECT_EQ(received.value(), "harbour");
+  EXPECT_EQ(received.value(), "example");
 }
 
 TEST(GrpcppTransitiveNames, CodeThatMustNotRunEndsTheProgram) {

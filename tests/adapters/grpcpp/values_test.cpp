@@ -5,7 +5,7 @@
 
 #include <grpc/support/log.h>
 
-#include "harbour.pb.h"
+#include "call_kinds.pb.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,18 +99,18 @@ TEST(GrpcppTime, ADeadlineIsWhatItWasSetTo) {
 }
 
 TEST(GrpcppSlices, ShareTheirBytes) {
-  const grpc::Slice hello(std::string("hello harbour"));
-  const grpc::Slice harbour = hello.sub(6, 13);
-  EXPECT_EQ(std::string(harbour.begin(), harbour.end()), "harbour");
-  EXPECT_EQ(harbour.begin(), hello.begin() + 6);
-  const grpc::Slice copy = harbour;  // NOLINT(performance-unnecessary-copy-initialization)
-  EXPECT_EQ(copy.begin(), harbour.begin());
+  const grpc::Slice hello(std::string("hello example"));
+  const grpc::Slice example = hello.sub(6, 13);
+  EXPECT_EQ(std::string(example.begin(), example.end()), "example");
+  EXPECT_EQ(example.begin(), hello.begin() + 6);
+  const grpc::Slice copy = example;  // NOLINT(performance-unnecessary-copy-initialization)
+  EXPECT_EQ(copy.begin(), example.begin());
   const grpc_slice c = copy.c_slice();
-  EXPECT_EQ(grpc::StringFromCopiedSlice(c), "harbour");
-  EXPECT_EQ(grpc_slice_str_cmp(c, "harbour"), 0);
+  EXPECT_EQ(grpc::StringFromCopiedSlice(c), "example");
+  EXPECT_EQ(grpc_slice_str_cmp(c, "example"), 0);
   grpc_slice_unref(c);
-  const gpr_slice older = gpr_slice_from_copied_buffer("harbour", 7);  // the names of older programs
-  EXPECT_EQ(gpr_slice_str_cmp(older, "harbour"), 0);
+  const gpr_slice older = gpr_slice_from_copied_buffer("example", 7);  // the names of older programs
+  EXPECT_EQ(gpr_slice_str_cmp(older, "example"), 0);
   gpr_slice_unref(older);
 }
 
@@ -152,21 +152,21 @@ TEST(GrpcppBuffers, HoldSlices) {
 }
 
 TEST(GrpcppBuffers, ProtobufReadsAndWritesThem) {
-  harbour::Ship ship;
-  ship.set_name(std::string(1000, 'n'));
+  call_kinds::Reply reply;
+  reply.set_name(std::string(1000, 'n'));
   grpc::ByteBuffer buffer;
   {
-    grpc::ProtoBufferWriter writer(&buffer, 100, static_cast<int>(ship.ByteSizeLong()));
-    ASSERT_TRUE(ship.SerializeToZeroCopyStream(&writer));
+    grpc::ProtoBufferWriter writer(&buffer, 100, static_cast<int>(reply.ByteSizeLong()));
+    ASSERT_TRUE(reply.SerializeToZeroCopyStream(&writer));
   }
   std::vector<grpc::Slice> slices;
   ASSERT_TRUE(buffer.Dump(&slices).ok());
   EXPECT_GT(slices.size(), 5u);
-  EXPECT_EQ(buffer.Length(), ship.ByteSizeLong());
+  EXPECT_EQ(buffer.Length(), reply.ByteSizeLong());
   grpc::ProtoBufferReader reader(&buffer);
-  harbour::Ship read;
+  call_kinds::Reply read;
   ASSERT_TRUE(read.ParseFromZeroCopyStream(&reader));
-  EXPECT_EQ(read.name(), ship.name());
+  EXPECT_EQ(read.name(), reply.name());
   grpc::ProtoBufferReader again(&buffer);
   EXPECT_TRUE(again.Skip(150));
   EXPECT_EQ(again.ByteCount(), 150);
@@ -175,14 +175,14 @@ TEST(GrpcppBuffers, ProtobufReadsAndWritesThem) {
 }
 
 TEST(GrpcppBuffers, TraitsTurnMessagesIntoThem) {
-  harbour::Ship ship;
-  ship.set_number(5);
+  call_kinds::Reply reply;
+  reply.set_number(5);
   grpc::ByteBuffer buffer;
   bool own = false;
-  ASSERT_TRUE(grpc::SerializationTraits<harbour::Ship>::Serialize(ship, &buffer, &own).ok());
+  ASSERT_TRUE(grpc::SerializationTraits<call_kinds::Reply>::Serialize(reply, &buffer, &own).ok());
   EXPECT_TRUE(own);
-  harbour::Ship read;
-  ASSERT_TRUE(grpc::SerializationTraits<harbour::Ship>::Deserialize(&buffer, &read).ok());
+  call_kinds::Reply read;
+  ASSERT_TRUE(grpc::SerializationTraits<call_kinds::Reply>::Deserialize(&buffer, &read).ok());
   EXPECT_EQ(read.number(), 5);
   std::string bytes;
   ASSERT_TRUE(grpc::internal::to_bytes(tide{-3}, bytes).ok());
@@ -190,23 +190,23 @@ TEST(GrpcppBuffers, TraitsTurnMessagesIntoThem) {
   tide t;
   ASSERT_TRUE(grpc::internal::from_bytes(std::move(bytes), t).ok());
   EXPECT_EQ(t.metres, -3);
-  const grpc::Status broken = grpc::internal::from_bytes(std::string("\x08"), ship);
+  const grpc::Status broken = grpc::internal::from_bytes(std::string("\x08"), reply);
   EXPECT_EQ(broken.error_code(), grpc::StatusCode::INTERNAL);
 }
 
 TEST(GrpcppTexts, AStringRefComparesAndSearches) {
-  const std::string text = "harbour";
+  const std::string text = "example";
   const grpc::string_ref ref(text);
-  EXPECT_EQ(ref, "harbour");
-  EXPECT_LT(ref, "harbours");
-  EXPECT_TRUE(ref.starts_with("har"));
-  EXPECT_TRUE(ref.ends_with("bour"));
-  EXPECT_EQ(ref.find('b'), 3u);
+  EXPECT_EQ(ref, "example");
+  EXPECT_LT(ref, "examples");
+  EXPECT_TRUE(ref.starts_with("exa"));
+  EXPECT_TRUE(ref.ends_with("mple"));
+  EXPECT_EQ(ref.find('m'), 3u);
   EXPECT_EQ(ref.find("zzz"), grpc::string_ref::npos);
-  EXPECT_EQ(ref.substr(3), "bour");
+  EXPECT_EQ(ref.substr(3), "mple");
   EXPECT_EQ(ref.substr(99), "");
-  EXPECT_EQ(std::string(ref.rbegin(), ref.rend()), "ruobrah");
-  EXPECT_EQ(::testing::PrintToString(std::string(ref.begin(), ref.end())), "\"harbour\"");
+  EXPECT_EQ(std::string(ref.rbegin(), ref.rend()), "elpmaxe");
+  EXPECT_EQ(::testing::PrintToString(std::string(ref.begin(), ref.end())), "\"example\"");
 }
 
 TEST(GrpcppTexts, LogLinesPassTheVerbosityToTheFunction) {
@@ -214,11 +214,11 @@ TEST(GrpcppTexts, LogLinesPassTheVerbosityToTheFunction) {
   lines.clear();
   gpr_set_log_function([](gpr_log_func_args* line) { lines.emplace_back(line->message); });
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_INFO);
-  gpr_log(GPR_INFO, "%d ships", 3);
+  gpr_log(GPR_INFO, "%d units", 3);
   gpr_log(GPR_DEBUG, "not this");
   gpr_set_log_function(nullptr);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
-  EXPECT_THAT(lines, ::testing::ElementsAre("3 ships"));
+  EXPECT_THAT(lines, ::testing::ElementsAre("3 units"));
 }
 
 }  // namespace

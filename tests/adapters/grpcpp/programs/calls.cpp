@@ -1,4 +1,4 @@
-// A worker, and what is around its calls: compression, deadlines and retries by a service config,
+// A worker, and features of its calls: compression, deadlines and retries by a service config,
 // authentication by metadata, health.
 #include "health.grpc.pb.h"
 #include "program.hpp"
@@ -16,11 +16,11 @@
 
 namespace programs {
 
+using program_services::Job;
+using program_services::Result;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::system_clock;
-using valley::Job;
-using valley::Result;
 
 namespace {
 
@@ -34,7 +34,7 @@ Job job_of(const std::string& kind, int number = 0, const std::string& load = ""
 
 std::string text_of(const grpc::string_ref& text) { return std::string(text.data(), text.size()); }
 
-class worker final : public valley::Worker::Service {
+class worker final : public program_services::Worker::Service {
  public:
   grpc::Status Do(grpc::ServerContext* context, const Job* job, Result* result) override {
     return done(*context, *job, *result);
@@ -89,7 +89,7 @@ class worker final : public valley::Worker::Service {
       result.set_text(result.text() +
                       ", authorization: " + value_of(context.client_metadata(), "authorization"));
     } else if (job.kind() == "health") {
-      health->SetServingStatus("valley.Worker", job.number() == 1);
+      health->SetServingStatus("program_services.Worker", job.number() == 1);
     } else {
       result.set_load(job.load());
     }
@@ -99,7 +99,7 @@ class worker final : public valley::Worker::Service {
 };
 
 // Jobs one after the other on a stream, and the size of all results.
-std::string stream_of(valley::Worker::Stub& stub, grpc::ClientContext& context,
+std::string stream_of(program_services::Worker::Stub& stub, grpc::ClientContext& context,
                       const std::vector<Job>& jobs) {
   const auto stream = stub.DoAll(&context);
   std::size_t bytes = 0;
@@ -140,7 +140,7 @@ void call(const arguments& given) {
   for (const auto algorithm : {GRPC_COMPRESS_NONE, GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
     grpc::ChannelArguments arguments;
     arguments.SetCompressionAlgorithm(algorithm);
-    const auto stub = valley::Worker::NewStub(
+    const auto stub = program_services::Worker::NewStub(
         grpc::CreateCustomChannel("127.0.0.1:" + given.at(0), grpc::InsecureChannelCredentials(), arguments));
     const std::string by = " by channel algorithm " + std::to_string(algorithm);
     for (const char* kind : {"echo", "compressed", "deflated", "level"})
@@ -156,7 +156,7 @@ void call(const arguments& given) {
                                  {job_of("echo", 1, load), job_of("uncompressed", 2, load), job_of("echo")}));
   }
   // A message that is small on the wire, and too large.
-  const auto stub = valley::Worker::NewStub(channel_to(given.at(0)));
+  const auto stub = program_services::Worker::NewStub(channel_to(given.at(0)));
   grpc::ClientContext context;
   context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
   Result result;
@@ -180,25 +180,25 @@ void serve(const arguments&) {
 
 void call(const arguments& given) {
   const char* config = R"({"methodConfig": [
-    {"name": [{"service": "valley.Worker", "method": "Do"}], "timeout": "40s",
+    {"name": [{"service": "program_services.Worker", "method": "Do"}], "timeout": "40s",
      "maxRequestMessageBytes": 1000, "maxResponseMessageBytes": 2000,
      "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.01s", "maxBackoff": "0.02s", "backoffMultiplier": 2,
                      "retryableStatusCodes": ["UNAVAILABLE"]}},
-    {"name": [{"service": "valley.Worker", "method": "DoAll"}], "timeout": "0.5s", "waitForReady": true,
+    {"name": [{"service": "program_services.Worker", "method": "DoAll"}], "timeout": "0.5s", "waitForReady": true,
      "retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.01s", "maxBackoff": "0.02s", "backoffMultiplier": 1,
                      "retryableStatusCodes": ["UNAVAILABLE", "ABORTED"]}}]})";
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(config);
   const auto configured = [&arguments, &given] {
-    return valley::Worker::NewStub(
+    return program_services::Worker::NewStub(
         grpc::CreateCustomChannel("127.0.0.1:" + given.at(0), grpc::InsecureChannelCredentials(), arguments));
   };
   const auto with_config = configured();
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   const auto without_retries = configured();
-  const auto plain = valley::Worker::NewStub(channel_to(given.at(0)));
+  const auto plain = program_services::Worker::NewStub(channel_to(given.at(0)));
 
-  const auto once = [](const std::string& name, valley::Worker::Stub& stub, const Job& job,
+  const auto once = [](const std::string& name, program_services::Worker::Stub& stub, const Job& job,
                        milliseconds deadline = milliseconds(0)) {
     grpc::ClientContext context;
     if (deadline.count() != 0) context.set_deadline(system_clock::now() + deadline);
@@ -319,7 +319,8 @@ void call(const arguments& given) {
   const auto tls = grpc::SslCredentials(trust);
   const auto once = [](const std::string& name, grpc::Channel& channel,
                        const std::shared_ptr<grpc::CallCredentials>& credentials, bool with_text = true) {
-    const auto stub = valley::Worker::NewStub(std::shared_ptr<grpc::Channel>(&channel, [](auto*) {}));
+    const auto stub =
+        program_services::Worker::NewStub(std::shared_ptr<grpc::Channel>(&channel, [](auto*) {}));
     grpc::ClientContext context;
     if (credentials) context.set_credentials(credentials);
     Result result;
@@ -336,7 +337,7 @@ void call(const arguments& given) {
       grpc::CreateChannel(target, grpc::CompositeChannelCredentials(tls, token_of("grace")));
   once("grace, by her channel", *of_grace, nullptr);
   {
-    const auto stub = valley::Worker::NewStub(of_grace);
+    const auto stub = program_services::Worker::NewStub(of_grace);
     grpc::ClientContext context;
     say("grace's stream", stream_of(*stub, context, {job_of("identity"), job_of("identity")}));
   }
@@ -389,20 +390,20 @@ void serve(const arguments&) {
 void call(const arguments& given) {
   const auto channel = channel_to(given.at(0));
   const auto health = grpc::health::v1::Health::NewStub(channel);
-  const auto worker = valley::Worker::NewStub(channel);
+  const auto worker = program_services::Worker::NewStub(channel);
   const auto set = [&worker](bool serves) {
     grpc::ClientContext context;
     Result result;
     worker->Do(&context, job_of("health", serves ? 1 : 0), &result);
   };
   say("the server", checked(*health, ""));
-  say("a service that is not known", checked(*health, "valley.Worker"));
+  say("a service that is not known", checked(*health, "program_services.Worker"));
   set(true);
-  say("a service", checked(*health, "valley.Worker"));
+  say("a service", checked(*health, "program_services.Worker"));
 
   grpc::ClientContext watching;
   grpc::health::v1::HealthCheckRequest request;
-  request.set_service("valley.Worker");
+  request.set_service("program_services.Worker");
   const auto watch = health->Watch(&watching, request);
   grpc::health::v1::HealthCheckResponse response;
   const auto next = [&](const std::string& name) {
@@ -416,10 +417,11 @@ void call(const arguments& given) {
   // A channel that calls healthy servers alone.
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(
-      R"({"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": "valley.Worker"}})");
+      R"({"loadBalancingConfig": [{"round_robin": {}}],
+          "healthCheckConfig": {"serviceName": "program_services.Worker"}})");
   const auto careful =
       grpc::CreateCustomChannel("127.0.0.1:" + given.at(0), grpc::InsecureChannelCredentials(), arguments);
-  const auto careful_worker = valley::Worker::NewStub(careful);
+  const auto careful_worker = program_services::Worker::NewStub(careful);
   const auto call = [&](const std::string& name, bool wait) {
     grpc::ClientContext context;
     context.set_wait_for_ready(wait);

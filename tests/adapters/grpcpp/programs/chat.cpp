@@ -7,11 +7,11 @@
 
 namespace programs::chat {
 
-using valley::Line;
+using program_services::Line;
 
 namespace {
 
-class chat_service final : public valley::Chat::Service {
+class chat_service final : public program_services::Chat::Service {
  public:
   explicit chat_service(std::size_t members) : members_(members) {}
 
@@ -61,11 +61,11 @@ struct member {
   std::string end;
 
   void talk(const std::string& port) {
-    const auto stub = valley::Chat::NewStub(channel_to(port));
+    const auto stub = program_services::Chat::NewStub(channel_to(port));
     grpc::ClientContext context;
     const auto stream = stub->Talk(&context);
     stream->Write(chat_line(name, ""));
-    moment all_have_come;
+    notification all_have_come;
     std::thread talker([&] {
       all_have_come.wait();
       for (int i = 0; i < chat_lines_of_each; ++i) stream->Write(chat_line(name, chat_text(i)));
@@ -73,10 +73,10 @@ struct member {
     });
     Line line;
     while (stream->Read(&line)) {
-      if (line.from() == "server") all_have_come.come();
+      if (line.from() == "server") all_have_come.notify();
       heard.push_back(line);
     }
-    all_have_come.come();  // or the call has failed
+    all_have_come.notify();  // or the call has failed
     talker.join();
     const grpc::Status status = stream->Finish();
     end = shown_end(status, context);

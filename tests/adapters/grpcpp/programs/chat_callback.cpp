@@ -9,7 +9,7 @@
 
 namespace programs::chat_callback {
 
-using valley::Line;
+using program_services::Line;
 
 namespace {
 
@@ -119,7 +119,7 @@ void room::tell_all(const Line& line) {
   for (const auto& [name, who] : guests_) who->tell(line);
 }
 
-class chat_service final : public valley::Chat::CallbackService {
+class chat_service final : public program_services::Chat::CallbackService {
  public:
   explicit chat_service(room& of) : room_(of) {}
   grpc::ServerBidiReactor<Line, Line>* Talk(grpc::CallbackServerContext* context) override {
@@ -135,7 +135,9 @@ class chat_service final : public valley::Chat::CallbackService {
 class member final : public grpc::ClientBidiReactor<Line, Line> {
  public:
   member(const std::string& port, const std::string& member_name)
-      : name(member_name), stub_(valley::Chat::NewStub(channel_to(port))), mine_(chat_line(name, "")) {
+      : name(member_name),
+        stub_(program_services::Chat::NewStub(channel_to(port))),
+        mine_(chat_line(name, "")) {
     stub_->async()->Talk(&context_, this);
     StartWrite(&mine_);
     StartRead(&line_);
@@ -153,7 +155,7 @@ class member final : public grpc::ClientBidiReactor<Line, Line> {
   }
   void OnDone(const grpc::Status& status) override {
     end = shown_end(status, context_);
-    done_.come();
+    done_.notify();
   }
   void wait() { done_.wait(); }
 
@@ -174,13 +176,13 @@ class member final : public grpc::ClientBidiReactor<Line, Line> {
     StartWrite(&mine_);
   }
 
-  std::unique_ptr<valley::Chat::Stub> stub_;
+  std::unique_ptr<program_services::Chat::Stub> stub_;
   grpc::ClientContext context_;
   Line line_;
   Line mine_;
   std::atomic<int> begins_{0};
   int said_ = -1;
-  moment done_;
+  notification done_;
 };
 
 }  // namespace

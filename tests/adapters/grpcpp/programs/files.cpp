@@ -6,8 +6,8 @@
 
 namespace programs::files {
 
-using valley::Chunk;
-using valley::File;
+using program_services::Chunk;
+using program_services::File;
 
 namespace {
 
@@ -51,7 +51,7 @@ std::string shown(const File& file) {
   return file.name() + " " + std::to_string(file.bytes()) + " " + std::to_string(file.checksum());
 }
 
-class file_service final : public valley::Files::Service {
+class file_service final : public program_services::Files::Service {
  public:
   grpc::Status Upload(grpc::ServerContext*, grpc::ServerReader<Chunk>* reader, File* file) override {
     Chunk chunk;
@@ -85,7 +85,7 @@ class file_service final : public valley::Files::Service {
   }
 };
 
-std::string uploaded(valley::Files::Stub& stub, const std::string& name, const std::string& data,
+std::string uploaded(program_services::Files::Stub& stub, const std::string& name, const std::string& data,
                      std::size_t chunk_size = chunk_bytes) {
   grpc::ClientContext context;
   File file;
@@ -103,7 +103,7 @@ std::string uploaded(valley::Files::Stub& stub, const std::string& name, const s
          (status.ok() && shown(file) == shown(described(name, data)) ? " as sent" : "");
 }
 
-void download(valley::Files::Stub& stub, std::int64_t bytes) {
+void download(program_services::Files::Stub& stub, std::int64_t bytes) {
   grpc::ClientContext context;
   File file;
   file.set_bytes(bytes);
@@ -132,7 +132,7 @@ void serve(const arguments&) {
 }
 
 void call(const arguments& given) {
-  const auto stub = valley::Files::NewStub(channel_to(given.at(0)));
+  const auto stub = program_services::Files::NewStub(channel_to(given.at(0)));
   say("empty file", uploaded(*stub, "empty", ""));
   say("small file", uploaded(*stub, "small", "some words"));
   say("large file", uploaded(*stub, "large", content(5'000'000)));

@@ -13,14 +13,14 @@
 
 namespace programs {
 
-inline valley::Place place_at(int north, int east) {
-  valley::Place place;
+inline program_services::Place place_at(int north, int east) {
+  program_services::Place place;
   place.set_north(north);
   place.set_east(east);
   return place;
 }
 
-inline bool same(const valley::Place& a, const valley::Place& b) {
+inline bool same(const program_services::Place& a, const program_services::Place& b) {
   return a.north() == b.north() && a.east() == b.east();
 }
 
@@ -31,34 +31,34 @@ class guide_book {
 
   guide_book() {
     for (int i = 0; i < 100; ++i) {
-      valley::Hut hut;
+      program_services::Hut hut;
       hut.set_name(i % 10 == 0 ? "" : "hut " + std::to_string(i));
       *hut.mutable_place() = place_at(i * 379 % size, i * 631 % size);
       huts_.push_back(hut);
     }
   }
 
-  static grpc::Status checked(const valley::Place& place) {
+  static grpc::Status checked(const program_services::Place& place) {
     if (place.north() >= 0 && place.north() < size && place.east() >= 0 && place.east() < size)
       return grpc::Status::OK;
-    return {grpc::StatusCode::OUT_OF_RANGE, "not in the valley",
+    return {grpc::StatusCode::OUT_OF_RANGE, "not in the area",
             std::to_string(place.north()) + "," + std::to_string(place.east())};
   }
 
-  grpc::Status find(const valley::Place& place, valley::Hut* found) const {
+  grpc::Status find(const program_services::Place& place, program_services::Hut* found) const {
     const grpc::Status valid = checked(place);
     *found->mutable_place() = place;
-    if (const valley::Hut* hut = hut_at(place)) *found = *hut;
+    if (const program_services::Hut* hut = hut_at(place)) *found = *hut;
     return valid;
   }
 
-  grpc::Status list(const valley::Area& area, std::vector<valley::Hut>* found) const {
-    for (const valley::Place& corner : {area.from(), area.to()}) {
+  grpc::Status list(const program_services::Area& area, std::vector<program_services::Hut>* found) const {
+    for (const program_services::Place& corner : {area.from(), area.to()}) {
       grpc::Status valid = checked(corner);
       if (!valid.ok()) return valid;
     }
-    for (const valley::Hut& hut : huts_) {
-      const valley::Place& at = hut.place();
+    for (const program_services::Hut& hut : huts_) {
+      const program_services::Place& at = hut.place();
       if (at.north() >= area.from().north() && at.north() <= area.to().north() &&
           at.east() >= area.from().east() && at.east() <= area.to().east())
         found->push_back(hut);
@@ -66,33 +66,33 @@ class guide_book {
     return grpc::Status::OK;
   }
 
-  const valley::Hut* hut_at(const valley::Place& place) const {
-    for (const valley::Hut& hut : huts_)
+  const program_services::Hut* hut_at(const program_services::Place& place) const {
+    for (const program_services::Hut& hut : huts_)
       if (same(hut.place(), place)) return &hut;
     return nullptr;
   }
 
   // The earlier notes about the place of this one, which is kept.
-  std::vector<valley::Note> share(const valley::Note& note) {
+  std::vector<program_services::Note> share(const program_services::Note& note) {
     const std::lock_guard lock(mutex_);
-    std::vector<valley::Note> earlier;
-    for (const valley::Note& one : notes_)
+    std::vector<program_services::Note> earlier;
+    for (const program_services::Note& one : notes_)
       if (same(one.place(), note.place())) earlier.push_back(one);
     notes_.push_back(note);
     return earlier;
   }
 
  private:
-  std::vector<valley::Hut> huts_;
+  std::vector<program_services::Hut> huts_;
   std::mutex mutex_;
-  std::vector<valley::Note> notes_;
+  std::vector<program_services::Note> notes_;
 };
 
 // A hike as it grows.
 class hike_record {
  public:
   explicit hike_record(const guide_book& book) : book_(book) {}
-  grpc::Status add(const valley::Place& place) {
+  grpc::Status add(const program_services::Place& place) {
     grpc::Status valid = guide_book::checked(place);
     if (!valid.ok()) return valid;
     if (hike_.places() > 0)
@@ -103,15 +103,15 @@ class hike_record {
     if (book_.hut_at(place)) hike_.set_huts(hike_.huts() + 1);
     return grpc::Status::OK;
   }
-  const valley::Hike& hike() const { return hike_; }
+  const program_services::Hike& hike() const { return hike_; }
 
  private:
   const guide_book& book_;
-  valley::Place last_;
-  valley::Hike hike_;
+  program_services::Place last_;
+  program_services::Hike hike_;
 };
 
-inline grpc::Status checked(const valley::Note& note) {
+inline grpc::Status checked(const program_services::Note& note) {
   return note.text().empty() ? grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a note without text")
                              : grpc::Status::OK;
 }
@@ -136,7 +136,7 @@ struct ended {
 
 inline std::string shown(const ended& end) { return shown(end.status) + " " + end.greeting + " " + end.bye; }
 
-inline std::string shown(const valley::Hut& hut) {
+inline std::string shown(const program_services::Hut& hut) {
   return "'" + hut.name() + "' at " + std::to_string(hut.place().north()) + "," +
          std::to_string(hut.place().east());
 }
@@ -145,14 +145,17 @@ inline std::string shown(const valley::Hut& hut) {
 class guide_client {
  public:
   virtual ~guide_client() = default;
-  virtual ended find(const valley::Place& place, valley::Hut* found) = 0;
+  virtual ended find(const program_services::Place& place, program_services::Hut* found) = 0;
   // At the same time.
-  virtual std::vector<std::pair<ended, valley::Hut>> find_all(const std::vector<valley::Place>& places) = 0;
+  virtual std::vector<std::pair<ended, program_services::Hut>> find_all(
+      const std::vector<program_services::Place>& places) = 0;
   // Cancels when there are `enough` huts.
-  virtual ended list(const valley::Area& area, std::size_t enough, std::vector<valley::Hut>* found) = 0;
-  virtual ended record(const std::vector<valley::Place>& places, valley::Hike* hike) = 0;
+  virtual ended list(const program_services::Area& area, std::size_t enough,
+                     std::vector<program_services::Hut>* found) = 0;
+  virtual ended record(const std::vector<program_services::Place>& places, program_services::Hike* hike) = 0;
   // Notes go both ways at the same time.
-  virtual ended share(const std::vector<valley::Note>& notes, std::vector<valley::Note>* earlier) = 0;
+  virtual ended share(const std::vector<program_services::Note>& notes,
+                      std::vector<program_services::Note>* earlier) = 0;
 };
 
 inline void greet(grpc::ClientContext& context) { context.AddMetadata("hiker", "Ada"); }
@@ -160,19 +163,19 @@ inline void greet(grpc::ClientContext& context) { context.AddMetadata("hiker", "
 // What a client asks.
 inline void hike_with(guide_client& guide) {
   const auto area_of = [](int north, int east, int to_north, int to_east) {
-    valley::Area area;
+    program_services::Area area;
     *area.mutable_from() = place_at(north, east);
     *area.mutable_to() = place_at(to_north, to_east);
     return area;
   };
-  for (const valley::Place& place :
+  for (const program_services::Place& place :
        {place_at(379, 631), place_at(790, 310), place_at(1, 1), place_at(-1, 5)}) {
-    valley::Hut hut;
+    program_services::Hut hut;
     const ended end = guide.find(place, &hut);
     say("find " + std::to_string(place.north()), shown(end), shown(hut));
   }
   {
-    std::vector<valley::Place> places;
+    std::vector<program_services::Place> places;
     for (int i = 0; i < 100; ++i) places.push_back(place_at(i * 379 % 1000, i * 631 % 1000));
     places.push_back(place_at(2000, 0));
     int found = 0;
@@ -183,9 +186,9 @@ inline void hike_with(guide_client& guide) {
     say("find all", found);
   }
 
-  const auto list = [&guide](const std::string& name, const valley::Area& area,
+  const auto list = [&guide](const std::string& name, const program_services::Area& area,
                              std::size_t enough = 1000000) {
-    std::vector<valley::Hut> huts;
+    std::vector<program_services::Hut> huts;
     const ended end = guide.list(area, enough, &huts);
     std::string all;
     for (std::size_t i = 0; i < huts.size() && i < 5; ++i) all += "; " + shown(huts[i]);
@@ -197,32 +200,32 @@ inline void hike_with(guide_client& guide) {
   list("nothing", area_of(3, 3, 4, 4));
   list("everything", area_of(0, 0, 999, 999));
   list("beyond", area_of(0, 0, 999, 1000));
-  valley::Area endless = area_of(0, 0, 999, 999);
+  program_services::Area endless = area_of(0, 0, 999, 999);
   endless.set_endless(true);
   list("without end", endless, 10000);
 
-  const auto record = [&guide](const std::string& name, const std::vector<valley::Place>& places) {
-    valley::Hike hike;
+  const auto record = [&guide](const std::string& name, const std::vector<program_services::Place>& places) {
+    program_services::Hike hike;
     const ended end = guide.record(places, &hike);
     say("record " + name, shown(end), hike.places(), hike.huts(), hike.distance());
   };
   record("nothing", {});
   record("a walk", {place_at(0, 0), place_at(379, 631), place_at(1, 1)});
-  std::vector<valley::Place> many;
+  std::vector<program_services::Place> many;
   for (int i = 0; i < 5000; ++i) many.push_back(place_at(i * 379 % 1000, i * 631 % 1000));
   record("a year", many);
   many[10] = place_at(5, 1000);
   record("a year abroad", many);
 
-  const auto share = [&guide](const std::string& name, const std::vector<valley::Note>& notes) {
-    std::vector<valley::Note> earlier;
+  const auto share = [&guide](const std::string& name, const std::vector<program_services::Note>& notes) {
+    std::vector<program_services::Note> earlier;
     const ended end = guide.share(notes, &earlier);
     std::string all;
     for (std::size_t i = 0; i < earlier.size() && i < 6; ++i) all += " " + earlier[i].text();
     say("share " + name, shown(end), earlier.size(), all);
   };
   const auto note = [](int north, const std::string& text) {
-    valley::Note n;
+    program_services::Note n;
     *n.mutable_place() = place_at(north, 7);
     n.set_text(text);
     return n;
@@ -231,7 +234,7 @@ inline void hike_with(guide_client& guide) {
   share("some", {note(1, "snow"), note(2, "goats"), note(1, "ice"), note(1, "thaw"), note(2, "more goats")});
   share("again", {note(1, "flowers")});
   share("with an empty one", {note(1, "bees"), note(3, ""), note(1, "never read")});
-  std::vector<valley::Note> all;
+  std::vector<program_services::Note> all;
   for (int i = 0; i < 100; ++i) all.push_back(note(10 + i % 2, "note " + std::to_string(i)));
   share("many", all);
 }

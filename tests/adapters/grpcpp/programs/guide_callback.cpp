@@ -8,11 +8,11 @@
 
 namespace programs::guide_callback {
 
-using valley::Area;
-using valley::Hike;
-using valley::Hut;
-using valley::Note;
-using valley::Place;
+using program_services::Area;
+using program_services::Hike;
+using program_services::Hut;
+using program_services::Note;
+using program_services::Place;
 
 // --- the server: reactors delete themselves when their calls have ended
 
@@ -81,7 +81,7 @@ class sharing final : public grpc::ServerBidiReactor<Note, Note> {
   std::deque<Note> unsent_;
 };
 
-class guide_service final : public valley::Guide::CallbackService {
+class guide_service final : public program_services::Guide::CallbackService {
  public:
   grpc::ServerUnaryReactor* FindHut(grpc::CallbackServerContext* context, const Place* place,
                                     Hut* hut) override {
@@ -139,19 +139,19 @@ class client_call {
   void finish(const grpc::Status& status) {
     end_.status = status;
     end_.from(context_);
-    done_.come();
+    done_.notify();
   }
 
   grpc::ClientContext context_;
 
  private:
   ended end_;
-  moment done_;
+  notification done_;
 };
 
 class find final : public client_call {
  public:
-  find(valley::Guide::Stub& stub, const Place& place) {
+  find(program_services::Guide::Stub& stub, const Place& place) {
     stub.async()->FindHut(&context_, &place, &hut, [this](const grpc::Status& status) { finish(status); });
   }
   Hut hut;
@@ -159,7 +159,7 @@ class find final : public client_call {
 
 class list final : public client_call, public grpc::ClientReadReactor<Hut> {
  public:
-  list(valley::Guide::Stub& stub, const Area& area, std::size_t enough, std::vector<Hut>& found)
+  list(program_services::Guide::Stub& stub, const Area& area, std::size_t enough, std::vector<Hut>& found)
       : enough_(enough), found_(found) {
     stub.async()->ListHuts(&context_, &area, this);
     StartRead(&hut_);
@@ -180,7 +180,8 @@ class list final : public client_call, public grpc::ClientReadReactor<Hut> {
 
 class record final : public client_call, public grpc::ClientWriteReactor<Place> {
  public:
-  record(valley::Guide::Stub& stub, const std::vector<Place>& places, Hike* hike) : places_(places) {
+  record(program_services::Guide::Stub& stub, const std::vector<Place>& places, Hike* hike)
+      : places_(places) {
     stub.async()->RecordHike(&context_, hike, this);
     next();
     StartCall();
@@ -199,7 +200,7 @@ class record final : public client_call, public grpc::ClientWriteReactor<Place> 
 
 class share final : public client_call, public grpc::ClientBidiReactor<Note, Note> {
  public:
-  share(valley::Guide::Stub& stub, const std::vector<Note>& notes, std::vector<Note>& earlier)
+  share(program_services::Guide::Stub& stub, const std::vector<Note>& notes, std::vector<Note>& earlier)
       : notes_(notes), earlier_(earlier) {
     stub.async()->ShareNotes(&context_, this);
     StartRead(&note_);
@@ -227,7 +228,7 @@ class share final : public client_call, public grpc::ClientBidiReactor<Note, Not
 
 class client final : public guide_client {
  public:
-  explicit client(const std::string& port) : stub_(valley::Guide::NewStub(channel_to(port))) {}
+  explicit client(const std::string& port) : stub_(program_services::Guide::NewStub(channel_to(port))) {}
 
   ended find(const Place& place, Hut* found) override {
     guide_callback::find call(*stub_, place);
@@ -256,7 +257,7 @@ class client final : public guide_client {
   }
 
  private:
-  std::unique_ptr<valley::Guide::Stub> stub_;
+  std::unique_ptr<program_services::Guide::Stub> stub_;
 };
 
 void call(const arguments& given) {

@@ -22,7 +22,7 @@ void handle_events(grpc::CompletionQueue& queue) {
 // --- the server
 
 struct guide_server {
-  valley::Guide::AsyncService service;
+  program_services::Guide::AsyncService service;
   guide_book book;
   std::atomic<int> calls = 0;
 };
@@ -59,9 +59,9 @@ class find_call final : public server_call {
     else responder_.FinishWithError(status, &finished_);
   }
 
-  valley::Place place_;
-  valley::Hut hut_;
-  grpc::ServerAsyncResponseWriter<valley::Hut> responder_{&context_};
+  program_services::Place place_;
+  program_services::Hut hut_;
+  grpc::ServerAsyncResponseWriter<program_services::Hut> responder_{&context_};
   event requested_ = [this](bool ok) { ok ? answer() : delete this; };
   event finished_ = [this](bool) { delete this; };
 };
@@ -85,10 +85,10 @@ class list_call final : public server_call {
                        : writer_.Finish(grpc::Status::OK, &finished_);
   }
 
-  valley::Area area_;
-  std::vector<valley::Hut> huts_;
+  program_services::Area area_;
+  std::vector<program_services::Hut> huts_;
   std::size_t at_ = 0;
-  grpc::ServerAsyncWriter<valley::Hut> writer_{&context_};
+  grpc::ServerAsyncWriter<program_services::Hut> writer_{&context_};
   event requested_ = [this](bool ok) { ok ? answer() : delete this; };
   event written_ = [this](bool ok) { ok ? next() : writer_.Finish(grpc::Status::CANCELLED, &finished_); };
   event finished_ = [this](bool) { delete this; };
@@ -111,9 +111,9 @@ class record_call final : public server_call {
     status.ok() ? reader_.Read(&place_, &read_) : reader_.FinishWithError(status, &finished_);
   }
 
-  valley::Place place_;
+  program_services::Place place_;
   hike_record record_{server_.book};
-  grpc::ServerAsyncReader<valley::Hike, valley::Place> reader_{&context_};
+  grpc::ServerAsyncReader<program_services::Hike, program_services::Place> reader_{&context_};
   event requested_ = [this](bool ok) { ok ? answer() : delete this; };
   event read_ = [this](bool ok) {
     ok ? add() : reader_.Finish(record_.hike(), grpc::Status::OK, &finished_);
@@ -145,7 +145,7 @@ class share_call final : public server_call {
     reading_ = false;
     const grpc::Status status = ok ? checked(note_) : grpc::Status::OK;
     if (ok && status.ok()) {
-      for (const valley::Note& earlier : server_.book.share(note_)) unsent_.push_back(earlier);
+      for (const program_services::Note& earlier : server_.book.share(note_)) unsent_.push_back(earlier);
       read();
     } else {
       end_ = status;
@@ -176,9 +176,9 @@ class share_call final : public server_call {
     if (--pending_ == 0) delete this;
   }
 
-  grpc::ServerAsyncReaderWriter<valley::Note, valley::Note> stream_{&context_};
-  valley::Note note_;
-  std::deque<valley::Note> unsent_;
+  grpc::ServerAsyncReaderWriter<program_services::Note, program_services::Note> stream_{&context_};
+  program_services::Note note_;
+  std::deque<program_services::Note> unsent_;
   grpc::Status end_;
   int pending_ = 0;
   bool reading_ = false;
@@ -229,28 +229,29 @@ class client_call {
  protected:
   grpc::ClientContext context_;
   ended end_;
-  event finished_ = [this](bool) { done_.come(); };
+  event finished_ = [this](bool) { done_.notify(); };
 
  private:
-  moment done_;
+  notification done_;
 };
 
 class find final : public client_call {
  public:
-  find(valley::Guide::Stub& stub, grpc::CompletionQueue& queue, const valley::Place& place)
+  find(program_services::Guide::Stub& stub, grpc::CompletionQueue& queue,
+       const program_services::Place& place)
       : reader_(stub.AsyncFindHut(&context_, place, &queue)) {
     reader_->Finish(&hut, &end_.status, &finished_);
   }
-  valley::Hut hut;
+  program_services::Hut hut;
 
  private:
-  std::unique_ptr<grpc::ClientAsyncResponseReader<valley::Hut>> reader_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<program_services::Hut>> reader_;
 };
 
 class list final : public client_call {
  public:
-  list(valley::Guide::Stub& stub, grpc::CompletionQueue& queue, const valley::Area& area, std::size_t enough,
-       std::vector<valley::Hut>& found)
+  list(program_services::Guide::Stub& stub, grpc::CompletionQueue& queue, const program_services::Area& area,
+       std::size_t enough, std::vector<program_services::Hut>& found)
       : enough_(enough), found_(found), reader_(stub.PrepareAsyncListHuts(&context_, area, &queue)) {
     reader_->StartCall(&started_);
   }
@@ -267,19 +268,19 @@ class list final : public client_call {
   }
 
   std::size_t enough_;
-  std::vector<valley::Hut>& found_;
-  valley::Hut hut_;
+  std::vector<program_services::Hut>& found_;
+  program_services::Hut hut_;
   event started_ = [this](bool ok) {
     ok ? reader_->Read(&hut_, &read_) : reader_->Finish(&end_.status, &finished_);
   };
   event read_ = [this](bool ok) { ok ? take() : reader_->Finish(&end_.status, &finished_); };
-  std::unique_ptr<grpc::ClientAsyncReader<valley::Hut>> reader_;
+  std::unique_ptr<grpc::ClientAsyncReader<program_services::Hut>> reader_;
 };
 
 class record final : public client_call {
  public:
-  record(valley::Guide::Stub& stub, grpc::CompletionQueue& queue, const std::vector<valley::Place>& places,
-         valley::Hike* hike)
+  record(program_services::Guide::Stub& stub, grpc::CompletionQueue& queue,
+         const std::vector<program_services::Place>& places, program_services::Hike* hike)
       : places_(places), writer_(stub.PrepareAsyncRecordHike(&context_, hike, &queue)) {
     writer_->StartCall(&written_);
   }
@@ -291,17 +292,17 @@ class record final : public client_call {
     else writer_->Finish(&end_.status, &finished_);
   }
 
-  const std::vector<valley::Place>& places_;
+  const std::vector<program_services::Place>& places_;
   std::size_t at_ = 0;
   event written_ = [this](bool ok) { next(ok); };
   event writes_done_ = [this](bool) { writer_->Finish(&end_.status, &finished_); };
-  std::unique_ptr<grpc::ClientAsyncWriter<valley::Place>> writer_;
+  std::unique_ptr<grpc::ClientAsyncWriter<program_services::Place>> writer_;
 };
 
 class share final : public client_call {
  public:
-  share(valley::Guide::Stub& stub, grpc::CompletionQueue& queue, const std::vector<valley::Note>& notes,
-        std::vector<valley::Note>& earlier)
+  share(program_services::Guide::Stub& stub, grpc::CompletionQueue& queue,
+        const std::vector<program_services::Note>& notes, std::vector<program_services::Note>& earlier)
       : notes_(notes), earlier_(earlier), stream_(stub.PrepareAsyncShareNotes(&context_, &queue)) {
     stream_->StartCall(&started_);
   }
@@ -326,55 +327,59 @@ class share final : public client_call {
     if (--ends_ == 0) stream_->Finish(&end_.status, &finished_);
   }
 
-  const std::vector<valley::Note>& notes_;
-  std::vector<valley::Note>& earlier_;
-  valley::Note note_;
+  const std::vector<program_services::Note>& notes_;
+  std::vector<program_services::Note>& earlier_;
+  program_services::Note note_;
   std::size_t at_ = 0;
   int ends_ = 0;
   event started_ = [this](bool ok) { begin(ok); };
   event read_ = [this](bool ok) { has_read(ok); };
   event written_ = [this](bool ok) { write(ok); };
   event writes_done_ = [this](bool) { end_of_one(); };
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<valley::Note, valley::Note>> stream_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<program_services::Note, program_services::Note>> stream_;
 };
 
 class client final : public guide_client {
  public:
   explicit client(const std::string& port)
-      : stub_(valley::Guide::NewStub(channel_to(port))), thread_([this] { handle_events(queue_); }) {}
+      : stub_(program_services::Guide::NewStub(channel_to(port))),
+        thread_([this] { handle_events(queue_); }) {}
   ~client() override {
     queue_.Shutdown();
     thread_.join();
   }
 
-  ended find(const valley::Place& place, valley::Hut* found) override {
+  ended find(const program_services::Place& place, program_services::Hut* found) override {
     guide_queue::find call(*stub_, queue_, place);
     ended end = call.result();
     *found = call.hut;
     return end;
   }
-  std::vector<std::pair<ended, valley::Hut>> find_all(const std::vector<valley::Place>& places) override {
+  std::vector<std::pair<ended, program_services::Hut>> find_all(
+      const std::vector<program_services::Place>& places) override {
     std::deque<guide_queue::find> calls;
-    for (const valley::Place& place : places) calls.emplace_back(*stub_, queue_, place);
-    std::vector<std::pair<ended, valley::Hut>> all;
+    for (const program_services::Place& place : places) calls.emplace_back(*stub_, queue_, place);
+    std::vector<std::pair<ended, program_services::Hut>> all;
     for (guide_queue::find& call : calls) {
       ended end = call.result();
       all.emplace_back(end, call.hut);
     }
     return all;
   }
-  ended list(const valley::Area& area, std::size_t enough, std::vector<valley::Hut>* found) override {
+  ended list(const program_services::Area& area, std::size_t enough,
+             std::vector<program_services::Hut>* found) override {
     return guide_queue::list(*stub_, queue_, area, enough, *found).result();
   }
-  ended record(const std::vector<valley::Place>& places, valley::Hike* hike) override {
+  ended record(const std::vector<program_services::Place>& places, program_services::Hike* hike) override {
     return guide_queue::record(*stub_, queue_, places, hike).result();
   }
-  ended share(const std::vector<valley::Note>& notes, std::vector<valley::Note>* earlier) override {
+  ended share(const std::vector<program_services::Note>& notes,
+              std::vector<program_services::Note>* earlier) override {
     return guide_queue::share(*stub_, queue_, notes, *earlier).result();
   }
 
  private:
-  std::unique_ptr<valley::Guide::Stub> stub_;
+  std::unique_ptr<program_services::Guide::Stub> stub_;
   grpc::CompletionQueue queue_;
   std::thread thread_;
 };

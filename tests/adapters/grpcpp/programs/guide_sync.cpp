@@ -7,34 +7,35 @@
 
 namespace programs::guide_sync {
 
-class guide_service final : public valley::Guide::Service {
+class guide_service final : public program_services::Guide::Service {
  public:
-  grpc::Status FindHut(grpc::ServerContext* context, const valley::Place* place, valley::Hut* hut) override {
+  grpc::Status FindHut(grpc::ServerContext* context, const program_services::Place* place,
+                       program_services::Hut* hut) override {
     greet(*context);
     ++calls;
     return book_.find(*place, hut);
   }
 
-  grpc::Status ListHuts(grpc::ServerContext* context, const valley::Area* area,
-                        grpc::ServerWriter<valley::Hut>* writer) override {
+  grpc::Status ListHuts(grpc::ServerContext* context, const program_services::Area* area,
+                        grpc::ServerWriter<program_services::Hut>* writer) override {
     greet(*context);
     ++calls;
-    std::vector<valley::Hut> huts;
+    std::vector<program_services::Hut> huts;
     const grpc::Status valid = book_.list(*area, &huts);
     if (!valid.ok()) return valid;
     do {
-      for (const valley::Hut& hut : huts)
+      for (const program_services::Hut& hut : huts)
         if (!writer->Write(hut)) return grpc::Status::CANCELLED;
     } while (area->endless());
     return grpc::Status::OK;
   }
 
-  grpc::Status RecordHike(grpc::ServerContext* context, grpc::ServerReader<valley::Place>* reader,
-                          valley::Hike* hike) override {
+  grpc::Status RecordHike(grpc::ServerContext* context, grpc::ServerReader<program_services::Place>* reader,
+                          program_services::Hike* hike) override {
     greet(*context);
     ++calls;
     hike_record record(book_);
-    valley::Place place;
+    program_services::Place place;
     while (reader->Read(&place)) {
       const grpc::Status valid = record.add(place);
       if (!valid.ok()) return valid;
@@ -43,15 +44,16 @@ class guide_service final : public valley::Guide::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status ShareNotes(grpc::ServerContext* context,
-                          grpc::ServerReaderWriter<valley::Note, valley::Note>* stream) override {
+  grpc::Status ShareNotes(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<program_services::Note, program_services::Note>* stream) override {
     greet(*context);
     ++calls;
-    valley::Note note;
+    program_services::Note note;
     while (stream->Read(&note)) {
       const grpc::Status valid = checked(note);
       if (!valid.ok()) return valid;
-      for (const valley::Note& earlier : book_.share(note)) stream->Write(earlier);
+      for (const program_services::Note& earlier : book_.share(note)) stream->Write(earlier);
     }
     return grpc::Status::OK;
   }
@@ -75,9 +77,9 @@ void serve(const arguments&) {
 
 class client final : public guide_client {
  public:
-  explicit client(const std::string& port) : stub_(valley::Guide::NewStub(channel_to(port))) {}
+  explicit client(const std::string& port) : stub_(program_services::Guide::NewStub(channel_to(port))) {}
 
-  ended find(const valley::Place& place, valley::Hut* found) override {
+  ended find(const program_services::Place& place, program_services::Hut* found) override {
     grpc::ClientContext context;
     greet(context);
     ended end;
@@ -86,8 +88,9 @@ class client final : public guide_client {
     return end;
   }
 
-  std::vector<std::pair<ended, valley::Hut>> find_all(const std::vector<valley::Place>& places) override {
-    std::vector<std::pair<ended, valley::Hut>> all(places.size());
+  std::vector<std::pair<ended, program_services::Hut>> find_all(
+      const std::vector<program_services::Place>& places) override {
+    std::vector<std::pair<ended, program_services::Hut>> all(places.size());
     std::atomic<std::size_t> next = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
@@ -99,11 +102,12 @@ class client final : public guide_client {
     return all;
   }
 
-  ended list(const valley::Area& area, std::size_t enough, std::vector<valley::Hut>* found) override {
+  ended list(const program_services::Area& area, std::size_t enough,
+             std::vector<program_services::Hut>* found) override {
     grpc::ClientContext context;
     greet(context);
     const auto reader = stub_->ListHuts(&context, area);
-    valley::Hut hut;
+    program_services::Hut hut;
     while (found->size() < enough && reader->Read(&hut)) found->push_back(hut);
     if (found->size() == enough) context.TryCancel();
     ended end;
@@ -112,11 +116,11 @@ class client final : public guide_client {
     return end;
   }
 
-  ended record(const std::vector<valley::Place>& places, valley::Hike* hike) override {
+  ended record(const std::vector<program_services::Place>& places, program_services::Hike* hike) override {
     grpc::ClientContext context;
     greet(context);
     const auto writer = stub_->RecordHike(&context, hike);
-    for (const valley::Place& place : places)
+    for (const program_services::Place& place : places)
       if (!writer->Write(place)) break;
     writer->WritesDone();
     ended end;
@@ -125,16 +129,17 @@ class client final : public guide_client {
     return end;
   }
 
-  ended share(const std::vector<valley::Note>& notes, std::vector<valley::Note>* earlier) override {
+  ended share(const std::vector<program_services::Note>& notes,
+              std::vector<program_services::Note>* earlier) override {
     grpc::ClientContext context;
     greet(context);
     const auto stream = stub_->ShareNotes(&context);
     std::thread writer([&] {
-      for (const valley::Note& note : notes)
+      for (const program_services::Note& note : notes)
         if (!stream->Write(note)) break;
       stream->WritesDone();
     });
-    valley::Note note;
+    program_services::Note note;
     while (stream->Read(&note)) earlier->push_back(note);
     writer.join();
     ended end;
@@ -144,7 +149,7 @@ class client final : public guide_client {
   }
 
  private:
-  std::unique_ptr<valley::Guide::Stub> stub_;
+  std::unique_ptr<program_services::Guide::Stub> stub_;
 };
 
 void call(const arguments& given) {

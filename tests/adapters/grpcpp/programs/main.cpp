@@ -1,7 +1,7 @@
 // Small programs as users of grpc++ write them, built with both libraries from one source.
 //
-//   valley_LIBRARY server PROGRAM ...    prints its address, serves until SIGTERM, and says what it served
-//   valley_LIBRARY client PROGRAM PORT ...
+//   programs_LIBRARY server PROGRAM ...    prints its address, serves until SIGTERM, and says what it served
+//   programs_LIBRARY client PROGRAM PORT ...
 #include "program.hpp"
 
 #include <signal.h>

@@ -2,8 +2,8 @@
 // (main.cpp).
 #pragma once
 
-#include "../moment.hpp"
-#include "valley.grpc.pb.h"
+#include "../notification.hpp"
+#include "program_services.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -51,7 +51,7 @@ void wait_for_sigterm();
 
 std::shared_ptr<grpc::Channel> channel_to(const std::string& port);
 
-using harbour::moment;
+using call_kinds::notification;
 
 // The servers print what they have served at their end. Arguments: of a server none, or the port of another
 // server; of a client the port of its server.

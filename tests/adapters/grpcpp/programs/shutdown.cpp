@@ -12,8 +12,8 @@
 
 namespace programs {
 
-using valley::Job;
-using valley::Result;
+using program_services::Job;
+using program_services::Result;
 
 namespace {
 
@@ -38,7 +38,7 @@ void say_counts(int answered, int streams, int held) {
 
 namespace shutdown_sync {
 
-class worker_service final : public valley::Worker::Service {
+class worker_service final : public program_services::Worker::Service {
  public:
   grpc::Status Do(grpc::ServerContext*, const Job* job, Result* result) override {
     result->set_number(job->number() + 1);
@@ -91,7 +91,7 @@ struct open_stream {
 // Eight threads call until the server refuses; four streams stay open meanwhile, and end afterwards.
 void call(const arguments& given) {
   const auto channel = channel_to(given.at(0));
-  const auto stub = valley::Worker::NewStub(channel);
+  const auto stub = program_services::Worker::NewStub(channel);
   const std::string kind = given.size() > 1 ? "hold" : "";
   std::array<open_stream, 4> streams;
   for (open_stream& one : streams) {
@@ -188,7 +188,8 @@ class open_call {
 
 class do_call {
  public:
-  do_call(valley::Worker::AsyncService& service, grpc::ServerCompletionQueue& queue, counters& counts)
+  do_call(program_services::Worker::AsyncService& service, grpc::ServerCompletionQueue& queue,
+          counters& counts)
       : service_(service), queue_(queue), counts_(counts) {
     service.RequestDo(&context_, &job_, &responder_, &queue, &queue, &requested_);
   }
@@ -205,7 +206,7 @@ class do_call {
     delete this;
   }
 
-  valley::Worker::AsyncService& service_;
+  program_services::Worker::AsyncService& service_;
   grpc::ServerCompletionQueue& queue_;
   counters& counts_;
   grpc::ServerContext context_;
@@ -218,7 +219,8 @@ class do_call {
 
 class do_all_call {
  public:
-  do_all_call(valley::Worker::AsyncService& service, grpc::ServerCompletionQueue& queue, counters& counts)
+  do_all_call(program_services::Worker::AsyncService& service, grpc::ServerCompletionQueue& queue,
+              counters& counts)
       : service_(service), queue_(queue), counts_(counts) {
     context_.AsyncNotifyWhenDone(&done_);
     service.RequestDoAll(&context_, &stream_, &queue, &queue, &requested_);
@@ -258,7 +260,7 @@ class do_all_call {
     if (--ends_ == 0) delete this;
   }
 
-  valley::Worker::AsyncService& service_;
+  program_services::Worker::AsyncService& service_;
   grpc::ServerCompletionQueue& queue_;
   counters& counts_;
   grpc::ServerContext context_;
@@ -275,7 +277,7 @@ class do_all_call {
 
 // Two threads on one queue: the events of a call come one after the other, on either.
 void serve(const arguments& given) {
-  valley::Worker::AsyncService service;
+  program_services::Worker::AsyncService service;
   counters counts;
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);

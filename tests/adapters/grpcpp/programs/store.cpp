@@ -11,10 +11,10 @@
 
 namespace programs::store {
 
-using valley::Key;
-using valley::Pair;
+using program_services::Key;
+using program_services::Pair;
 
-class store_service final : public valley::Store::Service {
+class store_service final : public program_services::Store::Service {
  public:
   grpc::Status Get(grpc::ServerContext* context, const Key* key, Pair* pair) override {
     context->AddInitialMetadata("tenant-was", value_of(context->client_metadata(), "tenant"));
@@ -166,7 +166,7 @@ std::string shown(const Pair& pair) {
          "@" + std::to_string(pair.revision());
 }
 
-void get(valley::Store::Stub& stub, const std::string& key, bool with_deadline = false) {
+void get(program_services::Store::Stub& stub, const std::string& key, bool with_deadline = false) {
   grpc::ClientContext context;
   context.AddMetadata("tenant", "t-" + key);
   if (with_deadline) context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(100));
@@ -177,14 +177,14 @@ void get(valley::Store::Stub& stub, const std::string& key, bool with_deadline =
       value_of(context.GetServerTrailingMetadata(), "has-deadline"));
 }
 
-std::string put(valley::Store::Stub& stub, const Pair& pair) {
+std::string put(program_services::Store::Stub& stub, const Pair& pair) {
   grpc::ClientContext context;
   Pair stored;
   const grpc::Status status = stub.Put(&context, pair, &stored);
   return programs::shown(status) + " " + shown(stored);
 }
 
-void scan(valley::Store::Stub& stub, const std::string& prefix) {
+void scan(program_services::Store::Stub& stub, const std::string& prefix) {
   grpc::ClientContext context;
   const auto reader = stub.Scan(&context, key_of(prefix));
   Pair pair;
@@ -201,7 +201,7 @@ void scan(valley::Store::Stub& stub, const std::string& prefix) {
 }
 
 // Every one of these writers is alone with its keys.
-void write_at_once(valley::Store::Stub& stub) {
+void write_at_once(program_services::Store::Stub& stub) {
   std::atomic<int> stored = 0;
   std::vector<std::thread> writers;
   for (int writer = 0; writer < 8; ++writer)
@@ -216,7 +216,7 @@ void write_at_once(valley::Store::Stub& stub) {
   say("put at once", stored);
 }
 
-void put_all(valley::Store::Stub& stub, const std::string& name, int count, bool last_is_valid) {
+void put_all(program_services::Store::Stub& stub, const std::string& name, int count, bool last_is_valid) {
   grpc::ClientContext context;
   Pair last;
   const auto writer = stub.PutAll(&context, &last);
@@ -228,7 +228,7 @@ void put_all(valley::Store::Stub& stub, const std::string& name, int count, bool
   say("put all " + name, programs::shown(status), status.ok() ? shown(last) : "nothing");
 }
 
-void watch(valley::Store::Stub& stub) {
+void watch(program_services::Store::Stub& stub) {
   grpc::ClientContext context;
   const auto stream = stub.Watch(&context);
   Pair pair;
@@ -246,7 +246,7 @@ void watch(valley::Store::Stub& stub) {
 }
 
 // Ends that come from this side.
-void leave(valley::Store::Stub& stub) {
+void leave(program_services::Store::Stub& stub) {
   {
     grpc::ClientContext context;
     const auto stream = stub.Watch(&context);
@@ -268,7 +268,7 @@ void leave(valley::Store::Stub& stub) {
 }  // namespace
 
 void call(const arguments& given) {
-  const auto stub = valley::Store::NewStub(channel_to(given.at(0)));
+  const auto stub = program_services::Store::NewStub(channel_to(given.at(0)));
   get(*stub, "river");
   say("put", put(*stub, pair_of("river", "low")));
   say("put again", put(*stub, pair_of("river", "low again")));

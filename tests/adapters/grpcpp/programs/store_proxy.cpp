@@ -4,12 +4,12 @@
 namespace programs::store_proxy {
 namespace {
 
-using valley::Key;
-using valley::Pair;
+using program_services::Key;
+using program_services::Pair;
 
 struct proxy : proxy_state {
-  valley::Store::AsyncService service;
-  std::unique_ptr<valley::Store::Stub> store;
+  program_services::Store::AsyncService service;
+  std::unique_ptr<program_services::Store::Stub> store;
 };
 
 class get final : public passed_call<> {
@@ -152,7 +152,7 @@ class watch final : public pumped_call<Key, Pair, grpc::ServerAsyncReaderWriter<
 
 void serve(const arguments& given) {
   proxy proxy;
-  proxy.store = valley::Store::NewStub(channel_to(given.at(0)));
+  proxy.store = program_services::Store::NewStub(channel_to(given.at(0)));
   grpc::ServerBuilder builder;
   builder.RegisterService(&proxy.service);
   serve_proxy(builder, proxy, [&] {

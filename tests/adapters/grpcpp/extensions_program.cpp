@@ -1,13 +1,13 @@
-// A program in the API of grpc++, compiled with both libraries: what is around the calls. A server with
-// health, reflection, channelz and plugins, and a client that prints what it sees as "case: what".
+// A program in the API of grpc++, compiled with both libraries: gRPC's standard services and extensions.
+// A server with health, reflection, channelz and plugins, and a client that prints what it sees as "case: what".
 //
-//   around_program server           prints its address, and serves until SIGTERM
-//   around_program client PORT
-//   around_program alone FOLDER     with the files of certificates.sh; both sides in one process
-#include "around.pb.h"
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+//   extensions_program server           prints its address, and serves until SIGTERM
+//   extensions_program client PORT
+//   extensions_program alone FOLDER     with the files of certificates.sh; both sides in one process
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
+#include "standard_services.pb.h"
 
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
@@ -40,11 +40,11 @@
 namespace {
 
 using namespace std::chrono_literals;
+using call_kinds::CallKinds;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::Unimplemented;
 using grpc::internal::RpcMethod;
-using harbour::Harbour;
-using harbour::Lighthouse;
-using harbour::say;
-using harbour::Ship;
 
 // --- health, reflection and channelz, by their names
 
@@ -53,8 +53,8 @@ const char* const health_watch = "/grpc.health.v1.Health/Watch";
 
 std::string health(grpc::Channel& channel, const std::string& service) {
   grpc::ClientContext context;
-  around::HealthRequest request;
-  around::HealthReply reply;
+  standard_services::HealthRequest request;
+  standard_services::HealthReply reply;
   request.set_service(service);
   const auto s = grpc::internal::BlockingUnaryCall(&channel, RpcMethod(health_check, RpcMethod::NORMAL_RPC),
                                                    &context, request, &reply);
@@ -64,13 +64,13 @@ std::string health(grpc::Channel& channel, const std::string& service) {
 class watch {
  public:
   watch(grpc::Channel& channel, const std::string& service) {
-    around::HealthRequest request;
+    standard_services::HealthRequest request;
     request.set_service(service);
-    reader_.reset(grpc::internal::ClientReaderFactory<around::HealthReply>::Create(
+    reader_.reset(grpc::internal::ClientReaderFactory<standard_services::HealthReply>::Create(
         &channel, RpcMethod(health_watch, RpcMethod::SERVER_STREAMING), &context_, request));
   }
   int next() {
-    around::HealthReply reply;
+    standard_services::HealthReply reply;
     return reader_->Read(&reply) ? reply.status() : -1;
   }
   grpc::StatusCode end() {
@@ -80,7 +80,7 @@ class watch {
 
  private:
   grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReader<around::HealthReply>> reader_;
+  std::unique_ptr<grpc::ClientReader<standard_services::HealthReply>> reader_;
 };
 
 void healths(grpc::Channel& channel) {
@@ -94,23 +94,26 @@ void healths(grpc::Channel& channel) {
       unknown.end());
 }
 
-std::string reflection(grpc::Channel& channel, const around::ReflectionRequest& request) {
+std::string reflection(grpc::Channel& channel, const standard_services::ReflectionRequest& request) {
   grpc::ClientContext context;
-  using stream = grpc::ClientReaderWriter<around::ReflectionRequest, around::ReflectionReply>;
+  using stream =
+      grpc::ClientReaderWriter<standard_services::ReflectionRequest, standard_services::ReflectionReply>;
   const std::unique_ptr<stream> asking(
-      grpc::internal::ClientReaderWriterFactory<around::ReflectionRequest, around::ReflectionReply>::Create(
-          &channel,
-          RpcMethod("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                    RpcMethod::BIDI_STREAMING),
-          &context));
-  around::ReflectionReply reply;
+      grpc::internal::ClientReaderWriterFactory<standard_services::ReflectionRequest,
+                                                standard_services::ReflectionReply>::
+          Create(&channel,
+                 RpcMethod("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                           RpcMethod::BIDI_STREAMING),
+                 &context));
+  standard_services::ReflectionReply reply;
   if (!asking->Write(request) || !asking->Read(&reply)) return "nothing";
   asking->WritesDone();
   const auto s = asking->Finish();
   std::string all = "code " + std::to_string(s.error_code());
   std::set<std::string> names;
   for (const auto& service : reply.services().service())
-    if (service.name().find("harbour.") == 0 || service.name() == "grpc.reflection.v1alpha.ServerReflection")
+    if (service.name().find("call_kinds.") == 0 ||
+        service.name() == "grpc.reflection.v1alpha.ServerReflection")
       names.insert(service.name());
   for (const std::string& name : names) all += " " + name;
   if (reply.files().file_size() > 0) all += " files " + std::to_string(reply.files().file_size());
@@ -119,22 +122,22 @@ std::string reflection(grpc::Channel& channel, const around::ReflectionRequest& 
 }
 
 void reflections(grpc::Channel& channel) {
-  around::ReflectionRequest request;
+  standard_services::ReflectionRequest request;
   request.set_list_services("*");
   say("services by reflection", reflection(channel, request));
   request.Clear();
-  request.set_file_containing_symbol("harbour.Harbour");
+  request.set_file_containing_symbol("call_kinds.CallKinds");
   say("file by reflection", reflection(channel, request));
-  request.set_file_containing_symbol("harbour.Nothing");
+  request.set_file_containing_symbol("call_kinds.Nothing");
   say("no file by reflection", reflection(channel, request));
 }
 
 void servers(grpc::Channel& channel) {
   grpc::ClientContext context;
-  around::ServersReply reply;
+  standard_services::ServersReply reply;
   const auto s = grpc::internal::BlockingUnaryCall(
       &channel, RpcMethod("/grpc.channelz.v1.Channelz/GetServers", RpcMethod::NORMAL_RPC), &context,
-      around::ServersRequest(), &reply);
+      standard_services::ServersRequest(), &reply);
   say("servers by channelz", s.error_code(), reply.server_size(), reply.end());
 }
 
@@ -147,7 +150,7 @@ std::string properties(const grpc::AuthContext& of) {
   for (auto at = of.begin(); at != of.end(); ++at) {
     const auto [name, value] = *at;
     if (name == "x509_subject") continue;  // which coracle::grpcpp does not have
-    sorted.insert(harbour::text(name) + (value.size() < 40 ? "=" + harbour::text(value) : ""));
+    sorted.insert(call_kinds::text(name) + (value.size() < 40 ? "=" + call_kinds::text(value) : ""));
   }
   std::string all = of.IsPeerAuthenticated() ? "authenticated" : "anonymous";
   all += " " + of.GetPeerIdentityPropertyName();
@@ -156,35 +159,35 @@ std::string properties(const grpc::AuthContext& of) {
 }
 
 void contexts(const std::shared_ptr<grpc::Channel>& channel) {
-  const auto stub = Harbour::NewStub(channel);
+  const auto stub = CallKinds::NewStub(channel);
   {
     grpc::ClientContext context;
-    Ship ship;
-    const auto s = stub->Find(&context, harbour::query("x"), &ship);
+    Reply reply;
+    const auto s = stub->Unary(&context, call_kinds::query("x"), &reply);
     say("peer after a call", s.error_code(), without_port(context.peer()));
     say("identity of a server in plaintext", context.auth_context()->IsPeerAuthenticated(),
         context.auth_context()->GetPeerIdentity().size());
   }
   {
     grpc::ClientContext context;
-    const auto reader = stub->List(&context, harbour::query("headers first", 1));
+    const auto reader = stub->ServerStream(&context, call_kinds::query("headers first", 1));
     reader->WaitForInitialMetadata();
     const std::string early = without_port(context.peer());
-    Ship ship;
-    while (reader->Read(&ship)) continue;
+    Reply reply;
+    while (reader->Read(&reply)) continue;
     const auto s = reader->Finish();
     say("peer of a stream", s.error_code(), early, without_port(context.peer()));
   }
   {
     grpc::ClientContext context;
     context.set_authority("other.example");
-    Ship ship;
-    say("another authority", stub->Find(&context, harbour::query("x"), &ship).error_code());
+    Reply reply;
+    say("another authority", stub->Unary(&context, call_kinds::query("x"), &reply).error_code());
   }
 }
 
 int run_client(const std::string& port) {
-  const auto channel = harbour::channel_to(port);
+  const auto channel = call_kinds::channel_to(port);
   contexts(channel);
   healths(*channel);
   reflections(*channel);
@@ -194,9 +197,9 @@ int run_client(const std::string& port) {
 
 // --- one process
 
-class lighthouse final : public Lighthouse::Service {
-  grpc::Status Shine(grpc::ServerContext*, const harbour::Query*, Ship* ship) override {
-    ship->set_name("light");
+class unimplemented final : public Unimplemented::Service {
+  grpc::Status Call(grpc::ServerContext*, const call_kinds::Query*, Reply* reply) override {
+    reply->set_name("light");
     return grpc::Status::OK;
   }
 };
@@ -209,7 +212,7 @@ class noting_plugin final : public grpc::ServerBuilderPlugin {
   void UpdateServerBuilder(grpc::ServerBuilder*) override { events += "builder "; }
   void InitServer(grpc::ServerInitializer* initializer) override {
     events += "init(" + initializer->GetServiceList()->front() + ") ";
-    initializer->RegisterService(std::make_shared<lighthouse>());
+    initializer->RegisterService(std::make_shared<unimplemented>());
   }
   void Finish(grpc::ServerInitializer* initializer) override {
     events += "finish(" + initializer->GetServiceList()->back() + ") ";
@@ -250,7 +253,7 @@ struct pair_of_ends {
 };
 
 void plugins() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   const pair_of_ends ends(service, [](grpc::ServerBuilder& builder) {
     builder.SetOption(std::make_unique<noting_option>());
     builder.SetOption(grpc::MakeChannelArgumentOption("grpc.max_concurrent_streams", 10));
@@ -258,12 +261,12 @@ void plugins() {
   });
   say("order of plugins", events);
   grpc::ClientContext context;
-  Ship ship;
-  const auto s = Lighthouse::NewStub(ends.channel)->Shine(&context, harbour::Query(), &ship);
-  say("service of a plugin", s.error_code(), ship.name());
+  Reply reply;
+  const auto s = Unimplemented::NewStub(ends.channel)->Call(&context, call_kinds::Query(), &reply);
+  say("service of a plugin", s.error_code(), reply.name());
   grpc::ClientContext other;
-  const auto large =
-      Harbour::NewStub(ends.channel)->Find(&other, harbour::query("x", 0, std::string(500, 'x')), &ship);
+  const auto large = CallKinds::NewStub(ends.channel)
+                         ->Unary(&other, call_kinds::query("x", 0, std::string(500, 'x')), &reply);
   say("limit of an option", large.error_code());
 }
 
@@ -278,7 +281,7 @@ class own_health final : public grpc::HealthCheckServiceInterface {
 };
 
 void own_healths() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   const auto of = [&](auto prepare) {
     pair_of_ends ends(service, prepare);
     const bool has = ends.server->GetHealthCheckService() != nullptr;
@@ -326,10 +329,10 @@ void own_healths() {
 // --- calls on behalf of others
 
 // Calls another service on behalf of its caller.
-class relay final : public Harbour::Service {
+class relay final : public CallKinds::Service {
  public:
-  explicit relay(std::unique_ptr<Harbour::Stub> to) : to_(std::move(to)) {}
-  grpc::Status Find(grpc::ServerContext* context, const harbour::Query* query, Ship* ship) override {
+  explicit relay(std::unique_ptr<CallKinds::Stub> to) : to_(std::move(to)) {}
+  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
     grpc::PropagationOptions options;
     if (query->load() == "no deadline") options.disable_deadline_propagation();
     if (query->load() == "no cancellation") options.disable_cancellation_propagation();
@@ -338,15 +341,15 @@ class relay final : public Harbour::Service {
       child->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(query->number()));
     if (query->load() == "left behind") {
       left_ = std::move(child);
-      stream_ = to_->List(left_.get(), harbour::query("until cancelled", 1));
-      stream_->Read(ship);
+      stream_ = to_->ServerStream(left_.get(), call_kinds::query("until cancelled", 1));
+      stream_->Read(reply);
       return grpc::Status::OK;
     }
     if (query->load() == "told")
-      ship->set_number(child->deadline() == std::chrono::system_clock::time_point::max());
+      reply->set_number(child->deadline() == std::chrono::system_clock::time_point::max());
     tell([&] { current_ = child.get(); });
     grpc::Status s;
-    if (query->load() != "told") s = to_->Find(child.get(), harbour::query(query->ask(), 7), ship);
+    if (query->load() != "told") s = to_->Unary(child.get(), call_kinds::query(query->ask(), 7), reply);
     tell([&] { outcome_ = s; });
     return s;
   }
@@ -368,8 +371,8 @@ class relay final : public Harbour::Service {
     return *outcome_;
   }
   grpc::StatusCode end_of_what_was_left() {
-    Ship ship;
-    while (stream_->Read(&ship)) continue;
+    Reply reply;
+    while (stream_->Read(&reply)) continue;
     return stream_->Finish().error_code();
   }
 
@@ -384,41 +387,41 @@ class relay final : public Harbour::Service {
   std::condition_variable changed_;
   grpc::ClientContext* current_ = nullptr;
   std::optional<grpc::Status> outcome_;
-  std::unique_ptr<Harbour::Stub> to_;
+  std::unique_ptr<CallKinds::Stub> to_;
   std::unique_ptr<grpc::ClientContext> left_;
-  std::unique_ptr<grpc::ClientReader<Ship>> stream_;
+  std::unique_ptr<grpc::ClientReader<Reply>> stream_;
 };
 
 void propagation() {
-  harbour::harbour_service behind;
+  call_kinds::call_kinds_service behind;
   const pair_of_ends inner(behind, [](grpc::ServerBuilder&) {});
-  relay between(Harbour::NewStub(inner.channel));
+  relay between(CallKinds::NewStub(inner.channel));
   const pair_of_ends outer(between, [](grpc::ServerBuilder&) {});
-  const auto stub = Harbour::NewStub(outer.channel);
-  const auto find = [&](const harbour::Query& query, int deadline_s) {
+  const auto stub = CallKinds::NewStub(outer.channel);
+  const auto find = [&](const call_kinds::Query& query, int deadline_s) {
     grpc::ClientContext context;
     if (deadline_s > 0)
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(deadline_s));
-    Ship ship;
-    const auto s = stub->Find(&context, query, &ship);
-    return std::to_string(s.error_code()) + " " + std::to_string(ship.number());
+    Reply reply;
+    const auto s = stub->Unary(&context, query, &reply);
+    return std::to_string(s.error_code()) + " " + std::to_string(reply.number());
   };
-  say("deadline of the caller", find(harbour::query("deadline"), 100));
-  say("no deadline of the caller", find(harbour::query("deadline"), 0));
-  say("deadline not propagated", find(harbour::query("deadline", 0, "no deadline"), 100));
-  say("earlier deadline of one's own", find(harbour::query("deadline", 50'000), 100));
-  say("later deadline of one's own", find(harbour::query("deadline", 200'000), 100));
-  say("deadline that the context tells", find(harbour::query("", 0, "told"), 100));
-  const auto cancelled = [&](const harbour::Query& query, bool propagates) {
+  say("deadline of the caller", find(call_kinds::query("deadline"), 100));
+  say("no deadline of the caller", find(call_kinds::query("deadline"), 0));
+  say("deadline not propagated", find(call_kinds::query("deadline", 0, "no deadline"), 100));
+  say("earlier deadline of one's own", find(call_kinds::query("deadline", 50'000), 100));
+  say("later deadline of one's own", find(call_kinds::query("deadline", 200'000), 100));
+  say("deadline that the context tells", find(call_kinds::query("", 0, "told"), 100));
+  const auto cancelled = [&](const call_kinds::Query& query, bool propagates) {
     between.forget_the_last_call();
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    std::thread calling([&] { s = stub->Find(&context, query, &ship); });
+    std::thread calling([&] { s = stub->Unary(&context, query, &reply); });
     const auto wait_for_the_inner_handler = [&] {
       grpc::ClientContext other;
-      Ship none;
-      Harbour::NewStub(inner.channel)->Find(&other, harbour::query("when another waits"), &none);
+      Reply none;
+      CallKinds::NewStub(inner.channel)->Unary(&other, call_kinds::query("when another waits"), &none);
     };
     grpc::ClientContext& inner_call = between.current();
     wait_for_the_inner_handler();
@@ -430,10 +433,10 @@ void propagation() {
     }
     return std::to_string(s.error_code()) + " " + std::to_string(between.outcome().error_code());
   };
-  say("cancellation of the caller", cancelled(harbour::query("wait for cancel"), true));
+  say("cancellation of the caller", cancelled(call_kinds::query("wait for cancel"), true));
   say("cancellation not propagated",
-      cancelled(harbour::query("wait for cancel", 0, "no cancellation"), false));
-  const std::string of_parent = find(harbour::query("", 5'000, "left behind"), 0);
+      cancelled(call_kinds::query("wait for cancel", 0, "no cancellation"), false));
+  const std::string of_parent = find(call_kinds::query("", 5'000, "left behind"), 0);
   say("a call left behind", of_parent, between.end_of_what_was_left());
 }
 
@@ -453,12 +456,12 @@ class processor final : public grpc::AuthMetadataProcessor {
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata* consumed,
                        OutputMetadata* response) override {
     const auto path = metadata.find(":path");
-    if (path != metadata.end() && harbour::text(path->second).find("Health") != std::string::npos)
+    if (path != metadata.end() && call_kinds::text(path->second).find("Health") != std::string::npos)
       return grpc::Status::OK;
     const auto found = metadata.find("x-token");
     if (found == metadata.end()) return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "no token");
     if (found->second == "bad") return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "not you");
-    consumed->emplace("x-token", harbour::text(found->second));
+    consumed->emplace("x-token", call_kinds::text(found->second));
     response->emplace("x-response", "1");
     context->AddProperty("user", "ada");
     context->SetPeerIdentityPropertyName("user");
@@ -469,14 +472,14 @@ class processor final : public grpc::AuthMetadataProcessor {
   const bool blocks_;
 };
 
-class identity final : public Harbour::Service {
+class identity final : public CallKinds::Service {
  public:
-  grpc::Status Find(grpc::ServerContext* context, const harbour::Query*, Ship* ship) override {
+  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query*, Reply* reply) override {
     std::string all = context->client_metadata().count("x-token") > 0 ? "token " : "no-token ";
     if (context->client_metadata().count("x-other") > 0) all += "other ";
     all += context->auth_context()->IsPeerAuthenticated() ? "known " : "anonymous ";
-    for (const auto& value : context->auth_context()->GetPeerIdentity()) all += harbour::text(value);
-    ship->set_name(all);
+    for (const auto& value : context->auth_context()->GetPeerIdentity()) all += call_kinds::text(value);
+    reply->set_name(all);
     return grpc::Status::OK;
   }
 };
@@ -499,14 +502,14 @@ void processors() {
     trusting.pem_root_certs = file("ca.pem");
     const auto channel =
         grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::SslCredentials(trusting));
-    const auto stub = Harbour::NewStub(channel);
+    const auto stub = CallKinds::NewStub(channel);
     const auto find = [&](const std::string& token) {
       grpc::ClientContext context;
       if (!token.empty()) context.AddMetadata("x-token", token);
       context.AddMetadata("x-other", "1");
-      Ship ship;
-      const auto s = stub->Find(&context, harbour::query(""), &ship);
-      return std::to_string(s.error_code()) + " " + s.error_message() + ship.name() +
+      Reply reply;
+      const auto s = stub->Unary(&context, call_kinds::query(""), &reply);
+      return std::to_string(s.error_code()) + " " + s.error_message() + reply.name() +
              (context.GetServerInitialMetadata().count("x-response") > 0 ? " response" : "");
     };
     const std::string how = blocks ? " by a processor that blocks" : " by a processor";
@@ -517,8 +520,8 @@ void processors() {
     if (blocks) continue;
     grpc::ClientContext context;
     context.AddMetadata("x-token", "good");
-    Ship ship;
-    stub->Find(&context, harbour::query(""), &ship);
+    Reply reply;
+    stub->Unary(&context, call_kinds::query(""), &reply);
     say("identity of a server", properties(*context.auth_context()));
   }
 }
@@ -526,7 +529,7 @@ void processors() {
 // --- channels and servers from a file descriptor
 
 void descriptors() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();  // which has no port
@@ -537,12 +540,12 @@ void descriptors() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(1000);
   const auto channel = grpc::CreateCustomInsecureChannelFromFd("anything", ends[1], arguments);
-  const auto stub = Harbour::NewStub(channel);
+  const auto stub = CallKinds::NewStub(channel);
   const auto find = [&](const std::string& ask, int number) {
     grpc::ClientContext context;
-    Ship ship;
-    const auto s = stub->Find(&context, harbour::query(ask, number), &ship);
-    return std::to_string(s.error_code()) + " " + ship.name();
+    Reply reply;
+    const auto s = stub->Unary(&context, call_kinds::query(ask, number), &reply);
+    return std::to_string(s.error_code()) + " " + reply.name();
   };
   const std::string first = find("hello", 0);
   const std::string second = find("again", 0);
@@ -555,7 +558,7 @@ void descriptors() {
 // --- arguments and ports that are said twice
 
 void ports() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::ServerBuilder builder;
   int chosen[2] = {};
   for (int& port : chosen) builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -566,16 +569,16 @@ void ports() {
     const auto channel =
         grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
     grpc::ClientContext context;
-    Ship ship;
-    seen +=
-        std::to_string(Harbour::NewStub(channel)->Find(&context, harbour::query("x"), &ship).error_code()) +
-        " ";
+    Reply reply;
+    seen += std::to_string(
+                CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply).error_code()) +
+            " ";
   }
   say("two ports", seen, chosen[0] != chosen[1]);
 }
 
 void names_said_twice() {
-  harbour::harbour_service service;
+  call_kinds::call_kinds_service service;
   grpc::SslServerCredentialsOptions options;
   options.pem_key_cert_pairs.push_back({file("server.key"), file("server.pem")});
   grpc::ServerBuilder builder;
@@ -593,10 +596,10 @@ void names_said_twice() {
     const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                                    grpc::SslCredentials(trusting), arguments);
     grpc::ClientContext context;
-    Ship ship;
-    seen +=
-        std::to_string(Harbour::NewStub(channel)->Find(&context, harbour::query("x"), &ship).error_code()) +
-        " ";
+    Reply reply;
+    seen += std::to_string(
+                CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply).error_code()) +
+            " ";
   }
   say("target names that are said twice", seen);
   seen.clear();
@@ -607,23 +610,23 @@ void names_said_twice() {
     const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                                    grpc::SslCredentials(trusting), arguments);
     grpc::ClientContext context;
-    Ship ship;
-    seen +=
-        std::to_string(
-            Harbour::NewStub(channel)->Find(&context, harbour::query("large", 2000), &ship).error_code()) +
-        " ";
+    Reply reply;
+    seen += std::to_string(CallKinds::NewStub(channel)
+                               ->Unary(&context, call_kinds::query("large", 2000), &reply)
+                               .error_code()) +
+            " ";
   }
   say("limits that are said twice", seen);
 }
 
 // Answers with the number of bytes that it got.
-class measure final : public Harbour::Service {
-  grpc::Status Find(grpc::ServerContext* context, const harbour::Query* query, Ship* ship) override {
-    ship->set_number(static_cast<int>(query->load().size()));
+class measure final : public CallKinds::Service {
+  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
+    reply->set_number(static_cast<int>(query->load().size()));
     const auto agent = context->client_metadata().find("user-agent");
     if (agent == context->client_metadata().end()) return grpc::Status::OK;
-    const std::string name = harbour::text(agent->second);
-    ship->set_name(name.substr(0, name.find("grpc")));
+    const std::string name = call_kinds::text(agent->second);
+    reply->set_name(name.substr(0, name.find("grpc")));
     return grpc::Status::OK;
   }
 };
@@ -633,9 +636,9 @@ void arguments_said_twice() {
   const auto of = [&](auto prepare) {
     const pair_of_ends ends(service, prepare);
     grpc::ClientContext context;
-    Ship ship;
-    return std::to_string(Harbour::NewStub(ends.channel)
-                              ->Find(&context, harbour::query("x", 0, std::string(500, 'x')), &ship)
+    Reply reply;
+    return std::to_string(CallKinds::NewStub(ends.channel)
+                              ->Unary(&context, call_kinds::query("x", 0, std::string(500, 'x')), &reply)
                               .error_code());
   };
   const char* const limit = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH;
@@ -667,10 +670,10 @@ void arguments_said_twice() {
   arguments.SetUserAgentPrefix("first");
   arguments.SetUserAgentPrefix("second");
   grpc::ClientContext context;
-  Ship ship;
+  Reply reply;
   const auto channel = grpc::CreateCustomChannel(ends.target, grpc::InsecureChannelCredentials(), arguments);
-  const auto s = Harbour::NewStub(channel)->Find(&context, harbour::query("x"), &ship);
-  say("prefixes of the user agent", s.error_code(), ship.name());
+  const auto s = CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply);
+  say("prefixes of the user agent", s.error_code(), reply.name());
 }
 
 int run_alone(const std::string& certificates) {
@@ -691,8 +694,8 @@ int run_server() {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
-  harbour::harbour_service service;
-  return harbour::serve_until_sigterm(
+  call_kinds::call_kinds_service service;
+  return call_kinds::serve_until_sigterm(
       [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); },
       [](grpc::Server& server) {
         auto& set = *server.GetHealthCheckService();
@@ -704,7 +707,7 @@ int run_server() {
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(
+  return call_kinds::run_program(
       count, words,
       {{"server", run_server}, {"client", "PORT", run_client}, {"alone", "CERTIFICATES", run_alone}});
 }

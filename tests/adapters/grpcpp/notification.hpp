@@ -1,28 +1,28 @@
-// moment: something that happens once, and that threads wait for.
+// notification: something that happens once, and that threads wait for.
 #pragma once
 
 #include <condition_variable>
 #include <mutex>
 
-namespace harbour {
+namespace call_kinds {
 
 // It may be destroyed as soon as wait() returns.
-class moment {
+class notification {
  public:
-  void come() {
+  void notify() {
     const std::lock_guard lock(mutex_);
-    has_come_ = true;
+    notified_ = true;
     changed_.notify_all();
   }
   void wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return has_come_; });
+    changed_.wait(lock, [this] { return notified_; });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool has_come_ = false;
+  bool notified_ = false;
 };
 
-}  // namespace harbour
+}  // namespace call_kinds

@@ -1,4 +1,4 @@
-// world: an io_context that drives a runtime with an echo server and a channel to it, all in one thread.
+// asio_fixture: an io_context that drives a runtime with an echo server and a channel to it, all in one thread.
 #pragma once
 
 #if defined(CORACLE_STANDALONE_ASIO)
@@ -31,7 +31,7 @@ inline echo::Text text(std::string text, int count = 0) {
 }
 
 // The service of the server: the echo service, or one that a test gives.
-class world : public testing::TestWithParam<world_kind> {
+class asio_fixture : public testing::TestWithParam<world_kind> {
  public:
   static std::string case_name(const testing::TestParamInfo<world_kind>& info) { return name_of(info.param); }
 

@@ -2,11 +2,11 @@
 // and a client. Both go through the same cases in the same order, and print what they see in each as
 // "case: what".
 //
-//   pier_program server           prints its address, and serves each case once
-//   pier_program client PORT
-//   pier_program twice SIDE          a call that its server, or its client, finishes twice; in one process
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+//   server_queues_program server           prints its address, and serves each case once
+//   server_queues_program client PORT
+//   server_queues_program twice SIDE          a call that its server, or its client, finishes twice; in one process
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
 #include "queue_cases.hpp"
 
@@ -23,23 +23,23 @@
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::Harbour;
-using harbour::held_find;
-using harbour::held_list;
-using harbour::held_record;
-using harbour::held_talk;
-using harbour::Note;
-using harbour::own;
-using harbour::Position;
-using harbour::query;
-using harbour::Query;
-using harbour::say;
-using harbour::Ship;
-using harbour::shown;
-using harbour::Summary;
-using harbour::tagged;
-using harbour::taken;
-using harbour::taken_in_any_order;
+using call_kinds::CallKinds;
+using call_kinds::held_bidi_stream;
+using call_kinds::held_client_stream;
+using call_kinds::held_server_stream;
+using call_kinds::held_unary;
+using call_kinds::Note;
+using call_kinds::own;
+using call_kinds::Position;
+using call_kinds::query;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::shown;
+using call_kinds::Summary;
+using call_kinds::tagged;
+using call_kinds::taken;
+using call_kinds::taken_in_any_order;
 using std::chrono::system_clock;
 
 Note note_of(const std::string& text) {
@@ -52,9 +52,10 @@ Note note_of(const std::string& text) {
 
 // Methods of three kinds in one service.
 class mixed_service final
-    : public Harbour::WithRawMethod_Talk<Harbour::WithAsyncMethod_Find<Harbour::Service>> {
+    : public CallKinds::WithRawMethod_BidiStream<CallKinds::WithAsyncMethod_Unary<CallKinds::Service>> {
  public:
-  grpc::Status Record(grpc::ServerContext*, grpc::ServerReader<Position>* reader, Summary* summary) override {
+  grpc::Status ClientStream(grpc::ServerContext*, grpc::ServerReader<Position>* reader,
+                            Summary* summary) override {
     Position position;
     while (reader->Read(&position)) summary->set_positions(summary->positions() + 1);
     return grpc::Status::OK;
@@ -62,7 +63,7 @@ class mixed_service final
 };
 
 struct serving {
-  Harbour::AsyncService service;
+  CallKinds::AsyncService service;
   std::unique_ptr<grpc::ServerCompletionQueue> owned;
   std::unique_ptr<grpc::ServerCompletionQueue> other;
   std::unique_ptr<grpc::Server> server;
@@ -74,9 +75,9 @@ struct serving {
 };
 
 // A raw call of the second server.
-struct held_bytes : harbour::held_call<grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> {
+struct held_bytes : call_kinds::held_call<grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> {
   explicit held_bytes(serving& s) : held_call(*s.of_mixed) {
-    s.mixed.RequestTalk(&context, &stream, s.of_mixed.get(), s.of_mixed.get(), tagged(1));
+    s.mixed.RequestBidiStream(&context, &stream, s.of_mixed.get(), s.of_mixed.get(), tagged(1));
   }
 };
 
@@ -84,16 +85,16 @@ struct both_sides {
   const char* name;
   std::function<void(serving&, const std::string& name)> serve;
   // The stubs of the two servers.
-  std::function<void(Harbour::Stub&, Harbour::Stub&, const std::string& name)> call;
+  std::function<void(CallKinds::Stub&, CallKinds::Stub&, const std::string& name)> call;
 };
 
-std::string found(Harbour::Stub& stub, grpc::ClientContext& context, const Query& q) {
-  Ship ship;
-  const grpc::Status s = stub.Find(&context, q, &ship);
-  return shown(s) + " " + ship.name() + " " + std::to_string(ship.number()) + " " +
+std::string found(CallKinds::Stub& stub, grpc::ClientContext& context, const Query& q) {
+  Reply reply;
+  const grpc::Status s = stub.Unary(&context, q, &reply);
+  return shown(s) + " " + reply.name() + " " + std::to_string(reply.number()) + " " +
          own(context.GetServerInitialMetadata()) + " " + own(context.GetServerTrailingMetadata());
 }
-std::string found(Harbour::Stub& stub, const std::string& ask = "hello") {
+std::string found(CallKinds::Stub& stub, const std::string& ask = "hello") {
   grpc::ClientContext context;
   return found(stub, context, query(ask));
 }
@@ -101,25 +102,25 @@ std::string found(Harbour::Stub& stub, const std::string& ask = "hello") {
 std::vector<both_sides> cases() {
   std::vector<both_sides> all;
   const auto add = [&all](const char* name, auto serve, auto call) { all.push_back({name, serve, call}); };
-  const auto call_find = [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+  const auto call_unary = [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
     say(name, found(stub));
   };
 
   add(
       "unary",
       [](serving& s, const std::string& name) {
-        held_find call(s);
+        held_unary call(s);
         const std::string begun = call.next();
         const bool cancelled = call.context.IsCancelled();
         say(name, begun, call.asked.ask(), own(call.context.client_metadata()),
             call.context.peer().substr(0, call.context.peer().rfind(':')), cancelled,
             call.context.deadline() == system_clock::time_point::max());
-        Ship ship;
-        ship.set_name("of a queue");
-        const std::string ended = call.end(2, ship, grpc::Status::OK);
+        Reply reply;
+        reply.set_name("of a queue");
+        const std::string ended = call.end(2, reply, grpc::Status::OK);
         say(name + " ended", ended, call.context.IsCancelled(), own(call.context.client_metadata()));
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
         context.AddMetadata("own-a", "1");
         context.AddMetadata("own-a", "2");
@@ -128,19 +129,19 @@ std::vector<both_sides> cases() {
   add(
       "unary without notice",
       [](serving& s, const std::string& name) {
-        held_find call(s, 1, false);
+        held_unary call(s, 1, false);
         const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.context.AddTrailingMetadata("own-trailing", "b");
-        call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+        call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
         const std::string ended = call.next();
         say(name, begun, ended);
       },
-      call_find);
+      call_unary);
   add(
       "unary error",
       [](serving& s, const std::string& name) {
-        held_find call(s);
+        held_unary call(s);
         const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.stream.SendInitialMetadata(tagged(2));
@@ -150,96 +151,96 @@ std::vector<both_sides> cases() {
         const std::string ended = call.next(2);
         say(name, begun, sent, ended, call.context.IsCancelled());
       },
-      call_find);
+      call_unary);
   add(
       "unary with a status and a reply",
       [](serving& s, const std::string& name) {
-        held_find call(s);
+        held_unary call(s);
         const std::string begun = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
-        const std::string ended = call.end(3, Ship(), grpc::Status(grpc::StatusCode::ABORTED, "no"));
+        const std::string ended = call.end(3, Reply(), grpc::Status(grpc::StatusCode::ABORTED, "no"));
         say(name, begun, ended);
       },
-      call_find);
+      call_unary);
 
   // Ends that the program does not choose.
   const auto serve_cancelled = [](serving& s, const std::string& name) {
-    held_find call(s);
+    held_unary call(s);
     const std::string begun = call.next();
     call.stream.SendInitialMetadata(tagged(3));
     // The client may have cancelled before the event of what it has seen.
     const std::string sent_and_done = call.next_in_any_order(2);
     const bool cancelled = call.context.IsCancelled();
-    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
     const std::string ended = call.next();
     say(name, begun, sent_and_done, cancelled, ended, call.context.IsCancelled());
   };
   add("unary whose deadline passes", serve_cancelled,
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
         context.set_deadline(system_clock::now() + 200ms);
-        Ship ship;
-        say(name, stub.Find(&context, query("x"), &ship).error_code());
+        Reply reply;
+        say(name, stub.Unary(&context, query("x"), &reply).error_code());
       });
   add("unary cancelled by the client", serve_cancelled,
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::CompletionQueue queue;
         grpc::ClientContext context;
-        Ship ship;
+        Reply reply;
         grpc::Status status;
-        const auto reader = stub.AsyncFind(&context, query("x"), &queue);
+        const auto reader = stub.AsyncUnary(&context, query("x"), &queue);
         reader->ReadInitialMetadata(tagged(1));
         const std::string begun = taken(queue);
         context.TryCancel();
-        reader->Finish(&ship, &status, tagged(2));
+        reader->Finish(&reply, &status, tagged(2));
         const std::string ended = taken(queue);
         say(name, begun, ended, status.error_code());
       });
   add(
       "unary cancelled by the server",
       [](serving& s, const std::string& name) {
-        held_find call(s);
+        held_unary call(s);
         const std::string begun = call.next();
         call.context.TryCancel();
         const std::string done = call.next();
         const bool cancelled = call.context.IsCancelled();
-        call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+        call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
         const std::string ended = call.next();
         say(name, begun, done, cancelled, ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
-        Ship ship;
-        say(name, stub.Find(&context, query("x"), &ship).error_code());
+        Reply reply;
+        say(name, stub.Unary(&context, query("x"), &reply).error_code());
       });
   add(
       "a request that does not parse",
       [](serving& s, const std::string& name) {
-        held_find call(s);
+        held_unary call(s);
         const std::string begun = call.next();
-        Ship ship;
-        ship.set_name("the next one");
-        const std::string ended = call.end(2, ship, grpc::Status::OK);
+        Reply reply;
+        reply.set_name("the next one");
+        const std::string ended = call.end(2, reply, grpc::Status::OK);
         say(name, begun, call.asked.ask(), ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
-        Ship ship;
+        Reply reply;
         const Query invalid = query("\xff\xfe");  // a proto3 string that is not UTF-8
-        say(name + " first", stub.Find(&context, invalid, &ship).error_code());
+        say(name + " first", stub.Unary(&context, invalid, &reply).error_code());
         say(name, found(stub));
       });
   add(
       "two calls",
       [](serving& s, const std::string& name) {
-        held_find first(s, 1);
-        held_find second(s, 2);
+        held_unary first(s, 1);
+        held_unary second(s, 2);
         const std::string begun = taken(s.queue(), 2);
-        const std::string of_second = second.end(3, Ship(), grpc::Status::OK);
-        const std::string of_first = first.end(4, Ship(), grpc::Status::OK);
+        const std::string of_second = second.end(3, Reply(), grpc::Status::OK);
+        const std::string of_first = first.end(4, Reply(), grpc::Status::OK);
         say(name, begun, of_second, of_first);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         std::string of_first;
         std::thread first([&] { of_first = found(stub, "a"); });
         const std::string of_second = found(stub, "b");
@@ -249,34 +250,34 @@ std::vector<both_sides> cases() {
   add(
       "two queues",
       [](serving& s, const std::string& name) {
-        held_find call(s.service, s.queue(), *s.other);
+        held_unary call(s.service, s.queue(), *s.other);
         const std::string begun = taken(*s.other);
-        const std::string ended = call.end(2, Ship(), grpc::Status::OK);
+        const std::string ended = call.end(2, Reply(), grpc::Status::OK);
         say(name, begun, ended);
       },
-      call_find);
+      call_unary);
 
   // Streams of replies.
-  const auto read_all = [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+  const auto read_all = [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
     grpc::ClientContext context;
-    const auto reader = stub.List(&context, query("x"));
-    Ship ship;
+    const auto reader = stub.ServerStream(&context, query("x"));
+    Reply reply;
     std::string numbers;
-    while (reader->Read(&ship)) numbers += std::to_string(ship.number());
+    while (reader->Read(&reply)) numbers += std::to_string(reply.number());
     const grpc::Status s = reader->Finish();
     say(name, numbers, shown(s), own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   };
   add(
-      "list",
+      "server stream",
       [](serving& s, const std::string& name) {
-        held_list call(s);
+        held_server_stream call(s);
         std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
-        Ship ship;
+        Reply reply;
         for (int i = 0; i < 3; ++i) {
-          ship.set_number(i);
-          events += " " + call.write(ship, 2);
+          reply.set_number(i);
+          events += " " + call.write(reply, 2);
         }
         call.context.AddTrailingMetadata("own-trailing", "b");
         const std::string ended = call.end(3, grpc::Status(grpc::StatusCode::ABORTED, "enough"));
@@ -284,36 +285,36 @@ std::vector<both_sides> cases() {
       },
       read_all);
   add(
-      "list with a last message",
+      "server stream with a last message",
       [](serving& s, const std::string& name) {
-        held_list call(s);
+        held_server_stream call(s);
         std::string events = call.next();
-        Ship ship;
-        ship.set_number(7);
-        call.stream.WriteLast(ship, grpc::WriteOptions(), tagged(2));
+        Reply reply;
+        reply.set_number(7);
+        call.stream.WriteLast(reply, grpc::WriteOptions(), tagged(2));
         events += " " + call.next();
         const std::string ended = call.end(3, grpc::Status::OK);
         say(name, events, ended);
       },
       read_all);
   add(
-      "list with one end",
+      "server stream with one end",
       [](serving& s, const std::string& name) {
-        held_list call(s);
+        held_server_stream call(s);
         std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.context.AddTrailingMetadata("own-trailing", "b");
-        Ship ship;
-        ship.set_number(8);
-        call.stream.WriteAndFinish(ship, grpc::WriteOptions(), grpc::Status::OK, tagged(3));
+        Reply reply;
+        reply.set_number(8);
+        call.stream.WriteAndFinish(reply, grpc::WriteOptions(), grpc::Status::OK, tagged(3));
         const std::string ended = call.next(2);
         say(name, events, ended);
       },
       read_all);
   add(
-      "list without messages",
+      "server stream without messages",
       [](serving& s, const std::string& name) {
-        held_list call(s);
+        held_server_stream call(s);
         std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         const std::string ended = call.end(3, grpc::Status::OK);
@@ -321,33 +322,33 @@ std::vector<both_sides> cases() {
       },
       read_all);
   add(
-      "list cancelled by the client",
+      "server stream cancelled by the client",
       [](serving& s, const std::string& name) {
-        held_list call(s);
+        held_server_stream call(s);
         const std::string begun = call.next();
-        Ship ship;
-        const std::string first = call.write(ship, 2);
+        Reply reply;
+        const std::string first = call.write(reply, 2);
         const std::string done = call.next();
-        const std::string written = call.write(ship, 3);
+        const std::string written = call.write(reply, 3);
         call.stream.Finish(grpc::Status::OK, tagged(4));
         const std::string ended = call.next();
         say(name, begun, first, done, call.context.IsCancelled(), written, ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
-        const auto reader = stub.List(&context, query("x"));
-        Ship ship;
-        const bool first = reader->Read(&ship);
+        const auto reader = stub.ServerStream(&context, query("x"));
+        Reply reply;
+        const bool first = reader->Read(&reply);
         context.TryCancel();
-        while (reader->Read(&ship)) continue;
+        while (reader->Read(&reply)) continue;
         say(name, first, reader->Finish().error_code());
       });
 
   // Streams of requests.
   add(
-      "record",
+      "client stream",
       [](serving& s, const std::string& name) {
-        held_record call(s);
+        held_client_stream call(s);
         std::string events = call.next();
         Position position;
         Summary summary;
@@ -362,10 +363,10 @@ std::vector<both_sides> cases() {
         const std::string ended = call.end(4, summary, grpc::Status::OK);
         say(name, events, ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
         Summary summary;
-        const auto writer = stub.Record(&context, &summary);
+        const auto writer = stub.ClientStream(&context, &summary);
         Position position;
         for (int i = 1; i <= 3; ++i) {
           position.set_north(i);
@@ -376,9 +377,9 @@ std::vector<both_sides> cases() {
         say(name, shown(s), summary.positions());
       });
   add(
-      "record answered early",
+      "client stream answered early",
       [](serving& s, const std::string& name) {
-        held_record call(s);
+        held_client_stream call(s);
         std::string events = call.next();
         Position position;
         events += " " + call.read(position, 2);
@@ -387,18 +388,18 @@ std::vector<both_sides> cases() {
         const std::string after = call.read(position, 5);
         say(name, events, ended, after, call.context.IsCancelled());
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
         Summary summary;
-        const auto writer = stub.Record(&context, &summary);
+        const auto writer = stub.ClientStream(&context, &summary);
         Position position;
         while (writer->Write(position)) continue;
         say(name, shown(writer->Finish()));
       });
   add(
-      "record cancelled by the client",
+      "client stream cancelled by the client",
       [](serving& s, const std::string& name) {
-        held_record call(s);
+        held_client_stream call(s);
         std::string events = call.next();
         Position position;
         events += " " + call.read(position, 2);
@@ -410,10 +411,10 @@ std::vector<both_sides> cases() {
         const std::string ended = call.next();
         say(name, events, ended, call.context.IsCancelled());
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
         Summary summary;
-        const auto writer = stub.Record(&context, &summary);
+        const auto writer = stub.ClientStream(&context, &summary);
         const bool first = writer->Write(Position());
         writer->WaitForInitialMetadata();  // the message was read
         context.TryCancel();
@@ -422,9 +423,9 @@ std::vector<both_sides> cases() {
 
   // Both.
   add(
-      "talk",
+      "bidi stream",
       [](serving& s, const std::string& name) {
-        held_talk call(s);
+        held_bidi_stream call(s);
         std::string events = call.next();
         call.context.AddInitialMetadata("own-initial", "a");
         call.stream.SendInitialMetadata(tagged(6));
@@ -439,9 +440,9 @@ std::vector<both_sides> cases() {
         const std::string ended = call.next(2);
         say(name, events, ended);
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = stub.Talk(&context);
+        const auto stream = stub.BidiStream(&context);
         stream->WaitForInitialMetadata();
         std::string heard;
         Note note;
@@ -456,9 +457,9 @@ std::vector<both_sides> cases() {
         say(name, heard, shown(s), own(context.GetServerInitialMetadata()));
       });
   add(
-      "talk finished while it reads",
+      "bidi stream finished while it reads",
       [](serving& s, const std::string& name) {
-        held_talk call(s);
+        held_bidi_stream call(s);
         const std::string begun = call.next();
         Note note;
         call.stream.Read(&note, tagged(2));
@@ -467,18 +468,18 @@ std::vector<both_sides> cases() {
         const std::string ended = call.next(3);
         say(name, begun, written, ended, call.context.IsCancelled());
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = stub.Talk(&context);
+        const auto stream = stub.BidiStream(&context);
         Note note;
         std::string heard;
         while (stream->Read(&note)) heard += note.text() + ";";
         say(name, heard, shown(stream->Finish()));
       });
   add(
-      "talk cancelled by the server",
+      "bidi stream cancelled by the server",
       [](serving& s, const std::string& name) {
-        held_talk call(s);
+        held_bidi_stream call(s);
         const std::string begun = call.next();
         Note note;
         call.stream.Read(&note, tagged(2));
@@ -489,9 +490,9 @@ std::vector<both_sides> cases() {
         const std::string finished = call.next();
         say(name, begun, ended, written, finished, call.context.IsCancelled());
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = stub.Talk(&context);
+        const auto stream = stub.BidiStream(&context);
         Note note;
         const bool read = stream->Read(&note);
         say(name, read, stream->Finish().error_code());
@@ -501,21 +502,21 @@ std::vector<both_sides> cases() {
   add(
       "mixed methods, queue",
       [](serving& s, const std::string& name) {
-        held_find call(s.mixed, *s.of_mixed, *s.of_mixed);
+        held_unary call(s.mixed, *s.of_mixed, *s.of_mixed);
         const std::string begun = call.next();
-        Ship ship;
-        ship.set_number(3);
-        const std::string ended = call.end(2, ship, grpc::Status::OK);
+        Reply reply;
+        reply.set_number(3);
+        const std::string ended = call.end(2, reply, grpc::Status::OK);
         say(name, s.mixed.has_async_methods(), s.mixed.has_synchronous_methods(), begun, call.asked.ask(),
             ended);
       },
-      [](Harbour::Stub&, Harbour::Stub& second, const std::string& name) { say(name, found(second)); });
+      [](CallKinds::Stub&, CallKinds::Stub& second, const std::string& name) { say(name, found(second)); });
   add(
       "mixed methods, handler", [](serving&, const std::string&) {},
-      [](Harbour::Stub&, Harbour::Stub& second, const std::string& name) {
+      [](CallKinds::Stub&, CallKinds::Stub& second, const std::string& name) {
         grpc::ClientContext context;
         Summary summary;
-        const auto writer = second.Record(&context, &summary);
+        const auto writer = second.ClientStream(&context, &summary);
         writer->Write(Position());
         writer->WritesDone();
         const grpc::Status s = writer->Finish();
@@ -523,11 +524,11 @@ std::vector<both_sides> cases() {
       });
   add(
       "mixed methods, handler that does not exist", [](serving&, const std::string&) {},
-      [](Harbour::Stub&, Harbour::Stub& second, const std::string& name) {
+      [](CallKinds::Stub&, CallKinds::Stub& second, const std::string& name) {
         grpc::ClientContext context;
-        const auto reader = second.List(&context, query("x"));
-        Ship ship;
-        const bool read = reader->Read(&ship);
+        const auto reader = second.ServerStream(&context, query("x"));
+        Reply reply;
+        const bool read = reader->Read(&reply);
         say(name, read, reader->Finish().error_code());
       });
   add(
@@ -543,9 +544,9 @@ std::vector<both_sides> cases() {
         const std::string ended = call.end(5, grpc::Status::OK);
         say(name, events, length, ended);
       },
-      [](Harbour::Stub&, Harbour::Stub& second, const std::string& name) {
+      [](CallKinds::Stub&, CallKinds::Stub& second, const std::string& name) {
         grpc::ClientContext context;
-        const auto stream = second.Talk(&context);
+        const auto stream = second.BidiStream(&context);
         stream->Write(note_of("as bytes"));
         Note note;
         const bool read = stream->Read(&note);
@@ -557,12 +558,12 @@ std::vector<both_sides> cases() {
   add(
       "shutdown",
       [](serving& s, const std::string& name) {
-        held_talk call(s);
+        held_bidi_stream call(s);
         std::string events = call.next();
         Note note;
         events += " " + call.read(note, 2);  // comes after the call that no request takes
-        held_list list_wanted(s, 11);
-        held_record record_wanted(s, *s.other, 12);
+        held_server_stream list_wanted(s, 11);
+        held_client_stream record_wanted(s, *s.other, 12);
         call.stream.Read(&note, tagged(3));
         std::thread ending([&] { s.server->Shutdown(system_clock::now() + 300ms); });
         const std::string wanted = call.next();
@@ -572,7 +573,7 @@ std::vector<both_sides> cases() {
         ending.join();
         call.stream.Finish(grpc::Status::OK, tagged(4));
         const std::string finished = call.next();
-        held_find late(s, 13);
+        held_unary late(s, 13);
         const std::string refused = call.next();
         s.server->Shutdown();
         s.server->Wait();
@@ -582,15 +583,15 @@ std::vector<both_sides> cases() {
         const std::string drained = call.next();
         say(name + " drained", drained, taken(*s.other));
       },
-      [](Harbour::Stub& stub, Harbour::Stub&, const std::string& name) {
+      [](CallKinds::Stub& stub, CallKinds::Stub&, const std::string& name) {
         grpc::CompletionQueue queue;
         // By one queue, and so on one connection: the message of the second comes after the first.
         grpc::ClientContext of_unrequested;
-        Ship ship;
+        Reply reply;
         grpc::Status unrequested;
-        stub.AsyncFind(&of_unrequested, query("x"), &queue)->Finish(&ship, &unrequested, tagged(1));
+        stub.AsyncUnary(&of_unrequested, query("x"), &queue)->Finish(&reply, &unrequested, tagged(1));
         grpc::ClientContext context;
-        const auto stream = stub.AsyncTalk(&context, &queue, tagged(2));
+        const auto stream = stub.AsyncBidiStream(&context, &queue, tagged(2));
         const std::string began = taken(queue);
         stream->Write(note_of("hello"), tagged(3));
         const std::string wrote = taken(queue);
@@ -605,48 +606,48 @@ std::vector<both_sides> cases() {
   add(
       "shutdown of a server without calls",
       [](serving& s, const std::string& name) {
-        held_find wanted(s.mixed, *s.of_mixed, *s.of_mixed);
+        held_unary wanted(s.mixed, *s.of_mixed, *s.of_mixed);
         s.second->Shutdown();
         s.of_mixed->Shutdown();
         const std::string refused = taken(*s.of_mixed);
         say(name, refused, taken(*s.of_mixed));
       },
-      [](Harbour::Stub&, Harbour::Stub&, const std::string&) {});
+      [](CallKinds::Stub&, CallKinds::Stub&, const std::string&) {});
   return all;
 }
 
 int run_server() {
   serving s;
   int port = 0;
-  s.server = harbour::start_server(port, [&s](grpc::ServerBuilder& builder) {
+  s.server = call_kinds::start_server(port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.service);
     s.owned = builder.AddCompletionQueue();
     s.other = builder.AddCompletionQueue();
   });
-  s.second = harbour::start_server(s.second_port, [&s](grpc::ServerBuilder& builder) {
+  s.second = call_kinds::start_server(s.second_port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.mixed);
     s.of_mixed = builder.AddCompletionQueue();
   });
   if (!s.server || !s.second) return 1;
   std::cout << "listening on 127.0.0.1:" << port << std::endl;
   {
-    held_find call(s);
+    held_unary call(s);
     call.next();
-    Ship ship;
-    ship.set_number(s.second_port);
-    call.end(2, ship, grpc::Status::OK);
+    Reply reply;
+    reply.set_number(s.second_port);
+    call.end(2, reply, grpc::Status::OK);
   }
   for (const both_sides& c : cases()) c.serve(s, std::string("server ") + c.name);
   return 0;
 }
 
 int run_client(const std::string& port) {
-  const auto stub_at = [](const std::string& p) { return Harbour::NewStub(harbour::channel_to(p)); };
+  const auto stub_at = [](const std::string& p) { return CallKinds::NewStub(call_kinds::channel_to(p)); };
   const auto stub = stub_at(port);
-  Ship ship;
+  Reply reply;
   grpc::ClientContext context;
-  if (!stub->Find(&context, Query(), &ship).ok()) return 1;
-  const auto second = stub_at(std::to_string(ship.number()));
+  if (!stub->Unary(&context, Query(), &reply).ok()) return 1;
+  const auto second = stub_at(std::to_string(reply.number()));
   for (const both_sides& c : cases()) c.call(*stub, *second, c.name);
   return 0;
 }
@@ -656,27 +657,27 @@ int run_client(const std::string& port) {
 int run_twice(const std::string& side) {
   serving s;
   int port = 0;
-  s.server = harbour::start_server(port, [&s](grpc::ServerBuilder& builder) {
+  s.server = call_kinds::start_server(port, [&s](grpc::ServerBuilder& builder) {
     builder.RegisterService(&s.service);
     s.owned = builder.AddCompletionQueue();
   });
   grpc::CompletionQueue queue;
-  const auto stub = Harbour::NewStub(harbour::channel_to(std::to_string(port)));
+  const auto stub = CallKinds::NewStub(call_kinds::channel_to(std::to_string(port)));
   grpc::ClientContext context;
   grpc::Status status;
   if (side == "server") {
-    held_find call(s, 1, false);
-    Ship ship;
-    stub->AsyncFind(&context, query("x"), &queue)->Finish(&ship, &status, tagged(5));
+    held_unary call(s, 1, false);
+    Reply reply;
+    stub->AsyncUnary(&context, query("x"), &queue)->Finish(&reply, &status, tagged(5));
     std::string events = call.next();
-    call.stream.Finish(Ship(), grpc::Status::OK, tagged(2));
+    call.stream.Finish(Reply(), grpc::Status::OK, tagged(2));
     events += " " + call.next() + " " + taken(queue);
     call.stream.FinishWithError(grpc::Status::CANCELLED, tagged(3));
     events += " " + call.next();
     say("finished twice", events, status.error_code());
   } else {
     context.TryCancel();
-    const auto reader = stub->AsyncList(&context, query("x"), &queue, tagged(1));
+    const auto reader = stub->AsyncServerStream(&context, query("x"), &queue, tagged(1));
     std::string events = taken(queue);
     for (const int tag : {2, 3}) {
       status = grpc::Status::OK;
@@ -693,6 +694,6 @@ int run_twice(const std::string& side) {
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(
+  return call_kinds::run_program(
       count, words, {{"server", run_server}, {"client", "PORT", run_client}, {"twice", "SIDE", run_twice}});
 }

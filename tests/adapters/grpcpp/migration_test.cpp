@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-namespace coracle::testing_support::way_on_test {
+namespace coracle::testing_support::migration_test {
 namespace {
 
 class greeter final : public helloworld::Greeter::Service {
@@ -73,7 +73,7 @@ std::string seen_at(int port) {
          (by == trailing.end() ? "" : " by " + std::string(by->second.data(), by->second.size()));
 }
 
-TEST(GrpcppWayOn, AServiceIsReplacedOnTheServerOfTheOthers) {
+TEST(GrpcppMigration, AServiceIsReplacedOnTheServerOfTheOthers) {
   greeter greeting;
   movies_of_threads old;
   int port = 0;
@@ -99,7 +99,7 @@ TEST(GrpcppWayOn, AServiceIsReplacedOnTheServerOfTheOthers) {
   EXPECT_EQ(seen_at(port), "Hello, Ada; id of Alien by a coroutine");
 }
 
-TEST(GrpcppWayOn, AServerIsReplacedBeforeItsLastService) {
+TEST(GrpcppMigration, AServerIsReplacedBeforeItsLastService) {
   greeter greeting;
   movies replaced;
   const std::string address = "127.0.0.1:0";
@@ -126,7 +126,7 @@ raw_http::response greet_by_json(int port, const std::string& body) {
                                       std::to_string(body.size()) + "\r\n\r\n" + body)));
 }
 
-TEST(GrpcppWayOn, ALineAnswersTheWeb) {
+TEST(GrpcppMigration, ALineAnswersTheWeb) {
   greeter greeting;
   int port = 0;
   grpc::ServerBuilder builder;
@@ -145,7 +145,7 @@ TEST(GrpcppWayOn, ALineAnswersTheWeb) {
   EXPECT_EQ(refused.body, R"({"code":"invalid_argument","message":"say whom to greet"})");
 }
 
-TEST(GrpcppWayOn, WithoutTheLineTheWebIsNotAnswered) {
+TEST(GrpcppMigration, WithoutTheLineTheWebIsNotAnswered) {
   greeter greeting;
   int port = 0;
   grpc::ServerBuilder builder;
@@ -159,4 +159,4 @@ TEST(GrpcppWayOn, WithoutTheLineTheWebIsNotAnswered) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support::way_on_test
+}  // namespace coracle::testing_support::migration_test

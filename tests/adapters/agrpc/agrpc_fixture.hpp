@@ -1,4 +1,4 @@
-// world: what the tests of agrpc share: a server with a completion queue, and a channel to it.
+// agrpc_fixture: what the tests of agrpc share: a server with a completion queue, and a channel to it.
 #pragma once
 
 #if defined(AGRPC_STANDALONE_ASIO)
@@ -27,7 +27,7 @@
 
 #include <agrpc/asio_grpc.hpp>
 
-#include "harbour.grpc.pb.h"
+#include "call_kinds.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -74,14 +74,14 @@ void run_coroutines(agrpc::GrpcContext& context, Functions&&... functions) {
 }
 
 // A server and its clients in one GrpcContext.
-class served : public ::testing::Test {
+class agrpc_fixture : public ::testing::Test {
  public:
-  harbour::Harbour::AsyncService service;
+  call_kinds::CallKinds::AsyncService service;
   grpc::AsyncGenericService generic_service;
   std::unique_ptr<grpc::Server> server;
   std::optional<agrpc::GrpcContext> owned_context;
   std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<harbour::Harbour::Stub> stub;
+  std::unique_ptr<call_kinds::CallKinds::Stub> stub;
   std::thread shutting_down;
 
   [[nodiscard]] agrpc::GrpcContext& context() noexcept { return *owned_context; }
@@ -96,7 +96,7 @@ class served : public ::testing::Test {
     server = builder.BuildAndStart();
     ASSERT_TRUE(server);
     channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
-    stub = harbour::Harbour::NewStub(channel);
+    stub = call_kinds::CallKinds::NewStub(channel);
   }
   // Shuts the server down on another thread, as grpc++ requires.
   void shut_down() {
@@ -124,13 +124,13 @@ class served : public ::testing::Test {
   }
 };
 
-// What a mock of a stub returns for Find(): the call is answered with 42 when it is finished.
-class mock_reader : public grpc::ClientAsyncResponseReaderInterface<harbour::Ship> {
+// What a mock of a stub returns for Unary(): the call is answered with 42 when it is finished.
+class mock_reader : public grpc::ClientAsyncResponseReaderInterface<call_kinds::Reply> {
  public:
   explicit mock_reader(agrpc::GrpcContext& context) : context_(context) {}
   void StartCall() override {}
   void ReadInitialMetadata(void*) override {}
-  void Finish(harbour::Ship* response, grpc::Status* status, void* tag) override {
+  void Finish(call_kinds::Reply* response, grpc::Status* status, void* tag) override {
     response->set_number(42);
     *status = grpc::Status::OK;
     agrpc::process_grpc_tag(context_, tag, true);

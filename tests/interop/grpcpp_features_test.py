@@ -1,5 +1,5 @@
-"""What is around the calls of grpc++'s API, in programs that are built with coracle::grpcpp and with Debian's library: what they
-see is the same in all four pairs, and in one process."""
+"""Standard services, metadata, addresses, settings and interceptors in programs that are built with coracle::grpcpp and with
+Debian's library: what they see is the same in all four pairs, and in one process."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def cases(ran):
     return dict(lines)
 
 
-def seen_by(client, server, program="around"):
+def seen_by(client, server, program="extensions"):
     with Server(built(program, server), "server") as serving:
         seen = cases(run(built(program, client), "client", serving.port, limit_s=LIMIT_S, data=b""))
         assert serving.stop() == 0
@@ -114,7 +114,7 @@ def test_servers_listen_on_the_same_addresses(backend, tmp_path):
     assert seen == model
 
 
-@pytest.mark.parametrize(("program", "cases_min"), [("around", 35), ("settings", 20), ("details", 38)])
+@pytest.mark.parametrize(("program", "cases_min"), [("extensions", 35), ("settings", 20), ("details", 38)])
 def test_both_sides_in_one_process_see_the_same(program, cases_min, certificates):
     model = seen_alone(program, "google", certificates)
     assert len(model) >= cases_min

@@ -1,5 +1,6 @@
-// What is around the calls in the API of grpc++, where tests/interop/grpcpp_around_test.py does not look.
-#include "harbour_fixture.hpp"
+// Extensions of the API of grpc++ (servers in the process, mocks, certificates), where
+// tests/interop/grpcpp_features_test.py does not look.
+#include "call_kinds_fixture.hpp"
 #include "support/certificates.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -19,35 +20,35 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::testing_support::around_test {
+namespace coracle::testing_support::extensions_test {
 namespace {
 
+using call_kinds::CallKinds;
+using call_kinds::Reply;
 using grpc::StatusCode;
-using harbour::Harbour;
-using harbour::Ship;
 using ::testing::HasSubstr;
 
 // --- in one process
 
-class GrpcppInProcess : public harbour_fixture<> {};
+class GrpcppInProcess : public call_kinds_fixture<> {};
 
 TEST_F(GrpcppInProcess, AServerWithoutAPortAnswers) {
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   server = builder.BuildAndStart();
   ASSERT_NE(server, nullptr);
-  stub = Harbour::NewStub(server->InProcessChannel(grpc::ChannelArguments()));
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("hello", 7), ship).ok());
-  EXPECT_EQ(ship.number(), 7);
+  stub = CallKinds::NewStub(server->InProcessChannel(grpc::ChannelArguments()));
+  Reply reply;
+  EXPECT_TRUE(find(query_of("hello", 7), reply).ok());
+  EXPECT_EQ(reply.number(), 7);
   grpc::ClientContext context;
-  const auto reader = stub->List(&context, harbour_query("", 3));
+  const auto reader = stub->ServerStream(&context, query_of("", 3));
   int read = 0;
-  while (reader->Read(&ship)) ++read;
+  while (reader->Read(&reply)) ++read;
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(read, 3);
   server->Shutdown();
-  EXPECT_EQ(find(harbour_query("hello"), ship).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(find(query_of("hello"), reply).error_code(), StatusCode::UNAVAILABLE);
 }
 
 class counting final : public grpc::experimental::Interceptor {
@@ -74,16 +75,16 @@ TEST_F(GrpcppInProcess, TheChannelMayHaveInterceptors) {
   std::atomic<int> batches{0};
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> factories;
   factories.push_back(std::make_unique<counting_factory>(batches));
-  stub = Harbour::NewStub(server->experimental().InProcessChannelWithInterceptors(grpc::ChannelArguments(),
-                                                                                  std::move(factories)));
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("hello"), ship).ok());
+  stub = CallKinds::NewStub(server->experimental().InProcessChannelWithInterceptors(grpc::ChannelArguments(),
+                                                                                    std::move(factories)));
+  Reply reply;
+  EXPECT_TRUE(find(query_of("hello"), reply).ok());
   EXPECT_EQ(batches, 2);
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  const auto call = stub->AsyncFind(&context, harbour_query("hello"), &queue);
+  const auto call = stub->AsyncUnary(&context, query_of("hello"), &queue);
   grpc::Status outcome;
-  call->Finish(&ship, &outcome, &outcome);
+  call->Finish(&reply, &outcome, &outcome);
   void* tag = nullptr;
   bool ok = false;
   ASSERT_TRUE(queue.Next(&tag, &ok));
@@ -115,7 +116,7 @@ TEST_F(GrpcppInProcess, InterceptorsSeeTheSuffixOfAGenericCall) {
     grpc::ClientContext context;
     grpc::ByteBuffer reply;
     std::promise<grpc::Status> done;
-    generic.UnaryCall(&context, "/harbour.Harbour/Find", options, &request, &reply,
+    generic.UnaryCall(&context, "/call_kinds.CallKinds/Unary", options, &request, &reply,
                       [&](grpc::Status s) { done.set_value(std::move(s)); });
     EXPECT_TRUE(done.get_future().get().ok());
     EXPECT_EQ(seen, options.suffix_for_stats() ? "mine" : "none");
@@ -128,17 +129,15 @@ TEST(GrpcppValues, DetailsOfAStatusAreAMessage) {
   // Any message with a code and a message has the form of google.rpc.Status.
   struct failure {
     [[nodiscard]] int code() const { return number; }
-    [[nodiscard]] std::string message() const { return "no ship"; }
-    [[nodiscard]] std::string SerializeAsString() const {
-      return harbour_query("details").SerializeAsString();
-    }
+    [[nodiscard]] std::string message() const { return "no reply"; }
+    [[nodiscard]] std::string SerializeAsString() const { return query_of("details").SerializeAsString(); }
     int number;
   };
   grpc::Status status;
   EXPECT_TRUE(grpc::SetErrorDetails(failure{5}, &status).ok());
   EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
-  EXPECT_EQ(status.error_message(), "no ship");
-  harbour::Query query;
+  EXPECT_EQ(status.error_message(), "no reply");
+  call_kinds::Query query;
   EXPECT_TRUE(grpc::ExtractErrorDetails(status, &query).ok());
   EXPECT_EQ(query.ask(), "details");
   EXPECT_TRUE(grpc::SetErrorDetails(failure{99}, &status).ok());
@@ -174,19 +173,19 @@ TEST(GrpcppValues, TestsGiveContextsTheirMetadata) {
 }
 
 TEST(GrpcppValues, StreamsAreMocked) {
-  grpc::testing::MockClientReader<Ship> reader;
-  Ship seven;
+  grpc::testing::MockClientReader<Reply> reader;
+  Reply seven;
   seven.set_number(7);
   EXPECT_CALL(reader, Read(::testing::_))
       .WillOnce(::testing::DoAll(::testing::SetArgPointee<0>(seven), ::testing::Return(true)))
       .WillOnce(::testing::Return(false));
-  Ship ship;
-  EXPECT_TRUE(reader.Read(&ship));
-  EXPECT_EQ(ship.number(), 7);
-  EXPECT_FALSE(reader.Read(&ship));
-  grpc::testing::MockServerWriter<Ship> writer;
+  Reply reply;
+  EXPECT_TRUE(reader.Read(&reply));
+  EXPECT_EQ(reply.number(), 7);
+  EXPECT_FALSE(reader.Read(&reply));
+  grpc::testing::MockServerWriter<Reply> writer;
   EXPECT_CALL(writer, Write(::testing::_, ::testing::_)).WillOnce(::testing::Return(true));
-  EXPECT_TRUE(writer.Write(ship, grpc::WriteOptions()));
+  EXPECT_TRUE(writer.Write(reply, grpc::WriteOptions()));
 }
 
 // --- TLS
@@ -242,7 +241,7 @@ TlsChannelCredentialsOptions trusting_client() {
   return options;
 }
 
-class GrpcppTls : public harbour_fixture<>, public ::testing::WithParamInterface<bool> {};
+class GrpcppTls : public call_kinds_fixture<>, public ::testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(From, GrpcppTls, ::testing::Bool());
 
 TEST_P(GrpcppTls, ProvidersGiveTheCertificates) {
@@ -250,12 +249,12 @@ TEST_P(GrpcppTls, ProvidersGiveTheCertificates) {
   const auto nothing = [](grpc::ServerBuilder&) {};
   start(nothing, served(GetParam(), GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY),
         grpc::experimental::TlsCredentials(options));
-  Ship ship;
-  EXPECT_EQ(find(harbour_query("identity"), ship).error_code(), StatusCode::UNAVAILABLE);
+  Reply reply;
+  EXPECT_EQ(find(query_of("identity"), reply).error_code(), StatusCode::UNAVAILABLE);
   options.watch_identity_key_cert_pairs();
   connect(grpc::experimental::TlsCredentials(options));
-  EXPECT_TRUE(find(harbour_query("identity"), ship).ok());
-  EXPECT_EQ(ship.number(), 1);
+  EXPECT_TRUE(find(query_of("identity"), reply).ok());
+  EXPECT_EQ(reply.number(), 1);
 }
 
 TEST_P(GrpcppTls, AVerifierOfTheProgramDecides) {
@@ -265,17 +264,17 @@ TEST_P(GrpcppTls, AVerifierOfTheProgramDecides) {
   const auto nothing = [](grpc::ServerBuilder&) {};
   start(nothing, served(GetParam(), GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE),
         grpc::experimental::TlsCredentials(options));
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+  Reply reply;
+  EXPECT_TRUE(find(query_of("x"), reply).ok());
   options.set_certificate_verifier(ExternalCertificateVerifier::Create<name_verifier>("other.example"));
   connect(grpc::experimental::TlsCredentials(options));
-  const auto s = find(harbour_query("x"), ship);
+  const auto s = find(query_of("x"), reply);
   EXPECT_EQ(s.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(s.error_message(), HasSubstr("another name"));
   TlsChannelCredentialsOptions blind;
   blind.set_verify_server_certs(false);
   connect(grpc::experimental::TlsCredentials(blind));
-  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+  EXPECT_TRUE(find(query_of("x"), reply).ok());
 }
 
 // --- callbacks of the process
@@ -295,14 +294,14 @@ struct noting_callbacks final : grpc::Server::GlobalCallbacks {
   std::atomic<int> last_port{0};
 };
 
-class GrpcppCallbacksOfTheProcess : public harbour_fixture<> {};
+class GrpcppCallbacksOfTheProcess : public call_kinds_fixture<> {};
 
 TEST_F(GrpcppCallbacksOfTheProcess, SeeServersAndTheirSynchronousCalls) {
   noting_callbacks seen;
   grpc::Server::SetGlobalCallbacks(&seen);
   start();
-  Ship ship;
-  EXPECT_TRUE(find(harbour_query("x"), ship).ok());
+  Reply reply;
+  EXPECT_TRUE(find(query_of("x"), reply).ok());
   server->Shutdown();
   grpc::Server::SetGlobalCallbacks(nullptr);
   EXPECT_EQ(seen.arguments, 1);
@@ -313,4 +312,4 @@ TEST_F(GrpcppCallbacksOfTheProcess, SeeServersAndTheirSynchronousCalls) {
 }
 
 }  // namespace
-}  // namespace coracle::testing_support::around_test
+}  // namespace coracle::testing_support::extensions_test

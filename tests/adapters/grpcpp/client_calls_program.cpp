@@ -1,11 +1,11 @@
 // A program in the API of grpc++, compiled with both libraries: a server, and a client of the synchronous
 // functions and of completion queues that prints what it sees in each case as "case: what".
 //
-//   harbour_program server           prints its address, and serves until SIGTERM
-//   harbour_program client PORT
-//   harbour_program load LIBRARY     loads a library, and makes a channel
-#include "harbour.grpc.pb.h"
-#include "harbour_service.hpp"
+//   client_calls_program server           prints its address, and serves until SIGTERM
+//   client_calls_program client PORT
+//   client_calls_program load LIBRARY     loads a library, and makes a channel
+#include "call_kinds.grpc.pb.h"
+#include "call_kinds_service.hpp"
 #include "program_cases.hpp"
 #include "queue_cases.hpp"
 
@@ -26,20 +26,20 @@
 namespace {
 
 using namespace std::chrono_literals;
-using harbour::Harbour;
-using harbour::Lighthouse;
-using harbour::Note;
-using harbour::own;
-using harbour::Position;
-using harbour::query;
-using harbour::Query;
-using harbour::say;
-using harbour::Ship;
-using harbour::shown;
-using harbour::Summary;
-using harbour::tagged;
-using harbour::taken;
-using harbour::taken_in_any_order;
+using call_kinds::CallKinds;
+using call_kinds::Note;
+using call_kinds::own;
+using call_kinds::Position;
+using call_kinds::query;
+using call_kinds::Query;
+using call_kinds::Reply;
+using call_kinds::say;
+using call_kinds::shown;
+using call_kinds::Summary;
+using call_kinds::tagged;
+using call_kinds::taken;
+using call_kinds::taken_in_any_order;
+using call_kinds::Unimplemented;
 
 void add_metadata(grpc::ClientContext& context) {
   context.AddMetadata("echo-a", "1");
@@ -48,13 +48,13 @@ void add_metadata(grpc::ClientContext& context) {
   context.AddMetadata("trail-b", "3");
 }
 
-void unary(Harbour::Stub& stub) {
+void unary(CallKinds::Stub& stub) {
   const auto call = [&](const std::string& name, const Query& q, auto prepare) {
     grpc::ClientContext context;
     prepare(context);
-    Ship ship;
-    const grpc::Status s = stub.Find(&context, q, &ship);
-    say("unary " + name, shown(s), ship.name(), ship.number(), ship.load().size());
+    Reply reply;
+    const grpc::Status s = stub.Unary(&context, q, &reply);
+    say("unary " + name, shown(s), reply.name(), reply.number(), reply.load().size());
     say("metadata of " + name, own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   };
@@ -81,12 +81,12 @@ void unary(Harbour::Stub& stub) {
 }
 
 // The library's own statuses: their texts differ, their codes do not.
-void failures(Harbour::Stub& stub, Lighthouse::Stub& other) {
+void failures(CallKinds::Stub& stub, Unimplemented::Stub& other) {
   const auto call = [&](const std::string& name, const Query& q, auto prepare) {
     grpc::ClientContext context;
     prepare(context);
-    Ship ship;
-    say("failure " + name, stub.Find(&context, q, &ship).error_code());
+    Reply reply;
+    say("failure " + name, stub.Unary(&context, q, &reply).error_code());
   };
   const auto nothing = [](grpc::ClientContext&) {};
   call("deadline in the past", query("hello"),
@@ -101,55 +101,55 @@ void failures(Harbour::Stub& stub, Lighthouse::Stub& other) {
        [](grpc::ClientContext& c) { c.set_credentials(grpc::AccessTokenCredentials("t")); });
   {
     grpc::ClientContext context;
-    Ship ship;
-    say("failure unknown service", other.Shine(&context, query("hello"), &ship).error_code());
+    Reply reply;
+    say("failure unknown service", other.Call(&context, query("hello"), &reply).error_code());
   }
   {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     std::thread later([&] {
       grpc::ClientContext asking;
-      Ship answer;
-      stub.Find(&asking, query("when another waits"), &answer);
+      Reply answer;
+      stub.Unary(&asking, query("when another waits"), &answer);
       context.TryCancel();
     });
-    say("failure cancel from a thread", stub.Find(&context, query("wait for cancel"), &ship).error_code());
+    say("failure cancel from a thread", stub.Unary(&context, query("wait for cancel"), &reply).error_code());
     later.join();
   }
   const auto nowhere =
-      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+      CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   {
     grpc::ClientContext context;
-    Ship ship;
-    say("failure no server", nowhere->Find(&context, query("hello"), &ship).error_code());
+    Reply reply;
+    say("failure no server", nowhere->Unary(&context, query("hello"), &reply).error_code());
   }
   {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
     context.set_deadline(std::chrono::system_clock::now() + 100ms);
-    Ship ship;
-    say("failure no server, ready awaited", nowhere->Find(&context, query("hello"), &ship).error_code());
+    Reply reply;
+    say("failure no server, ready awaited", nowhere->Unary(&context, query("hello"), &reply).error_code());
   }
   {
     grpc::ClientContext context;
-    const auto reader = nowhere->List(&context, query("hello"));
-    Ship ship;
-    say("failure no server, stream", reader->Read(&ship), reader->Finish().error_code());
+    const auto reader = nowhere->ServerStream(&context, query("hello"));
+    Reply reply;
+    say("failure no server, stream", reader->Read(&reply), reader->Finish().error_code());
   }
 }
 
-void lists(Harbour::Stub& stub) {
+void server_streams(CallKinds::Stub& stub) {
   const auto call = [&](const std::string& name, const Query& q) {
     grpc::ClientContext context;
     add_metadata(context);
-    const auto reader = stub.List(&context, q);
-    Ship ship;
+    const auto reader = stub.ServerStream(&context, q);
+    Reply reply;
     int count = 0;
     bool in_order = true;
-    while (reader->Read(&ship)) in_order = in_order && ship.number() == count++;
-    const bool again = reader->Read(&ship);
+    while (reader->Read(&reply)) in_order = in_order && reply.number() == count++;
+    const bool again = reader->Read(&reply);
     const grpc::Status s = reader->Finish();
-    say("list " + name, count, in_order, again, shown(s), own(context.GetServerInitialMetadata()),
+    say("server stream " + name, count, in_order, again, shown(s), own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   };
   call("of none", query("", 0));
@@ -160,27 +160,27 @@ void lists(Harbour::Stub& stub) {
   {
     grpc::ClientContext context;
     add_metadata(context);
-    const auto reader = stub.List(&context, query("headers first", 1));
+    const auto reader = stub.ServerStream(&context, query("headers first", 1));
     reader->WaitForInitialMetadata();
-    say("list headers", own(context.GetServerInitialMetadata()));
-    Ship ship;
-    while (reader->Read(&ship)) continue;
-    say("list after headers", shown(reader->Finish()));
+    say("server stream headers", own(context.GetServerInitialMetadata()));
+    Reply reply;
+    while (reader->Read(&reply)) continue;
+    say("server stream after headers", shown(reader->Finish()));
   }
   {
     grpc::ClientContext context;
-    const auto reader = stub.List(&context, query("until cancelled", 1));
-    Ship ship;
-    say("list first of endless", reader->Read(&ship));
+    const auto reader = stub.ServerStream(&context, query("until cancelled", 1));
+    Reply reply;
+    say("server stream first of endless", reader->Read(&reply));
     context.TryCancel();
-    while (reader->Read(&ship)) continue;
-    say("list cancelled", reader->Finish().error_code());
+    while (reader->Read(&reply)) continue;
+    say("server stream cancelled", reader->Finish().error_code());
   }
   {
     grpc::ClientContext context;
-    const auto reader = stub.List(&context, query("cancel yourself", 0));
-    Ship ship;
-    say("list cancelled by the server", reader->Read(&ship), reader->Finish().error_code());
+    const auto reader = stub.ServerStream(&context, query("cancel yourself", 0));
+    Reply reply;
+    say("server stream cancelled by the server", reader->Read(&reply), reader->Finish().error_code());
   }
 }
 
@@ -191,19 +191,19 @@ Position at(int north, int east) {
   return p;
 }
 
-void records(Harbour::Stub& stub) {
+void client_streams(CallKinds::Stub& stub) {
   const auto call = [&](const std::string& name, const std::vector<Position>& sent, bool last) {
     grpc::ClientContext context;
     add_metadata(context);
     Summary summary;
-    const auto writer = stub.Record(&context, &summary);
+    const auto writer = stub.ClientStream(&context, &summary);
     for (std::size_t i = 0; i < sent.size(); ++i) {
       if (last && i + 1 == sent.size()) writer->WriteLast(sent[i], grpc::WriteOptions());
       else writer->Write(sent[i]);
     }
     if (!last) writer->WritesDone();
     const grpc::Status s = writer->Finish();
-    say("record " + name, shown(s), summary.positions(), summary.distance(),
+    say("client stream " + name, shown(s), summary.positions(), summary.distance(),
         own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()));
   };
   call("of none", {}, false);
@@ -213,27 +213,27 @@ void records(Harbour::Stub& stub) {
   call("answered early", {at(1, 2), at(0, 999)}, false);
 }
 
-void talks(Harbour::Stub& stub) {
+void bidi_streams(CallKinds::Stub& stub) {
   {
     grpc::ClientContext context;
     add_metadata(context);
-    const auto stream = stub.Talk(&context);
+    const auto stream = stub.BidiStream(&context);
     Note note;
     for (const char* const word : {"ahoy", "", "again"}) {
       note.set_text(word);
       const bool written = stream->Write(note);
       const bool read = stream->Read(&note);
-      say("talk about " + std::string(word), written, read, note.text());
+      say("bidi stream about " + std::string(word), written, read, note.text());
     }
     const bool done = stream->WritesDone();
     const bool last = stream->Read(&note);
-    say("talk ends", done, last, note.text(), stream->Read(&note));
-    say("talk status", shown(stream->Finish()), own(context.GetServerInitialMetadata()),
+    say("bidi stream ends", done, last, note.text(), stream->Read(&note));
+    say("bidi stream status", shown(stream->Finish()), own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   }
   {
     grpc::ClientContext context;
-    const auto stream = stub.Talk(&context);
+    const auto stream = stub.BidiStream(&context);
     std::thread writing([&] {
       Note note;
       for (int i = 0; i < 500; ++i) {
@@ -246,31 +246,31 @@ void talks(Harbour::Stub& stub) {
     int count = 0;
     while (stream->Read(&note)) ++count;
     writing.join();
-    say("talk of two threads", count, shown(stream->Finish()));
+    say("bidi stream of two threads", count, shown(stream->Finish()));
   }
   {
     grpc::ClientContext context;
-    const auto stream = stub.Talk(&context);
+    const auto stream = stub.BidiStream(&context);
     Note note;
     note.set_text("error");
     stream->Write(note);
-    say("talk that fails", stream->Read(&note), shown(stream->Finish()));
+    say("bidi stream that fails", stream->Read(&note), shown(stream->Finish()));
   }
   {
     grpc::ClientContext context;
-    const auto stream = stub.Talk(&context);
+    const auto stream = stub.BidiStream(&context);
     Note note;
     note.set_text("cancel yourself");
     stream->Write(note);
     while (stream->Read(&note)) continue;
-    say("talk cancelled by the server", stream->Finish().error_code());
+    say("bidi stream cancelled by the server", stream->Finish().error_code());
   }
   {
     grpc::ClientContext context;
-    const auto stream = stub.Talk(&context);
+    const auto stream = stub.BidiStream(&context);
     context.TryCancel();
     Note note;
-    say("talk cancelled", stream->Read(&note), stream->Finish().error_code());
+    say("bidi stream cancelled", stream->Read(&note), stream->Finish().error_code());
   }
 }
 
@@ -287,17 +287,17 @@ void states(const std::string& target) {
 
 // --- queues
 
-void queued_unary(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+void queued_unary(CallKinds::Stub& stub, CallKinds::Stub& nowhere) {
   grpc::CompletionQueue queue;
   const auto nothing = [](grpc::ClientContext&) {};
-  const auto call = [&](const std::string& name, Harbour::Stub& by, const Query& q, auto prepare) {
+  const auto call = [&](const std::string& name, CallKinds::Stub& by, const Query& q, auto prepare) {
     grpc::ClientContext context;
     prepare(context);
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    by.AsyncFind(&context, q, &queue)->Finish(&ship, &s, tagged(1));  // the reader is gone
+    by.AsyncUnary(&context, q, &queue)->Finish(&reply, &s, tagged(1));  // the reader is gone
     const std::string ended = taken(queue);
-    say("queued unary " + name, ended, s.error_code(), ship.name(), ship.number(),
+    say("queued unary " + name, ended, s.error_code(), reply.name(), reply.number(),
         own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()));
   };
   call("plain", stub, query("hello", 7), nothing);
@@ -314,34 +314,34 @@ void queued_unary(Harbour::Stub& stub, Harbour::Stub& nowhere) {
   {
     grpc::ClientContext context;
     add_metadata(context);
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    const auto reader = stub.PrepareAsyncFind(&context, query("hello", 3), &queue);
+    const auto reader = stub.PrepareAsyncUnary(&context, query("hello", 3), &queue);
     reader->StartCall();
     reader->ReadInitialMetadata(tagged(1));
     const std::string headers = taken(queue);
     say("queued unary headers", headers, own(context.GetServerInitialMetadata()));
-    reader->Finish(&ship, &s, tagged(2));
+    reader->Finish(&reply, &s, tagged(2));
     const std::string ended = taken(queue);
-    say("queued unary after headers", ended, shown(s), ship.number(),
+    say("queued unary after headers", ended, shown(s), reply.number(),
         own(context.GetServerTrailingMetadata()));
   }
   {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status s;
-    const auto reader = stub.AsyncFind(&context, query("wait for cancel"), &queue);
-    reader->Finish(&ship, &s, tagged(1));
+    const auto reader = stub.AsyncUnary(&context, query("wait for cancel"), &queue);
+    reader->Finish(&reply, &s, tagged(1));
     context.TryCancel();
     const std::string ended = taken(queue);
     say("queued unary cancelled", ended, s.error_code());
   }
 }
 
-void queued_crowd(Harbour::Stub& stub) {
+void queued_crowd(CallKinds::Stub& stub) {
   struct pending {
     grpc::ClientContext context;
-    Ship ship;
+    Reply reply;
     grpc::Status status;
   };
   constexpr int calls = 200;
@@ -355,38 +355,38 @@ void queued_crowd(Harbour::Stub& stub) {
       bool ok = false;
       while (queue.Next(&tag, &ok)) {
         const auto& one = *static_cast<pending*>(tag);
-        if (ok && one.status.ok() && one.ship.name() == "hello") ++right;
+        if (ok && one.status.ok() && one.reply.name() == "hello") ++right;
       }
     });
   }
   for (int i = 0; i < calls; ++i) {
     pending& one = all[static_cast<std::size_t>(i)];
-    stub.AsyncFind(&one.context, query("hello", i), &queues[i % 2])->Finish(&one.ship, &one.status, &one);
+    stub.AsyncUnary(&one.context, query("hello", i), &queues[i % 2])->Finish(&one.reply, &one.status, &one);
   }
   for (auto& queue : queues) queue.Shutdown();  // with calls pending
   for (std::thread& t : takers) t.join();
   say("queued calls of two queues and four threads", right);
 }
 
-void queued_lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+void queued_lists(CallKinds::Stub& stub, CallKinds::Stub& nowhere) {
   grpc::CompletionQueue queue;
-  const auto call = [&](const std::string& name, Harbour::Stub& by, const Query& q, auto prepare) {
+  const auto call = [&](const std::string& name, CallKinds::Stub& by, const Query& q, auto prepare) {
     grpc::ClientContext context;
     prepare(context);
-    const auto reader = by.AsyncList(&context, q, &queue, tagged(1));
-    say("queued list start " + name, taken(queue));
-    Ship ship;
+    const auto reader = by.AsyncServerStream(&context, q, &queue, tagged(1));
+    say("queued server stream start " + name, taken(queue));
+    Reply reply;
     int count = 0;
     std::string last;
     do {
-      reader->Read(&ship, tagged(2));
+      reader->Read(&reply, tagged(2));
     } while ((last = taken(queue)) == "2+" && ++count < 2000);
-    reader->Read(&ship, tagged(3));
+    reader->Read(&reply, tagged(3));
     last += " " + taken(queue);
     grpc::Status s;
     reader->Finish(&s, tagged(4));
     last += " " + taken(queue);
-    say("queued list " + name, count, last, s.error_code(), own(context.GetServerInitialMetadata()),
+    say("queued server stream " + name, count, last, s.error_code(), own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   };
   const auto nothing = [](grpc::ClientContext&) {};
@@ -399,71 +399,71 @@ void queued_lists(Harbour::Stub& stub, Harbour::Stub& nowhere) {
   {
     grpc::ClientContext context;
     add_metadata(context);
-    const auto reader = stub.PrepareAsyncList(&context, query("headers first", 2), &queue);
+    const auto reader = stub.PrepareAsyncServerStream(&context, query("headers first", 2), &queue);
     reader->StartCall(tagged(1));
     const std::string begun = taken(queue);
     reader->ReadInitialMetadata(tagged(2));
     const std::string headers = taken(queue);
-    say("queued list headers", begun, headers, own(context.GetServerInitialMetadata()));
+    say("queued server stream headers", begun, headers, own(context.GetServerInitialMetadata()));
     grpc::Status s;
     reader->Finish(&s, tagged(3));  // ends after the messages were read
-    Ship ship;
+    Reply reply;
     std::string reads;
     for (int i = 0; i < 2; ++i) {
-      reader->Read(&ship, tagged(4));
+      reader->Read(&reply, tagged(4));
       reads += taken(queue) + " ";
     }
-    reader->Read(&ship, tagged(5));
+    reader->Read(&reply, tagged(5));
     // The events of the end: with grpc++ that comes first whose operation finds the end.
     const std::string ended = taken_in_any_order(queue, 2);
-    say("queued list finished early", reads, ended, shown(s));
+    say("queued server stream finished early", reads, ended, shown(s));
   }
   {
     grpc::ClientContext context;
-    const auto reader = stub.AsyncList(&context, query("until cancelled", 1), &queue, tagged(1));
-    Ship ship;
+    const auto reader = stub.AsyncServerStream(&context, query("until cancelled", 1), &queue, tagged(1));
+    Reply reply;
     grpc::Status s;
     const std::string begun = taken(queue);
-    reader->Read(&ship, tagged(2));
+    reader->Read(&reply, tagged(2));
     const std::string first = taken(queue);
     reader->Finish(&s, tagged(3));
     context.TryCancel();
     const std::string ended = taken(queue);
-    say("queued list cancelled with an unread message", begun, first, ended, s.error_code());
+    say("queued server stream cancelled with an unread message", begun, first, ended, s.error_code());
   }
 }
 
-void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
+void queued_end(CallKinds::Stub& stub, CallKinds::Stub& nowhere) {
   grpc::CompletionQueue queue;
   {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + 200ms);
-    const auto reader = stub.AsyncList(&context, query("until cancelled", 1), &queue, tagged(1));
+    const auto reader = stub.AsyncServerStream(&context, query("until cancelled", 1), &queue, tagged(1));
     const std::string begun = taken(queue);
     grpc::Status s;
     reader->Finish(&s, tagged(2));
     const std::string ended = taken(queue);
-    say("queued list whose deadline passes", begun, ended, s.error_code());
+    say("queued server stream whose deadline passes", begun, ended, s.error_code());
   }
   for (const bool cancelled : {false, true}) {
     grpc::ClientContext context;
     if (!cancelled) context.set_deadline(std::chrono::system_clock::now() + 200ms);
-    const auto reader = stub.AsyncList(&context, query("", 2), &queue, tagged(1));
+    const auto reader = stub.AsyncServerStream(&context, query("", 2), &queue, tagged(1));
     const std::string begun = taken(queue);
-    Ship ship;
-    reader->Read(&ship, tagged(2));
+    Reply reply;
+    reader->Read(&reply, tagged(2));
     const std::string first = taken(queue);
     grpc::Status s;
     reader->Finish(&s, tagged(3));
     if (cancelled) context.TryCancel();
     const std::string ended = taken(queue);
-    say(std::string("queued list whose server has ended, ") + (cancelled ? "cancelled" : "expired") +
+    say(std::string("queued server stream whose server has ended, ") + (cancelled ? "cancelled" : "expired") +
             " with an unread message",
         begun, first, ended, s.error_code());
   }
   {
     grpc::ClientContext context;
-    const auto stream = nowhere.AsyncTalk(&context, &queue, tagged(1));
+    const auto stream = nowhere.AsyncBidiStream(&context, &queue, tagged(1));
     const std::string begun = taken(queue);
     Note note;
     stream->Write(note, tagged(2));
@@ -471,7 +471,7 @@ void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     grpc::Status s;
     stream->Finish(&s, tagged(3));
     const std::string ended = taken(queue);
-    say("queued talk of no server", begun, written, ended, s.error_code());
+    say("queued bidi stream of no server", begun, written, ended, s.error_code());
   }
   for (const bool waits : {false, true}) {
     const std::string server = waits ? " until the deadline" : " of no server";
@@ -483,42 +483,42 @@ void queued_end(Harbour::Stub& stub, Harbour::Stub& nowhere) {
     {
       grpc::ClientContext context;
       prepare(context);
-      const auto stream = nowhere.AsyncTalk(&context, &queue, tagged(1));
+      const auto stream = nowhere.AsyncBidiStream(&context, &queue, tagged(1));
       const std::string begun = taken(queue);
       stream->Finish(&s, tagged(2));
       const std::string ended = taken(queue);
-      say("queued start of a talk" + server, begun, ended, s.error_code());
+      say("queued start of a bidi stream" + server, begun, ended, s.error_code());
     }
     {
       grpc::ClientContext context;
       prepare(context);
       Summary summary;
-      const auto writer = nowhere.AsyncRecord(&context, &summary, &queue, tagged(1));
+      const auto writer = nowhere.AsyncClientStream(&context, &summary, &queue, tagged(1));
       const std::string begun = taken(queue);
       writer->Finish(&s, tagged(2));
       const std::string ended = taken(queue);
-      say("queued start of a record" + server, begun, ended, s.error_code());
+      say("queued start of a client stream" + server, begun, ended, s.error_code());
     }
     {
       grpc::ClientContext context;
       prepare(context);
-      const auto reader = nowhere.AsyncList(&context, query("x", 1), &queue, tagged(1));
+      const auto reader = nowhere.AsyncServerStream(&context, query("x", 1), &queue, tagged(1));
       const std::string begun = taken(queue);
       reader->Finish(&s, tagged(2));
       const std::string ended = taken(queue);
-      say("queued start of a list" + server, begun, ended, s.error_code());
+      say("queued start of a server stream" + server, begun, ended, s.error_code());
     }
   }
 }
 
-void queued_records(Harbour::Stub& stub) {
+void queued_records(CallKinds::Stub& stub) {
   grpc::CompletionQueue queue;
   const auto call = [&](const std::string& name, const std::vector<Position>& sent, bool last) {
     grpc::ClientContext context;
     add_metadata(context);
     Summary summary;
     grpc::Status s;
-    const auto writer = stub.AsyncRecord(&context, &summary, &queue, tagged(1));
+    const auto writer = stub.AsyncClientStream(&context, &summary, &queue, tagged(1));
     std::string events = taken(queue);
     for (std::size_t i = 0; i < sent.size(); ++i) {
       if (last && i + 1 == sent.size()) writer->WriteLast(sent[i], grpc::WriteOptions(), tagged(2));
@@ -531,7 +531,7 @@ void queued_records(Harbour::Stub& stub) {
     }
     writer->Finish(&s, tagged(4));
     const std::string ended = taken(queue);
-    say("queued record " + name, events, ended, shown(s), summary.positions(), summary.distance(),
+    say("queued client stream " + name, events, ended, shown(s), summary.positions(), summary.distance(),
         own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()));
   };
   call("of none", {}, false);
@@ -539,12 +539,12 @@ void queued_records(Harbour::Stub& stub) {
   call("with a last one", {at(1, 2), at(3, 4)}, true);
 }
 
-void queued_talks(Harbour::Stub& stub) {
+void queued_talks(CallKinds::Stub& stub) {
   grpc::CompletionQueue queue;
   {
     grpc::ClientContext context;
     add_metadata(context);
-    const auto stream = stub.AsyncTalk(&context, &queue, tagged(1));
+    const auto stream = stub.AsyncBidiStream(&context, &queue, tagged(1));
     std::string events = taken(queue);
     Note note;
     for (const char* const word : {"ahoy", "", "again"}) {
@@ -563,13 +563,13 @@ void queued_talks(Harbour::Stub& stub) {
     grpc::Status s;
     stream->Finish(&s, tagged(7));
     const std::string ended = taken(queue);
-    say("queued talk", events, ended, shown(s), own(context.GetServerInitialMetadata()),
+    say("queued bidi stream", events, ended, shown(s), own(context.GetServerInitialMetadata()),
         own(context.GetServerTrailingMetadata()));
   }
   {
     grpc::ClientContext context;
     context.TryCancel();
-    const auto stream = stub.AsyncTalk(&context, &queue, tagged(1));
+    const auto stream = stub.AsyncBidiStream(&context, &queue, tagged(1));
     std::string events = taken(queue);
     Note note;
     grpc::Status s;
@@ -581,11 +581,11 @@ void queued_talks(Harbour::Stub& stub) {
     events += " " + taken(queue);
     stream->Finish(&s, tagged(5));
     const std::string ended = taken(queue);
-    say("queued talk cancelled before the start", events, ended, s.error_code());
+    say("queued bidi stream cancelled before the start", events, ended, s.error_code());
   }
   {
     grpc::ClientContext context;
-    const auto stream = stub.AsyncTalk(&context, &queue, tagged(1));
+    const auto stream = stub.AsyncBidiStream(&context, &queue, tagged(1));
     std::string events = taken(queue);
     Note note;
     grpc::Status s;
@@ -593,12 +593,12 @@ void queued_talks(Harbour::Stub& stub) {
     stream->Finish(&s, tagged(3));
     context.TryCancel();
     const std::string ended = taken(queue, 2);
-    say("queued talk cancelled", events, ended, s.error_code());
+    say("queued bidi stream cancelled", events, ended, s.error_code());
   }
   {
     grpc::ClientContext context;
     context.set_initial_metadata_corked(true);
-    const auto stream = stub.AsyncTalk(&context, &queue, nullptr);  // has no event
+    const auto stream = stub.AsyncBidiStream(&context, &queue, nullptr);  // has no event
     Note note;
     note.set_text("ahoy");
     stream->Write(note, tagged(1));
@@ -612,13 +612,13 @@ void queued_talks(Harbour::Stub& stub) {
     events += " " + taken(queue);
     stream->Finish(&s, tagged(5));
     const std::string ended = taken(queue);
-    say("queued talk corked", events, ended, shown(s));
+    say("queued bidi stream corked", events, ended, shown(s));
   }
   {
     grpc::ClientContext context;
     context.set_initial_metadata_corked(true);
     Summary summary;
-    const auto stream = stub.PrepareAsyncRecord(&context, &summary, &queue);
+    const auto stream = stub.PrepareAsyncClientStream(&context, &summary, &queue);
     stream->StartCall(nullptr);
     Position position;
     position.set_north(3);
@@ -627,7 +627,7 @@ void queued_talks(Harbour::Stub& stub) {
     grpc::Status s;
     stream->Finish(&s, tagged(2));
     const std::string ended = taken(queue);
-    say("queued record corked", written, ended, shown(s), summary.positions());
+    say("queued client stream corked", written, ended, shown(s), summary.positions());
   }
 }
 
@@ -673,17 +673,17 @@ void queues_alone(const std::string& target) {
 }
 
 int run_client(const std::string& port) {
-  const auto channel = harbour::channel_to(port);
-  const auto stub = Harbour::NewStub(channel);
-  const auto other = Lighthouse::NewStub(channel);
+  const auto channel = call_kinds::channel_to(port);
+  const auto stub = CallKinds::NewStub(channel);
+  const auto other = Unimplemented::NewStub(channel);
   unary(*stub);
   failures(*stub, *other);
-  lists(*stub);
-  records(*stub);
-  talks(*stub);
+  server_streams(*stub);
+  client_streams(*stub);
+  bidi_streams(*stub);
   states("127.0.0.1:" + port);
   const auto nowhere =
-      Harbour::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
+      CallKinds::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
   queued_unary(*stub, *nowhere);
   queued_crowd(*stub);
   queued_lists(*stub, *nowhere);
@@ -695,8 +695,8 @@ int run_client(const std::string& port) {
 }
 
 int run_server() {
-  harbour::harbour_service service;
-  return harbour::serve_until_sigterm(
+  call_kinds::call_kinds_service service;
+  return call_kinds::serve_until_sigterm(
       [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
@@ -713,6 +713,6 @@ int load(const std::string& library) {
 }  // namespace
 
 int main(int count, char** words) {
-  return harbour::run_program(
+  return call_kinds::run_program(
       count, words, {{"server", run_server}, {"client", "PORT", run_client}, {"load", "LIBRARY", load}});
 }

@@ -1,7 +1,7 @@
-// harbour_fixture: a harbour service on a port, and a channel to it.
+// call_kinds_fixture: a server of CallKinds on a port, and a channel to it.
 #pragma once
 
-#include "harbour_service.hpp"
+#include "call_kinds_service.hpp"
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -14,16 +14,16 @@
 
 namespace coracle::testing_support {
 
-inline harbour::Query harbour_query(const std::string& ask, int number = 0, std::string load = "") {
-  harbour::Query q;
+inline call_kinds::Query query_of(const std::string& ask, int number = 0, std::string load = "") {
+  call_kinds::Query q;
   q.set_ask(ask);
   q.set_number(number);
   q.set_load(std::move(load));
   return q;
 }
 
-template <class Service = harbour::harbour_service>
-class harbour_fixture : public ::testing::Test {
+template <class Service = call_kinds::call_kinds_service>
+class call_kinds_fixture : public ::testing::Test {
  protected:
   using preparation = std::function<void(grpc::ServerBuilder&)>;
   // Starts the server, and makes the stub. A service of generic calls is registered by `prepare`.
@@ -44,21 +44,21 @@ class harbour_fixture : public ::testing::Test {
   void connect(const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                const grpc::ChannelArguments& arguments = {}) {
     channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port), credentials, arguments);
-    stub = harbour::Harbour::NewStub(channel);
+    stub = call_kinds::CallKinds::NewStub(channel);
   }
   grpc::Status find(
-      const harbour::Query& query, harbour::Ship& ship,
+      const call_kinds::Query& query, call_kinds::Reply& reply,
       const std::function<void(grpc::ClientContext&)>& prepare = [](grpc::ClientContext&) {}) {
     grpc::ClientContext context;
     prepare(context);
-    return stub->Find(&context, query, &ship);
+    return stub->Unary(&context, query, &reply);
   }
 
   Service service;
   std::unique_ptr<grpc::Server> server;
   int port = 0;
   std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<harbour::Harbour::Stub> stub;
+  std::unique_ptr<call_kinds::CallKinds::Stub> stub;
 };
 
 }  // namespace coracle::testing_support

@@ -1,7 +1,7 @@
-// The service of the harbour, in the synchronous API of grpc++. Compiled with both libraries.
+// The service of call_kinds.proto, in the synchronous API of grpc++. Compiled with both libraries.
 #pragma once
 
-#include "harbour.grpc.pb.h"
+#include "call_kinds.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -14,31 +14,31 @@
 #include <string>
 #include <thread>
 
-namespace harbour {
+namespace call_kinds {
 
 inline std::string text(grpc::string_ref s) { return {s.data(), s.size()}; }
 
 // What a handler does is asked for by the client: "error 5" ends the call with that status, and so on.
-class harbour_service : public Harbour::Service {
+class call_kinds_service : public CallKinds::Service {
  public:
-  grpc::Status Find(grpc::ServerContext* context, const Query* query, Ship* ship) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query* query, Reply* reply) override {
     const std::string& ask = query->ask();
     echo_metadata(*context);
-    ship->set_name(ask);
-    ship->set_number(query->number());
+    reply->set_name(ask);
+    reply->set_number(query->number());
     if (ask == "error")
       return grpc::Status(static_cast<grpc::StatusCode>(query->number()), "as asked for: \xc3\xa9%\n",
                           query->load());
     if (ask == "throw") throw std::runtime_error("secret");
-    if (ask == "large") ship->set_load(std::string(static_cast<std::size_t>(query->number()), 'x'));
-    if (ask == "length") ship->set_number(static_cast<int>(query->load().size()));
-    if (ask == "peer") ship->set_name(context->peer().substr(0, context->peer().rfind(':')));
-    if (ask == "address") ship->set_name(context->peer());
-    if (ask == "identity") ship->set_number(context->auth_context()->IsPeerAuthenticated() ? 1 : 0);
-    if (ask == "deadline") ship->set_number(tens_of_seconds_left(*context));
+    if (ask == "large") reply->set_load(std::string(static_cast<std::size_t>(query->number()), 'x'));
+    if (ask == "length") reply->set_number(static_cast<int>(query->load().size()));
+    if (ask == "peer") reply->set_name(context->peer().substr(0, context->peer().rfind(':')));
+    if (ask == "address") reply->set_name(context->peer());
+    if (ask == "identity") reply->set_number(context->auth_context()->IsPeerAuthenticated() ? 1 : 0);
+    if (ask == "deadline") reply->set_number(tens_of_seconds_left(*context));
     if (ask == "cancel yourself") {
       context->TryCancel();
-      ship->set_number(context->IsCancelled() ? 1 : 0);
+      reply->set_number(context->IsCancelled() ? 1 : 0);
     }
     if (ask == "wait for cancel") wait_for_cancel(*context);
     if (ask == "when another waits") wait_for_another();
@@ -47,39 +47,40 @@ class harbour_service : public Harbour::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status List(grpc::ServerContext* context, const Query* query,
-                    grpc::ServerWriter<Ship>* writer) override {
+  grpc::Status ServerStream(grpc::ServerContext* context, const Query* query,
+                            grpc::ServerWriter<Reply>* writer) override {
     echo_metadata(*context);
     if (query->ask() == "headers first") writer->SendInitialMetadata();
-    Ship ship;
+    Reply reply;
     for (int i = 0; i < query->number(); ++i) {
-      ship.set_number(i);
-      if (!writer->Write(ship)) return grpc::Status(grpc::StatusCode::ABORTED, "no room");
+      reply.set_number(i);
+      if (!writer->Write(reply)) return grpc::Status(grpc::StatusCode::ABORTED, "no room");
     }
     if (query->ask() == "error") return grpc::Status(grpc::StatusCode::NOT_FOUND, "no more");
     if (query->ask() == "cancel yourself") context->TryCancel();
     if (query->ask() == "until cancelled") {
-      while (writer->Write(ship)) continue;
+      while (writer->Write(reply)) continue;
       cancelled_writes_ended = true;
       return grpc::Status::CANCELLED;
     }
     return grpc::Status::OK;
   }
 
-  grpc::Status Record(grpc::ServerContext* context, grpc::ServerReader<Position>* reader,
-                      Summary* summary) override {
+  grpc::Status ClientStream(grpc::ServerContext* context, grpc::ServerReader<Position>* reader,
+                            Summary* summary) override {
     echo_metadata(*context);
     Position position;
     while (reader->Read(&position)) {
       summary->set_positions(summary->positions() + 1);
       summary->set_distance(summary->distance() + std::abs(position.north()) + std::abs(position.east()));
-      if (position.north() == 999) return grpc::Status(grpc::StatusCode::OUT_OF_RANGE, "beyond the pole");
+      if (position.north() == 999) return grpc::Status(grpc::StatusCode::OUT_OF_RANGE, "no such position");
       if (position.east() == 999) return grpc::Status::OK;  // before the end of the requests
     }
     return grpc::Status::OK;
   }
 
-  grpc::Status Talk(grpc::ServerContext* context, grpc::ServerReaderWriter<Note, Note>* stream) override {
+  grpc::Status BidiStream(grpc::ServerContext* context,
+                          grpc::ServerReaderWriter<Note, Note>* stream) override {
     echo_metadata(*context);
     Note note;
     while (stream->Read(&note)) {
@@ -139,4 +140,4 @@ class harbour_service : public Harbour::Service {
   int waits_ = 0;  // handlers that wait for the end of their call
 };
 
-}  // namespace harbour
+}  // namespace call_kinds
