@@ -1,20 +1,28 @@
 # Every public header compiles alone, without a precompiled header and without src/: CMake makes a source for each, which the
 # targets NAME_verify_interface_header_sets compile. Those of the adapters are for ./dev test adapter_headers.
 
-# coracle_verify_headers(NAME FOLDER LIBRARY...): the headers below a folder. One that another one includes first compiles alone if
-# that one does.
-function(coracle_verify_headers name folder)
-  file(GLOB_RECURSE headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.hpp)
-  set(verified ${headers})
-  foreach(header IN LISTS headers)
-    file(STRINGS ${folder}/${header} code REGEX "^[^/]" LIMIT_COUNT 2)
-    if(code MATCHES "^#pragma once;#include [<\"]([^>\"]+)")
-      list(REMOVE_ITEM verified ${CMAKE_MATCH_1})
-    endif()
+# coracle_verify_headers(NAME "FOLDER..." LIBRARY...): the headers below the folders. One that another one includes first compiles
+# alone if that one does.
+function(coracle_verify_headers name folders)
+  set(verified "")
+  set(included "")
+  foreach(folder IN LISTS folders)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.hpp)
+    list(FILTER headers EXCLUDE REGEX "/grpc\\+\\+/")  # each includes the one of grpcpp/ alone
+    list(APPEND verified ${headers})
+    foreach(header IN LISTS headers)
+      file(STRINGS ${header} code REGEX "^[^/]" LIMIT_COUNT 2)
+      if(code MATCHES "^#pragma once;#include [<\"]([^>\"]+)")
+        list(APPEND included ${CMAKE_MATCH_1})
+      endif()
+    endforeach()
   endforeach()
-  list(TRANSFORM verified PREPEND ${folder}/)
+  foreach(folder IN LISTS folders)
+    list(TRANSFORM included PREPEND ${folder}/ OUTPUT_VARIABLE headers)
+    list(REMOVE_ITEM verified ${headers})
+  endforeach()
   add_library(${name} INTERFACE)
-  target_sources(${name} INTERFACE FILE_SET HEADERS BASE_DIRS ${folder} FILES ${verified})
+  target_sources(${name} INTERFACE FILE_SET HEADERS BASE_DIRS ${folders} FILES ${verified})
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   target_link_libraries(${name} INTERFACE ${ARGN})
   target_compile_options(${name} INTERFACE -Wall -Wextra -Wpedantic -Wshadow)

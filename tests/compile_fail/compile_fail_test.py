@@ -8,7 +8,7 @@ import pytest
 
 from misuse import compile_alone, fault_of, precompile
 from plugin import plugin
-from programs import ROOT
+from programs import BUILD, ROOT
 
 HERE = pathlib.Path(__file__).parent
 SOURCES = sorted(HERE.glob("*.cpp"))
@@ -20,7 +20,7 @@ def flags(tmp_path_factory):
     out = tmp_path_factory.mktemp("generated")
     subprocess.run(["protoc", f"-I{HERE}", plugin(), f"--cpp_out={out}", f"--coracle_out={out}", *map(str, HERE.glob("*.proto"))],
                    check=True)
-    adapters = [flag for include in sorted(ROOT.glob("adapters/*/include")) for flag in ("-I", str(include))]
+    adapters = [flag for include in sorted([*ROOT.glob("adapters/*/include"), *BUILD.glob("adapters/*/include")]) for flag in ("-I", str(include))]
     made = ["-I", str(ROOT / "include"), *adapters, "-I", str(ROOT / "src"), "-isystem", str(out)]
     precompile(out / "kinds.coracle.hpp", made)  # which most of the sources include alone
     return made

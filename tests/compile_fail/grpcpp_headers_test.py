@@ -7,9 +7,10 @@ import subprocess
 
 import pytest
 
-from programs import ROOT
+from programs import BUILD, ROOT
 
-OURS = ROOT / "adapters/grpcpp/include"
+WRITTEN = ROOT / "adapters/grpcpp/include"
+MADE = BUILD / "adapters/grpcpp/include"  # of adapters/grpcpp/headers.txt
 DEBIANS = pathlib.Path("/usr/include")
 # Of versions after Debian's, what programs include.
 NEWER = """grpc/credentials.h grpc/impl/channel_arg_names.h grpc/impl/compression_types.h grpc/impl/connectivity_state.h grpc/impl/grpc_types.h
@@ -20,8 +21,9 @@ NEWER = """grpc/credentials.h grpc/impl/channel_arg_names.h grpc/impl/compressio
     grpcpp/security/tls_crl_provider.h grpcpp/security/tls_private_key_signer.h grpcpp/support/global_callback_hook.h""".split()
 
 
-def headers_of(include):
-    return {path.relative_to(include).as_posix() for folder in ("grpc", "grpcpp") for path in (include / folder).rglob("*") if path.is_file()}
+def headers_of(*includes):
+    return {path.relative_to(include).as_posix()
+            for include in includes for folder in ("grpc", "grpcpp") for path in (include / folder).rglob("*") if path.is_file()}
 
 
 def older_spellings_of(include):
@@ -35,32 +37,45 @@ def test_each_header_of_debians_grpcpp_is_there():
     if "grpcpp/grpcpp.h" not in theirs:
         pytest.skip("libgrpc++-dev is not installed")
     assert "grpc/grpc.h" in theirs
-    assert sorted(theirs - headers_of(OURS)) == []
+    assert sorted(theirs - headers_of(WRITTEN, MADE)) == []
 
 
 def test_headers_of_newer_versions_are_there():
-    assert sorted(set(NEWER) - headers_of(OURS)) == []
+    assert sorted(set(NEWER) - headers_of(WRITTEN, MADE)) == []
+
+
+def test_the_groups_of_the_list_of_made_headers_are_in_order():
+    for group in (ROOT / "adapters/grpcpp/headers.txt").read_text().split("\n\n"):
+        headers = re.findall(r"^(grpc\S+\.h)\b", group, re.M)
+        assert headers == sorted(headers)
+
+
+def our_headers():
+    """{header: its text}, without the one that every header includes first."""
+    headers = {path.relative_to(include).as_posix(): path.read_text()
+               for include in (WRITTEN, MADE) for folder in ("grpc", "grpcpp") for path in (include / folder).rglob("*.h")}
+    return {header: headers[header] for header in sorted(headers) if header != "grpcpp/impl/one_library.h"}
 
 
 def absent_names():
     """[(header, name with its namespaces, whether it is a type, text)] of what no program can use."""
     word = re.compile(r'^namespace ([\w:]+) \{|^(\})  // namespace|^(?:(class|struct) )?CORACLE_GRPCPP_ABSENT\(\s*((?:"[^"]*"\s*)+)\)\s*(?:void )?(\w+)', re.M)
     found = []
-    for path in sorted(OURS.rglob("*.h")):
+    for header, code in our_headers().items():
         spaces = []
-        for space, end, kind, text, name in word.findall(path.read_text()):
+        for space, end, kind, text, name in word.findall(code):
             if space:
                 spaces.append(space)
             elif end:
                 spaces.pop()
             else:
-                found.append((path.relative_to(OURS).as_posix(), "::".join(["", *spaces, name]), bool(kind), "".join(re.findall(r'"([^"]*)"', text))))
+                found.append((header, "::".join(["", *spaces, name]), bool(kind), "".join(re.findall(r'"([^"]*)"', text))))
     return found
 
 
 def test_a_header_of_what_is_absent_refuses_its_use_and_not_its_include(tmp_path):
     """Each name says what to use instead. The one #error is for a program that mixes the headers of two libraries."""
-    headers = {path: path.read_text() for path in OURS.rglob("*.h") if path.name != "one_library.h"}
+    headers = our_headers()
     assert [path for path, text in headers.items() if "#error" in text] == []
     names = absent_names()
     assert len(names) == sum(text.count("CORACLE_GRPCPP_ABSENT(") for text in headers.values()) > 80
@@ -68,7 +83,7 @@ def test_a_header_of_what_is_absent_refuses_its_use_and_not_its_include(tmp_path
     includes = [f"#include <{header}>" for header in sorted({header for header, *_ in names})]
     source = tmp_path / "uses.cpp"
     source.write_text("\n".join(includes) + "\n")
-    compiled = ["g++", "-std=c++20", "-fsyntax-only", "-fmax-errors=0", "-I", str(OURS), str(source)]
+    compiled = ["g++", "-std=c++20", "-fsyntax-only", "-fmax-errors=0", "-I", str(WRITTEN), "-I", str(MADE), str(source)]
     done = subprocess.run(compiled, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     source.write_text("\n".join(includes + uses) + "\n")
