@@ -1,4 +1,4 @@
-"""./dev test [quick|whole] [word...]: runs the suites of a tier, or those whose names contain one of the words. A word may be a label:
+"""./dev test [quick|whole] [word...]: runs the suites of a tier, or those of all whose names contain one of the words. A word may be a label:
 labels.py."""
 
 import os
@@ -19,11 +19,12 @@ def main(arguments):
     os.chdir(ROOT)
     # Shells have their background jobs ignore it, which programs that tests interrupt would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    tier = "whole"
+    tier = "whole" if arguments else "submission"
     if arguments and arguments[0] in plan.TIERS:
         tier = arguments.pop(0)
     chosen = [suite for name, suite in plan.TIERS[tier]() if not arguments or any(word in name for word in arguments)]
-    chosen += [suite for label, suite in plan.labelled() if label in arguments]
+    if tier != "whole":
+        chosen += [suite for label, suite in plan.labelled() if label in arguments]
     report = Report()
     with BuildsAhead(chosen) as builds:
         for suite in chosen:

@@ -1,12 +1,13 @@
 """The test matrix: which suites run on which build, in which order.
 
     quick   g++ release: unit and end to end once, structure, compile-fail, golden
-    whole   that on both backends, then the sanitizers of both compilers, fuzzers, format, and other people's programs
+    submission   what each change has to pass (.ci/run): that on both backends, the gate, other people's programs, the sanitizers and fuzzers
+    whole   that, and what has found little for the time that it takes (docs/internals/test_run.md)
     conformance   g++ release: other people's conformance suites alone
     consumers     g++ release: other projects use the library, by way of Conan, vcpkg and copied sources, too
 
 Of the tests with a label (labels.py), the suites run one case of each kind, and of the tests with io_uring's faults a third. A label
-is a suite, too, of all tests that have it, which runs only if it is asked for by its name; so are io_uring_faults and adapter_headers.
+is a suite, too, of all tests that have it, which only the whole run has; so are io_uring_faults and adapter_headers.
 
 Builds after the first begin before their turn (builds.py), so that a build comes as late as its first suite allows.
 """
@@ -21,7 +22,7 @@ import peers
 from builds import Build
 from outcome import Outcome
 from process import BUILD
-from suites import CPUS, ctest, headers, languages, pytest, sanitizers
+from suites import CPUS, ctest, gate, headers, languages, pytest, sanitizers
 
 CI = bool(os.environ.get("CI"))
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in half a minute. They are the same in every run, so that more
@@ -130,12 +131,13 @@ def quick():
     yield one("tools", with_peers, "tools", waits=CI)
 
 
-def whole():
+def submission():
     yield one("structure", pytest, "structure")
     yield one("docs", pytest, "docs")
     yield built("release", meanwhile=peers_on_their_way)  # which waits for the most part
     yield one("runner", pytest, "runner")
     yield one("unit (release)", ctest, "release", "unit")
+    yield one("gate", gate)
     yield e2e("release", "io_uring")
     yield e2e("release", "epoll")
     yield from release()
@@ -162,8 +164,13 @@ def whole():
     yield e2e("tsan", "epoll")
     yield from adapters("tsan")
     yield sim("tsan")
+
+
+def whole():
+    yield from submission()
     yield built("gcc-asan", ["test_programs"])
     yield one("unit (gcc-asan)", ctest, "gcc-asan", "unit")
+    yield from labelled()
 
 
 def faults_of_io_uring(suite, label):
@@ -194,4 +201,4 @@ def labelled():
     yield one("adapter_headers", headers, of_adapters=True)
 
 
-TIERS = {"quick": quick, "whole": whole, "conformance": conformance, "consumers": consumers}
+TIERS = {"quick": quick, "submission": submission, "whole": whole, "conformance": conformance, "consumers": consumers}

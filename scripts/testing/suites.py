@@ -138,6 +138,24 @@ def pytest(suite, *paths, env=None, jobs=CPUS, options=(), one_of_each=True):
     return outcome
 
 
+def gate(suite):
+    """What a call costs in instructions, against what is kept: bench/harness/gate.py."""
+    outcome, began = Outcome(suite), time.monotonic()
+    sys.path.insert(0, str(ROOT / "bench"))
+    from harness import gate as figures, machine
+    try:
+        judged = figures.judged(BUILD / "release")
+    except machine.Failure as failure:
+        judged = [("all", str(failure))]
+    if isinstance(judged, str):
+        outcome.left_out.append(("all", judged))
+        judged = []
+    outcome.passed = sum(not fault for _, fault in judged)
+    outcome.failed = [(name, fault) for name, fault in judged if fault]
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
 def languages(suite):
     """The package for Python, made and tested as a user gets it: scripts/languages.py."""
     outcome, log = Outcome(suite), log_of(suite)

@@ -1,9 +1,9 @@
 #include "coracle/client/channel.hpp"
 
-#include "client/call_attempt.hpp"
-#include "client/call_setup.hpp"
+#include "client/call/call_attempt.hpp"
+#include "client/call/call_setup.hpp"
 #include "client/channel_state.hpp"
-#include "client/dialer.hpp"
+#include "client/connecting/dialer.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/client/connection_bytes.hpp"
 #include "coracle/coro/sleep.hpp"

@@ -2,9 +2,9 @@
 
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
-#include "client/channel_resolver.hpp"
-#include "client/client_headers.hpp"
-#include "client/service_config_data.hpp"
+#include "client/call/client_headers.hpp"
+#include "client/naming/channel_resolver.hpp"
+#include "client/naming/service_config_data.hpp"
 #include "client/shard.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"

@@ -2,12 +2,12 @@
 // shards.
 #pragma once
 
-#include "client/call_attempt.hpp"
-#include "client/call_setup.hpp"
-#include "client/channel_resolver.hpp"
-#include "client/destination.hpp"
-#include "client/method_config.hpp"
-#include "client/subchannel.hpp"
+#include "client/balancing/subchannel.hpp"
+#include "client/call/call_attempt.hpp"
+#include "client/call/call_setup.hpp"
+#include "client/call/method_config.hpp"
+#include "client/naming/channel_resolver.hpp"
+#include "client/naming/destination.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/channel_options.hpp"

@@ -1,7 +1,7 @@
 #include "client/shard.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "client/web_exchange.hpp"
+#include "client/web/web_exchange.hpp"
 #include "rpc/message_format.hpp"
 
 #include <algorithm>

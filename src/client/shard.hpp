@@ -1,8 +1,8 @@
 // shard: the part of a channel on one loop: its balancer, its subchannels, and the calls that wait.
 #pragma once
 
-#include "client/balancer.hpp"
-#include "client/call_attempt.hpp"
+#include "client/balancing/balancer.hpp"
+#include "client/call/call_attempt.hpp"
 #include "client/channel_state.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/client/connection_bytes.hpp"

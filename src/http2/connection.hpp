@@ -363,8 +363,8 @@ class connection {
   [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
   [[gnu::noinline]] bool take_pending(event& e);
   void send_keepalive();
-  // Called when all input has been read. An incomplete header block or frame (except DATA) costs the peer next
-  // to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
+  // Called when all input has been read. An incomplete header block or frame (except DATA) costs the peer
+  // next to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
   void start_unfinished_timer() noexcept {
     const bool unfinished = partial_bytes_ != 0 || reading_ == phase::payload || block_id_ != 0;
     if (!unfinished) block_deadline_ = never;

@@ -5,7 +5,7 @@
 #include "coracle/server/impl/method.hpp"
 #include "coracle/server/service.hpp"
 #include "protocol/grpc/request_headers.hpp"
-#include "server/call_request.hpp"
+#include "server/call/call_request.hpp"
 #include "transport/header_block.hpp"
 
 #include <cstdint>

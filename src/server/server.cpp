@@ -6,7 +6,7 @@
 #include "net/duplex.hpp"
 #include "net/memory_duplex.hpp"
 #include "rpc/message_format.hpp"
-#include "server/openapi_route.hpp"
+#include "server/http/openapi_route.hpp"
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 

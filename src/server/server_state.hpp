@@ -14,9 +14,9 @@
 #include "net/acceptor.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/loop_service.hpp"
-#include "server/http_routes.hpp"
+#include "server/http/http_routes.hpp"
 #include "server/router.hpp"
-#include "server/web_access.hpp"
+#include "server/web/web_access.hpp"
 #include "transport/connection_options.hpp"
 
 #include <atomic>

@@ -13,13 +13,13 @@
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
 #include "runtime/repeated_lines.hpp"
-#include "server/direct_response.hpp"
-#include "server/http_call.hpp"
-#include "server/rest_error.hpp"
+#include "server/call/server_call.hpp"
+#include "server/http/http_call.hpp"
 #include "server/router.hpp"
-#include "server/server_call.hpp"
 #include "server/server_state.hpp"
-#include "server/web_call.hpp"
+#include "server/web/direct_response.hpp"
+#include "server/web/rest_error.hpp"
+#include "server/web/web_call.hpp"
 #include "transport/header_block.hpp"
 
 #include <algorithm>

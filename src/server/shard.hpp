@@ -7,9 +7,9 @@
 #include "coracle/coro/event.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/loop_service.hpp"
-#include "server/call_request.hpp"
-#include "server/call_set.hpp"
-#include "server/received_metadata.hpp"
+#include "server/call/call_request.hpp"
+#include "server/call/call_set.hpp"
+#include "server/call/received_metadata.hpp"
 #include "server/server_state.hpp"
 #include "transport/exchange.hpp"
 
@@ -25,7 +25,7 @@
 
 namespace coracle::server_internal {
 
-struct plain_request;  // server/web_call.hpp
+struct plain_request;  // server/web/web_call.hpp
 
 // A listening socket. Owned by the shard of loop 0, which destroys it when `closed` reports that the socket
 // is closed.

@@ -27,7 +27,7 @@ namespace coracle::transport {
 // begin_headers       Begins a header block, or trailers if no data is queued. False: nothing can be sent.
 // add_field           HTTP/1.1 has no use for the policy.
 // end_headers         With end_stream after earlier headers, the block is the trailers.
-// reserve_data        Returns space in the output if n bytes may be sent at once, else null: use queue_data().
+// reserve_data        Returns space for n bytes that may be sent at once, else null: use queue_data().
 // commit_data         Sends what was written into that space.
 // queue_data          Sends the bytes when the peer permits. False: nothing can be sent.
 // queued              How many bytes wait in queue_data().

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-// src/client/web_exchange.hpp: rejected_body_bytes_max
+// src/client/web/web_exchange.hpp: rejected_body_bytes_max
 constexpr std::size_t client_rejected_bytes_max = 64u << 10;
 
 // Whether a message was read.

@@ -3,12 +3,12 @@
 #include "protocol/rest/query_string.hpp"
 #include "protocol/rest/route_table.hpp"
 #include "protocol/web/uri.hpp"
+#include "rest/error_body.hpp"
+#include "rest/rest_binding.hpp"
 #include "rest_kinds.pb.h"
 #include "rpc/json_mapping.hpp"
 #include "rpc/json_syntax.hpp"
 #include "rpc/plain_json.hpp"
-#include "rpc/rest/error_body.hpp"
-#include "rpc/rest/rest_binding.hpp"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -27,7 +27,7 @@ using google::protobuf::Message;
 using protocol::rest::path_template;
 using protocol::rest::route_match;
 using protocol::rest::route_table;
-using rpc::rest::rest_binding;
+using rest::rest_binding;
 
 namespace {
 
@@ -47,7 +47,7 @@ struct served {
 };
 
 // All rules of the service, in a table.
-const served& service(rpc::rest::rest_options options) {
+const served& service(rest::rest_options options) {
   static std::vector<std::unique_ptr<served>> all(32);
   auto& made =
       all[static_cast<std::size_t>(options.proto_field_names) | std::size_t{options.emit_defaults} << 1 |
@@ -57,7 +57,7 @@ const served& service(rpc::rest::rest_options options) {
   made = std::make_unique<served>();
   const auto& library = *rest_kinds::Book::descriptor()->file()->service(0);
   for (int i = 0; i < library.method_count(); ++i) {
-    auto rules = rpc::rest::http_rules_of(*library.method(i));
+    auto rules = rest::http_rules_of(*library.method(i));
     for (auto& rule : rules.value()) {
       require(
           made->table.add(rule.http_method, rule.path, static_cast<std::uint32_t>(made->bindings.size()), "m")
@@ -138,8 +138,8 @@ void look_at_message(const Message& request) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const google::protobuf::LogSilencer silent;
   if (size < 2) return 0;
-  const rpc::rest::rest_options options{(data[1] & 1) != 0, (data[1] & 2) != 0, (data[1] & 4) != 0,
-                                        (data[1] & 8) != 0, (data[1] & 16) != 0};
+  const rest::rest_options options{(data[1] & 1) != 0, (data[1] & 2) != 0, (data[1] & 4) != 0,
+                                   (data[1] & 8) != 0, (data[1] & 16) != 0};
   std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::string_view path_text = take_line(text);
   const std::string_view path = take_line(text);
@@ -162,13 +162,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!outcome.ok()) {
     require(outcome.code() == status_code::invalid_argument && !outcome.message().empty());
     std::string error;
-    rpc::rest::write_error_body(outcome, error);
+    rest::write_error_body(outcome, error);
     require(rpc::check_json(error).ok());
     return 0;
   }
   look_at_message(*request);
   if (b.method().output_type() == &type) {
-    rpc::rest::rest_reply reply;
+    rest::rest_reply reply;
     if (b.write_reply(*request, reply).ok() && !b.has_raw_reply()) require(rpc::check_json(reply.body).ok());
   }
   return 0;

@@ -19,7 +19,7 @@ ALLOWED = (
     (URING, "liburing", ("runtime/uring/",)),
     (CARES, "c-ares", ("net/dns/",)),
     (OPENSSL, "OpenSSL", ("tls/",)),
-    (PROTOBUF, "protobuf", ("rpc/", "client/", "server/", "testing/", "services/", "console/")),
+    (PROTOBUF, "protobuf", ("rpc/", "rest/", "client/", "server/", "testing/", "services/", "console/")),
 )
 
 

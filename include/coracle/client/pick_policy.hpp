@@ -12,12 +12,12 @@
 #include <string_view>
 
 namespace coracle::client {
-class call_attempt;  // private: src/client/call_attempt.hpp
+class call_attempt;  // private: src/client/call/call_attempt.hpp
 }
 
 namespace coracle::client {
 
-class subchannel;  // private: src/client/subchannel.hpp
+class subchannel;  // private: src/client/balancing/subchannel.hpp
 
 /// A server with a connection that is READY. Valid during the call that receives it.
 class pick_candidate {

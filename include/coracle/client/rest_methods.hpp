@@ -15,7 +15,7 @@ class ServiceDescriptor;
 namespace coracle {
 
 namespace client {
-class rest_table;  // private: src/client/rest_table.hpp
+class rest_table;  // private: src/client/web/rest_table.hpp
 }
 
 /// The methods that a channel with call_protocol::rest can call, and their routes by google.api.http. A

@@ -12,7 +12,7 @@
 namespace coracle {
 
 namespace client {
-struct service_config_data;  // private: src/client/service_config_data.hpp
+struct service_config_data;  // private: src/client/naming/service_config_data.hpp
 }
 
 /// A parsed and validated service config (grpc/grpc doc/service_config.md).

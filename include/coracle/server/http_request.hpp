@@ -15,7 +15,7 @@
 namespace coracle {
 
 namespace server_internal {
-struct http_request_data;  // private: src/server/http_request_data.hpp
+struct http_request_data;  // private: src/server/http/http_request_data.hpp
 }
 
 /// A request of plain HTTP whose body has arrived. Copies refer to the same request, and views that a copy

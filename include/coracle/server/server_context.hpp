@@ -24,7 +24,7 @@ class Arena;
 namespace coracle {
 
 namespace server_internal {
-class server_call;  // private: src/server/server_call.hpp
+class server_call;  // private: src/server/call/server_call.hpp
 }
 
 /// Describes a call to its handler and the interceptors. The server makes it; it is valid until the handler

@@ -23,7 +23,7 @@ namespace coracle {
 
 namespace server_internal {
 
-class server_interceptor_chain;  // private: src/server/server_interceptor_chain.hpp
+class server_interceptor_chain;  // private: src/server/call/server_interceptor_chain.hpp
 
 // Waits for the one request of a call, before its handler is started; one wait at a time. A stop of the
 // waiter's environment ends only the wait.

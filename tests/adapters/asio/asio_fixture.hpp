@@ -1,4 +1,4 @@
-// asio_fixture: an io_context that drives a runtime with an echo server and a channel to it, all in one thread.
+// asio_fixture: an io_context that drives a runtime with an echo server and a channel to it, in one thread.
 #pragma once
 
 #if defined(CORACLE_STANDALONE_ASIO)

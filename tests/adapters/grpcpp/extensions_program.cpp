@@ -1,5 +1,5 @@
 // A program in the API of grpc++, compiled with both libraries: gRPC's standard services and extensions.
-// A server with health, reflection, channelz and plugins, and a client that prints what it sees as "case: what".
+// A server with health, reflection, channelz and plugins; a client that prints what it sees as "case: what".
 //
 //   extensions_program server           prints its address, and serves until SIGTERM
 //   extensions_program client PORT

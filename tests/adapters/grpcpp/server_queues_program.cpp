@@ -4,7 +4,7 @@
 //
 //   server_queues_program server           prints its address, and serves each case once
 //   server_queues_program client PORT
-//   server_queues_program twice SIDE          a call that its server, or its client, finishes twice; in one process
+//   server_queues_program twice SIDE     a call that its server, or its client, finishes twice; one process
 #include "call_kinds.grpc.pb.h"
 #include "call_kinds_service.hpp"
 #include "program_cases.hpp"

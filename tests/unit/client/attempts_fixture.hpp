@@ -1,10 +1,10 @@
 // attempts_fixture: calls with a policy through a real channel to a scripted server, in virtual time.
 #pragma once
 
-#include "client/call_setup.hpp"
-#include "client/method_config.hpp"
-#include "client/retry_controller.hpp"
-#include "client/retry_policy.hpp"
+#include "client/call/call_setup.hpp"
+#include "client/call/method_config.hpp"
+#include "client/call/retry_controller.hpp"
+#include "client/call/retry_policy.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/client/client_observer.hpp"
 #include "coracle/client/client_stream.hpp"

@@ -1,4 +1,4 @@
-#include "client/backoff.hpp"
+#include "client/connecting/backoff.hpp"
 
 #include <gtest/gtest.h>
 

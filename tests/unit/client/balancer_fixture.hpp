@@ -1,8 +1,8 @@
 // balancer_fixture: a balancer in a simulated world, in a host that records what it publishes.
 #pragma once
 
-#include "client/balancer.hpp"
-#include "client/call_attempt.hpp"
+#include "client/balancing/balancer.hpp"
+#include "client/call/call_attempt.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"

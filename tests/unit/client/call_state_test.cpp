@@ -1,4 +1,4 @@
-#include "client/call_state.hpp"
+#include "client/call/call_state.hpp"
 
 #include <gtest/gtest.h>
 

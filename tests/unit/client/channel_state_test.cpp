@@ -1,7 +1,7 @@
 // What a channel adopts from the results of its resolver.
 #include "client/channel_state.hpp"
 
-#include "client/dialer.hpp"
+#include "client/connecting/dialer.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/security/insecure.hpp"
 #include "support/kept_log.hpp"

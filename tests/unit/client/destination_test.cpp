@@ -1,5 +1,5 @@
 // The results of targets: every scheme of naming.md, and the messages for invalid targets.
-#include "client/destination.hpp"
+#include "client/naming/destination.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "client/proxy.hpp"
+#include "client/connecting/proxy.hpp"
 
-#include "client/destination.hpp"
+#include "client/naming/destination.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

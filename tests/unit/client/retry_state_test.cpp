@@ -1,5 +1,5 @@
 // gRFC A6 as a table: what follows each end of an attempt, under each policy.
-#include "client/retry_state.hpp"
+#include "client/call/retry_state.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // scripted_servers: a dialer whose addresses behave as scripted; those that serve use HTTP/2 in memory.
 #pragma once
 
-#include "client/dialer.hpp"
+#include "client/connecting/dialer.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "net/memory_duplex.hpp"

@@ -1,8 +1,8 @@
 // Service configs: their contents, and the messages for invalid ones (gRFC A6, A21).
 #include "coracle/client/service_config.hpp"
 
-#include "client/method_config.hpp"
-#include "client/retry_policy.hpp"
+#include "client/call/method_config.hpp"
+#include "client/call/retry_policy.hpp"
 
 #include <gtest/gtest.h>
 

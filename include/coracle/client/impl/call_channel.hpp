@@ -16,11 +16,11 @@ class runtime;
 class client_interceptor;
 
 namespace client {
-class call_attempt;    // private: src/client/call_attempt.hpp
+class call_attempt;    // private: src/client/call/call_attempt.hpp
 class channel_state;   // private: src/client/channel_state.hpp
-class client_call;     // private: src/client/client_call.hpp
-class unary_chain;     // private: src/client/client_interceptor_chain.hpp
-struct call_setup;     // private: src/client/call_setup.hpp
+class client_call;     // private: src/client/call/client_call.hpp
+class unary_chain;     // private: src/client/call/client_interceptor_chain.hpp
+struct call_setup;     // private: src/client/call/call_setup.hpp
 }  // namespace client
 
 // For the library and for tests. A handle keeps it until a call has begun; set_up() then keeps it, without a

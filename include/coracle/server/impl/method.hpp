@@ -55,7 +55,7 @@ class handler_body : public coro::completion, public coro::pooled {
   virtual void end(message_store& to, std::size_t wire_bytes) noexcept = 0;
 };
 
-// The functions of the call that the bodies below need; defined in src/server/server_call.cpp.
+// The functions of the call that the bodies below need; defined in src/server/call/server_call.cpp.
 server_context& context_of(server_call& c) noexcept;
 rpc::call* stream_of(server_call& c) noexcept;
 // Finishes the call with a reply. `frame` is the frame of the handler, which has reached its end; null if the

@@ -1,0 +1,168 @@
+// subchannel: the connections of one loop to one server, and their state.
+#pragma once
+
+#include "client/balancing/health_watch.hpp"
+#include "client/connecting/backoff.hpp"
+#include "client/connecting/dialer.hpp"
+#include "coracle/client/call_credentials.hpp"
+#include "coracle/client/connection_bytes.hpp"
+#include "coracle/client/connectivity.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/security/credentials.hpp"
+#include "rpc/channel_registry.hpp"
+#include "transport/exchange.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::client {
+
+class subchannel;
+
+// Called on the loop of the subchannel.
+class subchannel_owner {
+ public:
+  // state() may have changed since the last call. Called from the queue of the loop, so never from inside a
+  // function of the subchannel. States that follow each other quickly may be reported as one.
+  virtual void on_state(subchannel& s) noexcept = 0;
+  // Another exchange may be opened.
+  virtual void on_slots(subchannel& s) noexcept = 0;
+  // After drain(): all connections are closed. Called from the queue of the loop; the owner may destroy the
+  // subchannel here.
+  virtual void on_drained(subchannel& s) noexcept = 0;
+
+ protected:
+  ~subchannel_owner() = default;
+};
+
+// The same for all subchannels of a channel.
+struct connect_params {
+  std::shared_ptr<dialer> by;
+  channel_credentials credentials = insecure();
+  bool in_process = false;  // as private as TLS
+  call_credentials health_credentials;  // of the channel's calls, for health checks
+  std::string authority;  // the host name that the server's certificate must match
+  std::string name;  // of the target, for messages
+  transport::connection_options connection;  // without http1
+  std::optional<transport::http1_options> http1;  // none: HTTP/2
+  wire_options wire{};
+  // Assigns ids to subchannels and connections.
+  std::shared_ptr<rpc::channel_registry> registry = std::make_shared<rpc::channel_registry>();
+};
+
+// Belongs to a shard, on its loop. The states are those of grpc/grpc doc/connectivity-semantics-and-api.md,
+// derived as gRFC A105 specifies: READY with at least one connection whose SETTINGS have arrived (and whose
+// server reports SERVING, if health is checked), or that is established if it speaks HTTP/1.1, else
+// CONNECTING with an attempt in flight, else TRANSIENT_FAILURE during the pause after a failed attempt, else
+// IDLE. It makes one attempt at a time, with pauses between them (backoff.hpp). A lost connection does not
+// count as a failed attempt, unless it was lost shortly after it was established, and so was the one before
+// it. The subchannel never begins to connect by itself.
+class subchannel final : private transport::connection_owner,
+                         private health_watch_owner,
+                         private coro::timer,
+                         private coro::runnable {
+ public:
+  subchannel(loop& owner_loop, const connect_params& params, endpoint where, subchannel_owner& owner);
+  ~subchannel();
+
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] const endpoint& where() const noexcept { return where_; }
+  void set_where(const endpoint& e) { where_ = e; }  // the same address with another weight
+  [[nodiscard]] connectivity state() const noexcept;
+  // The result of the last attempt that failed: UNAVAILABLE, with the reason.
+  [[nodiscard]] const status& failure() const noexcept { return failure_; }
+
+  // Requires for READY that the server reports SERVING for `service` (gRFC A17). Call it before connect().
+  void watch_health(const std::string& service) { health_service_ = service; }
+  // Begins an attempt if the state is IDLE.
+  void connect() noexcept;
+  // Sets the maximum number of connections (gRFC A105). If there are more they stay open. Default 1.
+  void set_connections_max(std::uint32_t n) noexcept { connections_max_ = n; }
+  // A call waits for a stream: opens another connection, if the maximum allows it.
+  void scale() noexcept;
+  // Opens an exchange on the oldest connection that has room; the result is empty if none has.
+  transport::exchange open(transport::exchange_handler& handler);
+  [[nodiscard]] bool can_open() const noexcept;
+  [[nodiscard]] std::size_t open_calls() const noexcept;
+  [[nodiscard]] rpc::subchannel_snapshot stats() const;
+  // Of a connection that serves calls; null if there is none, or in plaintext.
+  [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
+  // Of all connections, including closed ones.
+  [[nodiscard]] connection_bytes bytes() const noexcept;
+
+  // Accepts no new exchanges, and closes the connections when their last exchange has ended. on_drained()
+  // follows.
+  void drain() noexcept { end_connections(false, "no longer in use"); }
+  // Closes the connections at once, with their exchanges. May follow drain().
+  void close(std::string_view reason) noexcept { end_connections(true, reason); }
+
+ private:
+  struct connection_entry {
+    std::unique_ptr<transport::connection> connection;
+    std::uint64_t id;
+    bool ready = false;
+    bool draining = false;
+    time_point ready_since{};
+    std::shared_ptr<health_watch> health{};  // stopped before the connection is destroyed
+    [[nodiscard]] bool serves() const noexcept {
+      return ready && !draining && (!health || health->serving_state() == health_watch::verdict::serving);
+    }
+  };
+  // transport::connection_owner
+  void on_ready(transport::connection& c) noexcept override;
+  void on_slots(transport::connection& c) noexcept override;
+  void on_going_away(transport::connection& c) noexcept override;
+  void on_closed(transport::connection& c) noexcept override;
+
+  // health_watch_owner
+  void on_health(health_watch& w) noexcept override;
+
+  void end_connections(bool at_once, std::string_view reason) noexcept;
+  void reduce_resets(http2::limits& l) const noexcept;
+  void begin_attempt() noexcept;
+  task<> attempt();
+  void begin_connection(std::unique_ptr<net::duplex> raw);
+  void begin_health(connection_entry& l);
+  task<> check_health(std::shared_ptr<health_watch> w);
+  void attempt_failed(std::string_view reason) noexcept;
+  void connection_lost(duration up, std::string_view reason) noexcept;
+  void fail_for(duration pause, std::string_view text) noexcept;
+  void on_timer() noexcept;
+  void schedule_state_report() noexcept;  // schedules on_state() of the owner
+  void report_state() noexcept;
+  void record_event(std::string_view text, rpc::traced_event::severity level) noexcept;
+  void record_state() noexcept;
+  static void stop_health(connection_entry& l) noexcept;
+  connection_entry* entry_of(const transport::connection& c) noexcept;
+  [[nodiscard]] std::size_t ready_connections() const noexcept;
+
+  loop& loop_;
+  const connect_params& params_;
+  endpoint where_;
+  subchannel_owner& owner_;
+  const std::uint64_t id_;
+  std::uint64_t streams_before_ = 0;  // on connections that are closed
+  std::uint64_t calls_ok_before_ = 0;
+  connection_bytes bytes_before_;
+  rpc::event_trace trace_;
+  connectivity recorded_state_ = connectivity::idle;
+  backoff backoff_;
+  status failure_;
+  duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
+  unsigned reset_shift_ = 0;  // how often the limits on resets were halved, because a server closed for them
+  std::uint32_t connections_max_ = 1;
+  std::vector<connection_entry> connections_;  // by age, including those that are going away
+  scope work_;  // the attempt to connect, and the health checks
+  time_point attempt_began_{};
+  bool attempting_ = false;  // until SETTINGS have arrived
+  bool pausing_ = false;
+  bool closing_ = false;
+  bool report_scheduled_ = false;
+  std::optional<std::string> health_service_;
+};
+
+}  // namespace coracle::client

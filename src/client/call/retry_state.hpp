@@ -1,0 +1,63 @@
+// retry_state: decides what follows an attempt, by the rules of gRFC A6, without I/O, clock or randomness.
+#pragma once
+
+#include "client/call/attempt_result.hpp"
+#include "client/call/retry_policy.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace coracle::client {
+
+// What to do after an attempt has failed.
+struct next_step {
+  enum class action : std::uint8_t {
+    retry,  // begin another attempt after the pause
+    wait,   // for the attempts that are in flight
+    fail // the call ends with the result of this attempt
+  };
+  action next = action::fail;
+  duration pause{};
+};
+
+// The attempts of one call, under one of the two policies. Transparent retries do not count here.
+class retry_state {
+ public:
+  retry_state(std::shared_ptr<const retry_policy> p, std::shared_ptr<retry_throttle> t) noexcept
+      : retry_(std::move(p)), throttle_(std::move(t)) {}
+  retry_state(std::shared_ptr<const hedging_policy> p, std::shared_ptr<retry_throttle> t) noexcept
+      : hedging_(std::move(p)), throttle_(std::move(t)) {}
+
+  [[nodiscard]] bool hedges() const noexcept { return hedging_ != nullptr; }
+  // Counts an attempt that begins; returns the number of attempts before it.
+  unsigned begin() noexcept { return made_++; }
+  // Returns when to begin another attempt in addition to those in flight, unless an attempt ends before;
+  // nothing means never.
+  [[nodiscard]] std::optional<duration> next_hedge() const noexcept;
+  // Checks again, at that time, whether the hedge is still allowed.
+  [[nodiscard]] bool hedge_allowed() noexcept;
+  // attempts_in_flight: the attempts that have not ended. random: adds jitter to the pauses.
+  next_step failed(const attempt_result& e, unsigned attempts_in_flight, std::uint64_t random) noexcept;
+  // The attempt that the call was committed to has ended, and the call with it.
+  void committed_ended(status_code code) noexcept;
+
+ private:
+  next_step retry_after(const attempt_result& e, std::uint64_t random) noexcept;
+  next_step hedge_after(const attempt_result& e, unsigned attempts_in_flight) noexcept;
+  [[nodiscard]] duration backoff(std::uint64_t random) noexcept;
+  [[nodiscard]] const status_code_set& repeatable() const noexcept {
+    return retry_ ? retry_->retryable : hedging_->non_fatal;
+  }
+  // Counts a failure. Returns whether another attempt may follow.
+  bool count_failure() noexcept { return !throttle_ || throttle_->failed(); }
+
+  std::shared_ptr<const retry_policy> retry_;
+  std::shared_ptr<const hedging_policy> hedging_;
+  std::shared_ptr<retry_throttle> throttle_;
+  unsigned made_ = 0;
+  unsigned pauses_ = 0;  // since the last pushback with a delay
+  bool no_more_ = false;
+};
+
+}  // namespace coracle::client

@@ -1,0 +1,304 @@
+// service_config_json: parses a service config (grpc/grpc doc/service_config.md, gRFC A6, A21 and A105).
+#include "client/call/retry_policy.hpp"
+#include "client/naming/service_config_data.hpp"
+#include "rpc/json_document.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace coracle::client {
+
+namespace {
+
+using nlohmann::json;
+
+// Thrown to leave the parser; caught in parse_service_config().
+struct broken_rule {
+  std::string where;
+  std::string reason;
+};
+
+// A value and its path from the top: "methodConfig[0].retryPolicy".
+class field {
+ public:
+  field(const json& value, std::string where) : value_(value), where_(std::move(where)) {}
+
+  [[noreturn]] void refuse(std::string_view reason) const { throw broken_rule{where_, std::string(reason)}; }
+  [[nodiscard]] const json& value() const noexcept { return value_; }
+
+  [[nodiscard]] const field& object() const {
+    if (!value_.is_object()) refuse("must be an object");
+    return *this;
+  }
+  // For an object. Null and missing are the same, as in protobuf's JSON.
+  [[nodiscard]] std::optional<field> find(const char* name) const {
+    const auto found = value_.find(name);
+    if (found == value_.end() || found->is_null()) return std::nullopt;
+    return field(*found, where_.empty() ? name : where_ + "." + name);
+  }
+  [[nodiscard]] field need(const char* name) const {
+    if (auto f = find(name)) return *std::move(f);
+    refuse(std::string("requires ") + name);
+  }
+  [[nodiscard]] std::vector<field> array() const {
+    if (!value_.is_array()) refuse("must be an array");
+    std::vector<field> items;
+    for (std::size_t i = 0; i < value_.size(); ++i)
+      items.emplace_back(value_[i], where_ + "[" + std::to_string(i) + "]");
+    return items;
+  }
+  [[nodiscard]] std::string text() const {
+    if (!value_.is_string()) refuse("must be a string");
+    return value_.get<std::string>();
+  }
+  [[nodiscard]] bool boolean() const {
+    if (!value_.is_boolean()) refuse("must be true or false");
+    return value_.get<bool>();
+  }
+  [[nodiscard]] double number() const {
+    if (!value_.is_number()) refuse("must be a number");
+    return value_.get<double>();
+  }
+  // Accepts strings, too, as protobuf's JSON uses them for large numbers.
+  [[nodiscard]] std::uint32_t whole() const {
+    constexpr double max_value = std::numeric_limits<std::uint32_t>::max();
+    double n = -1;
+    if (value_.is_number()) {
+      n = value_.get<double>();
+    } else if (value_.is_string()) {
+      const std::string t = value_.get<std::string>();
+      std::uint32_t read = 0;
+      const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), read);
+      if (error == std::errc() && end == t.data() + t.size() && !t.empty()) n = read;
+    }
+    if (n < 0 || n > max_value || n != std::floor(n)) refuse("must be a whole number from 0 to 4294967295");
+    return static_cast<std::uint32_t>(n);
+  }
+  // Parses "1.5s", protobuf's JSON form of a Duration, which is never negative here.
+  [[nodiscard]] duration time() const;
+
+ private:
+  const json& value_;
+  std::string where_;
+};
+
+duration field::time() const {
+  constexpr std::int64_t seconds_max = 315'576'000'000;  // 10,000 years, protobuf's limit
+  const std::string t = text();
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto point = std::find_if_not(t.begin(), t.end(), is_digit);
+  const auto whole_digits = static_cast<std::size_t>(point - t.begin());
+  std::string fraction;
+  auto end = point;
+  if (end != t.end() && *end == '.') {
+    end = std::find_if_not(end + 1, t.end(), is_digit);
+    fraction.assign(point + 1, end);
+  }
+  if (whole_digits == 0 || whole_digits > 12 || fraction.size() > 9 || (point != end && fraction.empty()) ||
+      std::string_view(t).substr(static_cast<std::size_t>(end - t.begin())) != "s")
+    refuse("must be a duration such as \"1.5s\"");
+  fraction.resize(9, '0');
+  const std::int64_t seconds = std::stoll(t.substr(0, whole_digits));
+  if (seconds > seconds_max) refuse("exceeds the maximum duration, 315576000000s");
+  // A time that does not fit into a duration is as good as unlimited.
+  if (seconds > std::chrono::duration_cast<std::chrono::seconds>(duration::max()).count() - 1)
+    return duration::max();
+  return std::chrono::seconds(seconds) + duration(std::stoll(fraction));
+}
+
+status_code code_of(const field& f) {
+  if (f.value().is_number()) {
+    const std::uint32_t n = f.whole();
+    if (n > 16) f.refuse("is not a valid status code");
+    return static_cast<status_code>(n);
+  }
+  std::string name = f.text();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  for (unsigned n = 0; n <= 16; ++n)
+    if (name_of(static_cast<status_code>(n)) == name) return static_cast<status_code>(n);
+  f.refuse("is not a valid status code");
+}
+
+status_code_set codes_of(const field& f) {
+  status_code_set codes;
+  for (const field& item : f.array()) codes.add(code_of(item));
+  return codes;
+}
+
+unsigned attempts_of(const field& policy) {
+  const field f = policy.need("maxAttempts");
+  const std::uint32_t n = f.whole();
+  if (n < 2) f.refuse("must be at least 2");
+  return std::min<std::uint32_t>(n, attempts_max);
+}
+
+duration positive_time(const field& f) {
+  const duration d = f.time();
+  if (d <= duration::zero()) f.refuse("must be more than 0");
+  return d;
+}
+
+std::shared_ptr<const retry_policy> retry_of(const field& f) {
+  auto p = std::make_shared<retry_policy>();
+  p->max_attempts = attempts_of(f.object());
+  p->initial_backoff = positive_time(f.need("initialBackoff"));
+  p->max_backoff = positive_time(f.need("maxBackoff"));
+  const field multiplier = f.need("backoffMultiplier");
+  p->backoff_multiplier = multiplier.number();
+  if (!(p->backoff_multiplier > 0)) multiplier.refuse("must be more than 0");
+  const field codes = f.need("retryableStatusCodes");
+  p->retryable = codes_of(codes);
+  if (p->retryable.empty()) codes.refuse("must name at least one status code");
+  return p;
+}
+
+std::shared_ptr<const hedging_policy> hedging_of(const field& f) {
+  auto p = std::make_shared<hedging_policy>();
+  p->max_attempts = attempts_of(f.object());
+  if (const auto delay = f.find("hedgingDelay")) p->delay = delay->time();
+  if (const auto codes = f.find("nonFatalStatusCodes")) p->non_fatal = codes_of(*codes);
+  return p;
+}
+
+throttle_config throttle_of(const field& f) {
+  throttle_config t;
+  const field max_tokens = f.object().need("maxTokens");
+  const std::uint32_t tokens = max_tokens.whole();
+  if (tokens == 0 || tokens > 1000) max_tokens.refuse("must be from 1 to 1000");
+  t.max_tokens = static_cast<std::int32_t>(tokens);
+  const field ratio = f.need("tokenRatio");
+  // Three decimals count. The small addend compensates for binary rounding.
+  const double thousandths = std::floor(ratio.number() * 1000 + 1e-6);
+  if (!(thousandths >= 1)) ratio.refuse("must be at least 0.001");
+  t.ratio_thousandths = static_cast<std::int32_t>(std::min(thousandths, 1'000'000.0));
+  return t;
+}
+
+method_config method_of(const field& f) {
+  method_config m;
+  if (const auto v = f.find("timeout")) m.timeout = v->time();
+  if (const auto v = f.find("waitForReady")) m.wait_for_ready = v->boolean();
+  if (const auto v = f.find("maxRequestMessageBytes")) m.max_request_bytes = v->whole();
+  if (const auto v = f.find("maxResponseMessageBytes")) m.max_response_bytes = v->whole();
+  if (const auto v = f.find("retryPolicy")) m.retry = retry_of(*v);
+  if (const auto v = f.find("hedgingPolicy")) m.hedging = hedging_of(*v);
+  if (m.retry && m.hedging) f.refuse("has both a retryPolicy and a hedgingPolicy: remove one");
+  return m;
+}
+
+std::string key_of(const field& name) {
+  const auto service = name.object().find("service");
+  const auto method = name.find("method");
+  const std::string s = service ? service->text() : "";
+  const std::string m = method ? method->text() : "";
+  if (s.empty() && !m.empty()) name.refuse("has a method without a service");
+  return s.empty() ? "/" : "/" + s + "/" + m;
+}
+
+void read_methods(const field& list, service_config_data& into) {
+  for (const field& f : list.array()) {
+    const method_config m = method_of(f.object());
+    const auto names = f.find("name");
+    if (!names) continue;  // applies to no method
+    for (const field& name : names->array())
+      if (!into.methods.emplace(key_of(name), m).second) name.refuse("is a duplicate of an earlier name");
+  }
+}
+
+std::optional<balancing> balancing_of(const std::string& name, const field& config) {
+  if (name == "round_robin") return balancing::round_robin();
+  if (name == "pick_first") {
+    const auto shuffle = config.find("shuffleAddressList");  // gRFC A62
+    return balancing::pick_first(shuffle && shuffle->boolean());
+  }
+  if (name != "least_request_experimental") return std::nullopt;
+  constexpr std::uint32_t choices_max = 100;
+  const auto choices = config.find("choiceCount");  // gRFC A48
+  if (!choices) return balancing::least_request();
+  if (choices->whole() < 2) choices->refuse("must be at least 2");
+  return balancing::least_request(std::min(choices->whole(), choices_max));
+}
+
+void read_balancing(const field& top, service_config_data& into) {
+  if (const auto list = top.find("loadBalancingConfig")) {
+    for (const field& f : list->array()) {
+      if (f.object().value().size() != 1) f.refuse("must have one field, the policy's name");
+      const auto entry = f.value().begin();
+      if (!entry->is_object()) f.need(entry.key().c_str()).refuse("must be an object");
+      if (!into.balance) into.balance = balancing_of(entry.key(), f.need(entry.key().c_str()));
+      into.load_balancing.emplace_back(entry.key(), entry->dump());
+    }
+    if (!into.balance && !into.load_balancing.empty()) list->refuse("names no known policy");  // gRFC A24
+  } else if (const auto name = top.find("loadBalancingPolicy")) {  // deprecated: lower precedence
+    std::string policy = name->text();
+    std::transform(policy.begin(), policy.end(), policy.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (policy.empty()) return;
+    into.balance = balancing_of(policy, field(json::object(), ""));
+    if (!into.balance) name->refuse("names no known policy");
+    into.load_balancing.emplace_back(std::move(policy), "{}");
+  }
+}
+
+// More than the configuration of any policy needs; a bound is required because deeper values are processed
+// recursively.
+constexpr std::size_t depth_max = 64;
+
+// Rejects duplicate keys, since one of the values would be ignored.
+class config_builder final : public rpc::json_builder {
+ public:
+  explicit config_builder(rpc::json_document& to) : json_builder(to, depth_max) {}
+  bool key(string_t& name) override {
+    if (innermost().contains(name)) throw broken_rule{"", "duplicate key \"" + name + "\""};
+    return json_builder::key(name);
+  }
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& error) override {
+    constexpr int number_overflow = 406;
+    if (error.id == number_overflow) throw broken_rule{"", "a number is too large"};
+    throw broken_rule{"", "it is not valid JSON: parse error at byte " + std::to_string(at)};
+  }
+
+ private:
+  void too_deep() override { throw broken_rule{"", "it is nested more than 64 levels deep"}; }
+};
+
+service_config_data read_config(std::string_view text) {
+  rpc::json_document document;
+  config_builder builder(document);
+  json::sax_parse(text, &builder);
+  const field top(document.whole(), "");
+  service_config_data d;
+  d.json = text;
+  read_balancing(top.object(), d);
+  if (const auto f = top.find("methodConfig")) read_methods(*f, d);
+  if (const auto f = top.find("retryThrottling")) d.throttle = throttle_of(*f);
+  if (const auto f = top.find("healthCheckConfig")) {
+    if (const auto service = f->object().find("serviceName")) d.health_check_service = service->text();
+  }
+  if (const auto f = top.find("connectionScaling")) {
+    const auto connections_max = f->object().find("maxConnectionsPerSubchannel");
+    if (connections_max) d.connections_max = connections_max->whole();
+    if (connections_max && d.connections_max == 0) connections_max->refuse("must be at least 1");
+  }
+  return d;
+}
+
+}  // namespace
+
+result<service_config_data> parse_service_config(std::string_view json) {
+  try {
+    return read_config(json);
+  } catch (const broken_rule& b) {
+    std::string reason = "service config: ";
+    if (!b.where.empty()) reason.append(b.where).append(" ");
+    return status::invalid_argument(reason.append(b.reason));
+  }
+}
+
+}  // namespace coracle::client
