@@ -417,6 +417,7 @@ void shard::begin_shutdown() noexcept {
   finish_if_empty();
 }
 
+[[gnu::cold, gnu::noinline]]
 void shard::finish_if_empty() noexcept {
   if (!draining_ || !connections_.empty() || !listeners_.empty() || count != 0) return;
   if (!empty_.is_set()) empty_.set();

@@ -110,7 +110,10 @@ class shard final : public runtime_internal::loop_service,
   [[nodiscard]] std::span<const http::header_view> general_fields(transport::connection& c) noexcept override;
   void on_other_protocol(transport::connection& c, std::string_view reason) noexcept override;
   // call_set
-  void on_empty() noexcept override { finish_if_empty(); }
+  // After each call, if the loop has one call at a time.
+  void on_empty() noexcept override {
+    if (draining_) finish_if_empty();
+  }
   void on_orphaned_bytes(std::size_t before) noexcept override;
   // transport::request_acceptor
   void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) override;
