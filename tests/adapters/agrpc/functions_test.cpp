@@ -473,7 +473,7 @@ TEST_F(functions, AMockOfAStubDrivesThemByProcessGrpcTag) {
   agrpc::GrpcContext alone;
   ::testing::NiceMock<call_kinds::MockCallKindsStub> mock;
   mock_reader reader(alone);  // a pointer of the API does not delete it, as those of calls are in arenas
-  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(&reader));
+  EXPECT_CALL(mock, AsyncUnaryRaw).WillOnce(::testing::Return(&reader));
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     grpc::ClientContext client_context;
     Query request;

@@ -860,7 +860,7 @@ TEST_F(rpcs, AMockOfAStubAnswersByProcessGrpcTag) {
   agrpc::GrpcContext alone;
   ::testing::NiceMock<call_kinds::MockCallKindsStub> mock;
   mock_reader reader(alone);  // a pointer of the API does not delete it, as those of calls are in arenas
-  EXPECT_CALL(mock, AsyncFindRaw).WillOnce(::testing::Return(&reader));
+  EXPECT_CALL(mock, AsyncUnaryRaw).WillOnce(::testing::Return(&reader));
   run_coroutines(alone, [&]() -> asio::awaitable<void> {
     using RPC = agrpc::ClientRPC<&CallKinds::StubInterface::AsyncUnary>;
     grpc::ClientContext client_context;
