@@ -1,5 +1,5 @@
 // Arguments of channels and servers of grpc++'s API, as options of Coracle.
-#include "adapters/grpcpp/src/arguments.hpp"
+#include "adapters/grpcpp/src/values/arguments.hpp"
 
 #include <grpcpp/grpcpp.h>
 

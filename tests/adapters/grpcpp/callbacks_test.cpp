@@ -1,5 +1,5 @@
 // The callback API of grpc++, where tests/interop/grpcpp_relinked_test.py does not look.
-#include "adapters/grpcpp/src/server_core.hpp"
+#include "adapters/grpcpp/src/server/server_core.hpp"
 #include "call_kinds_fixture.hpp"
 #include "callbacks_service.hpp"
 

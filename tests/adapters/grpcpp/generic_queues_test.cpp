@@ -1,5 +1,5 @@
 // AsyncGenericService, where tests/interop/grpcpp_relinked_test.py does not look.
-#include "adapters/grpcpp/src/server_core.hpp"
+#include "adapters/grpcpp/src/server/server_core.hpp"
 #include "queue_fixture.hpp"
 
 #include <grpcpp/generic/async_generic_service.h>

@@ -1,5 +1,5 @@
 // handler_pool: which handlers are given a thread, and when threads end.
-#include "adapters/grpcpp/src/handler_pool.hpp"
+#include "adapters/grpcpp/src/threads/handler_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Servers with completion queues in grpc++'s API, where tests/interop/grpcpp_relinked_test.py does not look.
-#include "adapters/grpcpp/src/server_core.hpp"
+#include "adapters/grpcpp/src/server/server_core.hpp"
 #include "queue_fixture.hpp"
 
 #include <grpcpp/alarm.h>

@@ -8,7 +8,7 @@
 #include <cstring>
 
 namespace grpc::internal {
-struct slice_owner;  // private: src/slice.cpp
+struct slice_owner;  // private: src/values/slice.cpp
 }
 
 /// A handle, copied by grpc_slice_ref() and released by grpc_slice_unref(). The bytes do not change.

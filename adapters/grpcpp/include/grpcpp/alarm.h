@@ -12,7 +12,7 @@ namespace grpc {
 
 namespace internal {
 
-class alarm_core;  // private: src/alarm.cpp
+class alarm_core;  // private: src/queue/alarm.cpp
 
 }  // namespace internal
 

@@ -73,7 +73,7 @@ class ClientContextTestPeer;
 namespace internal {
 
 class call_interception;
-struct client_context_access;  // private: src/client_context.hpp
+struct client_context_access;  // private: src/client/client_context_access.hpp
 
 // A call that TryCancel() can end. Called with the lock of the context.
 class cancel_target {

@@ -12,7 +12,7 @@ namespace grpc {
 
 namespace internal {
 
-class queue_core;  // private: src/queue_core.hpp
+class queue_core;  // private: src/queue/queue_core.hpp
 
 }  // namespace internal
 

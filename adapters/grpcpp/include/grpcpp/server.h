@@ -19,7 +19,7 @@ class ServerBuilder;
 
 namespace internal {
 
-class server_core;  // private: src/server_core.hpp
+class server_core;  // private: src/server/server_core.hpp
 
 }  // namespace internal
 

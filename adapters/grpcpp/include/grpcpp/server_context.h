@@ -36,8 +36,8 @@ class ServerContextTestSpouse;
 namespace internal {
 
 class call_interception;
-class server_call_core;  // private: src/server_call_core.hpp
-struct server_context_access;  // private: src/server_context_access.hpp
+class server_call_core;  // private: src/server/server_call_core.hpp
+struct server_context_access;  // private: src/server/server_context_access.hpp
 template <class Request, class Reply>
 class callback_unary;
 

@@ -14,7 +14,7 @@ class CompletionQueue;
 
 namespace internal {
 
-class channel_core;  // private: src/channel_core.hpp
+class channel_core;  // private: src/client/channel_core.hpp
 class client_stream;
 struct unary_request;
 

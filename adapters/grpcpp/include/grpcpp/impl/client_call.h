@@ -17,7 +17,7 @@ class message_sink;
 
 namespace grpc::internal {
 
-class client_stream_core;  // private: src/client_stream_core.hpp
+class client_stream_core;  // private: src/client/client_stream_core.hpp
 
 // Makes a unary call and blocks until it has ended. `reply` is set if the status is OK.
 Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, ClientContext* context,

@@ -18,8 +18,8 @@ class CompletionQueue;
 
 namespace internal {
 
-class queue_unary;  // private: src/queue_call_operations.hpp
-class queue_stream;  // private: src/queue_call_operations.hpp
+class queue_unary;  // private: src/client/queue_call_operations.hpp
+class queue_stream;  // private: src/client/queue_call_operations.hpp
 
 // A unary call. Its handle may be destroyed before the call has ended.
 class client_queue_unary {

@@ -16,7 +16,7 @@ class MethodHandler {
   virtual void run(server_call& call) = 0;
 };
 
-class requested_calls;  // private: src/requested_calls.hpp
+class requested_calls;  // private: src/server/requested_calls.hpp
 
 /// Owns the handler.
 class RpcServiceMethod : public RpcMethod {

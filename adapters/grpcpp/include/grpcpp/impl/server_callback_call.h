@@ -18,10 +18,10 @@ class CallbackServerContext;
 
 namespace internal {
 
-class callback_method;  // private: src/callback_method.hpp
-class intercepted_operation;  // private: src/intercepted_operation.hpp
-class server_call_core;  // private: src/server_call_core.hpp
-struct server_interceptors;  // private: src/interception.hpp
+class callback_method;  // private: src/server/callback_method.hpp
+class intercepted_operation;  // private: src/interceptors/intercepted_operation.hpp
+class server_call_core;  // private: src/server/server_call_core.hpp
+struct server_interceptors;  // private: src/interceptors/interception.hpp
 
 // What a call is made from.
 struct callback_call_seed {

@@ -17,10 +17,10 @@ class ServerContext;
 namespace internal {
 
 class call_interception;
-class intercepted_server_call;  // private: src/intercepted_server_call.hpp
-class queue_core;  // private: src/queue_core.hpp
-class server_call_core;  // private: src/server_call_core.hpp
-class requested_calls;  // private: src/requested_calls.hpp
+class intercepted_server_call;  // private: src/interceptors/intercepted_server_call.hpp
+class queue_core;  // private: src/queue/queue_core.hpp
+class server_call_core;  // private: src/server/server_call_core.hpp
+class requested_calls;  // private: src/server/requested_calls.hpp
 class ServerAsyncStreamingInterface;
 
 // Has a call when the event of its request was taken; operations fail before. Each puts an event with `tag`

@@ -17,7 +17,7 @@ namespace grpc {
 
 namespace internal {
 
-class channel_credentials_core;  // private: src/credentials_core.hpp
+class channel_credentials_core;  // private: src/credentials/credentials_core.hpp
 class call_credentials_core;
 
 }  // namespace internal

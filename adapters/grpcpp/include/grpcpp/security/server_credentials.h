@@ -14,7 +14,7 @@ namespace grpc {
 
 namespace internal {
 
-class server_credentials_core;  // private: src/credentials_core.hpp
+class server_credentials_core;  // private: src/credentials/credentials_core.hpp
 
 }  // namespace internal
 

@@ -10,7 +10,7 @@ class ClientContext;
 
 namespace internal {
 
-class client_interception;  // private: src/interception.cpp
+class client_interception;  // private: src/interceptors/interception.cpp
 
 }  // namespace internal
 

@@ -10,7 +10,7 @@ class ServerContextBase;
 
 namespace internal {
 
-class server_interception;  // private: src/interception.hpp
+class server_interception;  // private: src/interceptors/interception.hpp
 
 }  // namespace internal
 
