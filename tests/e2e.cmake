@@ -41,7 +41,7 @@ if(sources)
   endforeach()
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
-  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")  # what guides show is tested elsewhere in e2e_tests
+  if(CORACLE_TEST_DOCS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")  # what guides show is tested elsewhere in e2e_tests
     include(docs.cmake)
   endif()
   # Real programs that it starts.

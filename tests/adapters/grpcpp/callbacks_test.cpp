@@ -159,9 +159,9 @@ TEST_F(ClientCallbacks, MessagesMayBeBytes) {
   grpc::internal::CallbackUnaryCall(channel.get(), method, &context, &request, &reply,
                                     [&](grpc::Status s) { done.set_value(std::move(s)); });
   EXPECT_TRUE(done.get_future().get().ok());
-  Reply reply;
-  ASSERT_TRUE(reply.ParseFromString(reply.bytes()));
-  EXPECT_EQ(reply.number(), 7);
+  Reply parsed;
+  ASSERT_TRUE(parsed.ParseFromString(reply.bytes()));
+  EXPECT_EQ(parsed.number(), 7);
 }
 
 TEST_F(ClientCallbacks, ACallThatIsCancelledWhileItsCallbackBlocksEnds) {

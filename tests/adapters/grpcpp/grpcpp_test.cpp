@@ -566,8 +566,8 @@ TEST_F(GrpcppServers, ServicesOfCoracleAnswerOnTheSamePort) {
   const auto reply = sync_wait(any.unary<bytes_message>("/grpc.health.v1.Health/Check", everything));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->bytes(), "\x08\x01");  // SERVING
-  Reply reply;
-  EXPECT_TRUE(find(query_of("thread"), reply).ok());
+  Reply found;
+  EXPECT_TRUE(find(query_of("thread"), found).ok());
   server.reset();  // before the service
 }
 
