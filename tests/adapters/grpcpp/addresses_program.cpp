@@ -18,11 +18,8 @@
 #include <utility>
 #include <vector>
 
+namespace call_kinds {
 namespace {
-
-using call_kinds::CallKinds;
-using call_kinds::Reply;
-using call_kinds::say;
 
 // Ports of the system become "#", and the folder of the test "FOLDER".
 std::string folder;
@@ -46,7 +43,7 @@ std::string seen(const std::string& target) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
   Reply reply;
-  const auto s = CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("address"), &reply);
+  const auto s = CallKinds::NewStub(channel)->Unary(&context, query("address"), &reply);
   if (!s.ok()) return std::to_string(s.error_code());
   return without_numbers(reply.name()) + " to " + without_numbers(context.peer());
 }
@@ -63,8 +60,8 @@ struct listening {
   }
 };
 
-call_kinds::call_kinds_service& service() {
-  static auto& only = *new call_kinds::call_kinds_service;
+call_kinds_service& service() {
+  static auto& only = *new call_kinds_service;
   return only;
 }
 
@@ -166,7 +163,7 @@ void unix_sockets() {
   grpc::ClientContext context;
   Reply reply;
   const auto stub = CallKinds::NewStub(server.server->InProcessChannel(grpc::ChannelArguments()));
-  const auto s = stub->Unary(&context, call_kinds::query("address"), &reply);
+  const auto s = stub->Unary(&context, query("address"), &reply);
   say("addresses within a process", s.error_code(), reply.name(), "to", context.peer());
 }
 
@@ -180,7 +177,8 @@ int run_alone(const std::string& in) {
 }
 
 }  // namespace
+}  // namespace call_kinds
 
 int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", "FOLDER", run_alone}});
+  return call_kinds::run_program(count, words, {{"alone", "FOLDER", call_kinds::run_alone}});
 }

@@ -24,19 +24,10 @@
 #include <thread>
 #include <vector>
 
+namespace call_kinds {
 namespace {
 
 using namespace std::chrono_literals;
-using call_kinds::CallKinds;
-using call_kinds::Note;
-using call_kinds::own;
-using call_kinds::Position;
-using call_kinds::query;
-using call_kinds::Query;
-using call_kinds::Reply;
-using call_kinds::say;
-using call_kinds::Summary;
-using call_kinds::Unimplemented;
 using preparation = std::function<void(grpc::ClientContext&)>;
 
 std::chrono::system_clock::time_point now() { return std::chrono::system_clock::now(); }
@@ -123,8 +114,8 @@ void unary_functions(CallKinds::Stub& stub, Unimplemented::Stub& other, CallKind
         own(context.GetServerInitialMetadata()), own(context.GetServerTrailingMetadata()),
         in != std::this_thread::get_id());
   };
-  using find = void (call_kinds::CallKinds::Stub::async::*)(grpc::ClientContext*, const Query*, Reply*,
-                                                            std::function<void(grpc::Status)>);
+  using find = void (CallKinds::Stub::async::*)(grpc::ClientContext*, const Query*, Reply*,
+                                                std::function<void(grpc::Status)>);
   const find method = &CallKinds::Stub::async::Unary;
   call(stub, method, "plain", query("hello", 7), nothing);
   call(stub, method, "metadata", query("hello", 7), add_metadata);
@@ -136,8 +127,8 @@ void unary_functions(CallKinds::Stub& stub, Unimplemented::Stub& other, CallKind
   call(stub, method, "cancel before the start", query("hello"), cancel_early);
   call(stub, method, "cancel by the server", query("cancel yourself"), nothing);
   call(nowhere, method, "no server", query("hello"), nothing);
-  using shine = void (call_kinds::Unimplemented::Stub::async::*)(grpc::ClientContext*, const Query*, Reply*,
-                                                                 std::function<void(grpc::Status)>);
+  using shine = void (Unimplemented::Stub::async::*)(grpc::ClientContext*, const Query*, Reply*,
+                                                     std::function<void(grpc::Status)>);
   const shine unknown = &Unimplemented::Stub::async::Call;
   call(other, unknown, "unknown service", query("hello"), nothing);
 }
@@ -710,7 +701,7 @@ void bytes(const std::shared_ptr<grpc::Channel>& channel) {
 }
 
 int run_client(const std::string& port) {
-  const auto channel = call_kinds::channel_to(port);
+  const auto channel = channel_to(port);
   const auto stub = CallKinds::NewStub(channel);
   const auto other = Unimplemented::NewStub(channel);
   const auto nowhere =
@@ -728,13 +719,14 @@ int run_client(const std::string& port) {
 }
 
 int run_server() {
-  call_kinds::callback_call_kinds service;
-  return call_kinds::serve_until_sigterm(
-      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
+  callback_call_kinds service;
+  return serve_until_sigterm([&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
 }  // namespace
+}  // namespace call_kinds
 
 int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
+  return call_kinds::run_program(
+      count, words, {{"server", call_kinds::run_server}, {"client", "PORT", call_kinds::run_client}});
 }

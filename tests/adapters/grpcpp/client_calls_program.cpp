@@ -23,23 +23,10 @@
 #include <thread>
 #include <vector>
 
+namespace call_kinds {
 namespace {
 
 using namespace std::chrono_literals;
-using call_kinds::CallKinds;
-using call_kinds::Note;
-using call_kinds::own;
-using call_kinds::Position;
-using call_kinds::query;
-using call_kinds::Query;
-using call_kinds::Reply;
-using call_kinds::say;
-using call_kinds::shown;
-using call_kinds::Summary;
-using call_kinds::tagged;
-using call_kinds::taken;
-using call_kinds::taken_in_any_order;
-using call_kinds::Unimplemented;
 
 void add_metadata(grpc::ClientContext& context) {
   context.AddMetadata("echo-a", "1");
@@ -673,7 +660,7 @@ void queues_alone(const std::string& target) {
 }
 
 int run_client(const std::string& port) {
-  const auto channel = call_kinds::channel_to(port);
+  const auto channel = channel_to(port);
   const auto stub = CallKinds::NewStub(channel);
   const auto other = Unimplemented::NewStub(channel);
   unary(*stub);
@@ -695,9 +682,8 @@ int run_client(const std::string& port) {
 }
 
 int run_server() {
-  call_kinds::call_kinds_service service;
-  return call_kinds::serve_until_sigterm(
-      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
+  call_kinds_service service;
+  return serve_until_sigterm([&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
 int load(const std::string& library) {
@@ -711,8 +697,11 @@ int load(const std::string& library) {
 }
 
 }  // namespace
+}  // namespace call_kinds
 
 int main(int count, char** words) {
-  return call_kinds::run_program(
-      count, words, {{"server", run_server}, {"client", "PORT", run_client}, {"load", "LIBRARY", load}});
+  return call_kinds::run_program(count, words,
+                                 {{"server", call_kinds::run_server},
+                                  {"client", "PORT", call_kinds::run_client},
+                                  {"load", "LIBRARY", call_kinds::load}});
 }

@@ -27,12 +27,10 @@
 #include <utility>
 #include <vector>
 
+namespace call_kinds {
 namespace {
 
 using namespace std::chrono_literals;
-using call_kinds::CallKinds;
-using call_kinds::Reply;
-using call_kinds::say;
 using std::chrono::system_clock;
 
 std::string folder;  // of certificates
@@ -45,7 +43,7 @@ std::string file(const std::string& name) {
 // --- what a handler is told
 
 class telling final : public CallKinds::Service {
-  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query* query, Reply* reply) override {
     const gpr_timespec deadline = context->raw_deadline();
     if (query->ask() == "clock") reply->set_name(std::to_string(deadline.clock_type));
     if (query->ask() == "compare") {
@@ -62,7 +60,7 @@ class telling final : public CallKinds::Service {
     }
     if (query->ask() == "agent") {
       const auto agent = context->client_metadata().find("user-agent");
-      reply->set_name(agent == context->client_metadata().end() ? "none" : call_kinds::text(agent->second));
+      reply->set_name(agent == context->client_metadata().end() ? "none" : text(agent->second));
     }
     if (query->ask() == "error") return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such reply", "details");
     return grpc::Status::OK;
@@ -73,11 +71,11 @@ struct ends {
   explicit ends(
       grpc::Service& service, const std::function<void(grpc::ServerBuilder&)>& prepare = [](auto&) {},
       const grpc::ChannelArguments& arguments = {})
-      : server(call_kinds::start_server(port,
-                                        [&](grpc::ServerBuilder& builder) {
-                                          builder.RegisterService(&service);
-                                          prepare(builder);
-                                        })),
+      : server(start_server(port,
+                            [&](grpc::ServerBuilder& builder) {
+                              builder.RegisterService(&service);
+                              prepare(builder);
+                            })),
         channel(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                           grpc::InsecureChannelCredentials(), arguments)),
         stub(CallKinds::NewStub(channel)) {}
@@ -93,7 +91,7 @@ std::string told(
   grpc::ClientContext context;
   prepare(context);
   Reply reply;
-  const auto s = stub.Unary(&context, call_kinds::query(ask), &reply);
+  const auto s = stub.Unary(&context, query(ask), &reply);
   return s.ok() ? reply.name() : "code " + std::to_string(s.error_code());
 }
 
@@ -144,7 +142,7 @@ void texts() {
     grpc::ClientContext context;
     const bool before = context.debug_error_string().empty();
     Reply reply;
-    const auto s = stub.Unary(&context, call_kinds::query(ask), &reply);
+    const auto s = stub.Unary(&context, query(ask), &reply);
     const std::string all = context.debug_error_string();
     return std::string(before ? "empty " : "full ") + (all.empty() ? "empty" : "full") +
            (all.find("no such reply") != all.npos ? " message" : "") +
@@ -249,7 +247,7 @@ void interceptors() {
     grpc::ClientContext context;
     context.TryCancel();
     Reply reply;
-    const auto s = stub->Unary(&context, call_kinds::query("x"), &reply);
+    const auto s = stub->Unary(&context, query("x"), &reply);
     say("a call that is cancelled before it begins", s.error_code(), taken_notes());
   }
   {
@@ -263,7 +261,7 @@ void interceptors() {
     grpc::ClientContext context;
     Reply reply;
     const auto with = CallKinds::NewStub(channel, grpc::StubOptions("suffix"));
-    const auto s = with->Unary(&context, call_kinds::query("x"), &reply);
+    const auto s = with->Unary(&context, query("x"), &reply);
     say("suffix of a stub", s.error_code(), taken_notes());
   }
   {
@@ -296,7 +294,7 @@ void unknown_methods() {
     Reply reply;
     const auto s = grpc::internal::BlockingUnaryCall(
         by.channel.get(), grpc::internal::RpcMethod(path, grpc::internal::RpcMethod::NORMAL_RPC), &context,
-        call_kinds::query("x"), &reply);
+        query("x"), &reply);
     by.server->Shutdown();
     say(std::string("interceptors of a server see of ") + path, s.error_code(), taken_notes());
   }
@@ -308,15 +306,14 @@ void builders() {
   {
     CallKinds::WithGenericMethod_Unary<CallKinds::Service> service;
     int port = 0;
-    const auto server =
-        call_kinds::start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
+    const auto server = start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
     say("a generic method without a generic service", server ? "built" : "null");
   }
   {
     CallKinds::WithGenericMethod_Unary<CallKinds::Service> service;
     grpc::CallbackGenericService generic;
     int port = 0;
-    const auto server = call_kinds::start_server(port, [&](grpc::ServerBuilder& b) {
+    const auto server = start_server(port, [&](grpc::ServerBuilder& b) {
       b.RegisterService(&service);
       b.RegisterCallbackGenericService(&generic);
     });
@@ -329,8 +326,7 @@ void builders() {
   {
     CallKinds::WithAsyncMethod_Unary<CallKinds::Service> service;
     int port = 0;
-    const auto server =
-        call_kinds::start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
+    const auto server = start_server(port, [&](grpc::ServerBuilder& b) { b.RegisterService(&service); });
     say("a method of queues without a queue", server ? "built" : "null");
   }
 }
@@ -379,11 +375,11 @@ class asking final : public grpc::MetadataCredentialsPlugin {
   grpc::Status GetMetadata(grpc::string_ref url, grpc::string_ref method, const grpc::AuthContext& peer,
                            std::multimap<grpc::string, grpc::string>*) override {
     std::set<std::string> all;
-    for (auto at = peer.begin(); at != peer.end(); ++at) all.insert(call_kinds::text((*at).first));
+    for (auto at = peer.begin(); at != peer.end(); ++at) all.insert(text((*at).first));
     const std::lock_guard lock(noting());
-    noted +=
-        call_kinds::text(method) + " " + (call_kinds::text(url).find("https://") == 0 ? "https " : "other ") +
-        (peer.IsPeerAuthenticated() ? "authenticated " : "anonymous ") + peer.GetPeerIdentityPropertyName();
+    noted += text(method) + " " + (text(url).find("https://") == 0 ? "https " : "other ") +
+             (peer.IsPeerAuthenticated() ? "authenticated " : "anonymous ") +
+             peer.GetPeerIdentityPropertyName();
     for (const std::string& name : all)
       if (name != "x509_subject") noted += " " + name;
     return grpc::Status::OK;
@@ -410,7 +406,7 @@ void plugins() {
     grpc::ClientContext context;
     context.set_credentials(grpc::MetadataCredentialsFromPlugin(std::make_unique<asking>(blocks)));
     Reply reply;
-    const auto s = CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply);
+    const auto s = CallKinds::NewStub(channel)->Unary(&context, query("x"), &reply);
     say(std::string("a plugin is told of the server") + (blocks ? ", blocking" : ""), s.error_code(),
         taken_notes());
   }
@@ -456,7 +452,8 @@ int run_alone(const std::string& certificates) {
 }
 
 }  // namespace
+}  // namespace call_kinds
 
 int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", run_alone}});
+  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", call_kinds::run_alone}});
 }

@@ -37,13 +37,10 @@
 #include <thread>
 #include <vector>
 
+namespace call_kinds {
 namespace {
 
 using namespace std::chrono_literals;
-using call_kinds::CallKinds;
-using call_kinds::Reply;
-using call_kinds::say;
-using call_kinds::Unimplemented;
 using grpc::internal::RpcMethod;
 
 // --- health, reflection and channelz, by their names
@@ -150,7 +147,7 @@ std::string properties(const grpc::AuthContext& of) {
   for (auto at = of.begin(); at != of.end(); ++at) {
     const auto [name, value] = *at;
     if (name == "x509_subject") continue;  // which coracle::grpcpp does not have
-    sorted.insert(call_kinds::text(name) + (value.size() < 40 ? "=" + call_kinds::text(value) : ""));
+    sorted.insert(text(name) + (value.size() < 40 ? "=" + text(value) : ""));
   }
   std::string all = of.IsPeerAuthenticated() ? "authenticated" : "anonymous";
   all += " " + of.GetPeerIdentityPropertyName();
@@ -163,14 +160,14 @@ void contexts(const std::shared_ptr<grpc::Channel>& channel) {
   {
     grpc::ClientContext context;
     Reply reply;
-    const auto s = stub->Unary(&context, call_kinds::query("x"), &reply);
+    const auto s = stub->Unary(&context, query("x"), &reply);
     say("peer after a call", s.error_code(), without_port(context.peer()));
     say("identity of a server in plaintext", context.auth_context()->IsPeerAuthenticated(),
         context.auth_context()->GetPeerIdentity().size());
   }
   {
     grpc::ClientContext context;
-    const auto reader = stub->ServerStream(&context, call_kinds::query("headers first", 1));
+    const auto reader = stub->ServerStream(&context, query("headers first", 1));
     reader->WaitForInitialMetadata();
     const std::string early = without_port(context.peer());
     Reply reply;
@@ -182,12 +179,12 @@ void contexts(const std::shared_ptr<grpc::Channel>& channel) {
     grpc::ClientContext context;
     context.set_authority("other.example");
     Reply reply;
-    say("another authority", stub->Unary(&context, call_kinds::query("x"), &reply).error_code());
+    say("another authority", stub->Unary(&context, query("x"), &reply).error_code());
   }
 }
 
 int run_client(const std::string& port) {
-  const auto channel = call_kinds::channel_to(port);
+  const auto channel = channel_to(port);
   contexts(channel);
   healths(*channel);
   reflections(*channel);
@@ -198,7 +195,7 @@ int run_client(const std::string& port) {
 // --- one process
 
 class unimplemented final : public Unimplemented::Service {
-  grpc::Status Call(grpc::ServerContext*, const call_kinds::Query*, Reply* reply) override {
+  grpc::Status Call(grpc::ServerContext*, const Query*, Reply* reply) override {
     reply->set_name("light");
     return grpc::Status::OK;
   }
@@ -253,7 +250,7 @@ struct pair_of_ends {
 };
 
 void plugins() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   const pair_of_ends ends(service, [](grpc::ServerBuilder& builder) {
     builder.SetOption(std::make_unique<noting_option>());
     builder.SetOption(grpc::MakeChannelArgumentOption("grpc.max_concurrent_streams", 10));
@@ -262,11 +259,11 @@ void plugins() {
   say("order of plugins", events);
   grpc::ClientContext context;
   Reply reply;
-  const auto s = Unimplemented::NewStub(ends.channel)->Call(&context, call_kinds::Query(), &reply);
+  const auto s = Unimplemented::NewStub(ends.channel)->Call(&context, Query(), &reply);
   say("service of a plugin", s.error_code(), reply.name());
   grpc::ClientContext other;
-  const auto large = CallKinds::NewStub(ends.channel)
-                         ->Unary(&other, call_kinds::query("x", 0, std::string(500, 'x')), &reply);
+  const auto large =
+      CallKinds::NewStub(ends.channel)->Unary(&other, query("x", 0, std::string(500, 'x')), &reply);
   say("limit of an option", large.error_code());
 }
 
@@ -281,7 +278,7 @@ class own_health final : public grpc::HealthCheckServiceInterface {
 };
 
 void own_healths() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   const auto of = [&](auto prepare) {
     pair_of_ends ends(service, prepare);
     const bool has = ends.server->GetHealthCheckService() != nullptr;
@@ -332,7 +329,7 @@ void own_healths() {
 class relay final : public CallKinds::Service {
  public:
   explicit relay(std::unique_ptr<CallKinds::Stub> to) : to_(std::move(to)) {}
-  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query* query, Reply* reply) override {
     grpc::PropagationOptions options;
     if (query->load() == "no deadline") options.disable_deadline_propagation();
     if (query->load() == "no cancellation") options.disable_cancellation_propagation();
@@ -393,12 +390,12 @@ class relay final : public CallKinds::Service {
 };
 
 void propagation() {
-  call_kinds::call_kinds_service behind;
+  call_kinds_service behind;
   const pair_of_ends inner(behind, [](grpc::ServerBuilder&) {});
   relay between(CallKinds::NewStub(inner.channel));
   const pair_of_ends outer(between, [](grpc::ServerBuilder&) {});
   const auto stub = CallKinds::NewStub(outer.channel);
-  const auto find = [&](const call_kinds::Query& query, int deadline_s) {
+  const auto find = [&](const Query& query, int deadline_s) {
     grpc::ClientContext context;
     if (deadline_s > 0)
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(deadline_s));
@@ -406,13 +403,13 @@ void propagation() {
     const auto s = stub->Unary(&context, query, &reply);
     return std::to_string(s.error_code()) + " " + std::to_string(reply.number());
   };
-  say("deadline of the caller", find(call_kinds::query("deadline"), 100));
-  say("no deadline of the caller", find(call_kinds::query("deadline"), 0));
-  say("deadline not propagated", find(call_kinds::query("deadline", 0, "no deadline"), 100));
-  say("earlier deadline of one's own", find(call_kinds::query("deadline", 50'000), 100));
-  say("later deadline of one's own", find(call_kinds::query("deadline", 200'000), 100));
-  say("deadline that the context tells", find(call_kinds::query("", 0, "told"), 100));
-  const auto cancelled = [&](const call_kinds::Query& query, bool propagates) {
+  say("deadline of the caller", find(query("deadline"), 100));
+  say("no deadline of the caller", find(query("deadline"), 0));
+  say("deadline not propagated", find(query("deadline", 0, "no deadline"), 100));
+  say("earlier deadline of one's own", find(query("deadline", 50'000), 100));
+  say("later deadline of one's own", find(query("deadline", 200'000), 100));
+  say("deadline that the context tells", find(query("", 0, "told"), 100));
+  const auto cancelled = [&](const Query& query, bool propagates) {
     between.forget_the_last_call();
     grpc::ClientContext context;
     Reply reply;
@@ -433,10 +430,9 @@ void propagation() {
     }
     return std::to_string(s.error_code()) + " " + std::to_string(between.outcome().error_code());
   };
-  say("cancellation of the caller", cancelled(call_kinds::query("wait for cancel"), true));
-  say("cancellation not propagated",
-      cancelled(call_kinds::query("wait for cancel", 0, "no cancellation"), false));
-  const std::string of_parent = find(call_kinds::query("", 5'000, "left behind"), 0);
+  say("cancellation of the caller", cancelled(query("wait for cancel"), true));
+  say("cancellation not propagated", cancelled(query("wait for cancel", 0, "no cancellation"), false));
+  const std::string of_parent = find(query("", 5'000, "left behind"), 0);
   say("a call left behind", of_parent, between.end_of_what_was_left());
 }
 
@@ -456,12 +452,12 @@ class processor final : public grpc::AuthMetadataProcessor {
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata* consumed,
                        OutputMetadata* response) override {
     const auto path = metadata.find(":path");
-    if (path != metadata.end() && call_kinds::text(path->second).find("Health") != std::string::npos)
+    if (path != metadata.end() && text(path->second).find("Health") != std::string::npos)
       return grpc::Status::OK;
     const auto found = metadata.find("x-token");
     if (found == metadata.end()) return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "no token");
     if (found->second == "bad") return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "not you");
-    consumed->emplace("x-token", call_kinds::text(found->second));
+    consumed->emplace("x-token", text(found->second));
     response->emplace("x-response", "1");
     context->AddProperty("user", "ada");
     context->SetPeerIdentityPropertyName("user");
@@ -474,11 +470,11 @@ class processor final : public grpc::AuthMetadataProcessor {
 
 class identity final : public CallKinds::Service {
  public:
-  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query*, Reply* reply) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query*, Reply* reply) override {
     std::string all = context->client_metadata().count("x-token") > 0 ? "token " : "no-token ";
     if (context->client_metadata().count("x-other") > 0) all += "other ";
     all += context->auth_context()->IsPeerAuthenticated() ? "known " : "anonymous ";
-    for (const auto& value : context->auth_context()->GetPeerIdentity()) all += call_kinds::text(value);
+    for (const auto& value : context->auth_context()->GetPeerIdentity()) all += text(value);
     reply->set_name(all);
     return grpc::Status::OK;
   }
@@ -508,7 +504,7 @@ void processors() {
       if (!token.empty()) context.AddMetadata("x-token", token);
       context.AddMetadata("x-other", "1");
       Reply reply;
-      const auto s = stub->Unary(&context, call_kinds::query(""), &reply);
+      const auto s = stub->Unary(&context, query(""), &reply);
       return std::to_string(s.error_code()) + " " + s.error_message() + reply.name() +
              (context.GetServerInitialMetadata().count("x-response") > 0 ? " response" : "");
     };
@@ -521,7 +517,7 @@ void processors() {
     grpc::ClientContext context;
     context.AddMetadata("x-token", "good");
     Reply reply;
-    stub->Unary(&context, call_kinds::query(""), &reply);
+    stub->Unary(&context, query(""), &reply);
     say("identity of a server", properties(*context.auth_context()));
   }
 }
@@ -529,7 +525,7 @@ void processors() {
 // --- channels and servers from a file descriptor
 
 void descriptors() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();  // which has no port
@@ -544,7 +540,7 @@ void descriptors() {
   const auto find = [&](const std::string& ask, int number) {
     grpc::ClientContext context;
     Reply reply;
-    const auto s = stub->Unary(&context, call_kinds::query(ask, number), &reply);
+    const auto s = stub->Unary(&context, query(ask, number), &reply);
     return std::to_string(s.error_code()) + " " + reply.name();
   };
   const std::string first = find("hello", 0);
@@ -558,7 +554,7 @@ void descriptors() {
 // --- arguments and ports that are said twice
 
 void ports() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   grpc::ServerBuilder builder;
   int chosen[2] = {};
   for (int& port : chosen) builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -570,15 +566,14 @@ void ports() {
         grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
     grpc::ClientContext context;
     Reply reply;
-    seen += std::to_string(
-                CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply).error_code()) +
-            " ";
+    seen +=
+        std::to_string(CallKinds::NewStub(channel)->Unary(&context, query("x"), &reply).error_code()) + " ";
   }
   say("two ports", seen, chosen[0] != chosen[1]);
 }
 
 void names_said_twice() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   grpc::SslServerCredentialsOptions options;
   options.pem_key_cert_pairs.push_back({file("server.key"), file("server.pem")});
   grpc::ServerBuilder builder;
@@ -597,9 +592,8 @@ void names_said_twice() {
                                                    grpc::SslCredentials(trusting), arguments);
     grpc::ClientContext context;
     Reply reply;
-    seen += std::to_string(
-                CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply).error_code()) +
-            " ";
+    seen +=
+        std::to_string(CallKinds::NewStub(channel)->Unary(&context, query("x"), &reply).error_code()) + " ";
   }
   say("target names that are said twice", seen);
   seen.clear();
@@ -611,9 +605,8 @@ void names_said_twice() {
                                                    grpc::SslCredentials(trusting), arguments);
     grpc::ClientContext context;
     Reply reply;
-    seen += std::to_string(CallKinds::NewStub(channel)
-                               ->Unary(&context, call_kinds::query("large", 2000), &reply)
-                               .error_code()) +
+    seen += std::to_string(
+                CallKinds::NewStub(channel)->Unary(&context, query("large", 2000), &reply).error_code()) +
             " ";
   }
   say("limits that are said twice", seen);
@@ -621,11 +614,11 @@ void names_said_twice() {
 
 // Answers with the number of bytes that it got.
 class measure final : public CallKinds::Service {
-  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query* query, Reply* reply) override {
     reply->set_number(static_cast<int>(query->load().size()));
     const auto agent = context->client_metadata().find("user-agent");
     if (agent == context->client_metadata().end()) return grpc::Status::OK;
-    const std::string name = call_kinds::text(agent->second);
+    const std::string name = text(agent->second);
     reply->set_name(name.substr(0, name.find("grpc")));
     return grpc::Status::OK;
   }
@@ -638,7 +631,7 @@ void arguments_said_twice() {
     grpc::ClientContext context;
     Reply reply;
     return std::to_string(CallKinds::NewStub(ends.channel)
-                              ->Unary(&context, call_kinds::query("x", 0, std::string(500, 'x')), &reply)
+                              ->Unary(&context, query("x", 0, std::string(500, 'x')), &reply)
                               .error_code());
   };
   const char* const limit = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH;
@@ -672,7 +665,7 @@ void arguments_said_twice() {
   grpc::ClientContext context;
   Reply reply;
   const auto channel = grpc::CreateCustomChannel(ends.target, grpc::InsecureChannelCredentials(), arguments);
-  const auto s = CallKinds::NewStub(channel)->Unary(&context, call_kinds::query("x"), &reply);
+  const auto s = CallKinds::NewStub(channel)->Unary(&context, query("x"), &reply);
   say("prefixes of the user agent", s.error_code(), reply.name());
 }
 
@@ -694,20 +687,21 @@ int run_server() {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
-  call_kinds::call_kinds_service service;
-  return call_kinds::serve_until_sigterm(
-      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); },
-      [](grpc::Server& server) {
-        auto& set = *server.GetHealthCheckService();
-        set.SetServingStatus("shipyard", true);
-        set.SetServingStatus("closed", false);
-      });
+  call_kinds_service service;
+  return serve_until_sigterm([&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); },
+                             [](grpc::Server& server) {
+                               auto& set = *server.GetHealthCheckService();
+                               set.SetServingStatus("shipyard", true);
+                               set.SetServingStatus("closed", false);
+                             });
 }
 
 }  // namespace
+}  // namespace call_kinds
 
 int main(int count, char** words) {
-  return call_kinds::run_program(
-      count, words,
-      {{"server", run_server}, {"client", "PORT", run_client}, {"alone", "CERTIFICATES", run_alone}});
+  return call_kinds::run_program(count, words,
+                                 {{"server", call_kinds::run_server},
+                                  {"client", "PORT", call_kinds::run_client},
+                                  {"alone", "CERTIFICATES", call_kinds::run_alone}});
 }

@@ -14,37 +14,15 @@
 #include <string>
 #include <thread>
 
+namespace call_kinds {
 namespace {
 
 using namespace std::chrono_literals;
-using call_kinds::acting_clients;
-using call_kinds::acting_servers;
-using call_kinds::CallKinds;
-using call_kinds::client_factory;
-using call_kinds::ClientRpcInfo;
-using call_kinds::clients;
-using call_kinds::InterceptorBatchMethods;
-using call_kinds::Note;
-using call_kinds::points;
-using call_kinds::Position;
-using call_kinds::query;
-using call_kinds::Query;
-using call_kinds::record;
-using call_kinds::Reply;
-using call_kinds::say;
-using call_kinds::server_factories;
-using call_kinds::ServerRpcInfo;
-using call_kinds::servers;
-using call_kinds::sorted;
-using call_kinds::Summary;
-using call_kinds::tracing;
-using call_kinds::tracing_clients;
-using call_kinds::tracing_servers;
 
 record of_client;
 record of_server;
 
-using ends = call_kinds::both_ends<>;
+using ends = both_ends<>;
 
 // What both sides have seen; the server's close comes after the client's status.
 void say_seen(const std::string& name) {
@@ -136,10 +114,9 @@ std::string called(CallKinds::Stub& stub, const Query& q) {
   std::string all = std::to_string(s.error_code()) + " '" + s.error_message() + "' " + reply.name() + " " +
                     std::to_string(reply.number());
   for (const auto& [key, value] : context.GetServerInitialMetadata())
-    if (key == "echo-x" || key == "echo-s")
-      all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
+    if (key == "echo-x" || key == "echo-s") all += " " + text(key) + "=" + text(value);
   for (const auto& [key, value] : context.GetServerTrailingMetadata())
-    if (key == "trail-s") all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
+    if (key == "trail-s") all += " " + text(key) + "=" + text(value);
   return all;
 }
 
@@ -178,7 +155,7 @@ void changes() {
     say("serialized request", seen, bytes, gone);
   }
   {
-    const ends both({}, acting_clients(call_kinds::change_reply));
+    const ends both({}, acting_clients(change_reply));
     say("reply of an interceptor", called(*both.stub, query("x", 1)));
     say("status of an interceptor", called(*both.stub, query("error", 5)));
   }
@@ -200,7 +177,7 @@ void changes() {
     say("status of a server's interceptor", called(*both.stub, query("error", 5)));
   }
   {
-    call_kinds::later threads;
+    later threads;
     const ends both(acting_servers([](InterceptorBatchMethods* m) { m->Proceed(); }),
                     acting_clients(threads.act()));
     say("interceptor on another thread", called(*both.stub, query("x", 1)));
@@ -214,7 +191,7 @@ void changes() {
 void hijacks() {
   for (const bool ok : {true, false}) {
     const auto code = ok ? grpc::StatusCode::OK : grpc::StatusCode::NOT_FOUND;
-    const ends both({}, call_kinds::hijacking_clients(of_client, code));
+    const ends both({}, hijacking_clients(of_client, code));
     const std::string how = ok ? "hijacked" : "hijacked and failed";
     const std::string seen = called(*both.stub, query("x", 1));
     say(how + " unary", seen, of_client.take());
@@ -297,5 +274,8 @@ int run_alone() {
 }
 
 }  // namespace
+}  // namespace call_kinds
 
-int main(int count, char** words) { return call_kinds::run_program(count, words, {{"alone", run_alone}}); }
+int main(int count, char** words) {
+  return call_kinds::run_program(count, words, {{"alone", call_kinds::run_alone}});
+}

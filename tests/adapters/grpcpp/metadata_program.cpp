@@ -15,11 +15,8 @@
 #include <utility>
 #include <vector>
 
+namespace call_kinds {
 namespace {
-
-using call_kinds::CallKinds;
-using call_kinds::Reply;
-using call_kinds::say;
 
 // How often a key is there with the value that the program has sent, and how often with another one.
 template <class Pairs>
@@ -27,15 +24,14 @@ std::string found(const Pairs& pairs, const std::string& key, const std::string&
   int same = 0;
   int others = 0;
   const auto range = pairs.equal_range(key);
-  for (auto at = range.first; at != range.second; ++at)
-    ++(call_kinds::text(at->second) == value ? same : others);
+  for (auto at = range.first; at != range.second; ++at) ++(text(at->second) == value ? same : others);
   if (same + others == 0) return "none";
   return std::to_string(same) + (others > 0 ? " and " + std::to_string(others) + " of others" : "");
 }
 
 // "initial", "trailing" or "seen", the key, and the value.
 class keys_service final : public CallKinds::Service {
-  grpc::Status Unary(grpc::ServerContext* context, const call_kinds::Query* query, Reply* reply) override {
+  grpc::Status Unary(grpc::ServerContext* context, const Query* query, Reply* reply) override {
     const std::string& load = query->load();
     const std::string key = load.substr(0, load.find('\n'));
     const std::string value = load.substr(key.size() + 1);
@@ -48,19 +44,18 @@ class keys_service final : public CallKinds::Service {
   }
   // A proxy: copies what it has got into a call of its own, and what that has got into its reply.
   grpc::Status BidiStream(grpc::ServerContext* context,
-                          grpc::ServerReaderWriter<call_kinds::Note, call_kinds::Note>* stream) override {
-    call_kinds::Note note;
+                          grpc::ServerReaderWriter<Note, Note>* stream) override {
+    Note note;
     stream->Read(&note);
-    const auto stub = CallKinds::NewStub(call_kinds::channel_to(note.text()));
+    const auto stub = CallKinds::NewStub(channel_to(note.text()));
     const auto child = grpc::ClientContext::FromServerContext(*context);
-    for (const auto& [key, value] : context->client_metadata())
-      child->AddMetadata(call_kinds::text(key), call_kinds::text(value));
+    for (const auto& [key, value] : context->client_metadata()) child->AddMetadata(text(key), text(value));
     Reply reply;
-    const auto s = stub->Unary(child.get(), call_kinds::query("trailing", 0, "own-trailing\n1"), &reply);
+    const auto s = stub->Unary(child.get(), query("trailing", 0, "own-trailing\n1"), &reply);
     for (const auto& [key, value] : child->GetServerInitialMetadata())
-      context->AddInitialMetadata(call_kinds::text(key), call_kinds::text(value));
+      context->AddInitialMetadata(text(key), text(value));
     for (const auto& [key, value] : child->GetServerTrailingMetadata())
-      context->AddTrailingMetadata(call_kinds::text(key), call_kinds::text(value));
+      context->AddTrailingMetadata(text(key), text(value));
     note.set_text(std::to_string(s.error_code()));
     stream->Write(note);
     return grpc::Status::OK;
@@ -139,7 +134,7 @@ void carried(CallKinds::Stub& stub, const std::string& prefix,
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     if (ask == "seen") context.AddMetadata(key, value);
     Reply reply;
-    const auto s = stub.Unary(&context, call_kinds::query(ask, code, key + "\n" + value), &reply);
+    const auto s = stub.Unary(&context, query(ask, code, key + "\n" + value), &reply);
     if (ask == "seen") return std::to_string(s.error_code()) + " " + reply.name();
     return std::to_string(s.error_code()) + ", initial " +
            found(context.GetServerInitialMetadata(), key, value) + ", trailing " +
@@ -154,30 +149,30 @@ void carried(CallKinds::Stub& stub, const std::string& prefix,
 }
 
 int run_client(const std::string& port) {
-  const auto stub = CallKinds::NewStub(call_kinds::channel_to(port));
+  const auto stub = CallKinds::NewStub(channel_to(port));
   for (const auto& pair : pairs()) carried(*stub, "", pair);
   for (const auto& pair : forbidden()) carried(*stub, "forbidden, ", pair);
   grpc::ClientContext context;
   const auto stream = stub->BidiStream(&context);
-  call_kinds::Note note;
+  Note note;
   note.set_text(port);
   stream->Write(note);
   stream->Read(&note);
   stream->WritesDone();
   const auto s = stream->Finish();
-  say("a proxy that copies all", note.text(), s.error_code(),
-      call_kinds::own(context.GetServerTrailingMetadata()));
+  say("a proxy that copies all", note.text(), s.error_code(), own(context.GetServerTrailingMetadata()));
   return 0;
 }
 
 int run_server() {
   keys_service service;
-  return call_kinds::serve_until_sigterm(
-      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
+  return serve_until_sigterm([&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
 }  // namespace
+}  // namespace call_kinds
 
 int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
+  return call_kinds::run_program(
+      count, words, {{"server", call_kinds::run_server}, {"client", "PORT", call_kinds::run_client}});
 }

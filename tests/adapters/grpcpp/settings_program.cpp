@@ -54,15 +54,10 @@ class grpc::TimePoint<from_now> {
   gpr_timespec time_;
 };
 
+namespace call_kinds {
 namespace {
 
 using namespace std::chrono_literals;
-using call_kinds::CallKinds;
-using call_kinds::query;
-using call_kinds::Reply;
-using call_kinds::say;
-using call_kinds::tagged;
-using call_kinds::taken;
 using std::chrono::system_clock;
 
 // A server, and a channel to it.
@@ -71,11 +66,11 @@ struct ends {
   explicit ends(
       grpc::Service& service, const preparation& prepare = [](grpc::ServerBuilder&) {},
       const grpc::ChannelArguments& arguments = {})
-      : server(call_kinds::start_server(port,
-                                        [&](grpc::ServerBuilder& builder) {
-                                          builder.RegisterService(&service);
-                                          prepare(builder);
-                                        })),
+      : server(start_server(port,
+                            [&](grpc::ServerBuilder& builder) {
+                              builder.RegisterService(&service);
+                              prepare(builder);
+                            })),
         channel(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                           grpc::InsecureChannelCredentials(), arguments)),
         stub(CallKinds::NewStub(channel)) {}
@@ -89,8 +84,7 @@ struct ends {
 using context_preparation = std::function<void(grpc::ClientContext&)>;
 
 grpc::StatusCode code_of(
-    CallKinds::Stub& stub, const call_kinds::Query& q,
-    const context_preparation& prepare = [](grpc::ClientContext&) {}) {
+    CallKinds::Stub& stub, const Query& q, const context_preparation& prepare = [](grpc::ClientContext&) {}) {
   grpc::ClientContext context;
   prepare(context);
   Reply reply;
@@ -100,7 +94,7 @@ grpc::StatusCode code_of(
 // --- times of the program
 
 void times() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   ends by(service);
   grpc::ClientContext context;
   context.set_deadline(from_now{100'000});
@@ -148,11 +142,11 @@ void waiting() {
 class relay final : public CallKinds::CallbackService {
  public:
   explicit relay(CallKinds::Stub& to) : to_(to) {}
-  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const call_kinds::Query* q,
+  grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const Query* q,
                                   Reply* reply) override {
     struct call {
       std::unique_ptr<grpc::ClientContext> context;
-      call_kinds::Query query;
+      Query query;
     };
     grpc::PropagationOptions options;
     if (q->load() == "no deadline") options.disable_deadline_propagation();
@@ -170,7 +164,7 @@ class relay final : public CallKinds::CallbackService {
 };
 
 void children() {
-  call_kinds::call_kinds_service behind;
+  call_kinds_service behind;
   ends inner(behind);
   relay service(*inner.stub);
   ends by(service);
@@ -187,7 +181,7 @@ void children() {
   grpc::ClientContext context;
   Reply reply;
   grpc::StatusCode outcome = grpc::StatusCode::OK;
-  const call_kinds::Query waits = query("wait for cancel");
+  const Query waits = query("wait for cancel");
   std::thread calling([&] { outcome = by.stub->Unary(&context, waits, &reply).error_code(); });
   code_of(*inner.stub, query("when another waits"));
   context.TryCancel();
@@ -199,7 +193,7 @@ void children() {
 // --- sizes
 
 void sizes() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   {
     ends by(service, [](grpc::ServerBuilder& b) { b.SetMaxSendMessageSize(1000); });
     const auto small = code_of(*by.stub, query("large", 100));
@@ -284,7 +278,7 @@ class connection {
 };
 
 void compression() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   const auto sent = [&](const ends::preparation& prepare, const grpc::ChannelArguments& arguments) {
     connection by(service, prepare, arguments);
     const auto code = code_of(*by.stub, query("large", 1'000'000));
@@ -312,7 +306,7 @@ void compression() {
 // --- the life of connections
 
 void lives() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   const auto argument = [](const char* name, int value) {
     return [=](grpc::ServerBuilder& b) { b.AddChannelArgument(name, value); };
   };
@@ -355,7 +349,7 @@ void lives() {
     grpc::ClientContext context;
     context.set_deadline(from_now{30'000});
     const auto talking = by.stub->BidiStream(&context);
-    call_kinds::Note note;
+    Note note;
     const bool wrote = talking->Write(note);
     const bool read = talking->Read(&note);
     by.freeze();
@@ -365,7 +359,7 @@ void lives() {
 }
 
 void quotas() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   grpc::ResourceQuota quota("of the program");
   grpc::ResourceQuota& same = quota.Resize(100'000'000).SetMaxThreads(100);
   ends by(service, [&](grpc::ServerBuilder& b) { b.SetResourceQuota(quota); });
@@ -389,7 +383,7 @@ struct counting_factory final : grpc::experimental::ClientInterceptorFactoryInte
 };
 
 void descriptors() {
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   std::atomic<int> calls{0};
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> factories;
   factories.push_back(std::make_unique<counting_factory>(calls));
@@ -426,7 +420,7 @@ class deciding final : public grpc::experimental::ExternalCertificateVerifier {
 
 void verifiers() {
   using namespace grpc::experimental;
-  call_kinds::call_kinds_service service;
+  call_kinds_service service;
   grpc::SslServerCredentialsOptions of_server;
   of_server.pem_key_cert_pairs.push_back({file("server.key"), file("server.pem")});
   grpc::ServerBuilder builder;
@@ -487,7 +481,8 @@ int run_alone(const std::string& certificates) {
 }
 
 }  // namespace
+}  // namespace call_kinds
 
 int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", run_alone}});
+  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", call_kinds::run_alone}});
 }

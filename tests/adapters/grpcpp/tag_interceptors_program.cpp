@@ -17,34 +17,10 @@
 #include <thread>
 #include <utility>
 
+namespace call_kinds {
 namespace {
 
 using namespace std::chrono_literals;
-using call_kinds::acting_clients;
-using call_kinds::acting_servers;
-using call_kinds::CallKinds;
-using call_kinds::client_factories;
-using call_kinds::held_bidi_stream;
-using call_kinds::held_client_stream;
-using call_kinds::held_server_stream;
-using call_kinds::held_unary;
-using call_kinds::InterceptorBatchMethods;
-using call_kinds::Note;
-using call_kinds::notification;
-using call_kinds::points;
-using call_kinds::Position;
-using call_kinds::query;
-using call_kinds::Query;
-using call_kinds::record;
-using call_kinds::Reply;
-using call_kinds::say;
-using call_kinds::sorted;
-using call_kinds::Summary;
-using call_kinds::tagged;
-using call_kinds::taken;
-using call_kinds::taken_in_any_order;
-using call_kinds::tracing_clients;
-using call_kinds::tracing_servers;
 
 record of_client;
 record of_server;
@@ -60,16 +36,16 @@ struct called {
     std::string all = std::to_string(status.error_code()) + " '" + status.error_message() + "' " +
                       reply.name() + " " + std::to_string(reply.number());
     for (const auto& [key, value] : context.GetServerInitialMetadata())
-      if (key.starts_with("echo-")) all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
+      if (key.starts_with("echo-")) all += " " + text(key) + "=" + text(value);
     for (const auto& [key, value] : context.GetServerTrailingMetadata())
-      if (key.starts_with("trail-")) all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
+      if (key.starts_with("trail-")) all += " " + text(key) + "=" + text(value);
     return all;
   }
 };
 
 // --- clients
 
-struct client_ends : call_kinds::both_ends<> {
+struct client_ends : both_ends<> {
   explicit client_ends(client_factories of_clients) : both_ends({}, std::move(of_clients)) {}
   grpc::CompletionQueue client_queue;
 };
@@ -361,7 +337,7 @@ void changes_by_clients() {
     say("callback serialized request", by_callback, of_client.take());
   }
   {
-    client_ends both(acting_clients(call_kinds::change_reply));
+    client_ends both(acting_clients(change_reply));
     say("queue reply of an interceptor", found(both, query("x", 1)));
     say("queue status of an interceptor", found(both, query("error", 5)));
     say("callback reply of an interceptor", found_by_callback(both, query("x", 1)));
@@ -371,7 +347,7 @@ void changes_by_clients() {
     say("callback server stream of an interceptor", reactor.reads, reactor.text());
   }
   {
-    call_kinds::later threads;
+    later threads;
     client_ends both(acting_clients(threads.act()));
     say("queue interceptor on another thread", found(both, query("x", 1)));
     say("callback interceptor on another thread", found_by_callback(both, query("x", 1)));
@@ -394,7 +370,7 @@ void changes_by_clients() {
 void hijacks() {
   for (const bool ok : {true, false}) {
     const auto code = ok ? grpc::StatusCode::OK : grpc::StatusCode::NOT_FOUND;
-    client_ends both(call_kinds::hijacking_clients(of_client, code));
+    client_ends both(hijacking_clients(of_client, code));
     const std::string how = ok ? "hijacked" : "hijacked and failed";
     const std::string by_queue = found(both, query("x", 1));
     say("queue " + how + " unary", by_queue, of_client.take());
@@ -465,8 +441,8 @@ void other_clients() {
 
 // --- servers
 
-using queue_server = call_kinds::both_ends<CallKinds::AsyncService>;
-using callback_server = call_kinds::both_ends<call_kinds::callback_call_kinds>;
+using queue_server = both_ends<CallKinds::AsyncService>;
+using callback_server = both_ends<callback_call_kinds>;
 
 // Requests a call, has the client make it, and shows what the client sees. `last_events` takes the event of
 // Finish() and the notice of the end.
@@ -675,7 +651,7 @@ void changes_by_servers() {
     }
   }
   {
-    call_kinds::later threads;
+    later threads;
     {
       queue_server by(acting_servers(threads.act()));
       // The interceptors of the two events end on the other thread, and pass them on from there.
@@ -712,5 +688,8 @@ int run_alone() {
 }
 
 }  // namespace
+}  // namespace call_kinds
 
-int main(int count, char** words) { return call_kinds::run_program(count, words, {{"alone", run_alone}}); }
+int main(int count, char** words) {
+  return call_kinds::run_program(count, words, {{"alone", call_kinds::run_alone}});
+}
