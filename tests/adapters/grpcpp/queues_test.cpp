@@ -453,6 +453,9 @@ TEST(Queues, AQueueMayBeDestroyedBeforeItsAlarm) {
     alarm.Set(&queue, system_clock::now() + 1h, tagged(1));
   }
   alarm.Cancel();
+  grpc::CompletionQueue another;
+  alarm.Set(&another, system_clock::now(), tagged(2));
+  EXPECT_EQ(taken(another), "2+");
 }
 
 }  // namespace

@@ -45,12 +45,20 @@ TEST(StopToken, RefusesASubscriberThatComesTooLate) {
 }
 
 TEST(StopToken, DoesNotCallADestroyedSubscriber) {
+  struct counting_outside : stop_callback {
+    explicit counting_outside(int& n)
+        : stop_callback([](stop_callback& c) noexcept { ++static_cast<counting_outside&>(c).calls; }),
+          calls(n) {}
+    int& calls;
+  };
   stop_source source;
-  std::optional<counting> c;
-  c.emplace();
+  int calls = 0;
+  std::optional<counting_outside> c;
+  c.emplace(calls);
   source.token().subscribe(*c);
   c.reset();
   source.request_stop();
+  EXPECT_EQ(calls, 0);
 }
 
 TEST(StopToken, ACallbackMayUnlinkAnother) {

@@ -352,6 +352,7 @@ TEST_P(backend_sources, MoreReceiversThanBuffersAllGetTheirs) {
     });
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i]->text, "012345678901234567890123456789");
     stop(*all[i]);
     b().close(pairs[i][0]);
     ::close(pairs[i][1]);

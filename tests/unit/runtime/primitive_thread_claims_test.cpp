@@ -138,6 +138,7 @@ TEST_P(primitives, AnEventIsSetByAllThreads) {
       else wait_for(*e);
     });
     at_once(threads, [&](int) { e->set(); });
+    look(first(), [&] { EXPECT_TRUE(e->is_set()); });
   }
 }
 
@@ -241,6 +242,7 @@ TEST_P(primitives, GuardsThatLoopsTookEndOnPlainThreads) {
       shares[static_cast<std::size_t>(thread_index)].unlock();
     });
     coro::block_on(s.acquire(threads));
+    look(first(), [&] { EXPECT_EQ(s.available(), 0u); });
     shared_mutex::guard all = coro::block_on(rw.lock());
     std::jthread([&] { all.unlock(); }).join();
   }
@@ -275,6 +277,9 @@ TEST_P(primitives, AConditionIsToldOfByAllThreads) {
       all_came.notify_all();
     }
   });
+  each.join();
+  last.join();
+  EXPECT_EQ(count, threads * rounds);
 }
 
 TEST_P(primitives, EachOneshotGetsItsValueOrItsEnd) {

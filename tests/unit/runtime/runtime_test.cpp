@@ -95,7 +95,13 @@ TEST(runtime_of_loops, HasSoManyOrOneACore) {
   EXPECT_EQ(runtime(std::size_t{0}).size(), runtime(runtime_options{.loops = 0}).size());
 }
 
-TEST_P(runtime_test, RunReturnsAtOnceWithoutRoots) { rt().run(); }
+TEST_P(runtime_test, RunReturnsAtOnceWithoutRoots) {
+  rt().run();
+  std::atomic<int> n{0};
+  rt().spawn(sleep_then_count(n, 0ms));
+  rt().run();
+  EXPECT_EQ(n, 1) << "the runtime was not stopped";
+}
 
 TEST_P(runtime_test, RunReturnsWhenTheLastRootIsDone) {
   std::atomic<int> n{0};
