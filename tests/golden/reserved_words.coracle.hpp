@@ -20,59 +20,18 @@ class namespace_ final {
   // For servers: derive from it and override what is served; the rest answers UNIMPLEMENTED.
   class service : public ::coracle::service {
    public:
-    virtual ::coracle::reply<::golden::reserved::NULL_> class_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
     virtual ::coracle::reply<::golden::reserved::NULL_> int__(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class__delete& /*request*/) {
+        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
       return ::coracle::unimplemented();
     }
 
     virtual ::coracle::reply<::golden::reserved::NULL_> int_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
+        ::coracle::server_context& /*context*/, const ::golden::reserved::class__delete& /*request*/) {
       return ::coracle::unimplemented();
     }
 
-    virtual ::coracle::replies<::golden::reserved::class__delete> co_await_(
+    virtual ::coracle::replies<::golden::reserved::class__delete> errno_(
         ::coracle::server_context& /*context*/, ::coracle::reader<::golden::reserved::class_> /*requests*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> errno_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::replies<::golden::reserved::NULL_> NULL_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    // Taken by the generated classes.
-    virtual ::coracle::reply<::golden::reserved::NULL_> channel__(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> added_to_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> draining_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> full_name_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> methods__(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
       return ::coracle::unimplemented();
     }
 
@@ -81,93 +40,12 @@ class namespace_ final {
       return ::coracle::unimplemented();
     }
 
-    virtual ::coracle::reply<::golden::reserved::NULL_> service_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> stub_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    // In use there, but free.
-    virtual ::coracle::reply<::golden::reserved::NULL_> channel(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> context(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::service> coracle(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::coracle& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> golden(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> namespace_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> options(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> request(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> requests(
-        ::coracle::server_context& /*context*/, ::coracle::reader<::golden::reserved::class_> /*requests*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> table(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    virtual ::coracle::reply<::golden::reserved::NULL_> unary_method(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
     [[nodiscard]] ::coracle::method_table methods() const noexcept override {
       static constexpr ::coracle::method table[] = {
-          ::coracle::unary_method<&service::class_>("/golden.reserved.namespace/class"),
           ::coracle::unary_method<&service::int__>("/golden.reserved.namespace/int"),
           ::coracle::unary_method<&service::int_>("/golden.reserved.namespace/int_"),
-          ::coracle::bidi_method<&service::co_await_>("/golden.reserved.namespace/co_await"),
-          ::coracle::unary_method<&service::errno_>("/golden.reserved.namespace/errno"),
-          ::coracle::server_streaming_method<&service::NULL_>("/golden.reserved.namespace/NULL"),
-          ::coracle::unary_method<&service::channel__>("/golden.reserved.namespace/channel_"),
-          ::coracle::unary_method<&service::added_to_>("/golden.reserved.namespace/added_to"),
-          ::coracle::unary_method<&service::draining_>("/golden.reserved.namespace/draining"),
-          ::coracle::unary_method<&service::full_name_>("/golden.reserved.namespace/full_name"),
-          ::coracle::unary_method<&service::methods__>("/golden.reserved.namespace/methods"),
-          ::coracle::unary_method<&service::methods_>("/golden.reserved.namespace/methods_"),
-          ::coracle::unary_method<&service::service_>("/golden.reserved.namespace/service"),
-          ::coracle::unary_method<&service::stub_>("/golden.reserved.namespace/stub"),
-          ::coracle::unary_method<&service::channel>("/golden.reserved.namespace/channel"),
-          ::coracle::unary_method<&service::context>("/golden.reserved.namespace/context"),
-          ::coracle::unary_method<&service::coracle>("/golden.reserved.namespace/coracle"),
-          ::coracle::unary_method<&service::golden>("/golden.reserved.namespace/golden"),
-          ::coracle::unary_method<&service::namespace_>("/golden.reserved.namespace/namespace"),
-          ::coracle::unary_method<&service::options>("/golden.reserved.namespace/options"),
-          ::coracle::unary_method<&service::request>("/golden.reserved.namespace/request"),
-          ::coracle::client_streaming_method<&service::requests>("/golden.reserved.namespace/requests"),
-          ::coracle::unary_method<&service::table>("/golden.reserved.namespace/table"),
-          ::coracle::unary_method<&service::unary_method>("/golden.reserved.namespace/unary_method"),
+          ::coracle::bidi_method<&service::errno_>("/golden.reserved.namespace/errno"),
+          ::coracle::unary_method<&service::methods_>("/golden.reserved.namespace/methods"),
       };
       return table;
     }
@@ -178,276 +56,37 @@ class namespace_ final {
    public:
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> class_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/class", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> class_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/class", ::std::move(request), options};
-    }
-
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int__(
-        const ::golden::reserved::class__delete& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {channel_, "/golden.reserved.namespace/int", request, options};
     }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class__delete, ::golden::reserved::NULL_> int__(
-        ::std::same_as<::golden::reserved::class__delete> auto&& request, const ::coracle::call_options& options = {}) const {
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> int__(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
       return {channel_, "/golden.reserved.namespace/int", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::reserved::class__delete& request, const ::coracle::call_options& options = {}) const {
       return {channel_, "/golden.reserved.namespace/int_", request, options};
     }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> int_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class__delete, ::golden::reserved::NULL_> int_(
+        ::std::same_as<::golden::reserved::class__delete> auto&& request, const ::coracle::call_options& options = {}) const {
       return {channel_, "/golden.reserved.namespace/int_", ::std::move(request), options};
     }
 
-    [[nodiscard]] ::coracle::bidi_call<::golden::reserved::class_, ::golden::reserved::class__delete> co_await_(
+    [[nodiscard]] ::coracle::bidi_call<::golden::reserved::class_, ::golden::reserved::class__delete> errno_(
         const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/co_await", options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> errno_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/errno", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> errno_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/errno", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::server_streaming_call<::golden::reserved::NULL_> NULL_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/NULL", request, options};
-    }
-
-    // Taken by the generated classes.
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> channel__(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/channel_", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> channel__(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/channel_", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> added_to_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/added_to", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> added_to_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/added_to", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> draining_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/draining", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> draining_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/draining", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> full_name_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/full_name", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> full_name_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/full_name", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> methods__(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/methods", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> methods__(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/methods", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/errno", options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> methods_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/methods_", request, options};
+      return {channel_, "/golden.reserved.namespace/methods", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> methods_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/methods_", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/methods", ::std::move(request), options};
     }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> service_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/service", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> service_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/service", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> stub_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/stub", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> stub_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/stub", ::std::move(request), options};
-    }
-
-    // In use there, but free.
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> channel(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/channel", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> channel(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/channel", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> context(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/context", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> context(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/context", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::service> coracle(
-        const ::golden::reserved::coracle& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/coracle", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::coracle, ::golden::reserved::service> coracle(
-        ::std::same_as<::golden::reserved::coracle> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/coracle", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> golden(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/golden", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> golden(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/golden", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> namespace_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/namespace", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> namespace_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/namespace", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> options(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/options", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> options(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/options", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> request(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/request", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> request(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/request", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::client_streaming_call<::golden::reserved::class_, ::golden::reserved::NULL_> requests(
-        const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/requests", options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> table(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/table", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> table(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/table", ::std::move(request), options};
-    }
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> unary_method(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/unary_method", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> unary_method(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.namespace/unary_method", ::std::move(request), options};
-    }
-
-   private:
-    ::coracle::channel channel_;
-  };
-};
-
-class stub__ final {
- public:
-  stub__() = delete;
-
-  static constexpr const char* full_name = "golden.reserved.stub";
-
-  // For servers: derive from it and override what is served; the rest answers UNIMPLEMENTED.
-  class service : public ::coracle::service {
-   public:
-    virtual ::coracle::reply<::golden::reserved::NULL_> stub_(
-        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
-      return ::coracle::unimplemented();
-    }
-
-    [[nodiscard]] ::coracle::method_table methods() const noexcept override {
-      static constexpr ::coracle::method table[] = {
-          ::coracle::unary_method<&service::stub_>("/golden.reserved.stub/stub_"),
-      };
-      return table;
-    }
-  };
-
-  // For clients: keeps its handle of the channel.
-  class stub {
-   public:
-    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
-
-    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> stub_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.stub/stub_", request, options};
-    }
-    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> stub_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {channel_, "/golden.reserved.stub/stub_", ::std::move(request), options};
-    }
-
-   private:
-    ::coracle::channel channel_;
-  };
-};
-
-class stub_ final {
- public:
-  stub_() = delete;
-
-  static constexpr const char* full_name = "golden.reserved.stub_";
-
-  // For servers: derive from it and override what is served; the rest answers UNIMPLEMENTED.
-  class service : public ::coracle::service {
-   public:
-    [[nodiscard]] ::coracle::method_table methods() const noexcept override {
-      return {};
-    }
-  };
-
-  // For clients: keeps its handle of the channel.
-  class stub {
-   public:
-    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
    private:
     ::coracle::channel channel_;
