@@ -260,6 +260,32 @@ TEST(GrpcContext, RunWhileAsksBeforeEachEvent) {
   EXPECT_EQ(ran, 2);
 }
 
+TEST(GrpcContext, RunWhileDoesNotWaitIfAFunctionHasEndedIt) {
+  agrpc::GrpcContext context;
+  bool rang = false;
+  bool ran = false;
+  agrpc::Alarm alarm(context);
+  alarm.wait(in(milliseconds(300)), [&](bool) { rang = true; });
+  asio::post(context, [&] { ran = true; });
+  EXPECT_TRUE(context.run_while([&] { return !ran; }));
+  EXPECT_TRUE(ran);
+  EXPECT_FALSE(rang);
+  alarm.cancel();
+  context.run();
+  EXPECT_TRUE(rang);
+}
+
+TEST(GrpcContext, RunWithAnIoContextProcessesWhatIsReadyAtItsFirstLook) {
+  agrpc::GrpcContext context;
+  asio::io_context io_context;
+  const auto guard = asio::make_work_guard(io_context);
+  int asked = 0;
+  bool ran = false;
+  asio::post(io_context, [&] { ran = true; });
+  agrpc::run(context, io_context, [&] { return ++asked == 2; });
+  EXPECT_TRUE(ran);
+}
+
 TEST(GrpcContext, RunCompletionQueueLeavesFunctionsToOtherThreads) {
   agrpc::GrpcContext context;
   bool function_ran = false;

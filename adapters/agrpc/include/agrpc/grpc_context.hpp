@@ -174,7 +174,7 @@ class GrpcContext : public asio::execution_context {
   bool run_until(const Deadline& deadline) {
     return run_with(true, internal::patience::until(deadline), [] { return true; });
   }
-  /// As run(), while `condition()` is true, which is asked before each event.
+  /// As run(), while `condition()` is true, which is asked before each event, and again after functions that were ready.
   template <class Condition>
   bool run_while(Condition&& condition) {
     return run_with(true, internal::patience::endless(), condition);
@@ -213,7 +213,7 @@ class GrpcContext : public asio::execution_context {
   }
 
   [[nodiscard]] executor_type get_executor() noexcept;
-  /// The same object, as a scheduler of std::execution if <agrpc/use_sender.hpp> is included.
+  /// The same object, as a scheduler of std::execution.
   [[nodiscard]] executor_type get_scheduler() noexcept;
   [[nodiscard]] allocator_type get_allocator() const noexcept { return {}; }
   /// The completion queue, to start operations whose tags the caller gets from this library. It belongs to the
@@ -285,8 +285,10 @@ class GrpcContext : public asio::execution_context {
     const running_thread here(*this, clears_stop);
     bool any = false;
     while (!stopped_ && condition()) {
-      if (with_functions && process_functions()) any = true;
-      if (stopped_) break;
+      if (with_functions && process_functions()) {
+        any = true;
+        if (stopped_ || !condition()) break;
+      }
       if (work_ == 0) {
         if (clears_stop) stopped_ = true;
         break;
@@ -415,8 +417,13 @@ class context_access {
   static bool run_one(GrpcContext& context, bool with_functions, std::chrono::microseconds wait) {
     const auto how =
         wait.count() == 0 ? patience::none() : patience::until(std::chrono::system_clock::now() + wait);
-    bool first = true;
-    return context.process(with_functions, how, [&] { return std::exchange(first, false); }, false);
+    const GrpcContext::running_thread here(context, false);
+    bool any = !context.stopped_ && with_functions && context.process_functions();
+    bool more = false;
+    if (!context.stopped_ && context.work_ != 0 &&
+        context.process_event(with_functions, how, more) == grpc::CompletionQueue::GOT_EVENT)
+      any = true;
+    return any;
   }
   // Whether it is stopped or out of work.
   static bool is_finished(const GrpcContext& context) noexcept {

@@ -151,8 +151,8 @@ void run_both(GrpcContext& grpc_context, ExecutionContext& context, StopConditio
     while (!stop()) {
       const bool finished = context_access::is_finished(grpc_context);
       if (finished && traits::is_stopped(context)) break;
-      // The one that has work to wait for waits.
-      bool any = finished ? traits::run_for(context, wait) : traits::poll(context);
+      // The one that has work to wait for waits. In no time, run_for() of Asio does not even process what is ready.
+      bool any = finished && wait != step(0) ? traits::run_for(context, wait) : traits::poll(context);
       if (!finished && context_access::run_one(grpc_context, with_functions, wait)) any = true;
       wait = any ? step(0) : std::min(traits::max_latency(), wait + step(1) + wait);
     }
