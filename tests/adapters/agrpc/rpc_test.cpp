@@ -3,7 +3,6 @@
 #include "agrpc_fixture.hpp"
 
 #include <agrpc/health_check_service.hpp>
-#include <agrpc/register_yield_rpc_handler.hpp>
 
 #include "call_kinds_mock.grpc.pb.h"
 

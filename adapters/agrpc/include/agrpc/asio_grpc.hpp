@@ -3,8 +3,8 @@
 // Requires Boost 1.78 or standalone Asio 1.22, or newer: the one that was included before, or the one that
 // AGRPC_STANDALONE_ASIO or AGRPC_BOOST_ASIO names.
 //
-// <agrpc/register_yield_rpc_handler.hpp>, for stackful coroutines, and <agrpc/health_check_service.hpp> are included
-// separately.
+// <agrpc/health_check_service.hpp>, and the headers of the callback API, are included separately. Stackful coroutines are
+// there where Boost.Context and Boost.Coroutine are; a program that uses them links both.
 //
 // An operation whose completion handler has the executor of another execution context throws std::logic_error when it
 // is started; started by a coroutine, that leaves the run() of the coroutine's context.
@@ -35,12 +35,14 @@
 #include "agrpc/server_rpc_ptr.hpp"
 #include "agrpc/test.hpp"
 #include "agrpc/use_awaitable.hpp"
+#include "agrpc/use_sender.hpp"
 #include "agrpc/wait.hpp"
 #include "agrpc/waiter.hpp"
 
-// Where there are senders.
-#include "agrpc/impl/senders.hpp"
 #if defined(AGRPC_HAS_SENDERS)
 #include "agrpc/register_sender_rpc_handler.hpp"
-#include "agrpc/use_sender.hpp"
+#endif
+// Asio includes both for stackful coroutines.
+#if __has_include(<boost/context/fiber.hpp>) && __has_include(<boost/coroutine/all.hpp>)
+#include "agrpc/register_yield_rpc_handler.hpp"
 #endif

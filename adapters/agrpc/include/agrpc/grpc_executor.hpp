@@ -79,7 +79,7 @@ class allocator_of_executor<std::allocator<void>> {
 };
 
 template <class Executor>
-class schedule_sender;  // of <agrpc/use_sender.hpp>
+class schedule_sender;
 
 }  // namespace internal
 
@@ -130,7 +130,7 @@ class BasicGrpcExecutor {
     submit(std::forward<Function>(function), get_allocator());
   }
 
-  /// The sender of std::execution::schedule(). Requires <agrpc/use_sender.hpp>.
+  /// The sender of std::execution::schedule().
   template <class Sender = internal::schedule_sender<BasicGrpcExecutor>>
   [[nodiscard]] Sender schedule() const {
     return Sender(*this);
@@ -248,3 +248,6 @@ inline GrpcContext::executor_type GrpcContext::get_executor() noexcept { return 
 inline GrpcContext::executor_type GrpcContext::get_scheduler() noexcept { return executor_type(*this); }
 
 }  // namespace agrpc::inline CORACLE_ASIO
+
+// schedule(), and the token, which programs over asio-grpc get along with each of its headers. It needs the executor.
+#include "agrpc/use_sender.hpp"

@@ -1,6 +1,9 @@
 // registration: requests the RPCs of a method, and runs a handler for each.
+//
+// Programs over asio-grpc get alarms along with it.
 #pragma once
 
+#include "agrpc/alarm.hpp"
 #include "agrpc/default_completion_token.hpp"
 #include "agrpc/impl/context_of.hpp"
 #include "agrpc/impl/initiate.hpp"
