@@ -1,5 +1,5 @@
-// What programs over asio-grpc get along with a single header: register_awaitable_rpc_handler.hpp has an alarm, and an
-// alarm has the token of senders.
+// What programs over asio-grpc get with a single header: register_awaitable_rpc_handler.hpp has an alarm, and
+// an alarm has the token of senders.
 
 #include <agrpc/register_awaitable_rpc_handler.hpp>
 
