@@ -5,12 +5,6 @@
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/manual_event.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/system_executor.hpp>
-#else
-#include <boost/asio/system_executor.hpp>
-#endif
-
 #include <utility>
 
 namespace agrpc::inline CORACLE_ASIO {

@@ -4,14 +4,6 @@
 #include "agrpc/grpc_executor.hpp"
 #include "agrpc/impl/library.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/awaitable.hpp>
-#include <asio/use_awaitable.hpp>
-#else
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#endif
-
 #include <type_traits>
 
 namespace agrpc::inline CORACLE_ASIO {

@@ -4,18 +4,6 @@
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/queue_operation.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/execution_context.hpp>
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/recycling_allocator.hpp>
-#else
-#include <boost/asio/execution_context.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/recycling_allocator.hpp>
-#endif
-
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/time.h>

@@ -6,12 +6,6 @@
 #include "agrpc/grpc_executor.hpp"
 #include "agrpc/impl/library.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/bind_executor.hpp>
-#else
-#include <boost/asio/bind_executor.hpp>
-#endif
-
 #include <atomic>
 #include <functional>
 #include <utility>

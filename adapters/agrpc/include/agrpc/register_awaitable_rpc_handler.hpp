@@ -6,14 +6,6 @@
 #include "agrpc/impl/registration.hpp"
 #include "agrpc/server_rpc.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/awaitable.hpp>
-#include <asio/co_spawn.hpp>
-#else
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#endif
-
 #include <exception>
 #include <utility>
 
@@ -65,10 +57,12 @@ struct start_awaitable {
 ///       },
 ///       asio::detached);
 ///
+/// The first argument is the context, which has the completion queue of the server, or an executor of it.
+///
 /// The handler takes the RPC, and the request where there is a single one, and returns an asio::awaitable<void>. It
-/// runs on the executor that is associated with the completion handler, by default that of the context, which has the
-/// completion queue of the server. An RPC that it has not finished is cancelled when it returns. A handler with a
-/// function `request_message_factory()` makes the requests: see the guide.
+/// runs on the executor that is associated with the completion handler, by default that of the first argument. An RPC
+/// that it has not finished is cancelled when it returns. A handler with a function `request_message_factory()` makes
+/// the requests: see the guide.
 ///
 /// The signature is `void(std::exception_ptr)`. It completes when the server was shut down and all handlers have
 /// ended, or with the first exception of a handler, after which no RPC is handled any more. Cancellation, of all types:
@@ -76,19 +70,10 @@ struct start_awaitable {
 /// associated with the completion handler. The service must outlive the registration.
 template <class Rpc, class Service, class Handler,
           class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_awaitable_rpc_handler(GrpcContext& context, Service& service, Handler&& handler,
-                                    Token&& token = Token()) {
-  return internal::register_handler<internal::start_awaitable, Rpc>(internal::executor_for<Rpc>(context),
-                                                                    service, std::forward<Handler>(handler),
-                                                                    std::forward<Token>(token));
-}
-/// The same with an executor of the context.
-template <class Rpc, class Service, class Handler,
-          class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_awaitable_rpc_handler(const typename Rpc::executor_type& executor, Service& service,
+auto register_awaitable_rpc_handler(const internal::registration_executor<Rpc>& on, Service& service,
                                     Handler&& handler, Token&& token = Token()) {
-  return internal::register_handler<internal::start_awaitable, Rpc>(
-      executor, service, std::forward<Handler>(handler), std::forward<Token>(token));
+  return internal::register_handler<internal::start_awaitable>(on, service, std::forward<Handler>(handler),
+                                                               std::forward<Token>(token));
 }
 
 }  // namespace agrpc::inline CORACLE_ASIO

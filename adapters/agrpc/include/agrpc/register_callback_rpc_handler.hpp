@@ -7,12 +7,6 @@
 #include "agrpc/server_rpc.hpp"
 #include "agrpc/server_rpc_ptr.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/dispatch.hpp>
-#else
-#include <boost/asio/dispatch.hpp>
-#endif
-
 #include <exception>
 #include <memory>
 #include <utility>
@@ -57,19 +51,10 @@ struct start_callback {
 /// the handler leave the context's run().
 template <class Rpc, class Service, class Handler,
           class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_callback_rpc_handler(GrpcContext& context, Service& service, Handler&& handler,
-                                   Token&& token = Token()) {
-  return internal::register_handler<internal::start_callback, Rpc>(internal::executor_for<Rpc>(context),
-                                                                   service, std::forward<Handler>(handler),
-                                                                   std::forward<Token>(token));
-}
-/// The same with an executor of the context.
-template <class Rpc, class Service, class Handler,
-          class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_callback_rpc_handler(const typename Rpc::executor_type& executor, Service& service,
+auto register_callback_rpc_handler(const internal::registration_executor<Rpc>& on, Service& service,
                                    Handler&& handler, Token&& token = Token()) {
-  return internal::register_handler<internal::start_callback, Rpc>(
-      executor, service, std::forward<Handler>(handler), std::forward<Token>(token));
+  return internal::register_handler<internal::start_callback>(on, service, std::forward<Handler>(handler),
+                                                              std::forward<Token>(token));
 }
 
 }  // namespace agrpc::inline CORACLE_ASIO

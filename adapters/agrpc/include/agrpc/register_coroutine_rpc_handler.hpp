@@ -55,19 +55,10 @@ struct start_coroutine {
 ///     returns; `args` are for the coroutine's promise.
 template <class Rpc, class CoroTraits, class Service, class Handler,
           class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_coroutine_rpc_handler(GrpcContext& context, Service& service, Handler&& handler,
-                                    Token&& token = Token()) {
-  return internal::register_handler<internal::start_coroutine<CoroTraits>, Rpc>(
-      internal::executor_for<Rpc>(context), service, std::forward<Handler>(handler),
-      std::forward<Token>(token));
-}
-/// The same with an executor of the context.
-template <class Rpc, class CoroTraits, class Service, class Handler,
-          class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_coroutine_rpc_handler(const typename Rpc::executor_type& executor, Service& service,
+auto register_coroutine_rpc_handler(const internal::registration_executor<Rpc>& on, Service& service,
                                     Handler&& handler, Token&& token = Token()) {
-  return internal::register_handler<internal::start_coroutine<CoroTraits>, Rpc>(
-      executor, service, std::forward<Handler>(handler), std::forward<Token>(token));
+  return internal::register_handler<internal::start_coroutine<CoroTraits>>(
+      on, service, std::forward<Handler>(handler), std::forward<Token>(token));
 }
 
 }  // namespace agrpc::inline CORACLE_ASIO

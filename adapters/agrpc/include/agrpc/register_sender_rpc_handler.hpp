@@ -119,15 +119,9 @@ class [[nodiscard]] registration_sender {
 /// a handler. Handlers
 /// run in the context. A stop request ends it as a cancellation does.
 template <class Rpc, class Service, class Handler>
-auto register_sender_rpc_handler(GrpcContext& context, Service& service, Handler handler) {
-  return internal::registration_sender<Rpc, Service, Handler>(internal::executor_for<Rpc>(context), service,
-                                                              std::move(handler));
-}
-/// The same with an executor of the context.
-template <class Rpc, class Service, class Handler>
-auto register_sender_rpc_handler(const typename Rpc::executor_type& executor, Service& service,
+auto register_sender_rpc_handler(const internal::registration_executor<Rpc>& on, Service& service,
                                  Handler handler) {
-  return internal::registration_sender<Rpc, Service, Handler>(executor, service, std::move(handler));
+  return internal::registration_sender<Rpc, Service, Handler>(on.get(), service, std::move(handler));
 }
 
 }  // namespace agrpc::inline CORACLE_ASIO

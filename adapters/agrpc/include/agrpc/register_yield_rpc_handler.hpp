@@ -9,10 +9,8 @@
 #include "agrpc/server_rpc.hpp"
 
 #if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/any_io_executor.hpp>
 #include <asio/spawn.hpp>
 #else
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/spawn.hpp>
 #endif
 
@@ -59,19 +57,10 @@ struct start_yield {
 /// As register_awaitable_rpc_handler(), with a handler that takes a yield_context as last argument and returns nothing.
 template <class Rpc, class Service, class Handler,
           class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_yield_rpc_handler(GrpcContext& context, Service& service, Handler&& handler,
-                                Token&& token = Token()) {
-  return internal::register_handler<internal::start_yield, Rpc>(internal::executor_for<Rpc>(context), service,
-                                                                std::forward<Handler>(handler),
-                                                                std::forward<Token>(token));
-}
-/// The same with an executor of the context.
-template <class Rpc, class Service, class Handler,
-          class Token = internal::default_token_of<typename Rpc::executor_type>>
-auto register_yield_rpc_handler(const typename Rpc::executor_type& executor, Service& service,
+auto register_yield_rpc_handler(const internal::registration_executor<Rpc>& on, Service& service,
                                 Handler&& handler, Token&& token = Token()) {
-  return internal::register_handler<internal::start_yield, Rpc>(
-      executor, service, std::forward<Handler>(handler), std::forward<Token>(token));
+  return internal::register_handler<internal::start_yield>(on, service, std::forward<Handler>(handler),
+                                                           std::forward<Token>(token));
 }
 
 }  // namespace agrpc::inline CORACLE_ASIO

@@ -9,16 +9,6 @@
 
 #include "coracle/asio/completion.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/awaitable.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/co_spawn.hpp>
-#else
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/co_spawn.hpp>
-#endif
-
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server_context.h>
 

@@ -8,10 +8,8 @@
 #include "coracle/grpcpp_queue_wait.hpp"
 #if defined(CORACLE_STANDALONE_ASIO)
 #include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
 #else
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
 #endif
 
 #include <atomic>

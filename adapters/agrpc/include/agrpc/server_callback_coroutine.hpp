@@ -22,12 +22,6 @@
 #include "agrpc/reactor_ptr.hpp"
 #include "agrpc/server_callback.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/system_executor.hpp>
-#else
-#include <boost/asio/system_executor.hpp>
-#endif
-
 #include <grpcpp/server_context.h>
 
 #include <coroutine>

@@ -4,14 +4,6 @@
 #include "agrpc/grpc_executor.hpp"
 #include "agrpc/impl/library.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/any_io_executor.hpp>
-#include <asio/query.hpp>
-#else
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/query.hpp>
-#endif
-
 #include <concepts>
 #include <stdexcept>
 

@@ -7,12 +7,6 @@
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/queue_operation.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/system_executor.hpp>
-#else
-#include <boost/asio/system_executor.hpp>
-#endif
-
 #include <concepts>
 #include <optional>
 #include <tuple>

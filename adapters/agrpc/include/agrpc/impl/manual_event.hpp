@@ -5,12 +5,6 @@
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/system_executor.hpp>
-#else
-#include <boost/asio/system_executor.hpp>
-#endif
-
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -5,14 +5,6 @@
 #include "agrpc/impl/library.hpp"
 #include "agrpc/impl/manual_event.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/any_io_executor.hpp>
-#include <asio/system_executor.hpp>
-#else
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/system_executor.hpp>
-#endif
-
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 

@@ -359,20 +359,27 @@ class start_registration : public ::coracle::asio_internal::with_executor<typena
   Service* service_;
 };
 
+// Where the handlers of RPCs run: the executor of a context, or one that the caller gives.
+template <class Rpc>
+class registration_executor {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor)
+  registration_executor(GrpcContext& context) : executor_(context.get_executor()) {}
+  template <std::convertible_to<typename Rpc::executor_type> Executor>
+  registration_executor(const Executor& executor) : executor_(executor) {}
+  // NOLINTEND(google-explicit-constructor)
+  [[nodiscard]] const typename Rpc::executor_type& get() const noexcept { return executor_; }
+
+ private:
+  typename Rpc::executor_type executor_;
+};
+
 template <class Start, class Rpc, class Service, class Handler, class Token>
-auto register_handler(const typename Rpc::executor_type& executor, Service& service, Handler&& handler,
+auto register_handler(const registration_executor<Rpc>& on, Service& service, Handler&& handler,
                       Token&& token) {
   return asio::async_initiate<Token, void(std::exception_ptr)>(
-      start_registration<Start, Rpc, Service>(executor, service), token,
+      start_registration<Start, Rpc, Service>(on.get(), service), token,
       std::decay_t<Handler>(std::forward<Handler>(handler)));
-}
-template <class Rpc>
-typename Rpc::executor_type executor_for(GrpcContext& context) {
-  return typename Rpc::executor_type(context.get_executor());
-}
-template <class Rpc>
-typename Rpc::executor_type executor_for(const typename Rpc::executor_type& executor) {
-  return executor;
 }
 
 }  // namespace internal

@@ -4,12 +4,6 @@
 #include "agrpc/impl/initiate.hpp"
 #include "agrpc/impl/library.hpp"
 
-#if defined(CORACLE_STANDALONE_ASIO)
-#include <asio/system_executor.hpp>
-#else
-#include <boost/asio/system_executor.hpp>
-#endif
-
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 
