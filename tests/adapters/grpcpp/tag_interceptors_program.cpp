@@ -36,9 +36,9 @@ struct called {
     std::string all = std::to_string(status.error_code()) + " '" + status.error_message() + "' " +
                       reply.name() + " " + std::to_string(reply.number());
     for (const auto& [key, value] : context.GetServerInitialMetadata())
-      if (key.starts_with("echo-")) all += " " + text(key) + "=" + text(value);
+      if (key.starts_with("echo-")) all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
     for (const auto& [key, value] : context.GetServerTrailingMetadata())
-      if (key.starts_with("trail-")) all += " " + text(key) + "=" + text(value);
+      if (key.starts_with("trail-")) all += " " + call_kinds::text(key) + "=" + call_kinds::text(value);
     return all;
   }
 };

@@ -4,6 +4,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_interceptor.h>
 
+#include "adapters/grpcpp/src/threads/client_runtime.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/channel.hpp"
