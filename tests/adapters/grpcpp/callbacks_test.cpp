@@ -546,10 +546,10 @@ class raw_finds final : public CallKinds::WithRawCallbackMethod_Unary<CallKinds:
                                   grpc::ByteBuffer* reply) override {
     Query query;
     EXPECT_TRUE(query.ParseFromString(request->bytes()));
-    Reply reply;
-    reply.set_name("raw " + query.ask());
+    Reply found;
+    found.set_name("raw " + query.ask());
     std::string bytes;
-    reply.SerializeToString(&bytes);
+    found.SerializeToString(&bytes);
     const grpc::Slice slice(bytes);
     *reply = grpc::ByteBuffer(&slice, 1);
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
