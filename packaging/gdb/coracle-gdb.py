@@ -306,7 +306,7 @@ class TaskPrinter:
         self.value = value
 
     def to_string(self):
-        frame = int(self.value["frame_"]["_M_fr_ptr"])
+        frame = int(self.value["frame_"]["frame_"]["_M_fr_ptr"])
         if not frame:
             return "task, empty"
         size = pointer_bytes()
