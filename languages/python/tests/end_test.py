@@ -38,12 +38,27 @@ async def begin():
 loop = asyncio.new_event_loop()
 loop.run_until_complete(begin())
 """
+DROPS_STREAMS = """
+import sys
+import coracle, echo_pb2 as pb2
+
+with coracle.Channel(sys.argv[1], coracle.insecure()) as channel:
+    echo = coracle.stub(channel, pb2.DESCRIPTOR.services_by_name["Echo"])
+    for _ in range(20):
+        replies = echo.Repeat(pb2.Text(count=1_000_000))
+        next(replies)
+        for _ in range(20):
+            echo.Say(pb2.Text())
+        del replies
+print("begun", flush=True)
+"""
 ENDS = {
     "threads-all": WITH_THREADS,
     "threads-without-channel": WITH_THREADS + "del channel, echo",
     "threads-without-calls": WITH_THREADS + "del replies, asking, waiting",
     "threads-without-modules": WITH_THREADS + "del pb2, coracle, service, threading",
     "threads-by-an-exception": WITH_THREADS + "raise SystemExit(0)",
+    "threads-that-drop-streams": DROPS_STREAMS,  # which may have received all that they have asked for
     "asyncio-all": WITH_ASYNCIO,
     "asyncio-closed": WITH_ASYNCIO + "loop.close()",
     "asyncio-without-loop": WITH_ASYNCIO + "loop.close(); del loop, channel, echo",

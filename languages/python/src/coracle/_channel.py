@@ -224,6 +224,9 @@ class _Stream:
         if self._asked <= WINDOW // 2:
             _native.read(self._call, WINDOW - self._asked, self._queue, 0)
             self._asked = WINDOW
+        self._take_events()
+
+    def _take_events(self) -> None:
         for _, kind, outcome in _native.queue_take(self._queue, NO_LIMIT):
             if kind == KIND_READ and outcome[1] is not None:
                 self._asked -= 1
@@ -304,9 +307,7 @@ class _Stream:
         try:
             _native.call_release(call)
             while self._asked and self._end is None:
-                for _, _, outcome in _native.queue_take(self._queue, NO_LIMIT):
-                    if outcome[1] is None:
-                        self._end = outcome
+                self._take_events()
             _native.queue_destroy(self._queue)
         except _native.UsageError:
             pass  # the library has ended before this object
