@@ -9,6 +9,7 @@ import subprocess
 from harness import machine
 
 CALLS = 20000  # the figures are exact: more would change nothing
+LIMIT_S = 300  # of one program
 PER_BATCH = (1, 10, 100)
 STYLES = {
     "grpc": "all of it; the client indexes every field, as gRPC's own do",
@@ -24,7 +25,10 @@ def count(program, per_batch, style, out):
     command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", f"--callgrind-out-file={out}",
                program, str(per_batch), str(CALLS // per_batch), style]
     # The loop's own turns are hardly in it; of the two backends valgrind knows this one surely.
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CORACLE_BACKEND": "epoll"})
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env={**os.environ, "CORACLE_BACKEND": "epoll"})
+    except subprocess.TimeoutExpired:
+        raise machine.Failure(f"{' '.join(map(str, command))} still ran after {LIMIT_S} s") from None
     total = re.search(r"^totals: (\d+)", out.read_text() if out.exists() else "", re.MULTILINE)
     if done.returncode != 0 or not total or total[1] == "0":
         raise machine.Failure(f"{' '.join(map(str, command))} failed:\n{done.stderr.strip()[-2000:]}")

@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import pathlib
+import sys
 
 from harness import engine, machine
 
@@ -71,3 +72,7 @@ def verdict(result):
     dear = [name for name, now in result["instructions_per_call"].items() if now > MOST * result["kept"][name]]
     return f"costs more than {MOST - 1:.0%} above what is kept: {'; '.join(dear)}; fix it, or ./dev bench gate --renew REASON" \
         if dear else None
+
+
+if __name__ == "__main__":  # for scripts/testing/suites.py, which reads the last line
+    print(json.dumps(judged(pathlib.Path(sys.argv[1]))))

@@ -22,9 +22,9 @@ def main(arguments):
     tier = "whole" if arguments else "submission"
     if arguments and arguments[0] in plan.TIERS:
         tier = arguments.pop(0)
-    chosen = [suite for name, suite in plan.TIERS[tier]() if not arguments or any(word in name for word in arguments)]
-    if tier != "whole":
-        chosen += [suite for label, suite in plan.labelled() if label in arguments]
+    labels = dict(plan.labelled())
+    chosen = [suite for name, suite in plan.TIERS[tier]() if name not in labels and (not arguments or any(word in name for word in arguments))]
+    chosen += [suite for label, suite in labels.items() if label in arguments or (tier == "whole" and not arguments)]
     report = Report()
     with BuildsAhead(chosen) as builds:
         for suite in chosen:

@@ -53,7 +53,7 @@ class Run:
             try:
                 process, status, used = os.wait4(self._process.pid, os.WNOHANG)
             except ChildProcessError:  # end_running() has ended it
-                return self._process.returncode
+                return self._process.wait()
             if process:
                 self.cpu_seconds = used.ru_utime + used.ru_stime
                 self._process.returncode = os.waitstatus_to_exitcode(status)

@@ -90,7 +90,8 @@ void connection::release_if_idle() noexcept {
   release_at_ = never;
   in_flight_.release(0);
   header_cache_.reset();
-  engine([](auto& e) { e.release_idle_memory(); });
+  engine_.release_idle_memory();
+  if (http1_) http1_->release_idle_memory();
   stream_->release_idle_memory();
   if (acceptor_) report_memory();
 }
@@ -228,6 +229,8 @@ void connection::defer_input() noexcept {
     if (std::exchange(deferred_->engine_reads, false)) unread.consume(unread.size() - rest.size());
     else unread.append(rest);
   });
+  // HTTP/1.1 would end the exchange in this call, and a function of that exchange may be on the stack.
+  if (!kept && http1_) return close_at_turn_end("out of memory");
   if (!kept) return fail(error_code::enhance_your_calm, "out of memory");
   if (!is_deferred()) return;
   accounting_due_ = acceptor_ != nullptr;
@@ -538,9 +541,11 @@ void connection::resume_waiting_calls() noexcept {
 }
 
 void connection::report_memory() noexcept {
-  const std::size_t now = connection_cost_bytes + engine([](const auto& e) { return e.memory_bytes(); }) +
-                          in_flight_.capacity() + (deferred_ ? deferred_->unread.capacity() : 0) +
-                          stream_->memory_bytes() + open_streams() * exchange_cost_bytes;
+  // A connection of HTTP/1.1 has the engine of HTTP/2 as well.
+  const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
+                          (http1_ ? http1_->memory_bytes() : 0) +
+                          (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
+                          open_streams() * exchange_cost_bytes;
   accounting_due_ = now > light_bytes || congested_ || !waiting_.empty();
   const std::size_t more_min = http1_ ? 1 : memory_step_bytes;
   if (now < reported_memory_bytes_ + more_min && now + memory_step_bytes > reported_memory_bytes_) return;

@@ -14,7 +14,7 @@ import yaml  # noqa: E402
 from openapi_spec_validator import OpenAPIV31SpecValidator  # noqa: E402
 
 LINTERS = PEERS.parent / "linters"
-KINDS = ROOT / "tests/unit/rest_kinds.proto"
+KINDS = ROOT / "tests/unit/rpc/rest_kinds.proto"
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,9 @@ bool observed_exchange::begin_headers() noexcept {
   return inner_.begin_headers();
 }
 
-void observed_exchange::add_field(std::string_view name, std::string_view value, hpack::indexing) noexcept {
-  inner_.add_field(name, value);
+void observed_exchange::add_field(std::string_view name, std::string_view value,
+                                  hpack::indexing policy) noexcept {
+  inner_.add_field(name, value, policy);
   // Without memory the observer misses the field.
   static_cast<void>(base::if_memory_allows([&] { request_.add(name, value); }));
 }

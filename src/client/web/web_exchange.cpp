@@ -154,8 +154,8 @@ void web_exchange::deliver_data(bytes_view bytes) {
 void web_exchange::receive_frames(protocol::web::body_reader& reader, bytes_view bytes,
                                   std::string_view last) {
   using state = protocol::web::body_reader::state;
-  const auto fail_with = [&](std::string_view what) {
-    fail(status::internal(std::string(what).append(last)));
+  const auto fail_with = [&](std::string_view before, std::string_view after) {
+    fail(status::internal(std::string(before).append(last).append(after)));
   };
   while (!bytes.empty()) {
     const std::size_t before = bytes.size();
@@ -166,8 +166,8 @@ void web_exchange::receive_frames(protocol::web::body_reader& reader, bytes_view
         break;
       case state::need_more:
       case state::last: consume(before - bytes.size()); break;
-      case state::bytes_after_last: return fail_with("the response continues after its ");
-      case state::last_too_large: return fail_with("the response has more than 1 MiB of ");
+      case state::bytes_after_last: return fail_with("the response continues after its ", "");
+      case state::last_too_large: return fail_with("the response's ", ", its last frame, exceeds 1 MiB");
       case state::bad_last_flag: return fail(status::internal("the response has a frame of an unknown kind"));
     }
   }

@@ -55,26 +55,26 @@ using call_kinds::notification;
 
 // The servers print what they have served at their end. Arguments: of a server none, or the port of another
 // server; of a client the port of its server.
-#define VALLEY_PROGRAM(name)          \
+#define CORACLE_PROGRAM(name)         \
   namespace name {                    \
   void serve(const arguments& given); \
   void call(const arguments& given);  \
   }
-VALLEY_PROGRAM(guide_sync)
-VALLEY_PROGRAM(guide_queue)
-VALLEY_PROGRAM(guide_callback)
-VALLEY_PROGRAM(store)
-VALLEY_PROGRAM(store_proxy)
-VALLEY_PROGRAM(generic_proxy)
-VALLEY_PROGRAM(files)
-VALLEY_PROGRAM(chat)
-VALLEY_PROGRAM(chat_callback)
-VALLEY_PROGRAM(compression)
-VALLEY_PROGRAM(retries)
-VALLEY_PROGRAM(auth)
-VALLEY_PROGRAM(health)
-VALLEY_PROGRAM(shutdown_sync)
-VALLEY_PROGRAM(shutdown_queue)
-#undef VALLEY_PROGRAM
+CORACLE_PROGRAM(guide_sync)
+CORACLE_PROGRAM(guide_queue)
+CORACLE_PROGRAM(guide_callback)
+CORACLE_PROGRAM(store)
+CORACLE_PROGRAM(store_proxy)
+CORACLE_PROGRAM(generic_proxy)
+CORACLE_PROGRAM(files)
+CORACLE_PROGRAM(chat)
+CORACLE_PROGRAM(chat_callback)
+CORACLE_PROGRAM(compression)
+CORACLE_PROGRAM(retries)
+CORACLE_PROGRAM(auth)
+CORACLE_PROGRAM(health)
+CORACLE_PROGRAM(shutdown_sync)
+CORACLE_PROGRAM(shutdown_queue)
+#undef CORACLE_PROGRAM
 
 }  // namespace programs
