@@ -67,7 +67,7 @@ function(coracle_room name)
     endif()
     target_link_libraries(${target} PUBLIC coracle_usage PRIVATE coracle_build)
     # A room is one translation unit where it is optimised: its functions are inlined into each other.
-    if(coracle_optimised)
+    if(coracle_optimised OR CMAKE_UNITY_BUILD)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
       # GCC takes the .cpp files for headers then, and warns of what their anonymous namespaces hold.
       target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
