@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -48,18 +49,20 @@ class Run:
 
     def _wait(self, timeout_s):
         """The exit code, or None at the time limit. Notes the processor time of the command and of all processes that it waited for."""
-        end = time.monotonic() + timeout_s
-        while time.monotonic() < end:
+        try:
+            descriptor = os.pidfd_open(self._process.pid)
             try:
-                process, status, used = os.wait4(self._process.pid, os.WNOHANG)
-            except ChildProcessError:  # end_running() has ended it
-                return self._process.wait()
-            if process:
-                self.cpu_seconds = used.ru_utime + used.ru_stime
-                self._process.returncode = os.waitstatus_to_exitcode(status)
-                return self._process.returncode
-            time.sleep(0.05)
-        return None
+                ended, _, _ = select.select([descriptor], [], [], timeout_s)
+            finally:
+                os.close(descriptor)
+            if not ended:
+                return None
+            _, status, used = os.wait4(self._process.pid, 0)
+        except (ChildProcessError, ProcessLookupError):  # end_running() has ended it
+            return self._process.wait()
+        self.cpu_seconds = used.ru_utime + used.ru_stime
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self._process.returncode
 
     @classmethod
     def running(cls):

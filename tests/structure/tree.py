@@ -14,7 +14,7 @@ class Tree:
         self.root = pathlib.Path(root).resolve()
 
     def git(self, *words):
-        """It trusts the tree, whoever owns it."""
+        """It trusts the tree, even if another user owns it."""
         return subprocess.run(["git", "-C", str(self.root), "-c", f"safe.directory={self.root}", *words], capture_output=True)
 
     @functools.cached_property

@@ -11,7 +11,7 @@ namespace coracle::server_internal {
 struct served_method;
 struct subtype;
 
-// The same for every protocol: it says nothing of how HTTP carried the request. Borrows from the
+// The same for every protocol, without how HTTP carried the request. Borrows from the
 // request_info, and from the connection's authority.
 struct call_request {
   const served_method* row = nullptr;  // null: the server has no such method
