@@ -15,6 +15,7 @@ class server;
 /// The options of with_console(). A value type: set the members that differ from the defaults.
 class console_options {
  public:
+  /// All defaults.
   console_options() noexcept {}
   /// Where the page is: GET of this path and of paths below it, without a slash at the end. Default:
   /// "/console".

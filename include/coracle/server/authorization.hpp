@@ -21,7 +21,9 @@ namespace coracle {
 /// the decision has to wait, for a token service for example, derive from server_interceptor instead.
 class authorization final : public server_interceptor {
  public:
+  /// Decides about a call; called concurrently on several loops.
   using decision = std::function<status(const server_context&)>;
+  /// Asks `decide`, which is not empty, about each call.
   explicit authorization(decision decide) : decide_(std::move(decide)) {}
 
   task<status> intercept(server_context& context, next_handler next) override {

@@ -14,12 +14,13 @@ namespace coracle {
 
 /// Counts the calls that ended within one second of the loops' clock.
 struct second_of_calls {
-  std::int64_t second = 0;  // seconds since the clock's epoch
-  std::uint64_t count = 0;
-  std::uint64_t errors = 0;  // calls that did not end with OK
-  duration sum{};
-  duration max{};
-  duration min{};
+  std::int64_t second = 0;   ///< seconds since the clock's epoch
+  std::uint64_t count = 0;   ///< calls
+  std::uint64_t errors = 0;  ///< calls that did not end with OK
+  duration sum{};            ///< of the durations of the calls
+  duration max{};            ///< of the slowest call
+  duration min{};            ///< of the fastest call
+  /// Returns the mean duration; zero without calls.
   [[nodiscard]] duration mean() const noexcept {
     return count == 0 ? duration() : sum / static_cast<duration::rep>(count);
   }

@@ -27,15 +27,18 @@ class http_response {
   /// A response without a body.
   explicit http_response(int code = 200) noexcept : status(code) {}
 
-  /// A body of text/plain, text/html or application/json, in UTF-8.
+  /// A body of text/plain, in UTF-8.
   [[nodiscard]] static http_response text(std::string body, int code = 200);
+  /// A body of text/html, in UTF-8.
   [[nodiscard]] static http_response html(std::string body, int code = 200);
+  /// A body of application/json, in UTF-8; `body` is not checked.
   [[nodiscard]] static http_response json(std::string body, int code = 200);
   /// A body whose pieces are sent as they come: server-sent events, or a download that does not fit into
   /// memory. See `pieces`.
   [[nodiscard]] static http_response stream(std::string_view content_type,
                                             async_generator<std::string> pieces);
 
+  /// @{
   /// Adds a header field, and returns this response. The name may have any case. A field that the server
   /// writes itself (content-length, transfer-encoding, connection) or whose value has a line break fails the
   /// request: the client gets 500, and the log says why.
@@ -43,6 +46,7 @@ class http_response {
   http_response&& header(std::string_view name, std::string_view value) && {
     return std::move(header(name, value));
   }
+  /// @}
 
   /// The status: 200 to 599. Default: 200.
   int status = 200;

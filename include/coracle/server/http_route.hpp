@@ -26,7 +26,9 @@ using http_handler = std::function<task<http_response>(http_request)>;
 /// A route of server::add_http(). A value type: set the members that differ from the defaults.
 class http_route {
  public:
+  /// GET of no path: set `path` and `handler`.
   http_route() noexcept {}
+  /// Sets `method`, `path` and `handler`.
   http_route(std::string_view http_method, std::string_view path_template, http_handler h)
       : method(http_method), path(path_template), handler(std::move(h)) {}
 
@@ -37,6 +39,7 @@ class http_route {
   /// segment; `**` is the rest of the path, which may be empty. If several routes match, the most specific
   /// one is used: a literal segment before a variable before `**`.
   std::string path;
+  /// Answers the requests; must be set.
   http_handler handler;
   /// The maximum size of a request's body in bytes; 413 above it. Default: 4 MiB.
   std::size_t max_body_bytes = std::size_t{4} << 20;

@@ -36,9 +36,12 @@ class shard;
 /// any thread.
 class memory_quota {
  public:
+  /// A quota of `limit_bytes`, for server_options::memory.
   explicit memory_quota(std::size_t limit_bytes) : usage_(std::make_shared<usage>(limit_bytes)) {}
 
+  /// Returns the limit.
   [[nodiscard]] std::size_t limit_bytes() const noexcept { return usage_->limit; }
+  /// Returns how much the peers of all servers that share the quota occupy at the moment.
   [[nodiscard]] std::size_t used_bytes() const noexcept {
     return usage_->used.load(std::memory_order_relaxed);
   }

@@ -18,8 +18,11 @@ namespace coracle {
 template <class T>
 class reader {
  public:
+  /// Makes a reader of no call, to be assigned to.
   reader() noexcept = default;
+  /// @cond
   explicit reader(rpc::call* c) noexcept : call_(c) {}
+  /// @endcond
 
   /// Awaits the next message: `std::optional<T>`, empty at the end of the stream. Throws call_ended if the
   /// call has failed.

@@ -89,24 +89,31 @@ class writer_awaiter {
 template <class T>
 class [[nodiscard]] replies {
  public:
+  /// @cond
   using promise_type = server_internal::replies_promise<T>;
   using handle = std::coroutine_handle<promise_type>;
+  /// @endcond
+  /// The type of the replies.
   using reply_type = T;
 
   /// Ends the call at once with `outcome`, without a reply.
   replies(coracle::status outcome) : status_(std::move(outcome)) {}
+  /// Ends the call with UNIMPLEMENTED.
   replies(unimplemented u) : status_(u.status()) {}
+  /// @cond
   explicit replies(handle h) noexcept : frame_(h) {}
+  /// @endcond
   replies(replies&&) noexcept = default;
   replies& operator=(replies&&) = delete;
 
   /// `co_await writer()` within the handler gives the writer of its call.
   [[nodiscard]] static server_internal::writer_awaiter<T> writer() noexcept { return {}; }
 
-  // --- for the server
+  /// @cond  For the server.
   [[nodiscard]] handle release() noexcept { return frame_.release(); }
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
   [[nodiscard]] bool returned() const noexcept { return true; }
+  /// @endcond
 
  private:
   coro::owned_frame<promise_type> frame_;

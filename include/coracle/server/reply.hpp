@@ -18,6 +18,7 @@ namespace coracle {
 /// Ends a call with UNIMPLEMENTED. Converts to the return type of every handler.
 class unimplemented {
  public:
+  /// Returns UNIMPLEMENTED with a text.
   [[nodiscard]] coracle::status status() const {
     return coracle::status::unimplemented("the server does not implement this method");
   }
@@ -119,15 +120,22 @@ class reply_promise : public coro::promise_base {
 template <class T>
 class [[nodiscard]] reply {
  public:
+  /// @cond
   using promise_type = server_internal::reply_promise<T>;
   using handle = std::coroutine_handle<promise_type>;
+  /// @endcond
+  /// The type of the reply.
   using reply_type = T;
 
+  /// @{
+  /// Sends `message`.
   reply(T&& message) : message_(std::move(message)) {}
   reply(const T& message) : message_(message) {}
+  /// @}
   /// Sends `*message` from where it is, like `co_return &reply` in a coroutine. It must stay valid until the
   /// call has ended: see server_context::make_reply() and server_context::arena().
   reply(const T* message) noexcept : external_(message) {}
+  /// @cond  What may not be returned; the compiler's message says what to do.
   template <std::same_as<std::nullptr_t> Null>
   reply(Null) {
     server_internal::refuse_null<Null>();
@@ -143,23 +151,31 @@ class [[nodiscard]] reply {
   reply(Other&&) {
     server_internal::refuse_reply<Other>();
   }
+  /// @endcond
+  /// Ends the call with `outcome`, which must not be OK.
   reply(coracle::status outcome) noexcept : status_(std::move(outcome)) {}
+  /// Sends the value, or ends the call with the status.
   reply(result<T> outcome) {
     if (outcome) message_.emplace(*std::move(outcome));
     else status_ = outcome.status();
   }
+  /// Ends the call with UNIMPLEMENTED.
   reply(unimplemented u) : status_(u.status()) {}
+  /// @cond
   explicit reply(handle h) noexcept : frame_(h) {}
+  /// @endcond
   reply(reply&&) noexcept = default;
   reply& operator=(reply&&) = delete;
 
-  // For the server: the frame to start, or null if the result is available already.
+  /// @cond  For the server.
+  // The frame to start, or null if the result is available already.
   [[nodiscard]] handle release() noexcept { return frame_.release(); }
   // Null if there is only a status.
   [[nodiscard]] const T* sent() const noexcept {
     return external_ ? external_ : message_ ? &*message_ : nullptr;
   }
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
+  /// @endcond
 
  private:
   coro::owned_frame<promise_type> frame_;

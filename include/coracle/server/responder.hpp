@@ -148,9 +148,10 @@ class answer_with final : public answer {
 template <class Reply>
 class responder {
  public:
-  // For the library.
+  /// @cond  For the library.
   explicit responder(const std::shared_ptr<server_internal::answer_with<Reply>>& to)
       : to_(to.get(), [kept = to](server_internal::answer_with<Reply>* dropped) { dropped->drop(); }) {}
+  /// @endcond
 
   /// Answers the call with a reply, or with a status that is not OK, and `trailing` metadata. Does not wait.
   /// Throws usage_error if the call was answered before.

@@ -10,6 +10,7 @@ namespace coracle {
 /// The options of server::add_rest(). A value type: set the members that differ from the defaults.
 class rest_options {
  public:
+  /// All defaults.
   rest_options() noexcept {}
   /// Rules for .proto files that must not change, which replace the rules there: the text of a service config
   /// such as {"http": {"rules": [{"selector": "movie.MovieService.AddMovie", "post": "/movies"}]}}. Default:

@@ -152,9 +152,11 @@ class server {
   /// open or close meanwhile may be missing. For coroutines on a loop of any runtime.
   [[nodiscard]] task<server_snapshot> snapshot();
 
-  // For the library: makes listen() fail for addresses that other machines reach, with this reason. Call it
-  // before the first listen().
+  /// @cond  For the library.
+  // Makes listen() fail for addresses that other machines reach, with this reason. Call it before the first
+  // listen().
   void require_loopback(std::string reason);
+  /// @endcond
 
   /// The runtime that the server runs on.
   [[nodiscard]] runtime& owner() const noexcept;

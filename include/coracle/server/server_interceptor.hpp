@@ -60,7 +60,7 @@ struct finished_http_request {
   std::string_view method;  ///< "GET"
   /// As the client sent it, without the query: percent-escapes are not decoded.
   std::string_view path;
-  const net::address& peer;
+  const net::address& peer;  ///< of the connection
   int status = 0;  ///< the HTTP status of the response; 0: the client went away before it
   /// Whether the whole response was passed to the connection. False if the client went away or the handler
   /// failed after it had begun.
@@ -75,7 +75,9 @@ struct finished_http_request {
 /// ends.
 class next_handler {
  public:
+  /// @cond
   next_handler(rpc::interceptor_chain& of, std::size_t index) noexcept : of_(&of), index_(index) {}
+  /// @endcond
   /// Runs the rest of the chain and gives the call's status. Never throws: exceptions of the handler or of an
   /// interceptor become a status (see reply<T>). Once the call has ended for its client (reset, deadline,
   /// drain), every next() gives the status with which it ended, and starts no handler.
@@ -94,8 +96,9 @@ class next_handler {
   [[nodiscard]] server_internal::request_awaiter request() const noexcept {
     return server_internal::request_awaiter(*of_);
   }
-  /// Returns whether the call is one that request() is for, or one that reply() is for.
+  /// Returns whether request() may be awaited: the call has one request.
   [[nodiscard]] bool has_request() const noexcept { return of_->has_request(); }
+  /// Returns whether reply() may be called: the call has one reply.
   [[nodiscard]] bool has_reply() const noexcept { return of_->has_reply(); }
   /// Returns the reply of a unary or client-streaming call: after next() returned OK, that of the handler,
   /// whose own object stays as it is. To answer the call itself, an interceptor changes the reply, after

@@ -10,13 +10,15 @@ namespace coracle {
 
 /// A call on a server; the observer gets the same object from call_started() to call_ended().
 struct served_call {
+  /// @cond
   explicit served_call(server_context& c) noexcept : context(c) {}
+  /// @endcond
   served_call(const served_call&) = delete;
   served_call& operator=(const served_call&) = delete;
 
-  server_context& context;  // method, peer, metadata, traffic; valid as long as this object
-  time_point began{};
-  void* user = nullptr;  // for the observer's own use
+  server_context& context;  ///< method, peer, metadata, traffic; valid as long as this object
+  time_point began{};  ///< when the request headers arrived, by the clock of its loop
+  void* user = nullptr;  ///< for the observer's own use
 };
 
 /// Gets notified of the calls of a server. One object serves all loops: its functions run on the loops of the

@@ -46,6 +46,7 @@ struct connection_age {
 ///   coracle::server server(runtime, options);
 class server_options {
  public:
+  /// All defaults.
   server_options() noexcept {}
   /// The maximum size of a request message in bytes; a larger one ends its call with RESOURCE_EXHAUSTED.
   /// Default: 4 MiB, as in other implementations of gRPC.

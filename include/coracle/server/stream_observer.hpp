@@ -23,8 +23,9 @@ namespace coracle {
 /// the call.
 class request_flow {
  public:
-  // For the library.
+  /// @cond  For the library.
   explicit request_flow(std::shared_ptr<server_internal::request_demand> of) noexcept : of_(std::move(of)) {}
+  /// @endcond
   /// Has `messages` more requests read, and their end. Without any request(), each request is read when
   /// on_message() has returned for the one before it. From the first request() on, requests are read only as
   /// requested. An observer that calls it in its constructor decides about the first request, too.
@@ -39,9 +40,10 @@ class request_flow {
 template <class Reply>
 class reply_stream {
  public:
-  // For the library.
+  /// @cond  For the library.
   explicit reply_stream(std::shared_ptr<server_internal::unsent_replies<Reply>> to) noexcept
       : to_(std::move(to)) {}
+  /// @endcond
   /// Queues a reply. Does not wait. Returns false if the call is over, and the reply is dropped. A handler
   /// that writes more than the client reads checks is_ready() first, or memory grows: with 64 MiB of unsent
   /// replies it throws usage_error, as it does after finish().
@@ -62,47 +64,53 @@ class reply_stream {
   std::shared_ptr<server_internal::unsent_replies<Reply>> to_;
 };
 
-namespace server_internal {
-
+/// The functions of an observer that handles many requests.
 template <class Request>
 class observes_requests {
  public:
+  /// @cond
   using requests_base = observes_requests;
+  /// @endcond
   virtual ~observes_requests() = default;
   /// The next request.
   virtual void on_message(Request message) = 0;
   /// The client has ended its requests.
   virtual void on_half_close() = 0;
-  // For the library.
-  [[nodiscard]] request_demand& demand() noexcept { return *demand_; }
+  /// @cond  For the library.
+  [[nodiscard]] server_internal::request_demand& demand() noexcept { return *demand_; }
+  /// @endcond
 
  protected:
   /// The requests of the call.
   [[nodiscard]] request_flow requests() const noexcept { return request_flow(demand_); }
 
  private:
-  std::shared_ptr<request_demand> demand_ = std::make_shared<request_demand>();
+  std::shared_ptr<server_internal::request_demand> demand_ =
+      std::make_shared<server_internal::request_demand>();
 };
 
+/// The functions of an observer that sends many replies.
 template <class Reply>
 class makes_replies {
  public:
+  /// @cond
   using replies_base = makes_replies;
+  /// @endcond
   virtual ~makes_replies() = default;
   /// There is room for replies: at the beginning of the call, and after is_ready() has been false.
   virtual void on_ready() {}
-  // For the library.
-  [[nodiscard]] unsent_replies<Reply>& unsent() noexcept { return *unsent_; }
+  /// @cond  For the library.
+  [[nodiscard]] server_internal::unsent_replies<Reply>& unsent() noexcept { return *unsent_; }
+  /// @endcond
 
  protected:
   /// The replies of the call.
   [[nodiscard]] reply_stream<Reply> replies() const noexcept { return reply_stream<Reply>(unsent_); }
 
  private:
-  std::shared_ptr<unsent_replies<Reply>> unsent_ = std::make_shared<unsent_replies<Reply>>();
+  std::shared_ptr<server_internal::unsent_replies<Reply>> unsent_ =
+      std::make_shared<server_internal::unsent_replies<Reply>>();
 };
-
-}  // namespace server_internal
 
 /// The handler of one call, as an object whose functions are called; observe() makes it. Derive from one of
 /// the three classes below.
@@ -113,7 +121,10 @@ class makes_replies {
 /// the call as one of a handler does.
 class stream_observer {
  public:
+  /// @cond
   using observer_base = stream_observer;
+  /// @endcond
+  /// Derived classes may have any constructor: see observe().
   stream_observer() noexcept = default;
   stream_observer(const stream_observer&) = delete;
   stream_observer& operator=(const stream_observer&) = delete;
@@ -125,22 +136,26 @@ class stream_observer {
 
 /// Handles a call with one request and many replies: override on_ready().
 template <class Reply>
-class server_streaming_observer : public stream_observer, public server_internal::makes_replies<Reply> {
+class server_streaming_observer : public stream_observer, public makes_replies<Reply> {
  public:
+  /// The type of the replies.
   using reply_type = Reply;
 };
 
 /// Handles a call with many requests and one reply: override on_message() and on_half_close(), and call
 /// responder().answer(), there or later.
 template <class Request, class Reply>
-class client_streaming_observer : public stream_observer, public server_internal::observes_requests<Request> {
+class client_streaming_observer : public stream_observer, public observes_requests<Request> {
  public:
+  /// The type of the requests.
   using request_type = Request;
+  /// The type of the reply.
   using reply_type = Reply;
-  // For the library.
+  /// @cond  For the library.
   [[nodiscard]] const std::shared_ptr<server_internal::answer_with<Reply>>& answer() const noexcept {
     return answer_;
   }
+  /// @endcond
 
  protected:
   /// Answers the call. Its deadline() is not known, and its on_cancel() is not needed here.
@@ -155,11 +170,11 @@ class client_streaming_observer : public stream_observer, public server_internal
 /// Handles a call with many requests and many replies: override on_message() and on_half_close(), and call
 /// replies().write() and finish(), there or later.
 template <class Request, class Reply>
-class bidi_observer : public stream_observer,
-                      public server_internal::observes_requests<Request>,
-                      public server_internal::makes_replies<Reply> {
+class bidi_observer : public stream_observer, public observes_requests<Request>, public makes_replies<Reply> {
  public:
+  /// The type of the requests.
   using request_type = Request;
+  /// The type of the replies.
   using reply_type = Reply;
 };
 

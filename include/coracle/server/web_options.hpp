@@ -19,6 +19,7 @@ namespace coracle {
 /// not affected.
 class web_options {
  public:
+  /// All defaults.
   web_options() noexcept {}
   /// Whether the server answers gRPC-Web (grpc/grpc doc/PROTOCOL-WEB.md), binary and text. Default: true.
   bool grpc_web = true;

@@ -16,8 +16,11 @@ namespace coracle {
 template <class T>
 class writer {
  public:
+  /// Makes a writer of no call, to be assigned to.
   writer() noexcept = default;
+  /// @cond
   explicit writer(rpc::call* c) noexcept : call_(c) {}
+  /// @endcond
   /// Sends `message`. Waits while the flow-control window of the stream or the connection is exhausted, or
   /// the stream has too much unsent data. Throws call_ended if the call is over.
   [[nodiscard]] rpc::write_awaiter<T> write(const T& message, const write_options& options = {}) noexcept {

@@ -11,9 +11,9 @@ namespace coracle {
 
 /// The health of a service.
 enum class health_status : std::uint8_t {
-  unknown,  // not determined yet
-  serving,
-  not_serving,
+  unknown,      ///< not determined yet
+  serving,      ///< gets calls
+  not_serving,  ///< gets no calls from clients that check
 };
 
 /// Reports the health of a server and its services.
@@ -30,6 +30,7 @@ enum class health_status : std::uint8_t {
 /// Source: grpc/grpc doc/health-checking.md, gRFC A90 (List).
 class health_service {
  public:
+  /// All services have the status of the server, which is `serving`.
   health_service();
   health_service(const health_service&) = delete;
   health_service& operator=(const health_service&) = delete;

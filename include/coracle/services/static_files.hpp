@@ -14,6 +14,7 @@ class server;
 /// The options of add_files(). A value type: set the members that differ from the defaults.
 class static_file_options {
  public:
+  /// All defaults.
   static_file_options() noexcept {}
   /// The value of Cache-Control. Default: "no-cache", clients ask each time whether a file has changed, which
   /// costs 304 if it has not. For files whose names change with their contents:

@@ -18,15 +18,16 @@ namespace coracle::testing {
 template <class Request>
 class recorded_call {
  public:
+  /// Made by the fake.
   recorded_call() noexcept {}
   /// The one request, or the requests of a client stream that returns() has read so far (a handler of your
   /// own reads them itself).
   std::vector<Request> requests;
-  coracle::metadata metadata;
-  time_point deadline = never;
+  coracle::metadata metadata;   ///< that the call arrived with
+  time_point deadline = never;  ///< of the call; never if it has none
 };
 
-/// The argument of a handler: one request, or a stream of requests.
+/// @cond  The argument of a handler: one request, or a stream of requests.
 template <class Argument>
 struct handler_argument {
   using request = std::remove_cvref_t<Argument>;
@@ -37,6 +38,7 @@ struct handler_argument<reader<Request>> {
   using request = Request;
   static constexpr bool streams = true;
 };
+/// @endcond
 
 /// A method of a fake service, which protoc-gen-coracle generates with the option fakes=true:
 ///
@@ -55,10 +57,14 @@ class fake_method {
   static constexpr bool streams_out = server_internal::returned<Returned>::streaming;
 
  public:
+  /// The type of a request.
   using request_type = typename handler_argument<Argument>::request;
+  /// The type of a reply.
   using reply_type = typename Returned::reply_type;
+  /// What calls() returns.
   using recorded = recorded_call<request_type>;
 
+  /// Answers with UNIMPLEMENTED.
   fake_method() = default;
   fake_method(const fake_method&) = delete;
 
@@ -102,7 +108,7 @@ class fake_method {
     return copies;
   }
 
-  /// For the generated fake: answers a call.
+  /// @cond  For the generated fake: answers a call.
   Returned operator()(server_context& context, Argument argument) {
     const auto made = std::make_shared<recorded>();
     made->metadata = context.metadata();
@@ -112,6 +118,7 @@ class fake_method {
       return (*implementation)(context, std::forward<Argument>(argument), made);
     return unimplemented();
   }
+  /// @endcond
 
  private:
   using record = std::shared_ptr<recorded>;

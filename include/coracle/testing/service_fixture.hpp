@@ -41,9 +41,11 @@ class service_fixture {
   service_fixture(const service_fixture&) = delete;
   service_fixture& operator=(const service_fixture&) = delete;
 
+  /// The service, which handles calls on the loops of runtime().
   [[nodiscard]] Service& service() noexcept { return service_; }
   /// The server, to add more services and interceptors before the first channel().
   [[nodiscard]] coracle::server& server() noexcept { return server_; }
+  /// The runtime of the server and of the channel.
   [[nodiscard]] coracle::runtime& runtime() noexcept { return runtime_; }
   /// The channel to the server, which is made on the first call.
   [[nodiscard]] coracle::channel& channel() {

@@ -28,7 +28,9 @@ class simulated_fixture {
   simulated_fixture(const simulated_fixture&) = delete;
   simulated_fixture& operator=(const simulated_fixture&) = delete;
 
+  /// The world, for time, faults and further hosts.
   [[nodiscard]] sim::world& world() noexcept { return world_; }
+  /// The service, which runs on the host "server".
   [[nodiscard]] Service& service() noexcept { return service_; }
   /// The server, to add more services and interceptors before the first channel().
   [[nodiscard]] coracle::server& server() noexcept { return server_; }
