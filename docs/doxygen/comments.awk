@@ -1,12 +1,7 @@
-# Doxygen's view of a header. In a comment, a line that is indented after an empty line begins a block of code, as in
-# the sources of this project; Doxygen wants four more columns. Friends are no part of the reference. Nor are concepts
-# without a comment, which Doxygen would list without writing a page of them.
-dropping { if ($0 ~ last) dropping = 0; next }
-/^template </ && !commented { held = held $0 "\n"; next }
-held != "" && /^concept / { held = ""; dropping = !/;$/; last = /{$/ ? "^};" : ";$"; next }
-held != "" { printf "%s", held; held = "" }
-{ commented = /^ *\/\/\// }
-/^ *friend / && !/operator/ { next }
+# Doxygen's view of a header, line for line. In a comment, a line that is indented after an empty line begins a block of code,
+# as in the sources of this project; Doxygen wants four more columns. Friends are no part of the reference.
+{ sub(/\/\/\/ @cond .*/, "/// @cond") }
+/^ *friend / && !/operator/ { print ""; next }
 /^ *\/\/\/ *$/ { empty = 1; code = 0; print; next }
 /^ *\/\/\/   / {
   if (empty || code) { code = 1; sub(/\/\/\/ /, "///     ") }

@@ -12,11 +12,13 @@ using duration = std::chrono::nanoseconds;
 /// The type of a monotonic clock. It has no now(): each backend defines where its zero lies. Compare only
 /// time points of the same runtime.
 struct loop_clock {
+  /// @cond  What the chrono library requires of a clock.
   using rep = coracle::duration::rep;
   using period = coracle::duration::period;
   using duration = coracle::duration;
   using time_point = std::chrono::time_point<loop_clock, coracle::duration>;
   static constexpr bool is_steady = true;
+  /// @endcond
 };
 
 /// A point in time of a loop's clock.

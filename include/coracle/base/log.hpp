@@ -12,8 +12,14 @@
 namespace coracle {
 
 /// The severity of a log line, lowest first.
-enum class log_level : unsigned char { debug, info, warning, error };
+enum class log_level : unsigned char {
+  debug,    ///< details, for finding a fault
+  info,     ///< events of normal operation
+  warning,  ///< the program continues, but an operator should know
+  error,    ///< work was lost, or a defect of the program
+};
 
+/// @cond
 namespace base {
 
 // Append the text of one value to a log line.
@@ -54,6 +60,7 @@ void append_to_line(std::string& line, const T& part) {
 }
 
 }  // namespace base
+/// @endcond
 
 /// Receives log lines. To define where they go, derive from this class, override record(), and pass the
 /// object to runtime_options::log or sim::world_options::log; it must outlive the runtime or the
@@ -63,6 +70,7 @@ void append_to_line(std::string& line, const T& part) {
 /// handler or an interceptor that throws or returns nothing. These lines are rate-limited.
 class logger {
  public:
+  /// Makes a logger whose minimum level is info.
   logger() noexcept = default;
   logger(const logger&) = delete;
   logger& operator=(const logger&) = delete;
@@ -74,6 +82,7 @@ class logger {
   void write(log_level level, std::string_view message) noexcept {
     if (is_enabled(level)) record(level, message);
   }
+  /// @{
   /// Writes one line that consists of `parts`, if its level is at least the minimum level: nothing is
   /// formatted otherwise. Any thread may call these functions.
   ///
@@ -99,6 +108,7 @@ class logger {
   void error(const Parts&... parts) noexcept {
     write_parts(log_level::error, parts...);
   }
+  /// @}
   /// Returns whether lines of this level are written.
   [[nodiscard]] bool is_enabled(log_level level) const noexcept { return level >= min_level(); }
   /// Sets the minimum level. Any thread may call this at any time. Default: info.

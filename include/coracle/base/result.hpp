@@ -16,6 +16,7 @@ namespace coracle {
 /// Thrown by result::value() on a failed result, for code that prefers exceptions.
 class status_error : public std::exception {
  public:
+  /// Makes the exception for a status that is not OK.
   explicit status_error(coracle::status reason) : status_(std::move(reason)), text_(status_.to_string()) {}
   /// Returns the status of the failed result.
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
@@ -27,6 +28,7 @@ class status_error : public std::exception {
   std::string text_;
 };
 
+/// @cond
 namespace base {
 
 // Throws usage_error: the caller dereferenced a result without a value.
@@ -39,6 +41,7 @@ template <class T>
 inline constexpr bool has_own_truth<std::optional<T>> = true;
 
 }  // namespace base
+/// @endcond
 
 /// Holds exactly one of a value and a failed status. A status that is OK cannot be stored, since it is not a
 /// failure: the constructor throws usage_error.
@@ -47,8 +50,10 @@ class [[nodiscard]] result {
  public:
   static_assert(!std::is_reference_v<T> && !std::is_same_v<T, coracle::status>,
                 "result<T> requires a value type; use status for no value");
+  /// The type of the value.
   using value_type = T;
 
+  /// Holds the value.
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   /// Accepts a pointer to a derived class where T is a pointer to its base.
   template <class U>
@@ -58,6 +63,7 @@ class [[nodiscard]] result {
                typename T::element_type;
              })
   result(U value) : result(T(std::move(value))) {}
+  /// Holds the status of a failure. Throws usage_error if it is OK.
   result(coracle::status reason) : state_(std::in_place_index<1>, std::move(reason)) {
     CORACLE_REQUIRE(!std::get<1>(state_).ok(), "a result without a value needs a status that is not OK");
   }
@@ -77,17 +83,21 @@ class [[nodiscard]] result {
   /// Returns the status: OK when there is a value.
   [[nodiscard]] coracle::status status() const { return ok() ? coracle::status() : std::get<1>(state_); }
 
+  /// @{
   /// Returns the value, or throws status_error when there is none.
   T& value() & { return require_value(), std::get<0>(state_); }
   const T& value() const& { return require_value(), std::get<0>(state_); }
   T&& value() && { return require_value(), std::get<0>(std::move(state_)); }
+  /// @}
 
+  /// @{
   /// Returns the value. On a failed result this is a defect of the caller and throws usage_error.
   T& operator*() & { return held(); }
   const T& operator*() const& { return const_cast<result*>(this)->held(); }
   T&& operator*() && { return std::move(held()); }
   T* operator->() { return &held(); }
   const T* operator->() const { return &const_cast<result*>(this)->held(); }
+  /// @}
 
   /// Moves the value out, or returns `other`, converted to T, when there is no value.
   template <class U>

@@ -11,23 +11,23 @@ namespace coracle {
 
 /// The status codes of gRPC (grpc/grpc doc/statuscodes.md). These numbers are sent in grpc-status.
 enum class status_code : std::uint8_t {
-  ok = 0,
-  cancelled = 1,
-  unknown = 2,
-  invalid_argument = 3,
-  deadline_exceeded = 4,
-  not_found = 5,
-  already_exists = 6,
-  permission_denied = 7,
-  resource_exhausted = 8,
-  failed_precondition = 9,
-  aborted = 10,
-  out_of_range = 11,
-  unimplemented = 12,
-  internal = 13,
-  unavailable = 14,
-  data_loss = 15,
-  unauthenticated = 16,
+  ok = 0,  ///< success
+  cancelled = 1,  ///< the caller cancelled the call, or it was stopped
+  unknown = 2,  ///< an error without a better code, such as an exception of a handler
+  invalid_argument = 3,  ///< the request is wrong, whatever the state of the server
+  deadline_exceeded = 4,  ///< the deadline passed; the server may have done the work
+  not_found = 5,  ///< what the request names does not exist
+  already_exists = 6,  ///< what the request would create exists
+  permission_denied = 7,  ///< the caller is known and may not do this
+  resource_exhausted = 8,  ///< a limit or quota is reached, or memory or disk is full
+  failed_precondition = 9,  ///< the state of the server must change first; do not retry
+  aborted = 10,  ///< a conflict of concurrent calls; retry the whole transaction
+  out_of_range = 11,  ///< beyond the end of what is there now, such as a file
+  unimplemented = 12,  ///< the server does not have the method
+  internal = 13,  ///< an invariant or the protocol was violated
+  unavailable = 14,  ///< the server cannot be reached or is overloaded; retry with backoff
+  data_loss = 15,  ///< data was lost or is corrupt, beyond recovery
+  unauthenticated = 16,  ///< the caller has not proved who it is
 };
 
 /// Returns the name as the specification spells it, such as "NOT_FOUND".
@@ -35,6 +35,7 @@ std::string_view name_of(status_code code) noexcept;
 
 /// The type of coracle::ok.
 struct ok_t {
+  /// Made explicitly, so that `{}` is no ok.
   explicit ok_t() = default;
 };
 /// Success, where a status is required: `co_return coracle::ok;` ends a handler of a response stream.
@@ -45,7 +46,9 @@ inline constexpr ok_t ok{};
 /// Copies share the text, which never changes; a status can be copied between threads.
 class [[nodiscard]] status {
  public:
-  status() noexcept = default;  // ok
+  /// OK.
+  status() noexcept = default;
+  /// OK; lets `co_return coracle::ok` end a handler.
   status(ok_t) noexcept {}  // NOLINT(google-explicit-constructor)
   /// Makes a status with a code and a message; copies the message.
   status(status_code code, std::string_view message = {});
@@ -55,7 +58,9 @@ class [[nodiscard]] status {
 
   /// Returns whether the code is OK.
   [[nodiscard]] bool ok() const noexcept { return code_ == status_code::ok; }
+  /// Returns ok().
   explicit operator bool() const noexcept { return ok(); }
+  /// Returns the code, which is sent in grpc-status.
   [[nodiscard]] status_code code() const noexcept { return code_; }
   /// Throws status_error (coracle/base/result.hpp) unless ok(): for programs that prefer exceptions.
   void throw_if_error() const {
@@ -73,10 +78,13 @@ class [[nodiscard]] status {
   /// Returns the name of the code and the message: "NOT_FOUND: no such movie".
   [[nodiscard]] std::string to_string() const;
 
+  /// Compares code, message and details.
   friend bool operator==(const status& a, const status& b) noexcept {
     return a.code_ == b.code_ && a.message() == b.message() && a.details() == b.details();
   }
 
+  /// @{
+  /// Makes a status with the code of that name and a copy of `message`.
   static status cancelled(std::string_view message = {}) { return {status_code::cancelled, message}; }
   static status unknown(std::string_view message = {}) { return {status_code::unknown, message}; }
   static status invalid_argument(std::string_view message = {}) {
@@ -107,6 +115,7 @@ class [[nodiscard]] status {
   static status unauthenticated(std::string_view message = {}) {
     return {status_code::unauthenticated, message};
   }
+  /// @}
 
  private:
   [[noreturn]] void throw_error() const;

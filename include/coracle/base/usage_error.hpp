@@ -14,12 +14,14 @@ class usage_error : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+/// @cond
 namespace base {
 
 // Throws usage_error; its what() is `reason` and the place of the last co_await of this thread.
 [[noreturn]] void throw_usage_error(const char* reason);
 
 }  // namespace base
+/// @endcond
 }  // namespace coracle
 
 // CORACLE_REQUIRE(condition, "what is wrong: how to fix it"): checks a precondition before anything has

@@ -32,7 +32,9 @@ class compression {
 
   /// Returns the encoding.
   [[nodiscard]] coracle::encoding algorithm() const noexcept { return encoding_; }
+  /// Returns the level that was set, or level_default.
   [[nodiscard]] int level() const noexcept { return level_; }
+  /// Returns the minimum size of messages to compress, in bytes.
   [[nodiscard]] std::uint32_t min_bytes() const noexcept { return min_bytes_; }
 
   friend bool operator==(const compression&, const compression&) = default;

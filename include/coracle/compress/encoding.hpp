@@ -12,13 +12,13 @@ namespace coracle {
 /// A compression method for messages. The numbers are never sent. available() tells which encodings a build
 /// of the library supports.
 enum class encoding : std::uint8_t {
-  identity,  // not compressed
-  deflate,   // zlib's format (RFC 1950), as gRPC specifies; not raw deflate
-  gzip,      // RFC 1952
-  zstd,      // RFC 8878
-  brotli,    // "br", RFC 7932
-  snappy,    // snappy's framing format
-  lz4,       // LZ4's frame format
+  identity,  ///< not compressed
+  deflate,  ///< zlib's format (RFC 1950), as gRPC specifies; not raw deflate
+  gzip,  ///< RFC 1952
+  zstd,  ///< RFC 8878
+  brotli,  ///< "br", RFC 7932
+  snappy,  ///< snappy's framing format
+  lz4,  ///< LZ4's frame format
 };
 /// The number of encodings.
 inline constexpr std::size_t encoding_count = 7;

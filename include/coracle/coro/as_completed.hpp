@@ -24,10 +24,17 @@ namespace coracle {
 template <class T>
 class completed {
  public:
+  /// @cond
   completed(std::size_t index, outcome<T> ended) : index_(index), outcome_(std::move(ended)) {}
+  /// @endcond
+  /// Returns the position of the task in the vector.
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  /// @{
+  /// Returns the value of the task, or throws its exception.
   decltype(auto) value() & { return outcome_.value(); }
   decltype(auto) value() && { return std::move(outcome_).value(); }
+  /// @}
+  /// Returns how the task ended, without throwing; valid as long as this object.
   [[nodiscard]] coracle::outcome<T>& outcome() noexcept { return outcome_; }
 
  private:
@@ -56,6 +63,7 @@ class completed {
 template <class T>
 class as_completed {
  public:
+  /// Starts the tasks. Throws usage_error if one of them is empty or has ended.
   as_completed(const coro::environment& inherited, std::vector<task<T>> tasks)
       : stop_(inherited.stop),
         environment_{stop_.token(), inherited.deadline, inherited.call},
@@ -83,6 +91,7 @@ class as_completed {
   /// Returns the number of tasks that have not ended.
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
 
+  /// @cond
   class next_awaiter {
    public:
     explicit next_awaiter(as_completed& from) noexcept : from_(from), wait_(from.some_) {}
@@ -112,9 +121,11 @@ class as_completed {
     event<>::awaiter wait_;
     bool waits_ = false;
   };
+  /// @endcond
   /// Returns the next outcome, or an empty optional when all outcomes have been returned.
   [[nodiscard]] next_awaiter next() noexcept { return next_awaiter(*this); }
 
+  /// @cond
   class join_awaiter {
    public:
     explicit join_awaiter(as_completed& all) noexcept : all_(all) {}
@@ -130,6 +141,7 @@ class as_completed {
    private:
     as_completed& all_;
   };
+  /// @endcond
   /// Waits until no task runs. A stop of the awaiter's environment does not end this wait by itself: it stops
   /// the tasks. Throws nothing.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }

@@ -19,6 +19,7 @@ namespace coracle {
 template <class T>
 class async_generator;
 
+/// @cond
 namespace coro {
 
 template <class T>
@@ -48,6 +49,7 @@ class async_generator_promise : public promise_base {
 };
 
 }  // namespace coro
+/// @endcond
 
 /// A coroutine that produces a sequence of values and may co_await between them.
 ///
@@ -77,12 +79,18 @@ class [[nodiscard]] async_generator {
   static_assert(std::is_object_v<T> && !std::is_const_v<T>, "an async_generator yields values");
 
  public:
+  /// The type of the values.
   using value_type = T;
+  /// @cond
   using promise_type = coro::async_generator_promise<T>;
   using handle = std::coroutine_handle<promise_type>;
+  /// @endcond
 
+  /// Makes an empty generator, whose next() returns an empty optional.
   async_generator() noexcept = default;
+  /// @cond
   explicit async_generator(handle h) noexcept : frame_(h) {}
+  /// @endcond
   async_generator(async_generator&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
   async_generator& operator=(async_generator&& other) noexcept {
     if (this != &other) {
@@ -93,6 +101,7 @@ class [[nodiscard]] async_generator {
   }
   ~async_generator() { reset(); }
 
+  /// @cond
   class next_awaiter {
    public:
     explicit next_awaiter(handle h) noexcept : frame_(h) {}
@@ -137,6 +146,7 @@ class [[nodiscard]] async_generator {
     bool mine_ = false;
     bool stopped_ = false;
   };
+  /// @endcond
   /// Returns the next item, or an empty optional at the end.
   [[nodiscard]] next_awaiter next() noexcept { return next_awaiter(frame_); }
 
@@ -149,6 +159,7 @@ class [[nodiscard]] async_generator {
   handle frame_;
 };
 
+/// @cond
 namespace coro {
 
 template <class T>
@@ -157,4 +168,5 @@ async_generator<T> async_generator_promise<T>::get_return_object() noexcept {
 }
 
 }  // namespace coro
+/// @endcond
 }  // namespace coracle

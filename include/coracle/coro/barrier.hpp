@@ -24,6 +24,7 @@ class barrier : public coro::primitive<barrier> {
  public:
   /// `parties` is the number of tasks in a phase, at least 1; 0 throws usage_error.
   explicit barrier(std::size_t parties) : parties_(parties) { require_parties(); }
+  /// The same, owned by `owner_loop`.
   barrier(std::size_t parties, coro::executor& owner_loop) : primitive(owner_loop), parties_(parties) {
     require_parties();
   }
@@ -32,6 +33,7 @@ class barrier : public coro::primitive<barrier> {
     CORACLE_ASSERT(waiters_.empty(), "a barrier was destroyed while tasks wait at it: join them first");
   }
 
+  /// @cond
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, barrier> {
    public:
     using waiting_call::waiting_call;
@@ -60,7 +62,9 @@ class barrier : public coro::primitive<barrier> {
     }
     bool last_ = false;
   };
-  /// Arrives at the barrier and waits until the phase ends.
+  /// @endcond
+  /// Arrives at the barrier and waits until the phase ends: `bool`, true for one task per phase, the last to
+  /// arrive, for work to be done once per phase.
   awaiter arrive_and_wait() noexcept { return awaiter(*this); }
 
   /// Removes one party, from this phase on. The phase ends if all other parties have arrived. Does not wait.
@@ -68,7 +72,9 @@ class barrier : public coro::primitive<barrier> {
     if (on_owner_loop()) drop_here(1);
     else post_remote_calls();
   }
+  /// Returns the number of tasks in a phase. For the owner loop.
   [[nodiscard]] std::size_t parties() const noexcept { return parties_; }
+  /// Returns the number of tasks that wait in this phase. For the owner loop.
   [[nodiscard]] std::size_t arrived() const noexcept { return arrived_; }
 
  private:

@@ -28,6 +28,7 @@ class blocking_signal {
   void set() noexcept;
   /// Blocks until the signal is set.
   void wait() noexcept;
+  /// Returns whether the signal is set. Any thread may call this.
   [[nodiscard]] bool is_set() const noexcept;
   /// For a waiter that cannot block: calls f(context) when the signal is set, or immediately if it is set
   /// already.
@@ -70,10 +71,11 @@ class blocking_result {
 /// thread.
 class posted_task final : public runnable, completion {
  public:
+  /// Takes the task over; start() runs it.
   explicit posted_task(task<> t) noexcept;
   /// Posts the task to the executor. When `ended` is set, the frame is gone.
   void start(executor& on) noexcept { on.post(*this); }
-  blocking_signal ended;
+  blocking_signal ended;  ///< set when the task has ended
 
  private:
   std::coroutine_handle<> finished(promise_base& promise, std::coroutine_handle<> frame) noexcept override;

@@ -44,6 +44,7 @@ class broadcast : public coro::primitive<broadcast<T>> {
  public:
   /// `capacity` is the number of messages to keep, at least 1; 0 throws usage_error.
   explicit broadcast(std::size_t capacity) : kept_(memory(capacity)), capacity_(capacity) {}
+  /// The same, owned by `owner_loop`.
   broadcast(std::size_t capacity, coro::executor& owner_loop)
       : base(owner_loop), kept_(memory(capacity)), capacity_(capacity) {}
   ~broadcast() {
@@ -68,7 +69,10 @@ class broadcast : public coro::primitive<broadcast<T>> {
   /// A message that a subscriber received.
   class received_message {
    public:
+    /// @cond
     received_message(const T& message, std::uint64_t lost) : message_(message), lost_(lost) {}
+    /// @endcond
+    /// Returns the message, which this object owns.
     [[nodiscard]] T& message() noexcept { return message_; }
     /// Returns how many messages directly before this one the subscriber has missed.
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
@@ -79,6 +83,7 @@ class broadcast : public coro::primitive<broadcast<T>> {
   };
 
   class subscriber;
+  /// @cond
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, broadcast> {
    public:
     explicit awaiter(subscriber& s) noexcept : coro::waiting_call<awaiter, broadcast>(s.from_), to_(s) {}
@@ -102,12 +107,14 @@ class broadcast : public coro::primitive<broadcast<T>> {
     subscriber& to_;
     std::optional<received_message> received_;
   };
+  /// @endcond
 
   /// Receives the messages that are sent after its construction. For one task at a time. It must not outlive
   /// the broadcast and must not be destroyed while its next() waits. A copy continues from the position of
   /// the original.
   class subscriber {
    public:
+    /// Subscribes to the messages that are sent from now on. On any thread.
     explicit subscriber(broadcast& b) noexcept : from_(b), next_(b.sent()) {}
     /// Returns the next message, or an empty optional when the broadcast is closed and all messages have been
     /// received.

@@ -33,7 +33,9 @@ namespace coracle {
 /// Locking the mutex again cannot be stopped.
 class condition_variable : public coro::primitive<condition_variable> {
  public:
+  /// Owned by the loop it is made on; made on a plain thread, by that of the first wait().
   condition_variable() noexcept = default;
+  /// Owned by `owner_loop`, which must be that of the mutex.
   explicit condition_variable(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~condition_variable() {
     close_remote_calls();
@@ -41,6 +43,7 @@ class condition_variable : public coro::primitive<condition_variable> {
                    "a condition_variable was destroyed while tasks wait for it: join them first");
   }
 
+  /// @cond
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, condition_variable> {
    public:
     awaiter(condition_variable& c, mutex::guard& held) : waiting_call(c), held_(held), mutex_(held.mutex_) {
@@ -72,6 +75,7 @@ class condition_variable : public coro::primitive<condition_variable> {
     mutex::guard& held_;
     mutex* mutex_;
   };
+  /// @endcond
   /// Waits for one notification. `held` must hold the lock and must stay where it is until the await ends.
   /// Throws usage_error if the guard is empty or the mutex has another owner loop.
   awaiter wait(mutex::guard& held) { return awaiter(*this, held); }

@@ -13,8 +13,8 @@ namespace coracle::coro {
 /// What a tree of tasks shares. The root of the tree (an RPC, a scope, a timeout) owns it and every promise
 /// below points to it, so it must outlive all of them. A default-constructed environment never stops.
 struct environment {
-  stop_token stop;
-  time_point deadline = never;
+  stop_token stop;              ///< requests the tree to stop
+  time_point deadline = never;  ///< when the tree is requested to stop at the latest
   /// The call that this work is done for. Opaque here; only src/rpc interprets it.
   const void* call = nullptr;
 };
@@ -26,6 +26,7 @@ inline constinit const environment no_environment{};
 /// propagate: it unwinds to the root that requested the stop.
 class cancelled : public std::exception {
  public:
+  /// Returns a fixed text.
   [[nodiscard]] const char* what() const noexcept override { return "coracle: the task was asked to stop"; }
 };
 
@@ -57,7 +58,9 @@ const environment& environment_of(std::coroutine_handle<Promise> h) noexcept {
 /// this_environment();`. Never suspends. The reference is valid as long as the root of the task lives.
 class this_environment {
  public:
+  /// Await it: `co_await this_environment()`.
   this_environment() noexcept = default;
+  /// @cond
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -66,6 +69,7 @@ class this_environment {
     return false;
   }
   const environment& await_resume() const noexcept { return *found_; }
+  /// @endcond
 
  private:
   const environment* found_ = nullptr;

@@ -28,7 +28,9 @@ class event;
 template <>
 class event<void> : public coro::primitive<event<void>> {
  public:
+  /// Owned by the loop it is made on; made on a plain thread, by the first loop whose task uses it.
   event() noexcept = default;
+  /// Owned by `owner_loop`.
   explicit event(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~event() {
     this->close_remote_calls();
@@ -51,6 +53,7 @@ class event<void> : public coro::primitive<event<void>> {
   /// Sets the event when it is destroyed, on every path out of a task or function.
   class [[nodiscard]] guard {
    public:
+    /// `e` must outlive the guard.
     explicit guard(event& e) noexcept : event_(e) {}
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
@@ -60,6 +63,7 @@ class event<void> : public coro::primitive<event<void>> {
     event& event_;
   };
 
+  /// @cond
   class awaiter : public coro::waiting_call<awaiter, event> {
    public:
     using waiting_call::waiting_call;
@@ -69,6 +73,8 @@ class event<void> : public coro::primitive<event<void>> {
     friend waiting_call;
     bool attempt() const noexcept { return at().set_; }
   };
+  /// @endcond
+  /// Waits until the event is set.
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
  private:
@@ -92,7 +98,9 @@ class event : public coro::primitive<event<T>> {
   using base = coro::primitive<event<T>>;
 
  public:
+  /// Owned by the loop it is made on; made on a plain thread, by the first loop whose task uses it.
   event() noexcept = default;
+  /// Owned by `owner_loop`.
   explicit event(coro::executor& owner_loop) noexcept : base(owner_loop) {}
   ~event() {
     this->close_remote_calls();
@@ -120,6 +128,7 @@ class event : public coro::primitive<event<T>> {
   /// Returns whether the event is set. For the owner loop.
   [[nodiscard]] bool is_set() const noexcept { return set_; }
 
+  /// @cond
   class awaiter : public coro::waiting_call<awaiter, event> {
    public:
     using coro::waiting_call<awaiter, event>::waiting_call;
@@ -132,6 +141,8 @@ class event : public coro::primitive<event<T>> {
     friend coro::waiting_call<awaiter, event>;
     bool attempt() const noexcept { return this->at().set_; }
   };
+  /// @endcond
+  /// Waits until the event is set: `const T&`, valid until reset() or the destructor.
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
  private:

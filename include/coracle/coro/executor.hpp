@@ -16,20 +16,21 @@ namespace coracle::coro {
 /// A runnable: an entry in an executor's queue. It is intrusive: the poster owns it. It is in at most one
 /// queue, and must stay alive until run() was called.
 struct runnable {
-  void (*run)(runnable&) noexcept = nullptr;
-  runnable* next = nullptr;
+  void (*run)(runnable&) noexcept = nullptr;  ///< called by the executor, once per post()
+  runnable* next = nullptr;                   ///< the executor's link while it is queued
 };
 
 /// A timer, intrusive as `work` is: it must be disarmed, or have fired, before it is destroyed. `fire` is
 /// called on the executor's thread, never before `when`, and may arm the timer again.
 struct timer {
-  void (*fire)(timer&) noexcept = nullptr;
-  time_point when{};
-  // Links of the executor that holds it. The timer is armed while `holder` is not null.
+  void (*fire)(timer&) noexcept = nullptr;  ///< called when the timer is due
+  time_point when{};                        ///< set by executor::arm()
+  /// @cond  Links of the executor that holds it. The timer is armed while `holder` is not null.
   timer* next = nullptr;
   timer* prev = nullptr;
   void* holder = nullptr;
   std::uint32_t place = 0;
+  /// @endcond
 };
 
 /// Runs coroutines, runnables and timers. At most one thread drives it at a time. Every member except post()

@@ -30,13 +30,18 @@ namespace coracle {
 template <class T>
 class [[nodiscard]] generator {
  public:
+  /// The type of the values, without a reference.
   using value_type = std::remove_cvref_t<T>;
+  /// What an iterator returns.
   using reference = std::conditional_t<std::is_reference_v<T>, T, T&>;
 
+  /// @cond
   class promise_type;
   using handle = std::coroutine_handle<promise_type>;
+  /// @endcond
   class iterator;
 
+  /// Makes an empty generator, which yields nothing.
   generator() noexcept = default;
 
   /// Starts the body and returns an iterator to the first element. May be called once. An empty generator
@@ -46,6 +51,7 @@ class [[nodiscard]] generator {
     if (frame) frame.promise().advance(frame);
     return iterator(frame);
   }
+  /// Returns what an iterator that has reached the end equals.
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
@@ -53,6 +59,7 @@ class [[nodiscard]] generator {
   coro::owned_frame<promise_type> frame_;
 };
 
+/// @cond
 template <class T>
 class generator<T>::promise_type {
   using pointer = std::add_pointer_t<reference>;
@@ -110,24 +117,37 @@ class generator<T>::promise_type {
   pointer element_ = nullptr;
   std::exception_ptr error_;
 };
+/// @endcond
 
+/// An input iterator over the values of a generator. ++ runs the body to its next co_yield, and throws what
+/// the body throws. It must not outlive the generator.
 template <class T>
 class generator<T>::iterator {
  public:
+  /// @cond
   using iterator_concept = std::input_iterator_tag;
   using difference_type = std::ptrdiff_t;
   using value_type = generator::value_type;
+  /// @endcond
 
+  /// Makes an iterator that equals the end.
   iterator() noexcept = default;
+  /// @cond
   explicit iterator(handle h) noexcept : frame_(h) {}
+  /// @endcond
+  /// Returns the present value; valid until the next ++.
   [[nodiscard]] reference operator*() const noexcept {
     return static_cast<reference>(*frame_.promise().element_);
   }
+  /// @{
+  /// Runs the body up to its next co_yield, or to its end.
   iterator& operator++() {
     frame_.promise().advance(frame_);
     return *this;
   }
   void operator++(int) { ++*this; }
+  /// @}
+  /// Returns whether the body has ended.
   friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept {
     return !i.frame_ || i.frame_.done();
   }

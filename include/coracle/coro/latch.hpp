@@ -21,7 +21,10 @@ namespace coracle {
 /// an open latch does not suspend on the owner loop.
 class latch : public coro::primitive<latch> {
  public:
+  /// A latch that opens after `count` calls of count_down(); 0: it is open. Owned by the loop it is made on,
+  /// or, made on a plain thread, by the first loop whose task uses it.
   explicit latch(std::size_t count) noexcept : count_(count) {}
+  /// The same, owned by `owner_loop`.
   latch(std::size_t count, coro::executor& owner_loop) noexcept : primitive(owner_loop), count_(count) {}
   ~latch() {
     close_remote_calls();
@@ -41,6 +44,7 @@ class latch : public coro::primitive<latch> {
   /// Counts down by one when it is destroyed, on every path out of a task.
   class [[nodiscard]] arrival {
    public:
+    /// `l` must outlive the arrival.
     explicit arrival(latch& l) noexcept : latch_(l) {}
     arrival(const arrival&) = delete;
     arrival& operator=(const arrival&) = delete;
@@ -50,6 +54,7 @@ class latch : public coro::primitive<latch> {
     latch& latch_;
   };
 
+  /// @cond
   class awaiter : public coro::waiting_call<awaiter, latch> {
    public:
     using waiting_call::waiting_call;
@@ -59,6 +64,8 @@ class latch : public coro::primitive<latch> {
     friend waiting_call;
     bool attempt() const noexcept { return at().is_open(); }
   };
+  /// @endcond
+  /// Waits until the latch is open.
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
  private:

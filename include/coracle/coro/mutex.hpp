@@ -30,7 +30,9 @@ class condition_variable;
 /// mutex that is free.
 class mutex : public coro::primitive<mutex> {
  public:
+  /// Owned by the loop it is made on; made on a plain thread, by the first loop whose task uses it.
   mutex() noexcept = default;
+  /// Owned by `owner_loop`.
   explicit mutex(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~mutex() {
     const bool unlocking = close_remote_calls() && waiters_.empty();
@@ -40,6 +42,7 @@ class mutex : public coro::primitive<mutex> {
   /// Holds the lock until it is destroyed or unlock() is called. Move-only; the mutex must outlive it.
   class [[nodiscard]] guard {
    public:
+    /// Holds no lock.
     guard() noexcept = default;
     guard(guard&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
     guard& operator=(guard&& other) noexcept {
@@ -64,6 +67,7 @@ class mutex : public coro::primitive<mutex> {
     mutex* mutex_ = nullptr;
   };
 
+  /// @cond
   class [[nodiscard]] lock_awaiter : public coro::waiting_call<lock_awaiter, mutex> {
    public:
     using waiting_call::waiting_call;
@@ -76,6 +80,7 @@ class mutex : public coro::primitive<mutex> {
     friend waiting_call;
     bool attempt() noexcept { return !std::exchange(at().locked_, true); }
   };
+  /// @endcond
   /// Waits until the mutex is free, locks it and returns a guard.
   lock_awaiter lock() noexcept { return lock_awaiter(*this); }
 

@@ -27,7 +27,9 @@ class oneshot : public coro::primitive<oneshot<T>> {
   using base = coro::primitive<oneshot<T>>;
 
  public:
+  /// Owned by the loop it is made on; made on a plain thread, by the first loop whose task uses it.
   oneshot() noexcept = default;
+  /// Owned by `owner_loop`.
   explicit oneshot(coro::executor& owner_loop) noexcept : base(owner_loop) {}
   ~oneshot() {
     this->close_remote_calls();
@@ -49,6 +51,7 @@ class oneshot : public coro::primitive<oneshot<T>> {
   /// Returns whether receive() would complete without waiting. For the owner loop.
   [[nodiscard]] bool is_ready() const noexcept { return ended_; }
 
+  /// @cond
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, oneshot> {
    public:
     using coro::waiting_call<awaiter, oneshot>::waiting_call;
@@ -78,7 +81,9 @@ class oneshot : public coro::primitive<oneshot<T>> {
     }
     std::optional<T> value_;
   };
-  /// Waits for the value. Receiving the value a second time is a defect of the caller and aborts.
+  /// @endcond
+  /// Waits for the value: `std::optional<T>`, empty if the sender called close(). Receiving the value a
+  /// second time is a defect of the caller and aborts.
   awaiter receive() noexcept { return awaiter(*this); }
 
  private:

@@ -20,10 +20,12 @@ class [[nodiscard]] outcome {
   using held = std::conditional_t<std::is_void_v<T>, bool, T>;
 
  public:
+  /// The type of the value; may be void.
   using value_type = T;
 
   /// Makes the outcome of a task that completed. For void, the argument has no meaning.
   explicit outcome(held&& value) : value_(std::move(value)) {}
+  /// The same, of a copy of the value.
   explicit outcome(const held& value) : value_(value) {}
   /// Makes the outcome of a task that threw; `error` is not null.
   [[nodiscard]] static outcome failure(std::exception_ptr error) noexcept {
@@ -37,12 +39,14 @@ class [[nodiscard]] outcome {
 
   /// Returns whether there is a value.
   [[nodiscard]] bool ok() const noexcept { return !error_; }
+  /// Returns ok().
   explicit operator bool() const noexcept { return ok(); }
   /// Returns the exception; null when the task completed.
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
   /// Returns whether the task ended with coro::cancelled.
   [[nodiscard]] bool cancelled() const noexcept { return coro::is_cancelled(error_); }
 
+  /// @{
   /// Returns the value, or throws the exception.
   std::add_lvalue_reference_t<T> value() & {
     rethrow_error();
@@ -56,6 +60,7 @@ class [[nodiscard]] outcome {
     rethrow_error();
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
+  /// @}
 
  private:
   struct failed {
@@ -69,6 +74,7 @@ class [[nodiscard]] outcome {
   std::exception_ptr error_;
 };
 
+/// @cond
 namespace coro {
 
 // Moves the outcome out of a task that has ended.
@@ -85,4 +91,5 @@ outcome<T> outcome_of_any(std::coroutine_handle<task_promise<T>> h) {
 }
 
 }  // namespace coro
+/// @endcond
 }  // namespace coracle

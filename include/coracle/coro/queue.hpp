@@ -15,6 +15,7 @@
 
 namespace coracle {
 
+/// @cond
 namespace coro {
 
 template <class T>
@@ -23,6 +24,7 @@ struct kept_message {
 };
 
 }  // namespace coro
+/// @endcond
 
 /// A bounded queue for any number of senders and receivers. It has an owner loop (coro/impl/primitive.hpp):
 /// any task may await send() and receive(), post() and close() may be called on any thread, and try_send()
@@ -54,7 +56,10 @@ class queue : public coro::primitive<queue<T>> {
   using base = coro::primitive<queue<T>>;
 
  public:
+  /// A queue for up to `capacity` messages; 0 makes it a rendezvous. Owned by the loop it is made on, or,
+  /// made on a plain thread, by the first loop whose task uses it.
   explicit queue(std::size_t capacity) : messages_(capacity) {}
+  /// The same, owned by `owner_loop`.
   queue(std::size_t capacity, coro::executor& owner_loop) : base(owner_loop), messages_(capacity) {}
   ~queue() {
     this->close_remote_calls();
@@ -62,6 +67,7 @@ class queue : public coro::primitive<queue<T>> {
                    "a queue was destroyed while tasks wait in it: close() it and join them first");
   }
 
+  /// @cond
   class [[nodiscard]] send_awaiter : public coro::waiting_call<send_awaiter, queue> {
    public:
     send_awaiter(queue& c, T& message) noexcept
@@ -87,7 +93,7 @@ class queue : public coro::primitive<queue<T>> {
     T& message_;
     bool sent_ = false;
   };
-  /// Sends a copy, which the awaiter keeps.
+  // Sends a copy, which the awaiter keeps.
   class [[nodiscard]] copy_send_awaiter : coro::kept_message<T>, public send_awaiter {
    public:
     copy_send_awaiter(queue& c, const T& message)
@@ -124,10 +130,11 @@ class queue : public coro::primitive<queue<T>> {
     }
     std::optional<T> message_;
   };
-  /// Sends an rvalue. The message must stay where it is until the await ends, and is moved from when it is
-  /// sent.
+  /// @endcond
+  /// Sends an rvalue: `bool`, false if the queue is closed. The message must stay where it is until the await
+  /// ends, and is moved from when it is sent.
   send_awaiter send(T&& message) noexcept { return send_awaiter(*this, message); }
-  /// Sends a copy of `message`.
+  /// Sends a copy of `message`: `bool`, false if the queue is closed.
   copy_send_awaiter send(const T& message)
     requires std::is_copy_constructible_v<T>
   {
@@ -167,8 +174,11 @@ class queue : public coro::primitive<queue<T>> {
     if (this->on_owner_loop()) close_here();
     else this->post_remote_calls();
   }
+  /// Returns whether close() has reached the owner loop. For the owner loop.
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+  /// Returns the number of messages in the queue, without those of senders that wait. For the owner loop.
   [[nodiscard]] std::size_t size() const noexcept { return messages_.size(); }
+  /// Returns the capacity that the queue was made with. Any thread may call this.
   [[nodiscard]] std::size_t capacity() const noexcept { return messages_.capacity(); }
 
  private:

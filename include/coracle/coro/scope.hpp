@@ -49,6 +49,7 @@ class scope final : coro::completion {
   /// Returns the environment that the tasks run under; valid as long as the scope lives.
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
 
+  /// @cond
   class join_awaiter {
    public:
     explicit join_awaiter(scope& s) noexcept : scope_(s) {}
@@ -64,6 +65,7 @@ class scope final : coro::completion {
    private:
     scope& scope_;
   };
+  /// @endcond
   /// Waits until no task runs, and rethrows the first exception. A stop of the awaiter's environment does not
   /// end this wait by itself: it stops the tasks. One task at a time may join.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }

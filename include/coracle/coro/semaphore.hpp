@@ -31,7 +31,10 @@ namespace coracle {
 /// does not take them back. A task that was requested to stop still gets permits that are available.
 class semaphore : public coro::primitive<semaphore> {
  public:
+  /// A semaphore with `permits` available permits. Owned by the loop it is made on, or, made on a plain
+  /// thread, by the first loop whose task uses it.
   explicit semaphore(std::size_t permits) noexcept : permits_(permits) {}
+  /// The same, owned by `owner_loop`.
   semaphore(std::size_t permits, coro::executor& owner_loop) noexcept
       : primitive(owner_loop), permits_(permits) {}
   ~semaphore() {
@@ -42,6 +45,7 @@ class semaphore : public coro::primitive<semaphore> {
   /// Holds permits until it is destroyed or release() is called. Move-only; the semaphore must outlive it.
   class [[nodiscard]] guard {
    public:
+    /// Holds no permits.
     guard() noexcept = default;
     guard(guard&& other) noexcept
         : semaphore_(std::exchange(other.semaphore_, nullptr)), permits_(other.permits_) {}
@@ -70,6 +74,7 @@ class semaphore : public coro::primitive<semaphore> {
     std::size_t permits_ = 0;
   };
 
+  /// @cond
   class acquire_call : public coro::waiting_call<acquire_call, semaphore> {
    public:
     acquire_call(semaphore& s, std::size_t n) noexcept : waiting_call(s), permits_wanted_(n) {}
@@ -99,6 +104,7 @@ class semaphore : public coro::primitive<semaphore> {
       return at().held(permits_wanted_);
     }
   };
+  /// @endcond
   /// Waits until n permits are available and takes them.
   acquire_awaiter acquire(std::size_t n = 1) noexcept { return {*this, n}; }
   /// Like acquire(), but returns a guard that releases the permits.

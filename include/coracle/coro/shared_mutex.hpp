@@ -25,9 +25,15 @@ namespace coracle {
 /// gets a lock that is available.
 class shared_mutex : public coro::primitive<shared_mutex> {
  public:
-  enum class mode : bool { exclusive, shared };
+  /// The kinds of locks.
+  enum class mode : bool {
+    exclusive,  ///< for one writer
+    shared,  ///< for any number of readers
+  };
 
+  /// Owned by the loop it is made on; made on a plain thread, by the first loop whose task uses it.
   shared_mutex() noexcept = default;
+  /// Owned by `owner_loop`.
   explicit shared_mutex(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~shared_mutex() {
     const bool unlocking = close_remote_calls() && waiters_.empty();
@@ -40,6 +46,7 @@ class shared_mutex : public coro::primitive<shared_mutex> {
   template <mode M>
   class [[nodiscard]] basic_guard {
    public:
+    /// Holds no lock.
     basic_guard() noexcept = default;
     basic_guard(basic_guard&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
     basic_guard& operator=(basic_guard&& other) noexcept {
@@ -63,9 +70,12 @@ class shared_mutex : public coro::primitive<shared_mutex> {
     explicit basic_guard(shared_mutex& m) noexcept : mutex_(&m) {}
     shared_mutex* mutex_ = nullptr;
   };
+  /// Holds an exclusive lock.
   using guard = basic_guard<mode::exclusive>;
+  /// Holds a shared lock.
   using shared_guard = basic_guard<mode::shared>;
 
+  /// @cond
   class lock_call : public coro::waiting_call<lock_call, shared_mutex> {
    public:
     lock_call(shared_mutex& m, mode kind) noexcept : waiting_call(m), kind_(kind) {}
@@ -89,13 +99,17 @@ class shared_mutex : public coro::primitive<shared_mutex> {
       return at().template held<M>();
     }
   };
+  /// @endcond
   /// Waits for the exclusive lock and returns a guard.
   lock_awaiter<mode::exclusive> lock() noexcept { return lock_awaiter<mode::exclusive>(*this); }
   /// Waits for a shared lock and returns a guard.
   lock_awaiter<mode::shared> lock_shared() noexcept { return lock_awaiter<mode::shared>(*this); }
 
-  /// Return an empty guard where lock() or lock_shared() would wait. Throw usage_error off the owner loop.
+  /// Takes the exclusive lock, or returns an empty guard where lock() would wait. Throws usage_error off the
+  /// owner loop.
   guard try_lock() { return try_take<mode::exclusive>(); }
+  /// Takes a shared lock, or returns an empty guard where lock_shared() would wait. Throws usage_error off
+  /// the owner loop.
   shared_guard try_lock_shared() { return try_take<mode::shared>(); }
 
  private:

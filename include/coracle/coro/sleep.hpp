@@ -13,6 +13,7 @@ namespace coracle {
 /// never early. If the awaiter's environment is stopped, the sleep ends early by throwing coro::cancelled.
 class sleep_until : coro::timer, coro::stop_callback {
  public:
+  /// A sleep that begins when it is awaited.
   explicit sleep_until(time_point until) noexcept;
   ~sleep_until() {
     if (holder) coro::this_executor().disarm(*this);
@@ -20,6 +21,7 @@ class sleep_until : coro::timer, coro::stop_callback {
   /// Moves a sleep that has not been awaited yet.
   sleep_until(sleep_until&& other) noexcept : sleep_until(other.until_) {}
   sleep_until& operator=(sleep_until&&) = delete;
+  /// @cond
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -28,6 +30,7 @@ class sleep_until : coro::timer, coro::stop_callback {
   void await_resume() const {
     if (stopped_) throw coro::cancelled();
   }
+  /// @endcond
 
  protected:
   bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
@@ -42,6 +45,7 @@ class sleep_until : coro::timer, coro::stop_callback {
 /// turn run.
 class sleep_for : public sleep_until {
  public:
+  /// The time counts from this call. Must be called on an executor (else: abort).
   explicit sleep_for(duration d) noexcept : sleep_until(deadline_after(coro::this_executor().now(), d)) {}
 };
 

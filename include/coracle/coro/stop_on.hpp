@@ -6,6 +6,7 @@
 
 namespace coracle {
 
+/// @cond
 namespace coro {
 
 class second_stop : stop_callback {
@@ -33,6 +34,7 @@ class second_stop : stop_callback {
 };
 
 }  // namespace coro
+/// @endcond
 
 /// co_await stop_on(token, wait) runs a wait that `token` may stop. `wait` is a task<T>, or another movable
 /// awaiter with the result T. The result is a result<T> (status for void; result<T> and status stay as they
@@ -45,7 +47,9 @@ class [[nodiscard]] stop_on : public coro::limited_wait<T, coro::second_stop, co
  public:
   using stop_on::limited_wait::limited_wait;
 };
+/// @cond
 template <class Wait>
 stop_on(coro::stop_token, Wait) -> stop_on<coro::awaited_t<Wait>>;
+/// @endcond
 
 }  // namespace coracle

@@ -13,9 +13,13 @@ class stop_source;
 /// call. It must be destroyed or unlinked, on the executor's thread, before its source is destroyed.
 class stop_callback : public base::list_hook {
  public:
+  /// What is called on a stop; it gets the callback itself.
   using function = void (*)(stop_callback&) noexcept;
+  /// A callback that is not registered yet: see stop_token::subscribe().
   explicit stop_callback(function f) noexcept : function_(f) {}
+  /// @cond
   void operator()() noexcept { function_(*this); }
+  /// @endcond
 
  private:
   function function_;
@@ -24,8 +28,11 @@ class stop_callback : public base::list_hook {
 /// A view of a stop_source, or of none ("never stops"). Valid as long as the source lives.
 class stop_token {
  public:
+  /// A token that never stops.
   stop_token() noexcept = default;
+  /// @cond
   explicit stop_token(stop_source* source) noexcept : source_(source) {}
+  /// @endcond
   /// Returns whether the source was requested to stop.
   [[nodiscard]] inline bool stop_requested() const noexcept;
   /// Returns whether there is a source.
@@ -42,6 +49,7 @@ class stop_token {
 /// code on other threads posts to that executor to stop it. Does not allocate and uses no atomics.
 class stop_source : private stop_callback {
  public:
+  /// A source that only its own request_stop() stops.
   stop_source() noexcept : stop_callback(&stop_source::parent_stopped) {}
   /// Makes a source that also stops when `parent` does.
   explicit stop_source(stop_token parent) noexcept : stop_source() {

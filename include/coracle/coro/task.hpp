@@ -16,6 +16,7 @@ namespace coracle {
 template <class T = void>
 class task;
 
+/// @cond
 namespace coro {
 
 template <class T>
@@ -57,6 +58,7 @@ class task_promise<void> : public promise_base {
 };
 
 }  // namespace coro
+/// @endcond
 
 /// A lazy coroutine with a result of type T. It owns its frame. Await it once, as an rvalue, on the executor
 /// where it shall run. It inherits the awaiter's environment (stop token and deadline). What the coroutine's
@@ -68,12 +70,18 @@ class task_promise<void> : public promise_base {
 template <class T>
 class [[nodiscard]] task {
  public:
+  /// @cond
   using promise_type = coro::task_promise<T>;
   using handle = std::coroutine_handle<promise_type>;
+  /// @endcond
+  /// The type of the result.
   using value_type = T;
 
+  /// Makes an empty task, which cannot be awaited.
   task() noexcept = default;
+  /// @cond
   explicit task(handle h) noexcept : frame_(h) {}
+  /// @endcond
 
   /// Returns whether the task can be awaited or started: it holds a frame that has not ended. False after the
   /// task was moved from and after its await.
@@ -81,6 +89,7 @@ class [[nodiscard]] task {
   /// Gives up ownership of the frame: the caller must start and destroy it.
   [[nodiscard]] handle release() noexcept { return frame_.release(); }
 
+  /// @cond
   class awaiter {
    public:
     explicit awaiter(handle h) noexcept : child_(h) {}
@@ -98,12 +107,16 @@ class [[nodiscard]] task {
    private:
     handle child_;
   };
+  /// @endcond
+  /// Runs the task on the current executor: T, or the exception that left the task. Throws usage_error if the
+  /// task is empty or has ended.
   awaiter operator co_await() && noexcept { return awaiter(frame_.get()); }
 
  private:
   coro::owned_frame<promise_type> frame_;
 };
 
+/// @cond
 namespace coro {
 
 template <class T>
@@ -115,4 +128,5 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
 }
 
 }  // namespace coro
+/// @endcond
 }  // namespace coracle

@@ -27,7 +27,9 @@ class wait_group : public coro::primitive<wait_group> {
   static constexpr std::uint64_t one_add = std::uint64_t{1} << 32;
 
  public:
+  /// Owned by the loop it is made on; made on a plain thread, by the first loop whose task uses it.
   wait_group() noexcept = default;
+  /// Owned by `owner_loop`.
   explicit wait_group(coro::executor& owner_loop) noexcept : primitive(owner_loop) {}
   ~wait_group() {
     close_remote_calls();
@@ -54,6 +56,7 @@ class wait_group : public coro::primitive<wait_group> {
   /// Adds one when it is constructed, before the work starts, and calls done() when it is destroyed.
   class [[nodiscard]] member {
    public:
+    /// Adds one to `g`, which must outlive the member.
     explicit member(wait_group& g) noexcept : group_(g) { group_.add(); }
     member(const member&) = delete;
     member& operator=(const member&) = delete;
@@ -63,6 +66,7 @@ class wait_group : public coro::primitive<wait_group> {
     wait_group& group_;
   };
 
+  /// @cond
   class awaiter : public coro::waiting_call<awaiter, wait_group> {
    public:
     using waiting_call::waiting_call;
@@ -72,6 +76,8 @@ class wait_group : public coro::primitive<wait_group> {
     friend waiting_call;
     bool attempt() const noexcept { return at().count_ == 0 && !at().has_pending_calls(); }
   };
+  /// @endcond
+  /// Waits until the count is zero.
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
  private:

@@ -35,7 +35,10 @@ class watch : public coro::primitive<watch<T>> {
   using base = coro::primitive<watch<T>>;
 
  public:
+  /// A watch with its first value. Owned by the loop it is made on, or, made on a plain thread, by the first
+  /// loop whose task uses it.
   explicit watch(T first) noexcept : value_(std::move(first)) {}
+  /// The same, owned by `owner_loop`.
   watch(T first, coro::executor& owner_loop) noexcept : base(owner_loop), value_(std::move(first)) {}
   ~watch() {
     this->close_remote_calls();
@@ -57,6 +60,7 @@ class watch : public coro::primitive<watch<T>> {
   [[nodiscard]] const T& value() const noexcept { return value_; }
 
   class observer;
+  /// @cond
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, watch> {
    public:
     explicit awaiter(observer& o) noexcept : coro::waiting_call<awaiter, watch>(o.of_), by_(o) {}
@@ -79,11 +83,13 @@ class watch : public coro::primitive<watch<T>> {
     observer& by_;
     std::optional<T> seen_;
   };
+  /// @endcond
 
   /// Follows the value; has seen nothing at first. For one task at a time. It must not outlive the watch and
   /// must not be destroyed while its changed() waits.
   class observer {
    public:
+    /// Follows `w` from its present value on. On any thread.
     explicit observer(watch& w) noexcept : of_(w) {}
     /// Returns the latest value when there is one that this observer has not seen, or an empty optional when
     /// the watch is closed and there will be none.

@@ -15,16 +15,16 @@ namespace coracle {
 
 namespace coro {
 
-// Stands for the value of a void task in a tuple.
+/// Stands for the value of a void task in a tuple.
 struct nothing {};
+/// @cond
 template <class T>
 using value_or_nothing = std::conditional_t<std::is_void_v<T>, nothing, T>;
+/// @endcond
 
 }  // namespace coro
 
-/// co_await when_all(a(), b()) runs tasks, or other movable awaiters, concurrently and returns a std::tuple
-/// of their values (coro::nothing for void). Every task runs to its end. If some threw, the exception of the
-/// first one in argument order is rethrown then; when_all_settled returns all of them.
+/// @cond
 template <class... Ts>
 class [[nodiscard]] when_all_awaiter : public coro::concurrent<Ts...> {
  public:
@@ -45,13 +45,18 @@ class [[nodiscard]] when_all_awaiter : public coro::concurrent<Ts...> {
     }
   }
 };
+/// @endcond
 
+/// co_await when_all(a(), b()) runs tasks, or other movable awaiters, concurrently and returns a std::tuple
+/// of their values (coro::nothing for void). Every task runs to its end. If some threw, the exception of the
+/// first one in argument order is rethrown then; when_all_settled() returns all of them. For the rest, it is
+/// as when_all_settled().
 template <coro::awaitable... Waits>
 when_all_awaiter<coro::awaited_t<Waits>...> when_all(Waits... waits) {
   return when_all_awaiter<coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
-/// The same over a range: returns a std::vector of the values in order (nothing for void).
+/// @cond
 template <class T>
 class [[nodiscard]] when_all_range_awaiter : public coro::concurrent_range<T> {
  public:
@@ -67,19 +72,15 @@ class [[nodiscard]] when_all_range_awaiter : public coro::concurrent_range<T> {
     }
   }
 };
+/// @endcond
 
+/// The same over a range: returns a std::vector of the values in order (nothing for void).
 template <class T>
 when_all_range_awaiter<T> when_all(std::vector<task<T>> tasks) {
   return when_all_range_awaiter<T>(std::move(tasks));
 }
 
-/// `co_await when_all_settled(std::move(a), std::move(b))` returns `std::tuple<outcome<A>, outcome<B>>`.
-///
-/// The tasks start in argument order on the caller's stack, inherit the awaiter's environment and run
-/// concurrently on its executor. The awaiter resumes when the last task has ended, on that task's stack. No
-/// exception is rethrown and no error stops the other tasks: each outcome tells how its task ended, which is
-/// coro::cancelled if a stop of the environment reached it. A stop is passed on to the tasks and does not
-/// shorten the wait, so no value is lost.
+/// @cond
 template <class... Ts>
 class [[nodiscard]] when_all_settled_awaiter : public coro::concurrent<Ts...> {
  public:
@@ -89,13 +90,21 @@ class [[nodiscard]] when_all_settled_awaiter : public coro::concurrent<Ts...> {
                       this->tasks_);
   }
 };
+/// @endcond
 
+/// `co_await when_all_settled(std::move(a), std::move(b))` returns `std::tuple<outcome<A>, outcome<B>>`.
+///
+/// The tasks start in argument order on the caller's stack, inherit the awaiter's environment and run
+/// concurrently on its executor. The awaiter resumes when the last task has ended, on that task's stack. No
+/// exception is rethrown and no error stops the other tasks: each outcome tells how its task ended, which is
+/// coro::cancelled if a stop of the environment reached it. A stop is passed on to the tasks and does not
+/// shorten the wait, so no value is lost.
 template <coro::awaitable... Waits>
 when_all_settled_awaiter<coro::awaited_t<Waits>...> when_all_settled(Waits... waits) {
   return when_all_settled_awaiter<coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
-/// The same over a range: returns a std::vector<outcome<T>> in the order of the tasks.
+/// @cond
 template <class T>
 class [[nodiscard]] when_all_settled_range_awaiter : public coro::concurrent_range<T> {
  public:
@@ -107,7 +116,9 @@ class [[nodiscard]] when_all_settled_range_awaiter : public coro::concurrent_ran
     return all;
   }
 };
+/// @endcond
 
+/// The same over a range: returns a std::vector<outcome<T>> in the order of the tasks.
 template <class T>
 when_all_settled_range_awaiter<T> when_all_settled(std::vector<task<T>> tasks) {
   return when_all_settled_range_awaiter<T>(std::move(tasks));

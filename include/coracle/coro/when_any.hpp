@@ -22,7 +22,9 @@ namespace coracle {
 template <class... Ts>
 class first_of {
  public:
+  /// @cond
   first_of(std::size_t index, std::tuple<outcome<Ts>...> all) : index_(index), all_(std::move(all)) {}
+  /// @endcond
 
   /// Returns the position of the winner among the arguments.
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
@@ -31,6 +33,7 @@ class first_of {
   [[nodiscard]] bool ok() const noexcept {
     return std::get<Index>(all_).ok();
   }
+  /// @{
   /// Returns the value of task `Index`, or throws its exception.
   template <std::size_t Index>
   decltype(auto) get() & {
@@ -40,6 +43,7 @@ class first_of {
   decltype(auto) get() && {
     return std::get<Index>(std::move(all_)).value();
   }
+  /// @}
   /// Returns the outcomes of all tasks, in argument order.
   [[nodiscard]] std::tuple<outcome<Ts>...>& outcomes() noexcept { return all_; }
 
@@ -48,15 +52,23 @@ class first_of {
   std::tuple<outcome<Ts>...> all_;
 };
 
-/// The same for a range; value() returns the value of the winner or throws its exception.
+/// The result of co_await when_any() over a range; value() returns the value of the winner or throws its
+/// exception.
 template <class T>
 class first_of_range {
  public:
+  /// @cond
   first_of_range(std::size_t index, std::vector<outcome<T>> all) : index_(index), all_(std::move(all)) {}
+  /// @endcond
 
+  /// Returns the position of the winner in the range.
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  /// @{
+  /// Returns the value of the winner, or throws its exception.
   decltype(auto) value() & { return all_[index_].value(); }
   decltype(auto) value() && { return std::move(all_[index_]).value(); }
+  /// @}
+  /// Returns the outcomes of all tasks, in the order of the range.
   [[nodiscard]] std::vector<outcome<T>>& outcomes() noexcept { return all_; }
 
  private:
@@ -64,17 +76,7 @@ class first_of_range {
   std::vector<outcome<T>> all_;
 };
 
-/// co_await when_any(...) starts the tasks in argument order on the caller's stack and runs them on its
-/// executor, in the awaiter's environment but with a stop token of their own, which also stops when that of
-/// the environment does. If a task ends immediately, those after it never start (their outcome is
-/// coro::cancelled). When the first task has ended, with a value or an exception, the others are requested to
-/// stop; the awaiter resumes when all have ended, on the stack of the last one. No task outlives the await.
-///
-/// The winner's exception is rethrown. The losers' exceptions are dropped, unless the caller reads them from
-/// first_of. A stop of the awaiter's environment stops all tasks: the first to end, usually with
-/// coro::cancelled, is the winner. When the winner's exception is rethrown, the losers' values are lost;
-/// where a loser may have received a message by then, use when_any_settled, which throws nothing and leaves
-/// the winner's exception to get().
+/// @cond
 template <bool Rethrow, class... Ts>
 class [[nodiscard]] when_any_awaiter {
  public:
@@ -113,19 +115,32 @@ class [[nodiscard]] when_any_awaiter {
   std::tuple<typename task<Ts>::handle...> tasks_;
   coro::race race_;
 };
+/// @endcond
 
+/// co_await when_any(...) starts the tasks in argument order on the caller's stack and runs them on its
+/// executor, in the awaiter's environment but with a stop token of their own, which also stops when that of
+/// the environment does. If a task ends immediately, those after it never start (their outcome is
+/// coro::cancelled). When the first task has ended, with a value or an exception, the others are requested to
+/// stop; the awaiter resumes when all have ended, on the stack of the last one. No task outlives the await.
+///
+/// The winner's exception is rethrown. The losers' exceptions are dropped, unless the caller reads them from
+/// first_of. A stop of the awaiter's environment stops all tasks: the first to end, usually with
+/// coro::cancelled, is the winner. When the winner's exception is rethrown, the losers' values are lost;
+/// where a loser may have received a message by then, use when_any_settled, which throws nothing and leaves
+/// the winner's exception to get().
 template <coro::awaitable... Waits>
   requires(sizeof...(Waits) != 0)
 when_any_awaiter<true, coro::awaited_t<Waits>...> when_any(Waits... waits) {
   return when_any_awaiter<true, coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
+/// The same, but throws nothing: get() of the result throws the exception of the winner, too.
 template <coro::awaitable... Waits>
   requires(sizeof...(Waits) != 0)
 when_any_awaiter<false, coro::awaited_t<Waits>...> when_any_settled(Waits... waits) {
   return when_any_awaiter<false, coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
-/// The same over a range, which must not be empty (usage_error).
+/// @cond
 template <bool Rethrow, class T>
 class [[nodiscard]] when_any_range_awaiter {
  public:
@@ -162,11 +177,14 @@ class [[nodiscard]] when_any_range_awaiter {
   std::vector<typename task<T>::handle> handles_;
   coro::race race_;
 };
+/// @endcond
 
+/// when_any() over a range, which must not be empty (usage_error).
 template <class T>
 when_any_range_awaiter<true, T> when_any(std::vector<task<T>> tasks) {
   return when_any_range_awaiter<true, T>(std::move(tasks));
 }
+/// when_any_settled() over a range, which must not be empty (usage_error).
 template <class T>
 when_any_range_awaiter<false, T> when_any_settled(std::vector<task<T>> tasks) {
   return when_any_range_awaiter<false, T>(std::move(tasks));

@@ -6,6 +6,7 @@
 
 namespace coracle {
 
+/// @cond
 namespace coro {
 
 class time_limit : timer {
@@ -27,6 +28,7 @@ class time_limit : timer {
 };
 
 }  // namespace coro
+/// @endcond
 
 /// co_await with_timeout(1s, wait) runs a wait with a time limit. `wait` is a task<T>, or another movable
 /// awaiter with the result T. The result is a result<T> (status for void; result<T> and status stay as they
@@ -38,7 +40,9 @@ class [[nodiscard]] with_timeout : public coro::limited_wait<T, coro::time_limit
  public:
   using with_timeout::limited_wait::limited_wait;
 };
+/// @cond
 template <class Wait>
 with_timeout(duration, Wait) -> with_timeout<coro::awaited_t<Wait>>;
+/// @endcond
 
 }  // namespace coracle

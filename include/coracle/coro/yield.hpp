@@ -13,11 +13,13 @@ namespace coracle {
 /// stopped. Does not allocate.
 class [[nodiscard]] yield : coro::runnable {
  public:
+  /// Await it: `co_await yield()`.
   yield() noexcept {
     run = [](coro::runnable& w) noexcept { static_cast<yield&>(w).waiter_.resume(); };
   }
   yield(const yield&) = delete;
   yield& operator=(const yield&) = delete;
+  /// @cond
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -28,6 +30,7 @@ class [[nodiscard]] yield : coro::runnable {
   void await_resume() const {
     if (stop_.stop_requested()) throw coro::cancelled();
   }
+  /// @endcond
 
  private:
   std::coroutine_handle<> waiter_;

@@ -14,8 +14,8 @@ namespace coracle::http {
 
 /// One field of a header_list. Borrowed: valid until the list is changed, moved from or destroyed.
 struct header_view {
-  std::string_view name;
-  std::string_view value;
+  std::string_view name;   ///< in lower case
+  std::string_view value;  ///< without surrounding whitespace
 
   friend bool operator==(const header_view&, const header_view&) = default;
 };
@@ -30,9 +30,12 @@ struct header_view {
 class header_list {
  public:
   class iterator;
+  /// The iterator is constant: fields are changed by add() and clear() only.
   using const_iterator = iterator;
+  /// What the iterator returns.
   using value_type = header_view;
 
+  /// An empty list, which allocates nothing.
   header_list() noexcept = default;
   header_list(const header_list& other);
   header_list(header_list&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
@@ -53,17 +56,24 @@ class header_list {
   /// Removes all fields, and frees the memory if it is more than `keep_bytes`.
   void release(std::size_t keep_bytes = 0) noexcept;
 
+  /// Returns the number of fields.
   [[nodiscard]] std::size_t size() const noexcept { return block_ ? block_->count : 0; }
+  /// Returns whether there is no field.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   /// Returns a view of the field at `index`, which must be less than size().
   [[nodiscard]] header_view operator[](std::size_t index) const noexcept;
+  /// @{
+  /// Iterates over the fields in the order of add(); valid until the list changes.
   [[nodiscard]] iterator begin() const noexcept;
   [[nodiscard]] iterator end() const noexcept;
+  /// @}
 
-  /// find() returns the value of the first field with that name, find_last() that of the last one; nothing if
-  /// there is none. The comparison is case-sensitive. The result borrows from the list.
+  /// Returns the value of the first field with that name; nothing if there is none. The comparison is
+  /// case-sensitive. The result borrows from the list.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const noexcept;
+  /// The same for the last field with that name.
   [[nodiscard]] std::optional<std::string_view> find_last(std::string_view name) const noexcept;
+  /// Returns whether there is a field with that name.
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
   /// Returns the number of fields with that name.
   [[nodiscard]] std::size_t count(std::string_view name) const noexcept;
@@ -78,8 +88,10 @@ class header_list {
     return block_ ? sizeof(block) + block_->capacity : 0;
   }
 
+  /// The bytes that list_size_bytes() adds per field (RFC 9113 6.5.2).
   static constexpr std::size_t field_overhead_bytes = 32;
 
+  /// Returns whether both have the same fields in the same order.
   friend bool operator==(const header_list& a, const header_list& b) noexcept;
 
  private:
@@ -117,6 +129,7 @@ class header_list {
 /// value is const, so that `for (auto& [name, value] : list)` compiles: the reference extends its lifetime.
 class header_list::iterator {
  public:
+  /// @cond  What the standard library requires of an iterator.
   using iterator_category = std::random_access_iterator_tag;
   using value_type = header_view;
   using reference = const header_view;
@@ -125,14 +138,23 @@ class header_list::iterator {
     header_view view;
     const header_view* operator->() const noexcept { return &view; }
   };
+  /// @endcond
 
+  /// Makes an iterator of no list.
   iterator() noexcept = default;
+  /// @cond
   iterator(const header_list* list, std::size_t index) noexcept : list_(list), index_(index) {}
+  /// @endcond
 
+  /// @{
+  /// Returns the field, or the one that is `n` fields behind it.
   const header_view operator*() const noexcept { return (*list_)[index_]; }
   pointer operator->() const noexcept { return {**this}; }
   const header_view operator[](difference_type n) const noexcept { return *(*this + n); }
+  /// @}
 
+  /// @{
+  /// Moves, measures and compares as a random-access iterator does.
   iterator& operator++() noexcept { return *this += 1; }
   iterator& operator--() noexcept { return *this += -1; }
   iterator operator++(int) noexcept {
@@ -158,6 +180,7 @@ class header_list::iterator {
   }
   friend bool operator==(const iterator& a, const iterator& b) noexcept { return a.index_ == b.index_; }
   friend auto operator<=>(const iterator& a, const iterator& b) noexcept { return a.index_ <=> b.index_; }
+  /// @}
 
  private:
   const header_list* list_ = nullptr;

@@ -46,10 +46,12 @@ class byte_stream {
   /// see an error instead of an end, if the connection can express that.
   virtual void close(bool abort) noexcept = 0;
 
+  /// @{
   /// The addresses that interceptors, observers and channelz show. Called once, before the first operation.
   /// Default: no address.
   [[nodiscard]] virtual address peer_address() const { return {}; }
   [[nodiscard]] virtual address local_address() const { return {}; }
+  /// @}
 
  protected:
   byte_stream() noexcept = default;

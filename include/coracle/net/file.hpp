@@ -29,6 +29,7 @@ class open_file;  // private: a descriptor and the operations in flight on it
 /// fails, and FAILED_PRECONDITION when the file was not opened for the operation.
 class file {
  public:
+  /// Makes a closed file.
   file() noexcept;
   file(file&&) noexcept;
   file& operator=(file&&) noexcept;
@@ -46,17 +47,18 @@ class file {
   /// it is unknown how much was written.
   [[nodiscard]] task<status> write_at(std::uint64_t offset, bytes_view bytes);
 
-  /// Like read_at() and write_at(), but from position(), which advances past the bytes that were read or
-  /// written.
+  /// Like read_at(), from position(), which advances past the bytes that were read.
   [[nodiscard]] task<result<std::size_t>> read(mutable_bytes into);
+  /// Like write_at(), at position(), which advances past the bytes that were written.
   [[nodiscard]] task<status> write(bytes_view bytes);
   /// Returns the position of this object in bytes, initially 0.
   [[nodiscard]] std::uint64_t position() const noexcept;
+  /// Sets the position of this object in bytes; it may be beyond the end of the file.
   void seek(std::uint64_t position) noexcept;
 
-  /// Waits until the data that was written is on the disk (fsync). sync_data() omits the times and other
-  /// metadata that reading does not need (fdatasync).
+  /// Waits until the data that was written is on the disk (fsync).
   [[nodiscard]] task<status> sync();
+  /// Like sync(), but omits the times and other metadata that reading does not need (fdatasync).
   [[nodiscard]] task<status> sync_data();
   /// Returns the size of the file in bytes.
   [[nodiscard]] task<result<std::uint64_t>> size();
@@ -64,6 +66,7 @@ class file {
   /// Closes the file. No operation may be in flight. Does not wait for the disk: call sync() first to wait
   /// and to learn of write errors.
   void close() noexcept;
+  /// Returns whether the file is open.
   [[nodiscard]] bool is_open() const noexcept { return file_ != nullptr; }
 
  private:

@@ -8,8 +8,8 @@ namespace coracle::net {
 /// How file::open() opens a file: `file::open(path, {.write = true, .create = true})`. The default opens an
 /// existing file for reading.
 struct file_options {
-  bool read = true;
-  bool write = false;
+  bool read = true;    ///< opens for reading
+  bool write = false;  ///< opens for writing
   /// Creates the file, with `permissions`, if it does not exist.
   bool create = false;
   /// Creates the file, and fails with ALREADY_EXISTS if it exists.

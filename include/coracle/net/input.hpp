@@ -18,16 +18,17 @@ class open_descriptor;  // private: a descriptor and the operation that waits on
 /// share it, and the loop still waits without blocking.
 class input {
  public:
+  /// Makes a closed input.
   input() noexcept;
   input(input&&) noexcept;
   input& operator=(input&&) noexcept;
   /// Closes the input if close() was not called. No read may be in flight.
   ~input();
 
-  /// Makes an input on the current loop. adopt() closes `descriptor` together with the input; borrow() leaves
-  /// it to the caller, who must keep it open while the input exists. Both fail with UNIMPLEMENTED in a
-  /// simulation, which has no descriptors of the machine; use pipe() there.
+  /// Makes an input on the current loop, which closes `descriptor` with the input. Fails with UNIMPLEMENTED
+  /// in a simulation, which has no descriptors of the machine; use pipe() there.
   static result<input> adopt(int descriptor);
+  /// The same, but leaves `descriptor` to the caller, who must keep it open while the input exists.
   static result<input> borrow(int descriptor);
 
   /// Reads at least one and at most into.size() bytes, and returns their number: 0 at the end of a file, at
@@ -39,6 +40,7 @@ class input {
 
   /// Closes the input. No read may be in flight.
   void close() noexcept;
+  /// Returns whether the input is open.
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ != nullptr; }
 
  private:

@@ -20,6 +20,8 @@ class line_reader {
   /// The default limit of a line, so that a peer that never ends its line cannot exhaust the memory.
   static constexpr std::size_t default_line_bytes_max = 64 * 1024;
 
+  /// Reads from `from`, such as a net::stream or a net::input. `line_bytes_max` limits one line, without its
+  /// terminator.
   explicit line_reader(Source& from, std::size_t line_bytes_max = default_line_bytes_max) noexcept
       : from_(from), line_bytes_max_(line_bytes_max) {}
 

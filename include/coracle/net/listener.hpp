@@ -28,6 +28,7 @@ class listening_socket;  // private: the bound socket
 /// may use it.
 class listener {
  public:
+  /// Makes a closed listener.
   listener() noexcept;
   listener(listener&&) noexcept;
   listener& operator=(listener&&) noexcept;
@@ -50,6 +51,7 @@ class listener {
   /// kernel resets connections that were not accepted yet.
   [[nodiscard]] task<void> close();
 
+  /// Returns whether the listener is open.
   [[nodiscard]] bool is_open() const noexcept { return socket_ != nullptr; }
   /// Returns the address of an open listener, with the actual port if port 0 was requested.
   [[nodiscard]] const address& local_address() const noexcept;

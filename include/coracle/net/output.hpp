@@ -16,16 +16,17 @@ class open_descriptor;  // private: a descriptor and the operation that waits on
 /// unchanged.
 class output {
  public:
+  /// Makes a closed output.
   output() noexcept;
   output(output&&) noexcept;
   output& operator=(output&&) noexcept;
   /// Closes the output if close() was not called. No write may be in flight.
   ~output();
 
-  /// Makes an output on the current loop. adopt() closes `descriptor` together with the output; borrow()
-  /// leaves it to the caller, who must keep it open while the output exists. Both fail with UNIMPLEMENTED in
-  /// a simulation.
+  /// Makes an output on the current loop, which closes `descriptor` with the output. Fails with UNIMPLEMENTED
+  /// in a simulation.
   static result<output> adopt(int descriptor);
+  /// The same, but leaves `descriptor` to the caller, who must keep it open while the output exists.
   static result<output> borrow(int descriptor);
 
   /// Writes all of `bytes`, which must stay in place until the await ends. Fails with UNAVAILABLE when the
@@ -36,6 +37,7 @@ class output {
   /// Closes the output. No write may be in flight. The reader of a pipe receives the remaining bytes, then
   /// the end.
   void close() noexcept;
+  /// Returns whether the output is open.
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ != nullptr; }
 
  private:

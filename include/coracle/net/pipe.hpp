@@ -12,8 +12,8 @@ namespace coracle::net {
 /// The two ends of one pipe. Each may be moved out and closed separately.
 class pipe_ends {
  public:
-  input read_end;
-  output write_end;
+  input read_end;    ///< gives the bytes that were written
+  output write_end;  ///< its close() ends the bytes of read_end
 
  private:
   friend result<pipe_ends> pipe();

@@ -32,6 +32,7 @@ class resolver {
   /// The maximum number of addresses in one answer; further addresses are dropped.
   static constexpr std::size_t answers_max = 64;
 
+  /// Makes a resolver without a loop; that of its first query becomes its own.
   resolver() noexcept;
   resolver(resolver&&) noexcept;
   resolver& operator=(resolver&&) noexcept;

@@ -26,6 +26,7 @@ task<result<stream>> connect(std::vector<address> to);  // coracle/net/connect.h
 /// and passed to with_timeout(), when_any() and the like. It refers to the stream and to the bytes.
 class [[nodiscard]] stream_read {
  public:
+  /// @cond
   stream_read(open_stream& s, mutable_bytes into) noexcept : stream_(&s), into_(into) {}
   [[nodiscard]] bool await_ready() const noexcept { return into_.empty(); }
   template <class Promise>
@@ -33,6 +34,7 @@ class [[nodiscard]] stream_read {
     return start(h, coro::environment_of(h));
   }
   result<std::size_t> await_resume();
+  /// @endcond
 
  private:
   bool start(std::coroutine_handle<> h, const coro::environment& e);
@@ -43,6 +45,7 @@ class [[nodiscard]] stream_read {
 /// The awaitable that stream::write() returns, with the rules of stream_read.
 class [[nodiscard]] stream_write {
  public:
+  /// @cond
   stream_write(open_stream& s, bytes_view bytes) noexcept : stream_(&s), bytes_(bytes) {}
   [[nodiscard]] bool await_ready() const noexcept { return bytes_.empty(); }
   template <class Promise>
@@ -50,6 +53,7 @@ class [[nodiscard]] stream_write {
     return start(h, coro::environment_of(h));
   }
   status await_resume();
+  /// @endcond
 
  private:
   bool start(std::coroutine_handle<> h, const coro::environment& e);
@@ -66,6 +70,7 @@ class [[nodiscard]] stream_write {
 /// passed. A broken connection is reported as UNAVAILABLE.
 class stream {
  public:
+  /// Makes a closed stream.
   stream() noexcept;
   stream(stream&&) noexcept;
   stream& operator=(stream&&) noexcept;
@@ -112,6 +117,7 @@ class stream {
   /// peer sees an error.
   void close(bool abort = false) noexcept;
 
+  /// Returns whether the stream is open on this side.
   [[nodiscard]] bool is_open() const noexcept { return open_ != nullptr; }
   /// Returns the local address of an open stream.
   [[nodiscard]] const address& local_address() const noexcept;

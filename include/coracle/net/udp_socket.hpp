@@ -24,9 +24,12 @@ struct udp_options {
 /// The size and the sender of the datagram that receive_from() has placed in the buffer.
 class received_datagram {
  public:
+  /// @cond
   received_datagram(std::size_t size, address sender) noexcept : size_(size), sender_(std::move(sender)) {}
+  /// @endcond
   /// Returns the size in bytes; an empty datagram has size 0.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Returns the address that the datagram came from.
   [[nodiscard]] const address& sender() const noexcept { return sender_; }
 
  private:
@@ -45,6 +48,7 @@ class open_socket;  // private: a handle and the operations that wait on it
 /// environment's deadline has passed.
 class udp_socket {
  public:
+  /// Makes a closed socket.
   udp_socket() noexcept;
   udp_socket(udp_socket&&) noexcept;
   udp_socket& operator=(udp_socket&&) noexcept;
@@ -75,6 +79,7 @@ class udp_socket {
 
   /// Closes the socket. No operation may be in flight.
   void close() noexcept;
+  /// Returns whether the socket is open.
   [[nodiscard]] bool is_open() const noexcept { return socket_ != nullptr; }
   /// Returns the address of an open socket, with the actual port if port 0 was requested. Costs a system
   /// call.

@@ -13,21 +13,23 @@
 
 namespace coracle {
 
-/// A reading of loop::counted(). The difference of two readings covers the time in between. No counter ever
+/// A reading of loop::stats(). The difference of two readings covers the time in between. No counter ever
 /// decreases; counting costs an increment in the loop's own cache lines.
 struct loop_counters {
+  /// All zero.
   loop_counters() noexcept = default;
+  /// Returns what was counted between `before` and this reading.
   loop_counters operator-(const loop_counters& before) const noexcept;
 
-  std::uint64_t turns = 0;         // an idle loop makes none
-  std::uint64_t resumes = 0;       // runnables that were run: resumed coroutines, posted functions, hooks
-  std::uint64_t remote_posts = 0;       // of these, runnables that other threads or loops posted
-  std::uint64_t timers = 0;        // timers that fired
-  std::uint64_t submissions = 0;   // operations and sources handed to the kernel, or to the simulation
-  std::uint64_t completions = 0;   // results that came back; those of a source count one by one
-  std::uint64_t system_calls = 0;  // made by the loop for waiting and I/O; none in a simulation
-  std::uint64_t frames = 0;        // coroutine frames made
-  std::uint64_t heap_blocks = 0;   // frames, calls and operations that found no recycled block
+  std::uint64_t turns = 0;         ///< iterations; an idle loop makes none
+  std::uint64_t resumes = 0;  ///< runnables that were run: resumed coroutines, posted functions, hooks
+  std::uint64_t remote_posts = 0;  ///< of these, runnables that other threads or loops posted
+  std::uint64_t timers = 0;  ///< timers that fired
+  std::uint64_t submissions = 0;  ///< operations and sources handed to the kernel, or to the simulation
+  std::uint64_t completions = 0;  ///< results that came back; those of a source count one by one
+  std::uint64_t system_calls = 0;  ///< made by the loop for waiting and I/O; none in a simulation
+  std::uint64_t frames = 0;  ///< coroutine frames made
+  std::uint64_t heap_blocks = 0;  ///< frames, calls and operations that found no recycled block
 };
 
 class runtime;
@@ -84,8 +86,9 @@ class loop : public coro::executor {
   /// Returns the environment that root tasks of this loop inherit; it stops when the runtime stops.
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
 
-  /// For internal use: the library's interface for I/O, whose header is private.
+  /// @cond  For the library: its interface for I/O, whose header is private.
   [[nodiscard]] coracle::runtime_internal::backend& io() noexcept { return backend_; }
+  /// @endcond
 
  protected:
   loop(runtime& owner, std::size_t index, logger& log, coracle::runtime_internal::backend& backend) noexcept;

@@ -20,6 +20,7 @@ namespace runtime_internal {
 class blocking_pool;
 }
 
+/// @cond
 namespace coro {
 
 // The entry of an offload() in the pool's queue. Lives in the awaiting coroutine's frame.
@@ -55,6 +56,7 @@ class blocking_job : public runnable, timer, stop_callback {
 };
 
 }  // namespace coro
+/// @endcond
 
 /// co_await offload(fn, args...) calls fn(args...) on a thread of the runtime's blocking pool and resumes on
 /// the loop that awaited it, with the value or the exception. Arguments are moved or copied into the awaiter,
@@ -68,9 +70,11 @@ class blocking_job : public runnable, timer, stop_callback {
 template <class Fn, class... Args>
 class [[nodiscard]] offload : coro::blocking_job {
  public:
+  /// The type that fn returns.
   using value_type = std::invoke_result_t<Fn, Args...>;
   static_assert(!std::is_reference_v<value_type>, "return a value or a pointer");
 
+  /// Takes fn and its arguments; nothing is called before the await.
   template <class F, class... A>
   explicit offload(F&& fn, A&&... args)
       : coro::blocking_job([](coro::blocking_job& j) noexcept { static_cast<offload&>(j).call(); }),
@@ -80,6 +84,7 @@ class [[nodiscard]] offload : coro::blocking_job {
                   "GCC 12 destroys such a temporary in a co_await expression twice: pass what it captures as "
                   "arguments, or name it first");
   }
+  /// @cond
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -90,6 +95,7 @@ class [[nodiscard]] offload : coro::blocking_job {
     if (error_) std::rethrow_exception(std::move(error_));
     if constexpr (!std::is_void_v<value_type>) return std::move(*value_);
   }
+  /// @endcond
 
  private:
   struct nothing {};
@@ -106,7 +112,9 @@ class [[nodiscard]] offload : coro::blocking_job {
   std::optional<std::conditional_t<std::is_void_v<value_type>, nothing, value_type>> value_;
   std::exception_ptr error_;
 };
+/// @cond
 template <class F, class... A>
 offload(F&&, A&&...) -> offload<std::decay_t<F>, std::decay_t<A>...>;
+/// @endcond
 
 }  // namespace coracle

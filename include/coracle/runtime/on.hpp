@@ -13,6 +13,7 @@ namespace coracle {
 
 class loop;
 
+/// @cond
 namespace coro {
 
 // The path of a task to another loop and back. Lives in the awaiting frame. The await ends only when all
@@ -52,6 +53,7 @@ class loop_hop : completion, stop_callback {
 };
 
 }  // namespace coro
+/// @endcond
 
 /// co_await on(loop, task) runs the task on that loop, which must belong to the same runtime, and resumes on
 /// the loop that awaited it, with the task's value or exception. The task inherits the awaiter's deadline and
@@ -63,10 +65,12 @@ class loop_hop : completion, stop_callback {
 template <class T>
 class [[nodiscard]] on final : coro::loop_hop {
  public:
+  /// Takes the task; it starts with the await.
   on(loop& where, task<T> t) noexcept : coro::loop_hop(where), task_(t.release()) {}
   ~on() {
     if (task_) task_.destroy();
   }
+  /// @cond
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> h) {
@@ -85,11 +89,14 @@ class [[nodiscard]] on final : coro::loop_hop {
     return coro::promise_base::start(task_, task_.promise());
   }
   T await_resume() { return task_.promise().take(); }
+  /// @endcond
 
  private:
   typename task<T>::handle task_;
 };
+/// @cond
 template <class T>
 on(loop&, task<T>) -> on<T>;
+/// @endcond
 
 }  // namespace coracle

@@ -17,6 +17,7 @@
 
 namespace coracle {
 
+/// @cond
 namespace coro {
 
 template <class Body>
@@ -79,6 +80,7 @@ template <class Fn>
 concept safe_in_co_await = std::is_lvalue_reference_v<Fn> || std::is_trivially_destructible_v<Fn>;
 
 }  // namespace coro
+/// @endcond
 
 /// co_await parallel_for(range, fn) calls fn(element) for each element of a random-access range, and
 /// parallel_for(n, fn) calls fn(i) for 0 <= i < n. The calls run on several threads at a time: as many as the
@@ -98,6 +100,7 @@ template <std::ranges::random_access_range Range, class Fn>
                 "GCC 12 destroys such a temporary in a co_await expression twice: name it");
   return coro::for_each(std::views::all(std::forward<Range>(over)), std::decay_t<Fn>(std::forward<Fn>(fn)));
 }
+/// The same for the numbers 0 to n - 1.
 template <class Fn>
   requires std::invocable<std::decay_t<Fn>&, std::size_t>
 [[nodiscard]] task<> parallel_for(std::size_t n, Fn&& fn) {
@@ -120,6 +123,7 @@ template <std::ranges::random_access_range Range, class T, class Map, class Comb
                       std::decay_t<Map>(std::forward<Map>(map)),
                       std::decay_t<Combine>(std::forward<Combine>(combine)));
 }
+/// The same over the numbers 0 to n - 1.
 template <class T, class Map, class Combine>
   requires std::convertible_to<std::invoke_result_t<std::decay_t<Map>&, std::size_t>, T>
 [[nodiscard]] task<T> parallel_reduce(std::size_t n, T init, Map&& map, Combine&& combine) {

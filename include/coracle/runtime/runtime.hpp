@@ -45,8 +45,10 @@ class runtime {
   explicit runtime(const runtime_options& options);
   /// The same with runtime_options{.loops = loops}.
   explicit runtime(std::size_t loops);
-  /// For internal use by src/runtime: makes a runtime over backends that another component made and drives.
+  /// @cond  For the library.
+  // Makes a runtime over backends that another component made and drives.
   explicit runtime(std::unique_ptr<coracle::runtime_internal::runtime_core> core) noexcept;
+  /// @endcond
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   /// Calls stop(), waits until every root task has ended (driving the loops that no thread drives, on this
@@ -78,6 +80,7 @@ class runtime {
   void spawn(task<> t, OnError on_error) {
     spawn(coro::handle_errors(std::move(t), std::move(on_error)));
   }
+  /// The same on the loop `where`.
   template <class OnError>
     requires std::is_invocable_v<OnError&, std::exception_ptr>
   void spawn_on(loop& where, task<> t, OnError on_error) {
@@ -146,6 +149,7 @@ class runtime {
   /// Keeps run() from returning while it is held, even if no root task is left. Must not outlive the runtime.
   class work_guard {
    public:
+    /// Keeps `of` running.
     explicit work_guard(runtime& of) noexcept;
     work_guard(work_guard&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
     work_guard& operator=(work_guard&& other) noexcept {
@@ -166,8 +170,9 @@ class runtime {
   [[nodiscard]] loop& next() noexcept;
   /// Spawns `t` on `where` and blocks until it has ended; the base of sync_wait(). The task must not throw.
   void spawn_and_wait(loop& where, task<> t);
-  /// For internal use by the library.
+  /// @cond  For the library.
   [[nodiscard]] coracle::runtime_internal::runtime_core& core() noexcept { return *core_; }
+  /// @endcond
 
  private:
   std::unique_ptr<coracle::runtime_internal::runtime_core> core_;

@@ -12,15 +12,21 @@
 
 namespace coracle {
 
-/// How a loop communicates with the kernel. automatic selects io_uring where it works, else epoll. The
-/// environment variable CORACLE_BACKEND (auto, io_uring or epoll) overrides automatic only.
-enum class backend_choice : unsigned char { automatic, io_uring, epoll };
+/// How a loop communicates with the kernel. The environment variable CORACLE_BACKEND (auto, io_uring or
+/// epoll) overrides automatic only.
+enum class backend_choice : unsigned char {
+  automatic,  ///< io_uring where it works, else epoll
+  io_uring,   ///< io_uring, or the constructor of the runtime throws
+  epoll,      ///< epoll, which every Linux has
+};
 
 /// The options of a runtime: `coracle::runtime runtime({.loops = 4});`
 struct runtime_options {
   /// The number of loops, with one thread each (see own_threads); 0 means one per core that this process may
   /// use.
   std::size_t loops = 1;
+  /// How the loops communicate with the kernel. The environment variable CORACLE_BACKEND (auto, io_uring or
+  /// epoll) overrides automatic only. Default: automatic.
   backend_choice backend = backend_choice::automatic;
   /// Receives the log lines; must outlive the runtime. Null: stderr_logger().
   logger* log = nullptr;

@@ -25,10 +25,11 @@ class name_record {
  public:
   /// An IP address.
   struct ip {
-    bool v6 = false;
-    std::array<std::uint8_t, 16> bytes{};  // the first 4 for IPv4
+    bool v6 = false;                       ///< IPv6, not IPv4
+    std::array<std::uint8_t, 16> bytes{};  ///< the first 4 for IPv4
   };
 
+  /// A name that does not exist.
   name_record() noexcept = default;
   /// Adds an address such as "10.0.0.1" or "fd00::1"; any other text is a defect of the test and aborts.
   /// Lookups return the addresses in the order in which they were added.
@@ -38,8 +39,11 @@ class name_record {
   /// Sets the time that a lookup takes, whatever its result. Default: 1 ms.
   name_record& latency(duration d) noexcept { return latency_ = d, *this; }
 
+  /// Returns the addresses, in the order in which they were added.
   [[nodiscard]] const std::vector<ip>& addresses() const noexcept { return addresses_; }
+  /// Returns whether lookups fail.
   [[nodiscard]] bool failing() const noexcept { return failing_; }
+  /// Returns the time that a lookup takes.
   [[nodiscard]] duration latency() const noexcept { return latency_; }
 
  private:
@@ -80,6 +84,7 @@ static_assert(std::is_trivially_destructible_v<world_options>, "an aggregate own
 /// nothing that depends on addresses in memory, such as the order of a set of pointers.
 class world {
  public:
+  /// Makes a world without hosts. The thread that makes it is the one that uses it.
   explicit world(std::uint64_t seed, const world_options& options = {});
   world(const world&) = delete;
   world& operator=(const world&) = delete;

@@ -14,6 +14,7 @@ namespace coracle::sim {
 /// connections may overtake each other.
 class faults {
  public:
+  /// No faults.
   faults() noexcept {}
 
   // --- In transit. The probabilities apply to each packet, that is, to what one send put on the wire.
@@ -86,6 +87,8 @@ class faults {
         .clock_jumps(10s, 1h);
   }
 
+  /// @{
+  /// Returns what was set; for faults at intervals, the mean interval and the longest time.
   [[nodiscard]] duration jitter() const noexcept { return jitter_; }
   [[nodiscard]] double packet_loss() const noexcept { return packet_loss_; }
   [[nodiscard]] double duplicates() const noexcept { return duplicates_; }
@@ -103,6 +106,7 @@ class faults {
   [[nodiscard]] duration down() const noexcept { return down_; }
   [[nodiscard]] duration clock_jump_every() const noexcept { return clock_jump_every_; }
   [[nodiscard]] duration clock_jump() const noexcept { return clock_jump_; }
+  /// @}
 
  private:
   duration jitter_{};

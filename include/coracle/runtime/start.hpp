@@ -165,7 +165,9 @@ inline constexpr bool done_takes_value =
 template <coro::awaitable Wait, class Done>
 class operation : public runtime_internal::cancellable {
  public:
+  /// What the wait gives.
   using value_type = coro::awaited_t<Wait>;
+  /// Takes the wait and the function; start() begins.
   operation(Wait wait, Done done) : operation(std::in_place, std::move(wait), std::move(done)) {}
   /// The same, with one move of each.
   operation(std::in_place_t, Wait&& wait, Done&& done) : wait_(std::move(wait)), done_(std::move(done)) {}
@@ -277,7 +279,7 @@ class [[nodiscard]] started {
   /// Returns whether the wait has ended: its function is running or was called. True for a handle of nothing.
   [[nodiscard]] bool ended() const noexcept { return !state_ || state_->ended(); }
 
-  // For start(): what a handle shares with the wait that runs.
+  /// @cond  For start(): what a handle shares with the wait that runs.
   class state {
    public:
     virtual void cancel() noexcept = 0;
@@ -294,6 +296,7 @@ class [[nodiscard]] started {
     std::atomic<std::uint32_t> references_{2};
   };
   explicit started(state* s) noexcept : state_(s) {}
+  /// @endcond
 
  private:
   state* state_ = nullptr;

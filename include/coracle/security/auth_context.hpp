@@ -13,6 +13,7 @@ namespace coracle {
 /// A name that a verified certificate assigns to its holder.
 class peer_identity {
  public:
+  /// Which field of the certificate has the name.
   enum class kind : std::uint8_t {
     dns_name,     ///< subjectAltName
     ip_address,   ///< subjectAltName, as text
@@ -20,8 +21,12 @@ class peer_identity {
     email,        ///< subjectAltName
     common_name,  ///< the subject's CN
   };
+  /// @cond
   peer_identity(kind type, std::string value) noexcept : type_(type), value_(std::move(value)) {}
+  /// @endcond
+  /// Returns which field of the certificate has the name.
   [[nodiscard]] kind type() const noexcept { return type_; }
+  /// Returns the name as text.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
   friend bool operator==(const peer_identity&, const peer_identity&) = default;
 
@@ -35,6 +40,7 @@ class peer_identity {
 /// shared_from_this() to keep it longer.
 class auth_context : public std::enable_shared_from_this<auth_context> {
  public:
+  /// Empty, for a context of the program's own, such as that of server::in_process().
   auth_context() = default;
 
   /// Returns the kind of security: "tls".
@@ -66,7 +72,8 @@ class auth_context : public std::enable_shared_from_this<auth_context> {
   /// peer sent none. Check peer_verified() before you trust them.
   [[nodiscard]] const std::string& peer_certificates_pem() const noexcept { return pem_; }
 
-  // Setters for the implementation that creates the object.
+  /// @{
+  /// Sets the property of that name, before any other thread uses the object.
   auth_context& type(std::string s) { return type_ = std::move(s), *this; }
   auth_context& protocol(std::string s) { return protocol_ = std::move(s), *this; }
   auth_context& cipher(std::string s) { return cipher_ = std::move(s), *this; }
@@ -76,6 +83,7 @@ class auth_context : public std::enable_shared_from_this<auth_context> {
   auth_context& peer_verified(bool v) noexcept { return peer_verified_ = v, *this; }
   auth_context& identities(std::vector<peer_identity> i) { return identities_ = std::move(i), *this; }
   auth_context& peer_certificates_pem(std::string s) { return pem_ = std::move(s), *this; }
+  /// @}
 
  private:
   std::string type_;

@@ -15,6 +15,7 @@
 
 namespace coracle::security {
 
+/// What the build() of security options returns.
 template <class Security>
 using built = result<std::shared_ptr<Security>>;
 
@@ -30,7 +31,9 @@ concept builder_of = requires(const Options& o) {
 template <class Security>
 class credentials {
  public:
+  /// Plaintext: insecure().
   credentials(plaintext) noexcept {}  // NOLINT(google-explicit-constructor)
+  /// Shares `s`; null makes credentials that hold an error.
   credentials(std::shared_ptr<Security> s) noexcept : security_(std::move(s)) {  // NOLINT
     if (!security_) failure_ = status::failed_precondition("the credentials are a null pointer");
   }
@@ -39,13 +42,15 @@ class credentials {
   credentials(const built<Security>& b) : failure_(b.status()) {  // NOLINT(google-explicit-constructor)
     if (b) security_ = *b;
   }
+  /// Builds the options, which reads their files. If that fails, the credentials hold the error.
   template <builder_of<Security> Options>
   credentials(const Options& o) : credentials(o.build()) {}  // NOLINT(google-explicit-constructor)
 
   /// Returns the security object; null for plaintext, or if failure() is not OK.
   [[nodiscard]] const std::shared_ptr<Security>& security() const noexcept { return security_; }
-  /// Returns the error of options that could not be built; OK otherwise.
+  /// Returns whether there is a security object.
   [[nodiscard]] bool secure() const noexcept { return security_ != nullptr; }
+  /// Returns the error of options that could not be built; OK otherwise.
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
  private:
@@ -54,9 +59,9 @@ class credentials {
 };
 
 /// Returns the value of :scheme for a channel with these credentials.
+[[nodiscard]] std::string_view scheme_of(const credentials<client_security>& c) noexcept;
 /// Returns the value of :authority: `own`, the authority of the target, unless the credentials override it
 /// (client_security::name_override()).
-[[nodiscard]] std::string_view scheme_of(const credentials<client_security>& c) noexcept;
 [[nodiscard]] std::string authority_of(const credentials<client_security>& c, std::string_view own);
 /// Returns `raw` for plaintext, else a duplex that runs TLS over `raw` to the server that `authority` names
 /// (a host with or without a port), for `application_protocol`; see client_security::secure().
@@ -69,7 +74,9 @@ class credentials {
 
 namespace coracle {
 
+/// The credentials of a channel: insecure(), or tls::client_options().
 using channel_credentials = security::credentials<security::client_security>;
+/// The credentials of a listener: insecure(), or tls::server_options().
 using server_credentials = security::credentials<security::server_security>;
 static_assert(!std::is_aggregate_v<channel_credentials>,
               "GCC 12 destroys aggregates in co_await expressions twice");

@@ -32,6 +32,7 @@ namespace coracle::tls {
 /// resumed by later connections of all channels that share the credentials.
 class client_options {
  public:
+  /// All defaults.
   client_options() noexcept {}
   /// The CAs to trust instead of the system's CAs. Default: none, which trusts the system's.
   std::vector<pem_source> cas;

@@ -12,9 +12,12 @@ namespace coracle::tls {
 /// detected when a connection is made or accepted, at most once per second.
 class pem_source {
  public:
+  /// Makes a source from PEM text.
   [[nodiscard]] static pem_source text(std::string pem) { return {std::move(pem), false}; }
+  /// Makes a source from the path of a PEM file, which is not read yet.
   [[nodiscard]] static pem_source file(std::string path) { return {std::move(path), true}; }
 
+  /// Returns whether this is the path of a file.
   [[nodiscard]] bool is_file() const noexcept { return is_file_; }
   /// Returns the path if is_file(), else the text.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
@@ -34,9 +37,11 @@ class key_pair {
   /// chain: the certificate first, then its intermediates; the root may be omitted.
   /// key: PKCS#8, or the traditional formats of RSA and EC keys.
   key_pair(pem_source chain, pem_source key) : chain_(std::move(chain)), key_(std::move(key)) {}
+  /// Constructs a pair from the paths of PEM files.
   [[nodiscard]] static key_pair files(std::string chain_path, std::string key_path) {
     return {pem_source::file(std::move(chain_path)), pem_source::file(std::move(key_path))};
   }
+  /// Constructs a pair from PEM texts.
   [[nodiscard]] static key_pair pem(std::string chain, std::string key) {
     return {pem_source::text(std::move(chain)), pem_source::text(std::move(key))};
   }
@@ -45,8 +50,11 @@ class key_pair {
   /// a terminal. If it throws, build() or reload() fails.
   key_pair& passphrase(std::function<std::string()> ask) { return passphrase_ = std::move(ask), *this; }
 
+  /// Returns the source of the certificate chain.
   [[nodiscard]] const pem_source& chain() const noexcept { return chain_; }
+  /// Returns the source of the private key.
   [[nodiscard]] const pem_source& key() const noexcept { return key_; }
+  /// Returns the function that returns the passphrase; empty if there is none.
   [[nodiscard]] const std::function<std::string()>& passphrase() const noexcept { return passphrase_; }
   /// Compares the sources. A pair with a passphrase function equals no other pair, not even itself, because
   /// functions cannot be compared.

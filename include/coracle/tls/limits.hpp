@@ -23,8 +23,8 @@ inline constexpr std::size_t encrypted_bytes = 128u << 10;
 /// them.
 inline constexpr std::size_t unread_answers_bytes = 16u << 10;
 /// The maximum number of sessions that a client keeps for each host.
-/// The maximum number of hosts for which a client keeps sessions.
 inline constexpr std::size_t sessions_per_host = 4;
+/// The maximum number of hosts for which a client keeps sessions.
 inline constexpr std::size_t session_hosts = 64;
 /// The memory that each connection charges to the server's memory_quota in addition to its buffers and the
 /// peer's chain. Measured with OpenSSL 3, which allocates 9 KiB for a new SSL object and 17 KiB for an

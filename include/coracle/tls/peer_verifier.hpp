@@ -38,9 +38,10 @@ class peer_certificate {
   [[nodiscard]] const std::string& spki_sha256() const noexcept { return spki_sha256_; }
   /// The certificate of the peer itself, without its chain.
   [[nodiscard]] const std::vector<std::uint8_t>& der() const noexcept { return der_; }
+  /// The same certificate as PEM text.
   [[nodiscard]] const std::string& pem() const noexcept { return pem_; }
 
-  // For the library.
+  /// @cond  For the library.
   peer_certificate(std::string host, bool chain_verified, std::vector<peer_identity> identities,
                    std::string spki_sha256, std::vector<std::uint8_t> der, std::string pem) noexcept
       : host_(std::move(host)),
@@ -49,6 +50,7 @@ class peer_certificate {
         spki_sha256_(std::move(spki_sha256)),
         der_(std::move(der)),
         pem_(std::move(pem)) {}
+  /// @endcond
 
  private:
   std::string host_;
@@ -69,7 +71,9 @@ static_assert(!std::is_aggregate_v<peer_certificate>,
 /// it has returned.
 class peer_verifier {
  public:
+  /// No function: every peer is accepted.
   peer_verifier() noexcept = default;
+  /// Calls `f`. Copies share it.
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, peer_verifier> &&
              std::is_invocable_r_v<status, F&, const peer_certificate&>)
@@ -78,6 +82,7 @@ class peer_verifier {
 
   /// Returns whether there is a function.
   explicit operator bool() const noexcept { return verify_ && *verify_; }
+  /// Calls the function, which must exist.
   status operator()(const peer_certificate& c) const { return (*verify_)(c); }
   /// Returns whether both are copies of the same object.
   friend bool operator==(const peer_verifier&, const peer_verifier&) = default;

@@ -22,7 +22,7 @@ namespace coracle::tls {
 enum class client_certificates : std::uint8_t {
   ignored,    ///< the server requests none
   requested,  ///< clients may present none; one from an untrusted CA fails the handshake
-  required,
+  required,   ///< a client without a certificate fails the handshake
 };
 
 /// The TLS configuration of a listener.
@@ -37,6 +37,7 @@ enum class client_certificates : std::uint8_t {
 /// keep the old ones.
 class server_options {
  public:
+  /// All defaults.
   server_options() noexcept {}
   /// The certificates, at least one. The server presents the first one that matches the client's SNI name;
   /// without SNI, or if none matches, the first one.
