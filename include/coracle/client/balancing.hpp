@@ -37,7 +37,10 @@ class balancing {
     return b;
   }
 
-  // For the library.
+  /// User-defined policies are equal if one is a copy of the other.
+  friend bool operator==(const balancing&, const balancing&) = default;
+
+  /// @cond  For the library.
   enum class kind : std::uint8_t {
     pick_first,
     shuffled_pick_first,
@@ -49,8 +52,7 @@ class balancing {
   [[nodiscard]] kind type() const noexcept { return kind_; }
   [[nodiscard]] std::uint32_t choices() const noexcept { return choices_; }
   [[nodiscard]] const client::pick_policy_maker& maker() const noexcept { return *make_; }
-  /// User-defined policies are equal if one is a copy of the other.
-  friend bool operator==(const balancing&, const balancing&) = default;
+  /// @endcond
 
  private:
   explicit balancing(kind k) noexcept : kind_(k) {}

@@ -16,6 +16,7 @@ namespace coracle {
 /// The call that the credentials are for, for sources that make them for a specific receiver.
 class credentials_request {
  public:
+  /// `authority` and `method` as the functions of these names return them.
   credentials_request(std::string authority, std::string method) noexcept
       : authority_(std::move(authority)), method_(std::move(method)) {}
   /// Returns the authority of the server: "movies.example:443".
@@ -53,7 +54,9 @@ class credentials_source {
 /// a key that the credentials also add ends with UNAUTHENTICATED, too.
 class call_credentials {
  public:
+  /// No credentials.
   call_credentials() noexcept = default;
+  /// Credentials from a source of the program, which they share. Null: none.
   template <std::derived_from<credentials_source> Source>
   call_credentials(std::shared_ptr<Source> s) noexcept  // NOLINT(google-explicit-constructor)
       : source_(std::move(s)) {}

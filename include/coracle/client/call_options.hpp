@@ -27,6 +27,7 @@ namespace coracle {
 /// What is not set is taken from channel_options::calls.
 class call_options {
  public:
+  /// All defaults.
   call_options() noexcept {}
 
   /// How long the whole call may take, from the first await, including queueing and connecting. Zero or less
@@ -87,7 +88,7 @@ class call_options {
 
   friend bool operator==(const call_options&, const call_options&) = default;
 
-  // For the library: the values that apply.
+  /// @cond  For the library: the values that apply.
   [[nodiscard]] bool has_bad_metadata() const noexcept { return bad_metadata_; }
   [[nodiscard]] std::uint32_t receive_limit() const noexcept { return max_receive_bytes.value_or(4u << 20); }
   [[nodiscard]] std::uint32_t send_limit() const noexcept {
@@ -99,6 +100,7 @@ class call_options {
   [[nodiscard]] std::string_view subtype() const noexcept {
     return codec ? codec->name() : std::string_view(content_subtype);
   }
+  /// @endcond
 
  private:
   bool bad_metadata_ = false;

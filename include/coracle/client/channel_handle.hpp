@@ -65,18 +65,25 @@ class channel {
   ///
   /// credentials: insecure(), or coracle::tls::client_options().
   channel(std::string_view target, channel_credentials credentials);
+  /// The same with options.
   channel(std::string_view target, channel_credentials credentials, channel_options options);
   /// Makes a channel on the runtime `on`. Handles may outlive the runtime.
   channel(runtime& on, std::string_view target, channel_credentials credentials);
+  /// The same with options.
   channel(runtime& on, std::string_view target, channel_credentials credentials, channel_options options);
-  /// Makes a channel to a server in this process: server::in_process().
+  /// Makes a channel to a server in this process, server::in_process(), or over the streams of a
+  /// coracle::connector, without TLS.
   channel(runtime& on, std::shared_ptr<transport::connector> to);
+  /// The same with options.
   channel(runtime& on, std::shared_ptr<transport::connector> to, channel_options options);
+  /// Makes a channel over the streams of a coracle::connector, secured by `credentials`.
   channel(runtime& on, std::shared_ptr<transport::connector> to, channel_credentials credentials);
+  /// The same with options.
   channel(runtime& on, std::shared_ptr<transport::connector> to, channel_credentials credentials,
           channel_options options);
-  // For tests: a channel of one's own. Not null.
+  /// @cond  For tests: a channel of one's own. Not null.
   explicit channel(std::shared_ptr<call_channel> implementation) noexcept;
+  /// @endcond
   channel(const channel&) noexcept = default;
   channel(channel&& other) noexcept : channel() { std::swap(by_, other.by_); }
   channel& operator=(const channel&) noexcept = default;
@@ -133,9 +140,10 @@ class channel {
   /// Returns whether both are handles of the same channel with the same interceptors.
   friend bool operator==(const channel& a, const channel& b) noexcept { return a.by_ == b.by_; }
 
-  // For the library: what calls refer to, and what keeps it.
+  /// @cond  For the library: what calls refer to, and what keeps it.
   [[nodiscard]] call_channel& implementation() const noexcept { return *by_; }
   [[nodiscard]] const std::shared_ptr<call_channel>& shared() const noexcept { return by_; }
+  /// @endcond
 
  private:
   std::shared_ptr<call_channel> by_;  // never null

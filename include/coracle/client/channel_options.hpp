@@ -40,6 +40,7 @@ class http_observer;
 /// policies, observers and interceptors are equal if they are the same object.
 class channel_options {
  public:
+  /// All defaults.
   channel_options() noexcept {}
 
   // --- calls
@@ -108,11 +109,13 @@ class channel_options {
   /// adds one at a time, while calls wait for a stream (gRFC A105). The connectionScaling of a service config
   /// takes precedence. Default: 1.
   std::uint32_t connections_per_server = 1;
+  /// The maximum of connections_per_server; larger values count as this.
   static constexpr std::uint32_t connections_limit = 10;
   /// The maximum number of connections to one server from each loop with HTTP/1.1, where a call occupies a
   /// connection until it ends, at most http1_connections_limit. The channel adds one at a time, while calls
   /// wait. Further calls wait within their deadlines. Default: 32.
   std::uint32_t http1_connections_per_server = 32;
+  /// The maximum of http1_connections_per_server; larger values count as this.
   static constexpr std::uint32_t http1_connections_limit = 1024;
   /// The time after which an unused connection of HTTP/1.1 is closed. It is shorter than the 75 s of most
   /// servers, so that a call rarely uses a connection that its server is closing. Default: 60 s.
@@ -149,8 +152,9 @@ class channel_options {
 
   friend bool operator==(const channel_options&, const channel_options&) = default;
 
-  // For the library.
+  /// @cond  For the library.
   [[nodiscard]] const auto& resolver_makers() const noexcept { return makers_; }
+  /// @endcond
 
  private:
   std::map<std::string, std::shared_ptr<const client::resolver_maker>, std::less<>> makers_;

@@ -56,7 +56,10 @@ class client_context {
 /// DEADLINE_EXCEEDED if the call was stopped.
 class next_call {
  public:
+  /// @cond
   next_call(rpc::interceptor_chain& of, std::size_t index) noexcept : of_(&of), index_(index) {}
+  /// @endcond
+  /// Runs the rest of the chain, and gives the status of the call.
   [[nodiscard]] rpc::rest_awaiter operator()() const noexcept { return {*of_, index_, nullptr}; }
   /// The same, and the messages of the call pass `hooks`. If they refuse a message, next() returns their
   /// status; a request that they refuse is not sent. When next() is awaited again, the request passes the
@@ -68,8 +71,9 @@ class next_call {
   /// passed it on; next() sends what was changed here. Throws usage_error for a stream of requests, which
   /// only hooks see.
   [[nodiscard]] intercepted_message& request() const { return of_->request(); }
-  /// Returns whether the call is one that request() is for, or one that reply() is for.
+  /// Returns whether request() may be called: the call has one request.
   [[nodiscard]] bool has_request() const noexcept { return of_->has_request(); }
+  /// Returns whether reply() may be called: the call is unary.
   [[nodiscard]] bool has_reply() const noexcept { return of_->has_reply(); }
   /// Returns the reply of a unary call: after next() returned OK, the one that arrived, encoded anew if its
   /// bytes are asked for. To answer the call itself, an interceptor changes the reply, with or without
@@ -107,6 +111,7 @@ class next_call {
 class client_interceptor {
  public:
   virtual ~client_interceptor() = default;
+  /// Runs around one call, on its loop. The status that it returns is what the caller sees.
   [[nodiscard]] virtual task<status> intercept(client_context& call, next_call next) = 0;
 };
 

@@ -15,33 +15,41 @@ namespace coracle {
 
 /// A call of the client; the same object from call_started() to call_ended().
 struct observed_call : coro::pooled {
+  /// @cond
   observed_call() noexcept = default;
+  /// @endcond
   observed_call(const observed_call&) = delete;
   observed_call& operator=(const observed_call&) = delete;
 
   std::string_view method;  ///< "/package.Service/Method"
-  time_point began{};
-  time_point deadline = never;
+  time_point began{};  ///< when the call began, by the clock of its loop
+  time_point deadline = never;  ///< of the whole call
   unsigned attempts = 0;  ///< so far, of every kind
-  unsigned retries = 0;
-  unsigned hedges = 0;
-  unsigned transparent_retries = 0;
+  unsigned retries = 0;  ///< attempts by the retry policy, so far
+  unsigned hedges = 0;  ///< attempts by the hedging policy, so far
+  unsigned transparent_retries = 0;  ///< attempts because the server had not processed the one before, so far
   duration retry_delay{};  ///< the sum of the pauses between attempts
   void* user = nullptr;  ///< for the observer's own data
 };
 
-/// Why an attempt was made (gRFC A6): as the first one, by the retry policy, by the hedging policy, or
-/// because the server has certainly not processed the previous attempt.
-enum class attempt_kind : std::uint8_t { first, retry, hedge, transparent_retry };
+/// Why an attempt was made (gRFC A6).
+enum class attempt_kind : std::uint8_t {
+  first,  ///< the first attempt of the call
+  retry,  ///< by the retry policy
+  hedge,  ///< by the hedging policy
+  transparent_retry,  ///< because the server has certainly not processed the previous attempt
+};
 
 /// One attempt on one connection; the same object from attempt_started() to attempt_ended().
 struct observed_attempt : coro::pooled {
+  /// @cond
   explicit observed_attempt(observed_call& c) noexcept : call(c) {}
+  /// @endcond
   observed_attempt(const observed_attempt&) = delete;
   observed_attempt& operator=(const observed_attempt&) = delete;
 
-  observed_call& call;
-  attempt_kind kind = attempt_kind::first;
+  observed_call& call;  ///< the call that the attempt belongs to
+  attempt_kind kind = attempt_kind::first;  ///< why it was made
   unsigned previous_attempts = 0;  ///< the value of grpc-previous-rpc-attempts
   time_point began{};  ///< when the attempt requested a connection from the channel
   time_point attached{};  ///< when it got one; peer is set from then on
@@ -60,14 +68,17 @@ struct observed_attempt : coro::pooled {
 class client_observer {
  public:
   virtual ~client_observer() = default;
+  /// Runs when the call begins, as its first event.
   virtual void call_started(observed_call&) noexcept {}
   /// Runs before the attempt requests a connection.
   virtual void attempt_started(observed_attempt&) noexcept {}
   /// Runs when the attempt has a connection and its request headers have been written.
   virtual void attempt_attached(observed_attempt&) noexcept {}
+  /// Runs when a message of the attempt has been passed to its connection.
   virtual void message_sent(observed_attempt&, message_size) noexcept {}
   /// Runs when the response headers arrive; not for a response that consists of trailers only.
   virtual void headers_received(observed_attempt&, time_point now) noexcept { (void)now; }
+  /// Runs when a whole message has arrived, before it is decoded.
   virtual void message_received(observed_attempt&, message_size) noexcept {}
   /// Runs once for each attempt that was started, before the end of its call.
   ///

@@ -66,8 +66,9 @@ class client_stream {
   [[nodiscard]] const std::shared_ptr<const connection_peer>& peer() const noexcept;
   /// Returns whether the last message that was read was compressed.
   [[nodiscard]] bool read_compressed() const noexcept;
-  // For sync_wait(): the loop on which a plain thread may run an operation.
+  /// @cond  For sync_wait(): the loop on which a plain thread may run an operation.
   [[nodiscard]] loop& blocking_loop() const;
+  /// @endcond
 
  protected:
   struct deleter {
@@ -89,6 +90,7 @@ class client_stream {
 template <class Request, class Reply>
 class [[nodiscard]] client_streaming_call : public client::client_stream {
  public:
+  /// Made by stubs. `path` must stay valid until the call ends.
   client_streaming_call(const channel& by, const char* path, const call_options& options)
       : client::client_stream(by, path, options, true) {}
   /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;
@@ -108,6 +110,8 @@ class [[nodiscard]] client_streaming_call : public client::client_stream {
 template <class Reply>
 class [[nodiscard]] server_streaming_call : public client::client_stream {
  public:
+  /// Made by stubs. Serializes the request, which may be destroyed at once. `path` must stay valid until the
+  /// call ends.
   template <class Request>
   server_streaming_call(const channel& by, const char* path, const Request& request,
                         const call_options& options)
@@ -132,6 +136,7 @@ class [[nodiscard]] server_streaming_call : public client::client_stream {
 template <class Request, class Reply>
 class [[nodiscard]] bidi_call : public client::client_stream {
  public:
+  /// Made by stubs. `path` must stay valid until the call ends.
   bidi_call(const channel& by, const char* path, const call_options& options)
       : client::client_stream(by, path, options) {}
   /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;

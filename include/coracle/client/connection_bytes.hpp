@@ -11,8 +11,8 @@ class channel;
 /// SETTINGS, PING and WINDOW_UPDATE; or requests and responses of HTTP/1.1. TLS records and the headers of
 /// TCP and IP are not included.
 struct connection_bytes {
-  std::uint64_t sent = 0;
-  std::uint64_t received = 0;
+  std::uint64_t sent = 0;      ///< bytes handed to the connections
+  std::uint64_t received = 0;  ///< bytes read from the connections
   /// The connections that were established: with HTTP/2, when the server's SETTINGS had arrived.
   std::uint64_t connections = 0;
 };

@@ -12,7 +12,13 @@ namespace coracle {
 ///                                 |   ^
 ///                                 v   | by itself, after a pause
 ///                            TRANSIENT_FAILURE
-enum class connectivity : std::uint8_t { idle, connecting, ready, transient_failure, shutdown };
+enum class connectivity : std::uint8_t {
+  idle,               ///< no connection, and none is being made
+  connecting,         ///< resolves the target or connects
+  ready,              ///< has a connection
+  transient_failure,  ///< could not connect; pauses before the next attempt
+  shutdown,           ///< was closed, or is a handle without a channel
+};
 
 /// Returns the name of the state as the specification spells it: "TRANSIENT_FAILURE" and so on.
 [[nodiscard]] constexpr std::string_view name_of(connectivity c) noexcept {

@@ -24,8 +24,9 @@ class connector : public transport::connector {
   /// or another status, whose message becomes part of the status of calls; an exception is a failure, too.
   virtual task<result<std::unique_ptr<net::byte_stream>>> connect() = 0;
 
-  // For the library.
+  /// @cond  For the library.
   task<result<std::unique_ptr<net::duplex>>> make_duplex(loop& on) final;
+  /// @endcond
 };
 
 }  // namespace coracle

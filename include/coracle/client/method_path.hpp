@@ -10,6 +10,7 @@ namespace coracle {
 /// with INTERNAL, and nothing of it is sent.
 class method_path {
  public:
+  /// The path `text`, which must stay valid until the call ends.
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr method_path(const char* text) noexcept : text_(text) {}
   /// Returns the path of a method whose .proto sets idempotency_level = NO_SIDE_EFFECTS: the Connect protocol
@@ -19,6 +20,7 @@ class method_path {
     p.no_side_effects_ = true;
     return p;
   }
+  /// Returns the path as it was passed.
   [[nodiscard]] constexpr const char* text() const noexcept { return text_; }
   /// Returns whether HTTP can carry the path: it begins with "/", and each character is printable ASCII other
   /// than a space and "#" (RFC 9113 8.3.1, RFC 3986).
@@ -28,6 +30,7 @@ class method_path {
     for (const char c : path) bad |= c <= ' ' || c == '#' || c > '~';
     return !bad;
   }
+  /// Returns false for the result of without_side_effects().
   [[nodiscard]] constexpr bool has_side_effects() const noexcept { return !no_side_effects_; }
 
  private:

@@ -22,7 +22,9 @@ class subchannel;  // private: src/client/balancing/subchannel.hpp
 /// A server with a connection that is READY. Valid during the call that receives it.
 class pick_candidate {
  public:
+  /// @cond
   explicit pick_candidate(subchannel& s) noexcept : at_(&s) {}
+  /// @endcond
   /// Returns the endpoint of the server.
   [[nodiscard]] const endpoint& where() const noexcept;
   /// Returns the calls in flight on that server that were made through this channel on this loop.
@@ -36,7 +38,9 @@ class pick_candidate {
 /// The call to pick a server for. Valid during pick().
 class pick_info {
  public:
+  /// @cond
   explicit pick_info(const call_attempt& a) noexcept : attempt_(a) {}
+  /// @endcond
   [[nodiscard]] std::string_view path() const noexcept;  ///< "/package.Service/Method"
   /// Returns the first value of `key` in the metadata that the caller set.
   [[nodiscard]] std::optional<std::string_view> metadata(std::string_view key) const noexcept;

@@ -28,6 +28,7 @@ class target {
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }  ///< as passed to parse()
   [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }  ///< lower case
+  /// Returns the part between "//" and the next '/', such as a name server; usually empty.
   [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
   /// Returns the part after the scheme, or after the '/' that ends the authority: "example.org:50051",
   /// "/run/x.sock".
@@ -47,7 +48,9 @@ class endpoint {
   /// weight: the share of calls that the server gets under a policy that uses weights; 0 means none.
   explicit endpoint(net::address at, std::uint32_t weight = 1) : address_(std::move(at)), weight_(weight) {}
 
+  /// Returns where to connect to.
   [[nodiscard]] const net::address& address() const noexcept { return address_; }
+  /// Returns the share of calls; 0 means none.
   [[nodiscard]] std::uint32_t weight() const noexcept { return weight_; }
 
   friend bool operator==(const endpoint&, const endpoint&) = default;
@@ -63,13 +66,18 @@ class resolution {
   /// The maximum number of endpoints of one result. The channel drops the rest, and logs a warning.
   static constexpr std::size_t endpoints_max = 1000;
 
+  /// No endpoints and no service config.
   resolution() noexcept {}
+  /// Adds a server after those that were added before.
   resolution& add(endpoint e) { return endpoints_.push_back(std::move(e)), *this; }
+  /// Adds the server at `at`.
   resolution& add(net::address at, std::uint32_t weight = 1) { return add(endpoint(std::move(at), weight)); }
   /// Sets a service config in JSON (grpc/grpc doc/service_config.md) that the resolver found.
   resolution& service_config(std::string json) { return service_config_ = std::move(json), *this; }
 
+  /// Returns the servers, in the order of add().
   [[nodiscard]] const std::vector<endpoint>& endpoints() const noexcept { return endpoints_; }
+  /// Returns the service config in JSON; empty if there is none.
   [[nodiscard]] const std::string& service_config() const noexcept { return service_config_; }
 
  private:
@@ -118,6 +126,7 @@ using resolver_maker = std::function<std::shared_ptr<resolver>(const target& of)
 /// program maintains, and for tests. It must outlive the channels' runtime, or only the channels may own it.
 class manual_resolver final : public resolver {
  public:
+  /// Publishes `first` until set() is called.
   explicit manual_resolver(resolution first) : now_(std::make_shared<const resolution>(std::move(first))) {}
   /// Replaces the servers. May be called from any thread.
   void set(resolution next) { now_.set(std::make_shared<const resolution>(std::move(next))); }

@@ -46,6 +46,7 @@ class rest_methods {
   [[nodiscard]] static result<rest_methods> make(
       std::span<const google::protobuf::ServiceDescriptor* const> services, std::string_view http_rules = {},
       std::string_view query = {});
+  /// The same for a list: `make({movie::MovieService::descriptor()})`.
   [[nodiscard]] static result<rest_methods> make(
       std::initializer_list<const google::protobuf::ServiceDescriptor*> services,
       std::string_view http_rules = {}, std::string_view query = {}) {
@@ -58,8 +59,9 @@ class rest_methods {
   /// Whether it is the same object.
   friend bool operator==(const rest_methods&, const rest_methods&) = default;
 
-  // For the library.
+  /// @cond  For the library.
   [[nodiscard]] const client::rest_table* table() const noexcept { return table_.get(); }
+  /// @endcond
 
  private:
   std::shared_ptr<const client::rest_table> table_;

@@ -26,7 +26,10 @@ class service_config {
   /// One entry of loadBalancingConfig.
   class policy {
    public:
+    /// @cond
     policy(std::string name, std::string config) : name_(std::move(name)), config_(std::move(config)) {}
+    /// @endcond
+    /// Returns the name of the policy, such as "round_robin".
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     /// Returns the configuration of the policy, a JSON object.
     [[nodiscard]] const std::string& config() const noexcept { return config_; }
@@ -36,6 +39,7 @@ class service_config {
     std::string config_;
   };
 
+  /// An empty service config.
   service_config() noexcept;
   /// Parses a service config. Returns INVALID_ARGUMENT with the name of the field if the text is not valid
   /// JSON or breaks a rule (gRFC A6, A21); the whole config is rejected then. Unknown fields are ignored.
@@ -50,8 +54,9 @@ class service_config {
   /// disables them.
   [[nodiscard]] const std::string* health_check_service() const noexcept;
 
-  // For the library.
+  /// @cond  For the library.
   [[nodiscard]] const client::service_config_data& data() const noexcept { return *data_; }
+  /// @endcond
 
   /// Two configs are equal if their texts are.
   friend bool operator==(const service_config& a, const service_config& b) noexcept {

@@ -9,6 +9,7 @@
 
 namespace coracle {
 
+/// @cond
 namespace client {
 
 template <class T>
@@ -23,6 +24,7 @@ task<decltype(std::declval<T&>().await_resume())> await_here(T& operation) {
 }
 
 }  // namespace client
+/// @endcond
 
 /// Runs one operation of a call (or a whole unary call) on the loop of the call, and blocks the calling
 /// thread until it ends. Returns what co_await would return, and throws what it would throw.

@@ -4,9 +4,9 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/impl/client_awaiters.hpp"
-#include "coracle/client/impl/with_callbacks.hpp"
 #include "coracle/client/start.hpp"
 #include "coracle/client/unary_call.hpp"
+#include "coracle/client/with_callbacks.hpp"
 #include "coracle/coro/impl/wake_link.hpp"
 #include "coracle/coro/outcome.hpp"
 #include "coracle/coro/task.hpp"
@@ -28,28 +28,15 @@
 
 namespace coracle {
 
-// A unary call:
-//
-//   coracle::started call = stub.Say(request).then([](coracle::result<Text> reply) { ... });
-//   stub.Say(request).then(pool, [](coracle::result<Text> reply) { ... }).detach();
-//
-// An operation of a streaming call, whose object must be kept, because its destructor cancels the call:
-//
-//   chat.next().then([](coracle::result<std::optional<Text>> message) { ... });
-//
-// The function takes what co_await would return, or nothing if that is void. The function of a unary call may
-// take a coracle::call_details as its second argument. It is called once, also if the call is cancelled or
-// the runtime stops, and never inside then(). It is called on the loop of the call, which it must not block,
-// or by the executor. The request, the stub and the call object may be destroyed at once: see start().
-//
-// An exception that leaves the function is logged with the method. It cancels a streaming call; a unary call
-// has ended by then.
+// coracle/client/with_callbacks.hpp declares then() and states its rules.
 
 /// What arrives with the reply of a unary call, for the function of then().
 class call_details {
  public:
+  /// @cond
   call_details(metadata initial, metadata trailing, bool compressed) noexcept
       : initial_(std::move(initial)), trailing_(std::move(trailing)), compressed_(compressed) {}
+  /// @endcond
   /// Returns the initial metadata that arrived with the reply.
   [[nodiscard]] const metadata& initial_metadata() const noexcept { return initial_; }
   /// Returns the trailing metadata that arrived with the status.
@@ -63,6 +50,7 @@ class call_details {
   bool compressed_;
 };
 
+/// @cond
 namespace client {
 
 // A function of then() on its way to an executor. Shared by the copies of queued_callback and by a task on
@@ -95,6 +83,7 @@ class delivery {
 };
 
 }  // namespace client
+/// @endcond
 
 /// What then() passes to an executor: a function object without arguments, which calls the function of
 /// then().
@@ -103,8 +92,11 @@ class delivery {
 /// without a call, the function of then() is destroyed without a call.
 class queued_callback {
  public:
+  /// @cond
   explicit queued_callback(const std::shared_ptr<client::delivery>& d)
       : delivery_(d.get(), [kept = d](client::delivery* dropped) { dropped->drop(); }) {}
+  /// @endcond
+  /// Calls the function of then(), unless a copy has done so.
   void operator()() const noexcept {
     if (delivery_) delivery_->run();
   }
@@ -113,6 +105,7 @@ class queued_callback {
   std::shared_ptr<client::delivery> delivery_;
 };
 
+/// @cond
 namespace client {
 
 template <class E>
@@ -132,6 +125,7 @@ struct executor_object<std::reference_wrapper<E>> {
 };
 
 }  // namespace client
+/// @endcond
 
 /// Runs functions for then(): an object that is called with a function object without arguments, or that has
 /// a member post() or execute() which takes one. The executor is moved or copied into the call; pass
@@ -145,6 +139,7 @@ concept callback_executor = client::called_as_function<typename client::executor
                             client::called_by_post<typename client::executor_object<E>::type> ||
                             client::called_by_execute<typename client::executor_object<E>::type>;
 
+/// @cond
 namespace client {
 
 template <class E>
@@ -310,7 +305,7 @@ started start_this(Operation&& self, Done done) {
   return runtime_internal::start_moved(where, std::move(self), std::move(done));
 }
 
-/// @cond  The members are documented where they are declared.
+// The members are documented where they are declared.
 template <class Operation>
 template <class F>
 auto stream_callbacks<Operation>::then(F f) && {
@@ -355,7 +350,7 @@ std::future<result<Reply>> unary_callbacks<Operation, Reply>::future() && {
       .detach();
   return future;
 }
-/// @endcond
 
 }  // namespace client
+/// @endcond
 }  // namespace coracle

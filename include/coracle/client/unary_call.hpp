@@ -5,8 +5,8 @@
 #include "coracle/base/usage_error.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/channel_handle.hpp"
-#include "coracle/client/impl/with_callbacks.hpp"
 #include "coracle/client/method_path.hpp"
+#include "coracle/client/with_callbacks.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 #include "coracle/security/connection_peer.hpp"
@@ -42,7 +42,7 @@ class unary_operation {
   [[nodiscard]] const std::shared_ptr<const connection_peer>& peer() const noexcept { return peer_; }
   /// Returns whether the reply was compressed; valid after the await.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
-  // For sync_wait(): the loop on which a plain thread may run the call.
+  /// @cond  For sync_wait(): the loop on which a plain thread may run the call.
   [[nodiscard]] loop& blocking_loop() const { return channel_.blocking_loop(); }
   // Makes the call independent of its stub and of the caller's request, which it serializes, or copies for
   // interceptors unless it owns one. Before the await. Returns the loop on which to start the call. Throws
@@ -51,6 +51,7 @@ class unary_operation {
   // For then(), after the await.
   [[nodiscard]] const char* method() const noexcept { return path_.text(); }
   [[nodiscard]] call_details take_details() noexcept;
+  /// @endcond
 
  protected:
   // A request that is copied, and its copy.
@@ -129,7 +130,9 @@ template <class Reply>
 class [[nodiscard]] unary_call : public client::unary_operation,
                                  public client::unary_callbacks<unary_call<Reply>, Reply> {
  public:
+  /// What co_await returns.
   using value_type = result<Reply>;
+  /// Made by stubs. The request must outlive the await.
   template <class Request>
   unary_call(const channel& by, method_path path, const Request& request, const call_options& options)
       : client::unary_operation(by, path, rpc::codec_of<Request>::get(),
@@ -140,6 +143,7 @@ class [[nodiscard]] unary_call : public client::unary_operation,
   unary_call(unary_call&& other)
       : client::unary_operation(std::move(other), rpc::codec_of<Reply>::address(message_)) {}
 
+  /// @cond
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -149,6 +153,7 @@ class [[nodiscard]] unary_call : public client::unary_operation,
     if (!status_.ok()) return status_;
     return std::move(message_);
   }
+  /// @endcond
 
  private:
   template <class Request>
@@ -165,6 +170,7 @@ class [[nodiscard]] unary_call : public client::unary_operation,
   Reply message_;
 };
 
+/// @cond
 namespace client {
 
 template <class Request>
@@ -173,6 +179,7 @@ struct owned_request {
 };
 
 }  // namespace client
+/// @endcond
 
 /// A unary call that owns its request, as a stub returns it for `stub.Method(std::move(request))`. The source
 /// object may be destroyed before the await begins.
@@ -188,6 +195,7 @@ class [[nodiscard]] owning_unary_call
  public:
   using client::unary_callbacks<owning_unary_call, Reply>::then;
   using client::unary_callbacks<owning_unary_call, Reply>::future;
+  /// Made by stubs, for a request that is moved in.
   owning_unary_call(const channel& by, method_path path, Request&& request, const call_options& options)
       : client::owned_request<Request>{std::move(request)},
         unary_call<Reply>(by, path, *this->own_, options) {

@@ -24,6 +24,7 @@ class baggage {
   /// larger one from a client is not propagated.
   static constexpr std::size_t bytes_max = 8192;
 
+  /// No members.
   baggage() = default;
   /// Parses a header. Leaves out malformed members, and returns an empty baggage if the header exceeds the
   /// limits.
@@ -32,9 +33,13 @@ class baggage {
   /// Adds the member or replaces its value. Returns false, and changes nothing, if the key is not a token
   /// (RFC 9110 5.6.2) or the result would exceed the limits.
   bool set(std::string_view key, std::string_view value);
+  /// Removes the member; does nothing if there is none with that key.
   void remove(std::string_view key);
+  /// Returns the value, decoded and without properties; nothing if there is no such member.
   [[nodiscard]] std::optional<std::string> find(std::string_view key) const;
+  /// Returns the number of members.
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
+  /// Returns whether there are no members.
   [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
   /// Returns the header value, for call_options::add_metadata("baggage", ...) in a call that no handler
   /// makes.

@@ -17,14 +17,20 @@ namespace coracle {
 /// empty message. Calls copy the bytes once in each direction.
 class bytes_message {
  public:
+  /// An empty message.
   bytes_message() noexcept = default;
+  /// Takes the encoded message.
   explicit bytes_message(std::string bytes) noexcept : bytes_(std::move(bytes)) {}
+  /// Copies the encoded message.
   explicit bytes_message(bytes_view bytes) : bytes_(as_text(bytes)) {}
 
   /// Returns the bytes; valid until the message changes.
   [[nodiscard]] bytes_view view() const noexcept { return as_bytes(bytes_); }
+  /// Returns the bytes; valid until the message changes.
   [[nodiscard]] const std::string& bytes() const& noexcept { return bytes_; }
+  /// Moves the bytes out.
   [[nodiscard]] std::string bytes() && noexcept { return std::move(bytes_); }
+  /// Replaces the message by a copy of `bytes`.
   void assign(bytes_view bytes) { bytes_.assign(as_text(bytes)); }
 
   friend bool operator==(const bytes_message&, const bytes_message&) = default;
@@ -33,6 +39,7 @@ class bytes_message {
   std::string bytes_;
 };
 
+/// @cond
 namespace rpc {
 
 extern const codec bytes_codec;
@@ -45,4 +52,5 @@ struct codec_of<bytes_message> {
 };
 
 }  // namespace rpc
+/// @endcond
 }  // namespace coracle

@@ -15,8 +15,11 @@ namespace coracle {
 /// such as join a scope, catches it. The operations of a client's call return results and never throw it.
 class call_ended : public coro::cancelled {
  public:
+  /// Makes the exception for a call that ended with `reason`.
   explicit call_ended(coracle::status reason) : status_(std::move(reason)), text_(status_.to_string()) {}
+  /// Returns the status with which the call ended.
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
+  /// Returns the text of status::to_string(), borrowed from this exception.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
  private:

@@ -17,22 +17,23 @@ using wall_time = std::chrono::system_clock::time_point;
 /// The state of one connection (a "socket" in channelz). Counters start when the connection is made.
 class connection_snapshot {
  public:
+  /// All zero.
   connection_snapshot() = default;
   std::uint64_t id = 0;  ///< unique within its server or its runtime's channels; never reused
-  net::address local;    ///< empty for in-memory connections
-  net::address peer;
-  bool secure = false;
+  net::address local;  ///< this side's address; empty for in-memory connections
+  net::address peer;  ///< the other side's address
+  bool secure = false;  ///< whether the connection has an identity of its peer: TLS after the handshake
   std::shared_ptr<const auth_context> auth;  ///< null in plaintext, and during the handshake
-  std::uint64_t streams_started = 0;
+  std::uint64_t streams_started = 0;  ///< all calls of the connection so far
   std::uint64_t streams_succeeded = 0;  ///< the end of the stream was sent (server) or received (client)
-  std::uint64_t streams_failed = 0;
-  std::uint64_t streams_open = 0;
-  std::uint64_t messages_sent = 0;
-  std::uint64_t messages_received = 0;
-  std::uint64_t keepalives_sent = 0;
-  wall_time last_stream_started{};
-  wall_time last_message_sent{};
-  wall_time last_message_received{};
+  std::uint64_t streams_failed = 0;  ///< reset, or ended with the connection
+  std::uint64_t streams_open = 0;  ///< now
+  std::uint64_t messages_sent = 0;  ///< of all calls
+  std::uint64_t messages_received = 0;  ///< of all calls
+  std::uint64_t keepalives_sent = 0;  ///< PINGs of keepalive
+  wall_time last_stream_started{};  ///< when the last call began
+  wall_time last_message_sent{};  ///< when the last message left
+  wall_time last_message_received{};  ///< when the last message arrived
   std::int64_t send_window_bytes = 0;     ///< how much the peer currently allows this side to send
   std::int64_t receive_window_bytes = 0;  ///< how much the peer may currently send
 };

@@ -39,6 +39,7 @@ class intercepted_message {
   /// the call, and decoded if the receiver is in this process, after the interceptors. So max_receive_bytes
   /// also limits what an interceptor decrypts or decompresses on its own.
   void set_bytes(std::string bytes);
+  /// The same, of a copy of `bytes`.
   void set_bytes(bytes_view bytes) { set_bytes(std::string(as_text(bytes))); }
 
   /// Returns whether the message is an M. For M = google::protobuf::Message: whether it is any message of
@@ -60,7 +61,7 @@ class intercepted_message {
     return *rpc::message_at<M>(writable(rpc::message_type_of<M>));
   }
 
-  // --- for the library
+  /// @cond  For the library.
   // A message that `c` has received. It is decoded into `into`, which belongs to its reader; `body` is
   // borrowed.
   intercepted_message(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) noexcept;
@@ -89,6 +90,7 @@ class intercepted_message {
   void refilled(const bytes_view* body);
   // The call is gone, and with it what this refers to.
   void forget() noexcept { gone_ = true; }
+  /// @endcond
 
  private:
   [[nodiscard]] bool is_of(const rpc::message_type& t) const noexcept;
@@ -138,7 +140,9 @@ class intercepted_message {
 class message_hooks {
  public:
   virtual ~message_hooks() = default;
+  /// Sees a request: OK lets it pass. The default does.
   virtual status on_request(intercepted_message& /*m*/) { return {}; }
+  /// Sees a reply: OK lets it pass. The default does.
   virtual status on_reply(intercepted_message& /*m*/) { return {}; }
 };
 

@@ -30,20 +30,24 @@ namespace coracle {
 /// Messages of this type cannot be sent.
 class message_sink {
  public:
+  /// What is called with each message: false means that the bytes are no valid message.
   using function = bool (*)(void* to, bytes_view bytes);
 
+  /// Drops the messages.
   message_sink() noexcept = default;
   /// `to` is passed to the function, and must outlive the awaits.
   message_sink(void* to, function call) noexcept : to_(to), call_(call) {}
 
-  // For the library: a message has arrived.
+  /// @cond  For the library: a message has arrived.
   [[nodiscard]] bool take(bytes_view bytes) const { return !call_ || call_(to_, bytes); }
+  /// @endcond
 
  private:
   void* to_ = nullptr;
   function call_ = nullptr;
 };
 
+/// @cond
 namespace rpc {
 
 extern const codec sink_codec;
@@ -62,4 +66,5 @@ struct codec_of<message_sink> {
 };
 
 }  // namespace rpc
+/// @endcond
 }  // namespace coracle

@@ -18,9 +18,11 @@ namespace coracle {
 /// object at the same time.
 class metadata {
  public:
+  /// No pairs.
   metadata() noexcept = default;
-  /// Takes received fields without checking them. For the library.
+  /// @cond  For the library: takes received fields without checking them.
   explicit metadata(http::header_list received) noexcept : fields_(std::move(received)) {}
+  /// @endcond
 
   /// Adds a pair. Returns false, and adds nothing, if the key or the value breaks the rules above, or if the
   /// protocol reserves the key (grpc-..., :..., content-type, te, and HTTP's connection fields).
@@ -36,19 +38,26 @@ class metadata {
   [[nodiscard]] std::optional<std::string_view> find(std::string_view key) const noexcept {
     return fields_.find(key);
   }
+  /// Returns all values of `key` in their order; valid until the metadata changes.
   [[nodiscard]] std::vector<std::string_view> find_all(std::string_view key) const;
+  /// Returns the number of pairs.
   [[nodiscard]] std::size_t size() const noexcept { return fields_.size(); }
+  /// Returns whether there are no pairs.
   [[nodiscard]] bool empty() const noexcept { return fields_.empty(); }
+  /// @{
   /// Iterates over the pairs: `for (const auto& [key, value] : metadata)`, where both are std::string_view.
   /// They are valid until the metadata changes.
   [[nodiscard]] auto begin() const noexcept { return fields_.begin(); }
   [[nodiscard]] auto end() const noexcept { return fields_.end(); }
+  /// @}
+  /// Removes all pairs and keeps the memory.
   void clear() noexcept { fields_.clear(); }
   /// Returns the number of bytes allocated on the heap.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return fields_.capacity_bytes(); }
 
-  /// Adds a received pair without checking it. For the library.
+  /// @cond  For the library: adds a received pair without checking it.
   void add_received(std::string_view key, std::string_view value) { fields_.add(key, value); }
+  /// @endcond
 
   friend bool operator==(const metadata&, const metadata&) = default;
 

@@ -16,16 +16,20 @@ class ServiceDescriptor;
 namespace coracle {
 
 /// How a document of OpenAPI is written.
-enum class openapi_format : std::uint8_t { json, yaml };
+enum class openapi_format : std::uint8_t {
+  json,  ///< as JSON
+  yaml,  ///< as YAML
+};
 
 /// What a document of OpenAPI contains.
 class openapi_options {
  public:
+  /// All defaults.
   openapi_options() noexcept {}  // no aggregate: it may be passed into an awaited call
 
-  std::string title = "API";
-  std::string version = "1.0.0";  ///< of the API, not of OpenAPI
-  std::string description;
+  std::string title = "API";         ///< the name of the API
+  std::string version = "1.0.0";     ///< of the API, not of OpenAPI
+  std::string description;           ///< a text in Markdown, about the API as a whole
   std::vector<std::string> servers;  ///< base URLs; none: those of the document itself
   bool rest = true;                  ///< the routes of google.api.http
   bool json_methods = true;          ///< POST /package.Service/Method
@@ -37,7 +41,7 @@ class openapi_options {
   /// with --include_imports --include_source_info has, such as the .protoset of coracle_generate() with
   /// GENERATE_DESCRIPTORS. Several sets may follow one another.
   std::string descriptor_set;
-  openapi_format format = openapi_format::json;
+  openapi_format format = openapi_format::json;  ///< how the document is written
   /// Called for each binding of a google.api.http rule that is invalid, with the reason, which names the
   /// method; the document is made without it. Empty: an invalid rule is an error of the whole document, as it
   /// is of server::add_rest().

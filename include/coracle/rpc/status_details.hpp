@@ -14,6 +14,7 @@
 
 namespace coracle {
 
+/// @cond
 namespace rpc {
 
 // A type of error_details.hpp.
@@ -32,6 +33,7 @@ concept message_detail = std::is_base_of_v<google::protobuf::MessageLite, T>;
 [[nodiscard]] std::string bytes_of(const google::protobuf::MessageLite& message);
 
 }  // namespace rpc
+/// @endcond
 
 /// A type that can be a detail of a status: a type of error_details.hpp, or a protobuf message.
 template <class T>

@@ -17,12 +17,15 @@ namespace coracle {
 /// binary form, which other gRPC implementations use).
 class trace_context {
  public:
+  /// The id of a trace.
   using trace_id = std::array<std::uint8_t, 16>;
+  /// The id of a span within a trace.
   using span_id = std::array<std::uint8_t, 8>;
   /// The maximum size of the tracestate in bytes. A longer one is dropped. W3C Trace Context 3.3.1.5 requires
   /// support for at least this much.
   static constexpr std::size_t state_bytes_max = 512;
 
+  /// `state` is the tracestate, which is dropped if it is longer than state_bytes_max.
   trace_context(const trace_id& trace, const span_id& span, bool sampled, std::string_view state = {});
 
   /// Parses a traceparent such as "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Of a later
@@ -32,10 +35,13 @@ class trace_context {
   /// Parses the value of grpc-trace-bin. Returns nothing if it is malformed or an id is all zeros.
   static std::optional<trace_context> parse_binary(std::string_view bytes);
 
+  /// Returns the id of the trace.
   [[nodiscard]] const trace_id& trace() const noexcept { return trace_; }
   /// Returns the id of the span that made the call.
   [[nodiscard]] const span_id& span() const noexcept { return span_; }
+  /// Returns whether the caller records the trace.
   [[nodiscard]] bool sampled() const noexcept { return sampled_; }
+  /// Returns the tracestate of tracing systems; empty if there is none.
   [[nodiscard]] const std::string& state() const noexcept { return state_; }
   /// Returns the same trace with `span` as the current span. A tracer passes the result to the calls made
   /// within that span.

@@ -3,7 +3,7 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/impl/call_channel.hpp"
-#include "coracle/client/impl/with_callbacks.hpp"
+#include "coracle/client/with_callbacks.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/operations.hpp"
 
