@@ -101,8 +101,8 @@ endif()
 
 # Each of io_uring's probes failed on purpose, for every test that may meet it: names of support/uring_faults.cpp. After a refusal
 # nothing of io_uring is left, and the library has to choose epoll by itself. What follows is the same for all: every test meets
-# the first, a few the others. The label third-without-io_uring is for CI: a third of the tests with each fault, another third with
-# the next.
+# the first, a few the others. The label third-without-io_uring is for CI: a third of the end-to-end tests with each fault, another
+# third with the next.
 if(TARGET unit_tests AND TARGET e2e_tests AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(refusals setup_eperm setup_enosys setup_enomem enter_eperm no_wait_timeout no_cancel_any)
   set(after_any_refusal "ChooseBackend.*:Kernel/*:*unary*:*lifetime*")
@@ -129,7 +129,7 @@ if(TARGET unit_tests AND TARGET e2e_tests AND NOT CMAKE_CXX_FLAGS MATCHES "-fsan
     foreach(program IN ITEMS unit_tests e2e_tests)
       set(environment CORACLE_BACKEND=auto CORACLE_TEST_URING_FAULTS=${fault} GTEST_FILTER=${filter})
       coracle_shards(${program} without-io_uring.${name} SHARDS ${count} ENVIRONMENT ${environment})
-      coracle_shards(${program} third-without-io_uring.${name} SHARDS ${count} THIRD ${third} ENVIRONMENT ${environment})
     endforeach()
+    coracle_shards(e2e_tests third-without-io_uring.${name} SHARDS ${count} THIRD ${third} ENVIRONMENT ${environment})
   endforeach()
 endif()

@@ -2,7 +2,6 @@
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/docs/*_test.cpp)
 target_sources(e2e_tests PRIVATE ${sources})
-set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # programs of users, as they are
 coracle_generate(TARGET e2e_tests FAKES GENERATE_DESCRIPTORS PROTOS movie.proto
   IMPORT_DIRS ${PROJECT_SOURCE_DIR}/examples/02_movie OUT_DIR generated/e2e_movie)
 set_source_files_properties(docs/console_test.cpp PROPERTIES COMPILE_DEFINITIONS

@@ -3,6 +3,7 @@
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND coracle_optimised)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/footprint/*_test.cpp)
   add_executable(footprint_tests ${sources} support/allocation_counter.cpp support/uring_faults.cpp)
+  target_compile_options(footprint_tests PRIVATE -O1)
   target_include_directories(footprint_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(footprint_tests PRIVATE coracle::coracle coracle_build GTest::gtest_main Threads::Threads)
   coracle_generate(TARGET footprint_tests PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)

@@ -10,14 +10,16 @@ from suites import build
 
 
 class Build:
-    """A suite that builds a preset."""
+    """A suite that builds a preset: beside the tests before it, unless they use what it changes."""
 
-    def __init__(self, preset, targets=(), meanwhile=None):
-        self._preset, self._targets, self._meanwhile = preset, targets, meanwhile
+    def __init__(self, preset, targets=(), meanwhile=None, options=(), in_use=False):
+        self._preset, self._targets, self._meanwhile, self._options = preset, targets, meanwhile, options
+        self._in_use = in_use
         self._ahead = None
 
     def begin(self, thread):
-        self._ahead = thread.submit(build, self._preset, self._targets, lowest_priority=True)
+        if not self._in_use:
+            self._ahead = thread.submit(build, self._preset, self._targets, self._options, lowest_priority=True)
 
     def has_ended(self):
         return not self._ahead or self._ahead.done()
@@ -26,7 +28,7 @@ class Build:
         if self._meanwhile:
             self._meanwhile()
         if not self._ahead:
-            return build(self._preset, self._targets)
+            return build(self._preset, self._targets, self._options)
         Run.restore_priorities()
         began = time.monotonic()
         outcome = self._ahead.result()

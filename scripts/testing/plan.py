@@ -30,10 +30,11 @@ CI = bool(os.environ.get("CI"))
 SIM_SEEDS = {"release": 250, "asan": 50, "tsan": 8}
 # The adapters, each with a program of tests below tests/adapters.
 ADAPTERS = ("agrpc", "asio", "execution", "grpcpp", "interface_c", "protobuf_services")
-# Those with threads of their own, in which ThreadSanitizer has found faults. In the others, and in a simulated world, one thread does it
-# all.
-ADAPTERS_WITH_THREADS = ("agrpc", "grpcpp", "interface_c")
-TSAN_PROGRAMS = ("unit_tests", "e2e_tests", "agrpc_tests", "grpcpp_tests", "c_tests")
+# Headers alone, which the sanitizers' builds compile for every submission.
+ADAPTERS_OF_TEMPLATES = ("agrpc", "asio", "execution")
+# Those with threads of their own, in which ThreadSanitizer has found faults.
+ADAPTERS_WITH_THREADS = ("grpcpp", "interface_c")
+TSAN_PROGRAMS = ("unit_tests", "e2e_tests", "grpcpp_tests", "c_tests")
 # Tests whose parameter names a backend run on it in each of the suites: only the first runs them.
 BACKEND_OF_THE_ENVIRONMENT = {"GTEST_FILTER": "-*/*io_uring*:*/*epoll*:*/*sim*"}
 
@@ -115,9 +116,13 @@ def adapters(preset, names=ADAPTERS):
         yield one(f"{name} ({preset})", ctest, preset, name)
 
 
+def others_than(adapters):
+    return [name for name in ADAPTERS if name not in adapters]
+
+
 def release():
     """What does not depend on the backend."""
-    yield from adapters("release")
+    yield from adapters("release", others_than(ADAPTERS_OF_TEMPLATES))
     yield one("out of memory (release)", ctest, "release", "out_of_memory")
     yield one("footprint (release)", ctest, "release", "footprint")
     yield sim("release")
@@ -135,7 +140,6 @@ def submission():
     yield one("docs", pytest, "docs")
     yield built("release", meanwhile=peers_on_their_way)  # which waits for the most part
     yield one("runner", pytest, "runner")
-    yield one("unit (release)", ctest, "release", "unit")
     yield one("gate", gate)
     yield e2e("release", "io_uring")
     yield e2e("release", "epoll")
@@ -167,9 +171,13 @@ def submission():
 
 def whole():
     yield from submission()
-    yield "build (tsan, the rest)", Build("tsan", ["test_programs"])
+    yield "build (release, the rest)", Build("release", ["test_programs"], in_use=True)
+    yield one("unit (release)", ctest, "release", "unit")
+    yield from adapters("release", ADAPTERS_OF_TEMPLATES)
+    yield "build (tsan, the rest)", Build("tsan", ["test_programs"], options=["-D", "CORACLE_TEST_E2E=ON"], in_use=True)
+    yield "e2e, all (tsan, io_uring)", e2e("tsan", "io_uring")[1]
     yield e2e("tsan", "epoll")
-    yield from adapters("tsan", [name for name in ADAPTERS if name not in ADAPTERS_WITH_THREADS])
+    yield from adapters("tsan", others_than(ADAPTERS_WITH_THREADS))
     yield sim("tsan")
     yield from labelled()
 

@@ -23,11 +23,11 @@ NO_TESTS = 5  # pytest's exit code
 NOTHING_IS_CACHED = {"CCACHE_DEPEND": "1"} if os.environ.get("CI") else {}
 
 
-def build(preset, targets=(), lowest_priority=False):
+def build(preset, targets=(), options=(), lowest_priority=False):
     """Configures and builds a preset, and goes on after an error so that one run shows them all."""
     suite, started = f"build ({preset})", time.time()
     outcome = Outcome(suite)
-    steps = [["cmake", "--preset", preset],
+    steps = [["cmake", "--preset", preset, *options],
              ["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else []), "--", "-k", "0"]]
     for step in steps:
         one = Run(step, log_of(f"{suite}-{'build' if '--build' in step else 'configure'}"), BUILD_LIMIT_S, NOTHING_IS_CACHED, lowest_priority)

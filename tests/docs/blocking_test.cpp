@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+namespace blocking_page {
 namespace {
 
 // --8<-- [start:names]
@@ -200,3 +201,4 @@ TEST(GuideToBlocking, StreamsAreReadAndWrittenOperationByOperation) {
 }
 
 }  // namespace
+}  // namespace blocking_page

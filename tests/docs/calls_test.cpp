@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+namespace calls_page {
 namespace {
 
 // --8<-- [start:names]
@@ -294,3 +295,4 @@ TEST(GuideToRetries, AChannelTakesAPolicy) {
 }
 
 }  // namespace
+}  // namespace calls_page

@@ -22,6 +22,7 @@ coracle::channel channel_with_tls(std::string_view target) {
 
 #include <gtest/gtest.h>
 
+namespace certificates_page {
 namespace {
 
 TEST(GuideToCertificates, FilesThatDoNotExistFailTheListenAndTheCalls) {
@@ -31,3 +32,4 @@ TEST(GuideToCertificates, FilesThatDoNotExistFailTheListenAndTheCalls) {
 }
 
 }  // namespace
+}  // namespace certificates_page

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+namespace cheat_sheet_page {
 namespace {
 
 using namespace std::chrono_literals;
@@ -143,3 +144,4 @@ TEST(CheatSheet, AllKindsOfCall) {
 }
 
 }  // namespace
+}  // namespace cheat_sheet_page

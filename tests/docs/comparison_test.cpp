@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+namespace comparison_page {
 namespace {
 
 using namespace std::chrono_literals;
@@ -170,3 +171,4 @@ TEST(Comparison, APoolMakesAChannelOfAnAddress) {
 TEST(Comparison, TasksOnTwoLoopsAddUp) { EXPECT_EQ(sum_on_two_loops(), 55); }
 
 }  // namespace
+}  // namespace comparison_page

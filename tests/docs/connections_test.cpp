@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+namespace connections_page {
 namespace {
 
 // --8<-- [start:names]
@@ -287,3 +288,4 @@ TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {
 }
 
 }  // namespace
+}  // namespace connections_page

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+namespace deadlines_page {
 namespace {
 
 // --8<-- [start:names]
@@ -225,3 +226,4 @@ TEST(GuideToDeadlines, WorkYieldsAndTheJournalIsWritten) {
 }
 
 }  // namespace
+}  // namespace deadlines_page

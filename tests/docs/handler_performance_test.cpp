@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+namespace handler_performance_page {
 namespace {
 
 using movies_stub = movie::rpc::MovieService::stub;
@@ -102,3 +103,4 @@ TEST(GuideToHandlers, TheyReplyInPlaceAndOffTheLoop) {
 }
 
 }  // namespace
+}  // namespace handler_performance_page

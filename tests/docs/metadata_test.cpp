@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+namespace metadata_page {
 namespace {
 
 // --8<-- [start:names]
@@ -106,3 +107,4 @@ TEST(GuideToMetadata, PairsAreIteratedInTheirOrder) {
 }
 
 }  // namespace
+}  // namespace metadata_page

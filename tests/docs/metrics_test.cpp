@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+namespace metrics_page {
 namespace {
 
 class shelf final : public movie::rpc::MovieService::service {
@@ -102,3 +103,4 @@ TEST(Metrics, CallsAreCountedByMethodAndStatus) {
 }
 
 }  // namespace
+}  // namespace metrics_page

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+namespace migration_page {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,3 +154,4 @@ TEST(Migration, AServerThatCannotListenEndsAtOnce) {
 }
 
 }  // namespace
+}  // namespace migration_page

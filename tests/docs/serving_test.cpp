@@ -15,6 +15,7 @@
 
 #include <memory>
 
+namespace serving_page {
 namespace {
 
 // --8<-- [start:names]
@@ -133,3 +134,4 @@ TEST(GuideToTuning, LoopsAreCounted) {
 }
 
 }  // namespace
+}  // namespace serving_page

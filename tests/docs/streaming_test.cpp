@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+namespace streaming_page {
 namespace {
 
 using namespace std::chrono_literals;
@@ -166,3 +167,4 @@ TEST(GuideToStreaming, BothSidesMaySpeakAtOnce) {
 }
 
 }  // namespace
+}  // namespace streaming_page

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+namespace web_page {
 namespace {
 
 class shelf final : public movie::rpc::MovieService::service {
@@ -85,3 +86,4 @@ TEST(WebGuides, AServiceIsDescribedAsOpenApi) {
 }
 
 }  // namespace
+}  // namespace web_page

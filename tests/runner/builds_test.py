@@ -19,7 +19,7 @@ def planted(monkeypatch):
     """What builds: notes (preset, whether it has the lowest priority), and fails for the preset "bad"."""
     begun = []
 
-    def build(preset, targets, lowest_priority=False):
+    def build(preset, targets, options, lowest_priority=False):
         begun.append((preset, lowest_priority))
         failed = [(preset, "planted")] if preset == "bad" else []
         return Outcome(f"build ({preset})", failed=failed, seconds=LIMIT_S)
@@ -36,7 +36,7 @@ def outcomes(*suites):
 def test_a_build_runs_beside_the_tests_before_it(monkeypatch):
     has_begun = threading.Event()
 
-    def build(preset, targets, lowest_priority=False):
+    def build(preset, targets, options, lowest_priority=False):
         if preset == "second":
             has_begun.set()
         return Outcome(f"build ({preset})", seconds=LIMIT_S)
@@ -50,6 +50,11 @@ def test_a_build_runs_beside_the_tests_before_it(monkeypatch):
 def test_the_first_build_alone_has_the_ordinary_priority(planted):
     outcomes(Build("first"), Build("second"), Build("third"))
     assert planted == [("first", False), ("second", True), ("third", True)]
+
+
+def test_a_build_of_what_tests_use_waits_for_its_turn(planted):
+    outcomes(Build("first"), lambda: Outcome("tests", passed=len(planted)), Build("second", in_use=True))
+    assert planted == [("first", False), ("second", False)]
 
 
 def test_a_build_that_is_not_asked_for_does_not_begin(planted):
@@ -72,7 +77,7 @@ def test_the_first_build_says_what_happens_meanwhile(planted):
 def test_an_interruption_ends_builds_that_run(tmp_path, monkeypatch):
     has_begun = threading.Event()
 
-    def build(preset, targets, lowest_priority=False):
+    def build(preset, targets, options, lowest_priority=False):
         if preset != "first":
             has_begun.set()
             Run(["sleep", "60"], tmp_path / preset, 60, lowest_priority=lowest_priority)

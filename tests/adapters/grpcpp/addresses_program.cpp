@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace call_kinds {
+namespace call_kinds::addresses {
 namespace {
 
 // Ports of the system become "#", and the folder of the test "FOLDER".
@@ -176,9 +176,7 @@ int run_alone(const std::string& in) {
   return 0;
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("addresses", {{"alone", "FOLDER", run_alone}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", "FOLDER", call_kinds::run_alone}});
-}
+}  // namespace
+}  // namespace call_kinds::addresses

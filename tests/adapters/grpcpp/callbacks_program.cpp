@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-namespace call_kinds {
+namespace call_kinds::callbacks {
 namespace {
 
 using namespace std::chrono_literals;
@@ -723,10 +723,7 @@ int run_server() {
   return serve_until_sigterm([&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("callbacks", {{"server", run_server}, {"client", "PORT", run_client}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(
-      count, words, {{"server", call_kinds::run_server}, {"client", "PORT", call_kinds::run_client}});
-}
+}  // namespace
+}  // namespace call_kinds::callbacks

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-namespace call_kinds {
+namespace call_kinds::client_calls {
 namespace {
 
 using namespace std::chrono_literals;
@@ -696,12 +696,8 @@ int load(const std::string& library) {
   return 0;
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("client_calls",
+                    {{"server", run_server}, {"client", "PORT", run_client}, {"load", "LIBRARY", load}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(count, words,
-                                 {{"server", call_kinds::run_server},
-                                  {"client", "PORT", call_kinds::run_client},
-                                  {"load", "LIBRARY", call_kinds::load}});
-}
+}  // namespace
+}  // namespace call_kinds::client_calls

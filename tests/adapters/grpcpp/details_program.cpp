@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace call_kinds {
+namespace call_kinds::details {
 namespace {
 
 using namespace std::chrono_literals;
@@ -451,9 +451,7 @@ int run_alone(const std::string& certificates) {
   return 0;
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("details", {{"alone", "CERTIFICATES", run_alone}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", call_kinds::run_alone}});
-}
+}  // namespace
+}  // namespace call_kinds::details

@@ -37,7 +37,7 @@
 #include <thread>
 #include <vector>
 
-namespace call_kinds {
+namespace call_kinds::extensions {
 namespace {
 
 using namespace std::chrono_literals;
@@ -696,12 +696,9 @@ int run_server() {
                              });
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("extensions", {{"server", run_server},
+                                   {"client", "PORT", run_client},
+                                   {"alone", "CERTIFICATES", run_alone}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(count, words,
-                                 {{"server", call_kinds::run_server},
-                                  {"client", "PORT", call_kinds::run_client},
-                                  {"alone", "CERTIFICATES", call_kinds::run_alone}});
-}
+}  // namespace
+}  // namespace call_kinds::extensions

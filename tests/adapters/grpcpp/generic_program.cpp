@@ -29,10 +29,7 @@ int run_server() {
 
 int run_client(const std::string& port) { return call_cases(port, all_cases()); }
 
+const program entry("generic", {{"server", run_server}, {"client", "PORT", run_client}});
+
 }  // namespace
 }  // namespace call_kinds::generic
-
-int main(int count, char** words) {
-  using namespace call_kinds::generic;
-  return call_kinds::run_program(count, words, {{"server", run_server}, {"client", "PORT", run_client}});
-}

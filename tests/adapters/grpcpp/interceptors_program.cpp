@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-namespace call_kinds {
+namespace call_kinds::interceptors {
 namespace {
 
 using namespace std::chrono_literals;
@@ -273,9 +273,7 @@ int run_alone() {
   return 0;
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("interceptors", {{"alone", run_alone}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", call_kinds::run_alone}});
-}
+}  // namespace
+}  // namespace call_kinds::interceptors

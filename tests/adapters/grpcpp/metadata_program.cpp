@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace call_kinds {
+namespace call_kinds::metadata {
 namespace {
 
 // How often a key is there with the value that the program has sent, and how often with another one.
@@ -169,10 +169,7 @@ int run_server() {
   return serve_until_sigterm([&](grpc::ServerBuilder& builder) { builder.RegisterService(&service); });
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("metadata", {{"server", run_server}, {"client", "PORT", run_client}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(
-      count, words, {{"server", call_kinds::run_server}, {"client", "PORT", call_kinds::run_client}});
-}
+}  // namespace
+}  // namespace call_kinds::metadata

@@ -1,5 +1,5 @@
-// What programs of cases share: how they print a case, a server that serves until SIGTERM, and main().
-// Compiled with both libraries.
+// What programs of cases share: how they print a case, a server that serves until SIGTERM, and how they are
+// run. Compiled with both libraries.
 #pragma once
 
 #include "call_kinds.pb.h"
@@ -101,15 +101,31 @@ struct program_mode {
   std::function<int(const std::string&)> run_with;
 };
 
-// What main() returns.
-inline int run_program(int count, char** words, const std::vector<program_mode>& modes) {
-  std::cout << std::boolalpha;
-  for (const program_mode& mode : modes)
-    if (count == mode.words && mode.name == words[1]) return mode.run_with(count > 2 ? words[2] : "");
-  std::cerr << "usage:";
-  for (const program_mode& mode : modes) std::cerr << (&mode == &modes[0] ? " " : " | ") << mode.usage;
-  std::cerr << "\n";
-  return 2;
-}
+// A program among those that are linked as one, by the ways to run it.
+class program {
+ public:
+  program(std::string name, std::vector<program_mode> modes) : modes_(std::move(modes)) {
+    all().emplace(std::move(name), this);
+  }
+
+  static std::map<std::string, const program*>& all() {
+    static std::map<std::string, const program*> every;
+    return every;
+  }
+
+  // What main() returns.
+  int run(int count, char** words) const {
+    std::cout << std::boolalpha;
+    for (const program_mode& mode : modes_)
+      if (count == mode.words && mode.name == words[1]) return mode.run_with(count > 2 ? words[2] : "");
+    std::cerr << "usage:";
+    for (const program_mode& mode : modes_) std::cerr << (&mode == &modes_[0] ? " " : " | ") << mode.usage;
+    std::cerr << "\n";
+    return 2;
+  }
+
+ private:
+  std::vector<program_mode> modes_;
+};
 
 }  // namespace call_kinds

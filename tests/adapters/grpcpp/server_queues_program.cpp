@@ -63,11 +63,8 @@ int run_twice(const std::string& side) {
   return 0;
 }
 
+const program entry("server_queues",
+                    {{"server", run_server}, {"client", "PORT", run_client}, {"twice", "SIDE", run_twice}});
+
 }  // namespace
 }  // namespace call_kinds::server_queues
-
-int main(int count, char** words) {
-  using namespace call_kinds::server_queues;
-  return call_kinds::run_program(
-      count, words, {{"server", run_server}, {"client", "PORT", run_client}, {"twice", "SIDE", run_twice}});
-}

@@ -54,7 +54,7 @@ class grpc::TimePoint<from_now> {
   gpr_timespec time_;
 };
 
-namespace call_kinds {
+namespace call_kinds::settings {
 namespace {
 
 using namespace std::chrono_literals;
@@ -480,9 +480,7 @@ int run_alone(const std::string& certificates) {
   return 0;
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("settings", {{"alone", "CERTIFICATES", run_alone}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", "CERTIFICATES", call_kinds::run_alone}});
-}
+}  // namespace
+}  // namespace call_kinds::settings

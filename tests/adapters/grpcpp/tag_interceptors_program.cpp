@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace call_kinds {
+namespace call_kinds::tag_interceptors {
 namespace {
 
 using namespace std::chrono_literals;
@@ -687,9 +687,7 @@ int run_alone() {
   return 0;
 }
 
-}  // namespace
-}  // namespace call_kinds
+const program entry("tag_interceptors", {{"alone", run_alone}});
 
-int main(int count, char** words) {
-  return call_kinds::run_program(count, words, {{"alone", call_kinds::run_alone}});
-}
+}  // namespace
+}  // namespace call_kinds::tag_interceptors
