@@ -18,7 +18,8 @@ endfunction()
 
 set(sbom_relations
   "    {\"spdxElementId\": \"SPDXRef-DOCUMENT\", \"relationshipType\": \"DESCRIBES\", \"relatedSpdxElement\": \"SPDXRef-coracle\"}")
-coracle_sbom_package(sbom_packages coracle ${PROJECT_VERSION} Apache-2.0)
+set(sbom_version ${PROJECT_VERSION}${coracle_version_suffix})
+coracle_sbom_package(sbom_packages coracle ${sbom_version} Apache-2.0)
 set(sbom_libraries)
 foreach(library IN LISTS coracle_linked)
   foreach(module IN LISTS coracle_modules_of_${library})
@@ -50,8 +51,8 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/coracle.spdx.json @ONLY CONTENT [[{
   "spdxVersion": "SPDX-2.3",
   "dataLicense": "CC0-1.0",
   "SPDXID": "SPDXRef-DOCUMENT",
-  "name": "coracle-@PROJECT_VERSION@",
-  "documentNamespace": "https://spdx.org/spdxdocs/coracle-@PROJECT_VERSION@-@sbom_digest@",
+  "name": "coracle-@sbom_version@",
+  "documentNamespace": "https://spdx.org/spdxdocs/coracle-@sbom_version@-@sbom_digest@",
   "creationInfo": {"created": "@sbom_created@", "creators": ["Tool: coracle_sbom.cmake"]},
   "packages": [
 @sbom_packages@

@@ -64,7 +64,7 @@ if(sources)
     only_by_request(unit_tests_with_files)
   endif()
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/base/version_test.cpp PROPERTIES
-    COMPILE_DEFINITIONS CORACLE_PROJECT_VERSION="${PROJECT_VERSION}")
+    COMPILE_DEFINITIONS CORACLE_PROJECT_VERSION="${PROJECT_VERSION}${coracle_version_suffix}")
   if(coracle_optimised AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # What g++ makes of a coroutine's transfers is to be seen as in users' programs, without the stack that -O0 takes.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/coro/async_generator_test.cpp PROPERTIES

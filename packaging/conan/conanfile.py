@@ -26,7 +26,9 @@ class Coracle(ConanFile):
         return pathlib.Path(self.recipe_folder).parents[1]
 
     def set_version(self):
-        self.version = re.search(r"project\(coracle VERSION ([\d.]+)", load(self, self._project() / "CMakeLists.txt"))[1]
+        project = load(self, self._project() / "CMakeLists.txt")
+        found = re.search(r'project\(coracle VERSION ([\d.]+).*set\(coracle_version_suffix "(.*?)"\)', project, re.S)
+        self.version = found[1] + found[2]
 
     def export_sources(self):
         for pattern in ("CMakeLists.txt", "LICENSE", "adapters/*", "cmake/*", "codegen/*", "include/*", "src/*"):

@@ -5,13 +5,14 @@ import shutil
 
 import pytest
 
+from programs import ROOT
 from user_project import CHEAP, CONSUME, LIMIT_S, User
 
 pytestmark = pytest.mark.timeout(LIMIT_S)
 WITHOUT_OPENSSL = "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON"
 OPTIONAL = """cmake_minimum_required(VERSION 3.25)
 project(optional CXX)
-find_package(coracle 0.2 REQUIRED)
+find_package(coracle REQUIRED)
 if(NOT TARGET coracle::coracle OR TARGET coracle::tls)
   message(FATAL_ERROR "not the library without TLS")
 endif()
@@ -32,14 +33,16 @@ def prefix(user):
 
 @pytest.fixture(scope="module")
 def installed(user, prefix):
-    return user.build(CONSUME / "installed", user.scratch / "installed", f"-DCMAKE_PREFIX_PATH={prefix}")
+    """By its minor version, as docs/guides/upgrading.md advises."""
+    minor = re.search(r"project\(coracle VERSION (\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    return user.build(CONSUME / "installed", user.scratch / "installed", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCORACLE_VERSION={minor}")
 
 
 @pytest.fixture(scope="module")
 def subproject(user):
     """The library as a part of a project, shared, whose programs and headers go to folders of other names."""
     return user.build(CONSUME / "subproject", user.scratch / "subproject", *CHEAP, "-DCMAKE_INSTALL_BINDIR=libexec/coracle",
-                      "-DCMAKE_INSTALL_INCLUDEDIR=include/coracle-0.2")
+                      "-DCMAKE_INSTALL_INCLUDEDIR=include/coracle-1")
 
 
 @pytest.fixture(scope="module")

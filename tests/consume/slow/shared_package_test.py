@@ -9,6 +9,7 @@ from programs import ROOT
 from user_project import CHEAP, LIMIT_S, WITHOUT_THE_REST, User
 
 pytestmark = pytest.mark.timeout(LIMIT_S)
+RUNTIME = "libcoracle" + re.search(r"project\(coracle VERSION (\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def depends(user, packages, name):
 
 
 def test_the_package_of_the_libraries_needs_what_they_link(user, packages):
-    found = depends(user, packages, "libcoracle0.2")
+    found = depends(user, packages, RUNTIME)
     for name in ("liburing2", "libc-ares2", "libssl3", "libprotobuf"):
         assert name in found
     assert "-dev" not in found
@@ -39,7 +40,7 @@ def test_the_package_of_the_libraries_needs_what_they_link(user, packages):
 
 def test_the_headers_package_needs_that_of_the_libraries_and_not_what_they_link(user, packages):
     found = depends(user, packages, "libcoracle-dev")
-    for name in ("libcoracle0.2 (= 0.2", "libprotobuf-dev", "protobuf-compiler"):
+    for name in (f"{RUNTIME} (= ", "libprotobuf-dev", "protobuf-compiler"):
         assert name in found
     assert "liburing" not in found and "libssl" not in found
 
