@@ -2,7 +2,7 @@
 #pragma once
 
 #define CORACLE_VERSION_MAJOR 0
-#define CORACLE_VERSION_MINOR 3
+#define CORACLE_VERSION_MINOR 4
 #define CORACLE_VERSION_PATCH 0
 
 namespace coracle {
@@ -13,6 +13,6 @@ namespace coracle {
 inline constexpr int codegen_contract = 3;
 
 /// The version of the library as text.
-inline constexpr const char* version_text = "0.3.0";
+inline constexpr const char* version_text = "0.4.0-dev";
 
 }  // namespace coracle
