@@ -1,9 +1,10 @@
-"""What is derived from the sources is up to date: the code that pages show, the reference of options, the figures."""
+"""What is derived from other files is up to date: the code that pages show, the reference of options, figures, measured results."""
 
 import pytest
 
 import figures
 import options_reference
+import published
 import samples
 from tree import Tree
 
@@ -30,6 +31,31 @@ def test_the_reference_of_options_is_that_of_the_headers():
 def test_a_figure_is_drawn_from_its_source(source):
     same = source.with_suffix(".svg").read_text() == figures.svg(source)
     assert same, f"{source.name} says something else; fix: scripts/figures.py --write"
+
+
+@pytest.mark.parametrize("page", published.PAGES)
+def test_a_page_shows_the_results_that_are_published(page):
+    text = (published.ROOT / page).read_text()
+    assert text.count("<!-- results:") == len(published.MARKED.findall(text)) > 0, "a marker of results has no end"
+    same = text == published.brought_up_to_date(published.ROOT, page)
+    assert same, f"{published.SOURCE} says something else; fix: scripts/published.py --write"
+
+
+def test_no_measured_table_is_left_out():
+    page = (published.ROOT / "docs/performance.md").read_text()
+    names = {found[1] for found in published.MARKED.findall(page)}
+    assert set(published.published(published.ROOT)["tables"]) <= names
+
+
+def test_a_changed_result_changes_the_pages(tmp_path):
+    (tmp_path / "bench").mkdir()
+    text = (published.ROOT / published.SOURCE).read_text()
+    assert '"grpc-go": [101.25, 30.84, 18.12' in text
+    (tmp_path / published.SOURCE).write_text(text.replace('"grpc-go": [101.25, 30.84, 18.12', '"grpc-go": [101.25, 30.84, 9.06'))
+    page = (published.ROOT / "README.md").read_text()
+    (tmp_path / "README.md").write_text(page)
+    changed = published.brought_up_to_date(tmp_path, "README.md")
+    assert changed != page and "4.6 to 24" in " ".join(changed.split())
 
 
 def shown(folder, text):
