@@ -1,4 +1,4 @@
-"""A hook of mkdocs. The pages link to files outside of docs/ as a code host shows them; in the site these files lie below
+"""A hook of mkdocs. Each page links to its source in the repository, at the address that CMakeLists.txt has. The pages link to files outside of docs/ as a code host shows them; in the site these files lie below
 source/: pages as pages, folders as their README or a list of what they hold, everything else as text.
 
 Tables of raw data and what lies below source/ are kept out of the search, whose results they would fill.
@@ -7,8 +7,12 @@ Tables of raw data and what lies below source/ are kept out of the search, whose
 import pathlib
 import posixpath
 import re
+import sys
 
 from mkdocs.structure.files import File
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import repository  # noqa: E402
 
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 # Pages that the nav names, whether or not something links to them.
@@ -57,6 +61,12 @@ def targets(page):
             yield path
 
 
+def on_config(config):
+    config.repo_url = repository.address(repository.Tree(repository.ROOT))
+    config.repo_name = "Repository"
+    return config
+
+
 def on_files(files, config):
     global places
     places = Places(pathlib.Path(config.config_file_path).parent)
@@ -80,6 +90,7 @@ def on_page_markdown(markdown, page, config, files):
     origin = next((path for path, place in places.of.items() if place == page.file.src_uri), None)
     if origin is None:
         return markdown
+    page.edit_url = f"{config.repo_url}/edit/{repository.BRANCH}/{origin}"
 
     def placed(link):
         path = places.path_of(origin, link[1])
@@ -88,3 +99,8 @@ def on_page_markdown(markdown, page, config, files):
         return posixpath.relpath(places.of[path], posixpath.dirname(page.file.src_uri)) + (link[2] or "")
 
     return LINK.sub(placed, markdown)
+
+
+def on_post_page(output, page, config):
+    """The theme's script would ask a code host for its stars; the pages request nothing from other servers."""
+    return output.replace('data-md-component="source"', "")

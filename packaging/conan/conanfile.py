@@ -14,7 +14,7 @@ from conan.tools.files import copy, load
 
 class Coracle(ConanFile):
     name = "coracle"
-    description = "gRPC for C++20: coroutines, io_uring and epoll, one thread per core"
+    description = "gRPC for C++20: coroutines on io_uring and epoll"
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "compiler", "build_type", "arch"

@@ -36,8 +36,10 @@ class greeter final : public helloworld::rpc::Greeter::service {
 
 int main() {
   greeter service;
-  coracle::runtime runtime({.loops = 0});  // one loop per core
+  // --8<-- [start:loops]
+  coracle::runtime runtime({.loops = 0});  // one loop per core, or as many as you name
   coracle::server server(runtime);
+  // --8<-- [end:loops]
   server.add(service);
   const auto bound = server.listen("127.0.0.1:50051", coracle::insecure());
   if (!bound.ok()) {

@@ -12,6 +12,7 @@ import pytest
 
 import accessibility
 import peers
+import repository
 import site_builder
 
 SITE = site_builder.HOME / "site"
@@ -38,6 +39,14 @@ def test_the_pages_request_nothing_from_other_servers(complaints):
     fetched = re.compile(r"""<(?:script|img|iframe)[^>]* src="(https?:[^"]*)"|<link[^>]* rel="stylesheet"[^>]* href="(https?:[^"]*)\"""")
     asked = {f"{page.relative_to(SITE)}: {found[0]}" for page in SITE.rglob("*.html") for found in fetched.finditer(page.read_text())}
     assert not asked
+
+
+def test_the_pages_link_to_the_repository_and_to_their_sources(complaints):
+    address = repository.address(repository.Tree(repository.ROOT))
+    page = (SITE / "guides/deadlines.html").read_text()
+    assert f'href="{address}"' in page
+    assert f'href="{address}/edit/main/docs/guides/deadlines.md"' in page
+    assert f'href="{address}/edit/main/CONTRIBUTING.md"' in (SITE / "source/CONTRIBUTING.html").read_text()
 
 
 @contextlib.contextmanager

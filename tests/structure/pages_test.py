@@ -5,6 +5,7 @@ import pytest
 import figures
 import options_reference
 import published
+import repository
 import samples
 from tree import Tree
 
@@ -56,6 +57,19 @@ def test_a_changed_result_changes_the_pages(tmp_path):
     (tmp_path / "README.md").write_text(page)
     changed = published.brought_up_to_date(tmp_path, "README.md")
     assert changed != page and "4.6 to 24" in " ".join(changed.split())
+
+
+def test_the_pages_name_the_repository_that_the_packages_name():
+    tree = Tree(repository.ROOT)
+    named = [page for page in PAGES if f"git clone {repository.address(tree)}\n" in tree.text(page)]
+    assert {"README.md", "docs/index.md", "docs/start/install.md"} <= set(named)
+    assert list(repository.faults(tree)) == []
+
+
+def test_a_page_that_clones_another_repository_fails(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text('project(x HOMEPAGE_URL "https://one.example.org/x")\n')
+    (tmp_path / "README.md").write_text("```sh\ngit clone https://other.example.org/x\n```\n")
+    assert len(list(repository.faults(Tree(tmp_path)))) == 1
 
 
 def shown(folder, text):

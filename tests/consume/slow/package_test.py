@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 import hardening
+import repository
 from programs import ROOT
 from user_project import LIMIT_S, User
 
@@ -50,6 +51,11 @@ def test_it_depends_on_what_the_build_linked(user, packages):
     assert [name for name in NEEDED if f", {name}" not in depends] == [], depends
     # Here, where all of it is installed, nothing is missing.
     user.run("dpkg", "--no-act", "--install", packages["libcoracle-dev"])
+
+
+def test_it_names_the_repository(user, packages):
+    address = repository.address(repository.Tree(ROOT))
+    assert [user.run("dpkg-deb", "--field", path, "Homepage").strip() for path in packages.values()] == [address] * 2
 
 
 def test_a_project_builds_against_the_unpacked_package(user, unpacked):

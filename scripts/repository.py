@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The address of the project's repository. CMakeLists.txt has it (HOMEPAGE_URL), from where packages and the site read it.
+
+repository.py lists the pages that name another one; repository.py ADDRESS moves the project to that address: CMakeLists.txt and
+each page.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/structure"))
+sys.dont_write_bytecode = True
+
+from tree import Tree  # noqa: E402
+
+SOURCE = "CMakeLists.txt"
+BRANCH = "main"
+CLONED = re.compile(r"^ *git clone (\S+)", re.M)
+
+
+def address(tree):
+    return re.search(r'HOMEPAGE_URL "([^"]+)"', tree.text(SOURCE))[1]
+
+
+def faults(tree):
+    """Pages that show how to clone another repository."""
+    wanted = address(tree)
+    for name in tree.files:
+        if name.endswith(".md"):
+            yield from (f"{name} clones {found}; write {wanted}, as {SOURCE} has it"
+                        for found in CLONED.findall(tree.text(name)) if found != wanted)
+
+
+def main(arguments):
+    tree = Tree(ROOT)
+    if arguments:
+        old = re.compile(re.escape(address(tree)) + r"(?![\w-])")
+        for name in tree.files:
+            if name == SOURCE or name.endswith(".md"):
+                text = tree.text(name)
+                if old.search(text):
+                    (ROOT / name).write_text(old.sub(lambda _: arguments[0], text))
+        return 0
+    found = list(faults(tree))
+    print("\n".join(found) or f"every page names {address(tree)}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
