@@ -1,5 +1,6 @@
-"""docs/start/install.md names the packages, options and files that there are."""
+"""docs/start/install.md, and the development container that it names, use the packages, options and files that there are."""
 
+import json
 import re
 
 import pytest
@@ -41,3 +42,9 @@ def test_the_options_of_the_build_exist():
     text = (ROOT / "CMakeLists.txt").read_text()
     options = re.findall(r"-D(CORACLE_\w+)=", PAGE)
     assert options and [name for name in options if f"option({name} " not in text] == []
+
+
+def test_the_development_container_installs_groups_that_exist():
+    command = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())["onCreateCommand"].split()
+    groups = {re.match(r"\w+", line)[0] for line in (ROOT / "scripts/packages.txt").read_text().splitlines() if re.match(r"\w+(@\d+)?:", line)}
+    assert (ROOT / command[0]).is_file() and command[1:] and set(command[1:]) <= groups

@@ -1,10 +1,11 @@
 """The pages of docs/start, gone through as a reader would: tests/support/walk.py."""
 
+import pathlib
 import subprocess
 
 import pytest
 
-from programs import BUILD
+from programs import BUILD, ROOT
 from walk import BLOCK, LIMIT_S, PAGES, START_S, TEXTS, WALKS, Reader, step_of, steps_of
 
 NOT_WALKED = ("install",)  # it installs packages: tests/docs/install_page_test.py
@@ -46,3 +47,14 @@ def test_a_reader_comes_through(name, readers):
     broken[walk] = name
     step(readers[walk])
     del broken[walk]
+
+
+FINISHED = ROOT / "examples/16_guestbook"
+OWN = ("README.md",)  # of the example: the project has another one
+
+
+@pytest.mark.parametrize("name", sorted(str(path.relative_to(FINISHED)) for path in FINISHED.rglob("*")
+                                        if path.is_file() and path.parts[len(FINISHED.parts)] not in ("build", "certs", *OWN)))
+def test_the_finished_project_is_what_the_pages_make(name, readers):
+    assert "tutorial" not in broken, f"{broken['tutorial']} has failed, and this stands on it"
+    assert (FINISHED / name).read_text() == pathlib.Path(readers["tutorial"].here(), name).read_text()

@@ -83,7 +83,7 @@ constexpr const char* next_steps =
     "Next:\n"
     "  cd PROJECT_FOLDER\n"
     "  cmake --preset release     # if coracle is installed in a folder of its own: -DCMAKE_PREFIX_PATH=DIR\n"
-    "  cmake --build build\n"
+    "  cmake --build build --parallel\n"
     "  ctest --preset release\n"
     "README.md describes the files and the next steps.\n";
 

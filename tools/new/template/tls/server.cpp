@@ -18,8 +18,7 @@ int main(int argc, char** argv) {
     project_name::greeter service;
     coracle::server server;
     server.add(service);
-    coracle::with_defaults(
-        server);  // health and reflection: `coracle ls`, `coracle call` and grpcurl need no .proto
+    coracle::with_defaults(server);  // health and reflection: `coracle call` and grpcurl need no .proto
     const auto bound = server.listen(address, tls);
     if (!bound.ok()) throw coracle::status_error(bound);
     // With port 0 the kernel chooses the port.
