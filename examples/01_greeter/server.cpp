@@ -6,10 +6,10 @@
 class greeter final : public helloworld::rpc::Greeter::service {
   coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
                                                   const helloworld::HelloRequest& request) override {
-    if (request.name().empty()) return coracle::status::invalid_argument("say whom to greet");
+    if (request.name().empty()) return coracle::status::invalid_argument("name must not be empty");
     helloworld::HelloReply reply;
     reply.set_message("Hello, " + request.name());
-    return reply;  // a handler that does not wait for anything need not be a coroutine
+    return reply;  // no `co_await` here, so a plain function is enough
   }
 };
 

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 class greeter final : public helloworld::rpc::Greeter::service {
   coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context& context,
                                                   const helloworld::HelloRequest& request) override {
-    if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
+    if (request.name().empty()) co_return coracle::status::invalid_argument("name must not be empty");
     context.trailing_metadata().add("x-served-by", "coracle");
     helloworld::HelloReply reply;
     reply.set_message("Hello, " + request.name());
@@ -126,7 +126,7 @@ void serve_on_all_cores(coracle::service& service, const std::string& address) {
 TEST(Migration, CallsAreAwaitedOrWaitedFor) {
   coracle::testing::service_fixture<greeter> fixture;
   EXPECT_EQ(greet(fixture.channel(), "Ada"), "Hello, Ada");
-  EXPECT_EQ(greet(fixture.channel(), ""), "INVALID_ARGUMENT: say whom to greet");
+  EXPECT_EQ(greet(fixture.channel(), ""), "INVALID_ARGUMENT: name must not be empty");
   const helloworld::rpc::Greeter::stub stub(fixture.channel());
   EXPECT_EQ(coracle::sync_wait(fixture.runtime(), say_hello(stub, "Ada")), "Hello, Ada");
   const std::vector<std::string> three = {"Ada", "Grace", "Barbara"};

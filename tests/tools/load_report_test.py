@@ -123,7 +123,7 @@ def test_a_run_without_a_good_call_is_told(server):
     look = seen(report(server, *GREET_NOBODY, "-n", "30", code=65))
     assert look["slips"] == [], "what went wrong in the page"
     assert look["charts"]["status-chart"]["series"] == [[30]], "the calls by status"
-    assert "INVALID_ARGUMENT" in look["text"] and "say whom to greet" in look["text"], "the reason is missing"
+    assert "INVALID_ARGUMENT" in look["text"] and "name must not be empty" in look["text"], "the reason is missing"
 
 
 def test_what_a_server_says_stays_text(server):

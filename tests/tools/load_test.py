@@ -93,7 +93,7 @@ def test_a_stall_counts_against_every_call_that_was_planned(server):
 def test_failures_are_counted_by_status(server):
     found = measured(server, *GREET_NOBODY, "-n", "40", code=FAILURE)
     adds_up(found, 40)
-    assert found["statuses"] == [{"status": "INVALID_ARGUMENT", "calls": 40, "first": "say whom to greet"}], "the statuses"
+    assert found["statuses"] == [{"status": "INVALID_ARGUMENT", "calls": 40, "first": "name must not be empty"}], "the statuses"
     assert found["latency_ms"] is None, "the latency of no call"
 
 

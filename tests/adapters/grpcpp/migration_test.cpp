@@ -24,7 +24,7 @@ namespace {
 class greeter final : public helloworld::Greeter::Service {
   grpc::Status SayHello(grpc::ServerContext*, const helloworld::HelloRequest* request,
                         helloworld::HelloReply* reply) override {
-    if (request->name().empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "say whom to greet"};
+    if (request->name().empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "name must not be empty"};
     reply->set_message("Hello, " + request->name());
     return grpc::Status::OK;
   }
@@ -142,7 +142,7 @@ TEST(GrpcppMigration, ALineAnswersTheWeb) {
   EXPECT_EQ(greeted.body, R"({"message":"Hello, Ada"})");
   const auto refused = greet_by_json(port, "{}");
   EXPECT_EQ(refused.status(), 400);
-  EXPECT_EQ(refused.body, R"({"code":"invalid_argument","message":"say whom to greet"})");
+  EXPECT_EQ(refused.body, R"({"code":"invalid_argument","message":"name must not be empty"})");
 }
 
 TEST(GrpcppMigration, WithoutTheLineTheWebIsNotAnswered) {

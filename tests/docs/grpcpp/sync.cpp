@@ -14,7 +14,7 @@ namespace sync_api {
 class greeter final : public helloworld::Greeter::Service {
   grpc::Status SayHello(grpc::ServerContext* context, const helloworld::HelloRequest* request,
                         helloworld::HelloReply* reply) override {
-    if (request->name().empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "say whom to greet"};
+    if (request->name().empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "name must not be empty"};
     context->AddTrailingMetadata("x-served-by", "grpc++");
     reply->set_message("Hello, " + request->name());
     return grpc::Status::OK;

@@ -10,9 +10,9 @@
 namespace project_name {
 
 class greeter final : public rpc::Greeter::service {
-  // One reply. A handler that does not wait need not be a coroutine.
+  // One reply. No `co_await` here, so a plain function is enough.
   coracle::reply<Greeting> Greet(coracle::server_context&, const GreetRequest& request) override {
-    if (request.name().empty()) return coracle::status::invalid_argument("say whom to greet");
+    if (request.name().empty()) return coracle::status::invalid_argument("name must not be empty");
     Greeting greeting;
     greeting.set_text("Hello, " + request.name());
     return greeting;
@@ -21,7 +21,7 @@ class greeter final : public rpc::Greeter::service {
   // A stream of replies. co_yield waits while the client does not read, and ends the handler when the call
   // has ended.
   coracle::replies<Greeting> GreetOften(coracle::server_context&, const GreetOftenRequest& request) override {
-    if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
+    if (request.name().empty()) co_return coracle::status::invalid_argument("name must not be empty");
     Greeting greeting;
     for (int i = 1; i <= request.times(); ++i) {
       greeting.set_text("Hello, " + request.name() + " (" + std::to_string(i) + " of " +

@@ -13,7 +13,7 @@ class greeter final : public rpc::Greeter::service {
   // A stream of replies. co_yield waits while the client does not read, and ends the handler when the call
   // has ended.
   coracle::replies<Greeting> GreetOften(coracle::server_context&, const GreetOftenRequest& request) override {
-    if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
+    if (request.name().empty()) co_return coracle::status::invalid_argument("name must not be empty");
     Greeting greeting;
     for (int i = 1; i <= request.times(); ++i) {
       greeting.set_text("Hello, " + request.name() + " (" + std::to_string(i) + " of " +
@@ -29,7 +29,7 @@ class greeter final : public rpc::Greeter::service {
     std::string names;
     while (const auto request = co_await requests.next())
       names += (names.empty() ? "" : " and ") + request->name();
-    if (names.empty()) co_return coracle::status::invalid_argument("say whom to greet");
+    if (names.empty()) co_return coracle::status::invalid_argument("name must not be empty");
     Greeting greeting;
     greeting.set_text("Hello, " + names);
     co_return greeting;

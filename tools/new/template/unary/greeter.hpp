@@ -10,9 +10,9 @@
 namespace project_name {
 
 class greeter final : public rpc::Greeter::service {
-  // One reply. A handler that does not wait need not be a coroutine.
+  // One reply. No `co_await` here, so a plain function is enough.
   coracle::reply<Greeting> Greet(coracle::server_context&, const GreetRequest& request) override {
-    if (request.name().empty()) return coracle::status::invalid_argument("say whom to greet");
+    if (request.name().empty()) return coracle::status::invalid_argument("name must not be empty");
     Greeting greeting;
     greeting.set_text("Hello, " + request.name());
     return greeting;
