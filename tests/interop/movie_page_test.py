@@ -31,8 +31,9 @@ def test_a_person_adds_movies_and_sees_those_of_others(chromium, server):
     seen = visit(chromium, f"http://127.0.0.1:{server.port}/")
     assert seen["title"] == "Movies"
     assert seen["added"].splitlines()[1:] == ["<b>Stalker</b>", "1979 · Andrei Tarkovsky · sci-fi"], "text of a client is never HTML"
-    assert seen["error"] == "a movie needs a title"
-    assert "Mirror" in seen["elsewhere"] and seen["count"] == "2", "a movie that another client has added"
+    assert seen["error"] == "a movie needs a title" and seen["marked"] == "true"
+    assert "1927 · Fritz Lang · sci-fi" in seen["idea"] and len(seen["ideas"]) == 5 and "Metropolis" not in seen["ideas"], "an idea is added once"
+    assert "Mirror" in seen["elsewhere"] and seen["count"] == "3", "a movie that another client has added"
     assert {seen["encodings"][path] for path in ("/", "/app.js", "/style.css")} == {"gzip"}, seen["encodings"]
     assert all("status of 400" in one for one in seen["faults"]), seen["faults"]  # of the movie without a title
 

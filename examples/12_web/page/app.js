@@ -19,13 +19,44 @@ const card = ({ title, yearOfProduction, genres = [], directors = [] }) => {
   return item;
 };
 
+// Movies to begin with: a press adds one.
+const ideas = [
+  { title: "Metropolis", yearOfProduction: 1927, genres: ["SCI_FI"], directors: [{ firstName: "Fritz", lastName: "Lang" }] },
+  { title: "Seven Samurai", yearOfProduction: 1954, genres: ["ACTION"], directors: [{ firstName: "Akira", lastName: "Kurosawa" }] },
+  { title: "Psycho", yearOfProduction: 1960, genres: ["THRILLER"], directors: [{ firstName: "Alfred", lastName: "Hitchcock" }] },
+  { title: "Playtime", yearOfProduction: 1967, genres: ["COMEDY"], directors: [{ firstName: "Jacques", lastName: "Tati" }] },
+  { title: "Cléo from 5 to 7", yearOfProduction: 1962, genres: ["DRAMA"], directors: [{ firstName: "Agnès", lastName: "Varda" }] },
+  { title: "Solaris", yearOfProduction: 1972, genres: ["SCI_FI"], directors: [{ firstName: "Andrei", lastName: "Tarkovsky" }] },
+];
+const known = new Set();
+
+const show_ideas = () => {
+  const left = ideas.filter(({ title }) => !known.has(title));
+  element("ideas").hidden = left.length === 0;
+  element("ideas").querySelector("ul").replaceChildren(...left.map((movie) => {
+    const item = card(movie);
+    const button = make("button", "", "Add");
+    button.ariaLabel = `Add ${movie.title}`;
+    button.onclick = () => attempt(() => send(movie));
+    item.append(button);
+    return item;
+  }));
+};
+
 // The browser connects again by itself, and names the last event that it has got.
 const events = new EventSource("events");
-events.onopen = () => { element("connection").textContent = "live"; };
-events.onerror = () => { element("connection").textContent = "connecting"; };
+const tell_connection = (state, text) => {
+  element("connection").className = state;
+  element("connection").textContent = text;
+};
+events.onopen = () => tell_connection("live", "live: what others add appears here at once");
+events.onerror = () => tell_connection("", "connecting …");
 events.onmessage = ({ data }) => {
+  const movie = JSON.parse(data);
   element("count").textContent = ++count;
-  element("movies").prepend(card(JSON.parse(data)));
+  element("movies").prepend(card(movie));
+  known.add(movie.title);
+  show_ideas();
   if (element("movies").children.length > shown_max) element("movies").lastChild.remove();
 };
 
@@ -40,19 +71,32 @@ const movie_of = (form) => {
 };
 
 // AddMovie by its REST route. The new movie arrives as an event, as those of other clients do.
-const add = async (form) => {
+const send = async (movie) => {
   const response = await fetch("v1/movies", {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(movie_of(new FormData(form))),
+    body: JSON.stringify(movie),
   });
   if (!response.ok) throw new Error((await response.json()).message);  // a google.rpc.Status
+};
+
+const add = async (form) => {
+  await send(movie_of(new FormData(form)));
   form.reset();
-  form.title.focus();
+  form.elements.title.focus();
+};
+
+const attempt = (action) => {
+  element("error").textContent = "";
+  action().catch((error) => { element("error").textContent = error.message; });
 };
 
 element("add").addEventListener("submit", (event) => {
   event.preventDefault();
-  element("error").textContent = "";
-  add(event.target).catch((error) => { element("error").textContent = error.message; });
+  const { title } = event.target.elements;
+  title.ariaInvalid = String(title.value.trim() === "");  // the server rejects it, and says why
+  attempt(() => add(event.target));
 });
+
+for (const host of document.querySelectorAll(".host")) host.textContent = location.protocol === "http:" ? `${location.host} -p` : location.host;
+show_ideas();
