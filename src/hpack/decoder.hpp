@@ -1,6 +1,7 @@
 // decoder: reads header blocks (RFC 7541 3.2), one field at a time.
 #pragma once
 
+#include "base/hot_and_cold.hpp"
 #include "coracle/base/bytes.hpp"
 #include "hpack/dynamic_table.hpp"
 #include "hpack/field.hpp"
@@ -143,8 +144,8 @@ class decoder {
   [[gnu::flatten]] step next_slow();
   step next_indexed();
   step next_literal(unsigned prefix_bits);
-  [[gnu::cold, gnu::noinline]] bool take_size_update() noexcept;
-  [[gnu::cold, gnu::noinline]] step fail(decode_error error) noexcept;
+  CORACLE_COLD bool take_size_update() noexcept;
+  CORACLE_COLD step fail(decode_error error) noexcept;
   bool read_number(unsigned prefix_bits, std::uint32_t& value) noexcept;
   bool read_raw_string(raw_string& string) noexcept;
   bool expand(const raw_string& string, std::string_view& text);

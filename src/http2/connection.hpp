@@ -1,6 +1,7 @@
 // connection: a sans-I/O HTTP/2 engine for one connection, in either role.
 #pragma once
 
+#include "base/hot_and_cold.hpp"
 #include "base/output_buffer.hpp"
 #include "base/slab.hpp"
 #include "coracle/base/bytes.hpp"
@@ -56,7 +57,7 @@ class connection {
   // --- receiving
   // Takes the next bytes from the peer. They must stay valid until next() has returned none.
   void feed(bytes_view bytes, time_point now);
-  [[gnu::hot, gnu::flatten]] event next() noexcept;
+  CORACLE_HOT event next() noexcept;
   // Stops reading before next() has returned none. Returns the bytes that it has not read; feed them again
   // later, before any others. Neither the engine nor earlier events refer to feed()'s argument afterwards.
   [[nodiscard]] bytes_view take_unread() noexcept;
@@ -154,11 +155,11 @@ class connection {
   // Returns null if the windows, the frame size, or the stream's queue or state do not permit sending at
   // once. Nothing else may be sent between the two calls. For small n only: at most one frame.
   std::uint8_t* reserve_data(stream_ref s, std::size_t n);
-  [[gnu::hot, gnu::flatten]] void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept;
+  CORACLE_HOT void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept;
   // The fast path for a server's whole response: reserves space for the message, after its HEADERS.
   // commit_reply() ends the stream and releases it. Pass the same `r` to both.
   std::uint8_t* reserve_reply(stream_ref s, const unary_response& r);
-  [[gnu::hot, gnu::flatten]] void commit_reply(stream_ref s, const unary_response& r) noexcept;
+  CORACLE_HOT void commit_reply(stream_ref s, const unary_response& r) noexcept;
   // The general path: takes ownership of the bytes and sends them in turn with other streams, as windows
   // allow.
   bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
@@ -253,10 +254,10 @@ class connection {
 
   // --- incoming frames, and DATA
   progress read(event& e);
-  [[gnu::cold, gnu::noinline]] progress read_preface(event& e);
+  CORACLE_COLD progress read_preface(event& e);
   progress read_header(event& e);
-  [[gnu::cold, gnu::noinline]] progress read_payload(event& e);
-  [[gnu::cold, gnu::noinline]] progress read_skipped();
+  CORACLE_COLD progress read_payload(event& e);
+  CORACLE_COLD progress read_skipped();
   progress on_frame(bytes_view payload, event& e);
   progress begin_data();
   progress begin_data_payload(std::uint32_t pad);
@@ -266,26 +267,25 @@ class connection {
   // --- incoming HEADERS and CONTINUATION
   bool advance_block() noexcept;  // to the next field
   progress on_headers(bytes_view payload, event& e);
-  [[gnu::cold, gnu::noinline]] progress on_continuation(bytes_view payload, event& e);
+  CORACLE_COLD progress on_continuation(bytes_view payload, event& e);
   progress on_block(stream_id id, bytes_view bytes, event& e);
   progress on_new_stream(stream_id id, bytes_view bytes, event& e);
   progress deliver_block(stream& s, bytes_view bytes, http::header_kind kind, event& e);
-  [[gnu::cold, gnu::noinline]] progress refuse_block(stream* s, stream_id id, bytes_view bytes,
-                                                     error_code code, std::string_view reason);
-  [[gnu::cold, gnu::noinline]] progress refuse_huge_block();
-  [[gnu::cold, gnu::noinline]] progress refuse_begun_block(stream& s, error_code code,
-                                                           std::string_view reason);
-  [[gnu::cold, gnu::noinline]] void finish_block();
+  CORACLE_COLD progress refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code,
+                                     std::string_view reason);
+  CORACLE_COLD progress refuse_huge_block();
+  CORACLE_COLD progress refuse_begun_block(stream& s, error_code code, std::string_view reason);
+  CORACLE_COLD void finish_block();
   void finish_block_checks(bool accept_excess = false);
   void accept_length(stream& s);
 
   // --- incoming control frames: SETTINGS, PING, WINDOW_UPDATE and so on
-  [[gnu::cold, gnu::noinline]] progress on_priority(bytes_view payload);
+  CORACLE_COLD progress on_priority(bytes_view payload);
   [[gnu::noinline]] progress on_rst_stream(bytes_view payload);
-  [[gnu::cold, gnu::noinline]] progress on_settings(bytes_view payload);
-  [[gnu::cold, gnu::noinline]] progress on_settings_ack();
+  CORACLE_COLD progress on_settings(bytes_view payload);
+  CORACLE_COLD progress on_settings_ack();
   [[gnu::noinline]] progress on_ping(bytes_view payload);
-  [[gnu::cold, gnu::noinline]] progress on_goaway(bytes_view payload, event& e);
+  CORACLE_COLD progress on_goaway(bytes_view payload, event& e);
   [[gnu::noinline]] progress on_window_update(bytes_view payload);
 
   // --- outgoing headers, data and credit
@@ -324,8 +324,7 @@ class connection {
   void erase(stream& s) noexcept;
   void end(stream& s, stream_state end_state, error_code code, initiator by, std::string_view reason,
            bool unprocessed = false, bool with_connection = false) noexcept;
-  [[gnu::cold, gnu::noinline]] void stream_fault(stream* s, stream_id id, error_code code,
-                                                 std::string_view reason);
+  CORACLE_COLD void stream_fault(stream* s, stream_id id, error_code code, std::string_view reason);
   [[nodiscard]] bool at_limit() const noexcept {
     return open_count_ >= std::min(peer_.max_concurrent_streams, limit_.own_open_streams);
   }
@@ -345,19 +344,19 @@ class connection {
   };
   void cancel(stream& s);
   [[nodiscard]] bool may_reset_now(const stream& s) noexcept;
-  [[gnu::cold, gnu::noinline]] void cancel_later(stream& s);
-  [[gnu::cold, gnu::noinline]] void send_delayed_resets();
+  CORACLE_COLD void cancel_later(stream& s);
+  CORACLE_COLD void send_delayed_resets();
 
   // --- drains, failures, timers
-  [[gnu::cold, gnu::noinline]] void out_of_memory() noexcept;
-  [[gnu::cold, gnu::noinline]] void fail(error_code code, std::string_view reason, initiator by) noexcept;
+  CORACLE_COLD void out_of_memory() noexcept;
+  CORACLE_COLD void fail(error_code code, std::string_view reason, initiator by) noexcept;
   // unsent_from: a client's streams from this id on have not been sent.
   void end_everything(error_code code, std::string_view reason, initiator by,
                       stream_id unsent_from = ~stream_id{0}) noexcept;
-  [[gnu::cold, gnu::noinline]] progress connection_error(error_code code, std::string_view reason) noexcept;
+  CORACLE_COLD progress connection_error(error_code code, std::string_view reason) noexcept;
   // For a frame that the state of its stream does not permit.
-  [[gnu::cold, gnu::noinline]] progress die_in_state(error_code code, const char* frame, stream_id id,
-                                                     stream_state in) noexcept;
+  CORACLE_COLD progress die_in_state(error_code code, const char* frame, stream_id id,
+                                     stream_state in) noexcept;
   [[nodiscard]] bool is_drain_ping(std::uint64_t opaque) const noexcept;
   [[nodiscard]] bool answers_window_ping(std::uint64_t opaque) noexcept;
   [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
@@ -373,10 +372,10 @@ class connection {
 
   // --- flood limits: false if the connection has failed because of them
   bool charge(token_bucket& bucket, token_rate rate, std::string_view reason);
-  [[gnu::cold, gnu::noinline]] bool charge_reset(stream_id id);
-  [[gnu::cold, gnu::noinline]] bool charge_control();
-  [[gnu::cold, gnu::noinline]] bool charge_empty();
-  [[gnu::cold, gnu::noinline]] bool charge_stray_block();
+  CORACLE_COLD bool charge_reset(stream_id id);
+  CORACLE_COLD bool charge_control();
+  CORACLE_COLD bool charge_empty();
+  CORACLE_COLD bool charge_stray_block();
 
   const role side_;
   limits limit_;

@@ -2,6 +2,7 @@
 // 8.
 #pragma once
 
+#include "base/hot_and_cold.hpp"
 #include "coracle/base/bytes.hpp"
 #include "hpack/decoder.hpp"
 #include "hpack/dynamic_table.hpp"
@@ -105,7 +106,7 @@ class header_reader {
   // Advances to the next field. Returns false at the end, or if the remaining fields are discarded; see
   // result(). If that is too_large, the field at which the list exceeds the limit has been decoded, but not
   // those after it: call advance_excess() or finish().
-  [[gnu::hot, gnu::flatten]] bool advance();
+  CORACLE_HOT bool advance();
   // Advances to the next field of those that exceed the limit, which are not validated. Returns false at the
   // end, or if the block is undecodable.
   [[gnu::cold]] bool advance_excess();
@@ -176,7 +177,7 @@ class header_reader {
   static const hpack::static_marks& marks_of_static_table() noexcept;
 
   void end();
-  [[gnu::cold, gnu::noinline]] void stop(outcome verdict);
+  CORACLE_COLD void stop(outcome verdict);
 
   hpack::decoder decoder_;
   // Leading and trailing whitespace of values is tolerated: grpc-go does not encode it in status messages.

@@ -1,6 +1,7 @@
 // call: what both sides of a call share: an exchange, received messages and sent messages.
 #pragma once
 
+#include "base/hot_and_cold.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/call_traffic.hpp"
@@ -59,13 +60,13 @@ class call {
   // Called by the operations; returns true if they have to wait.
   bool begin_read(read_operation& op) noexcept;
   void cancel_read() noexcept { reader_ = nullptr; }
-  [[gnu::cold, gnu::noinline]] void stop_reading() noexcept;
+  CORACLE_COLD void stop_reading() noexcept;
   bool begin_write(write_operation& op) noexcept;
   void cancel_write() noexcept { writer_ = nullptr; }
   // Returns true if a writer that never had to wait has used its share, so that other tasks of the loop run
   // before it continues.
   bool ends_pump() noexcept;
-  [[gnu::cold, gnu::noinline]] void stop_writing() noexcept;
+  CORACLE_COLD void stop_writing() noexcept;
   // Whether the last message that was read was compressed.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
 
@@ -74,8 +75,7 @@ class call {
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
   // Decodes a received message. Returns false if that fails, with the reason in `reason`. Throws
   // std::bad_alloc.
-  [[gnu::cold, gnu::noinline]] bool decode_message(const codec& k, void* into, bytes_view body,
-                                                   status& reason);
+  CORACLE_COLD bool decode_message(const codec& k, void* into, bytes_view body, status& reason);
   // An interceptor keeps the bytes of a received message. Returns a status that is not OK if the quota has no
   // room.
   status keep_received(std::size_t bytes) { return hold(bytes); }
@@ -116,7 +116,7 @@ class call {
   // All messages have arrived. If the end is OK, readers get it after the stored messages.
   void incoming_ended() noexcept;
   // If `after_kept`, readers get the stored messages first; otherwise they get the failure at once.
-  [[gnu::cold, gnu::noinline]] void incoming_failed(const status& reason, bool after_kept) noexcept;
+  CORACLE_COLD void incoming_failed(const status& reason, bool after_kept) noexcept;
   void outgoing_failed(const status& reason) noexcept;
   // Ends the wait of the reader if there is something for it; resumes it here if `inside`. Returns true if
   // its message is deferred.
@@ -133,7 +133,7 @@ class call {
   virtual bool continue_message() = 0;
   // leave_connection(): a deferred message no longer waits with its connection, which has lost the call.
   // drop_deferred(): it no longer waits at all.
-  [[gnu::cold, gnu::noinline]] void leave_connection() noexcept;
+  CORACLE_COLD void leave_connection() noexcept;
   void drop_deferred() noexcept { deferred_.reset(); }
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
   // Serializes and sends; flow control may queue the message. Returns false if the stream accepts nothing any
@@ -203,7 +203,7 @@ class call {
   enum class next_message : std::uint8_t { done, missing, deferred };
   decoded finish_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept;
   next_message take_kept(read_operation& op) noexcept;
-  [[gnu::cold, gnu::noinline]] decoded no_memory_to_read(status& reason) noexcept;
+  CORACLE_COLD decoded no_memory_to_read(status& reason) noexcept;
   // These throw std::bad_alloc.
   decoded read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& reason);
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& reason);
@@ -219,8 +219,7 @@ class call {
   [[gnu::noinline]] decoded defer();
   [[nodiscard]] transport::decode_budget& budget() noexcept;
   void finish_write(const status& outcome, bool inside) noexcept;
-  [[gnu::cold, gnu::noinline]] bool send_intercepted(const codec& k, const void* message, bool may_compress,
-                                                     bool end_stream);
+  CORACLE_COLD bool send_intercepted(const codec& k, const void* message, bool may_compress, bool end_stream);
   bool send_encoded(const codec& k, const void* message, bool may_compress, bool end_stream,
                     std::optional<std::size_t> known_bytes);
   [[gnu::noinline]] bool send_formatted(const codec& k, const void* message, bool may_compress,

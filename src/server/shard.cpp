@@ -1,6 +1,7 @@
 #include "server/shard.hpp"
 
 #include "base/heap.hpp"
+#include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/offload.hpp"
@@ -71,9 +72,8 @@ void refuse_web_call(transport::exchange x, const call_request& request, const s
 }
 
 // Sends a Trailers-Only response for a call that reaches no handler.
-[[gnu::cold, gnu::noinline]]
-void refuse(transport::exchange x, const call_request& request, const status& reason,
-            encoding_set accepted = encoding_set::all()) {
+CORACLE_COLD void refuse(transport::exchange x, const call_request& request, const status& reason,
+                         encoding_set accepted = encoding_set::all()) {
   if (x.has_target()) return refuse_web_call(x, request, reason, accepted);
   transport::header_block block(request.subtype->reply_headers);
   protocol::grpc::add_status(block, reason);
@@ -201,8 +201,7 @@ std::span<const http::header_view> shard::general_fields(transport::connection& 
   return std::span(general_fields_, c.auth() && !general_fields_[1].value.empty() ? 2 : 1);
 }
 
-[[gnu::hot, gnu::flatten]]
-void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
+CORACLE_HOT void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
   const auto* const last = static_cast<const read_request_headers*>(x.cached_headers().get());
   if (last && fields.matches(last->number)) {
     if (!fields.ok()) return x.release();
@@ -233,9 +232,8 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   begin_call(x, request, std::move(fallback), std::move(received), end_stream);
 }
 
-[[gnu::cold, gnu::noinline]]
-void shard::on_other_request(transport::exchange x, request_info& r, received_metadata received,
-                             bool end_stream) {
+CORACLE_COLD void shard::on_other_request(transport::exchange x, request_info& r, received_metadata received,
+                                          bool end_stream) {
   const auto is_rest = [&] {
     return server_->http.has_rest() && may_be_rest(r, received.get(), server_->routes);
   };
@@ -276,8 +274,7 @@ void shard::on_other_request(transport::exchange x, request_info& r, received_me
 namespace {
 
 // A separate function, so that begin_call() saves no registers for it.
-[[gnu::cold, gnu::noinline]]
-status at_call_limit(std::size_t limit) {
+CORACLE_COLD status at_call_limit(std::size_t limit) {
   return status::unavailable("server_limits::calls exceeded, limit " + std::to_string(limit));
 }
 
@@ -340,8 +337,7 @@ void shard::unadmit() noexcept {
   if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
 }
 
-[[gnu::cold, gnu::noinline]]
-void shard::reject(transport::exchange x, const call_request& request, const status& reason) {
+CORACLE_COLD void shard::reject(transport::exchange x, const call_request& request, const status& reason) {
   log_rejection(reason.message());
   refuse(x, request, reason);
 }
@@ -417,8 +413,7 @@ void shard::begin_shutdown() noexcept {
   finish_if_empty();
 }
 
-[[gnu::cold, gnu::noinline]]
-void shard::finish_if_empty() noexcept {
+CORACLE_COLD void shard::finish_if_empty() noexcept {
   if (!draining_ || !connections_.empty() || !listeners_.empty() || count != 0) return;
   if (!empty_.is_set()) empty_.set();
   if (shutting_down_ && !std::exchange(shutdown_reported_, true)) shutdown_finished();

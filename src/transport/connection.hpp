@@ -1,6 +1,7 @@
 // connection: an HTTP/2 engine on a byte stream, or HTTP/1.1 in its place, on one loop.
 #pragma once
 
+#include "base/hot_and_cold.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -190,10 +191,10 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   void reset(stream_ref s, error_code code) noexcept;
   void release(stream_ref s) noexcept;
   void on_released(stream_ref s) noexcept;
-  [[gnu::hot, gnu::flatten]] void dispatch() noexcept;
+  CORACLE_HOT void dispatch() noexcept;
   // Called when the decode budget is spent, or a call of this connection waits for it: keeps the unread input
   // for later.
-  [[gnu::cold, gnu::noinline]] void defer_input() noexcept;
+  CORACLE_COLD void defer_input() noexcept;
   // Whether input or calls wait for the decode budget.
   [[nodiscard]] bool is_deferred() const noexcept {
     return deferred_ && (!deferred_->calls.empty() || !deferred_->unread.empty());
@@ -202,7 +203,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   void update_receiving() noexcept;
   void handle(const http2::event& e) noexcept;
   // The peer of a server speaks HTTP/1.1, or does not speak HTTP at all.
-  [[gnu::cold, gnu::noinline]] void switch_to_http1(bytes_view rest) noexcept;
+  CORACLE_COLD void switch_to_http1(bytes_view rest) noexcept;
   void on_http1_released() noexcept;
   // Runs f with what speaks the protocol of this connection: both answer the same questions.
   template <class F>
@@ -221,7 +222,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // windows.
   [[nodiscard]] bool holds_input() const noexcept;
   // Ends the connection at once, or as soon as GOAWAY is sent.
-  [[gnu::cold, gnu::noinline]] void fail(error_code code, std::string_view reason) noexcept;
+  CORACLE_COLD void fail(error_code code, std::string_view reason) noexcept;
   [[nodiscard]] base::output_buffer& output() noexcept;
   [[nodiscard]] bool output_is_full() noexcept { return output().size() > output_full_bytes; }
   // Charges an event. True if the rest of the input must be deferred.
@@ -233,9 +234,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // ends.
   template <class F>
   void call_handler(stream_ref s, F f) noexcept;
-  [[gnu::cold, gnu::noinline]] void out_of_memory(stream_ref s) noexcept;
-  [[gnu::cold, gnu::noinline]] void set_end_reason(std::string_view first, std::string_view then = {},
-                                                   std::string_view last = {}) noexcept;
+  CORACLE_COLD void out_of_memory(stream_ref s) noexcept;
+  CORACLE_COLD void set_end_reason(std::string_view first, std::string_view then = {},
+                                   std::string_view last = {}) noexcept;
   void schedule_flush() noexcept;  // schedules flush() for the end of the loop iteration
   void flush() noexcept;
   [[gnu::noinline]] void update_timer() noexcept;
@@ -250,8 +251,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   void release_if_idle() noexcept;
   [[gnu::noinline]] void finish_if_done() noexcept;
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !output().empty(); }
-  [[gnu::cold, gnu::noinline]] void going_away() noexcept;
-  [[gnu::cold, gnu::noinline]] void broken(std::string_view reason) noexcept;
+  CORACLE_COLD void going_away() noexcept;
+  CORACLE_COLD void broken(std::string_view reason) noexcept;
   // Describes the error that ended the byte stream.
   [[nodiscard]] std::string io_failure(std::int64_t error) const;
   void send_failed(std::int64_t error) noexcept;

@@ -1,6 +1,7 @@
 // call_setup: what a channel provides to a call when the call begins.
 #pragma once
 
+#include "base/hot_and_cold.hpp"
 #include "client/call/call_attempt.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -32,7 +33,7 @@ struct call_counts {
   base::intrusive_list<call_attempt> between;
 
   [[nodiscard]] std::uint64_t in_progress() const noexcept { return started - succeeded - failed; }
-  [[gnu::cold, gnu::noinline]] void post_if_none(loop& here) noexcept;
+  CORACLE_COLD void post_if_none(loop& here) noexcept;
 };
 
 struct method_config;

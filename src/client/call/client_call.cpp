@@ -1,5 +1,6 @@
 #include "client/call/client_call.hpp"
 
+#include "base/hot_and_cold.hpp"
 #include "client/call/call_setup.hpp"
 #include "client/call/client_headers.hpp"
 #include "client/call/client_interceptor_chain.hpp"
@@ -95,8 +96,7 @@ void client_call::bind_owner_loop() noexcept {
                  "a call requires a loop of its channel's runtime: co_await it there, or use sync_wait()");
 }
 
-[[gnu::hot, gnu::flatten]]
-void client_call::begin_here(const coro::environment& outer) {
+CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
   const coro::environment& inherited = terms_.options.detached ? coro::no_environment : outer;
   if (inherited.call)
     rpc::propagate(*static_cast<const rpc::propagated_context*>(inherited.call), terms_.options.metadata,
@@ -131,8 +131,8 @@ void client_call::begin_here(const coro::environment& outer) {
   begin_attempts(setup.config, setup.secure_authority);
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::configured(const method_config* m, std::string_view secure_authority) noexcept {
+CORACLE_COLD void client_call::configured(const method_config* m,
+                                          std::string_view secure_authority) noexcept {
   or_end([&] {
     if (m) apply_method_config(*m, began_);
     if (!request_failure_.ok()) return end(request_failure_, false);
@@ -156,9 +156,8 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   chain_->begin(inherited, {});
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::begin_attempt(const coro::environment& e, const call_options& options,
-                                const intercepted_message* request) noexcept {
+CORACLE_COLD void client_call::begin_attempt(const coro::environment& e, const call_options& options,
+                                             const intercepted_message* request) noexcept {
   if (is_over(state_)) return chain_->on_attempt_ended();
   terms_.options = options;
   apply_options();
@@ -172,8 +171,7 @@ void client_call::begin_attempt(const coro::environment& e, const call_options& 
   begin(e);
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::set_hooks(rpc::hook_list hooks) {
+CORACLE_COLD void client_call::set_hooks(rpc::hook_list hooks) {
   hooks_ = std::make_unique<stream_hooks>();
   hooks_->hooks = std::move(hooks);
   receives_ = sends_ = hooks_.get();
@@ -189,13 +187,9 @@ status client_call::stream_hooks::sent(intercepted_message& m) {
   return run_hooks([&] { return rpc::pass_request(hooks, m); });
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::cancel_try(const status& reason) noexcept {
-  end(reason, false);
-}
+CORACLE_COLD void client_call::cancel_try(const status& reason) noexcept { end(reason, false); }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::finish_chain(const status& outcome) noexcept {
+CORACLE_COLD void client_call::finish_chain(const status& outcome) noexcept {
   outcome_ = outcome;
   advance(call_event::end);
   chain_.reset();
@@ -204,16 +198,14 @@ void client_call::finish_chain(const status& outcome) noexcept {
   finish(true);
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::cancel() noexcept {
+CORACLE_COLD void client_call::cancel() noexcept {
   if (chain_) chain_->cancel();
   if (!is_over(state_)) end(cancelled_call(), false);  // creating a status with a message allocates
   else if (state_ == call_state::reply_waits) cancel_late_reply();
 }
 
 // Even after the deadline this is a cancellation: the server has responded in time.
-[[gnu::cold, gnu::noinline]]
-void client_call::cancel_late_reply() noexcept {
+CORACLE_COLD void client_call::cancel_late_reply() noexcept {
   advance(call_event::reply_dropped);
   drop_deferred();
   if (outcome_.ok()) outcome_ = cancelled_call();
@@ -222,8 +214,7 @@ void client_call::cancel_late_reply() noexcept {
 }
 
 // Applies the service config, where the caller sets no value or a larger one.
-[[gnu::cold, gnu::noinline]]
-void client_call::apply_method_config(const method_config& m, time_point now) {
+CORACLE_COLD void client_call::apply_method_config(const method_config& m, time_point now) {
   if (m.timeout) terms_.deadline = std::min(terms_.deadline, deadline_after(now, *m.timeout));
   if (m.wait_for_ready && !terms_.options.wait_for_ready) terms_.options.wait_for_ready = *m.wait_for_ready;
   if (m.max_response_bytes) {
@@ -279,8 +270,7 @@ void client_call::expect_reply(const rpc::codec& k, void* into) noexcept {
 }
 
 // The call had ended before its reply was requested.
-[[gnu::cold, gnu::noinline]]
-void client_call::read_late_reply() noexcept {
+CORACLE_COLD void client_call::read_late_reply() noexcept {
   if (outcome_.ok() && single_reply_data({})) return advance(call_event::reply_deferred);
   if (outcome_.ok()) outcome_ = missing_reply();
   notify_observer(outcome_);
@@ -299,8 +289,7 @@ bool client_call::continue_message() noexcept {
 }
 
 // Returns what is wrong with a call whose status is OK.
-[[gnu::cold, gnu::noinline]]
-status client_call::find_missing_reply() const {
+CORACLE_COLD status client_call::find_missing_reply() const {
   if (state_ == call_state::reply_cancelled) return cancelled_call();
   if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
   return deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
@@ -308,8 +297,7 @@ status client_call::find_missing_reply() const {
 }
 
 // Also for messages that are read after the end of the call, which then changes from OK to an error.
-[[gnu::cold, gnu::noinline]]
-void client_call::messages_broken(status reason) noexcept {
+CORACLE_COLD void client_call::messages_broken(status reason) noexcept {
   if (is_over(state_) && outcome_.ok()) {
     outcome_ = std::move(reason);
     return;
@@ -370,8 +358,7 @@ void client_call::has_connection() noexcept {
   stop_waiting(connection_waiter_, {});
 }
 
-[[gnu::cold, gnu::noinline]]
-loop& client_call::hold() {
+CORACLE_COLD loop& client_call::hold() {
   if (!held_on_) {
     held_on_ = begun() ? &owner_loop() : &loop_for(channel_);
     held_channel_ = channel_.handle();
@@ -386,8 +373,7 @@ void client_call::let_go() noexcept {
 }
 
 // Operations hold the call: it ends now, they end because of that, and the last one disposes of it.
-[[gnu::cold, gnu::noinline]]
-void client_call::abandon() noexcept {
+CORACLE_COLD void client_call::abandon() noexcept {
   abandoned_.of = this;
   abandoned_.run = [](coro::runnable& w) noexcept {
     client_call& self = *static_cast<abandonment&>(w).of;
@@ -415,8 +401,8 @@ void client_call::dispose() noexcept {
 
 // --- receiving
 
-[[gnu::hot, gnu::flatten]]
-void client_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
+CORACLE_HOT void client_call::on_headers(transport::header_source& fields, transport::block_kind kind,
+                                         bool end_stream) {
   if (kind == transport::block_kind::informational) return;
   protocol::grpc::response_headers headers;
   if (headers.read(fields)) take_headers(headers, kind, end_stream);
@@ -448,8 +434,7 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
   }
 }
 
-[[gnu::hot, gnu::flatten]]
-void client_call::on_data(bytes_view bytes, bool end_stream) {
+CORACLE_HOT void client_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) {
     exchange_.consume(bytes.size() + std::exchange(uncredited_, 0));
     if (reply_codec_) single_reply_data(bytes);
@@ -514,8 +499,7 @@ void client_call::stream_ended(const protocol::grpc::response_headers& last) noe
   end(outcome.ok() ? missing_reply() : std::move(outcome), true);
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::on_reset(const transport::abnormal_end& e) noexcept {
+CORACLE_COLD void client_call::on_reset(const transport::abnormal_end& e) noexcept {
   exchange_.release();
   if (!retry_transparently(e)) end(status_of_reset(e), true);
 }
@@ -572,8 +556,7 @@ void client_call::finish(bool inside) noexcept {
   else incoming_failed(outcome_, true);
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::count_kept() noexcept {
+CORACLE_COLD void client_call::count_kept() noexcept {
   bytes_view left = deframer_.kept();
   protocol::grpc::framed_message m;
   while (protocol::grpc::deframer::peek(left, max_receive_bytes_, m) ==
@@ -590,8 +573,7 @@ void client_call::end_watched_attempt() noexcept {
   end_watch(watched_attempt_, outcome_);
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::notify_ended(const status& outcome) noexcept {
+CORACLE_COLD void client_call::notify_ended(const status& outcome) noexcept {
   std::exchange(watched_, nullptr)->ended(outcome);
 }
 
@@ -625,8 +607,7 @@ void client_call::notify_owner(bool inside) noexcept {
 
 // --- the request
 
-[[gnu::hot, gnu::flatten]]
-void client_call::attach(transport::exchange x, const call_target& target) noexcept {
+CORACLE_HOT void client_call::attach(transport::exchange x, const call_target& target) noexcept {
   list_hook::unlink();
   exchange_ = x;
   target_ = &target;
@@ -659,16 +640,12 @@ void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> wa
   retried_transparently_ = true;  // other attempts are made by the retry_controller
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::attempts_failed(attempt_result& last) noexcept {
+CORACLE_COLD void client_call::attempts_failed(attempt_result& last) noexcept {
   trailing_ = std::move(last.trailing);
   end(last.outcome, false);
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::fail(const status& reason, refusal) noexcept {
-  end(reason, false);
-}
+CORACLE_COLD void client_call::fail(const status& reason, refusal) noexcept { end(reason, false); }
 
 void client_call::send_request() {
   if (request_) {
@@ -704,8 +681,7 @@ void client_call::send_single_request() {
 }
 
 // Keeps the bytes until the server responds, for a second attempt, unless that takes too much memory.
-[[gnu::cold, gnu::noinline]]
-void client_call::send_request_body() {
+CORACLE_COLD void client_call::send_request_body() {
   constexpr std::size_t kept_bytes_max = 256u << 10;
   send_body(as_bytes(*request_body_), true, true);
   if (request_body_->size() <= kept_bytes_max) return;
@@ -728,8 +704,7 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
 
 // --- credentials
 
-[[gnu::cold, gnu::noinline]]
-void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) {
+CORACLE_COLD void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) {
   const call_credentials& by = terms_.options.credentials;
   if (secure_authority.empty())
     return end(
@@ -752,8 +727,7 @@ void client_call::attach_credentials(const method_config* m, std::string_view se
 
 // Returns false if the call has ended, because credentials and metadata under the same key contradict each
 // other.
-[[gnu::cold, gnu::noinline]]
-bool client_call::add_credentials(const metadata& more) {
+CORACLE_COLD bool client_call::add_credentials(const metadata& more) {
   for (const auto field : more) {
     if (!terms_.options.metadata.find(field.name)) continue;
     end(status::unauthenticated("the call has both credentials and metadata with the key \"" +
@@ -765,8 +739,7 @@ bool client_call::add_credentials(const metadata& more) {
   return true;
 }
 
-[[gnu::cold, gnu::noinline]]
-void client_call::on_credentials(const result<metadata>& got) noexcept {
+CORACLE_COLD void client_call::on_credentials(const result<metadata>& got) noexcept {
   list_hook::unlink();
   const std::optional<method_config> config = std::exchange(fetch_, nullptr)->config;
   if (!got) return end(got.status(), false);
@@ -837,8 +810,7 @@ void unary_operation::start_attempt(const coro::environment& inherited, const ca
   call_->begin(inherited);
 }
 
-[[gnu::cold, gnu::noinline]]
-bool unary_operation::refuse_second_start() noexcept {
+CORACLE_COLD bool unary_operation::refuse_second_start() noexcept {
   status_ = status::internal(std::string("the call of ") + path_.text() +
                              " was started twice: start each operation once");
   return false;

@@ -1,6 +1,7 @@
 // response_headers: reads a server's response headers, its trailers, or both in one block.
 #pragma once
 
+#include "base/hot_and_cold.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/compress/encoding.hpp"
@@ -71,7 +72,7 @@ struct response_headers {
   enum class meaning : std::uint32_t { unknown, ok_status, grpc_content, nothing };
   [[gnu::noinline]] meaning read_text(std::string_view name, std::string_view value);
   template <class Fields>
-  [[gnu::cold, gnu::noinline]] bool read_excess(Fields& fields) {
+  CORACLE_COLD bool read_excess(Fields& fields) {
     essential_fields essential;
     fields.read_excess([&](std::string_view name, std::string_view value) {
       if (essential.take(name, value)) read_text(name, value);

@@ -1,5 +1,6 @@
 #include "server/call/server_call.hpp"
 
+#include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/base/impl/assert.hpp"
@@ -80,9 +81,9 @@ bool finish(server_call& c, std::coroutine_handle<> frame) noexcept { return c.f
 std::coroutine_handle<> go_on(server_call& c) noexcept { return c.interceptor_chain()->resumed_by_handler(); }
 bool intercepted(const server_call& c) noexcept { return c.interceptor_chain() != nullptr; }
 
-[[gnu::hot, gnu::flatten]]
-server_call::server_call(transport::exchange x, const call_request& request, time_point deadline,
-                         std::unique_ptr<fallback_call> fallback, received_metadata received, call_set& set)
+CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& request, time_point deadline,
+                                     std::unique_ptr<fallback_call> fallback, received_metadata received,
+                                     call_set& set)
     : row_(*request.row),
       subtype_(*request.subtype),
       accepted_(request.accepted),
@@ -201,8 +202,7 @@ constexpr duration request_end_time = std::chrono::milliseconds(100);
 }  // namespace
 
 // Most clients end their side with the message, or right after it, and get a reply without RST_STREAM then.
-[[gnu::cold, gnu::noinline]]
-void server_call::start_handler_soon() noexcept {
+CORACLE_COLD void server_call::start_handler_soon() noexcept {
   if (started_ || starts_soon_) return;
   starts_soon_ = true;
   check_at_ = deadline_after(coro::this_executor().now(), request_end_time);
@@ -214,8 +214,7 @@ void server_call::run_handler() noexcept {
   body_->begin(*row_.target, *this);
 }
 
-[[gnu::hot, gnu::flatten]]
-void server_call::on_data(bytes_view bytes, bool end_stream) {
+CORACLE_HOT void server_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) single_request_data(bytes, end_stream);
   else take_data(bytes, end_stream);
 }
@@ -297,8 +296,7 @@ rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_mess
   return result;
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::take_kept_request() noexcept {
+CORACLE_COLD void server_call::take_kept_request() noexcept {
   if (!single_message_ || waiting_uncongested_ || request_ != request_state::whole) return;
   if (!base::if_memory_allows([&] { resume_request(); })) end_early(rpc::out_of_memory());
 }
@@ -315,8 +313,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
   on_data({}, true);
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::on_reset(const transport::abnormal_end& end) noexcept {
+CORACLE_COLD void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   if (handler_running_) become_orphan();
   forget_kept();
   exchange_.release();
@@ -326,20 +323,13 @@ void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   else end_early(status::cancelled("the client cancelled the call"));
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::messages_broken(status reason) noexcept {
-  end_early(reason);
-}
+CORACLE_COLD void server_call::messages_broken(status reason) noexcept { end_early(reason); }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::on_misuse(const char* misuse) noexcept {
+CORACLE_COLD void server_call::on_misuse(const char* misuse) noexcept {
   end_early(defect("the handler", misuse, "the handler misused its stream"));
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::cancel(const status& reason) noexcept {
-  end_early(reason);
-}
+CORACLE_COLD void server_call::cancel(const status& reason) noexcept { end_early(reason); }
 
 // --- time
 
@@ -349,8 +339,7 @@ void server_call::arm_timer() noexcept {
   if (due != never) coro::this_executor().arm(*this, due);
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::on_time() noexcept {
+CORACLE_COLD void server_call::on_time() noexcept {
   const time_point now = coro::this_executor().now();
   if (now >= own_environment_.deadline)
     return end_early(status::deadline_exceeded("the client's deadline passed"));
@@ -400,8 +389,7 @@ void server_call::report_end(const status& outcome) noexcept {
   watched_.reset();
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::become_orphan() noexcept {
+CORACLE_COLD void server_call::become_orphan() noexcept {
   if (orphan_) return;
   std::unique_ptr<orphan_state> orphan;
   const bool kept = base::if_memory_allows([&] {
@@ -424,8 +412,7 @@ void server_call::become_orphan() noexcept {
   if (orphan_->of_connection) ++*orphan_->of_connection;
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::end_early(const status& reason) noexcept {
+CORACLE_COLD void server_call::end_early(const status& reason) noexcept {
   if (handler_running_) become_orphan();
   send_status(reason);
   report_end(reason);
@@ -561,8 +548,7 @@ struct field_writer {
 
 }  // namespace
 
-[[gnu::cold, gnu::noinline]]
-void server_call::send_headers_as_fields(encoding sent, encoding received) {
+CORACLE_COLD void server_call::send_headers_as_fields(encoding sent, encoding received) {
   if (!exchange_.begin_headers()) return;
   exchange_.add_field(":status", "200");
   if (sent != encoding::identity) exchange_.add_field(protocol::grpc::encoding_header, name_of(sent));
@@ -574,8 +560,7 @@ void server_call::send_headers_as_fields(encoding sent, encoding received) {
   exchange_.end_headers(false);
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::send_trailers_as_fields(const status& reason) {
+CORACLE_COLD void server_call::send_trailers_as_fields(const status& reason) {
   if (!headers_sent_) send_headers();
   if (!exchange_.begin_headers()) return;
   const auto sent = protocol::grpc::fit_status(reason, protocol::grpc::list_bytes_of(trailing_), 0,
@@ -632,9 +617,8 @@ bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const
   return true;
 }
 
-[[gnu::hot, gnu::flatten]]
-bool server_call::finish_with(std::coroutine_handle<> frame, const rpc::codec& k,
-                              const void* reply) noexcept {
+CORACLE_HOT bool server_call::finish_with(std::coroutine_handle<> frame, const rpc::codec& k,
+                                          const void* reply) noexcept {
   if (interceptor_chain_) [[unlikely]] {
     interceptor_chain_->handler_ended(&k, reply, {});
     return false;
@@ -654,8 +638,7 @@ bool server_call::finish_with(std::coroutine_handle<> frame, const status& reaso
   return true;
 }
 
-[[gnu::cold, gnu::noinline]]
-bool server_call::finish_with_nothing(std::coroutine_handle<> frame) noexcept {
+CORACLE_COLD bool server_call::finish_with_nothing(std::coroutine_handle<> frame) noexcept {
   if (one_reply())
     return finish_with(
         frame,
@@ -729,8 +712,7 @@ void server_call::send_trailers(const status& reason) {
 }
 
 // Initial metadata that does not fit beside the code is left out, too.
-[[gnu::cold, gnu::noinline]]
-void server_call::send_fitted_trailers(const status& reason, std::size_t limit_bytes) {
+CORACLE_COLD void server_call::send_fitted_trailers(const status& reason, std::size_t limit_bytes) {
   const bool alone = !headers_sent_;
   const std::size_t initial_bytes = alone ? protocol::grpc::list_bytes_of(initial_) : 0;
   const bool with_initial = own_fields_bytes_max + initial_bytes <= limit_bytes;
@@ -747,8 +729,7 @@ void server_call::send_fitted_trailers(const status& reason, std::size_t limit_b
   if (!sent.left_out.empty()) log_left_out(sent.left_out, limit_bytes);
 }
 
-[[gnu::cold, gnu::noinline]]
-void server_call::log_left_out(std::string_view what, std::size_t limit_bytes) noexcept {
+CORACLE_COLD void server_call::log_left_out(std::string_view what, std::size_t limit_bytes) noexcept {
   log_defect("the response", what, [&](std::string& line) {
     line.append("lacks ").append(what).append(", which exceeds what the client accepts: ");
     line.append(std::to_string(limit_bytes)).append(" bytes of headers and trailers");
@@ -774,15 +755,14 @@ void server_call::log_defect(std::string_view subject, std::string_view kind, Ma
   }
 }
 
-[[gnu::cold, gnu::noinline]]
-status server_call::defect(std::string_view subject, std::string_view text,
-                           std::string_view for_client) noexcept {
+CORACLE_COLD status server_call::defect(std::string_view subject, std::string_view text,
+                                        std::string_view for_client) noexcept {
   log_defect(subject, text, [&](std::string& line) { line.append(text); });
   return status::internal(for_client);
 }
 
-[[gnu::cold, gnu::noinline]]
-status server_call::status_of_exception(const std::exception_ptr& error, std::string_view subject) noexcept {
+CORACLE_COLD status server_call::status_of_exception(const std::exception_ptr& error,
+                                                     std::string_view subject) noexcept {
   const auto log = [&] {
     std::string type;
     base::if_memory_allows([&] { type = rpc::exception_type(error); });
