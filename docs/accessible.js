@@ -1,7 +1,9 @@
 // What the theme leaves out: names for a screen reader, and a way for the keyboard to the menu and to areas that scroll.
 const scrolling = new ResizeObserver((changes) => {
   for (const { target } of changes) {
-    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    const scrolls = target.scrollWidth > target.clientWidth;
+    target.classList.toggle("scrolls", scrolls);
+    if (scrolls) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }
 });
@@ -10,6 +12,19 @@ const scrolling = new ResizeObserver((changes) => {
 function reach() {
   for (const area of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset p:has(> img[src$='.svg'])")) scrolling.observe(area);
 }
+
+// On a telephone, the sections of long pages are folded, but for the one that the address names.
+const sections = document.querySelectorAll("details.fold");
+function unfold() {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const section = place?.closest("details.fold");
+  if (!section || section.open) return;
+  section.open = true;
+  place.scrollIntoView();
+}
+if (matchMedia("(max-width: 44rem)").matches) for (const section of sections) section.open = false;
+if (sections.length) addEventListener("hashchange", unfold);
+unfold();
 
 document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
 const menu = document.querySelector("label.md-header__button[for='__drawer']");

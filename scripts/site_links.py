@@ -1,7 +1,8 @@
 """A hook of mkdocs. Each page links to its source in the repository, at the address that CMakeLists.txt has. The pages link to files outside of docs/ as a code host shows them; in the site these files lie below
 source/: pages as pages, folders as their README or a list of what they hold, everything else as text.
 
-Tables of raw data and what lies below source/ are kept out of the search, whose results they would fill.
+Tables of raw data and what lies below source/ are kept out of the search, whose results they would fill. The sections of long
+pages can be folded.
 """
 
 import pathlib
@@ -19,6 +20,11 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 ALWAYS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md")
 # Pages that the search does not know: thousands of numbers, and files of the project that are not its documentation.
 UNSEARCHED = re.compile(r"reference/contest\.md|source/(?!CONTRIBUTING|SECURITY|CHANGELOG|CODE_OF_CONDUCT).*")
+
+
+# Pages whose sections can be folded, as they are at first on a telephone.
+LONG = ("performance.md", "reference/limits.md", "reference/options.md", "reference/comparison.md", "reference/contest.md")
+SECTION = re.compile(r"(<h2 .*?)(?:<a class=\"headerlink\"[^>]*>[^<]*</a>)?</h2>(.*?)(?=<h2 |\Z)", re.S)  # a link may not be in a summary
 
 
 class Places:
@@ -99,6 +105,12 @@ def on_page_markdown(markdown, page, config, files):
         return posixpath.relpath(places.of[path], posixpath.dirname(page.file.src_uri)) + (link[2] or "")
 
     return LINK.sub(placed, markdown)
+
+
+def on_page_content(html, page, config, files):
+    if page.file.src_uri not in LONG:
+        return html
+    return SECTION.sub(r'<details class="fold" open><summary>\1</h2></summary>\2</details>', html)
 
 
 def on_post_page(output, page, config):

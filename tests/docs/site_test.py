@@ -14,6 +14,7 @@ import accessibility
 import peers
 import repository
 import site_builder
+from programs import ROOT
 
 SITE = site_builder.HOME / "site"
 # One page of each kind: the landing page, a first step, a concept with a picture, a guide, a command, wide tables, the API.
@@ -47,6 +48,12 @@ def test_the_pages_link_to_the_repository_and_to_their_sources(complaints):
     assert f'href="{address}"' in page
     assert f'href="{address}/edit/main/docs/guides/deadlines.md"' in page
     assert f'href="{address}/edit/main/CONTRIBUTING.md"' in (SITE / "source/CONTRIBUTING.html").read_text()
+
+
+def test_the_sections_of_a_long_page_can_be_folded(complaints):
+    page = (SITE / "reference/limits.html").read_text()
+    sections = (ROOT / "docs/reference/limits.md").read_text().count("\n## ")
+    assert sections > 5 and page.count('<details class="fold" open>') == page.count("</details>") == sections
 
 
 @contextlib.contextmanager
