@@ -6,6 +6,7 @@ figures.py says whether each is up to date, figures.py --write draws them anew.
 
 import html
 import pathlib
+import re
 import sys
 import tomllib
 
@@ -145,7 +146,34 @@ def map_of_boxes(figure):
     yield wide + 14, tall + 14
 
 
-KINDS = {"turn": turn, "sequence": sequence, "map": map_of_boxes}
+TERMINAL = {"line": 18, "column": 7.83, "margin": 18, "typing_s": 0.5, "printing_s": 0.03}
+PROMPT = re.compile(r"(\$ |\S*@\S+> )(.*)")
+# Where nothing is animated, everything is shown.
+SHOWING = ("<style>text{font:13px monospace;fill:#c8dadd;animation:show .1s backwards}.prompt{fill:#6fcdd6}.typed{fill:#fff}"
+           "@keyframes show{from{opacity:0}}@media(prefers-reduced-motion:reduce){text{animation:none}}</style>")
+
+
+def terminal(figure):
+    """Lines of a terminal, which appear one after another: a typed one after a while, the printed ones quickly."""
+    lines, one = figure["screen"], TERMINAL
+    width = 2 * one["margin"] + one["column"] * max(map(len, lines))
+    height = 2 * one["margin"] + one["line"] * len(lines)
+    yield SHOWING
+    yield f'<rect width="{width:g}" height="{height:g}" rx="8" fill="#14272c"/>'
+    when = -one["typing_s"]  # the first line is there at once
+    for number, line in enumerate(lines):
+        if not line:
+            continue
+        line = re.sub("^ +| {2,}", lambda blanks: "\u00a0" * len(blanks[0]), line)
+        found = PROMPT.fullmatch(line)
+        when += one["typing_s"] if found else one["printing_s"]
+        words = (f'<tspan class="prompt">{html.escape(found[1])}</tspan><tspan class="typed">{html.escape(found[2])}</tspan>' if found
+                 else html.escape(line))
+        yield f'<text x="{one["margin"]}" y="{one["margin"] + 13 + one["line"] * number}" style="animation-delay:{when:.2f}s">{words}</text>'
+    yield width, height
+
+
+KINDS = {"turn": turn, "sequence": sequence, "map": map_of_boxes, "terminal": terminal}
 
 
 def svg(source):
@@ -155,6 +183,8 @@ def svg(source):
     *parts, (width, height) = KINDS[figure["kind"]](figure)
     head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
             f'role="img"><title>{html.escape(figure["title"])}</title>')
+    if figure["kind"] == "terminal":
+        return "\n".join([head, *parts, "</svg>", ""])
     return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', ARROW,
                       text(width / 2, 28, figure["title"], size=15, weight="bold"), *parts, "</svg>", ""])
 
