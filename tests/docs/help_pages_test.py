@@ -8,7 +8,7 @@ import programs
 from programs import ROOT
 
 PAGE = (ROOT / "docs/help/troubleshooting.md").read_text()
-QUOTED = dict(re.findall(r"^<!-- message: (\w+) -->\n```\n(.*?)^```$", PAGE, re.M | re.S))
+QUOTED = dict(re.findall(r"^<!-- message: (\w+) -->\n```[^\n]*\n(.*?)^```$", PAGE, re.M | re.S))
 
 
 class Faulty:
