@@ -66,6 +66,7 @@ duration latency_histogram::mean() const noexcept {
 
 duration latency_histogram::quantile(double q) const noexcept {
   if (count_ == 0) return {};
+  if (q <= 0) return min();
   // The smallest rank that makes up the share. Rounding must not make 10 of 0.9 * 10.
   const double share = q * static_cast<double>(count_);
   const auto rank = static_cast<std::uint64_t>(std::max(1.0, std::ceil(share - 1e-9 * share)));
