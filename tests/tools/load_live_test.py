@@ -120,8 +120,10 @@ def test_a_comparison_as_a_page(results, tmp_path):
     page = tmp_path / "compare.html"
     coracle("load", "compare", *results, "--report", page, "--fail-if", "p99>+10%", code=CHECK_FAILED)
     text = page.read_text()
-    assert text.count("<polyline") == 2 and "Failed: gRPC: p99&gt;+10%" in text and "<td>-50.0 %</td>" in text
-    assert "http" not in re.sub(r"coracle load [^<]*", "", text), "it needs nothing from elsewhere"
+    data = json.loads(re.search(r"<script>window\.comparison = (.*?);</script>", text, re.S)[1])
+    assert [one["name"] for one in data["compared"]][:3] == ["rate", "errors", "min"]
+    assert data["conditions"] == [{"run": "gRPC", "expected": "p99>+10%", "found": "+50.0 %", "met": False}]
+    assert not re.search(r"<(?:link|img|iframe)\b|<script[^>]+src=|@import|url\(", text.split("<script>")[0]), "the page needs other files"
 
 
 def test_what_is_no_result_is_refused(results, tmp_path):

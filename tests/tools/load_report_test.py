@@ -10,11 +10,13 @@ import tempfile
 import pytest
 
 import accessibility
+from coracle_command import coracle
 from load_command import GREET, GREET_NOBODY, load
 from rest_endpoint import MARKUP, endpoint
 from programs import run
 
-CHARTS = ["rate", "latency", "bands", "histogram", "percentiles", "status"]
+LATENCIES = ["histogram", "percentiles"]
+TIMES = ["rate", "latency"]  # of runs of two seconds and more
 LISTEN = "<script>window.slips = []; addEventListener('error', (e) => slips.push(String(e.message)));</script>"
 # What the charts hold, how many of their pixels are painted, and whether the page is wider than its window.
 LOOK = """<script>
@@ -25,8 +27,10 @@ const look = (id, chart) => ({ series: chart.data.datasets.map((s) => s.data.map
 const scrolls = (area) => area.scrollWidth > area.clientWidth || area.scrollHeight > area.clientHeight;
 const tables = [...document.querySelectorAll(".scroll")];
 document.body.dataset.seen = JSON.stringify({ slips, charts: Object.fromEntries(Object.entries(charts || {}).map(([id, c]) => [id, look(id, c)])),
-  tables: [...document.querySelectorAll("table")].map((t) => [t.id, t.querySelectorAll("tbody tr").length]),
+  tables: Object.fromEntries([...document.querySelectorAll("table")].filter((t) => t.clientWidth).map((t) => [t.id, t.querySelectorAll("tbody tr").length])),
   clipped: tables.filter((area) => area.scrollWidth > area.clientWidth).map((area) => area.firstElementChild.id),
+  widths: [...document.querySelectorAll(".chart")].filter((one) => one.clientWidth && !one.closest("#methods")).map((one) => one.clientWidth),
+  hints: document.querySelectorAll(".hint:not([hidden])").length,
   scrolling: tables.filter(scrolls).length, unreachable: tables.filter((area) => scrolls(area) !== (area.tabIndex === 0) || !area.ariaLabel).map((area) => area.firstElementChild.id),
   text: document.body.innerText, overflows: document.documentElement.scrollWidth > innerWidth });
 </script>"""
@@ -55,30 +59,39 @@ def report(server, *words, code=0):
         return file.read_text()
 
 
-def all_drawn(look):
+def all_drawn(look, charts):
     assert look["slips"] == [], "what went wrong in the page"
-    assert sorted(look["charts"]) == sorted(f"{name}-chart" for name in CHARTS), "the charts"
+    assert sorted(look["charts"]) == sorted(f"{name}-chart" for name in charts), "the charts"
+    assert len(set(look["widths"])) == 1, f"the charts have the widths {look['widths']}"
     for name, chart in look["charts"].items():
-        wanted = [series for i, series in enumerate(chart["series"]) if name != "rate-chart" or i % 3 != 1]  # that one is of failures
-        assert wanted and all(any(series) for series in wanted), f"{name} lacks data: {chart['series']}"
+        assert chart["series"] and all(any(series) for series in chart["series"]), f"{name} lacks data: {chart['series']}"
         assert chart["painted"] > 1000, f"{name} has {chart['painted']} painted pixels"
         assert chart["curved"] == 0, f"the lines of {name} that are no straight lines between samples"
     assert not look["overflows"], "the page is wider than its window"
     assert look["unreachable"] == [], "the scroll areas that Tab does not reach, or reaches in vain"
-    for name, rows in look["tables"]:
-        assert rows > 0 or name == "methods-table", f"{name} is empty"
+    assert look["hints"] == look["scrolling"], "a table that scrolls says so, and no other"
 
 
 def test_each_chart_is_drawn(server):
-    page = report(server, *GREET, "--rate", "200", "--duration", "2s", "--expect", "p50<1h")
+    page = report(server, *GREET, "--rate", "200", "--duration", "2s", "--expect", "p50<1h", "--bands", "1ms,2ms")
     for flags in ((), ("--window-size=1280,900",), ("--window-size=500,900",), ("--blink-settings=preferredColorScheme=0",)):
         look = seen(page, *flags)
-        all_drawn(look)
+        all_drawn(look, [*LATENCIES, *TIMES, "bands"])
         if "--window-size=1280,900" in flags:
             assert look["clipped"] == [], "the tables that do not fit"
-        assert look["scrolling"] > 0, "nothing scrolls, so that the keyboard's way to it is not tried"
         assert sum(look["charts"]["bands-chart"]["series"][0]) == 400, "the calls of all bands"
-        assert "p50<1h – met" in look["text"], "the expectation is missing"
+        assert re.search(r"All thresholds passed: 1\n.*\np50\t< 1h\t\S+ \S+\tpassed\n", look["text"]), f"the threshold is missing in {look['text'][:600]!r}"
+
+
+def test_thresholds_that_failed_are_counted(server):
+    look = seen(report(server, *GREET, "-n", "20", "--expect", "p50<1us", "--expect", "p50<1h", code=66))
+    assert re.search(r"1 of 2 thresholds failed\n.*\np50\t< 1 µs\t\S+ \S+\tfailed\n", look["text"]), look["text"][:600]
+
+
+def test_a_table_that_scrolls_says_so(server):
+    look = seen(report(server, *GREET, "--rate", "20", "--duration", "12s"))
+    all_drawn(look, [*LATENCIES, *TIMES])
+    assert look["scrolling"] > 0 and "12 rows: scroll for more" in look["text"]
 
 
 @pytest.mark.timeout(200)
@@ -93,7 +106,7 @@ def test_the_report_can_be_used_without_a_mouse_and_good_eyes(server, tmp_path):
 
 def test_a_second_without_calls_is_a_gap(server):
     look = seen(report(server, *GREET, "--stage", "40:1s", "--stage", "0:2s", "--stage", "40:1s"))
-    all_drawn(look)
+    all_drawn(look, [*LATENCIES, *TIMES])
     p50 = look["charts"]["latency-chart"]["series"][0]
     assert p50[0] and p50[-1] and None in p50, f"the median by the second is {p50}"
 
@@ -115,14 +128,15 @@ def test_two_runs_stand_beside_each_other(server):
     with endpoint() as origin:
         page = report(server, *GREET, "-n", "50", "--rest", f"{origin}/keeping")
     look = seen(page)
-    all_drawn(look)
-    assert [sum(series) for series in look["charts"]["status-chart"]["series"]] == [50, 50], "the calls of both"
+    all_drawn(look, LATENCIES)
+    assert [sum(series) for series in look["charts"]["histogram-chart"]["series"]] == [50, 50], "the calls of both"
+    assert look["tables"]["percentiles-table"] == 10 and "rate-table" not in look["tables"], "of a run of less than two seconds, nothing is shown over time"
 
 
 def test_a_run_without_a_good_call_is_told(server):
     look = seen(report(server, *GREET_NOBODY, "-n", "30", code=65))
     assert look["slips"] == [], "what went wrong in the page"
-    assert look["charts"]["status-chart"]["series"] == [[30]], "the calls by status"
+    assert look["charts"] == {}, "there is no latency to draw"
     assert "INVALID_ARGUMENT" in look["text"] and "name must not be empty" in look["text"], "the reason is missing"
 
 
@@ -132,3 +146,35 @@ def test_what_a_server_says_stays_text(server):
         look = seen(report(server, *GREET, "-n", "3", "--rest", f"{origin}/rude", code=65))
     assert look["slips"] == [], "what went wrong in the page"
     assert MARKUP in look["text"], "the message is not shown"
+
+
+@pytest.fixture(scope="module")
+def comparison(server, tmp_path_factory):
+    """The page of two runs with different numbers of workers, the second of them ten times slower and more."""
+    folder = tmp_path_factory.mktemp("comparison")
+    load(server, *GREET, "-n", "200", "-c", "4", "--json", folder / "a.json")
+    load(server, *GREET, "-n", "200", "-c", "8", "--json", folder / "b.json")
+    slower = json.loads((folder / "b.json").read_text())
+    slower["command"] += " </script><script>slips.push('markup')</script>"
+    for name in slower["runs"][0]["latency_ms"]:
+        slower["runs"][0]["latency_ms"][name] *= 1000
+    (folder / "b.json").write_text(json.dumps(slower))
+    coracle("load", "compare", folder / "a.json", folder / "b.json", "--fail-if", "p99>+10%", "--report", folder / "compare.html", code=66)
+    return folder / "compare.html"
+
+
+def test_a_comparison_shows_what_got_worse_and_how_the_runs_differ(comparison):
+    look = seen(comparison.read_text(), "--window-size=1280,900")
+    assert look["slips"] == [], "what went wrong in the page"
+    assert [all(any(series) for series in chart["series"]) for chart in look["charts"].values()] == [True], look["charts"]
+    assert look["clipped"] == [] and not look["overflows"]
+    assert re.search(r"1 of 1 conditions failed\n.*\np99\t> \+10%\t\+\S+ %\tfailed\n", look["text"]), look["text"][:600]
+    assert re.search(r"p99\t\S+ \S+\t\S+ \S+\t× [\d,]+\s*worse\n", look["text"]), look["text"][:1500]
+    assert "The runs differ in their scenario" in look["text"]
+    assert "</script>" in look["text"], "the command is shown as it is"
+
+
+@pytest.mark.timeout(200)
+def test_a_comparison_can_be_used_without_a_mouse_and_good_eyes(comparison):
+    views = accessibility.look(comparison.as_uri())
+    assert not accessibility.faults(views)

@@ -34,11 +34,6 @@ std::string value_text(const compared& one, double value) {
   return number + (one.unit == "/s" ? "/s" : one.unit == "B" ? " B" : "");
 }
 
-std::string change_text(const compared& one) {
-  if (one.unit == "%") return formatted("%+.3g points", one.change());
-  return std::isfinite(one.change()) ? formatted("%+.1f %%", one.change()) : "new";
-}
-
 void add_latencies(std::vector<compared>& to, const std::string& run, const json& a, const json& b) {
   if (!a.is_object() || !b.is_object()) return;  // no call succeeded
   for (const char* const name : latencies)
@@ -71,64 +66,6 @@ void add_run(std::vector<compared>& to, const std::string& name, const json& a, 
       if (one.at("method") == other.at("method"))
         add_latencies(to, name + " " + one.at("method").get<std::string>(), one.at("latency_ms"),
                       other.at("latency_ms"));
-}
-
-std::string html(const std::string& text) {
-  std::string all;
-  for (const char c : text) {
-    if (c == '&') all += "&amp;";
-    else if (c == '<') all += "&lt;";
-    else if (c == '>') all += "&gt;";
-    else if (c == '"') all += "&quot;";
-    else all += c;
-  }
-  return all;
-}
-
-// A curve of latency by percentile, on a logarithmic axis from `low` to `high` milliseconds.
-std::string curve(const json& run, double low, double high, const char* name) {
-  std::string points;
-  const double span = std::max(std::log10(high) - std::log10(low), 1e-9);
-  std::size_t i = 0;
-  for (const json& one : run.at("percentiles")) {
-    const double x = 60.0 + 640.0 * static_cast<double>(i++) /
-                                std::max<double>(1, static_cast<double>(run["percentiles"].size()) - 1);
-    const double y =
-        260.0 -
-        240.0 * (std::log10(std::max(one.at("latency_ms").get<double>(), low)) - std::log10(low)) / span;
-    points += formatted("%.1f", x) + "," + formatted("%.1f ", y);
-  }
-  return "<polyline class=\"" + std::string(name) + "\" points=\"" + points + "\"/>";
-}
-
-std::string chart(const json& before, const json& after) {
-  double low = 1e300, high = 0;
-  for (const json* const run : {&before, &after})
-    for (const json& one : run->at("percentiles")) {
-      low = std::min(low, std::max(one.at("latency_ms").get<double>(), 1e-6));
-      high = std::max(high, one.at("latency_ms").get<double>());
-    }
-  if (high <= 0) return {};
-  std::string svg =
-      "<svg viewBox=\"0 0 720 300\" role=\"img\" aria-label=\"Latency by percentile, before and after\">";
-  for (const double at : {low, std::sqrt(low * high), high}) {
-    const double y =
-        260 - 240 * (std::log10(at) - std::log10(low)) / std::max(std::log10(high) - std::log10(low), 1e-9);
-    svg +=
-        "<text x=\"0\" y=\"" + formatted("%.0f", y + 4) + "\">" +
-        format_duration(std::chrono::duration_cast<duration>(std::chrono::duration<double, std::milli>(at))) +
-        "</text><line x1=\"60\" x2=\"700\" y1=\"" + formatted("%.0f", y) + "\" y2=\"" + formatted("%.0f", y) +
-        "\"/>";
-  }
-  svg +=
-      "<text x=\"60\" y=\"285\">p0</text><text x=\"375\" y=\"285\">p65</text><text x=\"676\" "
-      "y=\"285\">p100</text>";
-  return svg + curve(before, low, high, "before") + curve(after, low, high, "after") + "</svg>";
-}
-
-std::string about(const json& result) {
-  return html(result.value("command", std::string()) + " (" + result.value("version", std::string()) + ", " +
-              result.at("runs").at(0).value("started", std::string()) + ")");
 }
 
 }  // namespace
@@ -182,6 +119,11 @@ bool change_limit::broken_by(const compared& one) const noexcept {
   return applies_to(one) && (above_ ? one.change() > percent_ : one.change() < percent_);
 }
 
+std::string change_text(const compared& one) {
+  if (one.unit == "%") return formatted("%+.3g points", one.change());
+  return std::isfinite(one.change()) ? formatted("%+.1f %%", one.change()) : "new";
+}
+
 std::string table_of(const std::vector<compared>& all) {
   std::string text;
   const std::string* run = nullptr;
@@ -200,42 +142,6 @@ std::string table_of(const std::vector<compared>& all) {
     text += line.data();
   }
   return text;
-}
-
-std::string page_of(const std::vector<compared>& all, const json& before, const json& after,
-                    const std::vector<std::string>& broken) {
-  std::string page =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\"><title>Comparison of two load runs</title><style>\n"
-      ":root{color-scheme:light dark;--ink:light-dark(#1a1f27,#e4e8ee);--paper:light-dark(#fff,#14181d);"
-      "--line:light-dark(#d5dae1,#333b45);--before:light-dark(#5b6675,#9aa5b3);--after:light-dark(#0b62c4,#"
-      "6cb0ff);"
-      "--bad:light-dark(#b3261e,#ff8a80)}\n"
-      "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 "
-      "1rem;color:var(--ink);"
-      "background:var(--paper)}table{border-collapse:collapse;width:100%}td,th{padding:.25rem "
-      ".75rem;text-align:right;"
-      "border-bottom:1px solid "
-      "var(--line)}td:first-child,th:first-child{text-align:left}.broken{color:var(--bad);"
-      "font-weight:600}svg{width:100%;font-size:12px;fill:var(--ink)}polyline{fill:none;stroke-width:2}"
-      ".before{stroke:var(--before);color:var(--before)}.after{stroke:var(--after);color:var(--after)}"
-      "line{stroke:var(--line)}code{overflow-wrap:anywhere}\n"
-      "</style></head><body>\n<h1>Comparison of two load runs</h1>\n";
-  for (const std::string& one : broken) page += "<p class=\"broken\">Failed: " + html(one) + "</p>\n";
-  page += "<p><b class=\"before\">Before:</b> <code>" + about(before) +
-          "</code></p>\n<p><b class=\"after\">After:</b> <code>" + about(after) + "</code></p>\n";
-  page += chart(before.at("runs").at(0), after.at("runs").at(0));
-  const std::string* run = nullptr;
-  for (const compared& one : all) {
-    if (!run || *run != one.run) {
-      page += (run ? "</table>\n" : "") + std::string("<h2>") + html(one.run) +
-              "</h2>\n<table><tr><th></th><th>before</th><th>after</th><th>change</th></tr>\n";
-      run = &one.run;
-    }
-    page += "<tr><td>" + html(one.name) + "</td><td>" + value_text(one, one.before) + "</td><td>" +
-            value_text(one, one.after) + "</td><td>" + change_text(one) + "</td></tr>\n";
-  }
-  return page + "</table>\n</body></html>\n";
 }
 
 }  // namespace coracle::tools::load

@@ -39,9 +39,11 @@ class change_limit {
 };
 
 [[nodiscard]] std::string table_of(const std::vector<compared>& all);
+// How a number has changed: "+12.3 %".
+[[nodiscard]] std::string change_text(const compared& one);
 // A page with the table and the percentile curves of both results, in one file.
 [[nodiscard]] std::string page_of(const std::vector<compared>& all, const nlohmann::ordered_json& before,
                                   const nlohmann::ordered_json& after,
-                                  const std::vector<std::string>& broken);
+                                  const std::vector<change_limit>& limits);
 
 }  // namespace coracle::tools::load

@@ -34,7 +34,7 @@ struct compare_command {
       for (const compared& one : all)
         if (limit.broken_by(one)) broken.push_back(one.run + ": " + limit.text());
     print(terminal_text(table_of(all)));
-    if (page.requested()) page.write(page_of(all, a, b, broken));
+    if (page.requested()) page.write(page_of(all, a, b, limits));
     for (const std::string& one : broken) print_error("the comparison failed: " + one);
     return broken.empty() ? 0 : exit_check_failed;
   }

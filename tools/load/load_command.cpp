@@ -42,7 +42,7 @@ struct load_scenario {
   plan_options planned;
   request_options requests;
   std::vector<std::string> expected;
-  std::vector<std::string> band_texts{"800ms", "1200ms"};
+  std::vector<std::string> band_texts;
   std::string rest;
   bool rest_alone = false;
 
@@ -259,7 +259,7 @@ void load_scenario::add_to(CLI::App& command) {
   planned.add_to(command);
   command
       .add_option("--bands", band_texts,
-                  "counts the calls below, between and above these latencies; default: 800ms,1200ms")
+                  "counts the calls below, between and above these latencies, as in 800ms,1200ms")
       ->group(result_group)
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -1,4 +1,4 @@
-# The report's page and Debian's Chart.js, as bytes in the program. Read by tools/CMakeLists.txt.
+# The pages of the report and of a comparison, and Debian's Chart.js, as bytes in the program. Read by tools/CMakeLists.txt.
 
 find_file(CORACLE_CHART_JS NAMES chart.min.js Chart.min.js chart.umd.js
   PATHS /usr/share/javascript/chart.js /usr/share/javascript/chart.js/dist NO_DEFAULT_PATH)
@@ -11,8 +11,9 @@ endif()
 set(page ${CMAKE_CURRENT_LIST_DIR}/page)
 set(out ${CMAKE_CURRENT_BINARY_DIR}/load_report)
 file(MAKE_DIRECTORY ${out})
-foreach(piece IN ITEMS page=${page}/report.html style=${page}/report.css script=${page}/report.js chart=${CORACLE_CHART_JS})
-  string(REGEX MATCH "^([a-z]+)=(.*)$" _ ${piece})
+foreach(piece IN ITEMS report_html=${page}/report.html report_js=${page}/report.js compare_html=${page}/compare.html compare_js=${page}/compare.js
+    style=${page}/report.css drawing=${page}/drawing.js chart=${CORACLE_CHART_JS})
+  string(REGEX MATCH "^([a-z_]+)=(.*)$" _ ${piece})
   set(name ${CMAKE_MATCH_1})
   set(from ${CMAKE_MATCH_2})
   add_custom_command(OUTPUT ${out}/${name}.inc

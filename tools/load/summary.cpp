@@ -136,7 +136,7 @@ std::string summary_of(const results& r) {
         line("latency", "min " + format_duration(r.latency.min()) + "  mean " +
                             format_duration(r.latency.mean()) + "  max " + format_duration(r.latency.max()));
     text += line("", percentiles(r.latency));
-    text += line("bands", bands_of(r));
+    if (!r.bands.empty()) text += line("bands", bands_of(r));
     text += histogram_of(r.latency);
   }
   if (r.methods.size() > 1)
