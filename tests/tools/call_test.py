@@ -26,7 +26,8 @@ def test_ls_lists_services_and_methods(server):
     services = coracle("ls", server.address, "-p").stdout.split()
     for name in (SERVICE, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"):
         assert name in services, f"{name} is not among {services}"
-    assert services == sorted(services), "the order"
+    assert services[0] == SERVICE, "services of gRPC itself come first"
+    assert services[1:] == sorted(services[1:]), "the order"
     methods = [f"{SERVICE}/{name}" for name in ("AddMovie", "AddMultipleMovies", "ListMovies", "WatchTogether")]
     assert coracle("ls", server.address, "-p", SERVICE).stdout.split() == methods, "what the service has"
     assert set(methods) < set(coracle("ls", server.address, "-p", "-m").stdout.split()), "-m leaves methods out"
@@ -89,6 +90,34 @@ def test_a_unary_call_prints_its_reply(server):
 def test_the_end_of_a_name_is_enough(server):
     for name in ("AddMovie", "MovieService/AddMovie", "movie.MovieService.AddMovie", "/movie.MovieService/AddMovie"):
         call(server, name, "-d", '{"title": "Heat"}')
+
+
+@pytest.mark.parametrize("typed, meant", [("AddMovi", "'AddMovie'"), ("addmovie", "'AddMovie'"), ("ListM", "'ListMovies'"),
+                                          ("MovieServce/AddMovie", "'MovieService/AddMovie'"), ("/movie.MovieService/Addmovie", "'movie.MovieService/AddMovie'"),
+                                          ("AddMultiplMovies", "'AddMultipleMovies'"), ("Add", "'AddMovie' or 'AddMultipleMovies'")])
+def test_a_mistyped_method_suggests_the_closest(server, typed, meant):
+    done = call(server, typed, "-d", "{}", code=FAILURE)
+    assert done.stderr == f"coracle: error: there is no method {typed}; did you mean {meant}?\n"
+
+
+def test_a_method_that_is_close_to_none_lists_its_own_services_first(server):
+    lines = call(server, "Zzzzzzzzzzzz", "-d", "{}", code=FAILURE).stderr.splitlines()
+    assert lines[0] == "coracle: error: there is no method Zzzzzzzzzzzz; there are:"
+    assert [line.strip() for line in lines[1:5]] == [f"{SERVICE}/{name}" for name in ("AddMovie", "AddMultipleMovies", "ListMovies", "WatchTogether")]
+
+
+def test_other_names_suggest_the_closest_too(server):
+    for words, says in ((("describe", "Movi"), "no service, method, message or enum Movi; did you mean "), (("describe", "movie.Moviee"), "did you mean 'movie.Movie'?"),
+                        (("ls", "MovieServices"), "there is no service MovieServices; did you mean 'MovieService'?")):
+        done = coracle(words[0], server.address, "-p", *words[1:], code=FAILURE)
+        assert says in done.stderr, f"{words} say {done.stderr!r}"
+
+
+def test_an_ambiguous_method_is_called_ambiguous(tmp_path):
+    methods = "message M {} service A { rpc List(M) returns (M); } service B { rpc List(M) returns (M); }"
+    (tmp_path / "two.proto").write_text(f'syntax = "proto3";\npackage two;\n{methods}')
+    done = coracle("call", "127.0.0.1:1", "-p", "--proto", tmp_path / "two.proto", "List", code=FAILURE)
+    assert done.stderr == "coracle: error: List is ambiguous; there are:\n  two.A/List\n  two.B/List\n"
 
 
 def test_the_exit_code_is_the_status(server):

@@ -83,7 +83,8 @@ constexpr example certs[] = {
 };
 constexpr example make_project[] = {
     {"Make a project, build it and run its test.",
-     "coracle new movies && cd movies && cmake --preset release && cmake --build build --parallel && ctest --preset release"},
+     "coracle new movies && cd movies && cmake --preset release && cmake --build build --parallel && ctest "
+     "--preset release"},
 };
 constexpr example completion[] = {
     {"Complete commands, options and methods in bash.", "source <(coracle completion bash)"},

@@ -54,25 +54,8 @@ std::vector<std::string> names::methods(std::string_view word) const {
   return all;
 }
 
-namespace {
-
-void add_types(std::vector<std::string>& to, const google::protobuf::Descriptor& type) {
-  if (type.options().map_entry()) return;
-  to.push_back(std::string(type.full_name()));
-  for (int i = 0; i < type.nested_type_count(); ++i) add_types(to, *type.nested_type(i));
-  for (int i = 0; i < type.enum_type_count(); ++i) to.push_back(std::string(type.enum_type(i)->full_name()));
-}
-
-}  // namespace
-
 std::vector<std::string> names::types(std::string_view word) const {
-  std::vector<std::string> full;
-  for (const auto* const file : at_.types().files()) {
-    if (file->package() == "google.protobuf") continue;
-    for (int i = 0; i < file->message_type_count(); ++i) add_types(full, *file->message_type(i));
-    for (int i = 0; i < file->enum_type_count(); ++i)
-      full.push_back(std::string(file->enum_type(i)->full_name()));
-  }
+  std::vector<std::string> full = at_.types().type_names();
   if (word.find('.') != word.npos) return full;
   std::map<std::string, int> having;  // types by the last part of the name
   for (const std::string& name : full) ++having[name.substr(name.find_last_of('.') + 1)];

@@ -1,10 +1,12 @@
 #include "tools/schema/definition_text.hpp"
 
-#include "tools/failure.hpp"
 #include "tools/schema/trailing_comments.hpp"
+#include "tools/schema/unknown_name.hpp"
 #include "tools/terminal_text.hpp"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace coracle::tools {
 
@@ -61,8 +63,10 @@ std::string definition_text(schema& types, const std::string& name) {
     return all;
   }
   if (const auto* choice = types.find_enum_ending(name)) return text(*choice);
-  throw failure("there is no service, method, message or enum " + name +
-                ", or more than one; `coracle ls -m` lists methods");
+  std::vector<std::string> all = types.services();
+  for (std::string& one : types.method_names()) all.push_back(std::move(one));
+  for (std::string& one : types.type_names()) all.push_back(std::move(one));
+  throw unknown_name("service, method, message or enum", name, all, "`coracle ls -m` lists methods");
 }
 
 std::string methods_text(const pb::ServiceDescriptor& service) {

@@ -10,11 +10,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace coracle::tools {
@@ -45,14 +42,6 @@ struct openapi {
     if (file.requested() && !file.to_stdout()) file.write(*document);
     else print(*document);
     return 0;
-  }
-
-  // Packages that begin with "grpc." may also be of others, such as grpc-gateway's examples.
-  static bool is_of_grpc(std::string_view name) {
-    constexpr std::string_view all[] = {"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
-                                        "grpc.reflection.v1alpha.ServerReflection",
-                                        "grpc.channelz.v1.Channelz"};
-    return std::find(std::begin(all), std::end(all), name) != std::end(all);
   }
 
   // Those that were named; otherwise all but gRPC's own: health, reflection, channelz.

@@ -2,9 +2,11 @@
 
 #include "tools/failure.hpp"
 #include "tools/schema/definition_files.hpp"
+#include "tools/schema/unknown_name.hpp"
 #include "tools/terminal_text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace coracle::tools {
@@ -13,22 +15,10 @@ namespace pb = google::protobuf;
 
 namespace {
 
-// "movie.MovieService" ends with the parts "MovieService", but not with "Service".
-bool ends_in_parts(std::string_view name, std::string_view parts) {
-  return name.ends_with(parts) &&
-         (name.size() == parts.size() || name[name.size() - parts.size() - 1] == '.');
-}
-
 // Definitions spell movie.Movie as ".movie.Movie".
 std::string_view without_dot(std::string_view name) {
   if (name.starts_with('.')) name.remove_prefix(1);
   return name;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += "\n  " + name;
-  return all;
 }
 
 }  // namespace
@@ -53,7 +43,9 @@ const std::vector<std::string>& schema::services() {
   if (!std::exchange(services_known_, true)) {
     services_ = from_->services();
     for (std::string& name : services_) name = terminal_line(name);  // the server chooses the names
-    std::sort(services_.begin(), services_.end());
+    std::sort(services_.begin(), services_.end(), [](const std::string& a, const std::string& b) {
+      return is_of_grpc(a) == is_of_grpc(b) ? a < b : is_of_grpc(b);
+    });
   }
   return services_;
 }
@@ -82,8 +74,7 @@ const pb::ServiceDescriptor* schema::find_service(std::string_view name) {
 
 const pb::ServiceDescriptor& schema::service(std::string_view name) {
   if (const auto* found = find_service(name)) return *found;
-  throw failure("there is no service " + std::string(name) +
-                ", or more than one; there are:" + listed(services()));
+  throw unknown_name("service", name, services());
 }
 
 const pb::MethodDescriptor* schema::find_method(std::string_view name) {
@@ -105,10 +96,36 @@ const pb::MethodDescriptor* schema::find_method(std::string_view name) {
 
 const pb::MethodDescriptor& schema::method(std::string_view name) {
   if (const auto* found = find_method(name)) return *found;
+  throw unknown_name("method", name, method_names());
+}
+
+std::vector<std::string> schema::method_names() {
   std::vector<std::string> all;
   for (const auto* s : defined_services())
     for (int i = 0; i < s->method_count(); ++i) all.push_back(path_of(*s->method(i)).substr(1));
-  throw failure("there is no method " + std::string(name) + ", or more than one; there are:" + listed(all));
+  return all;
+}
+
+namespace {
+
+void add_types(std::vector<std::string>& to, const pb::Descriptor& type) {
+  if (type.options().map_entry()) return;
+  to.push_back(std::string(type.full_name()));
+  for (int i = 0; i < type.nested_type_count(); ++i) add_types(to, *type.nested_type(i));
+  for (int i = 0; i < type.enum_type_count(); ++i) to.push_back(std::string(type.enum_type(i)->full_name()));
+}
+
+}  // namespace
+
+std::vector<std::string> schema::type_names() {
+  std::vector<std::string> all;
+  for (const auto* const file : files()) {
+    if (file->package() == "google.protobuf") continue;
+    for (int i = 0; i < file->message_type_count(); ++i) add_types(all, *file->message_type(i));
+    for (int i = 0; i < file->enum_type_count(); ++i)
+      all.push_back(std::string(file->enum_type(i)->full_name()));
+  }
+  return all;
 }
 
 const pb::Descriptor* schema::find_message(const std::string& name) {
@@ -194,6 +211,13 @@ void forget_in(pb::DescriptorProto& type) {
 
 void forget_usual_json_names(pb::FileDescriptorProto& file) {
   for (pb::DescriptorProto& type : *file.mutable_message_type()) forget_in(type);
+}
+
+bool is_of_grpc(std::string_view service) noexcept {
+  constexpr std::string_view all[] = {"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+                                      "grpc.reflection.v1alpha.ServerReflection",
+                                      "grpc.channelz.v1.Channelz"};
+  return std::find(std::begin(all), std::end(all), service) != std::end(all);
 }
 
 std::string path_of(const pb::MethodDescriptor& method) {

@@ -31,14 +31,18 @@ class schema {
  public:
   explicit schema(std::unique_ptr<definitions> from);
 
-  // Returns the names sorted.
+  // Returns the names sorted; those of gRPC itself are the last.
   [[nodiscard]] const std::vector<std::string>& services();
   // Those of the services that have a definition, which a server may lack. Throws failure if none has one.
   [[nodiscard]] std::vector<const google::protobuf::ServiceDescriptor*> defined_services();
   // Finds "package.Service/Method", "package.Service.Method", or the last parts of either if they are unique;
-  // all names may begin with a dot. Throws failure, which lists the available names.
+  // all names may begin with a dot. Throws failure, which suggests or lists the available names.
   [[nodiscard]] const google::protobuf::MethodDescriptor& method(std::string_view name);
   [[nodiscard]] const google::protobuf::ServiceDescriptor& service(std::string_view name);
+  // "package.Service/Method" of all of them.
+  [[nodiscard]] std::vector<std::string> method_names();
+  // The messages and enums in files(), but protobuf's own.
+  [[nodiscard]] std::vector<std::string> type_names();
   // The files of the definitions with their imports, imports first; those of the services, if a server has
   // the definitions.
   [[nodiscard]] std::vector<const google::protobuf::FileDescriptor*> files();
@@ -72,6 +76,10 @@ class schema {
 // Removes the JSON names that protoc stores in descriptors, if they are the default ones, so that they do not
 // clutter printed definitions.
 void forget_usual_json_names(google::protobuf::FileDescriptorProto& file);
+
+// Whether the service is of gRPC itself: health, reflection, channelz. Packages that begin with "grpc." may
+// also be of others, such as grpc-gateway's examples.
+[[nodiscard]] bool is_of_grpc(std::string_view service) noexcept;
 
 // Returns "/package.Service/Method".
 [[nodiscard]] std::string path_of(const google::protobuf::MethodDescriptor& method);
