@@ -97,7 +97,7 @@ def test_a_comparison_shows_what_changed(results):
     same = coracle("load", "compare", a, a).stdout
     assert re.search(r"^  rate .* \+0\.0 %$", same, re.M) and "p99.9" in same
     text = coracle("load", "compare", a, b).stdout
-    assert text.startswith("gRPC\n")
+    assert text.startswith("gRPC\n  both    /movie.MovieService/AddMovie by gRPC, 50 workers on 1 connection, 200 calls\n"), text
     assert re.search(r"^  rate .* -50\.0 %$", text, re.M), text
     assert re.search(r"^  p99 .* \+50\.0 %$", text, re.M), text
     assert re.search(r"^  errors +0 % +1 % +\+1 points$", text, re.M), text
@@ -116,6 +116,36 @@ def test_a_condition_that_is_no_condition_is_refused(results, condition):
     assert f"--fail-if '{condition}'" in coracle("load", "compare", *results, "--fail-if", condition, code=USAGE).stderr
 
 
+@pytest.mark.parametrize("differs, more", [("methods", ("ListMovies",)), ("scenario", (*ADD, "-c", "4")), ("data", ("AddMovie", "-d", '{"title": "other"}')),
+                                           ("scenario, protocol", (*ADD, "-c", "4", "--protocol", "connect"))])
+def test_a_comparison_of_different_loads_warns_and_gives_no_verdict(results, movie_server, tmp_path, differs, more):
+    a, b = results[0], tmp_path / "other.json"
+    load(movie_server, *more, "-n", "200", "--json", b)
+    if differs == "methods":  # the data is compared by itself
+        other = json.loads(b.read_text())
+        other["runs"][0]["data"] = json.loads(a.read_text())["runs"][0]["data"]
+        b.write_text(json.dumps(other))
+    done = coracle("load", "compare", a, b)
+    assert re.fullmatch(rf"coracle: warning: gRPC: the runs differ in: {differs}\n", done.stderr), done.stderr
+    if differs != "data":
+        assert re.search(r"^  before  /movie.MovieService/AddMovie by gRPC, 50 workers.*\n  after   /movie", done.stdout, re.M), done.stdout
+    never = ("--fail-if", "errors>+200%")
+    refused = coracle("load", "compare", a, b, *never, code=FAILURE)
+    assert "gives no verdict" in refused.stderr and "hint: --force compares" in refused.stderr, refused.stderr
+    coracle("load", "compare", a, b, *never, "--force")
+
+
+def test_large_changes_are_factors(results, tmp_path):
+    quick, slow = (json.loads(results[0].read_text()) for _ in range(2))
+    quick["runs"][0].update(rate_per_s=37850, bytes_received=200)
+    slow["runs"][0].update(rate_per_s=16.1, bytes_received=200 * 1353088)
+    for name, content in (("quick", quick), ("slow", slow)):
+        (tmp_path / name).write_text(json.dumps(content))
+    text = coracle("load", "compare", tmp_path / "quick", tmp_path / "slow").stdout
+    assert re.search(r"^  rate +37,850/s +16\.1/s +/ 2,351$", text, re.M), text
+    assert re.search(r"^  received/call +1 B +1,353,088 B +x 1,353,088$", text, re.M), text
+
+
 def test_a_comparison_as_a_page(results, tmp_path):
     page = tmp_path / "compare.html"
     coracle("load", "compare", *results, "--report", page, "--fail-if", "p99>+10%", code=CHECK_FAILED)
@@ -131,4 +161,8 @@ def test_what_is_no_result_is_refused(results, tmp_path):
     (tmp_path / "y.json").write_text("{}")
     for name in ("x.json", "y.json"):
         assert "`coracle load --json`" in coracle("load", "compare", results[0], tmp_path / name, code=FAILURE).stderr
+    (tmp_path / "z.json").write_text('{"runs": [{"name": "gRPC"}]}')
+    for name, reason in (("y.json", 'it has no "runs"'), ("z.json", 'a run has no valid "methods"')):
+        done = coracle("load", "compare", results[0], tmp_path / name, code=FAILURE)
+        assert done.stderr == f"coracle: error: {tmp_path / name} was not written by `coracle load --json`: {reason}\n"
     assert "no_such" in coracle("load", "compare", results[0], tmp_path / "no_such", code=FAILURE).stderr

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 namespace coracle::tools::load {
@@ -75,21 +76,10 @@ double compared::change() const noexcept {
   return before == after ? 0 : 100 * (after - before) / before;
 }
 
-std::vector<compared> compare(const json& before, const json& after) try {
+std::vector<compared> compare(const std::vector<run_pair>& pairs) {
   std::vector<compared> all;
-  const json& a = before.at("runs");
-  const json& b = after.at("runs");
-  if (a.size() == 1 && b.size() == 1) {
-    add_run(all, a[0].at("name").get<std::string>(), a[0], b[0]);
-    return all;
-  }
-  for (const json& one : a)
-    for (const json& other : b)
-      if (one.at("name") == other.at("name")) add_run(all, one.at("name").get<std::string>(), one, other);
-  if (all.empty()) throw failure("the results have no run with the same name");
+  for (const run_pair& one : pairs) add_run(all, one.name, *one.before, *one.after);
   return all;
-} catch (const json::exception& error) {
-  throw failure(std::string("this is not a result of `coracle load --json`: ") + error.what());
 }
 
 change_limit::change_limit(std::string_view text) : text_(text) {
@@ -121,15 +111,25 @@ bool change_limit::broken_by(const compared& one) const noexcept {
 
 std::string change_text(const compared& one) {
   if (one.unit == "%") return formatted("%+.3g points", one.change());
-  return std::isfinite(one.change()) ? formatted("%+.1f %%", one.change()) : "new";
+  if (!std::isfinite(one.change())) return "new";
+  // Large changes are easier to read as factors.
+  constexpr double factor_min = 10;
+  const auto factor = [](double by) {
+    return by < 100 ? formatted("%.1f", by) : format_count(static_cast<std::uint64_t>(std::llround(by)));
+  };
+  if (one.before > 0 && one.after >= factor_min * one.before) return "x " + factor(one.after / one.before);
+  if (one.after > 0 && one.before >= factor_min * one.after) return "/ " + factor(one.before / one.after);
+  return formatted("%+.1f %%", one.change());
 }
 
-std::string table_of(const std::vector<compared>& all) {
+std::string table_of(const std::vector<compared>& all, const std::vector<run_pair>& pairs) {
   std::string text;
   const std::string* run = nullptr;
   for (const compared& one : all) {
     if (!run || *run != one.run) {
       text += (run ? "\n" : "") + one.run + "\n";
+      for (const run_pair& pair : pairs)
+        if (pair.name == one.run) text += pair.description();
       std::array<char, 96> head{};
       std::snprintf(head.data(), head.size(), "  %-14s %12s %12s %14s\n", "", "before", "after", "change");
       text += head.data();

@@ -1,6 +1,8 @@
 // compare: compares the results of two runs that `coracle load --json` wrote.
 #pragma once
 
+#include "tools/load/run_pair.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
@@ -17,10 +19,8 @@ struct compared {
   [[nodiscard]] double change() const noexcept;
 };
 
-// The numbers that both have, for runs with the same name, or for the only run of each. Throws failure for
-// text that is not such a result.
-[[nodiscard]] std::vector<compared> compare(const nlohmann::ordered_json& before,
-                                            const nlohmann::ordered_json& after);
+// The numbers that both runs of each pair have.
+[[nodiscard]] std::vector<compared> compare(const std::vector<run_pair>& pairs);
 
 // A condition under which a comparison fails: "p99>+10%", "rate<-5%", "errors>+0.1%".
 class change_limit {
@@ -38,8 +38,9 @@ class change_limit {
   double percent_ = 0;
 };
 
-[[nodiscard]] std::string table_of(const std::vector<compared>& all);
-// How a number has changed: "+12.3 %".
+// With the methods and the scenarios of the pairs.
+[[nodiscard]] std::string table_of(const std::vector<compared>& all, const std::vector<run_pair>& pairs);
+// How a number has changed: "+12.3 %", or "x 12.5".
 [[nodiscard]] std::string change_text(const compared& one);
 // A page with the table and the percentile curves of both results, in one file.
 [[nodiscard]] std::string page_of(const std::vector<compared>& all, const nlohmann::ordered_json& before,

@@ -80,11 +80,14 @@ struct load_scenario {
     if (to) {
       runs.push_back(load::run(own, plan, methods, *to, ours, bands, progress_printer));
       runs.back().server = our_server;
+      runs.back().protocol = at.where().protocol_name();
     }
     if (to_rest && (runs.empty() || !runs.front().interrupted)) {
       runs.push_back(load::run(own, plan, bodies, *to_rest, theirs, bands, progress_printer));
       runs.back().server = their_server;
+      runs.back().protocol = "REST";
     }
+    for (results& r : runs) r.data = requests.description();
     for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));
     return runs;
   }

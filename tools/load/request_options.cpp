@@ -5,11 +5,17 @@
 #include "tools/format/json_splitter.hpp"
 #include "tools/load/fixed_requests.hpp"
 #include "tools/load/json_requests.hpp"
+#include "tools/load/quantities.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <map>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -40,6 +46,17 @@ std::pair<std::string, std::uint32_t> weighted(const std::string& text) {
     throw usage_failure("the weight in '" + text + "' is a number from 1 to " +
                         std::to_string(method_mix::weight_max));
   return {text.substr(0, equals), weight};
+}
+
+// The text if it is short, otherwise its size and the hash FNV-1a: "1,201 bytes (7f0a3c51)".
+std::string fingerprint(std::string_view content) {
+  constexpr std::size_t shown_max = 200;
+  if (content.size() <= shown_max) return std::string(content);
+  std::uint32_t hash = 2166136261u;
+  for (const char c : content) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%08x", static_cast<unsigned>(hash));
+  return format_count(content.size()) + " bytes (" + text.data() + ")";
 }
 
 }  // namespace
@@ -99,9 +116,16 @@ method_mix request_options::mix(session& at) {
     throw usage_failure("pass one --data or --raw for each METHOD, in the same order");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const auto [name, weight] = weighted(names_[i]);
-    if (!raw_.empty()) all.add(from_bytes(name, file_content(raw_[i])), weight);
-    else all.add(from_json_text(at, name, i < data_.size() ? data_[i] : std::string()), weight);
+    const std::string data = i < data_.size() ? data_[i] : std::string();
+    const std::string content = !raw_.empty()           ? file_content(raw_[i])
+                                : data.starts_with('@') ? file_content(data.substr(1))
+                                                        : data;
+    description_.push_back(fingerprint(content));
+    if (!raw_.empty()) all.add(from_bytes(name, content), weight);
+    else all.add(from_json_text(at, name, content), weight);
   }
+  if (!data_file_.empty()) description_.push_back("rows of " + data_file_ + ", " + data_order_);
+  if (messages_) description_.push_back(format_count(*messages_) + " messages");
   if (messages_ && !sends_streams(all))
     throw usage_failure("--messages requires a METHOD with a client stream");
   return all;
@@ -119,7 +143,7 @@ std::unique_ptr<request_source> request_options::from_bytes(const std::string& n
 std::unique_ptr<request_source> request_options::from_json_text(session& at, const std::string& name,
                                                                 const std::string& text) const {
   json_splitter values;
-  values.add(text.starts_with('@') ? file_content(text.substr(1)) : text);
+  values.add(text);
   std::vector<std::string> texts;
   while (auto one = values.next()) texts.emplace_back(*one);
   if (auto last = values.rest()) texts.emplace_back(*last);

@@ -26,13 +26,16 @@ class request_options {
   // The methods of the mix; not for --raw, which has no definitions.
   [[nodiscard]] std::vector<const google::protobuf::MethodDescriptor*> methods(session& at) const;
   [[nodiscard]] bool is_raw() const noexcept { return !raw_.empty(); }
+  // What the requests are made of, so that two runs can be compared: a text for each method, and options that
+  // change them. Call it after mix().
+  [[nodiscard]] const std::vector<std::string>& description() const noexcept { return description_; }
 
  private:
   [[nodiscard]] std::unique_ptr<request_source> from_bytes(const std::string& name, std::string bytes) const;
   [[nodiscard]] std::unique_ptr<request_source> from_json_text(session& at, const std::string& name,
                                                                const std::string& text) const;
 
-  std::vector<std::string> names_, data_, raw_;
+  std::vector<std::string> names_, data_, raw_, description_;
   std::string data_file_;
   std::string data_order_ = "sequential";
   std::optional<class data_file> rows_;

@@ -27,6 +27,8 @@ struct results {
   std::string target;
   server_identity server;
   std::string scenario;  // description of the scenario
+  std::string protocol;  // "gRPC", "Connect", "REST"
+  std::vector<std::string> data;  // what the requests are made of; see request_options::description()
   std::chrono::system_clock::time_point started;
   duration took{};  // until the last call ended, without the warm-up
   std::optional<std::uint64_t> planned;

@@ -154,6 +154,8 @@ json run_json(const results& r) {
           {"target", r.target},
           {"server", std::move(server)},
           {"scenario", r.scenario},
+          {"protocol", r.protocol},
+          {"data", r.data},
           {"started", utc(r.started)},
           {"interrupted", r.interrupted},
           {"seconds", std::chrono::duration<double>(r.took).count()},

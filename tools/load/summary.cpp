@@ -103,9 +103,12 @@ std::string traffic_of(const traffic_stats& t) {
 
 std::string wire_of(const results& r) {
   const auto part = [&](std::uint64_t total) {
+    const double bytes = r.per_call(total);
     std::array<char, 32> each{};
-    std::snprintf(each.data(), each.size(), "%.4g", r.per_call(total));
-    return format_bytes(total) + " (" + each.data() + " B per call)";
+    std::snprintf(each.data(), each.size(), "%.4g", bytes);
+    const std::string text =
+        bytes < 1000 ? each.data() : format_count(static_cast<std::uint64_t>(std::llround(bytes)));
+    return format_bytes(total) + " (" + text + " B per call)";
   };
   return part(r.traffic.wire.sent) + " sent, " + part(r.traffic.wire.received) + " received";
 }
