@@ -141,6 +141,13 @@ def test_folders_and_moved_messages(tmp_path):
     assert "there are no .proto files" in coracle("diff", tmp_path / "old", tmp_path / "empty", code=USAGE).stderr
 
 
+def test_two_files_are_two_versions_of_one(tmp_path):
+    (tmp_path / "part.proto").write_text(HEAD + "message Part {}")
+    for name, text in (("a", "message M { string a = 1; } message N {}"), ("b", "message M { bytes a = 1; } message N {}")):
+        (tmp_path / f"{name}.proto").write_text(HEAD + 'import "part.proto";\n' + text)
+    assert [one["rule"] for one in findings(tmp_path / "a.proto", tmp_path / "b.proto", code=BROKEN)] == ["type-changed"]
+
+
 def test_a_server_against_a_descriptor_set(movie_server, tmp_path):
     kept = tmp_path / "movie.protoset"
     coracle("describe", movie_server.address, "-p", "--protoset-out", kept)

@@ -144,7 +144,9 @@ std::optional<std::int64_t> first_outside(const number_ranges& ranges, std::int6
 
 class comparison {
  public:
-  comparison(const definition_set& older, const definition_set& newer) : old_(older), new_(newer) {}
+  comparison(const definition_set& older, const definition_set& newer,
+             std::pair<std::string, std::string> same_file)
+      : old_(older), new_(newer), same_file_(std::move(same_file)) {}
 
   std::vector<breaking_change> run() {
     for (const auto& [name, type] : old_.messages) {
@@ -181,7 +183,9 @@ class comparison {
 
   template <class Descriptor>
   void compare_files(const Descriptor& a, const Descriptor& b) {
-    if (a.file()->name() != b.file()->name())
+    const bool is_renamed_file =
+        a.file()->name() == same_file_.first && b.file()->name() == same_file_.second;
+    if (a.file()->name() != b.file()->name() && !is_renamed_file)
       add(breakage::source, "file-changed", b, *b.file(),
           std::string(b.full_name()) + " moved from " + std::string(a.file()->name()) + " to " +
               std::string(b.file()->name()));
@@ -358,6 +362,7 @@ class comparison {
   }
 
   element_names old_, new_;
+  std::pair<std::string, std::string> same_file_;
   std::vector<breaking_change> found_;
 };
 
@@ -368,8 +373,9 @@ const char* name_of(breakage b) noexcept {
   return names[static_cast<int>(b)];
 }
 
-std::vector<breaking_change> breaking_changes(const definition_set& older, const definition_set& newer) {
-  return comparison(older, newer).run();
+std::vector<breaking_change> breaking_changes(const definition_set& older, const definition_set& newer,
+                                              std::pair<std::string, std::string> same_file) {
+  return comparison(older, newer, std::move(same_file)).run();
 }
 
 }  // namespace coracle::tools

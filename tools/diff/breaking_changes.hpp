@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace coracle::tools {
@@ -29,8 +30,10 @@ struct breaking_change {
 using definition_set = std::vector<const google::protobuf::FileDescriptor*>;
 
 // Sorted by breakage and location. Elements are found again by their full names, fields and enum values by
-// their numbers. protobuf's own files are not compared.
-[[nodiscard]] std::vector<breaking_change> breaking_changes(const definition_set& older,
-                                                            const definition_set& newer);
+// their numbers. protobuf's own files are not compared. `same_file` are the older and the newer name of a
+// file that counts as one file, so that its elements have not moved.
+[[nodiscard]] std::vector<breaking_change> breaking_changes(
+    const definition_set& older, const definition_set& newer,
+    std::pair<std::string, std::string> same_file = {});
 
 }  // namespace coracle::tools

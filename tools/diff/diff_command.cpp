@@ -37,7 +37,8 @@ class definition_source {
     if (fs::is_directory(name, unknown)) {
       types_.emplace(from_files(protos_in(name), {name}, {}));
     } else if (fs::exists(name, unknown)) {
-      if (name.ends_with(".proto")) types_.emplace(from_files({name}, imports_of(name, imports), {}));
+      is_proto_ = name.ends_with(".proto");
+      if (is_proto_) types_.emplace(from_files({name}, imports_of(name, imports), {}));
       else types_.emplace(from_files({}, {}, {name}));
     } else if (name.find(':') == name.npos || name.ends_with(".proto")) {
       throw usage_failure("there is no file or folder " + name + "; a server is written as host:port");
@@ -49,6 +50,10 @@ class definition_source {
   }
 
   [[nodiscard]] definition_set files() { return types_->files(); }
+  // The name of the file in its definitions, if the source is a .proto file; its imports come before it.
+  [[nodiscard]] std::string file_name() {
+    return is_proto_ ? std::string(files().back()->name()) : std::string();
+  }
 
  private:
   // Without -I, a file is found by its own folder, so that the names of two versions agree.
@@ -69,6 +74,7 @@ class definition_source {
   }
 
   endpoint where_;
+  bool is_proto_ = false;
   std::optional<runtime> on_;
   std::optional<channel> server_;
   std::optional<schema> types_;
@@ -84,7 +90,8 @@ struct diff_command {
   int run() {
     definition_source before(older, imports, options);
     definition_source after(newer, imports, options);
-    std::vector<breaking_change> all = breaking_changes(before.files(), after.files());
+    std::vector<breaking_change> all =
+        breaking_changes(before.files(), after.files(), {before.file_name(), after.file_name()});
     std::erase_if(all, [&](const breaking_change& one) { return one.breaks > limit(); });
     print(format == "json" ? json_of(all) : text_of(all));
     return all.empty() ? 0 : exit_check_failed;
