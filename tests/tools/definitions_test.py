@@ -110,7 +110,7 @@ def test_no_file_is_written_outside_the_folder(tmp_path, name):
 
 def test_headers_for_reflection_are_sent_with_no_other_call(movie_server, tmp_path):
     recording = tmp_path / "calls.jsonl"
-    with Server(own("coracle"), "proxy", movie_server.address, "-p", "--listen", "127.0.0.1:0", "--record", recording) as proxy:
+    with Server(own("coracle"), "proxy", movie_server.address, "-p", "--listen", "127.0.0.1:0", "--record", recording, "--reflection") as proxy:
         coracle("call", proxy.address, "-p", "ListMovies", "--reflect-header", "x-token: 1", "-H", "x-all: 2")
     calls = [json.loads(line) for line in recording.read_text().splitlines()]
     with_token = {one.get("call") for one in calls if "x-token" in json.dumps(one)}

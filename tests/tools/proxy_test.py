@@ -56,8 +56,9 @@ def test_a_replay_makes_the_same_calls(said, file):
     began = len(re.findall(r" from 127\.0\.0\.1:", "\n".join(said)))
     with Server(own("movie_server"), "--port=0") as server:
         done = run(own("coracle"), "replay", server.address, "-p", file, "--speed", "0")
-        counted = re.match(r"(\d+) calls, ", done.stdout)
-        assert counted and int(counted[1]) == began, f"it says {done.stdout!r}, there were {began}"
+        counted = re.fullmatch(r"replayed (\d+) calls: all (\d+) statuses match, all (\d+) replies match\n", done.stdout)
+        assert counted and int(counted[1]) == int(counted[2]) == began, f"it says {done.stdout!r} {done.stderr!r}, there were {began}"
+        assert int(counted[3]) == sum('"reply"' in line for line in file.read_text().splitlines()), "the replies that were compared"
         assert done.returncode == 0, f"the exit code ({done.stderr[-300:]})"
         shelf = run(own("coracle"), "call", server.address, "-p", "ListMovies").stdout.count('"title"')
         assert shelf > 2, f"the shelf of the other server has {shelf} movies"
@@ -70,6 +71,37 @@ def test_a_replay_tells_what_ends_otherwise(file):
         assert "UNIMPLEMENTED" in done.stderr and "recorded was OK" in done.stderr, f"it says {done.stderr!r}"
 
 
+def test_a_replay_compares_replies(file):
+    """The same server has the movies already: the new ones get other numbers, and the shelf has more."""
+    recorded = file.with_name("replies.jsonl")
+    add = ("-p", "AddMovie", "-d", '{"title": "Ran"}')
+    with Server(own("movie_server"), "--port=0") as server:
+        with Server(own("coracle"), "proxy", server.address, "-p", "--record", recorded) as proxy:
+            assert run(own("coracle"), "call", proxy.address, *add).returncode == 0
+        words = (own("coracle"), "replay", server.address, "-p", recorded, "--speed", "0")
+        done = run(*words)
+        assert (done.returncode, done.stdout) == (65, "replayed 1 call: 1 status matches, 1 of 1 reply differ\n"), done
+        assert done.stderr == f'#1 /{SERVICE}/AddMovie: reply 1 differs:\n  modified: movie_id: "1" -> "2"\n'
+        for name in ("movie_id", "movieId", "AddMovieResponse.movie_id"):
+            done = run(*words, "--ignore", name)
+            assert (done.returncode, done.stderr) == (0, ""), done
+            assert done.stdout == f"replayed 1 call: 1 status matches, 1 reply matches without {name}\n"
+        assert "no reply that differs has a field 'movi' (--ignore)" in run(*words, "--ignore", "movi").stderr
+        done = run(*words, "--status-only")
+        assert (done.returncode, done.stdout) == (0, "replayed 1 call: 1 status matches; replies were not compared\n"), done
+
+
+def test_replies_without_definitions_are_compared_in_bytes(file):
+    recorded = file.with_name("bytes.jsonl")
+    call = {"call": 1, "ms": 0, "method": "/helloworld.Greeter/SayHello"}
+    recorded.write_text("".join(json.dumps(one) + "\n" for one in (call, {"call": 1, "ms": 0, "request": "CgNBZGE="}, {"call": 1, "ms": 1, "reply": "CgE="},
+                                                                  {"call": 1, "ms": 1, "status": 0})))
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
+        done = run(own("coracle"), "replay", server.address, "-p", recorded)
+        assert (done.returncode, done.stderr) == (65, "#1 /helloworld.Greeter/SayHello: reply 1 differs:\n  its bytes differ\n"), done
+        assert "1 of 1 reply differ; those of /helloworld.Greeter/SayHello in bytes, because their definition is not available" in done.stdout
+
+
 def test_a_replay_takes_its_time(file):
     """At twice the speed it takes at least half of the time between the recorded requests."""
     slow = file.with_name("slow.jsonl")
@@ -78,7 +110,7 @@ def test_a_replay_takes_its_time(file):
             script = f"""(echo '{{"title": "a"}}'; sleep 0.6; echo '{{"title": "b"}}') | {own("coracle")} call {proxy.address} -p AddMultipleMovies"""
             assert run("bash", "-c", script).returncode == 0, "the exit code of a call with a pause"
         began = time.monotonic()
-        done = run(own("coracle"), "replay", server.address, "-p", slow, "--speed", "2")
+        done = run(own("coracle"), "replay", server.address, "-p", slow, "--speed", "2", "--ignore", "movie_ids")
         assert done.returncode == 0, f"the exit code ({done.stderr[-300:]})"
         took = time.monotonic() - began
     sent = [event["ms"] for event in map(json.loads, slow.read_text().splitlines()) if "request" in event]
@@ -158,10 +190,17 @@ def test_a_server_without_definitions_is_told_in_bytes():
 
 
 def test_definitions_are_told_by_their_files():
-    with Server(own("movie_server"), "--port=0") as server, Server(own("coracle"), "proxy", server.address, "-p") as proxy:
+    with Server(own("movie_server"), "--port=0") as server, Server(own("coracle"), "proxy", server.address, "-p", "--reflection") as proxy:
         done = run(own("coracle"), "describe", proxy.address, "-p", f"{SERVICE}/AddMovie")
         assert done.returncode == 0, f"the exit code ({done.stderr.strip()[-300:]})"
         assert proxy.stop() == 0, "the proxy's exit code"
         assert any(re.search(r"#\d+ < definitions of \d+ bytes: movie.proto", line) for line in proxy.said), \
             f"it prints {proxy.said}"
         assert not any("fileDescriptorProto" in line for line in proxy.said), f"it prints {proxy.said}"
+
+
+def test_reflection_is_neither_printed_nor_recorded(said, file):
+    assert not any("reflection" in line for line in said), f"it prints {said}"
+    assert "reflection" not in file.read_text()
+    numbers = [int(one) for one in re.findall(r"#(\d+) /", "\n".join(said))]
+    assert numbers == list(range(1, len(numbers) + 1)), "the numbers of the calls"

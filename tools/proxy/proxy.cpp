@@ -19,12 +19,13 @@ struct proxy {
   session at;
   std::string listen = "127.0.0.1:0";
   std::string record;
+  bool reflection = false;
 
   int run() {
     go_on_when_memory_runs_out();
     std::optional<recorder> recording;
     if (!record.empty()) recording.emplace(record);
-    recording_service service(at, recording ? &*recording : nullptr);
+    recording_service service(at, recording ? &*recording : nullptr, reflection);
     server_options options;
     options.max_receive_bytes = at.where().max_message_bytes();
     server front(at.on(), options);
@@ -50,6 +51,7 @@ void add_proxy(CLI::App& app, action& chosen) {
       ->capture_default_str();
   command->add_option("--record", it->record,
                       "writes the calls, with their metadata, into a new file for `coracle replay`");
+  command->add_flag("--reflection", it->reflection, "prints and records the calls of reflection, too");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -130,6 +130,7 @@ std::vector<recorded_call> read_recording(const std::string& path) {
       }
       recorded_call& c = calls.at(place.at(id));
       if (e.contains("request")) c.requests.push_back({at, from_base64(e.at("request").get<std::string>())});
+      else if (e.contains("reply")) c.replies.push_back(from_base64(e.at("reply").get<std::string>()));
       else if (e.contains("status")) c.status = static_cast<int>(whole(e.at("status"), 0, 16)), c.ended = at;
     } catch (const std::exception&) {
       throw failure(path + ":" + std::to_string(number) +

@@ -34,6 +34,7 @@ struct recorded_call {
   duration timeout = duration::max();  // the time left until the deadline
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<recorded_step> requests;
+  std::vector<std::string> replies;
   int status = -1;  // of the call's end; -1: it was not recorded
   duration ended{};
 };

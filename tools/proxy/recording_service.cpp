@@ -21,11 +21,13 @@ namespace coracle::tools {
 
 namespace {
 
+bool is_reflection(const std::string& path) { return path.starts_with("/grpc.reflection."); }
+
 // Returns the file names of a reflection reply with definitions, which would be a page of base64 as JSON;
 // empty for all other messages.
 std::optional<std::string> definitions_in(const std::string& path, const bytes_message& reply) {
   grpc::reflection::v1::ServerReflectionResponse answer;
-  if (!path.starts_with("/grpc.reflection.") || !answer.ParseFromString(reply.bytes()) ||
+  if (!is_reflection(path) || !answer.ParseFromString(reply.bytes()) ||
       !answer.has_file_descriptor_response())
     return std::nullopt;
   std::string text = "definitions of " + std::to_string(reply.bytes().size()) + " bytes:";
@@ -38,8 +40,8 @@ std::optional<std::string> definitions_in(const std::string& path, const bytes_m
 
 }  // namespace
 
-recording_service::recording_service(session& at, recorder* recording)
-    : at_(at), recording_(recording), next_(at.server()) {}
+recording_service::recording_service(session& at, recorder* recording, bool shows_reflection)
+    : at_(at), shows_reflection_(shows_reflection), recording_(recording), next_(at.server()) {}
 
 replies<bytes_message> recording_service::call(server_context& context, reader<bytes_message> requests) {
   call_record c;
@@ -126,6 +128,7 @@ const google::protobuf::MethodDescriptor* recording_service::definition_of(const
 }
 
 void recording_service::record_begin(call_record& c, server_context& context) {
+  if (is_reflection(c.path) && !shows_reflection_) return;
   const std::lock_guard lock(mutex_);
   c.number = ++calls_;
   if (!definitions_are_slow_) c.method = definition_of(c.path);
@@ -143,6 +146,7 @@ void recording_service::record_begin(call_record& c, server_context& context) {
 }
 
 void recording_service::request(const call_record& c, const bytes_message& m) {
+  if (c.number == 0) return;
   const std::lock_guard lock(mutex_);
   const duration at = now();
   record([&](recorder& to) { to.request(c.number, at, m.bytes()); });
@@ -156,6 +160,7 @@ void recording_service::request(const call_record& c, const bytes_message& m) {
 }
 
 void recording_service::reply(const call_record& c, const bytes_message& m) {
+  if (c.number == 0) return;
   const std::lock_guard lock(mutex_);
   const duration at = now();
   record([&](recorder& to) { to.reply(c.number, at, m.bytes()); });
@@ -171,6 +176,7 @@ void recording_service::reply(const call_record& c, const bytes_message& m) {
 }
 
 void recording_service::record_end(const call_record& c, const status& outcome) {
+  if (c.number == 0) return;
   const std::lock_guard lock(mutex_);
   const duration at = now();
   record([&](recorder& to) { to.end(c.number, at, static_cast<int>(outcome.code())); });

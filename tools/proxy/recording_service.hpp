@@ -17,11 +17,12 @@
 namespace coracle::tools {
 
 // Prints calls to stdout, as JSON if the types are known, otherwise in bytes; records them if there is a
-// recorder. Deadline, cancellation, metadata, status and trailers pass through.
+// recorder. Calls of reflection pass through without either, unless they are shown. Deadline, cancellation,
+// metadata, status and trailers pass through.
 class recording_service final : public generic_service {
  public:
   // Both arguments must outlive this object; `recording` may be null.
-  recording_service(session& at, recorder* recording);
+  recording_service(session& at, recorder* recording, bool shows_reflection);
   replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override;
   // Something was not recorded. Call it when no call is running.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
@@ -31,7 +32,7 @@ class recording_service final : public generic_service {
   using onward_call = bidi_call<bytes_message, bytes_message>;
   // The state of one call.
   struct call_record {
-    std::uint64_t number = 0;
+    std::uint64_t number = 0;  // 0: neither printed nor recorded
     std::string path;
     duration timeout = duration::max();
     const google::protobuf::MethodDescriptor* method = nullptr;  // null: unknown
@@ -53,6 +54,7 @@ class recording_service final : public generic_service {
   void print(const call_record& c, duration at, const std::string& text);
 
   session& at_;
+  const bool shows_reflection_;
   recorder* recording_;  // also null after it could not be written
   bool lost_ = false;
   bool definitions_are_slow_ = false;
