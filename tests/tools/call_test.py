@@ -216,7 +216,7 @@ def test_requests_are_compressed(server):
 def test_mistakes_are_told(server):
     for words, code, text in (
             (("AddMovie", "-d", '{"titel": "x"}'), FAILURE, "titel"),
-            (("AddMovie", "-d", "[]"), FAILURE, "\n  Root element"),
+            (("AddMovie", "-d", "[]"), FAILURE, "it must be an object"),
             (("AddMovie", "-d", "{"), FAILURE, "is not a valid movie.Movie"),
             (("AddMovie", "-d", '{"title": "a"}{"title": "b"}'), USAGE, "takes one request"),
             (("AddMovie", "-d", ""), USAGE, "takes one request; there is none"),
@@ -237,6 +237,26 @@ def test_mistakes_are_told(server):
         assert "INVALID_ARGUMENT" not in done.stderr, f"{done.stderr!r} reads as if a server had said it"
     coracle("call", code=USAGE)
     coracle("cull", code=USAGE)
+
+
+@pytest.mark.parametrize("request_, place, reason, line, mark", [
+    ('{"title":"Stalker"', (1, 19), "expected ',' or '}'", '{"title":"Stalker"', 18),
+    ('{"title": "ä漢", "titel": "x"}', (1, 20), "there is no field 'titel'; did you mean 'title'?", None, 16),
+    ('{\n\t"yearOfProduction": "x"\n}', (2, 22), '"x" is no value of the type INT32', ' "yearOfProduction": "x"', 21),
+    ('{"directors": [{}, {"first_name": 1}]}', (1, 35), "1 is no value of the type STRING", None, 34),
+    ('{"stars": [{"firstName": "a"}, {"nick": 2}]}', (1, 33), "there is no field 'nick'", None, 32),
+    ('{"genres": ["DRAMA", "NONE"]}', (1, 22), '"NONE" is no value of the type movie.MovieGenre', None, 21),
+    ('{"title": {}}', (1, 11), "the field title is no message, and takes no object", None, 10)])
+def test_an_error_in_json_has_its_place_below_the_text(server, request_, place, reason, line, mark):
+    done = call(server, "AddMovie", "-d", request_, code=FAILURE)
+    assert done.stderr == (f"coracle: error: this is not a valid movie.Movie: line {place[0]}, column {place[1]}: {reason}\n"
+                           f"  {line or request_}\n  {' ' * mark}^\n  hint: `coracle describe` shows its fields\n")
+
+
+def test_a_long_line_is_cut_around_the_error(server):
+    done = call(server, "AddMovie", "-d", json.dumps({"title": 500 * "x", "titel": 1, "id": 500 * "y"}), code=FAILURE)
+    line, mark = done.stderr.splitlines()[1:3]
+    assert len(line) < 120 and line.startswith("  ...xx") and line.endswith("yy...") and line[mark.index("^"):].startswith('"titel"'), done.stderr
 
 
 def test_health_tells_by_its_exit_code(server):

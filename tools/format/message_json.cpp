@@ -2,6 +2,7 @@
 #include "tools/format/message_json.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/format/invalid_message.hpp"
 #include "tools/format/unknown_anys.hpp"
 #include "tools/format/wire_shape.hpp"
 #include "tools/schema/schema.hpp"
@@ -64,9 +65,7 @@ std::string indented_by_two(const std::string& text) {
 void check(std::string_view text, const pb::Descriptor& type) {
   const status broken = rpc::check_json_text(text, type);
   if (broken.ok()) return;
-  throw failure("this is not a valid " + std::string(type.full_name()) + ": " + std::string(text) + "\n  " +
-                    std::string(broken.message()),
-                "`coracle describe` shows its fields");
+  throw broken_json(text, type, std::string(broken.message()));
 }
 
 json::JsonPrintOptions print_options(const message_json::options& chosen) {
@@ -255,9 +254,7 @@ std::string message_json::bytes(std::string_view json) {
   const auto result = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes,
                                                parse_options(options_));
   if (result.ok()) return bytes;
-  throw failure("this is not a valid " + std::string(type_.full_name()) + ": " + std::string(json) + "\n  " +
-                    reason(result),
-                "`coracle describe` shows its fields");
+  throw refused_json(json, type_, reason(result));
 }
 
 void message_json::add_messages(std::span<const std::string_view> texts, message_batch& to) {
@@ -281,9 +278,7 @@ void from_json(std::string_view text, pb::Message& into) {
   check(text, *into.GetDescriptor());
   const auto result = json::JsonStringToMessage(std::string(text), &into);
   if (result.ok()) return;
-  throw failure("this is not a valid " + std::string(into.GetTypeName()) + ": " + std::string(text) + "\n  " +
-                    reason(result),
-                "`coracle describe` shows its fields");
+  throw refused_json(text, *into.GetDescriptor(), reason(result));
 }
 
 }  // namespace coracle::tools

@@ -1,11 +1,14 @@
 #include "tools/format/message_text.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/format/invalid_message.hpp"
 #include "tools/schema/schema.hpp"
 
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
+
+#include <cstddef>
 
 namespace coracle::tools {
 
@@ -16,11 +19,13 @@ namespace {
 // Keeps the first error; those after it are mostly its consequences.
 class first_error final : public pb::io::ErrorCollector {
  public:
-  void AddError(int line, pb::io::ColumnNumber column, const std::string& reason) override {
-    if (text.empty())
-      text = "line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1) + ": " + reason;
+  void AddError(int line, pb::io::ColumnNumber column, const std::string& why) override {
+    if (!reason.empty()) return;
+    at = {static_cast<std::size_t>(line) + 1, static_cast<std::size_t>(column) + 1};
+    reason = why;
   }
-  std::string text;
+  text_place at;
+  std::string reason;
 };
 
 }  // namespace
@@ -55,9 +60,7 @@ std::string message_text::bytes(std::string_view text) {
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   if (!parser.ParseFromString(std::string(text), message.get()))
-    throw failure("this is not a valid " + std::string(type_.full_name()) +
-                      " in text format: " + std::string(text) + "\n  " + error.text,
-                  "`coracle describe` shows its fields");
+    throw invalid_message(text, type_, error.at, error.reason);
   return message->SerializeAsString();
 }
 
