@@ -31,6 +31,16 @@ bool has_scheme(std::string_view address, std::string_view scheme) {
          });
 }
 
+// "localhost:50051", "[::1]:50051", "unix:/path", "https://host", "@NAME"
+bool is_like_address(std::string_view text) {
+  for (const std::string_view begin : {"unix:", "dns:", "ipv4:", "ipv6:", "@"})
+    if (text.starts_with(begin)) return true;
+  if (has_scheme(text, plaintext_scheme) || has_scheme(text, tls_scheme)) return true;
+  const std::size_t colon = text.rfind(':');
+  return colon != text.npos && colon + 1 < text.size() &&
+         text.find_first_not_of("0123456789", colon + 1) == text.npos;
+}
+
 std::string with_variables(const std::string& text) {
   std::string expanded;
   std::size_t at = 0;
@@ -281,6 +291,11 @@ duration endpoint::timeout_or(duration usual) const {
   return timeout_.empty() ? usual : parse_duration(timeout_, "--timeout");
 }
 
+void endpoint::expect_before(const std::string& other) const {
+  if (!is_like_address(other) || address_.empty() || is_like_address(address_)) return;
+  throw usage_failure("ADDRESS comes first: '" + other + "' is an address, and '" + address_ + "' is not");
+}
+
 std::string endpoint::hint(const status& outcome) const {
   const auto says = [&](std::string_view words) {
     return outcome.message().find(words) != outcome.message().npos;
@@ -288,7 +303,8 @@ std::string endpoint::hint(const status& outcome) const {
   if (outcome.code() == status_code::resource_exhausted && says("max_receive_bytes exceeded") &&
       says("limit " + std::to_string(max_message_bytes_)))
     return "--max-message-bytes allows larger messages";
-  if (outcome.code() != status_code::unavailable || says("the target \"")) return {};
+  if (outcome.code() != status_code::unavailable || says("the target \"") || says("cannot resolve "))
+    return {};
   // The library's message refers to functions that its users should call; users of this program have options.
   if (says("certificate is not accepted"))
     return "--ca FILE sets the CA to trust, --server-name NAME the name to expect";

@@ -76,6 +76,9 @@ class endpoint {
   // The same for a name in any case and a value that is used as it is.
   static void add_header(std::string key, std::string value, metadata& to);
 
+  // Throws usage_failure if `other`, the argument after the address, is an address, and the address is none.
+  void expect_before(const std::string& other) const;
+
   // What the user may try after a call failed with this status; empty if there is no hint.
   [[nodiscard]] std::string hint(const status& outcome) const;
 

@@ -44,6 +44,19 @@ def test_an_address_may_be_a_url(server):
     assert "does it use TLS" in coracle("ls", f"https://{server.address}", code=UNAVAILABLE).stderr, "there is no hint"
 
 
+def test_a_name_that_is_unknown_has_no_hint_about_tls():
+    for words in (("ls", "nohost.invalid:1", "-p"), ("call", "nohost.invalid:1", "SayHello", "--proto", GREETER_PROTO)):
+        done = coracle(*words, code=UNAVAILABLE)
+        assert "cannot resolve nohost.invalid:1" in done.stderr and "hint" not in done.stderr, f"it says {done.stderr!r}"
+
+
+def test_swapped_arguments_are_recognised(tmp_path):
+    for words in (("call", "AddMovie", "-d", "{}", "localhost:50051"), ("load", "AddMovie", "http://localhost:50051"), ("describe", "AddMovie", "[::1]:50051"),
+                  ("ls", "AddMovie", "unix:/path"), ("replay", "AddMovie", "localhost:50051"), ("health", "AddMovie", "localhost:50051")):
+        done = coracle(*words, "-p", code=USAGE)
+        assert done.stderr == f"coracle: error: ADDRESS comes first: '{words[-1]}' is an address, and 'AddMovie' is not\n"
+
+
 def test_errors_name_options_and_no_functions(tmp_path):
     locked = tmp_path / "locked.key"
     made = run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes256", "-pass", "pass:x", "-out", locked)

@@ -281,6 +281,7 @@ struct call_command {
   color_option colors;
 
   int run() {
+    at.where().expect_before(name);
     const auto http = std::make_shared<http_printer>();
     if (verbose) at.observe(http);
     const pb::MethodDescriptor& method = at.types().method(name);

@@ -38,6 +38,7 @@ struct health {
   bool watch = false;
 
   int run() {
+    where.expect_before(service);
     runtime on(1);
     channel_options options = where.options();
     options.calls.max_receive_bytes = reply_bytes_max;

@@ -52,6 +52,7 @@ struct load_scenario {
   std::vector<results> run(live_export& exported, bool lines) {
     if (at.where().typed_address().empty())
       throw usage_failure("ADDRESS is required: a server's host:port, or \"address\" in a --config file");
+    for (const std::string& method : requests.names()) at.where().expect_before(method);
     channel_options options = at.where().options();
     std::optional<duration>& timeout = options.calls.timeout;
     if (!timeout) timeout = std::chrono::seconds(20);

@@ -25,6 +25,8 @@ class request_options {
   [[nodiscard]] method_mix mix(session& at);
   // The methods of the mix; not for --raw, which has no definitions.
   [[nodiscard]] std::vector<const google::protobuf::MethodDescriptor*> methods(session& at) const;
+  // The values of METHOD as they were typed.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
   [[nodiscard]] bool is_raw() const noexcept { return !raw_.empty(); }
   // What the requests are made of, so that two runs can be compared: a text for each method, and options that
   // change them. Call it after mix().

@@ -66,6 +66,7 @@ struct replay {
   std::list<replayed_call> ended_as_recorded;  // with OK
 
   int run() {
+    at.where().expect_before(file);
     const std::vector<recorded_call> recorded = read_recording(file);
     if (recorded.empty()) throw failure(file + " has no calls");
     sync_wait(at.on(), make_all(at.server(), recorded));

@@ -72,6 +72,7 @@ void session::take_name_for_address(std::vector<std::string>& names) {
   if (!has_files()) {
     if (first.empty())
       throw usage_failure("ADDRESS is required: a server's host:port; or --proto FILE or --protoset FILE");
+    for (const std::string& name : names) where_.expect_before(name);
     return;
   }
   // The definitions come from files. Names have no colon, and all addresses except a bare host name do.
