@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import stat
 
 import pytest
 
@@ -168,6 +169,16 @@ def test_nothing_is_overwritten(folder):
     done = certs(folder, "localhost")
     assert done.returncode == 65, "the exit code where a link has the name"
     assert os.listdir(folder) == ["client.key"], "what is there beside the link"
+
+
+def test_force_replaces_all_but_the_authority(folder):
+    made(folder, "localhost")
+    before = contents(folder)
+    made(folder, "localhost", "--force", "--client", "ada")
+    after = contents(folder)
+    assert {name for name in before if before[name] != after[name]} == ALL - {"ca.pem", "ca.key"}, "what has changed"
+    assert set(after) == ALL and stat.S_IMODE((folder / "server.key").stat().st_mode) == 0o600
+    openssl("verify", "-CAfile", folder / "ca.pem", folder / "server.pem")
 
 
 def test_a_second_run_signs_with_the_same_authority(folder):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from coracle_command import FAILURE, USAGE, call, coracle
-from programs import Server, own, run
+from programs import MOVIE_PROTO, Server, own, run
 
 SHAPES = """syntax = "proto3";
 package shapes;
@@ -141,3 +141,16 @@ def test_openapi_leaves_out_the_route_of_an_invalid_rule(tmp_path):
     rules.write_text("{")
     done = coracle("openapi", "--proto", path, "--http-rules", rules, code=FAILURE)
     assert done.stdout == "" and "JSON" in done.stderr
+
+
+def test_a_document_of_openapi_replaces_a_file_only_by_force(tmp_path):
+    output = tmp_path / "api.json"
+    words = ("openapi", "--proto", MOVIE_PROTO, "-o", output)
+    coracle(*words)
+    document = output.read_text()
+    output.write_text("mine")
+    assert coracle(*words, code=FAILURE).stderr == f"coracle: error: {output} exists; choose another name, or replace it with --force\n"
+    assert output.read_text() == "mine"
+    coracle(*words, "--force")
+    assert output.read_text() == document
+    coracle(*words[:-1], "/dev/null")

@@ -177,6 +177,17 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     refused(tmp_path / "file", "is not a directory")
 
 
+def test_force_replaces_the_files_of_the_project(tmp_path):
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    for name in ("server.cpp", "other.txt"):
+        (taken / name).write_text("mine")
+    done = run(own("coracle"), "new", taken, "--force")
+    assert done.returncode == 0, done.stderr
+    assert "coracle" in (taken / "server.cpp").read_text() and (taken / "other.txt").read_text() == "mine"
+    assert len(files_in(taken)) == len(FILES) + 1, "the number of files"
+
+
 def test_an_empty_folder_is_filled(tmp_path):
     (tmp_path / "empty-one").mkdir()
     assert new(tmp_path / "empty-one").returncode == 0, "the exit code"

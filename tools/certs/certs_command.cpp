@@ -27,6 +27,7 @@ struct cert_request {
   std::string server = "server";
   std::string client = "client";
   bool client_was_named = false;
+  bool force = false;
   int days = 825;  // the maximum that Apple's platforms accept from a private CA
 };
 
@@ -99,17 +100,17 @@ plan planned(const cert_request& w) {
   // A CA signs for many servers; a client that has a certificate of this CA needs no second one.
   p.makes_client = p.makes_authority || client.size() < 2 || w.client_was_named;
   if (p.makes_client) taken.insert(taken.end(), client.begin(), client.end());
-  if (taken.empty()) return p;
+  if (taken.empty() || w.force) return p;
 
   std::vector<std::string> names;
   for (const auto& path : taken) names.push_back(path.string());
-  std::string fix = ": move away the files that you no longer need";
+  std::string fix = ": replace the files that you no longer need with --force";
   if (!p.server.taken().empty() && !p.makes_authority)
     fix += ", give this server's files another name with --name";
   if (!client.empty() && p.makes_client && w.client_was_named)
     fix += ", copy ca.pem and ca.key to a separate directory for the new client";
-  throw failure(listed(names) + (names.size() == 1 ? " exists" : " exist") + ", and nothing is overwritten" +
-                fix + ", or choose another directory with --out");
+  throw failure(listed(names) + (names.size() == 1 ? " exists" : " exist") + fix +
+                ", or choose another directory with --out");
 }
 
 // The files of a run with their descriptions.
@@ -121,8 +122,8 @@ class output {
         {files.certificate, c.certificate_pem(), new_files::readable::by_all, std::move(description)});
     entries_.push_back({files.key, c.key_pem(), new_files::readable::by_owner, key_description});
   }
-  void write(const fs::path& folder) const {
-    new_files files;
+  void write(const fs::path& folder, bool replace) const {
+    new_files files(replace);
     files.folder(folder);
     for (const auto& e : entries_) files.write(e.path, e.content, e.readable_by);
     files.keep();
@@ -169,7 +170,7 @@ int make(const cert_request& w) {
     made.add(p.client, client, "a client's certificate, for " + w.client + ", until " + client.last_day(),
              "the client's private key");
   }
-  made.write(w.folder);
+  made.write(w.folder, w.force);
   made.print_list();
   if (!p.makes_authority)
     std::fprintf(stderr, "%s existed and signed %s\n", p.authority.certificate.c_str(),
@@ -199,8 +200,10 @@ void add_certs(CLI::App& app, action& chosen) {
                    "the days for which both are valid; default: 825; the CA is valid for ten years")
       ->type_name("N")
       ->check(CLI::Range(1, 3650));
+  command->add_flag("--force", w->force,
+                    "replaces the files of the server and the client that exist; a CA is never replaced");
   command->footer(
-      "Writes ca, server and client, each as .pem and .key (PEM, PKCS#8, P-256). Nothing is overwritten.\n"
+      "Writes ca, server and client, each as .pem and .key (PEM, PKCS#8, P-256).\n"
       "  coracle certs localhost 127.0.0.1\n"
       "  coracle certs api.example.org --name api       another server of the same CA");
   command->callback([w, client, &chosen] {

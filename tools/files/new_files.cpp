@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <system_error>
 
@@ -60,13 +61,22 @@ void new_files::folder(const std::filesystem::path& path) {
 
 void new_files::write(const std::filesystem::path& path, std::string_view content, readable readable_by) {
   const mode_t mode = readable_by == readable::by_owner ? 0600 : 0666;
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (descriptor < 0) fail("create", path, errno);
-  made_.push_back(path);
+  const bool replaces = replace_ && is_taken(path);
+  const std::filesystem::path created = replaces ? std::filesystem::path(path.string() + ".part") : path;
+  const int descriptor = ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (descriptor < 0) fail("create", created, errno);
+  made_.push_back(created);
+  if (replaces) renamed_.emplace_back(created, path);
   int error = write_all(descriptor, content);
   // A full disk may be reported only by close().
   if (::close(descriptor) != 0 && error == 0) error = errno;
   if (error != 0) fail("write", path, error);
+}
+
+void new_files::keep() {
+  for (const auto& [from, to] : renamed_)
+    if (std::rename(from.c_str(), to.c_str()) != 0) fail("replace", to, errno);
+  made_.clear();
 }
 
 bool is_taken(const std::filesystem::path& path) {

@@ -23,15 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void refuse_existing(const fs::path& folder) {
+void refuse_existing(const fs::path& folder, bool force) {
   if (!is_taken(folder)) return;
   std::error_code error;
   if (!fs::is_directory(folder, error))
     throw failure(folder.string() + " exists and is not a directory; choose another name, or move it away");
   const bool empty = fs::is_empty(folder, error);
   if (error) throw failure("cannot read the directory " + folder.string() + ": " + error.message());
-  if (!empty)
-    throw failure(folder.string() + " exists and is not empty; choose another name, or move it away");
+  if (!empty && !force)
+    throw failure(folder.string() +
+                  " exists and is not empty; choose another name, or replace the files of the project in it "
+                  "with --force");
 }
 
 // The folders of the template that a project consists of; a file in a later one replaces one in an earlier
@@ -87,10 +89,10 @@ constexpr const char* next_steps =
     "  ctest --preset release\n"
     "README.md describes the files and the next steps.\n";
 
-int make(const fs::path& folder, const variant& chosen) {
+int make(const fs::path& folder, const variant& chosen, bool force) {
   const project_name name(folder);
-  refuse_existing(folder);
-  new_files files;
+  refuse_existing(folder, force);
+  new_files files(force);
   files.folder(folder);
   for (const auto& [path, text] : files_of(chosen, name)) {
     files.folder((folder / path).parent_path());
@@ -110,6 +112,7 @@ int make(const fs::path& folder, const variant& chosen) {
 void add_new(CLI::App& app, action& chosen) {
   struct choice {
     std::string folder;
+    bool force = false;
     const variant* content = &variants().front();
   };
   const auto it = std::make_shared<choice>();
@@ -124,7 +127,9 @@ void add_new(CLI::App& app, action& chosen) {
     flags.push_back(command->add_flag_callback(one.flag, [it, &one] { it->content = &one; }, one.text));
     for (std::size_t i = 0; i + 1 < flags.size(); ++i) flags.back()->excludes(flags[i]);
   }
-  command->callback([it, &chosen] { chosen = [it] { return make(it->folder, *it->content); }; });
+  command->add_flag("--force", it->force,
+                    "writes into a folder that is not empty, and replaces the files of the project in it");
+  command->callback([it, &chosen] { chosen = [it] { return make(it->folder, *it->content, it->force); }; });
 }
 
 }  // namespace coracle::tools

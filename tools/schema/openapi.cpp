@@ -10,8 +10,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace coracle::tools {
@@ -22,7 +24,7 @@ struct openapi {
   session at;
   std::vector<std::string> services;
   std::string output, format;
-  bool rest_only = false;
+  bool rest_only = false, force = false;
   openapi_options options;
 
   int run() {
@@ -36,6 +38,9 @@ struct openapi {
     options.on_invalid_rule = [](const std::string& reason) {
       print_warning(reason + "; the document leaves this route out");
     };
+    std::error_code unknown;
+    if (!force && std::filesystem::is_regular_file(output, unknown))
+      throw failure(output + " exists; choose another name, or replace it with --force");
     output_file file(output);
     const auto document = openapi_document(described(), options);
     if (!document.ok()) throw failure(std::string(document.status().message()));
@@ -66,6 +71,7 @@ void add_openapi(CLI::App& app, action& chosen) {
   it->at.add_http_rules_to(*command);
   command->add_option("SERVICE", it->services, "package.Service; default: all but those of gRPC itself");
   command->add_option("-o,--output", it->output, "the file to write; default: the standard output");
+  command->add_flag("--force", it->force, "replaces the file of --output if it exists");
   command
       ->add_option("--format", it->format,
                    "json or yaml; default: yaml if the file's name ends with it, else json")
