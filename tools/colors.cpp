@@ -52,7 +52,7 @@ bool is_proto_keyword(std::string_view word) {
 }  // namespace
 
 void color_option::add_to(CLI::App& command) {
-  command.add_option("--color", choice_, "colours the output: auto, always or never")
+  command.add_option("--color", choice_, "Colour the output")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
 }

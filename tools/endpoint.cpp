@@ -67,42 +67,54 @@ void endpoint::add_to(CLI::App& command, address_use use) {
         ->required(use == address_use::required);
     command.parse_complete_callback([this, &command] { use_target(command); });
   }
-  command.add_flag("-p,--plaintext", plaintext_, "connects without TLS")->group(connection_group);
-  command.add_option("--ca", ca_, "trusts the CAs in this PEM file instead of those of the system")
+  command.add_flag("-p,--plaintext", plaintext_, "Connect without TLS")->group(connection_group);
+  command.add_option("--ca", ca_, "Trust the CAs in this PEM file instead of those of the system")
+      ->type_name("FILE")
       ->group(connection_group);
-  command.add_option("--cert", certificate_, "the PEM file of the client certificate, for mTLS")
+  command.add_option("--cert", certificate_, "The PEM file of the client certificate, for mTLS")
+      ->type_name("FILE")
       ->group(connection_group);
-  command.add_option("--key", key_, "the PEM file of the client certificate's key")->group(connection_group);
-  command.add_option("--server-name", server_name_, "the name that the server's certificate must contain")
+  command.add_option("--key", key_, "The PEM file of the client certificate's key")
+      ->type_name("FILE")
       ->group(connection_group);
-  command.add_flag("--no-verify", no_verify_, "accepts any certificate; only for tests")
+  command.add_option("--server-name", server_name_, "The name that the server's certificate must contain")
+      ->type_name("NAME")
       ->group(connection_group);
-  command.add_option("--authority", authority_, "the :authority header of calls")->group(connection_group);
+  command.add_flag("--no-verify", no_verify_, "Accept any certificate; only for tests")
+      ->group(connection_group);
+  command.add_option("--authority", authority_, "The :authority header of calls")
+      ->type_name("NAME")
+      ->group(connection_group);
   command
       .add_option("-H,--header", headers_,
-                  "'name: value' with each call; ${NAME} is an environment variable; base64 for names that "
-                  "end in -bin")
+                  "Send this metadata with each call; ${NAME} is an environment variable; base64 for names "
+                  "that end in -bin")
+      ->type_name("HEADER")
       ->group(connection_group)
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--timeout", timeout_, "the deadline of a call, such as 5s or 200ms; default: none")
+  command.add_option("--timeout", timeout_, "The deadline of a call, such as 5s or 200ms; default: none")
+      ->type_name("TIME")
       ->group(connection_group);
-  command.add_option("--user-agent", user_agent_, "the beginning of the user-agent header")
+  command.add_option("--user-agent", user_agent_, "The beginning of the user-agent header")
+      ->type_name("TEXT")
       ->group(connection_group);
   command
       .add_option(
           "--keepalive", keepalive_,
-          "sends a PING if the server is silent for this long during a call, at least 10s; default: none")
+          "Send a PING if the server is silent for this long during a call, at least 10s; default: none")
+      ->type_name("TIME")
       ->group(connection_group);
-  command.add_option("--compress", compression_, "compresses requests")
+  command.add_option("--compress", compression_, "Compress requests")
       ->check(CLI::IsMember({"gzip", "deflate", "zstd", "br", "snappy", "lz4"}))
       ->group(connection_group);
   command
       .add_option("--max-message-bytes", max_message_bytes_,
-                  "the largest message to accept from the server, after decompression, such as 64MiB")
+                  "The largest message to accept from the server, after decompression, such as 64MiB")
+      ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0x7fffffff}))  // protobuf's own limit
-      ->capture_default_str()
+      ->default_str("4MiB")
       ->group(connection_group);
 }
 
@@ -110,15 +122,14 @@ void endpoint::add_protocol_to(CLI::App& command) {
   command
       .add_option(
           "--protocol", protocol_,
-          "what the calls speak: grpc, grpc-web, grpc-web-text (in base64), connect, or rest: JSON by "
-          "the rules of google.api.http")
+          "The RPC protocol; grpc-web-text is in base64, rest is JSON by the rules of google.api.http")
       ->check(CLI::IsMember({"grpc", "grpc-web", "grpc-web-text", "connect", "rest"}))
       ->capture_default_str()
       ->group(connection_group);
   command
-      .add_option("--http", http_,
-                  "the version of HTTP, 1.1 or 2; default: 2 for grpc and for streams in both directions, "
-                  "otherwise 1.1")
+      .add_option(
+          "--http", http_,
+          "The version of HTTP; default: 2 for grpc and for streams in both directions, otherwise 1.1")
       ->check(CLI::IsMember({"1.1", "2"}))
       ->group(connection_group);
 }

@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
+#include "tools/manual/help_format.hpp"
 #include "tools/manual/unknown_word.hpp"
 #include "tools/option_names.hpp"
 #include "tools/out_of_memory.hpp"
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
@@ -59,8 +61,10 @@ int main(int argc, char** argv) {
   open_standard_files();
   end_when_memory_runs_out();
   silence_protobuf();
-  CLI::App app("coracle calls and inspects gRPC servers.", "coracle");
-  app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
+  CLI::App app("Call, inspect and load test any gRPC server", "coracle");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", std::string("coracle ") + coracle::version_text, "Print the version");
+  app.formatter(std::make_shared<help_format>());
   app.failure_message(parse_error_text);
   app.require_subcommand(1);
   action chosen;
@@ -68,6 +72,7 @@ int main(int argc, char** argv) {
                          add_proxy, add_replay, add_openapi, add_bench, add_diff, add_certs, add_new,
                          add_completion, add_complete, add_man, add_help, add_version})
     add(app, chosen);
+  app.footer("'coracle help COMMAND' describes a command, 'coracle help exit-codes' lists the exit codes.");
   try {
     return run(app, argc, argv, chosen);
   } catch (const output_failure& error) {

@@ -18,7 +18,7 @@ def coracle(*words):
 
 @functools.cache
 def commands():
-    listed = coracle("--help").split("Subcommands:")[1]
+    listed = coracle("--help").split("Commands:\n")[1].split("\n\n")[0]
     return re.findall(r"^  ([a-z]+) ", listed, re.M)
 
 
@@ -56,7 +56,7 @@ def test_manual_pages_are_valid(command, tmp_path):
 
 def test_options_have_their_arguments_and_defaults():
     manual = page("call")
-    for text in (".B --ca TEXT", ".B --format {human,json,text}", "; default: human", ".B -p, --plaintext\n", ".B coracle call\n[\\fIOPTION\\fR...] \\fIADDRESS\\fR \\fIMETHOD\\fR"):
+    for text in (".B --ca FILE", ".B --format {human,json,text}", "; default: human", ".B -p, --plaintext\n", ".B coracle call\n[\\fIOPTION\\fR...] \\fIADDRESS\\fR \\fIMETHOD\\fR"):
         assert text in manual, f"{text!r} is missing"
 
 
@@ -104,6 +104,31 @@ def test_help_and_version_are_commands():
     for words in (["call"], ["help"], ["completion", "bash"]):
         assert coracle("help", *words) == coracle(*words, "--help"), f"what help prints on {words}"
     assert coracle("version") == coracle("--version"), "what version prints"
+
+
+@pytest.mark.parametrize("command", ["", *commands()])
+def test_help_has_one_form(command):
+    text = coracle(*command.split(), "--help")
+    for part in text.split("\n\n"):
+        head, *lines = part.splitlines()
+        if head in ("Examples:", "Arguments:"):
+            continue
+        for line in lines:  # terms, and descriptions that begin behind them or below
+            assert not re.match(r"^  +-.*?\S  +[a-z]", line), f"{line!r} begins with a small letter"
+            assert len(line) <= 100, line
+    groups = re.findall(r"^([A-Z][A-Za-z]+)(?:| .*):$", text, re.M)
+    known = [one for one in groups if one in ("Options", "Connection", "Definitions", "Examples")]
+    assert known == sorted(known, key=("Options", "Connection", "Definitions", "Examples").index), "the order of the groups"
+    assert re.match(r"[A-Z][a-z]+[ ,]", text) and not re.match(r"[A-Za-z]+s ", text), "the first word is no imperative"
+    for leak in ("UINT", "INT in", "TEXT:", "REQUIRED", "Excludes:", "Needs:", "kb(=1024b)", "=4194304", "this help message"):
+        assert leak not in text, f"{leak!r} is text of the library"
+
+
+def test_the_help_of_a_command_has_its_examples():
+    text = coracle("call", "--help")
+    assert "Examples:\n  # Call a method with a request.\n  coracle call localhost:50051 -p AddMovie -d" in text
+    assert text.index("  -d, --data JSON") < text.index("Connection:") < text.index("      --ca FILE") < text.index("Definitions (")
+    assert "      --max-message-bytes SIZE\n" in text and "such as 64MiB; default: 4MiB\n" in text, text
 
 
 def test_an_unknown_word_is_an_error_that_suggests_the_closest_ones():

@@ -19,7 +19,11 @@ def help_of(*words):
 
 
 def commands():
-    return re.findall(r"^  ([a-z]+) ", help_of().split("Subcommands:")[1], re.M)
+    return commands_in(help_of())
+
+
+def commands_in(text):
+    return re.findall(r"^  ([a-z]+) ", text.partition("Commands:\n")[2].partition("\n\n")[0], re.M)
 
 
 def page_of(command):
@@ -29,8 +33,8 @@ def page_of(command):
 def options_of(*command):
     """Those of its subcommands, too."""
     text = help_of(*command)
-    inner = re.findall(r"^  ([a-z]+) ", text.partition("Subcommands:")[2], re.M)
-    own_options = set(OPTION.findall(" ".join(re.findall(r"^  (-\S+)", text, re.M)))) - OF_ALL
+    inner = commands_in(text)
+    own_options = set(OPTION.findall(" ".join(re.findall(r"^ {2,6}(-.*?)(?:  .*)?$", text, re.M)))) - OF_ALL
     return own_options.union(*(options_of(*command, one) for one in inner))
 
 

@@ -334,35 +334,35 @@ struct call_command {
 }  // namespace
 
 void add_call(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand(
-      "call", "calls a method and prints its replies; the exit code is the status code of the call");
+  CLI::App* const command = app.add_subcommand("call", "Call a method and print its replies");
   const auto it = std::make_shared<call_command>();
   it->at.add_to(*command);
   it->at.add_protocol_to(*command);
-  command->add_option("METHOD", it->name, "package.Service/Method, or a unique end of it")->required();
+  command->add_option("METHOD", it->name, "package.Service/Method, or any unambiguous suffix")->required();
   command
-      ->add_option(
-          "-d,--data", it->data,
-          "a request, @FILE for a file, or - for the standard input, which may contain several; default: an "
-          "empty request, or the standard input if the method streams requests")
+      ->add_option("-d,--data", it->data,
+                   "A request, @FILE for a file, or - for the standard input, which may contain several; "
+                   "default: an empty request, or the standard input if the method streams requests")
+      ->type_name("JSON")
       ->take_all()
       ->allow_extra_args(false);
   command
-      ->add_option(
-          "--format", it->format,
-          "human; json: prints each reply, and the status of a failed call, as one line of JSON; text: "
-          "reads and prints messages in protobuf's text format")
+      ->add_option("--format", it->format,
+                   "How messages are printed. json: each reply, and the status of a failed call, as one "
+                   "line; text: protobuf's text format, for requests, too")
       ->check(CLI::IsMember({"human", "json", "text"}))
       ->capture_default_str();
   command->add_flag("--emit-defaults", it->json.write_absent_fields,
-                    "prints fields without a value, with the default of their type");
+                    "Print fields without a value, with the default of their type");
   command->add_flag("--allow-unknown-fields", it->json.ignore_unknown_fields,
-                    "ignores fields of a JSON request that the message does not have");
-  command->add_option("--connect-timeout", it->connect_timeout,
-                      "how long connecting may take: 5s; default: as long as the call may");
+                    "Ignore fields of a JSON request that the message does not have");
+  command
+      ->add_option("--connect-timeout", it->connect_timeout,
+                   "How long connecting may take, such as 5s; default: as long as the call may")
+      ->type_name("TIME");
   it->colors.add_to(*command);
   command->add_flag("-v,--verbose", it->verbose,
-                    "prints the headers of HTTP, trailers, sizes and times to stderr");
+                    "Print the headers of HTTP, trailers, sizes and times to stderr");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -182,30 +182,27 @@ int make(const cert_request& w) {
 
 void add_certs(CLI::App& app, action& chosen) {
   const auto w = std::make_shared<cert_request>();
-  CLI::App* command = app.add_subcommand("certs", "creates a CA, and certificates for a server and a client");
+  CLI::App* command = app.add_subcommand("certs", "Create a CA, and certificates for a server and a client");
   command->add_option("HOST", w->hosts, "DNS names and IP addresses of the server: localhost 127.0.0.1 ::1")
       ->required()
       ->type_name("");
   command
       ->add_option("--out", w->folder,
-                   "the folder for the files; a ca.pem and ca.key in it are used again; default: certs")
+                   "The folder for the files; a ca.pem and ca.key in it are used again; default: certs")
       ->type_name("DIR");
-  command->add_option("--name", w->server, "names the server's files NAME.pem and NAME.key; default: server")
+  command->add_option("--name", w->server, "Name the server's files NAME.pem and NAME.key; default: server")
       ->type_name("NAME");
   const CLI::Option* client =
-      command->add_option("--client", w->client, "the client's common name; default: client")
+      command->add_option("--client", w->client, "The client's common name; default: client")
           ->type_name("NAME");
   command
       ->add_option("--days", w->days,
-                   "the days for which both are valid; default: 825; the CA is valid for ten years")
+                   "The days for which both are valid; the CA is valid for ten years; default: 825")
       ->type_name("N")
       ->check(CLI::Range(1, 3650));
   command->add_flag("--force", w->force,
-                    "replaces the files of the server and the client that exist; a CA is never replaced");
-  command->footer(
-      "Writes ca, server and client, each as .pem and .key (PEM, PKCS#8, P-256).\n"
-      "  coracle certs localhost 127.0.0.1\n"
-      "  coracle certs api.example.org --name api       another server of the same CA");
+                    "Replace the files of the server and the client that exist; a CA is never replaced");
+  command->footer("Writes ca, server and client, each as .pem and .key (PEM, PKCS#8, P-256).");
   command->callback([w, client, &chosen] {
     w->client_was_named = client->count() > 0;
     chosen = [w] { return make(*w); };

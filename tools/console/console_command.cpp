@@ -44,10 +44,11 @@ struct console_command {
 
 void add_console(CLI::App& app, action& chosen) {
   CLI::App* const command =
-      app.add_subcommand("console", "serves a page on this machine, from which a browser calls servers");
+      app.add_subcommand("console", "Serve a page on this machine, from which a browser calls servers");
   const auto it = std::make_shared<console_command>();
   it->at.add_to(*command, endpoint::address_use::optional);
-  command->add_option("--port", it->port, "the port of the page on 127.0.0.1; 0 takes any free port")
+  command->add_option("--port", it->port, "The port of the page on 127.0.0.1; 0 takes any free port")
+      ->type_name("PORT")
       ->capture_default_str();
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }

@@ -136,24 +136,24 @@ struct diff_command {
 
 void add_diff(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
-      "diff", "finds what a newer version of definitions breaks: on the wire, in JSON, in source code");
+      "diff", "Find what a newer version of definitions breaks: on the wire, in JSON, in source code");
   const auto it = std::make_shared<diff_command>();
   command
       ->add_option("OLD", it->older,
-                   "a .proto file, a folder of them, a descriptor set, or the address of a server")
+                   "A .proto file, a folder of them, a descriptor set, or the address of a server")
       ->required();
-  command->add_option("NEW", it->newer, "the newer version, likewise")->required();
+  command->add_option("NEW", it->newer, "The newer version, likewise")->required();
   command
-      ->add_option(
-          "--against", it->against,
-          "wire: only what breaks the wire format; json: also what breaks JSON; source: also what breaks "
-          "code that uses the generated classes")
+      ->add_option("--against", it->against,
+                   "What must stay compatible. wire: messages and calls; json: JSON, too; source: code that "
+                   "uses the generated classes, too")
       ->check(CLI::IsMember({"wire", "json", "source"}))
       ->capture_default_str();
-  command->add_option("--format", it->format, "human; json: one line of JSON for each change")
+  command->add_option("--format", it->format, "How changes are printed. json: one line for each")
       ->check(CLI::IsMember({"human", "json"}))
       ->capture_default_str();
-  command->add_option("-I,--import", it->imports, "looks for the imports of .proto files in this folder")
+  command->add_option("-I,--import", it->imports, "Look for the imports of .proto files in this folder")
+      ->type_name("DIR")
       ->take_all()
       ->allow_extra_args(false);
   it->options.add_to(*command, endpoint::address_use::none);

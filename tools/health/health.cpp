@@ -93,12 +93,12 @@ struct health {
 void add_health(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("health",
-                         "asks a server whether it serves; the exit code is 0 if it does, 1 if it does not, "
+                         "Ask a server whether it serves; the exit code is 0 if it does, 1 if it does not, "
                          "and 2 if there is no answer within --timeout (default: 5s)");
   const auto it = std::make_shared<health>();
   it->where.add_to(*command);
   command->add_option("SERVICE", it->service, "package.Service; default: the server as a whole");
-  command->add_flag("-w,--watch", it->watch, "watches the server, and prints a line for each change");
+  command->add_flag("-w,--watch", it->watch, "Watch the server, and print a line for each change");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -68,18 +68,18 @@ struct compare_command {
 
 void add_compare(CLI::App& load, action& chosen) {
   CLI::App* const command = load.add_subcommand(
-      "compare", "compares two results that --json wrote: coracle load compare A.json B.json");
+      "compare", "Compare two results that --json wrote: coracle load compare A.json B.json");
   const auto it = std::make_shared<compare_command>();
-  command->add_option("BEFORE", it->before, "the older result")->required();
-  command->add_option("AFTER", it->after, "the newer result")->required();
+  command->add_option("BEFORE", it->before, "The older result")->required();
+  command->add_option("AFTER", it->after, "The newer result")->required();
   command
-      ->add_option(
-          "--fail-if", it->conditions,
-          "a condition for the exit code 66, such as p99>+10%, rate<-5% or errors>+0.1%; may be repeated")
+      ->add_option("--fail-if", it->conditions,
+                   "Exit with 66 if this holds, such as p99>+10%, rate<-5% or errors>+0.1%; may be repeated")
+      ->type_name("CONDITION")
       ->take_all()
       ->allow_extra_args(false);
-  command->add_flag("--force", it->force, "applies --fail-if also to runs that made different calls");
-  command->add_option("--report", it->report, "writes an HTML page into a file");
+  command->add_flag("--force", it->force, "Apply --fail-if also to runs that made different calls");
+  command->add_option("--report", it->report, "Write an HTML page into a file")->type_name("FILE");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

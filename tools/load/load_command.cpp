@@ -263,47 +263,51 @@ void load_scenario::add_to(CLI::App& command) {
   planned.add_to(command);
   command
       .add_option("--bands", band_texts,
-                  "counts the calls below, between and above these latencies, as in 800ms,1200ms")
+                  "Count the calls below, between and above these latencies, as in 800ms,1200ms")
+      ->type_name("TIME,TIME")
       ->group(result_group)
       ->delimiter(',')
       ->allow_extra_args(false);
   command
       .add_option("--expect", expected,
-                  "a threshold, such as p99<20ms, mean<5ms, errors<0.1% or rate>1000; the exit code is 66 if "
-                  "it is not met")
+                  "Exit with 66 unless this holds, such as p99<20ms, mean<5ms, errors<0.1% or rate>1000; may "
+                  "be repeated")
+      ->type_name("CONDITION")
       ->group(result_group)
       ->take_all()
       ->allow_extra_args(false);
   command
       .add_option(
           "--rest", rest,
-          "repeats the load as JSON by POST over HTTP/1.1 to http://host:port/path, or https, for comparison")
+          "Repeat the load as JSON by POST over HTTP/1.1 to http://host:port/path, or https, for comparison")
+      ->type_name("URL")
       ->group(result_group);
 }
 
 void add_outputs(CLI::App& command, load_command& to) {
   const auto add = [&](const char* name, std::string& value, const char* text) {
-    command.add_option(name, value, text)->group(result_group);
+    command.add_option(name, value, text)->type_name("FILE")->group(result_group);
   };
-  add("--json", to.json, "writes all results as JSON into a file; - is the standard output");
-  add("--csv", to.csv, "writes a row for each second into a file; - is the standard output");
-  add("--report", to.report, "writes an HTML page with charts into a file");
-  add("--live", to.live, "writes a line of JSON each second into a file; - is the standard output");
-  add("--prometheus", to.metrics,
-      "replaces a file with metrics in the text format of Prometheus each second");
+  add("--json", to.json, "Write all results as JSON into a file; - is the standard output");
+  add("--csv", to.csv, "Write a row for each second into a file; - is the standard output");
+  add("--report", to.report, "Write an HTML page with charts into a file");
+  add("--live", to.live, "Write a line of JSON each second into a file; - is the standard output");
+  add("--prometheus", to.metrics, "Replace a file with metrics in the text format of Prometheus each second");
   command
       .add_flag("--progress", to.lines,
-                "prints a line to stderr each second, also if stderr is not a terminal")
+                "Print a line to stderr each second, even if stderr is not a terminal")
       ->group(result_group);
-  command.add_option("--config", to.config,
-                     "reads options and scenarios from a JSON file; the command line overrides it");
+  command
+      .add_option("--config", to.config,
+                  "Read options and scenarios from a JSON file; the command line overrides it")
+      ->type_name("FILE");
 }
 
 }  // namespace
 
 void add_load(CLI::App& app, action& chosen) {
   CLI::App* const command =
-      app.add_subcommand("load", "makes many calls, and measures their rate, latencies and errors");
+      app.add_subcommand("load", "Run a load test: make many calls, and measure rate, latencies and errors");
   const auto it = std::make_shared<load_command>();
   it->typed.add_to(*command);
   add_outputs(*command, *it);

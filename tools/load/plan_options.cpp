@@ -56,28 +56,32 @@ void plan_options::add_closed(CLI::App& command) {
   constexpr const char* group = "Closed loop: each worker makes a call when its last one has ended";
   command
       .add_option("-c,--concurrency", concurrency_,
-                  "the number of workers, on all connections together; default: 50")
+                  "The number of workers, on all connections together; default: 50")
+      ->type_name("N")
       ->group(group)
       ->check(whole_number_to(workers_max));
-  command.add_option("-n,--count", count_, "the total number of calls")
+  command.add_option("-n,--count", count_, "The total number of calls")
+      ->type_name("N")
       ->group(group)
       ->check(whole_number_to(calls_max));
   command
       .add_option("--duration", duration_,
-                  "starts no call after this time; default: 10s if there is no --count")
+                  "Start no call after this time; default: 10s if there is no --count")
+      ->type_name("TIME")
       ->group(group);
 }
 
 void plan_options::add_open(CLI::App& command) {
   constexpr const char* group =
       "Open loop: calls start on schedule, and latencies count from the scheduled time";
-  command.add_option("--rate", rate_, "calls per second, for --duration or until --count")
+  command.add_option("--rate", rate_, "Calls per second, for --duration or until --count")
       ->group(group)
-      ->type_name("NUMBER");
+      ->type_name("N");
   command
       .add_option(
           "--stage,--ramp", stages_,
-          "a stage with a constant rate, RATE:TIME, or an evenly changing one, FROM:TO:TIME; may be repeated")
+          "A stage with a constant rate, RATE:TIME, or an evenly changing one, FROM:TO:TIME; may be repeated")
+      ->type_name("STAGE")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
@@ -85,15 +89,18 @@ void plan_options::add_open(CLI::App& command) {
 
 void plan_options::add_users(CLI::App& command) {
   constexpr const char* group = "Users: each opens its own connection, makes its calls, and leaves";
-  auto* const users = command.add_option("--users", users_, "the number of users")
+  auto* const users = command.add_option("--users", users_, "The number of users")
+                          ->type_name("N")
                           ->group(group)
                           ->check(whole_number_to(calls_max));
-  command.add_option("--ramp-up", ramp_up_, "the time over which the users arrive; default: all at once")
+  command.add_option("--ramp-up", ramp_up_, "The time over which the users arrive; default: all at once")
+      ->type_name("TIME")
       ->group(group)
       ->needs(users);
   command
       .add_option("--calls-per-user", calls_per_user_,
-                  "the calls of each user; default: 1, or as many as fit into --duration")
+                  "The calls of each user; default: 1, or as many as fit into --duration")
+      ->type_name("N")
       ->group(group)
       ->check(whole_number_to(calls_max))
       ->needs(users);
@@ -103,14 +110,19 @@ void plan_options::add_run(CLI::App& command) {
   constexpr const char* group = "Run";
   command
       .add_option("--connections", connections_,
-                  "the number of connections, which are kept for the whole run; default: one for each loop")
+                  "The number of connections, which are kept for the whole run; default: one for each loop")
+      ->type_name("N")
       ->group(group)
       ->check(whole_number_to(workers_max));
-  command.add_option("--loops", loops_, "the number of threads that make calls; default: 1")
+  command.add_option("--loops", loops_, "The number of threads that make calls; default: 1")
+      ->type_name("N")
       ->group(group)
       ->check(CLI::Range(1, 256));
-  command.add_option("--warm-up", warm_up_, "makes calls for this long before it counts any")->group(group);
-  command.add_option("--connect-timeout", connect_timeout_, "how long connecting may take; default: 10s")
+  command.add_option("--warm-up", warm_up_, "Make calls for this long before any is counted")
+      ->type_name("TIME")
+      ->group(group);
+  command.add_option("--connect-timeout", connect_timeout_, "How long connecting may take; default: 10s")
+      ->type_name("TIME")
       ->group(group);
 }
 

@@ -67,28 +67,32 @@ void request_options::add_to(CLI::App& command) {
                      "package.Service/Method; several share the calls by their weights: METHOD=WEIGHT");
   command
       .add_option("-d,--data", data_,
-                  "the request as JSON, or @FILE, once for each METHOD; {{call}}, {{user}}, {{message}} and "
+                  "The request as JSON, or @FILE, once for each METHOD; {{call}}, {{user}}, {{message}} and "
                   "{{random}} stand for numbers; a client stream sends all values in turn")
+      ->type_name("JSON")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
   command
       .add_option(
           "--data-file", data_file_,
-          "rows of values for {{column}} in --data, from a .csv file or a .jsonl file; each call gets a row")
+          "Rows of values for {{column}} in --data, from a .csv file or a .jsonl file; each call gets a row")
+      ->type_name("FILE")
       ->group(group);
-  command.add_option("--data-order", data_order_, "the order of the rows: sequential or random")
+  command.add_option("--data-order", data_order_, "The order of the rows")
       ->group(group)
       ->check(CLI::IsMember({"sequential", "random"}))
       ->capture_default_str();
-  command.add_option("--raw", raw_, "a file with the serialized bytes of a message, in place of --data")
+  command.add_option("--raw", raw_, "A file with the serialized bytes of a message, in place of --data")
+      ->type_name("FILE")
       ->group(group)
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--kind", kind_, "the kind of the method, for --raw")
+  command.add_option("--kind", kind_, "The kind of the method, for --raw")
       ->group(group)
       ->check(CLI::IsMember(kinds));
-  command.add_option("--messages", messages_, "the number of messages that a client stream sends")
+  command.add_option("--messages", messages_, "The number of messages that a client stream sends")
+      ->type_name("N")
       ->group(group);
 }
 

@@ -134,12 +134,12 @@ std::string complete(const CLI::App& app, word_list typed, const std::string& be
 }  // namespace
 
 void add_complete(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("complete", "prints completions for the scripts of shells");
+  CLI::App* const command = app.add_subcommand("complete", "Print completions for the scripts of shells");
   command->group("");
   const auto typed = std::make_shared<word_list>();
   const auto line = std::make_shared<std::string>();
-  command->add_option("WORD", *typed, "the words behind coracle; the last one is being completed");
-  command->add_option("--line", *line, "the whole line up to the cursor, in place of the words");
+  command->add_option("WORD", *typed, "The words behind coracle; the last one is being completed");
+  command->add_option("--line", *line, "The whole line up to the cursor, in place of the words");
   command->callback([&app, &chosen, typed, line] {
     chosen = [&app, typed, line] {
       word_list all = *typed;

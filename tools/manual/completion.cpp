@@ -71,7 +71,7 @@ complete -c coracle -f -a '(__coracle_complete)'
 }  // namespace
 
 void add_completion(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("completion", "prints the completion script of a shell");
+  CLI::App* const command = app.add_subcommand("completion", "Print the completion script of a shell");
   struct shell {
     const char* name;
     const char* use;
@@ -79,9 +79,9 @@ void add_completion(CLI::App& app, action& chosen) {
   };
   command->require_subcommand(1);
   for (const shell& one :
-       {shell{"bash", "for ~/.bashrc: source <(coracle completion bash)", bash},
-        shell{"zsh", "for ~/.zshrc, after compinit: source <(coracle completion zsh)", zsh},
-        shell{"fish", "for config.fish: coracle completion fish | source", fish}})
+       {shell{"bash", "For ~/.bashrc: source <(coracle completion bash)", bash},
+        shell{"zsh", "For ~/.zshrc, after compinit: source <(coracle completion zsh)", zsh},
+        shell{"fish", "For config.fish: coracle completion fish | source", fish}})
     command->add_subcommand(one.name, one.use)->callback([&chosen, script = one.script] {
       chosen = [script] { return print(script), 0; };
     });

@@ -79,7 +79,8 @@ constexpr example diff[] = {
      "coracle diff movie.protoset localhost:50051 -p --against wire"},
 };
 constexpr example certs[] = {
-    {"Make a CA, and certificates of a server and a client.", "coracle certs all certs"},
+    {"Make a CA, and certificates of a server and a client.", "coracle certs localhost 127.0.0.1"},
+    {"Make certificates of another server, with the same CA.", "coracle certs api.example.org --name api"},
 };
 constexpr example make_project[] = {
     {"Make a project, build it and run its test.",

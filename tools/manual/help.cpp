@@ -34,9 +34,9 @@ void print_help(const CLI::App& app, const std::vector<std::string>& words) {
 }  // namespace
 
 void add_help(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("help", "prints the commands, or the usage of a command");
+  CLI::App* const command = app.add_subcommand("help", "Print the commands, or the usage of a command");
   const auto words = std::make_shared<std::vector<std::string>>();
-  command->add_option("COMMAND", *words, "a command, or exit-codes");
+  command->add_option("COMMAND", *words, "A command, or exit-codes");
   command->callback([&app, &chosen, words] {
     chosen = [&app, words] {
       print_help(app, *words);
@@ -46,7 +46,7 @@ void add_help(CLI::App& app, action& chosen) {
 }
 
 void add_version(CLI::App& app, action& chosen) {
-  app.add_subcommand("version", "prints the version of the program")->callback([&app, &chosen] {
+  app.add_subcommand("version", "Print the version of the program")->callback([&app, &chosen] {
     chosen = [&app] {
       print(app.version() + "\n");
       return 0;

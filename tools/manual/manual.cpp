@@ -5,6 +5,7 @@
 #include "tools/failure.hpp"
 #include "tools/manual/command_names.hpp"
 #include "tools/manual/examples.hpp"
+#include "tools/manual/option_text.hpp"
 #include "tools/manual/unknown_word.hpp"
 #include "tools/standard_output.hpp"
 
@@ -70,29 +71,10 @@ class page {
   std::string all_;
 };
 
-bool is_hidden(const CLI::App& command) { return command.get_group().empty(); }
-
-// "--ca TEXT", or the name of a positional; without the type of a flag.
-std::string term_of(const CLI::Option& o) {
-  if (o.get_positional()) return o.get_name(true, true);
-  std::string term = o.get_name(false, true);
-  for (std::size_t at = 0; (at = term.find(',', at)) != term.npos; at += 2) term.insert(at + 1, " ");
-  if (o.get_expected_max() == 0) return term;
-  std::string type = o.get_type_name();
-  if (const std::size_t choices = type.find('{'); choices != type.npos) type = type.substr(choices);
-  else type = type.substr(0, type.find_first_of(": "));
-  return term + " " + type;
-}
-
-std::string content_of(const CLI::Option& o) {
-  const std::string usual = o.get_default_str();
-  return o.get_description() + (usual.empty() || usual == "\"\"" ? "" : "; default: " + usual);
-}
-
 void add_options(page& to, const CLI::App& command, const std::string& group) {
   for (const CLI::Option* o : command.get_options())
     if (!o->get_positional() && o->get_group() == group && o->get_name() != "--help")
-      to.item(term_of(*o), content_of(*o));
+      to.item(option_term(*o), option_content(*o));
 }
 
 std::string command_page(const CLI::App& command) {
@@ -103,26 +85,30 @@ std::string command_page(const CLI::App& command) {
   p.name("coracle-" + command.get_name(), command.get_description());
   p.section("SYNOPSIS");
   std::string synopsis = ".B " + name + "\n[\\fIOPTION\\fR...]";
-  for (const CLI::Option* o : command.get_options())
-    if (o->get_positional())
-      synopsis += std::string(o->get_required() ? " \\fI" : " [\\fI") + escaped(o->get_name(true)) +
-                  (o->get_expected_max() > 1 ? "\\fR..." : "\\fR") + (o->get_required() ? "" : "]");
+  for (const std::string& term : positional_terms(command)) {
+    // What is not the name is not set in italics.
+    const bool optional = term.starts_with('['), repeated = term.find("...") != term.npos;
+    const std::string positional = term.substr(optional, term.find_first_of(".]") - optional);
+    synopsis += std::string(optional ? " [\\fI" : " \\fI") + escaped(positional) +
+                (repeated ? "\\fR..." : "\\fR") + (optional ? "]" : "");
+  }
   if (!commands_of(command).empty()) synopsis += " \\fICOMMAND\\fR";
   p.add(synopsis + "\n");
   if (!commands_of(command).empty()) p.section("COMMANDS");
   for (const CLI::App* inner : command.get_subcommands({})) {
     p.item(inner->get_name(), inner->get_description());
     for (const CLI::Option* o : inner->get_options())
-      if (o->get_name() != "--help") p.add(".RS\n"), p.item(term_of(*o), content_of(*o)), p.add(".RE\n");
+      if (o->get_name() != "--help")
+        p.add(".RS\n"), p.item(option_term(*o), option_content(*o)), p.add(".RE\n");
   }
   p.section("ARGUMENTS AND OPTIONS");
   for (const CLI::Option* o : command.get_options())
-    if (o->get_positional()) p.item(o->get_name(true), content_of(*o));
-  for (const std::string& group : command.get_groups()) {
-    if (group != "Options" && !group.empty()) p.add(".SS " + escaped(group) + "\n");
+    if (o->get_positional()) p.item(o->get_name(true), option_content(*o));
+  for (const std::string& group : option_groups(command)) {
+    if (group != "Options") p.add(".SS " + escaped(group) + "\n");
     add_options(p, command, group);
   }
-  p.item("-h, --help", "prints the usage");
+  p.item("-h, --help", "Print this help");
   p.exit_status(command.get_name() == "health" ? std::span<const exit_code>(health_exit_codes) : exit_codes);
   p.examples(examples_of(command.get_name()));
   p.section("SEE ALSO");
@@ -132,7 +118,7 @@ std::string command_page(const CLI::App& command) {
 
 std::string overview_page(const CLI::App& app) {
   page p("CORACLE");
-  p.name("coracle", "calls and inspects gRPC servers");
+  p.name("coracle", app.get_description());
   p.section("SYNOPSIS");
   p.add(".B coracle\n.I COMMAND\n[\\fIARGUMENT\\fR...]\n");
   p.section("DESCRIPTION");
@@ -171,9 +157,9 @@ std::string overview_page(const CLI::App& app) {
 }  // namespace
 
 void add_man(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("man", "prints a manual page: coracle man call | man -l -");
+  CLI::App* const command = app.add_subcommand("man", "Print a manual page: coracle man call | man -l -");
   const auto name = std::make_shared<std::string>();
-  command->add_option("COMMAND", *name, "the command; default: the whole program");
+  command->add_option("COMMAND", *name, "The command; default: the whole program");
   command->callback([&app, &chosen, name] {
     chosen = [&app, name] {
       if (name->empty()) return print(overview_page(app)), 0;

@@ -48,13 +48,13 @@ struct variant {
 const std::vector<variant>& variants() {
   static const std::vector<variant> all{
       {"", "", {"project", "plain", "greet"}, "coracle::coracle"},
-      {"--empty", "a service without methods", {"project", "plain", "empty"}, "coracle::coracle"},
-      {"--unary", "one unary method", {"project", "plain", "unary"}, "coracle::coracle"},
+      {"--empty", "A service without methods", {"project", "plain", "empty"}, "coracle::coracle"},
+      {"--unary", "One unary method", {"project", "plain", "unary"}, "coracle::coracle"},
       {"--streaming",
-       "methods with streams of requests, of replies, and of both",
+       "Methods with streams of requests, of replies, and of both",
        {"project", "plain", "streaming"},
        "coracle::coracle"},
-      {"--tls", "the default methods, with TLS", {"project", "greet", "tls"}, "coracle::tls"},
+      {"--tls", "The default methods, with TLS", {"project", "greet", "tls"}, "coracle::tls"},
   };
   return all;
 }
@@ -117,8 +117,8 @@ void add_new(CLI::App& app, action& chosen) {
   };
   const auto it = std::make_shared<choice>();
   CLI::App* command = app.add_subcommand(
-      "new", "creates a project with a .proto file, a server, a client, a test and CMakeLists.txt");
-  command->add_option("FOLDER", it->folder, "a new folder, whose name becomes the name of the project")
+      "new", "Create a project with a .proto file, a server, a client, a test and CMakeLists.txt");
+  command->add_option("FOLDER", it->folder, "A new folder, whose name becomes the name of the project")
       ->required()
       ->type_name("");
   std::vector<CLI::Option*> flags;
@@ -128,7 +128,7 @@ void add_new(CLI::App& app, action& chosen) {
     for (std::size_t i = 0; i + 1 < flags.size(); ++i) flags.back()->excludes(flags[i]);
   }
   command->add_flag("--force", it->force,
-                    "writes into a folder that is not empty, and replaces the files of the project in it");
+                    "Write into a folder that is not empty, and replace the files of the project in it");
   command->callback([it, &chosen] { chosen = [it] { return make(it->folder, *it->content, it->force); }; });
 }
 

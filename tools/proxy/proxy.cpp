@@ -44,14 +44,18 @@ struct proxy {
 }  // namespace
 
 void add_proxy(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("proxy", "forwards calls to a server, and prints them");
+  CLI::App* const command =
+      app.add_subcommand("proxy", "Forward calls to a server, and print or record them");
   const auto it = std::make_shared<proxy>();
   it->at.add_to(*command);
-  command->add_option("--listen", it->listen, "the address for clients, without TLS: host:port or unix:/path")
+  command->add_option("--listen", it->listen, "The address for clients, without TLS: host:port or unix:/path")
+      ->type_name("ADDRESS")
       ->capture_default_str();
-  command->add_option("--record", it->record,
-                      "writes the calls, with their metadata, into a new file for `coracle replay`");
-  command->add_flag("--reflection", it->reflection, "prints and records the calls of reflection, too");
+  command
+      ->add_option("--record", it->record,
+                   "Write the calls, with their metadata, into a new file for `coracle replay`")
+      ->type_name("FILE");
+  command->add_flag("--reflection", it->reflection, "Print and record the calls of reflection, too");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -226,15 +226,15 @@ struct replay {
 }  // namespace
 
 void add_replay(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand(
-      "replay",
-      "repeats the calls that `coracle proxy --record` wrote, and compares their statuses and replies");
+  CLI::App* const command =
+      app.add_subcommand("replay", "Repeat recorded calls, and compare their statuses and replies");
   const auto it = std::make_shared<replay>();
   it->at.add_to(*command);
-  command->add_option("FILE", it->file, "the recording")->required();
+  command->add_option("FILE", it->file, "The file that `coracle proxy --record` wrote")->required();
   command
       ->add_option("--speed", it->speed,
-                   "the factor of the speed: 2 is twice as fast, 0 is without any pause")
+                   "The factor of the speed: 2 is twice as fast, 0 is without any pause")
+      ->type_name("N")
       ->check([](const std::string& text) {
         double given = 0;
         const bool good = CLI::detail::lexical_cast(text, given) && given >= 0 && std::isfinite(given);
@@ -243,10 +243,11 @@ void add_replay(CLI::App& app, action& chosen) {
       ->capture_default_str();
   command
       ->add_option("--ignore", it->ignored,
-                   "a field of replies that is not compared: id, movieId or movie.Movie.id; may be repeated")
+                   "A field of replies that is not compared: id, movieId or movie.Movie.id; may be repeated")
+      ->type_name("FIELD")
       ->take_all()
       ->allow_extra_args(false);
-  command->add_flag("--status-only", it->status_only, "compares the statuses of calls, not their replies");
+  command->add_flag("--status-only", it->status_only, "Compare the statuses of calls, not their replies");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -283,11 +283,10 @@ class repl {
 }  // namespace
 
 void add_repl(CLI::App& app, action& chosen) {
-  CLI::App* const command =
-      app.add_subcommand("repl", "explores a server and calls its methods, line by line");
+  CLI::App* const command = app.add_subcommand("repl", "Explore a server and call its methods, line by line");
   const auto it = std::make_shared<repl>();
   it->at.add_to(*command);
-  command->add_flag("-v,--verbose", it->verbose, "prints headers, trailers, sizes and times of calls");
+  command->add_flag("-v,--verbose", it->verbose, "Print headers, trailers, sizes and times of calls");
   it->colors.add_to(*command);
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }

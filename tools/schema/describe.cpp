@@ -84,21 +84,23 @@ struct describe {
 
 void add_describe(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand("describe",
-                                               "prints services, methods, messages and enums as .proto text; "
+                                               "Print services, methods, messages and enums as .proto text; "
                                                "with --proto or --protoset it needs no ADDRESS");
   const auto it = std::make_shared<describe>();
   it->at.add_to(*command, endpoint::address_use::optional);
   command->add_option("NAME", it->names,
                       "package.Service, package.Service/Method or package.Message; default: all services");
   CLI::Option* const as_template = command->add_flag(
-      "--template", it->as_template, "prints a request with all its fields as JSON, for `coracle call -d`");
+      "--template", it->as_template, "Print a request with all its fields as JSON, for `coracle call -d`");
   command
       ->add_option("--protoset-out", it->protoset_out,
-                   "writes a descriptor set of the definitions and their imports into this file")
+                   "Write a descriptor set of the definitions and their imports into this file")
+      ->type_name("FILE")
       ->excludes(as_template);
   command
       ->add_option("--proto-out", it->proto_out,
-                   "writes the definitions and their imports as .proto files below this folder")
+                   "Write the definitions and their imports as .proto files below this folder")
+      ->type_name("DIR")
       ->excludes(as_template);
   it->colors.add_to(*command);
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });

@@ -39,11 +39,11 @@ struct ls {
 
 void add_ls(CLI::App& app, action& chosen) {
   CLI::App* const command =
-      app.add_subcommand("ls", "lists services and methods; with --proto or --protoset it needs no ADDRESS");
+      app.add_subcommand("ls", "List services and methods; with --proto or --protoset it needs no ADDRESS");
   const auto it = std::make_shared<ls>();
   it->at.add_to(*command, endpoint::address_use::optional);
-  command->add_option("SERVICE", it->services, "lists the methods of this service")->expected(0, 1);
-  command->add_flag("-m,--methods", it->methods, "lists the methods of all services");
+  command->add_option("SERVICE", it->services, "List the methods of this service")->expected(0, 1);
+  command->add_flag("-m,--methods", it->methods, "List the methods of all services");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -65,28 +65,33 @@ struct openapi {
 
 void add_openapi(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
-      "openapi", "describes services as OpenAPI 3.1; with --proto or --protoset it needs no ADDRESS");
+      "openapi", "Describe services as OpenAPI 3.1; with --proto or --protoset it needs no ADDRESS");
   const auto it = std::make_shared<openapi>();
   it->at.add_to(*command, endpoint::address_use::optional);
   it->at.add_http_rules_to(*command);
   command->add_option("SERVICE", it->services, "package.Service; default: all but those of gRPC itself");
-  command->add_option("-o,--output", it->output, "the file to write; default: the standard output");
-  command->add_flag("--force", it->force, "replaces the file of --output if it exists");
+  command->add_option("-o,--output", it->output, "The file to write; default: the standard output")
+      ->type_name("FILE");
+  command->add_flag("--force", it->force, "Replace the file of --output if it exists");
   command
       ->add_option("--format", it->format,
-                   "json or yaml; default: yaml if the file's name ends with it, else json")
+                   "The format; default: yaml if the file's name ends with it, else json")
       ->check(CLI::IsMember({"json", "yaml"}));
-  command->add_option("--title", it->options.title, "the title of the API")->capture_default_str();
-  command->add_option("--api-version", it->options.version, "the version of the API")->capture_default_str();
+  command->add_option("--title", it->options.title, "The title of the API")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  command->add_option("--api-version", it->options.version, "The version of the API")
+      ->type_name("TEXT")
+      ->capture_default_str();
   command
-      ->add_option("--url", it->options.servers, "the base URL of a server, such as https://api.example.org")
+      ->add_option("--url", it->options.servers, "The base URL of a server, such as https://api.example.org")
+      ->type_name("URL")
       ->take_all()
       ->allow_extra_args(false);
   command->add_flag("--rest-only", it->rest_only,
-                    "leaves out POST /package.Service/Method, which servers with the JSON codec answer");
-  command->add_flag(
-      "--proto-field-names", it->options.proto_field_names,
-      "names fields as the .proto file does, for a server with rest_options::proto_field_names");
+                    "Leave out POST /package.Service/Method, which servers with the JSON codec answer");
+  command->add_flag("--proto-field-names", it->options.proto_field_names,
+                    "Name fields as the .proto file does, for a server with rest_options::proto_field_names");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

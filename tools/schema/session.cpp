@@ -40,13 +40,18 @@ std::string rules_of(const std::vector<const pb::ServiceDescriptor*>& services, 
 
 void session::add_to(CLI::App& command, endpoint::address_use use) {
   where_.add_to(command, use);
-  const auto add = [&](const char* names, std::vector<std::string>& to, const char* text) {
-    command.add_option(names, to, text)->group(definitions_group)->take_all()->allow_extra_args(false);
+  const auto add = [&](const char* names, const char* type, std::vector<std::string>& to, const char* text) {
+    command.add_option(names, to, text)
+        ->type_name(type)
+        ->group(definitions_group)
+        ->take_all()
+        ->allow_extra_args(false);
   };
-  add("--proto", protos_, "reads definitions from this .proto file");
-  add("-I,--import", import_dirs_, "looks for .proto files and their imports in this folder");
-  add("--protoset", protosets_, "reads definitions from this descriptor set");
-  add("--reflect-header", reflection_headers_, "'name: value' with the calls of reflection only");
+  add("--proto", "FILE", protos_, "Read definitions from this .proto file");
+  add("-I,--import", "DIR", import_dirs_, "Look for .proto files and their imports in this folder");
+  add("--protoset", "FILE", protosets_, "Read definitions from this descriptor set");
+  add("--reflect-header", "HEADER", reflection_headers_,
+      "Send this metadata with the calls of reflection only");
 }
 
 void session::add_protocol_to(CLI::App& command) {
@@ -56,10 +61,10 @@ void session::add_protocol_to(CLI::App& command) {
 
 void session::add_http_rules_to(CLI::App& command) {
   command
-      .add_option(
-          "--http-rules", http_rules_path_,
-          "reads rules of google.api.http from this service config file in JSON; they replace those of "
-          "the definitions")
+      .add_option("--http-rules", http_rules_path_,
+                  "Read rules of google.api.http from this service config file in JSON; they replace those "
+                  "of the definitions")
+      ->type_name("FILE")
       ->group(definitions_group);
 }
 

@@ -153,16 +153,19 @@ struct bench {
 
 void add_bench(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
-      "bench", "runs the five workloads of gRPCClient.jl against a server of test.TestService");
+      "bench", "Run the project's benchmark workloads against a server of test.TestService");
   const auto it = std::make_shared<bench>();
   it->where.add_to(*command);
   command->add_option("WORKLOAD", it->names, "smol, big, req, resp or bidi; default: all");
-  command->add_option("--loops", it->loops, "the numbers of threads, each of which gets a table")
+  command->add_option("--loops", it->loops, "The numbers of threads, each of which gets a table")
+      ->type_name("N")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--seconds", it->seconds, "how long each workload runs")->capture_default_str();
-  command->add_flag("--stress", it->stress, "repeats the workloads until it is stopped or a reply is wrong");
+  command->add_option("--seconds", it->seconds, "How long each workload runs")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_flag("--stress", it->stress, "Repeat the workloads until it is stopped or a reply is wrong");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 
