@@ -14,7 +14,8 @@ duration parse_duration(std::string_view text, std::string_view option) {
     std::string_view name;
     double nanoseconds;
   };
-  static constexpr unit units[] = {{"ms", 1e6}, {"us", 1e3}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+  static constexpr unit units[] = {{"ms", 1e6}, {"us", 1e3}, {"µs", 1e3},
+                                   {"s", 1e9},  {"m", 60e9}, {"h", 3600e9}};
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view name = text.substr(static_cast<std::size_t>(end - text.data()));

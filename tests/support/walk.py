@@ -32,7 +32,7 @@ PAGES = ROOT / "docs/start"
 BLOCK = re.compile(r"^<!-- (?P<what>[^\n]+) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
 BAR = re.compile(r" +[#\u2588]+$", re.M)  # of a histogram
 SPACES = re.compile(r"(?<=\S)  +")  # between columns
-NUMBER = re.compile(r"\d[\d,.]*( (us|ms|s|B|kB|MB)\b)?")  # with its unit, which depends on its size
+NUMBER = re.compile(r"\d[\d,.]*( (µs|ms|s|B|kB|MB)\b)?")  # with its unit, which depends on its size
 LIMIT_S, START_S = 240, 15  # for one block, for a server
 
 

@@ -122,6 +122,16 @@ std::string change_text(const compared& one) {
   return formatted("%+.1f %%", one.change());
 }
 
+namespace {
+
+std::string row(const std::string& name, const std::string& before, const std::string& after,
+                const std::string& change) {
+  return "  " + padded(name, 14, side::right) + " " + padded(before, 12) + " " + padded(after, 12) + " " +
+         padded(change, 14) + "\n";
+}
+
+}  // namespace
+
 std::string table_of(const std::vector<compared>& all, const std::vector<run_pair>& pairs) {
   std::string text;
   const std::string* run = nullptr;
@@ -130,16 +140,10 @@ std::string table_of(const std::vector<compared>& all, const std::vector<run_pai
       text += (run ? "\n" : "") + one.run + "\n";
       for (const run_pair& pair : pairs)
         if (pair.name == one.run) text += pair.description();
-      std::array<char, 96> head{};
-      std::snprintf(head.data(), head.size(), "  %-14s %12s %12s %14s\n", "", "before", "after", "change");
-      text += head.data();
+      text += row("", "before", "after", "change");
       run = &one.run;
     }
-    std::array<char, 160> line{};
-    std::snprintf(line.data(), line.size(), "  %-14s %12s %12s %14s\n", one.name.c_str(),
-                  value_text(one, one.before).c_str(), value_text(one, one.after).c_str(),
-                  change_text(one).c_str());
-    text += line.data();
+    text += row(one.name, value_text(one, one.before), value_text(one, one.after), change_text(one));
   }
   return text;
 }

@@ -242,7 +242,7 @@ struct load_command {
     for (const results& r : runs) {
       for (const expectation::verdict& v : r.verdicts)
         if (!v.met) {
-          print_error("expected " + v.expected + ": it is " + v.found);
+          print_error("threshold " + v.expected + " failed (actual " + v.found + ")");
           code = exit_check_failed;
         }
       if (r.ok() == 0 && code == 0) {

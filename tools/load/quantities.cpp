@@ -1,5 +1,6 @@
 #include "tools/load/quantities.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -37,9 +38,16 @@ std::optional<double> read_number(std::string_view text) {
 std::string format_duration(duration d) {
   const auto ns = static_cast<double>(d.count());
   if (ns < 999.5) return three_digits(ns) + " ns";
-  if (ns < 999.5e3) return three_digits(ns / 1e3) + " us";
+  if (ns < 999.5e3) return three_digits(ns / 1e3) + " µs";
   if (ns < 999.5e6) return three_digits(ns / 1e6) + " ms";
   return three_digits(ns / 1e9) + " s";
+}
+
+std::string padded(std::string text, std::size_t width, side padding) {
+  const auto is_lead = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+  const auto columns = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_lead));
+  if (columns < width) text.insert(padding == side::left ? 0 : text.size(), width - columns, ' ');
+  return text;
 }
 
 std::string format_count(std::uint64_t n) {

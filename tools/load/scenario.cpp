@@ -106,8 +106,8 @@ std::string describe(const scenario& s) {
       break;
     case shape::open: text = describe_stages(s.stages) + " on " + several(s.connections, "connection"); break;
     case shape::users:
-      text = several(s.users, "user") + " with a connection each";
-      if (s.ramp_up > duration()) text += ", who come within " + format_duration(s.ramp_up);
+      text = several(s.users, "user") + ", one connection each";
+      if (s.ramp_up > duration()) text += ", ramp-up " + format_duration(s.ramp_up);
       if (s.calls_per_user) text += ", " + several(*s.calls_per_user, "call") + " each";
       if (s.length) text += (s.calls_per_user ? ", at most " : ", ") + format_duration(*s.length);
       break;

@@ -83,13 +83,12 @@ std::string histogram_of(const latency_histogram& l) {
   std::string text;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const duration upto(static_cast<std::int64_t>(std::exp(low + step * static_cast<double>(i + 1))));
-    std::array<char, 48> head{};
-    std::snprintf(head.data(), head.size(), "to %-9s %12s  ", format_duration(upto).c_str(),
-                  format_count(calls[i]).c_str());
+    const std::string head = "to " + padded(format_duration(upto), 9, side::right) + " " +
+                             padded(format_count(calls[i]), 12) + "  ";
     std::string bar;
     const std::size_t length = (calls[i] * width + most - 1) / most;
     for (std::size_t k = 0; k < length; ++k) bar += mark;
-    std::string row = line(i == 0 ? "histogram" : "", head.data() + bar);
+    std::string row = line(i == 0 ? "histogram" : "", head + bar);
     row.erase(row.find_last_not_of(" \n") + 1);
     text += row + "\n";
   }
@@ -152,7 +151,7 @@ std::string summary_of(const results& r) {
   text += line("wire", wire_of(r));
   text += line("connects", connects_of(r));
   for (const expectation::verdict& v : r.verdicts)
-    text += line(v.met ? "met" : "NOT MET", v.expected + ": it is " + v.found);
+    text += line(v.met ? "met" : "FAILED", v.expected + " (actual " + v.found + ")");
   return text;
 }
 

@@ -105,8 +105,8 @@ struct bench {
     for (const auto* one : chosen) {
       const std::vector<measured> all = measure(n, *one, length);
       if (one == chosen.front())  // the table's head is printed with its first line
-        std::printf("%zu loop%s%53s%14s%14s%10s%10s%10s%10s\n", n, n == 1 ? " " : "s", "KiB/message",
-                    "allocations", "messages/s", "mean us", "std-dev", "min", "max");
+        std::printf("%zu loop%s%53s%14s%14s%11s%10s%10s%10s\n", n, n == 1 ? " " : "s", "KiB/message",
+                    "allocations", "messages/s", "mean µs", "std-dev", "min", "max");
       print_row(*one, all);
       flush_output();
     }
