@@ -59,3 +59,8 @@ def test_mistakes_are_told(server):
         done = bench(other, "smol", code=65)
         assert "test.TestService" in done.stderr and done.stdout == "", f"it says {done.stderr!r} and prints {done.stdout!r}"
     assert "1,auto" in bench(server, "--loops", "many", code=64).stderr, "the fix is not named"
+
+
+def test_it_is_not_among_the_commands_for_users():
+    assert "bench" not in run(own("coracle"), "help").stdout
+    assert "Usage: coracle bench [OPTIONS] ADDRESS [WORKLOAD...]" in run(own("coracle"), "help", "bench").stdout

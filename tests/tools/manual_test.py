@@ -85,7 +85,7 @@ def test_examples_work(command, movie_server, tmp_path, monkeypatch):
         assert done.returncode == 0, f"{line} ends with {done.returncode}: {done.stderr}"
 
 
-@pytest.mark.parametrize("command", [one for one in commands() if one not in ("man", "help", "version", "bench")])
+@pytest.mark.parametrize("command", [one for one in commands() if one not in ("man", "help", "version")])
 def test_each_command_has_examples(command):
     assert examples(command)
 

@@ -154,6 +154,7 @@ struct bench {
 void add_bench(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "bench", "Run the project's benchmark workloads against a server of test.TestService");
+  command->group("");  // an internal benchmark: it needs a service of its own
   const auto it = std::make_shared<bench>();
   it->where.add_to(*command);
   command->add_option("WORKLOAD", it->names, "smol, big, req, resp or bidi; default: all");
