@@ -158,7 +158,7 @@ void put(pb::Message& m, const field_type& f, const std::string& text) {
 
 template <class Take>
 bool field_prompts::ask(const std::string& prompt, Take take) {
-  for (;;) {
+  for (bool again = false;; again = true) {
     const auto line = lines_.next(prompt);
     if (!line) return ended_ = true, false;
     answered_ = true;
@@ -168,7 +168,8 @@ bool field_prompts::ask(const std::string& prompt, Take take) {
       return true;
     } catch (const failure& error) {
       if (!lines_.interactive()) throw;
-      print_prompt_error(error.what(), error.hint());
+      if (again) print_prompt_error("'" + *line + "' is not valid either");
+      else print_prompt_error(error.what(), "Enter leaves it out, Ctrl-C cancels the call");
     }
   }
 }

@@ -67,6 +67,8 @@ int next_character(std::FILE* /*input*/) {
 // between would be echoed by the terminal, a Tab with it, and shown again by libedit.
 int set_mode_before_prompt() {
   rl_prep_terminal(1);
+  if (const std::string text = current->take_introduction(); !text.empty())
+    std::fprintf(stderr, "%s\r\n", text.c_str());
   return 0;
 }
 

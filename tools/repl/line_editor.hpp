@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coracle::tools {
@@ -28,6 +29,9 @@ class line_editor {
   // Returns the next line without its line end (\n or \r\n); empty at the end of the input (Ctrl-D). The
   // prompt is shown only on a terminal, where Ctrl-C throws `interrupted`.
   [[nodiscard]] std::optional<std::string> next(const std::string& prompt);
+  // Sets a line that a terminal shows once, before the first prompt.
+  void set_introduction(std::string line) { introduction_ = std::move(line); }
+  [[nodiscard]] std::string take_introduction() { return std::exchange(introduction_, {}); }
   // Adds the line to the history, which is saved for the next start of the program, however this one ends.
   void remember(const std::string& line);
   // Whether the input is a terminal.
@@ -41,6 +45,7 @@ class line_editor {
  private:
   completions offer_;
   const std::vector<std::string>* replacement_ = nullptr;
+  std::string introduction_;
   bool interactive_;
 };
 

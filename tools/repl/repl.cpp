@@ -38,13 +38,13 @@ namespace pb = google::protobuf;
 using conversation = bidi_call<bytes_message, bytes_message>;
 
 constexpr const char* help_text =
-    "ls [SERVICE]              the services, or the methods of one\n"
-    "describe NAME             a service, a method with its messages, a message, an enum\n"
-    "service NAME              its methods can be called by their names alone from now on\n"
-    "call METHOD [JSON...]     asks for the fields of the request when there is no JSON;\n"
-    "                          of streamed requests, one after the other until Ctrl-D\n"
-    "header [NAME[: VALUE]]    adds one to the calls that follow, takes it away, or lists them\n"
-    "help, exit\n";
+    "ls [SERVICE]              list services, or the methods of one\n"
+    "describe NAME             show a service, a method with its messages, a message, an enum\n"
+    "service NAME              select a service: its methods can then be called by their names alone\n"
+    "call METHOD [JSON...]     call a method; without JSON, asks for the fields of the request,\n"
+    "                          for streams of each message until Ctrl-D\n"
+    "header [NAME[: VALUE]]    set, remove or list metadata for later calls\n"
+    "help, exit                Ctrl-C leaves a prompt for a field, Ctrl-D ends the program\n";
 
 // Removes the first word of a line and returns it.
 std::string take_word(std::string& line) {
@@ -76,7 +76,10 @@ class repl {
     line_editor lines(
         [&](std::string_view before, std::string_view word) { return all.fitting(before, word); });
     static_cast<void>(at.types().services());  // fails at once if the server is unreachable
-    if (lines.interactive()) on_ctrl_c_.emplace(at.on());
+    if (lines.interactive()) {
+      on_ctrl_c_.emplace(at.on());
+      lines.set_introduction("'help' lists the commands, 'exit' or Ctrl-D ends the program.");
+    }
     int code = 0;
     while (one_line(lines, code)) {
     }
@@ -263,6 +266,10 @@ class repl {
     };
     for (const std::string& value : json)
       if (!send(bytes_message(typed.requests->bytes(value)))) return;
+    if (json.empty() && lines.interactive() && method.input_type()->field_count() > 0)
+      print(method.client_streaming()
+                ? "(Enter: leave the field out; Ctrl-D at a first field: end the requests; Ctrl-C: cancel)\n"
+                : "(Enter: leave the field out; Ctrl-D: send what is filled in; Ctrl-C: cancel)\n");
     field_prompts prompts(lines);
     for (bool more = json.empty(); more; more = method.client_streaming()) {
       const auto message = at.types().make(*method.input_type());
