@@ -4,6 +4,7 @@
 #include "movie_store.hpp"
 #include "movies.hpp"
 
+#include <coracle/rpc/message_codec.hpp>
 #include <coracle/server.hpp>
 
 #include <cstdio>
@@ -16,7 +17,9 @@ int main(int argc, char** argv) {
     const auto port = line.port("port");
     movie_store store(line.option("db").value_or(":memory:"));
     movies service(store);
-    coracle::server server;
+    coracle::server_options options;
+    options.codecs = {&coracle::json_codec()};  // curl may send JSON
+    coracle::server server(options);
     server.add(service);
     coracle::with_defaults(server);  // health, reflection, channelz: grpcurl needs no .proto
     const auto address = "127.0.0.1:" + std::to_string(port);

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
                       co_return coracle::http_response::stream("text/event-stream", std::move(events))
                           .header("cache-control", "no-store");
                     });
-    const std::string folder = line.option("page").value_or("examples/12_web/page");
+    const std::string folder = line.option("page").value_or(MOVIE_PAGE);
     coracle::add_files(server, "/", folder).throw_if_error();
     // --8<-- [end:routes]
     server.listen(address, examples::server_credentials_of(line)).throw_if_error();

@@ -44,6 +44,15 @@ def test_the_page_can_be_used_without_a_mouse_or_good_eyes(server):
     assert not accessibility.faults(views) + accessibility.lost_stops(views)
 
 
+def test_the_page_is_found_from_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Server(own("movie_web_server"), "--port=0") as one:
+        connection = http.client.HTTPConnection("127.0.0.1", one.port, timeout=10)
+        connection.request("GET", "/")
+        assert b"<title>Movies</title>" in connection.getresponse().read()
+        connection.close()
+
+
 def test_events_continue_after_the_last_one(server):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     for title in ("One", "Two"):

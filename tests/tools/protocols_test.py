@@ -129,3 +129,9 @@ def test_rest_of_load_streams_and_uses_tls(secured, certificates):
                         "--messages", "3", "-n", "10", "-c", "2", "--rest", url)
     assert (grpc["name"], rest["name"], rest["target"]) == ("gRPC", "REST", url)
     assert (rest["ok"], rest["messages_sent"], rest["messages_received"]) == (10, 30, 10), f"{rest['statuses']}"
+
+
+def test_curl_calls_the_example_with_json(movie_server):
+    done = run("curl", "--silent", "--show-error", "-H", "content-type: application/json", "-d", '{"title": "Alien"}',
+               f"http://{movie_server.address}/movie.MovieService/AddMovie")
+    assert done.returncode == 0 and int(json.loads(done.stdout)["movieId"]) > 0, done
