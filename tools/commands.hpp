@@ -15,6 +15,7 @@ using action = std::function<int()>;
 void add_ls(CLI::App& app, action& chosen);
 void add_describe(CLI::App& app, action& chosen);
 void add_call(CLI::App& app, action& chosen);
+void add_test(CLI::App& app, action& chosen);
 void add_repl(CLI::App& app, action& chosen);
 void add_console(CLI::App& app, action& chosen);
 void add_proxy(CLI::App& app, action& chosen);

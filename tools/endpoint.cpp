@@ -186,7 +186,10 @@ void endpoint::use_target(CLI::App& command) {
     if (!option) continue;  // an option that this command does not need
     const bool mine = std::find(used.begin(), used.end(), option) != used.end();
     if (option->count() > 0 && !mine) continue;
-    if (!mine) used.push_back(option);
+    if (!mine) {
+      used.push_back(option);
+      target_options_.push_back("--" + option->get_lnames().front());
+    }
     option->add_result(value);
   }
   for (CLI::Option* const option : used) try {
@@ -194,6 +197,10 @@ void endpoint::use_target(CLI::App& command) {
     } catch (const CLI::Error& error) {
       throw usage_failure(configuration_path() + ": " + error.what());
     }
+}
+
+bool endpoint::is_from_target(const std::string& option) const {
+  return std::find(target_options_.begin(), target_options_.end(), option) != target_options_.end();
 }
 
 void endpoint::add_header(const std::string& line, metadata& to) {

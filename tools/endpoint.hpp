@@ -33,6 +33,9 @@ class endpoint {
   // Uses the target that the address names, if it is @NAME; add_to() has this done after the parsing.
   void use_target(CLI::App& command);
 
+  // Whether the value of the option ("--timeout") comes from the target, not from the command line.
+  [[nodiscard]] bool is_from_target(const std::string& option) const;
+
   // The same options with another address, for a command with several servers.
   [[nodiscard]] endpoint at(std::string address) const;
 
@@ -89,7 +92,7 @@ class endpoint {
   std::uint32_t max_message_bytes_ = message_bytes_max;
   std::string ca_, certificate_, key_, server_name_, authority_, timeout_, compression_, user_agent_,
       keepalive_, protocol_ = "grpc", http_;
-  std::vector<std::string> headers_;
+  std::vector<std::string> headers_, target_options_;
 };
 
 }  // namespace coracle::tools

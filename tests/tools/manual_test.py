@@ -56,7 +56,7 @@ def test_manual_pages_are_valid(command, tmp_path):
 
 def test_options_have_their_arguments_and_defaults():
     manual = page("call")
-    for text in (".B --ca FILE", ".B --format {human,json,text}", "; default: human", ".B -p, --plaintext\n", ".B coracle call\n[\\fIOPTION\\fR...] \\fIADDRESS\\fR \\fIMETHOD\\fR"):
+    for text in (".B --ca FILE", ".B --format {human,json,text}", "; default: human", ".B -p, --plaintext\n", ".B coracle call\n[\\fIOPTION\\fR...] [\\fIADDRESS\\fR] [\\fIMETHOD\\fR]"):
         assert text in manual, f"{text!r} is missing"
 
 
@@ -74,6 +74,8 @@ def test_examples_work(command, movie_server, tmp_path, monkeypatch):
     (tmp_path / "bin/coracle").symlink_to(own("coracle"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     (tmp_path / "request.json").write_text('{"title": "x"}')
+    (tmp_path / "requests").mkdir()
+    (tmp_path / "requests/movies.grpc").write_text(f'CALL http://{movie_server.address} AddMovie\n\n{{"title": "x"}}\n')
     for folder in (".", "old", "new"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "movie.proto").write_text(MOVIE_PROTO.read_text())
@@ -134,7 +136,7 @@ def test_the_help_of_a_command_has_its_examples():
 def test_an_unknown_word_is_an_error_that_suggests_the_closest_ones():
     for words, says in ((("foo",), "there is no command 'foo'; 'coracle help' lists"),
                         (("cal",), "did you mean 'call'? 'coracle help' lists"),
-                        (("list",), "did you mean 'ls'?"),
+                        (("list",), "did you mean 'ls' or 'test'?"),
                         (("desc", "localhost:1"), "did you mean 'describe'?"),
                         (("help", "laod"), "did you mean 'load'?"),
                         (("completion", "bsh"), "completion has no command 'bsh'; did you mean 'bash' or 'zsh'? 'coracle help completion' lists"),

@@ -32,7 +32,14 @@ constexpr example call[] = {
      "-"},
     {"Call it as a browser does, and show the HTTP.",
      "coracle call localhost:50051 -p AddMovie -d '{\"title\": \"Alien\"}' --protocol connect -v"},
+    {"Keep the call in a file of requests.",
+     "coracle call localhost:50051 -p AddMovie -d '{\"title\": \"Alien\"}' --save movies.grpc"},
     {"Get replies and errors as lines of JSON.", "coracle call localhost:50051 -p ListMovies --format json"},
+};
+constexpr example test[] = {
+    {"Make the calls of all files of a folder.", "coracle test requests"},
+    {"Make them on another server, and write results for a pipeline.",
+     "coracle test requests --address http://localhost:50051 --junit results.xml"},
 };
 constexpr example repl[] = {
     {"Explore a server line by line.", "coracle repl localhost:50051 -p"},
@@ -92,21 +99,10 @@ constexpr example completion[] = {
 };
 
 constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
-    {"", overview},
-    {"ls", ls},
-    {"describe", describe},
-    {"call", call},
-    {"repl", repl},
-    {"console", console},
-    {"load", load},
-    {"health", health},
-    {"proxy", proxy},
-    {"replay", replay},
-    {"openapi", openapi},
-    {"diff", diff},
-    {"certs", certs},
-    {"new", make_project},
-    {"completion", completion},
+    {"", overview},     {"ls", ls},       {"describe", describe}, {"call", call},
+    {"test", test},     {"repl", repl},   {"console", console},   {"load", load},
+    {"health", health}, {"proxy", proxy}, {"replay", replay},     {"openapi", openapi},
+    {"diff", diff},     {"certs", certs}, {"new", make_project},  {"completion", completion},
 };
 
 }  // namespace

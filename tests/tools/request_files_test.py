@@ -1,0 +1,197 @@
+"""Requests in files: coracle test, coracle call -f and call --save; the format is that of docs/cli/test.md."""
+
+import json
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+from coracle_command import FAILURE, USAGE, coracle
+from programs import MOVIE_PROTO, ROOT, Server, own
+
+CHECK_FAILED = 66
+
+
+@pytest.fixture
+def server(movie_server):
+    return movie_server
+
+
+@pytest.fixture
+def written(tmp_path, server):
+    """A file of requests; ADDRESS stands for the server."""
+    def write(text, name="movies.grpc"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.replace("ADDRESS", f"http://{server.address}"))
+        return path
+    return write
+
+
+def problems(path, *words):
+    """The lines below the failed requests."""
+    done = coracle("test", path, *words, code=CHECK_FAILED)
+    return [line.strip().replace(f"{path}:", "") for line in done.stdout.splitlines() if line.startswith("      ")]
+
+
+GOOD = """# Comments stand anywhere.
+### add
+CALL ADDRESS movie.MovieService/AddMovie
+--timeout 5s
+x-a: b
+
+{"title": "Alien",
+# here, too
+ "yearOfProduction": 1979}
+
+EXPECT OK
+{"movieId": "{{match [0-9]+}}"}
+
+### no title
+CALL ADDRESS AddMovie
+
+EXPECT INVALID_ARGUMENT needs a title
+
+CALL ADDRESS AddMultipleMovies
+
+{"title": "One"} {"title": "Two"}
+EXPECT OK
+{"movieIds": ["{{any}}", "{{any}}"]}
+
+### a stream
+CALL ADDRESS ListMovies
+
+EXPECT OK
+{"title": "{{any}}", "durationMinutes": 0, "genres": []}
+...
+"""
+
+
+def test_requests_that_go_as_expected_pass(written):
+    path = written(GOOD)
+    done = coracle("test", path)
+    names = [line.split(": ", 1)[1].rsplit(" (")[0] for line in done.stdout.splitlines()[:-1]]
+    assert names == ["add", "no title", "AddMultipleMovies", "a stream"], done.stdout
+    assert done.stdout.endswith("4 passed, 0 failed\n") and done.stderr == ""
+    assert coracle("test", path, "--name", "add").stdout.endswith("1 passed, 0 failed\n")
+
+
+def test_what_is_not_as_expected_names_its_line(written):
+    assert problems(written('CALL ADDRESS AddMovie\n\n{"title": "a"}\n\nEXPECT NOT_FOUND\n')) == ["5: the status is OK, expected NOT_FOUND"]
+    assert problems(written("CALL ADDRESS AddMovie\n"))[0].startswith("1: the status is INVALID_ARGUMENT: a movie needs a title, expected OK")
+    assert problems(written("CALL ADDRESS AddMovie\n\nEXPECT INVALID_ARGUMENT too long\n")) == [
+        "3: the message is 'a movie needs a title', which does not contain 'too long'"]
+    found = problems(written('CALL ADDRESS AddMovie\n\n{"title": "a"}\nEXPECT OK\n\n{"movieId": "x",\n "more": 1}'))
+    assert re.fullmatch(r'6: \.movieId is "\d+", expected "x"', found[0]) and found[1] == "6: .more is missing, expected 1", found
+
+
+def test_the_number_of_replies_is_compared(written):
+    two = 'CALL ADDRESS AddMultipleMovies\n\n{"title": "a"}\n\nEXPECT OK\n{}\n{}\n'
+    assert problems(written(two)) == ["5: 1 reply, expected 2"]
+    assert problems(written(two + "...\n")) == ["5: 1 reply, expected 2 or more"]
+    assert problems(written("CALL ADDRESS ListMovies\n\nEXPECT OK\n{}\n"))[0].endswith("replies, expected 1")
+
+
+@pytest.mark.parametrize("text, reason", [
+    ("", "1: the file has no request: a line 'CALL ADDRESS METHOD' begins one"),
+    ("### x\nhello\n", "2: expected a line 'CALL ADDRESS METHOD', not 'hello'"),
+    ("CALL\n", "1: CALL takes an address and a method: CALL localhost:50051 package.Service/Method"),
+    ("CALL ADDRESS AddMovie\nhello\n", "2: expected '--option value', 'name: value', or an empty line before the messages, not 'hello'"),
+    ("CALL ADDRESS AddMovie\n--tiemout 5s\n", "2: there is no option --tiemout here; did you mean '--timeout'? those of the connection and the definitions apply"),
+    ("CALL ADDRESS AddMovie\n--timeout\n", "2: --timeout takes a value"),
+    ("CALL ADDRESS AddMovie\n--timeout soon\n", "1: --timeout is a time such as 5s, 200ms or 1.5m, not 'soon'"),
+    ("CALL ADDRESS AddMovi\n", "1: there is no method AddMovi; did you mean 'AddMovie'?"),
+    ("CALL AddMovie\n", "1: there is no address: write CALL ADDRESS METHOD, or give one on the command line"),
+    ("CALL ADDRESS AddMovie\n\nEXPECT OK\n\nEXPECT OK\n", "5: this request has an EXPECT in line 3"),
+    ("CALL ADDRESS AddMovie\n\nEXPECT NOTFOUND\n", "3: there is no status NOTFOUND; did you mean 'NOT_FOUND'? EXPECT takes a status such as OK or NOT_FOUND"),
+    ("EXPECT OK\n", "1: EXPECT stands below the CALL whose outcome it describes"),
+    ("CALL ADDRESS ListMovies\n\nEXPECT OK\n...\n{}\n", "5: '...' stands behind the last expected reply"),
+    ('CALL ADDRESS AddMovie\n\n{"title": "a"}\n\nEXPECT OK\n{"movieId": }\n', '6: this is not valid JSON: {"movieId": }'),
+    ('CALL ADDRESS AddMovie\n\n{"title": "a"}\n\nEXPECT OK\n{"movieId": "{{match [}}"}\n', "6: '[' is no valid regular expression")])
+def test_an_error_names_its_line(written, text, reason):
+    assert problems(written(text))[0] == reason
+
+
+def test_an_invalid_message_is_shown_with_its_place(written):
+    path = written('CALL ADDRESS AddMovie\n\n{"title": "a",\n "titel": "b"}\n')
+    assert coracle("call", "-f", path, code=FAILURE).stderr == (
+        f"coracle: error: {path}:4: column 2: there is no field 'titel'; did you mean 'title'?\n   \"titel\": \"b\"}}\n   ^\n"
+        "  hint: `coracle describe` shows its fields\n")
+
+
+def test_folders_are_read_in_order_and_results_are_written_for_pipelines(written, tmp_path):
+    written(GOOD, "requests/b.grpc")
+    written("CALL ADDRESS AddMovie\n\nEXPECT OK\n", "requests/a<&>.grpc")
+    written("no requests", "requests/other.txt")
+    done = coracle("test", tmp_path / "requests", "--junit", tmp_path / "results.xml", code=CHECK_FAILED)
+    assert [line.split(":")[0].rsplit("/")[-1] for line in done.stdout.splitlines() if line[0] != " "][:2] == ["a<&>.grpc", "b.grpc"]
+    found = xml.etree.ElementTree.parse(tmp_path / "results.xml").getroot()
+    assert (found.tag, found.get("tests"), found.get("failures")) == ("testsuites", "5", "1")
+    assert [(suite.get("name").rsplit("/")[-1], suite.get("tests")) for suite in found] == [("a<&>.grpc", "1"), ("b.grpc", "4")]
+    failed = found.find("testsuite/testcase/failure")
+    assert "the status is INVALID_ARGUMENT" in failed.get("message") and float(found[1][0].get("time")) > 0
+    (tmp_path / "empty").mkdir()
+    assert "there are no files that end in .grpc" in coracle("test", tmp_path / "empty", code=USAGE).stderr
+
+
+def test_the_command_line_takes_precedence(written, server):
+    path = written('CALL http://127.0.0.1:1 AddMovie\n--timeout 0s\n\n{"title": "a"}\n')
+    coracle("test", path, "--address", f"http://{server.address}", "--timeout", "20s")
+    assert "the status is DEADLINE_EXCEEDED" in problems(path, "--address", f"http://{server.address}", "--proto", MOVIE_PROTO)[0]
+    assert "UNAVAILABLE" in problems(written("CALL nohost.invalid:1 AddMovie\n--plaintext\n"))[0]
+
+
+def test_paths_count_from_the_folder_of_the_file(tmp_path):
+    proto = ROOT / "examples/01_greeter/greeter.proto"
+    (tmp_path / "greeter.proto").write_text(proto.read_text())
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:  # without reflection
+        (tmp_path / "hello.grpc").write_text(f'CALL http://{server.address} SayHello\n--proto greeter.proto\n\n{{"name": "Ada"}}\n\n'
+                                             'EXPECT OK\n{"message": "Hello, Ada"}\n')
+        coracle("test", tmp_path / "hello.grpc")
+
+
+def test_call_prints_the_replies_of_a_file(written):
+    done = coracle("call", "-f", written(GOOD), "--name", "add")
+    assert int(json.loads(done.stdout)["movieId"]) > 0 and done.stderr == ""
+    done = coracle("call", "-f", written("CALL ADDRESS AddMovie\n\n{}\n"), code=3)
+    assert done.stderr.startswith("coracle: error: INVALID_ARGUMENT: a movie needs a title"), done.stderr
+    path = written("CALL ADDRESS AddMovie\n\n{}\n\nEXPECT OK\n")
+    done = coracle("call", "-f", path, code=CHECK_FAILED)
+    assert done.stderr == f"coracle: error: {path}:5: the status is INVALID_ARGUMENT: a movie needs a title, expected OK\n"
+    for words in (("AddMovie", "-f", path), ("-f", path, "-d", "{}")):
+        assert coracle("call", "localhost:1", *words, code=USAGE).stderr
+
+
+def test_a_saved_call_passes_again(tmp_path, server, monkeypatch):
+    path = tmp_path / "saved.grpc"
+    monkeypatch.setenv("TENANT", "acme")
+    words = ("-p", "-H", "x-tenant: ${TENANT}", "--timeout", "20s")
+    coracle("call", server.address, *words, "ListMovies", "-d", "{}", "--proto", MOVIE_PROTO, "--save", path)
+    coracle("call", server.address, *words, "AddMovie", "-d", "{}", "--save", path, code=3)
+    text = path.read_text()
+    assert text.startswith(f"### ListMovies\nCALL {server.address} movie.MovieService/ListMovies\n--plaintext\n--timeout 20s\n"), text
+    assert text.endswith(f"\n\n### AddMovie\nCALL {server.address} movie.MovieService/AddMovie\n--plaintext\n--timeout 20s\nx-tenant: ${{TENANT}}\n\n{{}}\n\n"
+                         "EXPECT INVALID_ARGUMENT a movie needs a title\n"), text
+    assert coracle("test", path).stdout.endswith("2 passed, 0 failed\n")
+    (tmp_path / "other.grpc").write_text("something else")
+    assert "other.grpc:1: expected a line" in coracle("call", server.address, "-p", "ListMovies", "-d", "{}", "--save", tmp_path / "other.grpc", code=FAILURE).stderr
+
+
+def test_what_a_target_adds_is_not_saved(tmp_path, server, monkeypatch):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"targets": {"a": {"address": f"http://{server.address}", "headers": {"authorization": "secret"}, "timeout": "20s"}}}))
+    config.chmod(0o600)
+    monkeypatch.setenv("CORACLE_CONFIG", str(config))
+    coracle("call", "@a", "AddMovie", "-d", '{"title": "x"}', "--save", tmp_path / "saved.grpc")
+    text = (tmp_path / "saved.grpc").read_text()
+    assert "CALL @a movie.MovieService/AddMovie\n\n" in text and "secret" not in text, text
+    text = text.replace(text.splitlines()[-1], "")
+    (tmp_path / "saved.grpc").write_text(text)
+    coracle("test", tmp_path / "saved.grpc")
+
+
+def test_the_page_shows_what_happens(tmp_path, server, monkeypatch):
+    monkeypatch.setenv("USER", "ada")
+    page = (ROOT / "docs/cli/test.md").read_text()
+    (tmp_path / "movies.grpc").write_text(page.split("```\n", 2)[1].replace("localhost:50051", server.address))
+    assert coracle("test", tmp_path).stdout.endswith("2 passed, 0 failed\n")

@@ -1,0 +1,87 @@
+#include "tools/requests/save_request.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/files/file_content.hpp"
+#include "tools/files/output_file.hpp"
+#include "tools/requests/request_file.hpp"
+#include "tools/requests/request_run.hpp"
+#include "tools/schema/session.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t saved_replies_max = 100;
+
+std::string existing(const std::string& path) {
+  std::error_code unknown;
+  return fs::exists(path, unknown) ? file_content(path) : std::string();
+}
+
+// As seen from the folder of the file, from which it counts there.
+std::string path_for(const std::string& file, const std::string& value) {
+  std::error_code error;
+  if (!fs::path(value).is_relative() || !fs::exists(value, error)) return value;
+  const fs::path folder = fs::absolute(file).parent_path();
+  const fs::path relative = fs::relative(fs::absolute(value), folder, error);
+  return error || relative.empty() ? value : relative.string();
+}
+
+}  // namespace
+
+void check_requests_file(const std::string& path) {
+  const std::string text = existing(path);
+  if (text.find_first_not_of(" \t\r\n") != text.npos) static_cast<void>(parse_requests(text, path));
+}
+
+void save_request(const std::string& path, const CLI::App& typed, const endpoint& where,
+                  const google::protobuf::MethodDescriptor& method, const exchange::transcript& kept,
+                  const status& outcome) {
+  saved_request one;
+  one.name = method.name();
+  one.method = path_of(method).substr(1);
+  one.address = typed.get_option("ADDRESS")->results().front();  // not what it stands for
+
+  CLI::App known;  // the options that may stand in a file
+  session scratch;
+  scratch.add_to(known, endpoint::address_use::none);
+  scratch.add_protocol_to(known);
+  for (const CLI::Option* const given : typed.get_options()) {
+    if (given->count() == 0 || given->get_lnames().empty()) continue;
+    const std::string& long_name = given->get_lnames().front();
+    const std::string name = "--" + long_name;
+    if (!known.get_option_no_throw(name)) continue;
+    if (where.is_from_target(name)) continue;
+    for (const std::string& value : given->results()) {
+      if (long_name == "header") one.metadata.push_back({value, 0});
+      else if (given->get_expected_max() == 0) one.options.push_back({name, 0});
+      else one.options.push_back({name + " " + (has_path(long_name) ? path_for(path, value) : value), 0});
+    }
+  }
+
+  for (const std::string& text : kept.requests) one.messages.push_back({text, 0});
+  expected_outcome& expected = one.expected.emplace();
+  expected.status = name_of(outcome.code());
+  expected.message = outcome.message().substr(0, outcome.message().find('\n'));
+  for (const std::string_view line : lines_of(kept.replies)) {
+    if (expected.replies.size() == saved_replies_max) {
+      expected.more_replies = true;
+      break;
+    }
+    expected.replies.push_back({std::string(line), 0});
+  }
+
+  std::string text = existing(path);
+  if (!text.empty()) text += text.ends_with('\n') ? "\n" : "\n\n";
+  output_file(path).write(text + text_of(one));
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,123 @@
+// test_command: coracle test makes the calls of files of requests, and compares what comes back.
+#include "tools/commands.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/failure.hpp"
+#include "tools/files/output_file.hpp"
+#include "tools/requests/junit.hpp"
+#include "tools/requests/request_run.hpp"
+#include "tools/standard_output.hpp"
+#include "tools/terminal_text.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* extension = ".grpc";
+
+// The files themselves, and those with the extension below folders, sorted.
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      all.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& one : fs::recursive_directory_iterator(path))
+      if (one.path().extension() == extension && one.is_regular_file()) found.push_back(one.path().string());
+    if (found.empty())
+      throw usage_failure("there are no files that end in " + std::string(extension) + " below " + path);
+    std::sort(found.begin(), found.end());
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  return all;
+}
+
+struct test_command {
+  session options;  // only its options are used: each request has a session of its own
+  std::vector<std::string> paths;
+  std::string address, part, junit;
+  std::vector<test_result> results;
+
+  int run(const CLI::App& typed) {
+    output_file junit_file(junit);
+    const request_runner runner(typed, address, false);
+    for (const std::string& path : files_of(paths)) run_file(runner, path);
+    if (results.empty()) throw failure("no request has a name that contains '" + part + "'");
+    const auto failed = static_cast<std::size_t>(std::count_if(
+        results.begin(), results.end(), [](const test_result& one) { return !one.problems.empty(); }));
+    print(std::to_string(results.size() - failed) + " passed, " + std::to_string(failed) + " failed\n");
+    if (junit_file.requested()) junit_file.write(junit_xml(results));
+    return failed == 0 ? 0 : exit_check_failed;
+  }
+
+  void run_file(const request_runner& runner, const std::string& path) {
+    std::vector<saved_request> requests;
+    try {
+      requests = requests_in(path);
+    } catch (const failure& error) {
+      return add({path, "the file", {error.what()}, {}});
+    }
+    for (const saved_request& one : requests) {
+      if (one.title().find(part) == std::string::npos) continue;
+      test_result result{path, one.title(), {}, {}};
+      try {
+        request_result done = runner.run(one, path);
+        result.problems = std::move(done.problems);
+        result.took = done.took;
+      } catch (const output_failure&) {
+        throw;
+      } catch (const failure& error) {
+        result.problems.emplace_back(error.what());
+      }
+      add(std::move(result));
+    }
+  }
+
+  void add(test_result one) {
+    std::array<char, 32> took{};
+    std::snprintf(took.data(), took.size(), " (%.1f ms)", one.took.count() * 1e3);
+    std::string text =
+        (one.problems.empty() ? "ok    " : "FAIL  ") + one.file + ": " + one.name + took.data() + "\n";
+    for (const std::string& problem : one.problems) {
+      text += "      ";
+      for (const char c : problem) text += c == '\n' ? std::string("\n      ") : std::string(1, c);
+      text += "\n";
+    }
+    print(terminal_text(text));
+    results.push_back(std::move(one));
+  }
+};
+
+}  // namespace
+
+void add_test(CLI::App& app, action& chosen) {
+  CLI::App* const command =
+      app.add_subcommand("test", "Make the calls of files of requests, and compare what comes back");
+  const auto it = std::make_shared<test_command>();
+  it->options.add_to(*command, endpoint::address_use::none);
+  it->options.add_protocol_to(*command);
+  command->add_option("PATH", it->paths, "A file, or a folder with files that end in .grpc")->required();
+  command->add_option("--address", it->address, "Call this server instead of those of the files")
+      ->type_name("ADDRESS");
+  command->add_option("--name", it->part, "Make only the calls whose name contains this text")
+      ->type_name("TEXT");
+  command->add_option("--junit", it->junit, "Write the results as JUnit XML into this file")
+      ->type_name("FILE");
+  command->callback([it, command, &chosen] { chosen = [it, command] { return it->run(*command); }; });
+}
+
+}  // namespace coracle::tools
