@@ -106,7 +106,7 @@ std::vector<const google::protobuf::MethodDescriptor*> request_options::methods(
 method_mix request_options::mix(session& at) {
   method_mix all;
   if (names_.empty())
-    throw usage_failure("METHOD is required: package.Service/Method, or a unique end of it");
+    throw usage_failure("METHOD is required: package.Service/Method, or any unambiguous suffix");
   if (!data_file_.empty() && data_.empty())
     throw usage_failure("--data-file requires --data with {{column}} in the place of values");
   if (!data_file_.empty())
