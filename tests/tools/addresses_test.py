@@ -1,10 +1,12 @@
 """coracle's ADDRESS: where none is needed, as a URL, and what is said of a wrong one or of wrong options beside it."""
 
+import re
+
 import pytest
 
 from coracle_command import FAILURE, GREETER_PROTO, SERVICE, UNAVAILABLE, USAGE, coracle
 from certificates import Certificates
-from programs import own, run
+from programs import START_LIMIT_S, Background, own, run
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,15 @@ def test_swapped_arguments_are_recognised(tmp_path):
                   ("ls", "AddMovie", "unix:/path"), ("replay", "AddMovie", "localhost:50051"), ("health", "AddMovie", "localhost:50051")):
         done = coracle(*words, "-p", code=USAGE)
         assert done.stderr == f"coracle: error: ADDRESS comes first: '{words[-1]}' is an address, and 'AddMovie' is not\n"
+
+
+def test_the_console_says_that_a_server_does_not_answer(server):
+    with Background(own("coracle"), "console", "127.0.0.1:1", "-p", "--port", "0") as console:
+        console.wait_for(re.compile(r"coracle: warning: 127\.0\.0\.1:1 does not answer yet"), START_LIMIT_S)
+    with Background(own("coracle"), "console", server.address, "-p", "--port", "0") as console:
+        console.wait_for(re.compile("Ctrl-C ends it"), START_LIMIT_S)
+        assert console.stop() == 0
+        assert not any("does not answer" in line for line in console.all_said())
 
 
 def test_errors_name_options_and_no_functions(tmp_path):

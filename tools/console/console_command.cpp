@@ -1,14 +1,17 @@
 // console: coracle console serves a page from which people call gRPC servers in a browser.
 #include "tools/commands.hpp"
 #include "tools/console/any_server.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/failure.hpp"
 #include "tools/out_of_memory.hpp"
 #include "tools/standard_output.hpp"
 
+#include <coracle/runtime/sync_wait.hpp>
 #include <coracle/server.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,10 +36,27 @@ struct console_command {
     if (const status bound = page.listen("127.0.0.1:" + std::to_string(port), insecure()); !bound.ok())
       throw failure("cannot listen on port " + std::to_string(port) + ": " + std::string(bound.message()),
                     "--port 0 takes any free port");
+    const bool answers = at.where().typed_address().empty() || sync_wait(at.on(), is_connected(at.server()));
     print("The console is at http://127.0.0.1:" + std::to_string(page.port()) + "/#" + host->token() +
           "\nAnyone who has this address can use the page. Ctrl-C ends it.\n");
     flush_output();
+    if (!answers)
+      print_warning(at.where().address() + " does not answer yet: the page shows its services when it does");
     return page.run();
+  }
+
+  // Waits for a moment until the channel is connected.
+  static task<bool> is_connected(channel& server) {
+    constexpr duration patience = std::chrono::milliseconds(500);
+    const time_point until = deadline_after(server.owner().now(), patience);
+    server.connect();
+    for (;;) {
+      const connectivity now = server.state();
+      if (now == connectivity::ready || now == connectivity::transient_failure)
+        co_return now == connectivity::ready;
+      const duration left = until - server.owner().now();
+      if (left <= duration::zero() || !co_await server.wait_for_state_change(now, left)) co_return false;
+    }
   }
 };
 
