@@ -453,10 +453,8 @@ def test_text_of_a_server_is_not_html(page, any_console, web_server, tmp_path):
     assert page.run("document.querySelectorAll('main img, nav img, main script, nav script').length") == 0
 
 
-def test_characters_that_reorder_text_are_shown_as_escapes(page, web_server, any_console):
-    page.open(any_console.url)
-    fill_dialog(page, web_server.address, "plaintext")
-    connect(page, web_server.address)
+def test_characters_that_reorder_text_are_shown_as_escapes(page, web_server):
+    page.open(f"http://{web_server.address}/console")
     choose(page, "movie.MovieService/AddMovie")
     call(page, {"title": "reordered \u2066a\u2069 \u202eb\u202c \u061c"})
     page.expect(STATUS, "OK")
