@@ -17,7 +17,7 @@ from tree import Tree  # noqa: E402
 
 SOURCE = "CMakeLists.txt"
 BRANCH = "main"
-CLONED = re.compile(r"^ *git clone (\S+)", re.M)
+NAMED = re.compile(r"^ *git clone (\S+)|\[(?:the )?issues\]\((\S+)/issues\)", re.M)
 
 
 def address(tree):
@@ -25,12 +25,12 @@ def address(tree):
 
 
 def faults(tree):
-    """Pages that show how to clone another repository."""
+    """Pages that clone another repository, or lead to its issues."""
     wanted = address(tree)
     for name in tree.files:
         if name.endswith(".md"):
-            yield from (f"{name} clones {found}; write {wanted}, as {SOURCE} has it"
-                        for found in CLONED.findall(tree.text(name)) if found != wanted)
+            yield from (f"{name} names the repository {cloned or asked}; write {wanted}, as {SOURCE} has it"
+                        for cloned, asked in NAMED.findall(tree.text(name)) if (cloned or asked) != wanted)
 
 
 def main(arguments):

@@ -66,10 +66,11 @@ def test_the_pages_name_the_repository_that_the_packages_name():
     assert list(repository.faults(tree)) == []
 
 
-def test_a_page_that_clones_another_repository_fails(tmp_path):
+def test_a_page_that_names_another_repository_fails(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text('project(x HOMEPAGE_URL "https://one.example.org/x")\n')
-    (tmp_path / "README.md").write_text("```sh\ngit clone https://other.example.org/x\n```\n")
-    assert len(list(repository.faults(Tree(tmp_path)))) == 1
+    (tmp_path / "README.md").write_text("```sh\ngit clone https://other.example.org/x\n```\n"
+                                        "[issues](https://other.example.org/x/issues) [issues](https://one.example.org/x/issues)")
+    assert len(list(repository.faults(Tree(tmp_path)))) == 2
 
 
 def shown(folder, text):
