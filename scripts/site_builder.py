@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the documentation as a site, strictly: its pages by a mkdocs of its own below build/docs, the API reference by Doxygen."""
+"""Builds the documentation as a site, strictly, by a mkdocs of its own below build/docs. Doxygen reads the API reference."""
 
 import hashlib
 import os
@@ -30,31 +30,8 @@ def install():
     peers.keep_stamp(stamp, content)
 
 
-def version():
-    text = (ROOT / "include/coracle/base/version.hpp").read_text()
-    return re.search(r'version_text = "([^"]+)"', text)[1]
-
-
-def build_api():
-    """Doxygen's warnings. A broken comment of a promised header is one."""
-    settings = f"""@INCLUDE = docs/doxygen/Doxyfile
-OUTPUT_DIRECTORY = {HOME / "site"}
-PROJECT_NUMBER = {version()}
-"""
-    try:
-        done = subprocess.run(["doxygen", "-"], cwd=ROOT, text=True, input=settings, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=BUILD_TIMEOUT_S)
-    except FileNotFoundError:
-        return ["there is no doxygen; scripts/packages.sh docs installs it"]
-    return [line for line in done.stdout.splitlines() if line.strip()]
-
-
 def build():
-    """What mkdocs and Doxygen complain of."""
-    return build_pages() + build_api()
-
-
-def build_pages():
+    """What mkdocs complains of, and with it Doxygen, which scripts/site_api.py runs."""
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([PYTHON, "-m", "mkdocs", "build", "--strict", "--clean", "-f", ROOT / "mkdocs.yml",
                            "-d", HOME / "site"], env=env, cwd=ROOT, text=True, stdin=subprocess.DEVNULL,

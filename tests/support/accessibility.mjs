@@ -43,20 +43,17 @@ const focused = () => {
   });
   return { name: (element.ariaLabel || element.title || element.innerText || element.id || element.tagName).trim().slice(0, 60), tag: element.tagName.toLowerCase(),
            visible: now !== before, onScreen,
-           place: element.closest("article, #doc-content") ? "content" : element.closest("nav, #nav-tree, #top") ? "navigation" : "" };
+           place: element.closest("article") ? "content" : element.closest("nav") ? "navigation" : "" };
 };
 
-// Where the results of a search lead, in a page of the site or of the API reference.
+// Where the results of a search lead.
 const results = async (page, word) => {
-  const doxygen = page.locator("#MSearchField");
-  const field = (await doxygen.count()) ? doxygen : page.locator("[data-md-component='search-query']");
-  await field.click();
+  await page.locator("[data-md-component='search-query']").click();
   await page.keyboard.type(word, { delay: 30 });
-  const links = ".md-search-result__link, a.SRSymbol";
   const until = Date.now() + SEARCH_LIMIT_MS;
   while (Date.now() < until) {
-    const lists = await Promise.all(page.frames().map((frame) => frame.$$eval(links, (all) => all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute("href") ?? one.innerText)).catch(() => [])));
-    if (lists.flat().length > 0) return lists.flat();
+    const links = await page.$$eval(".md-search-result__link", (all) => all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute("href")));
+    if (links.length > 0) return links;
     await page.waitForTimeout(100);
   }
   return [];
