@@ -8,6 +8,7 @@ import commits
 import contents
 import includes
 import named_tests
+import reference
 import sizes
 import thread_claims
 from tree import DoesNotApply, Tree
@@ -32,6 +33,8 @@ RULES = {
     "TheReadmeNamesTheTwoCommandsWithTheirTimes": contents.commands_of_the_readme,
     "PagesAreInTheNav": contents.pages_in_the_nav,
     "NamedOptionsExist": contents.options_exist,
+    "EachPublicNameHasAComment": reference.names_have_comments,
+    "NamesOfPagesAreInTheReference": reference.names_of_pages_exist,
     "NamedTestsExist": named_tests.named_tests_exist,
     "ClaimsAboutThreadsAreTested": thread_claims.claims_are_tested,
     "NewCommitsKeepTheRuleOfMessages": commits.new_messages,
