@@ -419,15 +419,19 @@ def on_files(files, config):
     return files
 
 
+# In code font: what is qualified, or in two words, as one word may be anything.
+LINKED = re.compile(r"<code>((?:coracle::)?\w+(?:::\w+)+(?:\(\))?|\w+_\w+(?:\(\))?)</code>")
+
+
 def on_page_content(content, page, config, files):
-    """Links names in code font, but in headings and links."""
+    """Links names in code font, but in headings, links and blocks of code."""
     if page.file.src_uri.startswith((f"{FOLDER}/", "source/")):
         return content
     here = Page(page.file.src_uri)
 
     def linked(match):
-        found = re.fullmatch(r"(coracle::)?(\w+::)*\w+(\(\))?", match[2]) and re.search("::", match[2]) and reference.find(match[2])
-        return match[1] + here.link(match[0].removeprefix(match[1]), place(found.id)) if found else match[0]
+        found = reference.find(match[1])
+        return here.link(match[0], place(found.id)) if found else match[0]
 
     parts = re.split(r"(<h\d.*?</h\d>|<a .*?</a>|<pre.*?</pre>)", content, flags=re.S)
-    return "".join(part if i % 2 else re.sub(r"()<code>([^<]*)</code>", linked, part) for i, part in enumerate(parts))
+    return "".join(part if i % 2 else LINKED.sub(linked, part) for i, part in enumerate(parts))
