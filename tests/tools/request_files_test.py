@@ -195,3 +195,8 @@ def test_the_page_shows_what_happens(tmp_path, server, monkeypatch):
     page = (ROOT / "docs/cli/test.md").read_text()
     (tmp_path / "movies.grpc").write_text(page.split("```\n", 2)[1].replace("localhost:50051", server.address))
     assert coracle("test", tmp_path).stdout.endswith("2 passed, 0 failed\n")
+
+
+def test_the_example_passes(server):
+    done = coracle("test", ROOT / "examples/02_movie", "--address", f"http://{server.address}")
+    assert done.stdout.endswith("5 passed, 0 failed\n"), done.stdout
