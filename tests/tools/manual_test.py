@@ -126,6 +126,11 @@ def test_help_has_one_form(command):
         assert leak not in text, f"{leak!r} is text of the library"
 
 
+@pytest.mark.parametrize("command", ["", "load compare", *(one for one in commands() if one not in ("man", "help", "version"))])
+def test_each_help_has_an_example(command):
+    assert re.search(rf"^Examples:\n(  # [A-Z].*\.\n  .*coracle {command}.*\n)+\Z", coracle(*command.split(), "--help"), re.M), command
+
+
 def test_the_help_of_a_command_has_its_examples():
     text = coracle("call", "--help")
     assert "Examples:\n  # Call a method with a request.\n  coracle call localhost:50051 -p AddMovie -d" in text

@@ -67,8 +67,8 @@ struct compare_command {
 }  // namespace
 
 void add_compare(CLI::App& load, action& chosen) {
-  CLI::App* const command = load.add_subcommand(
-      "compare", "Compare two results that --json wrote: coracle load compare A.json B.json");
+  CLI::App* const command =
+      load.add_subcommand("compare", "Compare two results that `coracle load --json` wrote");
   const auto it = std::make_shared<compare_command>();
   command->add_option("BEFORE", it->before, "The older result")->required();
   command->add_option("AFTER", it->after, "The newer result")->required();

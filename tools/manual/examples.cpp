@@ -61,6 +61,9 @@ constexpr example load[] = {
     {"Write a page with charts.",
      "coracle load localhost:50051 -p AddMovie -d '{\"title\": \"x\"}' -n 1000 --report load.html"},
 };
+constexpr example load_compare[] = {
+    {"Fail if the newer run is slower.", "coracle load compare before.json after.json --fail-if 'p99>+10%'"},
+};
 constexpr example health[] = {
     {"Ask whether a server serves, as a probe of a container does.", "coracle health localhost:50051 -p"},
     {"Ask about one service.", "coracle health localhost:50051 -p movie.MovieService"},
@@ -99,10 +102,23 @@ constexpr example completion[] = {
 };
 
 constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
-    {"", overview},     {"ls", ls},       {"describe", describe}, {"call", call},
-    {"test", test},     {"repl", repl},   {"console", console},   {"load", load},
-    {"health", health}, {"proxy", proxy}, {"replay", replay},     {"openapi", openapi},
-    {"diff", diff},     {"certs", certs}, {"new", make_project},  {"completion", completion},
+    {"", overview},
+    {"ls", ls},
+    {"describe", describe},
+    {"call", call},
+    {"test", test},
+    {"repl", repl},
+    {"console", console},
+    {"load", load},
+    {"load compare", load_compare},
+    {"health", health},
+    {"proxy", proxy},
+    {"replay", replay},
+    {"openapi", openapi},
+    {"diff", diff},
+    {"certs", certs},
+    {"new", make_project},
+    {"completion", completion},
 };
 
 }  // namespace

@@ -11,8 +11,8 @@ struct example {
   const char* line;
 };
 
-// Of a command by name; those of the whole program for "". The tests run the lines against the movie service
-// on port 50051.
+// Of a command by name, such as "load compare"; those of the whole program for "". The tests run the lines
+// against the movie service on port 50051.
 [[nodiscard]] std::span<const example> examples_of(std::string_view command);
 
 }  // namespace coracle::tools

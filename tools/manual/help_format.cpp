@@ -67,9 +67,9 @@ std::string help_format::make_help(const CLI::App* command, std::string name, CL
   }
   for (const std::string& group : option_groups(*command)) add_options(text, *command, group);
   if (const std::string footer = command->get_footer(); !footer.empty()) text += "\n" + footer + "\n";
-  // A command within a command has no page of its own, and no examples.
-  if (is_program || command->get_parent()->get_parent() == nullptr)
-    add_examples(text, examples_of(is_program ? std::string() : command->get_name()));
+  const bool is_inner = !is_program && command->get_parent()->get_parent() != nullptr;
+  const std::string own_name = is_program ? std::string() : command->get_name();
+  add_examples(text, examples_of(is_inner ? command->get_parent()->get_name() + " " + own_name : own_name));
   return text;
 }
 
