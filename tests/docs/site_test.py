@@ -19,7 +19,7 @@ from programs import ROOT
 SITE = site_builder.HOME / "site"
 # One page of each kind: the landing page, a first step, a concept with a picture, a guide, a command, wide tables, the API.
 KINDS_OF_PAGES = ["index.html", "start/quickstart.html", "concepts/loops.html", "guides/deadlines.html", "guides/from_grpcpp.html", "cli/call.html",
-                  "reference/options.html", "reference/limits.html", "reference/api.html", "api/client/index.html", "api/client/channel.html"]
+                  "reference/options.html", "reference/limits.html", "api/client/index.html", "api/client/channel.html"]
 
 
 @pytest.fixture(scope="module")
