@@ -81,7 +81,7 @@ def console_stream(to):
         page.open(program.url, {"theme": "dark", "width": CONSOLE_WIDTH, "height": 800})
         add_movies(page, NOSFERATU, '{"title": "Metropolis", "genres": ["SCI_FI"], "yearOfProduction": 1927}')
         choose(page, "WatchTogether")
-        page.click(named("button", "Start without a message"))
+        page.click(named("button", "Start only"))
         for number, movie in ((1, "1"), (2, "2")):
             page.fill(EDITOR, f'{{\n  "movieId": "{movie}"\n}}')
             page.click(named("button", "Send message"))

@@ -12,6 +12,7 @@ import pytest
 from console_program import Console
 from driven_page import driven_page, label, named
 from programs import BIN, MOVIE_PROTO, ROOT, Background, Server, own, run
+from scripted_server import envelope, field, scripted_server
 
 START_LIMIT_S = 20
 EDITOR = label("Message as JSON")
@@ -181,7 +182,7 @@ def test_messages_of_a_client_stream_are_sent_one_by_one(page, console):
     page.open(console.url)
     choose(page, "movie.MovieService/AddMultipleMovies")
     page.fill(EDITOR, '{"title": "First"}')
-    page.click(button("Start with this message"))
+    page.click(button("Start and send"))
     page.expect(STATUS, "1 sent")
     for number, title in ((2, "Second"), (3, "Third")):
         call(page, {"title": title})
@@ -196,7 +197,7 @@ def test_messages_of_a_client_stream_are_sent_one_by_one(page, console):
 def test_both_sides_of_a_stream_take_turns(page, web_server):
     page.open(f"http://{web_server.address}/console")
     choose(page, "movie.MovieService/WatchTogether")
-    page.click(button("Start without a message"))
+    page.click(button("Start only"))
     page.expect(STATUS, "0 sent, 0 received")
     for number in (1, 2):
         page.fill(label("movieId string"), str(number))
@@ -729,13 +730,98 @@ def test_everything_can_be_done_with_the_keyboard(page, console):
     page.expect(named("article", "/movie.MovieService/ListMovies"), "ListMovies")
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
 def test_the_page_is_accessible(page, console, theme, width):
     page.open(console.url, {"theme": theme, "width": width})
+    page.expect(named("main"), "Choose a method")
+    assert page.faults() == []
     choose(page, "movie.MovieService/AddMovie")
+    if width == 390:
+        page.click(button("JSON"))
     call(page, {"title": "", "genres": ["WAR"], "stars": [{}]})
     page.expect(STATUS, "INVALID_ARGUMENT")
     assert page.faults() == []
+
+
+# --- comments
+
+
+def described(question):
+    """What a server's reflection says of a file with a comment before its only method."""
+    if question is None:
+        return b""
+    if question.startswith(field(7, "*")):
+        return envelope(field(6, field(1, field(1, "known.Service"))))
+    call = field(1, "Call") + field(2, ".known.Nothing") + field(3, ".known.Nothing")
+    comment = field(1, bytes([6, 0, 2, 0])) + field(2, bytes([0, 0, 1])) + field(3, " Comes back at once.\n")
+    file = (field(1, "known.proto") + field(2, "known") + field(4, field(1, "Nothing")) + field(6, field(1, "Service") + field(2, call)) +
+            field(9, field(1, comment)) + field(12, "proto3"))
+    return envelope(field(4, field(1, file)))
+
+
+def test_comments_that_the_reflection_of_a_server_has_are_shown(page, started):
+    server = started(scripted_server(described))
+    page.open(started(Console(server.address, "-p")).url)
+    page.expect({"css": "button.method small"}, "Comes back at once.")
+    choose(page, "known.Service/Call")
+    page.expect({"css": "header.method .comment"}, "Comes back at once.")
+
+
+# --- what is in view
+
+IN_VIEW = """(() => { const box = document.querySelector(%r).getBoundingClientRect();
+                        return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth; })()"""
+
+
+def test_on_a_phone_the_tree_gives_way_to_the_method_and_the_answer(page, console):
+    page.open(console.url, {"width": 390, "height": 844})
+    page.expect(named("main"), "Choose a method")
+    choose(page, "movie.MovieService/AddMovie")
+    assert not page.run("document.getElementById('tree').checkVisibility()"), "the tree"
+    assert page.run(IN_VIEW % ".request button.main") and page.run(IN_VIEW % ".form .field input")
+    page.fill(label("title string", within=FORM), "Nosferatu")
+    page.click(button("Call"))
+    page.expect(STATUS, "OK")
+    assert page.run(IN_VIEW % ".response .status") and page.run(IN_VIEW % ".messages li.received"), "the answer"
+    page.click(button("JSON"))
+    assert json.loads(page.value(EDITOR))["title"] == "Nosferatu"
+    assert not page.run("document.querySelector('.form').checkVisibility()"), "the form and the editor share a place"
+    page.click(button("Methods and calls"))
+    choose(page, "movie.MovieService/ListMovies")
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_controls_of_a_stream_stand_in_one_row(page, console):
+    rows = "new Set([...document.querySelectorAll('.request .bar .actions button')].filter((one) => one.checkVisibility()).map((one) => one.offsetTop)).size"
+    for width in (1280, 390):
+        page.open(console.url, {"width": width, "height": 844})
+        choose(page, "movie.MovieService/WatchTogether")
+        assert page.run(rows) == 1
+        page.click(button("Start only"))
+        page.expect(STATUS, "Running")
+        assert page.run(rows) == 1 and page.run("document.activeElement.textContent") == "Send message", "the focus stays on a control"
+        page.click(button("Cancel"))
+        page.expect(STATUS, "CANCELLED")
+
+
+def test_the_editor_grows_with_the_window(page, console):
+    heights = []
+    for height in (800, 1200):
+        page.open(console.url, {"width": 1280, "height": height})
+        choose(page, "movie.MovieService/AddMovie")
+        heights.append(page.run("document.querySelector('.editor-text').clientHeight"))
+    assert heights[1] >= heights[0] + 300, heights
+
+
+def test_the_first_view_has_the_shortcuts_and_the_last_calls(page, console):
+    page.open(console.url)
+    add_movies(page, "Nosferatu")
+    page.reload()
+    page.expect(named("region", "Shortcuts"), "cancel the running call")
+    page.click({"css": "#welcome .entry"})
+    assert json.loads(page.value(EDITOR)) == {"title": "Nosferatu"}
+    page.click(button("Shortcuts"))
+    page.expect(named("dialog", "Shortcuts"), "find a method")
 
 
 # --- who may use it

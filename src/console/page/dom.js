@@ -74,6 +74,13 @@ export function indentedJson(text) {
   return out;
 }
 
+/** A time with the unit that suits it. */
+export function duration(ms) {
+  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
+  if (ms < 10) return `${ms.toFixed(2)} ms`;
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;
+}
+
 export async function copyText(text, from) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,7 +1,7 @@
 // The history, and the collections of saved calls, with their export and import.
 
 import { ask } from "./ask.js";
-import { button, byId, download, element, shown } from "./dom.js";
+import { button, byId, download, duration, element, shown } from "./dom.js";
 import { exported, firstCollection, imported, past, saved } from "./store.js";
 
 function timeOf(call) {
@@ -12,26 +12,40 @@ function timeOf(call) {
 // What tells a call from others of the same method.
 const excerpt = (call) => (call.messages.length > 1 ? `${call.messages.length} messages: ` : "") + (call.messages[0] ?? "").replace(/\s+/g, " ").slice(0, 200);
 
-function entry(list, call, open, more = null) {
+// Opens the call.
+function callButton(call, open) {
   const method = call.method.split("/").pop();
   const name = call.name ?? method;
-  const facts = call.status ? `${timeOf(call)}${call.ms > 0 ? ` · ${Math.round(call.ms)} ms` : ""}` : name === method ? "" : method;
-  return element("li", {},
-    element("button", { type: "button", class: "entry", title: call.method, onclick: () => open(call) }, name, " ",
-            call.status ? element("span", { class: `outcome ${call.status === "OK" ? "ok" : "not-ok"}` }, call.status) : null,
-            facts ? element("small", {}, facts) : null, element("small", { class: "excerpt" }, excerpt(call))),
-    element("div", { class: "entry-actions" }, more, button("Remove", () => list.remove(call), { "aria-label": `Remove ${name}` })));
+  const facts = call.status ? `${timeOf(call)}${call.ms > 0 ? ` · ${duration(call.ms)}` : ""}` : name === method ? "" : method;
+  return element("button", { type: "button", class: "entry", title: call.method, onclick: () => open(call) }, name, " ",
+                 call.status ? element("span", { class: `outcome ${call.status === "OK" ? "ok" : "not-ok"}` }, call.status) : null,
+                 facts ? element("small", {}, facts) : null, element("small", { class: "excerpt" }, excerpt(call)));
+}
+
+function entry(list, call, open, more = null) {
+  const remove = button("Remove", () => list.remove(call), { "aria-label": `Remove ${call.name ?? call.method.split("/").pop()}` });
+  return element("li", {}, callButton(call, open), element("div", { class: "entry-actions" }, more, remove));
+}
+
+const lastShown = 5;
+
+/** The last calls of the methods that `exists` knows, or null. */
+export function lastCalls(exists, open) {
+  const calls = past.calls.filter(exists).slice(0, lastShown);
+  if (calls.length === 0) return null;
+  return element("section", { "aria-label": "Last calls" }, element("h3", {}, "Last calls"),
+                 element("ul", { class: "entries" }, ...calls.map((call) => element("li", {}, callButton(call, open)))));
 }
 
 function secretsBox() {
   const input = element("input", { type: "checkbox" });
-  return { input, node: element("label", { class: "secrets" }, input, " export with secrets (authorization and the like)") };
+  return { input, node: element("label", { class: "secrets" }, input, " export secret metadata too, such as authorization") };
 }
 
 function showHistory(open) {
   const secrets = secretsBox();
   const list = element("ul", { class: "entries" });
-  const empty = element("p", { class: "quiet" }, "Calls that were made stand here.");
+  const empty = element("p", { class: "quiet" }, "No call was made yet.");
   const actions = element("div", { class: "actions" }, button("Export", () => download("coracle-history.json", exported(past.calls, secrets.input.checked))),
                           button("Clear", () => past.clear()));
   byId("history").replaceChildren(actions, secrets.node, list, empty);
@@ -80,7 +94,7 @@ function showSaved(open) {
     }
     file.value = "";
   } });
-  const empty = element("p", { class: "quiet" }, "Save … beside a method keeps a call here.");
+  const empty = element("p", { class: "quiet" }, "No call is saved yet: a method has Save …");
   const exportAll = button("Export all", () => download("coracle-console.json", exported(saved.calls, secrets.input.checked)));
   const list = element("div", {});
   byId("saved").replaceChildren(

@@ -2,7 +2,7 @@
 
 import { openEvents, perform, performHere } from "./api.js";
 import { byId, element } from "./dom.js";
-import { setUpTabs, showLists } from "./lists.js";
+import { lastCalls, setUpTabs, showLists } from "./lists.js";
 import { MethodView } from "./method_view.js";
 import { Schema } from "./schema.js";
 import { ServerDialog } from "./server_dialog.js";
@@ -55,8 +55,11 @@ function serverText() {
 
 function welcome() {
   const count = server.schema.services.reduce((sum, service) => sum + service.methods.length, 0);
+  const shortcuts = byId("shortcuts-dialog").querySelector("dl").cloneNode(true);
   return element("section", { id: "welcome" }, element("h2", {}, "Choose a method"),
-                 element("p", {}, `The tree on the left has the ${count} methods of the server.`));
+                 element("p", { class: "quiet" }, count === 1 ? "The server has one method." : `The server has ${count} methods.`),
+                 lastCalls((call) => server.schema.method(call.method), open),
+                 element("section", { class: "shortcuts", "aria-label": "Shortcuts" }, element("h3", {}, "Shortcuts"), shortcuts));
 }
 
 function choose(path) {
@@ -69,6 +72,19 @@ function choose(path) {
   current = views.get(path);
   byId("main").replaceChildren(current.node);
   markChosen(path);
+  fold(true);
+}
+
+// Of the history, or of the saved calls.
+function open(call) {
+  choose(call.method);
+  if (current?.method.path === call.method) current.load(call);
+}
+
+// On a narrow screen, where the tree stands above the method, it gives way to it.
+function fold(on) {
+  byId("fold").setAttribute("aria-expanded", String(!on));
+  if (on && byId("fold").checkVisibility()) byId("main").scrollIntoView();
 }
 
 function setUpTheme() {
@@ -84,7 +100,8 @@ function setUpTheme() {
 }
 
 function setUpKeys() {
-  byId("keys").addEventListener("click", () => byId("keys-dialog").showModal());
+  byId("shortcuts").addEventListener("click", () => byId("shortcuts-dialog").showModal());
+  byId("fold").addEventListener("click", () => fold(byId("fold").getAttribute("aria-expanded") === "true"));
   byId("filter").addEventListener("input", filterTree);
   byId("services").addEventListener("keydown", moveInTree);
   document.addEventListener("keydown", (event) => {
@@ -92,6 +109,7 @@ function setUpKeys() {
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") current?.callOrSend();
     else if ((event.ctrlKey || event.metaKey) && event.key === ".") current?.cancel();
     else if (event.key === "/" && !event.target.matches("input, textarea, select")) {
+      fold(false);
       byId("services-tab").click();
       byId("filter").focus();
     } else return;
@@ -103,10 +121,7 @@ async function begin() {
   setUpTheme();
   setUpTabs();
   setUpKeys();
-  showLists((call) => {
-    choose(call.method);
-    if (current?.method.path === call.method) current.load(call);
-  });
+  showLists(open);
   try {
     about = await perform("about");
     await openEvents(() => showConnection("The connection to the console was lost: load the page again", true));

@@ -1,7 +1,7 @@
 // One method: its request, the calls that are made of it, and what they return.
 
 import { listen, performHere } from "./api.js";
-import { button, coloredJson, copyText, element, indentedJson, shown, uniqueId } from "./dom.js";
+import { button, coloredJson, copyText, duration, element, indentedJson, shown, uniqueId } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Form } from "./form.js";
 import { coracleLine, curlLine, filesWithoutFolders, pairOf } from "./lines.js";
@@ -20,6 +20,7 @@ export class MethodView {
     this.method = method;
     this.call = null; // that runs
     this.queued = []; // the further messages of a call that was loaded
+    this.lostFocus = false; // whether the control that had the focus is hidden
     this.follows = false; // whether the next frame scrolls to the last message
     this.editor = new Editor(server.schema, method.input, () => this.editorChanged());
     this.form = new Form(server.schema, method.input, (value) => this.formChanged(value));
@@ -52,7 +53,7 @@ export class MethodView {
     this.send = button("Call", () => this.callOrSend(), { class: "main" });
     this.end = button("End requests", () => this.endRequests());
     this.stop = button("Cancel", () => this.cancel());
-    this.start = button("Start without a message", () => this.begin(undefined));
+    this.start = button("Start only", () => this.begin(undefined));
     this.failure = element("p", { class: "failure", role: "alert" });
     this.secrets = element("input", { type: "checkbox" });
     this.copied = element("p", { class: "comment copied", role: "status" });
@@ -64,9 +65,10 @@ export class MethodView {
           element("label", { for: deadline }, "Deadline ", element("small", {}, "ms")), this.deadline,
           element("label", { for: compression }, "Compression"), this.compression)),
       this.failure,
-      element("div", { class: "message-panes" },
-        element("div", {}, element("h3", {}, "Form"), this.form.node),
-        element("div", {}, element("h3", {}, "JSON ", button("Indent", () => (this.text = indentedJson(this.text)))), this.editor.node, this.problems)),
+      this.choice(),
+      this.panes = element("div", { class: "message-panes", data: { shown: "form" } },
+        element("div", { class: "form-pane" }, element("h3", {}, "Form"), this.form.node),
+        element("div", { class: "json-pane" }, element("h3", {}, "JSON ", button("Indent", () => (this.text = indentedJson(this.text)))), this.editor.node, this.problems)),
       element("h3", {}, "Metadata ", button("Add", () => this.addPair("", "").querySelector("input").focus(), { "aria-label": "Add metadata" })),
       this.pairs,
       this.general(),
@@ -74,7 +76,16 @@ export class MethodView {
         button("Save …", () => this.save()),
         button("Copy as coracle call", (event) => this.copyLine(coracleLine, event.target)),
         clientStreaming || serverStreaming ? null : button("Copy as curl", (event) => this.copyLine(curlLine, event.target)),
-        element("label", { class: "secrets" }, this.secrets, " with secrets")), this.copied);
+        element("label", { class: "secrets" }, this.secrets, " include secret metadata")), this.copied);
+  }
+
+  /** On a narrow screen, the form or the editor is shown. */
+  choice() {
+    const buttons = [["form", "Form"], ["json", "JSON"]].map(([shown, name]) => button(name, (event) => {
+      this.panes.dataset.shown = shown;
+      for (const one of buttons) one.setAttribute("aria-pressed", String(one === event.target));
+    }, { "aria-pressed": String(shown === "form") }));
+    return element("div", { class: "choice", role: "group", "aria-label": "Shown" }, ...buttons);
   }
 
   /** The metadata that all calls of the server have, without secrets. */
@@ -103,8 +114,9 @@ export class MethodView {
     this.headers = element("details", { hidden: true });
     this.trailers = element("details", { hidden: true });
     this.messages = element("ol", { class: "messages", "aria-label": "Messages", tabIndex: 0 });
-    return element("section", { class: "response", "aria-label": "Response" }, element("h3", {}, "Response"),
-                   this.status, this.details, this.headers, this.messages, this.trailers);
+    this.answer = element("section", { class: "response", "aria-label": "Response" }, element("h3", {}, "Response"),
+                          this.status, this.details, this.headers, this.messages, this.trailers);
+    return this.answer;
   }
 
   addPair(name, value) {
@@ -154,11 +166,20 @@ export class MethodView {
 
   update() {
     const running = this.call !== null;
-    this.send.textContent = running && this.method.clientStreaming ? "Send message" : this.method.clientStreaming ? "Start with this message" : "Call";
+    this.send.textContent = running && this.method.clientStreaming ? "Send message" : this.method.clientStreaming ? "Start and send" : "Call";
+    const focused = document.activeElement;
     this.send.disabled = running && (!this.method.clientStreaming || this.call.ended || this.call.sending);
-    this.start.disabled = running;
     this.end.disabled = !running || this.call.ended || this.call.sending;
     this.stop.disabled = !running;
+    // Of a stream, those that can be used at this time have room in one row.
+    this.start.hidden = running;
+    this.end.hidden = this.method.clientStreaming && !running;
+    this.stop.hidden = this.method.clientStreaming && !running;
+    // The focus of one that goes away waits until another one takes it.
+    this.lostFocus ||= Boolean(focused?.hidden) && this.node.contains(focused);
+    if (!this.lostFocus || this.send.disabled) return;
+    this.lostFocus = false;
+    if (document.activeElement === document.body) this.send.focus();
   }
 
   callOrSend() {
@@ -257,6 +278,7 @@ export class MethodView {
       this.details.append(element("figure", {}, element("figcaption", {}, detail.type),
         element("pre", {}, detail.json === undefined ? `base64: ${detail.base64}` : coloredJson(shown(indentedJson(detail.json))))));
     this.showPairs(this.trailers, "Trailers", event.trailers);
+    this.answer.scrollIntoView({ block: "nearest" });
     past.add({ ...call.described, at: call.at, ms: event.ms, status: event.status });
     this.update();
   }
@@ -329,8 +351,3 @@ export class MethodView {
 
 const pairsTable = (pairs) => element("table", {}, element("tbody", {}, ...pairs.map(([name, value]) =>
   element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)))));
-
-function duration(ms) {
-  if (ms < 10) return `${ms.toFixed(2)} ms`;
-  return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
-}
