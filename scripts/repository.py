@@ -17,7 +17,8 @@ from tree import Tree  # noqa: E402
 
 SOURCE = "CMakeLists.txt"
 BRANCH = "main"
-NAMED = re.compile(r"^ *git clone (\S+)|\[(?:the )?issues\]\((\S+)/issues\)", re.M)
+PAGES = (".md", ".html")
+NAMED = re.compile(r"^ *git clone (\S+)|\[(?:the )?issues\]\((\S+)/issues\)|href=\"(\S+)/blob/", re.M)
 
 
 def address(tree):
@@ -25,12 +26,12 @@ def address(tree):
 
 
 def faults(tree):
-    """Pages that clone another repository, or lead to its issues."""
+    """Pages that clone another repository, or lead to its issues or sources."""
     wanted = address(tree)
     for name in tree.files:
-        if name.endswith(".md"):
-            yield from (f"{name} names the repository {cloned or asked}; write {wanted}, as {SOURCE} has it"
-                        for cloned, asked in NAMED.findall(tree.text(name)) if (cloned or asked) != wanted)
+        if name.endswith(PAGES):
+            found = ("".join(one) for one in NAMED.findall(tree.text(name)))
+            yield from (f"{name} names the repository {one}; write {wanted}, as {SOURCE} has it" for one in found if one != wanted)
 
 
 def main(arguments):
@@ -38,7 +39,7 @@ def main(arguments):
     if arguments:
         old = re.compile(re.escape(address(tree)) + r"(?![\w-])")
         for name in tree.files:
-            if name == SOURCE or name.endswith(".md"):
+            if name == SOURCE or name.endswith(PAGES):
                 text = tree.text(name)
                 if old.search(text):
                     (ROOT / name).write_text(old.sub(lambda _: arguments[0], text))

@@ -70,7 +70,8 @@ def test_a_page_that_names_another_repository_fails(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text('project(x HOMEPAGE_URL "https://one.example.org/x")\n')
     (tmp_path / "README.md").write_text("```sh\ngit clone https://other.example.org/x\n```\n"
                                         "[issues](https://other.example.org/x/issues) [issues](https://one.example.org/x/issues)")
-    assert len(list(repository.faults(Tree(tmp_path)))) == 2
+    (tmp_path / "index.html").write_text('<a href="https://other.example.org/x/blob/main/a.cpp">a</a> <a href="https://one.example.org/x/blob/main/b.cpp">b</a>')
+    assert len(list(repository.faults(Tree(tmp_path)))) == 3
 
 
 def shown(folder, text):
