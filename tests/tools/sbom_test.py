@@ -11,7 +11,7 @@ FILE = BUILD / "coracle.spdx.json"
 
 def test_it_names_the_library_and_what_it_links():
     packages = {one["name"]: one["versionInfo"] for one in json.loads(FILE.read_text())["packages"]}
-    assert f"VERSION {packages.pop('coracle')} " in (ROOT / "CMakeLists.txt").read_text()
+    assert f"version_text = \"{packages.pop('coracle')}\"" in (ROOT / "include/coracle/base/version.hpp").read_text()
     assert {"liburing", "libcares", "zlib", "libzstd", "protobuf", "openssl"} <= set(packages)
     assert "NOASSERTION" not in packages.values(), packages
 

@@ -30,13 +30,14 @@ struct console_command {
     // These check the options, and are only read later, on several threads.
     if (!at.where().typed_address().empty()) static_cast<void>(at.server());
     if (at.has_files()) static_cast<void>(at.types());
+    // Before listen(): a runtime that is driven between listen() and run() no longer keeps a SIGTERM for run().
+    const bool answers = at.where().typed_address().empty() || sync_wait(at.on(), is_connected(at.server()));
     const auto host = std::make_shared<any_server>(at);
     server page(at.on());
     console::add_console(page, "", host);
     if (const status bound = page.listen("127.0.0.1:" + std::to_string(port), insecure()); !bound.ok())
       throw failure("cannot listen on port " + std::to_string(port) + ": " + std::string(bound.message()),
                     "--port 0 takes any free port");
-    const bool answers = at.where().typed_address().empty() || sync_wait(at.on(), is_connected(at.server()));
     print("The console is at http://127.0.0.1:" + std::to_string(page.port()) + "/#" + host->token() +
           "\nAnyone who has this address can use the page. Ctrl-C ends it.\n");
     flush_output();
