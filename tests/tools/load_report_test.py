@@ -168,7 +168,7 @@ def test_a_comparison_shows_what_got_worse_and_how_the_runs_differ(comparison):
     assert look["slips"] == [], "what went wrong in the page"
     assert [all(any(series) for series in chart["series"]) for chart in look["charts"].values()] == [True], look["charts"]
     assert look["clipped"] == [] and not look["overflows"]
-    assert re.search(r"1 of 1 conditions failed\n.*\np99\t> \+10%\tx [\d,.]+\tfailed\n", look["text"]), look["text"][:600]
+    assert re.search(r"1 of 1 conditions failed\n.*\np99\t> \+10%\t× [\d,]+\tfailed\n", look["text"]), look["text"][:600]
     assert re.search(r"p99\t\S+ \S+\t\S+ \S+\t× [\d,]+\s*worse\n", look["text"]), look["text"][:1500]
     assert "The runs differ in their scenario" in look["text"]
     assert "</script>" in look["text"], "the command is shown as it is"

@@ -109,6 +109,9 @@ bool change_limit::broken_by(const compared& one) const noexcept {
   return applies_to(one) && (above_ ? one.change() > percent_ : one.change() < percent_);
 }
 
+namespace {
+
+// "+12.3 %", or "x 12.5".
 std::string change_text(const compared& one) {
   if (one.unit == "%") return formatted("%+.3g points", one.change());
   if (!std::isfinite(one.change())) return "new";
@@ -121,8 +124,6 @@ std::string change_text(const compared& one) {
   if (one.after > 0 && one.before >= factor_min * one.after) return "/ " + factor(one.before / one.after);
   return formatted("%+.1f %%", one.change());
 }
-
-namespace {
 
 std::string row(const std::string& name, const std::string& before, const std::string& after,
                 const std::string& change) {

@@ -40,8 +40,6 @@ class change_limit {
 
 // With the methods and the scenarios of the pairs.
 [[nodiscard]] std::string table_of(const std::vector<compared>& all, const std::vector<run_pair>& pairs);
-// How a number has changed: "+12.3 %", or "x 12.5".
-[[nodiscard]] std::string change_text(const compared& one);
 // A page with the table and the percentile curves of both results, in one file.
 [[nodiscard]] std::string page_of(const std::vector<compared>& all, const nlohmann::ordered_json& before,
                                   const nlohmann::ordered_json& after,

@@ -101,7 +101,9 @@ std::string page_of(const std::vector<compared>& all, const nlohmann::ordered_js
       if (limit.applies_to(one))
         data["conditions"].push_back({{"run", one.run},
                                       {"expected", limit.text()},
-                                      {"found", change_text(one)},
+                                      {"unit", one.unit},
+                                      {"before", one.before},
+                                      {"after", one.after},
                                       {"met", !limit.broken_by(one)}});
   return page_with(text_of(compare_html_bytes), text_of(compare_js_bytes), data);
 }

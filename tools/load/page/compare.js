@@ -28,15 +28,16 @@
   function runsTable() {
     const first = (result) => result.runs[0];
     const many = before.runs.length > 1 || after.runs.length > 1;
-    const each = (of) => (result) => result.runs.map((run) => (many ? `${run.name}: ${of(run)}` : of(run))).join(", ");
+    // Results of earlier versions lack some.
+    const each = (of) => (result) => result.runs.map((run) => (many ? `${run.name}: ${of(run) || "–"}` : of(run))).join(", ");
     const lines = [
       ["scenario", each((run) => run.scenario)], ["method", each((run) => (run.methods || []).map((one) => one.method).join(", "))],
-      ["target", each((run) => run.target)], ["took", each((run) => ms(1000 * run.seconds))],
+      ["data", each((run) => (run.data || []).join(", "))], ["protocol", each((run) => run.protocol)], ["target", each((run) => run.target)], ["took", each((run) => ms(1000 * run.seconds))],
       ["calls", each((run) => count(run.calls))], ["began", (result) => moment(first(result).started)], ["version", (result) => result.version],
       ["host", ({ host }) => (host ? `${host.name}, ${host.system}, CPUs: ${host.cpus}` : "–")], ["command", (result) => result.command],
     ];
     const rows = lines.map(([name, of]) => [name, of(before) || "–", of(after) || "–"]);
-    const mayDiffer = ["took", "calls", "began", "version", "command"];
+    const mayDiffer = ["target", "took", "calls", "began", "version", "command"];
     const differs = ([name, x, y]) => x !== y && !mayDiffer.includes(name);
     drawing.table(element("runs-table"), ["", "before", "after"],
                   rows.map((row) => [differs(row) ? { text: row[0], note: "differs", name: "differs" } : row[0],
@@ -92,7 +93,7 @@
 
   element("subtitle").textContent = `Before: ${moment(before.runs[0].started)}. After: ${moment(after.runs[0].started)}.`;
   drawing.verdicts("conditions", ["value", "fails if", "change"],
-                   conditions.map((one) => (names.length > 1 ? { ...one, expected: `${one.run}: ${one.expected}` } : one)));
+                   conditions.map((one) => ({ ...one, expected: names.length > 1 ? `${one.run}: ${one.expected}` : one.expected, found: changeOf(one) })));
   runsTable();
   drawing.begin(draw);
 })();

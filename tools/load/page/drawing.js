@@ -60,7 +60,7 @@ const drawing = (() => {
     child(panel, "h2", failed > 0 ? `${failed} of ${rows.length} ${title} failed` : `All ${title} passed: ${rows.length}`, failed > 0 ? "missed" : "met");
     table(child(child(panel, "div", undefined, "scroll"), "table"), [...head, "result"], rows.map((one) => {
       const [, what, limit] = /^(.*?)\s*([<>].*)$/.exec(one.expected);
-      return [what, limit.replace(/^([<>]=?)\s*/, "$1 ").replace(/(\d) ?us$/, "$1 µs"), one.found.replace(/ us$/, " µs"),
+      return [what, limit.replace(/^([<>]=?)\s*/, "$1 ").replace(/(\d) ?us$/, "$1 µs"), one.found,
               { text: one.met ? "passed" : "failed", name: one.met ? "met" : "missed" }];
     }));
   }
