@@ -707,6 +707,24 @@ def test_a_line_names_the_files_that_were_chosen_in_the_page(page, started, cert
     lines(page, tmp_path)
 
 
+@pytest.mark.parametrize(("message", "status"), [({"title": "Alien"}, "OK"), ({"title": ""}, "INVALID_ARGUMENT")])
+def test_a_request_file_passes_with_coracle_test(page, console, tmp_path, message, status):
+    page.open(console.url)
+    choose(page, "movie.MovieService/AddMovie")
+    page.fill(label("Deadline ms"), "9000")
+    page.click(button("Add metadata"))
+    page.fill(label("Name of metadata"), "authorization")
+    page.fill(label("Value of metadata"), "Bearer hush")
+    call(page, message)
+    page.expect(STATUS, status)
+    text = page.saveDownload(button("Request file"))
+    assert text.splitlines()[1:4] == ["--plaintext", "--timeout 9s", "authorization: ${AUTHORIZATION}"] and f"EXPECT {status}" in text, text
+    file = tmp_path / "add.grpc"
+    file.write_text(text)
+    done = run(own("coracle"), "test", file, env={"AUTHORIZATION": "Bearer hush"})
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_line_without_secrets_has_variables_in_their_place(page, started, web_server):
     page.open(started(Console(web_server.address, "-p", "--proto", MOVIE_PROTO, "-H", "authorization: Bearer hush")).url)
     choose(page, "movie.MovieService/AddMovie")

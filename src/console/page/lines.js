@@ -1,4 +1,4 @@
-// A call as a line for a shell: `coracle call`, and curl with JSON in Connect's form.
+// A call as a line for a shell: `coracle call`, and curl with JSON in Connect's form; and as a request in a file for `coracle test`.
 
 import { isSecret } from "./store.js";
 
@@ -16,11 +16,12 @@ const seconds = (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
 
 const words = (...list) => list.map(quoted);
 
-// A secret that is left out is a variable of the shell.
-function header(name, value, secrets) {
-  if (!secrets && isSecret(name) && value && /^[\w.-]+$/.test(name)) return expanded(`${name}: \${${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}}`);
-  return quoted(`${name}: ${value}`);
-}
+const isHidden = (name, value, secrets) => !secrets && isSecret(name) && value && /^[\w.-]+$/.test(name);
+
+// A secret that is left out is a variable of the shell, or of the environment.
+const pairText = (name, value, secrets) =>
+  isHidden(name, value, secrets) ? `${name}: \${${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}}` : `${name}: ${value}`;
+const header = (name, value, secrets) => (isHidden(name, value, secrets) ? expanded : quoted)(pairText(name, value, secrets));
 
 /** The name and the value of a line "name: value". Throws an Error. */
 export function pairOf(line) {
@@ -32,28 +33,44 @@ export function pairOf(line) {
 // A line of the command line may name variables of the environment, which both coracle and the shell replace.
 const namesVariable = (line, given) => given.includes(line) && /\$\{\w+\}/.test(line);
 
-// Of several pairs with a name, those of the call count.
-function headersOf(call, server, secrets, ofLine) {
+// The lines of the server that the call has. Of several pairs with a name, those of the call count.
+function generalOf(call, server) {
   const own = new Set(call.metadata.map(([name]) => name.toLowerCase()));
-  const general = (server.headers ?? []).filter((line) => !own.has(pairOf(line)[0].toLowerCase()));
-  return [...general.map((line) => ofLine(line) ?? header(...pairOf(line), secrets)), ...call.metadata.map((pair) => header(...pair, secrets))]
+  return (server.headers ?? []).filter((line) => !own.has(pairOf(line)[0].toLowerCase()));
+}
+
+function headersOf(call, server, secrets, ofLine) {
+  return [...generalOf(call, server).map((line) => ofLine(line) ?? header(...pairOf(line), secrets)), ...call.metadata.map((pair) => header(...pair, secrets))]
     .flatMap((text) => ["-H", text]);
 }
 
-// Where `coracle call` finds the definitions. A file that was chosen in the page has no folder here.
-function definitionsOf(call, server, secrets) {
+// How the server is reached, in words of the command line.
+function connectionOf(server) {
+  const { shell } = server;
+  return [...({ plaintext: ["--plaintext"], unverified: ["--no-verify"] }[server.security] ?? []), ...(shell.ca ? ["--ca", shell.ca] : []),
+          ...(shell.certificate ? ["--cert", shell.certificate, "--key", shell.key] : []),
+          ...(server.serverName ? ["--server-name", server.serverName] : []), ...shell.other];
+}
+
+// Each `--reflect-header` as the two functions write it: a line of the command line, and another one.
+function reflectionOf(server, ofGiven, ofOther) {
+  if (server.definitions !== "reflection") return [];
+  return (server.reflectHeaders ?? []).flatMap((line) => ["--reflect-header", server.shell.givenReflectHeaders.includes(line) ? ofGiven(line) : ofOther(line)]);
+}
+
+// Where `coracle call` finds definitions in files. A file that was chosen in the page has no folder here.
+function filesOf(call, server) {
   const { shell } = server;
   const file = server.schema.fileOf(call.method);
-  if (server.definitions === "reflection")
-    return (server.reflectHeaders ?? []).flatMap((line) => ["--reflect-header", shell.givenReflectHeaders.includes(line) ? quoted(line) : header(...pairOf(line), secrets)]);
-  if (shell.own) return server.schema.hasReflection() ? [] : words("--proto", file);
+  if (server.definitions === "reflection") return [];
+  if (shell.own) return server.schema.hasReflection() ? [] : ["--proto", file];
   let { protos, descriptorSets } = shell;
   if (server.definitions === "files") {
     const fitting = protos.filter((name) => file === name || file.endsWith(`/${name}`));
     if (fitting.length > 0) [protos, descriptorSets] = [fitting, []];
   }
-  return words(...shell.importDirs.flatMap((folder) => ["-I", folder]), ...protos.flatMap((name) => ["--proto", name]),
-               ...descriptorSets.flatMap((name) => ["--protoset", name]));
+  return [...shell.importDirs.flatMap((folder) => ["-I", folder]), ...protos.flatMap((name) => ["--proto", name]),
+          ...descriptorSets.flatMap((name) => ["--protoset", name])];
 }
 
 /** Names that the page knows without their folders, and a line has. */
@@ -67,19 +84,27 @@ export function filesWithoutFolders(call, server, ofCoracle) {
 
 export function coracleLine(call, server, secrets) {
   const { shell } = server;
-  const line = words("coracle", "call", server.address);
-  if (server.security === "plaintext") line.push("--plaintext");
-  if (server.security === "unverified") line.push("--no-verify");
-  if (shell.ca) line.push(...words("--ca", shell.ca));
-  if (shell.certificate) line.push(...words("--cert", shell.certificate, "--key", shell.key));
-  if (server.serverName) line.push(...words("--server-name", server.serverName));
-  line.push(...words(...shell.other), ...definitionsOf(call, server, secrets), ...words(call.method.slice(1)));
+  const reflection = reflectionOf(server, quoted, (line) => header(...pairOf(line), secrets));
+  const line = [...words("coracle", "call", server.address, ...connectionOf(server)), ...reflection, ...words(...filesOf(call, server), call.method.slice(1))];
   for (const json of call.messages) line.push("-d", quoted(compact(json)));
   if (call.timeoutMs) line.push("--timeout", seconds(call.timeoutMs));
   if (call.compression) line.push("--compress", call.compression);
   // coracle replaces the variables.
   line.push(...headersOf(call, server, secrets, (text) => (namesVariable(text, shell.givenHeaders) ? quoted(text) : undefined)));
   return line.join(" ");
+}
+
+/** A request for `coracle test`, which expects the status. */
+export function requestText(call, server, secrets, status) {
+  const options = [];
+  for (const word of [...connectionOf(server), ...reflectionOf(server, String, (line) => pairText(...pairOf(line), secrets)), ...filesOf(call, server)])
+    if (word.startsWith("-")) options.push(word === "-I" ? "--import" : word);
+    else options.push(`${options.pop()} ${word}`);
+  if (call.timeoutMs) options.push(`--timeout ${seconds(call.timeoutMs)}`);
+  if (call.compression) options.push(`--compress ${call.compression}`);
+  const general = generalOf(call, server).map((line) => (namesVariable(line, server.shell.givenHeaders) ? line : pairText(...pairOf(line), secrets)));
+  const metadata = [...general, ...call.metadata.map((pair) => pairText(...pair, secrets))];
+  return [`CALL ${server.address} ${call.method.slice(1)}`, ...options, ...metadata, "", ...call.messages.map(compact), "", `EXPECT ${status}`, ""].join("\n");
 }
 
 /** What curl connects to, of an address of gRPC: a UNIX socket, or a host with its port. */

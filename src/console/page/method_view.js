@@ -1,10 +1,10 @@
 // One method: its request, the calls that are made of it, and what they return.
 
 import { listen, performHere } from "./api.js";
-import { button, coloredJson, copyText, duration, element, indentedJson, shown, uniqueId } from "./dom.js";
+import { button, coloredJson, copyText, download, duration, element, indentedJson, shown, uniqueId } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Form } from "./form.js";
-import { coracleLine, curlLine, filesWithoutFolders, pairOf } from "./lines.js";
+import { coracleLine, curlLine, filesWithoutFolders, pairOf, requestText } from "./lines.js";
 import { kindOf } from "./schema.js";
 import { askForCall } from "./lists.js";
 import { isSecret, past, saved } from "./store.js";
@@ -19,6 +19,7 @@ export class MethodView {
     this.server = server;
     this.method = method;
     this.call = null; // that runs
+    this.lastStatus = "OK"; // of the last call; what a request file expects
     this.queued = []; // the further messages of a call that was loaded
     this.lostFocus = false; // whether the control that had the focus is hidden
     this.follows = false; // whether the next frame scrolls to the last message
@@ -76,6 +77,7 @@ export class MethodView {
         button("Save …", () => this.save()),
         button("Copy as coracle call", (event) => this.copyLine(coracleLine, event.target)),
         clientStreaming || serverStreaming ? null : button("Copy as curl", (event) => this.copyLine(curlLine, event.target)),
+        button("Request file", () => this.downloadRequest(), { title: "A file for coracle test" }),
         element("label", { class: "secrets" }, this.secrets, " include secret metadata")), this.copied);
   }
 
@@ -101,8 +103,21 @@ export class MethodView {
     try {
       const call = this.described();
       copyText(line(call, this.server, this.secrets.checked), from);
-      const files = filesWithoutFolders(call, this.server, line === coracleLine);
-      this.copied.textContent = files.length > 0 ? `Run the line in the folder of ${files.join(", ")}, or write the folder before each name: the page does not know it.` : "";
+      this.nameFolders("Run the line", filesWithoutFolders(call, this.server, line === coracleLine));
+    } catch (error) {
+      this.failure.textContent = shown(error.message);
+    }
+  }
+
+  nameFolders(advice, files) {
+    this.copied.textContent = files.length > 0 ? `${advice} in the folder of ${files.join(", ")}, or write the folder before each name: the page does not know it.` : "";
+  }
+
+  downloadRequest() {
+    try {
+      const call = this.described();
+      download(`${this.method.name}.grpc`, requestText(call, this.server, this.secrets.checked, this.lastStatus), "text/plain");
+      this.nameFolders("Keep the file", filesWithoutFolders(call, this.server, true));
     } catch (error) {
       this.failure.textContent = shown(error.message);
     }
@@ -279,6 +294,7 @@ export class MethodView {
         element("pre", {}, detail.json === undefined ? `base64: ${detail.base64}` : coloredJson(shown(indentedJson(detail.json))))));
     this.showPairs(this.trailers, "Trailers", event.trailers);
     this.answer.scrollIntoView({ block: "nearest" });
+    this.lastStatus = event.status;
     past.add({ ...call.described, at: call.at, ms: event.ms, status: event.status });
     this.update();
   }
