@@ -30,7 +30,8 @@ struct console_command {
     // These check the options, and are only read later, on several threads.
     if (!at.where().typed_address().empty()) static_cast<void>(at.server());
     if (at.has_files()) static_cast<void>(at.types());
-    // Before listen(): a runtime that is driven between listen() and run() no longer keeps a SIGTERM for run().
+    // Before listen(): a runtime that is driven between listen() and run() no longer keeps a SIGTERM for
+    // run().
     const bool answers = at.where().typed_address().empty() || sync_wait(at.on(), is_connected(at.server()));
     const auto host = std::make_shared<any_server>(at);
     server page(at.on());
