@@ -30,9 +30,6 @@ struct console_command {
     // These check the options, and are only read later, on several threads.
     if (!at.where().typed_address().empty()) static_cast<void>(at.server());
     if (at.has_files()) static_cast<void>(at.types());
-    // Before listen(): a runtime that is driven between listen() and run() no longer keeps a SIGTERM for
-    // run().
-    const bool answers = at.where().typed_address().empty() || sync_wait(at.on(), is_connected(at.server()));
     const auto host = std::make_shared<any_server>(at);
     server page(at.on());
     console::add_console(page, "", host);
@@ -42,9 +39,15 @@ struct console_command {
     print("The console is at http://127.0.0.1:" + std::to_string(page.port()) + "/#" + host->token() +
           "\nAnyone who has this address can use the page. Ctrl-C ends it.\n");
     flush_output();
-    if (!answers)
-      print_warning(at.where().address() + " does not answer yet: the page shows its services when it does");
+    // Beside run(): a loop that is driven between listen() and run() no longer keeps a SIGTERM for it.
+    if (!at.where().typed_address().empty())
+      at.on().spawn(warn_unless_connected(at.server(), at.where().address()));
     return page.run();
+  }
+
+  static task<> warn_unless_connected(channel& server, std::string address) {
+    const bool answers = co_await is_connected(server);
+    if (!answers) print_warning(address + " does not answer yet: the page shows its services when it does");
   }
 
   // Waits for a moment until the channel is connected.
@@ -57,7 +60,9 @@ struct console_command {
       if (now == connectivity::ready || now == connectivity::transient_failure)
         co_return now == connectivity::ready;
       const duration left = until - server.owner().now();
-      if (left <= duration::zero() || !co_await server.wait_for_state_change(now, left)) co_return false;
+      if (left <= duration::zero()) co_return false;
+      const bool changed = co_await server.wait_for_state_change(now, left);
+      if (!changed) co_return false;
     }
   }
 };
