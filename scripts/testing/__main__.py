@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 import plan  # noqa: E402
-from builds import BuildsAhead  # noqa: E402
+from builds import BuildsAhead, with_builds  # noqa: E402
 from process import ROOT  # noqa: E402
 from report import Report  # noqa: E402
 
@@ -23,7 +23,7 @@ def main(arguments):
     if arguments and arguments[0] in plan.TIERS:
         tier = arguments.pop(0)
     labels = dict(plan.labelled())
-    chosen = [suite for name, suite in plan.TIERS[tier]() if name not in labels and (not arguments or any(word in name for word in arguments))]
+    chosen = [suite for name, suite in with_builds(plan.TIERS[tier](), arguments) if name not in labels]
     chosen += [suite for label, suite in labels.items() if label in arguments or (tier == "whole" and not arguments)]
     report = Report()
     with BuildsAhead(chosen) as builds:

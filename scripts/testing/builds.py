@@ -13,13 +13,13 @@ class Build:
     """A suite that builds a preset: beside the tests before it, unless they use what it changes."""
 
     def __init__(self, preset, targets=(), meanwhile=None, options=(), in_use=False):
-        self._preset, self._targets, self._meanwhile, self._options = preset, targets, meanwhile, options
+        self.preset, self._targets, self._meanwhile, self._options = preset, targets, meanwhile, options
         self._in_use = in_use
         self._ahead = None
 
     def begin(self, thread):
         if not self._in_use:
-            self._ahead = thread.submit(build, self._preset, self._targets, self._options, lowest_priority=True)
+            self._ahead = thread.submit(build, self.preset, self._targets, self._options, lowest_priority=True)
 
     def has_ended(self):
         return not self._ahead or self._ahead.done()
@@ -28,13 +28,23 @@ class Build:
         if self._meanwhile:
             self._meanwhile()
         if not self._ahead:
-            return build(self._preset, self._targets, self._options)
+            return build(self.preset, self._targets, self._options)
         Run.restore_priorities()
         began = time.monotonic()
         outcome = self._ahead.result()
         waited = time.monotonic() - began
         outcome.seconds, outcome.seconds_beside_others = waited, max(0.0, outcome.seconds - waited)
         return outcome
+
+
+def with_builds(suites, words):
+    """Pairs of names and suites: those whose names have one of the words, or all, and before them the builds of presets in their names."""
+    suites = list(suites)
+    chosen = [not words or any(word in name for word in words) for name, _ in suites]
+    for i, (_, suite) in enumerate(suites):
+        if isinstance(suite, Build):
+            chosen[i] |= any(is_chosen and f"({suite.preset}" in name for (name, _), is_chosen in zip(suites[i:], chosen[i:]))
+    return [suite for suite, is_chosen in zip(suites, chosen) if is_chosen]
 
 
 class BuildsAhead:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import builds
-from builds import Build, BuildsAhead
+from builds import Build, BuildsAhead, with_builds
 from outcome import Outcome
 from process import Run
 
@@ -61,6 +61,14 @@ def test_a_build_that_is_not_asked_for_does_not_begin(planted):
     with BuildsAhead([]):
         assert Build("second")().seconds == LIMIT_S
     assert planted == [("second", False)]
+
+
+def test_a_suite_brings_the_builds_of_its_preset_before_it():
+    suites = [("build (b)", Build("b")), ("build (a)", Build("a")), ("unit (a)", None), ("build (a, the rest)", Build("a")), ("e2e (a)", None),
+              ("build (a, more)", Build("a"))]
+    assert [name for name, _ in with_builds(suites, ["unit"])] == ["build (a)", "unit (a)"]
+    assert [name for name, _ in with_builds(suites, ["e2e"])] == ["build (a)", "build (a, the rest)", "e2e (a)"]
+    assert with_builds(suites, []) == suites
 
 
 def test_a_build_that_fails_beside_tests_is_a_failure_of_its_own(planted):

@@ -69,6 +69,7 @@ def test_the_version_after_it_is_no_release(release, tmp_path):
     (lambda tree: (tree / "CHANGELOG.md").write_text("# Changes\n"), "no section '## 2.7.0 (DATE)'"),
     (lambda tree: (tree / "CHANGELOG.md").write_text("## 2.7.0 (2026-01-31)\n\n- [One](README.md)\n  entry.\n"), "more than one line"),
     (lambda tree: (tree / "CHANGELOG.md").write_text("## 2.7.0 (2026-01-31)\n\n- One.\n"), "has no link"),
+    (lambda tree: (tree / "CHANGELOG.md").write_text("## 2.7.0 (soon)\n\n- [One](README.md).\n"), "'soon' is no date"),
     (lambda tree: subprocess.run(["git", "tag", "v2.7.0"], cwd=tree, check=True), "the tag v2.7.0 exists"),
 ])
 def test_what_keeps_a_tree_from_being_released_is_named(release, tmp_path, spoil, said):
