@@ -1,4 +1,4 @@
-// status: how a call ended: one of the seventeen codes of gRPC, and a text for people.
+// status: how a call ended: one of the seventeen codes of gRPC, and a human-readable text.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class [[nodiscard]] status {
   void throw_if_error() const {
     if (!ok()) throw_error();
   }
-  /// Returns the text for people, borrowed from this status (or from any copy of it); empty when there is
+  /// Returns the human-readable text, borrowed from this status (or from any copy of it); empty when there is
   /// none.
   [[nodiscard]] std::string_view message() const noexcept {
     return text_ ? std::string_view(text_->message) : std::string_view();

@@ -10,7 +10,7 @@ namespace coracle {
 ///
 ///   IDLE --a call, connect()--> CONNECTING --> READY --lost, or idle timeout--> IDLE
 ///                                 |   ^
-///                                 v   | by itself, after a pause
+///                                 v   | automatically, after a pause
 ///                            TRANSIENT_FAILURE
 enum class connectivity : std::uint8_t {
   idle,               ///< no connection, and none is being made

@@ -49,7 +49,7 @@ class pick_info {
   const call_attempt& attempt_;
 };
 
-/// Chooses the server of each call. Users derive from it for policies of their own; round robin, least
+/// Chooses the server of each call. Users derive from it for their own policies; round robin, least
 /// request and weighted are implemented this way.
 ///
 /// The channel connects to every endpoint and keeps it connected, and a policy chooses among those that are

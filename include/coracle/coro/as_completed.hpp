@@ -48,7 +48,7 @@ class completed {
 ///     while (auto done = co_await rows.next()) use(done->index(), done->outcome());
 ///
 /// Lives on one executor. The constructor starts the tasks, in order, on the caller's stack. They inherit the
-/// given environment, but with a stop token of their own, which also stops when that of the environment does.
+/// given environment, but with a separate stop token, which also stops when that of the environment does.
 /// The environment must outlive this object. next() returns each outcome once, in the order in which the
 /// tasks ended, and an empty optional when it has returned all of them. The error of one task does not stop
 /// the others.
@@ -142,7 +142,7 @@ class as_completed {
     as_completed& all_;
   };
   /// @endcond
-  /// Waits until no task runs. A stop of the awaiter's environment does not end this wait by itself: it stops
+  /// Waits until no task runs. A stop of the awaiter's environment does not end this wait directly: it stops
   /// the tasks. Throws nothing.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
 

@@ -162,7 +162,7 @@ class queue : public coro::primitive<queue<T>> {
   }
   /// Sends a message from any thread, without waiting for the end of the send. While the queue is full, the
   /// message waits among the senders; close() drops it. Allocates off the owner loop and while the message
-  /// waits, without a bound: a thread that sends faster than the receivers take needs a limit of its own, or
+  /// waits, without a bound: a thread that sends faster than the receivers take needs its own limit, or
   /// calls block_on(c.send(...)).
   void post(T message) {
     if (this->on_owner_loop()) send_detached(std::move(message));

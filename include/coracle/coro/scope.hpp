@@ -67,7 +67,7 @@ class scope final : coro::completion {
   };
   /// @endcond
   /// Waits until no task runs, and rethrows the first exception. A stop of the awaiter's environment does not
-  /// end this wait by itself: it stops the tasks. One task at a time may join.
+  /// end this wait directly: it stops the tasks. One task at a time may join.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
 
  private:

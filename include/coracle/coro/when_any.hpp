@@ -118,7 +118,7 @@ class [[nodiscard]] when_any_awaiter {
 /// @endcond
 
 /// co_await when_any(...) starts the tasks in argument order on the caller's stack and runs them on its
-/// executor, in the awaiter's environment but with a stop token of their own, which also stops when that of
+/// executor, in the awaiter's environment but with a separate stop token, which also stops when that of
 /// the environment does. If a task ends immediately, those after it never start (their outcome is
 /// coro::cancelled). When the first task has ended, with a value or an exception, the others are requested to
 /// stop; the awaiter resumes when all have ended, on the stack of the last one. No task outlives the await.

@@ -57,8 +57,8 @@ class byte_stream {
   byte_stream() noexcept = default;
 };
 
-/// Makes a byte_stream of an open stream, for a connector that connects by itself and then leaves the rest to
-/// the library. Costs nothing: the library takes the socket out of it and uses it as its own connections.
+/// Makes a byte_stream of an open stream, for a connector that connects it and then leaves the rest to the
+/// library. Costs nothing: the library takes the socket out of it and uses it as its own connections.
 /// Throws usage_error if `s` is closed or was moved from.
 [[nodiscard]] std::unique_ptr<byte_stream> to_byte_stream(stream s);
 

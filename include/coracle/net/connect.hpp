@@ -33,7 +33,7 @@ task<result<stream>> connect(std::vector<address> to);
 /// can be sorted together (RFC 6724): there is no separate answer for IPv4, and thus no resolution delay (RFC
 /// 8305 3).
 task<result<stream>> connect(resolver& names, std::string host, std::uint16_t port);
-/// Connects as above, with a resolver of its own.
+/// Connects as above, with a separate resolver.
 task<result<stream>> connect(std::string host, std::uint16_t port);
 
 }  // namespace coracle::net

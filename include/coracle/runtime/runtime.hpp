@@ -52,7 +52,7 @@ class runtime {
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   /// Calls stop(), waits until every root task has ended (driving the loops that no thread drives, on this
-  /// thread and, with own_threads, on threads of its own), and joins the threads. A root task that ignores
+  /// thread and, with own_threads, on its own threads), and joins the threads. A root task that ignores
   /// its stop token delays this. No other thread may be inside run(), run_loop() or sync_wait().
   ~runtime();
 
@@ -96,7 +96,7 @@ class runtime {
     spawn(std::invoke(std::forward<Fn>(fn), std::forward<Args>(args)...));
   }
 
-  /// Drives loop 0 on this thread, and the others on threads of their own, which run until the destructor.
+  /// Drives loop 0 on this thread, and the others on separate threads, which run until the destructor.
   /// Returns when no root task is left and no work_guard is held, or when stop() was called and the root
   /// tasks have ended. Rethrows the first exception that left a root task. If loop 0 is driven already (by
   /// start(), or by run() on another thread), only waits. May be called again.
@@ -109,7 +109,7 @@ class runtime {
   /// returns false: whatever changes its result must happen on loop 0 or wake it. Aborts if another thread
   /// drives loop 0. Returns true while work is left. keep_going() must not throw.
   bool run_while(const std::function<bool()>& keep_going);
-  /// Drives one loop of a runtime that has no threads of its own (runtime_options::own_threads, else:
+  /// Drives one loop of a runtime without own threads (runtime_options::own_threads, else:
   /// usage_error), as long as keep_going() is true. It is checked on this thread before each turn: what
   /// changes its result on the loop calls loop::end_turn(), and other threads post such a call. The loop
   /// belongs to no thread between two calls, and any thread may call next; aborts if another one drives the

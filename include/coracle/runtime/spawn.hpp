@@ -32,7 +32,7 @@ inline void spawn(task<> t) {
   loop& here = runtime_internal::loop_to_spawn_on();
   here.owner().spawn_on(here, std::move(t));
 }
-/// The same with an error handler of its own: an exception that leaves `t` is passed to on_error, as a
+/// The same with a separate error handler: an exception that leaves `t` is passed to on_error, as a
 /// std::exception_ptr, on the same loop. Without one, it is logged and stops the runtime: see runtime.
 template <class OnError>
   requires std::is_invocable_v<OnError&, std::exception_ptr>

@@ -25,9 +25,9 @@ class server_security {
   server_security& operator=(const server_security&) = delete;
   virtual ~server_security() = default;
 
-  /// Returns a duplex that runs the secure protocol over `raw`. It performs the handshake by itself from its
-  /// start() on; data sent meanwhile waits. A failure is reported as the end of receiving, with a message.
-  /// Must be called on the thread of `on`. Never returns null.
+  /// Returns a duplex that runs the secure protocol over `raw`. It performs the handshake automatically from
+  /// its start() on; data sent meanwhile waits. A failure is reported as the end of receiving, with a
+  /// message. Must be called on the thread of `on`. Never returns null.
   [[nodiscard]] virtual std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) = 0;
   /// Reads certificates and keys again, for connections accepted from now on. On error the previous ones stay
   /// in use.

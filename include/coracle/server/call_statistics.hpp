@@ -46,7 +46,7 @@ class call_statistics final : public server_interceptor {
 
   /// Logs a line for each second when it is over, also if no call ended in it, until the task is stopped. The
   /// object must outlive the task, of which there may be one at a time. server::run() waits for the tasks of
-  /// its runtime, so that a runtime of its own suits this task, which ends when that is destroyed:
+  /// its runtime, so that a separate runtime suits this task, which ends when that is destroyed:
   ///
   ///   coracle::runtime ticker;
   ///   ticker.spawn(statistics->log_each_second());

@@ -56,7 +56,7 @@ class http_request {
   [[nodiscard]] const net::address& peer() const noexcept;
   /// The authenticated identity of the client and the protection of the connection; null in plaintext.
   [[nodiscard]] const auth_context* auth() const noexcept;
-  /// Stops when the server begins to drain, on the handler's loop. A response that never ends by itself, such
+  /// Stops when the server begins to drain, on the handler's loop. A response that has no end, such
   /// as a stream of events, should end then; else the drain cuts it after server_options::drain_grace. Valid
   /// as long as the handler and its response.
   [[nodiscard]] coro::stop_token drain_token() const noexcept;

@@ -24,7 +24,7 @@ int serve(server& one, std::string_view address, const server_credentials& crede
 ///
 /// Prints "listening on ADDRESS" on stdout; if `address` has port 0, the printed port is the one that the
 /// system chose. Returns the exit code of the program: 0, or 1 after a line on stderr if it cannot listen on
-/// the address. The services must outlive the call. The server has a runtime of its own with one loop, and
+/// the address. The services must outlive the call. The server has its own runtime with one loop, and
 /// default options; a program that needs more makes a `server`.
 ///
 /// For `address` see server::listen(). `credentials` are insecure() or coracle::tls::server_options().

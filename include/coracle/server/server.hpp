@@ -37,7 +37,7 @@ class server_state;  // private: src/server/server_state.hpp
 /// they say otherwise.
 class server {
  public:
-  /// Makes a server with a runtime of its own, which has one loop.
+  /// Makes a server with its own runtime, which has one loop.
   explicit server(const server_options& options = {});
   /// Makes a server on the runtime `on`, which may be destroyed before or after the server.
   explicit server(runtime& on, const server_options& options = {});

@@ -59,7 +59,7 @@ class server_context : public rpc::propagated_context {
   /// Whether stop_token() has stopped.
   [[nodiscard]] bool cancelled() const noexcept { return environment_->stop.stop_requested(); }
   /// Stops when the server begins to drain, on this call's loop. An endless stream then has
-  /// server_options::drain_grace to end by itself. The call continues; a call that begins during the drain
+  /// server_options::drain_grace to end. The call continues; a call that begins during the drain
   /// finds the token stopped. Pass it to stop_on() with any wait. Valid as long as the context.
   [[nodiscard]] coro::stop_token drain_token() const noexcept { return drain_; }
 
@@ -75,7 +75,7 @@ class server_context : public rpc::propagated_context {
   /// Metadata that is sent with the status.
   [[nodiscard]] coracle::metadata& trailing_metadata() noexcept { return trailing_; }
 
-  /// Tells clients when to retry, in place of their own backoff (gRFC A6, "Pushback"). Call it before the
+  /// Tells clients when to retry, in place of the clients' backoff (gRFC A6, "Pushback"). Call it before the
   /// handler ends with a status that clients may retry. Has a resolution of a millisecond, from 0 to 24 days.
   /// Clients without a retry policy ignore it.
   void retry_after(duration d);

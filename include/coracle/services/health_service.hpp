@@ -24,7 +24,7 @@ enum class health_status : std::uint8_t {
 /// one server, which it must outlive.
 ///
 /// The name "" stands for the server as a whole, which is `serving` at first. Services of the server without
-/// a status of their own have its status. When the server drains, all services become not_serving for good,
+/// a separate status have its status. When the server drains, all services become not_serving for good,
 /// and the Watch() calls end, so that they do not delay the drain.
 ///
 /// Source: grpc/grpc doc/health-checking.md, gRFC A90 (List).

@@ -32,7 +32,7 @@ class service_fixture {
     server_.add(service_);
   }
   /// Makes Service(args...) on the runtime `on`, which the fixtures of services that call each other may
-  /// share: a channel works only on the loops of its own runtime.
+  /// share: a channel works only on the loops of its runtime.
   template <class... Args>
   explicit service_fixture(coracle::runtime& on, Args&&... args)
       : runtime_(on), service_(std::forward<Args>(args)...), server_(runtime_) {

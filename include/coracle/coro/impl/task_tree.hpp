@@ -80,7 +80,7 @@ class task_tree {
   // siblings counted:
   //   "serve at server.cpp:31\n  3 x session at server.cpp:54\n"
   // A branch whose parent is unknown is not indented. Empty if there are no tasks. Takes memory and time in
-  // proportion to the number of tasks. The format is for people and may change.
+  // proportion to the number of tasks. The format is human-readable and may change.
   [[nodiscard]] std::string describe() const;
 
  private:

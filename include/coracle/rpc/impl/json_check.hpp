@@ -1,4 +1,4 @@
-// json_check: whether a server reads a text as JSON, for programs that read it with types of their own.
+// json_check: whether a server reads a text as JSON, for programs that read it with its own types.
 #pragma once
 
 #include "coracle/base/status.hpp"

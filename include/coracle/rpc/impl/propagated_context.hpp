@@ -19,8 +19,8 @@ class propagated_context {
   // Returns the metadata that the client sent.
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return *received_; }
   // Returns the trace that the client's call belongs to, if it has one that parses. Calls that the handler
-  // makes propagate it as it was received, unless a tracer (usually an interceptor) has replaced it with a
-  // span of its own.
+  // makes propagate it as it was received, unless a tracer (usually an interceptor) has replaced it with its
+  // own span.
   [[nodiscard]] std::optional<trace_context> trace() const;
   void set_trace(const trace_context& t);
   // Returns the baggage that the client sent. Calls that the handler makes propagate it, with the changes
