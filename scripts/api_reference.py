@@ -144,6 +144,21 @@ class Reference:
                 return found
             scope = scope.rpartition("::")[0]
 
+    @functools.cached_property
+    def by_suffix(self):
+        """The paths of each class, type or member without the namespaces and classes around it."""
+        found = {}
+        for path in self.by_path:
+            parts = path.split("::")
+            for begin in range(1, len(parts)):
+                found.setdefault("::".join(parts[begin:]), []).append(path)
+        return found
+
+    def find_on_page(self, text):
+        """As find(); also `client_options::cas` for `tls::client_options::cas`, if one name alone ends in it."""
+        paths = self.by_suffix.get(text.removesuffix("()"), ()) if "::" in text else ()
+        return self.find(text) or (self.by_path[paths[0]] if len(paths) == 1 else None)
+
     def member(self, path):
         """Also a member that a class inherits."""
         if path in self.by_path:

@@ -430,7 +430,7 @@ def on_page_content(content, page, config, files):
     here = Page(page.file.src_uri)
 
     def linked(match):
-        found = reference.find(match[1])
+        found = reference.find_on_page(match[1])
         return here.link(match[0], place(found.id)) if found else match[0]
 
     parts = re.split(r"(<h\d.*?</h\d>|<a .*?</a>|<pre.*?</pre>)", content, flags=re.S)

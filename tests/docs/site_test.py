@@ -149,6 +149,11 @@ def test_names_on_other_pages_lead_into_the_api_reference(complaints):
     assert not missing
 
 
+def test_a_name_without_its_namespace_leads_into_the_api_reference(complaints):
+    page = (SITE / "help/troubleshooting.html").read_text()
+    assert '<a href="../api/security/tls.client_options.html#cas"><code>client_options::cas</code></a>' in page
+
+
 def test_the_api_reference_lists_what_programs_name(complaints):
     pages = {page.stem for page in SITE.glob("api/*/*.html")}
     assert {"server", "channel", "status", "queue", "tls.client_options", "sim.world"} <= pages

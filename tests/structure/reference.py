@@ -1,5 +1,6 @@
 """The API reference is whole: each public name has a comment, and each name of a page is in it."""
 
+import difflib
 import functools
 import re
 
@@ -11,6 +12,10 @@ INTERNAL = ("docs/decisions/", "docs/internals/")
 COMPARING = re.compile(r"/(from_\w+|comparison)\.md$")
 SPAN = re.compile(r"`(coracle::)?(\w+(?:::~?\w+)*)(\.\w+\(\))?[^`\s]*`")
 FENCE = re.compile(r"^( *)```.*?^\1```", re.M | re.S)
+# What no header of include/ and no other text of outside() declares with its namespace: names of the adapters.
+OUTSIDE = ("asio_tokens", "get_deadline", "protobuf_server_controller")
+TYPES = ("class", "type", "enum", "concept")
+CLOSE = 0.87  # a letter in a short name, two in a long one
 MACHINERY = ("await_ready", "await_suspend", "await_resume", "promise_type")
 
 
@@ -43,18 +48,29 @@ def outside(tree):
                      if name.startswith("adapters/") and name.endswith(".hpp") or name.endswith(("CMakeLists.txt", ".cmake")))
 
 
+def judged(reference, first):
+    """Whether a name that begins with `first` is one of Coracle's, spelled right or almost right."""
+    return first in reference.scopes or first in reference.by_path or difflib.get_close_matches(first, types(reference), n=1, cutoff=CLOSE)
+
+
+@functools.lru_cache(maxsize=None)
+def types(reference):
+    return sorted({path.rpartition("::")[2] for path, name in reference.by_path.items() if name.kind in TYPES})
+
+
 def known(tree, qualified, path, call):
     """Whether what a page names exists; names of other libraries are not judged."""
     reference = read(tree)
-    spaces = reference.scopes
     first = path.partition("::")[0]
-    if not qualified and (first not in reference.by_path and first not in spaces or first == path and not call):
+    if not qualified and (first == path and not call or not judged(reference, first)):
         return True
-    if call and reference.by_path.get(path, None) and reference.by_path[path].kind == "class":
-        return reference.find(f"{path}::{call.strip('.()')}")
-    if reference.find(path) or path in spaces or qualified and re.search(rf"\bcoracle::{path}\b|EXPORT_NAME {path}\b", outside(tree)):
-        return True
-    return re.search(rf"\b{path.rpartition('::')[2]}\b", outside(tree)) is not None
+    classes = [one for one in (path, *reference.by_suffix.get(path, ())) if one in reference.by_path and reference.by_path[one].kind == "class"]
+    if call and classes:
+        return any(reference.find(f"{one}::{call.strip('.()')}") for one in classes)
+    if qualified:
+        return reference.find(path) or path in reference.scopes or path in OUTSIDE or re.search(
+            rf"\bcoracle::{path}\b|EXPORT_NAME {path}\b", outside(tree))
+    return reference.find_on_page(path) or path in reference.scopes
 
 
 def names_of_pages_exist(tree):
