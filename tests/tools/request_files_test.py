@@ -141,6 +141,19 @@ def test_the_command_line_takes_precedence(written, server):
     assert "UNAVAILABLE" in problems(written("CALL nohost.invalid:1 AddMovie\n--plaintext\n"))[0]
 
 
+def test_the_security_of_a_file_belongs_to_its_address(written, server, monkeypatch, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"targets": {"a": {"address": f"http://{server.address}"}}}))
+    monkeypatch.setenv("CORACLE_CONFIG", str(config))
+    path = written('CALL elsewhere:1 AddMovie\n--ca missing.pem\n--server-name elsewhere\n\n{"title": "a"}\n')
+    for address in (f"http://{server.address}", "@a"):
+        coracle("test", path, "--address", address)
+        coracle("call", "-f", path, address)
+    path = written('CALL elsewhere:1 AddMovie\n--plaintext\n\n{"title": "a"}\n')
+    assert "TLS" in problems(path, "--address", f"https://{server.address}")[0]
+    coracle("test", path, "--address", server.address, "--plaintext")
+
+
 def test_paths_count_from_the_folder_of_the_file(tmp_path):
     proto = ROOT / "examples/01_greeter/greeter.proto"
     (tmp_path / "greeter.proto").write_text(proto.read_text())
@@ -169,8 +182,8 @@ def test_a_saved_call_passes_again(tmp_path, server, monkeypatch):
     coracle("call", server.address, *words, "ListMovies", "-d", "{}", "--proto", MOVIE_PROTO, "--save", path)
     coracle("call", server.address, *words, "AddMovie", "-d", "{}", "--save", path, code=3)
     text = path.read_text()
-    assert text.startswith(f"### ListMovies\nCALL {server.address} movie.MovieService/ListMovies\n--plaintext\n--timeout 20s\n"), text
-    assert text.endswith(f"\n\n### AddMovie\nCALL {server.address} movie.MovieService/AddMovie\n--plaintext\n--timeout 20s\nx-tenant: ${{TENANT}}\n\n{{}}\n\n"
+    assert text.startswith(f"### ListMovies\nCALL http://{server.address} movie.MovieService/ListMovies\n--timeout 20s\n"), text
+    assert text.endswith(f"\n\n### AddMovie\nCALL http://{server.address} movie.MovieService/AddMovie\n--timeout 20s\nx-tenant: ${{TENANT}}\n\n{{}}\n\n"
                          "EXPECT INVALID_ARGUMENT a movie needs a title\n"), text
     assert coracle("test", path).stdout.endswith("2 passed, 0 failed\n")
     (tmp_path / "other.grpc").write_text("something else")

@@ -105,8 +105,16 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 namespace {
+
 constexpr const char* test_timeout = "20s";
+
+// Whether the option, by its name without dashes, says how the address of the file is secured.
+bool secures_address(std::string_view option) {
+  constexpr std::string_view all[] = {"plaintext", "ca", "cert", "key", "server-name", "no-verify"};
+  return std::find(std::begin(all), std::end(all), option) != std::end(all);
 }
+
+}  // namespace
 
 bool request_runner::overrides(const CLI::Option& option) const {
   if (option.get_lnames().empty()) return false;
@@ -130,8 +138,8 @@ std::vector<std::string> request_runner::words_of(const saved_request& one, cons
       throw usage_failure(location(path, text.line) + "there is no option " + name + " here" +
                           suggestion(closest_words(name, flags_of(line))) +
                           " those of the connection and the definitions apply");
-    if (overrides(*option)) continue;
     const std::string& long_name = option->get_lnames().front();
+    if (overrides(*option) || (!address_.empty() && secures_address(long_name))) continue;
     std::string word = "--" + long_name;
     if (option->get_expected_max() > 0) {
       const std::size_t begin = std::min(text.text.find_first_not_of(' ', end + 1), text.text.size());

@@ -35,6 +35,16 @@ std::string path_for(const std::string& file, const std::string& value) {
   return error || relative.empty() ? value : relative.string();
 }
 
+// Whether the address is host:port: http:// in front of it says that it is without TLS.
+bool has_only_port(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == address.npos || colon == 0 || colon + 1 == address.size() ||
+      address.find_first_not_of("0123456789", colon + 1) != address.npos)
+    return false;
+  const std::string_view host = address.substr(0, colon);
+  return (host.starts_with('[') && host.ends_with(']')) || host.find_first_of(":/@[]") == host.npos;
+}
+
 }  // namespace
 
 void check_requests_file(const std::string& path) {
@@ -49,6 +59,8 @@ void save_request(const std::string& path, const CLI::App& typed, const endpoint
   one.name = method.name();
   one.method = path_of(method).substr(1);
   one.address = typed.get_option("ADDRESS")->results().front();  // not what it stands for
+  const bool plaintext_in_address = where.plaintext() && has_only_port(one.address);
+  if (plaintext_in_address) one.address.insert(0, "http://");
 
   CLI::App known;  // the options that may stand in a file
   session scratch;
@@ -59,7 +71,7 @@ void save_request(const std::string& path, const CLI::App& typed, const endpoint
     const std::string& long_name = given->get_lnames().front();
     const std::string name = "--" + long_name;
     if (!known.get_option_no_throw(name)) continue;
-    if (where.is_from_target(name)) continue;
+    if (where.is_from_target(name) || (plaintext_in_address && long_name == "plaintext")) continue;
     for (const std::string& value : given->results()) {
       if (long_name == "header") one.metadata.push_back({value, 0});
       else if (given->get_expected_max() == 0) one.options.push_back({name, 0});

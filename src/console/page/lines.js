@@ -97,14 +97,17 @@ export function coracleLine(call, server, secrets) {
 /** A request for `coracle test`, which expects the status. */
 export function requestText(call, server, secrets, status) {
   const options = [];
-  for (const word of [...connectionOf(server), ...reflectionOf(server, String, (line) => pairText(...pairOf(line), secrets)), ...filesOf(call, server)])
+  // As in the command: http:// belongs to the address, which `coracle test --address` replaces.
+  const inAddress = server.security === "plaintext" && /^(\[[^\]]+\]|[^:/@[\]]+):\d+$/.test(server.address);
+  const connection = connectionOf(server).filter((word) => !inAddress || word !== "--plaintext");
+  for (const word of [...connection, ...reflectionOf(server, String, (line) => pairText(...pairOf(line), secrets)), ...filesOf(call, server)])
     if (word.startsWith("-")) options.push(word === "-I" ? "--import" : word);
     else options.push(`${options.pop()} ${word}`);
   if (call.timeoutMs) options.push(`--timeout ${seconds(call.timeoutMs)}`);
   if (call.compression) options.push(`--compress ${call.compression}`);
   const general = generalOf(call, server).map((line) => (namesVariable(line, server.shell.givenHeaders) ? line : pairText(...pairOf(line), secrets)));
   const metadata = [...general, ...call.metadata.map((pair) => pairText(...pair, secrets))];
-  return [`CALL ${server.address} ${call.method.slice(1)}`, ...options, ...metadata, "", ...call.messages.map(compact), "", `EXPECT ${status}`, ""].join("\n");
+  return [`CALL ${inAddress ? "http://" : ""}${server.address} ${call.method.slice(1)}`, ...options, ...metadata, "", ...call.messages.map(compact), "", `EXPECT ${status}`, ""].join("\n");
 }
 
 /** What curl connects to, of an address of gRPC: a UNIX socket, or a host with its port. */
