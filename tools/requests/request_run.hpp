@@ -30,7 +30,8 @@ struct request_result {
 class request_runner {
  public:
   // `typed` is the parsed command, which must outlive this object. `address` replaces that of the files with
-  // their options of its security, such as --plaintext, unless it is empty. `shows` prints replies, and a failed call that has no EXPECT.
+  // their options of its security, such as --plaintext, unless it is empty. `shows` prints replies, and a
+  // failed call that has no EXPECT.
   request_runner(const CLI::App& typed, std::string address, bool shows)
       : typed_(typed), address_(std::move(address)), shows_(shows) {}
 
