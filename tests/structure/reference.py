@@ -1,4 +1,4 @@
-"""The API reference is whole: each public name has a comment, and each name of a page is in it."""
+"""The API reference is whole: each public name has a comment, what is left out is listed, and each name of a page is in it."""
 
 import difflib
 import functools
@@ -16,6 +16,7 @@ FENCE = re.compile(r"^( *)```.*?^\1```", re.M | re.S)
 OUTSIDE = ("asio_tokens", "get_deadline", "protobuf_server_controller")
 TYPES = ("class", "type", "enum", "concept")
 CLOSE = 0.87  # a letter in a short name, two in a long one
+LEFT_OUT = "tests/structure/left_out.txt"
 MACHINERY = ("await_ready", "await_suspend", "await_resume", "promise_type")
 
 
@@ -39,6 +40,22 @@ def names_have_comments(tree):
     for name in read(tree).all:
         if name.own_name in MACHINERY:
             yield f"include/{name.file}:{name.line}: {name.path} is called by the compiler alone; put it between /// @cond and /// @endcond"
+
+
+def what_is_left_out_is_listed(tree):
+    listed = {}
+    for number, line in enumerate(tree.lines(LEFT_OUT), 1):
+        if line.startswith("#"):
+            continue
+        count, header, reason = (line.split("\t") + ["", ""])[:3]
+        listed[header] = int(count)
+        if not reason:
+            yield f"{LEFT_OUT}:{number}: {header} has no reason"
+    found = {name.removeprefix("include/coracle/"): tree.text(name).count("@cond") for name in tree.under("include/coracle/")}
+    for header in sorted({header for header, count in found.items() if count} | set(listed)):
+        if found.get(header, 0) != listed.get(header, 0):
+            yield (f"{header} has {found.get(header, 0)} @cond blocks, and {LEFT_OUT} lists {listed.get(header, 0)}; give what users call a comment, "
+                   f"and list what remains, with the reason")
 
 
 @functools.lru_cache(maxsize=None)

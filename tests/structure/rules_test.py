@@ -34,6 +34,7 @@ RULES = {
     "PagesAreInTheNav": contents.pages_in_the_nav,
     "NamedOptionsExist": contents.options_exist,
     "EachPublicNameHasAComment": reference.names_have_comments,
+    "WhatTheReferenceLeavesOutIsListed": reference.what_is_left_out_is_listed,
     "NamesOfPagesAreInTheReference": reference.names_of_pages_exist,
     "NamedTestsExist": named_tests.named_tests_exist,
     "ClaimsAboutThreadsAreTested": thread_claims.claims_are_tested,
