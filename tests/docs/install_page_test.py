@@ -44,6 +44,12 @@ def test_the_options_of_the_build_exist():
     assert options and [name for name in options if f"option({name} " not in text] == []
 
 
+def test_the_development_container_installs_what_the_tests_need():
+    command = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())["onCreateCommand"].split()
+    needed = re.search(r"^  test\)\n.*?else need ([\w ]+);", (ROOT / "dev").read_text(), re.M | re.S)[1].split()
+    assert "build" in needed and (ROOT / command[0]).is_file() and set(needed) <= set(command[1:])
+
+
 def test_the_development_container_installs_groups_that_exist():
     command = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())["onCreateCommand"].split()
     groups = {re.match(r"\w+", line)[0] for line in (ROOT / "scripts/packages.txt").read_text().splitlines() if re.match(r"\w+(@\d+)?:", line)}
