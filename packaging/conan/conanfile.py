@@ -15,6 +15,7 @@ from conan.tools.files import copy, load
 class Coracle(ConanFile):
     name = "coracle"
     description = "gRPC for C++20: coroutines on io_uring and epoll"
+    homepage = "https://git.example.org/coracle/coracle"
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "compiler", "build_type", "arch"

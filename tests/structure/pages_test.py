@@ -63,15 +63,17 @@ def test_the_pages_name_the_repository_that_the_packages_name():
     tree = Tree(repository.ROOT)
     named = [page for page in PAGES if f"git clone {repository.address(tree)}\n" in tree.text(page)]
     assert {"README.md", "docs/index.md", "docs/start/install.md"} <= set(named)
-    assert list(repository.faults(tree)) == []
+    assert set(repository.MANIFESTS) <= set(tree.files) and list(repository.faults(tree)) == []
 
 
-def test_a_page_that_names_another_repository_fails(tmp_path):
+def test_a_page_or_manifest_that_names_another_repository_fails(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text('project(x HOMEPAGE_URL "https://one.example.org/x")\n')
     (tmp_path / "README.md").write_text("```sh\ngit clone https://other.example.org/x\n```\n"
                                         "[issues](https://other.example.org/x/issues) [issues](https://one.example.org/x/issues)")
     (tmp_path / "index.html").write_text('<a href="https://other.example.org/x/blob/main/a.cpp">a</a> <a href="https://one.example.org/x/blob/main/b.cpp">b</a>')
-    assert len(list(repository.faults(Tree(tmp_path)))) == 3
+    (tmp_path / "packaging/vcpkg/coracle").mkdir(parents=True)
+    (tmp_path / "packaging/vcpkg/coracle/vcpkg.json").write_text('{"homepage": "https://other.example.org/x"}')
+    assert len(list(repository.faults(Tree(tmp_path)))) == 4
 
 
 def shown(folder, text):
