@@ -79,8 +79,19 @@ def test_each_chart_is_drawn(server):
         all_drawn(look, [*LATENCIES, *TIMES, "bands"])
         if "--window-size=1280,900" in flags:
             assert look["clipped"] == [], "the tables that do not fit"
+        for head in ("second\tOK\tfailed\tactive\tsent\treceived\n", "second\tp50\tp90\tp95\tp99\tmax\n"):
+            assert head in look["text"], "the columns of a table"
+        assert "Rate and active calls over time" in look["text"]
+        assert ("columns: scroll sideways for more" in look["text"]) == bool(look["clipped"])
         assert sum(look["charts"]["bands-chart"]["series"][0]) == 400, "the calls of all bands"
         assert re.search(r"All thresholds passed: 1\n.*\np50\t< 1h\t\S+ \S+\tpassed\n", look["text"]), f"the threshold is missing in {look['text'][:600]!r}"
+
+
+def test_the_report_names_what_is_active(server):
+    look = seen(report(server, *GREET, "-c", "4", "--duration", "2s"))
+    assert "Rate and active workers over time" in look["text"]
+    look = seen(report(server, *GREET, "--users", "4", "--duration", "2s"))
+    assert "Rate and active users over time" in look["text"]
 
 
 def test_thresholds_that_failed_are_counted(server):
@@ -148,12 +159,10 @@ def test_what_a_server_says_stays_text(server):
     assert MARKUP in look["text"], "the message is not shown"
 
 
-@pytest.fixture(scope="module")
-def comparison(server, tmp_path_factory):
-    """The page of two runs with different numbers of workers, the second of which is a thousand times slower."""
-    folder = tmp_path_factory.mktemp("comparison")
+def compared(server, folder, workers):
+    """The page of two runs with 4 and `workers` workers, the second of which is a thousand times slower."""
     load(server, *GREET, "-n", "200", "-c", "4", "--json", folder / "a.json")
-    load(server, *GREET, "-n", "200", "-c", "8", "--json", folder / "b.json")
+    load(server, *GREET, "-n", "200", "-c", workers, "--json", folder / "b.json")
     slower = json.loads((folder / "b.json").read_text())
     slower["command"] += " </script><script>slips.push('markup')</script>"
     before = json.loads((folder / "a.json").read_text())["runs"][0]["latency_ms"]
@@ -163,14 +172,27 @@ def comparison(server, tmp_path_factory):
     return folder / "compare.html"
 
 
-def test_a_comparison_shows_what_got_worse_and_how_the_runs_differ(comparison):
+@pytest.fixture(scope="module")
+def comparison(server, tmp_path_factory):
+    return compared(server, tmp_path_factory.mktemp("comparison"), "4")
+
+
+def test_a_comparison_of_runs_that_differ_judges_nothing(server, tmp_path):
+    look = seen(compared(server, tmp_path, "8").read_text(), "--window-size=1280,900")
+    assert look["slips"] == [], "what went wrong in the page"
+    assert "The runs differ in their scenario" in look["text"]
+    assert re.search(r"p99\t\S+ \S+\t\S+ \S+\t× 1,000\s*\n", look["text"]), look["text"][:1500]
+    assert not re.search(r"(worse|better)$", look["text"], re.M)
+
+
+def test_a_comparison_shows_what_got_worse(comparison):
     look = seen(comparison.read_text(), "--window-size=1280,900")
     assert look["slips"] == [], "what went wrong in the page"
     assert [all(any(series) for series in chart["series"]) for chart in look["charts"].values()] == [True], look["charts"]
     assert look["clipped"] == [] and not look["overflows"]
     assert re.search(r"1 of 1 conditions failed\n.*\np99\t> \+10%\t× 1,000\tfailed\n", look["text"]), look["text"][:600]
     assert re.search(r"p99\t\S+ \S+\t\S+ \S+\t× 1,000\s*worse\n", look["text"]), look["text"][:1500]
-    assert "The runs differ in their scenario" in look["text"]
+    assert "The runs differ" not in look["text"]
     assert "</script>" in look["text"], "the command is shown as it is"
 
 

@@ -19,7 +19,9 @@
     if (y > 0 && y / x <= 0.1) return `÷ ${count(x / y)}`;
     return sign(y - x, `${digits(Math.abs((100 * (y - x)) / x))} %`);
   };
+  // Of runs that differ, changes are neither better nor worse.
   const judged = ({ name, unit, before: x, after: y }) => {
+    if (!element("notice").hidden) return "";
     const large = unit === "%" ? Math.abs(y - x) >= 0.1 : x === 0 ? y !== 0 : Math.abs(y - x) / x >= 0.05;
     if (!large) return "";
     return y > x === (name === "rate") ? "better" : "worse";
@@ -44,7 +46,7 @@
                               ...row.slice(1).map((text) => (row[0] === "command" ? { text, isCommand: true } : text))]), ["", "words", "words"]);
     const different = rows.filter(differs).map(([name]) => name);
     element("notice").hidden = different.length === 0;
-    element("notice").firstElementChild.textContent = `The runs differ in their ${different.join(" and ")}: the changes below may come from that.`;
+    element("notice").firstElementChild.textContent = `The runs differ in their ${different.join(" and ")}: the changes below may come from that, and are not judged.`;
   }
 
   function tiles(to, rows) {
@@ -56,6 +58,7 @@
     }
   }
 
+  runsTable();
   const names = [...new Set(compared.map(({ run }) => run))];
   const runNamed = (result, name) => (result.runs.length === 1 ? result.runs[0] : result.runs.find((run) => run.name === name));
   const charts = [];
@@ -94,6 +97,5 @@
   element("subtitle").textContent = `Before: ${moment(before.runs[0].started)}. After: ${moment(after.runs[0].started)}.`;
   drawing.verdicts("conditions", ["value", "fails if", "change"],
                    conditions.map((one) => ({ ...one, expected: names.length > 1 ? `${one.run}: ${one.expected}` : one.expected, found: changeOf(one) })));
-  runsTable();
   drawing.begin(draw);
 })();

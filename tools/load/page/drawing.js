@@ -103,7 +103,7 @@ const drawing = (() => {
       const holder = document.createElement("div");
       area.replaceWith(holder);
       holder.append(area);
-      const hint = child(holder, "p", `${count(area.querySelectorAll("tbody tr").length)} rows: scroll for more`, "hint");
+      const hint = child(holder, "p", "", "hint");
       area.setAttribute("role", "region");
       area.setAttribute("aria-label", `${area.closest("section").querySelector("h2").textContent}: table`);
       const update = () => {
@@ -111,6 +111,9 @@ const drawing = (() => {
         area.classList.toggle("more-below", area.scrollTop < down - 1);
         area.classList.toggle("more-right", area.scrollLeft < right - 1);
         hint.hidden = down < 1 && right < 1;
+        const rows = `${count(area.querySelectorAll("tbody tr").length)} rows: scroll for more`;
+        const columns = `${area.querySelectorAll("thead tr > *").length} columns: scroll sideways for more`;
+        hint.textContent = [...(down < 1 ? [] : [rows]), ...(right < 1 ? [] : [columns])].join("; ");
         if (hint.hidden) area.removeAttribute("tabindex");
         else area.tabIndex = 0;
       };

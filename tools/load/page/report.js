@@ -13,6 +13,8 @@
   const hasBands = runs.some((run) => run.bands.length > 1);
   // A piece of a second says little, unless there is nothing else.
   const whole = (run) => run.per_second.filter((s) => s.length_s > 0.5 || run.per_second.length === 1);
+  // What is active: workers or users of a closed loop, calls of an open one.
+  const activeIn = ({ scenario }) => ["workers", "users"].find((one) => new RegExp(`^[\\d,]+ ${one}?\\b`).test(scenario)) ?? "calls";
   const takesTime = runs.some((run) => whole(run).length > 1);
 
   function tables() {
@@ -42,10 +44,11 @@
                   lines.map(([name, of]) => [name, ...runs.map(of)]).filter(([, ...values]) => values.some((value) => value !== "–")));
     if (takesTime) {
       element("rate").hidden = element("latency").hidden = false;
+      element("rate-title").textContent = `Rate and active ${[...new Set(runs.map(activeIn))].join(" and ")} over time`;
       table("rate-table", ["second", "OK", "failed", "active", "sent", "received"], each("per_second", (run, s) =>
-        [s.second, count(s.ok), count(s.failed), count(s.active), bytes(s.wire_bytes_sent), bytes(s.wire_bytes_received)]), ["", "", "", "", "wide", "wide"]);
+        [s.second, count(s.ok), count(s.failed), count(s.active), bytes(s.wire_bytes_sent), bytes(s.wire_bytes_received)]));
       table("latency-table", ["second", "p50", "p90", "p95", "p99", "max"], each("per_second", (run, s) =>
-        [s.second, ...["p50", "p90", "p95", "p99", "max"].map((name) => ms(at(s, name)))]), ["", "", "wide", single ? "" : "wide"]);
+        [s.second, ...["p50", "p90", "p95", "p99", "max"].map((name) => ms(at(s, name)))]));
     }
     if (hasBands) {
       element("bands").hidden = false;
@@ -69,7 +72,7 @@
     if (severalMethods) {
       element("methods").hidden = false;
       table("methods-table", ["method", "weight", "calls", "failed", "mean", "p50", "p99", "max"], each("methods", (run, m) =>
-        [m.method, m.weight, count(m.calls), count(m.failed), ms(at(m, "mean")), ms(at(m, "p50")), ms(at(m, "p99")), ms(at(m, "max"))]), ["words", "wide", "", "", "wide", "", "", "wide"]);
+        [m.method, m.weight, count(m.calls), count(m.failed), ms(at(m, "mean")), ms(at(m, "p50")), ms(at(m, "p99")), ms(at(m, "max"))]), ["words"]);
     }
   }
 
