@@ -13,7 +13,7 @@ function reach() {
   for (const area of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset p:has(> img[src$='.svg'])")) scrolling.observe(area);
 }
 
-// On a telephone, the sections of long pages are folded, but for the one that the address names.
+// On a telephone, the sections of long pages are folded, but for the one that the address names. Those of some pages are always.
 const sections = document.querySelectorAll("details.fold");
 function unfold() {
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -24,6 +24,7 @@ function unfold() {
 }
 if (matchMedia("(max-width: 44rem)").matches) for (const section of sections) section.open = false;
 if (sections.length) addEventListener("hashchange", unfold);
+addEventListener("beforeprint", () => sections.forEach((section) => { section.open = true; }));
 unfold();
 
 document.querySelector(".md-search")?.setAttribute("aria-label", "Search");

@@ -24,6 +24,7 @@ UNSEARCHED = re.compile(r"reference/contest\.md|source/(?!CONTRIBUTING|SECURITY|
 
 # Pages whose sections can be folded, as they are at first on a telephone.
 LONG = ("performance.md", "reference/limits.md", "reference/options.md", "reference/comparison.md", "reference/contest.md")
+FOLDED = ("reference/limits.md",)  # at first on every screen
 SECTION = re.compile(r"(<h2 .*?)(?:<a class=\"headerlink\"[^>]*>[^<]*</a>)?</h2>(.*?)(?=<h2 |\Z)", re.S)  # a link may not be in a summary
 
 
@@ -110,7 +111,8 @@ def on_page_markdown(markdown, page, config, files):
 def on_page_content(html, page, config, files):
     if page.file.src_uri not in LONG:
         return html
-    return SECTION.sub(r'<details class="fold" open><summary>\1</h2></summary>\2</details>', html)
+    state = "" if page.file.src_uri in FOLDED else " open"
+    return SECTION.sub(rf'<details class="fold"{state}><summary>\1</h2></summary>\2</details>', html)
 
 
 def on_post_page(output, page, config):

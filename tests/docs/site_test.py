@@ -14,6 +14,7 @@ import accessibility
 import peers
 import repository
 import site_builder
+from driven_page import driven_page
 from programs import ROOT
 
 SITE = site_builder.HOME / "site"
@@ -51,9 +52,18 @@ def test_the_pages_link_to_the_repository_and_to_their_sources(complaints):
 
 
 def test_the_sections_of_a_long_page_can_be_folded(complaints):
-    page = (SITE / "reference/limits.html").read_text()
-    sections = (ROOT / "docs/reference/limits.md").read_text().count("\n## ")
-    assert sections > 5 and page.count('<details class="fold" open>') == page.count("</details>") == sections
+    for name, state in (("options", " open"), ("limits", "")):
+        page = (SITE / f"reference/{name}.html").read_text()
+        sections = (ROOT / f"docs/reference/{name}.md").read_text().count("\n## ")
+        assert sections > 5 and page.count(f'<details class="fold"{state}>') == page.count("</details>") == sections
+
+
+@pytest.mark.timeout(200)
+def test_an_address_unfolds_the_section_that_it_names(complaints):
+    with driven_page() as page:
+        for place in ("names", "large-headers-and-trailers-of-a-response"):
+            page.open(f"{(SITE / 'reference/limits.html').as_uri()}#{place}")
+            assert page.count({"css": "details.fold[open]"}) == page.count({"css": f"details.fold[open] #{place}"}) == 1
 
 
 @contextlib.contextmanager
