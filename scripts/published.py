@@ -2,7 +2,7 @@
 """Writes the measured results that pages show, all of them from bench/published.json: published.py [--write].
 
 In README.md and docs/performance.md, `<!-- results: NAME -->` and `<!-- /results -->` enclose what is generated: a table of that
-file, or one of GENERATED, which are computed from its tables.
+file, with its note, or one of GENERATED, which are computed from its tables: from the medians, as the rounds are not there.
 """
 
 import decimal
@@ -36,7 +36,8 @@ def markdown(head, lines):
 
 def table(results, name):
     found = results["tables"][name]
-    return markdown(found["head"], ([row, *map(cell, cells)] for row, cells in found["rows"].items()))
+    text = markdown(found["head"], ([row, *map(cell, cells)] for row, cells in found["rows"].items()))
+    return text + (f"\n\n{found['note']}" if "note" in found else "")
 
 
 def value(results, name, row, column):
@@ -56,8 +57,9 @@ def ratio(results, peer, column):
 def relative(results):
     """What a call costs a server of another library, relative to Coracle: the medians' ratios."""
     goals = results["goals_relative"]
-    return markdown(["cost of a call relative to Coracle", *BUSY, "goal"],
+    text = markdown(["cost of a call relative to Coracle", *BUSY, "goal"],
                     ([peer, *(digits(ratio(results, peer, column)) for column in BUSY), cell(goals[PEERS[peer]])] for peer in PEERS))
+    return f"{text}\n\nEach ratio is that of the two medians."
 
 
 def runs(results):
@@ -75,7 +77,7 @@ def busy(results):
     own = between([value(results, "unary", "coracle, io_uring", column) for column in BUSY])
     others = [f"{between([ratio(results, peer, column) for column in BUSY])} times that with {peer}" for peer in PEERS]
     text = (f"With 100 to 5,000 calls in flight, a unary call costs a server {own} us of CPU time, and {', '.join(others[:-1])} and "
-            f"{others[-1]}.")
+            f"{others[-1]} (ratios of medians).")
     marker = "- **Fast.** <!-- results: busy -->"  # stands before it in its line
     return textwrap.fill(text, WIDTH, initial_indent=marker, subsequent_indent="  ").removeprefix(marker)
 

@@ -48,6 +48,13 @@ def test_no_measured_table_is_left_out():
     assert set(published.published(published.ROOT)["tables"]) <= names
 
 
+def test_tables_of_ratios_say_how_they_were_computed():
+    results = published.published(published.ROOT)
+    shares = [name for name in results["tables"] if "share" in name]
+    assert shares and all("round" in results["tables"][name]["note"] for name in shares)
+    assert "medians" in published.relative(results) and "medians" in published.busy(results)
+
+
 def test_a_changed_result_changes_the_pages(tmp_path):
     (tmp_path / "bench").mkdir()
     text = (published.ROOT / published.SOURCE).read_text()
