@@ -1,6 +1,7 @@
 """Requests in files: coracle test, coracle call -f and call --save; the format is that of docs/cli/test.md."""
 
 import json
+import os
 import re
 import xml.etree.ElementTree
 
@@ -110,6 +111,28 @@ def test_the_number_of_replies_is_compared(written):
     ('CALL ADDRESS AddMovie\n\n{"title": "a"}\n\nEXPECT OK\n{"movieId": "{{match [}}"}\n', "6: '[' is no valid regular expression")])
 def test_an_error_names_its_line(written, text, reason):
     assert problems(written(text))[0] == reason
+
+
+def test_hostile_files_are_errors(written, tmp_path):
+    add = 'CALL ADDRESS AddMovie\n\n{"title": "a"}\n\nEXPECT OK\n{"movieId": '
+    assert problems(written(add + 2_000_000 * "[" + 2_000_000 * "]" + "}\n")) == ["6: this is nested deeper than 100 levels"]
+    assert problems(written(add + '"{{match ' + 100_000 * "(" + 100_000 * ")" + '}}"}\n')) == [
+        "6: an expression has at most 1000 characters, not 200000"]
+    large, pipe = tmp_path / "large.grpc", tmp_path / "pipe.grpc"
+    with large.open("w") as file:
+        file.truncate((16 << 20) + 1)
+    os.mkfifo(pipe)
+    assert f"the file {large} cannot be read: it is larger than 16 MiB" in coracle("call", "-f", large, code=FAILURE).stderr
+    for path in (pipe, "/dev/zero"):
+        assert f"the file {path} cannot be read: it is no regular file" in coracle("call", "-f", path, code=FAILURE).stderr
+
+
+def test_many_values_are_read_at_once(written):
+    """Their lines are counted once: 300,000 of them took minutes."""
+    path = written("CALL ADDRESS AddMovie\n\n" + 300_000 * "{}\n" + "x: y\nEXPECT NOTFOUND\n")
+    assert problems(path)[0].startswith("300004: there is no status NOTFOUND")
+    path = written("CALL ADDRESS AddMovi\n\n" + 300_000 * "{}\n" + "EXPECT OK\n")
+    assert problems(path)[0].startswith("1: there is no method AddMovi")
 
 
 def test_an_invalid_message_is_shown_with_its_place(written):

@@ -63,6 +63,10 @@ class json_comparison {
     if (!text.starts_with(match_begin) || !text.ends_with(match_end)) return false;
     const std::string expression =
         text.substr(match_begin.size(), text.size() - match_begin.size() - match_end.size());
+    constexpr std::size_t expression_max = 1'000;  // std::regex takes stack for each parenthesis, too
+    if (expression.size() > expression_max)
+      throw failure("an expression has at most " + std::to_string(expression_max) + " characters, not " +
+                    std::to_string(expression.size()));
     try {
       const std::string value = found.is_string() ? found.get<std::string>() : dumped(found);
       constexpr std::size_t matched_max = 10'000;  // std::regex takes stack for each character

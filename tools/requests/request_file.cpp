@@ -1,6 +1,7 @@
 #include "tools/requests/request_file.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/files/file_content.hpp"
 #include "tools/format/json_splitter.hpp"
 #include "tools/manual/closest_words.hpp"
 
@@ -38,12 +39,16 @@ class json_block {
     json_splitter splitter;
     splitter.add(text_);
     std::vector<file_text> all;
-    std::size_t at = 0;
+    std::size_t at = 0, line = first_;
+    const auto lines_in = [](std::string_view text) {
+      return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    };
     const auto add_value = [&](std::string_view value) {
-      at = text_.find(value, at);
-      const auto before = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-      all.push_back({std::string(value), first_ + static_cast<std::size_t>(before)});
-      at += value.size();
+      const std::size_t begin = text_.find(value, at);
+      line += lines_in(std::string_view(text_).substr(at, begin - at));
+      all.push_back({std::string(value), line});
+      line += lines_in(value);
+      at = begin + value.size();
     };
     while (const auto value = splitter.next()) add_value(*value);
     if (const auto value = splitter.rest()) add_value(*value);
@@ -196,6 +201,11 @@ std::string location(const std::string& path, std::size_t line) {
 
 std::vector<saved_request> parse_requests(std::string_view text, const std::string& path) {
   return request_parser(path).parse(text);
+}
+
+std::string requests_text(const std::string& path) {
+  constexpr std::size_t bytes_max = 16u << 20;  // enough for large messages
+  return regular_file_content(path, bytes_max);
 }
 
 std::string text_of(const saved_request& one) {

@@ -39,6 +39,8 @@ struct saved_request {
 
 // `path` is named in errors: throws failure with "path:line: reason".
 [[nodiscard]] std::vector<saved_request> parse_requests(std::string_view text, const std::string& path);
+// Reads the file. Throws failure if it is no regular file, or is larger than 16 MiB.
+[[nodiscard]] std::string requests_text(const std::string& path);
 // Returns the request as text that parse_requests() reads. The lines do not count.
 [[nodiscard]] std::string text_of(const saved_request& one);
 

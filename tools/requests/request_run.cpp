@@ -2,7 +2,6 @@
 
 #include "tools/call/exchange.hpp"
 #include "tools/failure.hpp"
-#include "tools/files/file_content.hpp"
 #include "tools/format/invalid_message.hpp"
 #include "tools/manual/closest_words.hpp"
 #include "tools/manual/command_names.hpp"
@@ -33,7 +32,25 @@ std::string path_from(const std::string& file, const std::string& value) {
   return fs::path(value).is_relative() && fs::exists(there, unknown) ? there.string() : value;
 }
 
+// How deep objects and arrays stand in each other.
+std::size_t depth_of(std::string_view json) {
+  std::size_t depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') in_string = !in_string;
+    else if (in_string) i += c == '\\' ? 1 : 0;
+    else if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+    else if ((c == '}' || c == ']') && depth > 0) --depth;
+  }
+  return deepest;
+}
+
 ordered_json parsed_json(const file_text& text, const std::string& path) {
+  constexpr std::size_t levels_max = 100;  // that of messages
+  if (depth_of(text.text) > levels_max)
+    throw failure(location(path, text.line) + "this is nested deeper than " + std::to_string(levels_max) +
+                  " levels");
   ordered_json value = ordered_json::parse(text.text, nullptr, false);
   if (value.is_discarded()) throw failure(location(path, text.line) + "this is not valid JSON: " + text.text);
   return value;
@@ -218,7 +235,7 @@ request_result request_runner::run(const saved_request& one, const std::string& 
 }
 
 std::vector<saved_request> requests_in(const std::string& path, const std::string& part) {
-  std::vector<saved_request> all = parse_requests(file_content(path), path);
+  std::vector<saved_request> all = parse_requests(requests_text(path), path);
   std::erase_if(all, [&](const saved_request& one) { return one.title().find(part) == std::string::npos; });
   if (all.empty()) throw failure(path + " has no request whose name contains '" + part + "'");
   return all;

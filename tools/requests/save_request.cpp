@@ -1,7 +1,6 @@
 #include "tools/requests/save_request.hpp"
 
 #include "tools/failure.hpp"
-#include "tools/files/file_content.hpp"
 #include "tools/files/output_file.hpp"
 #include "tools/requests/request_file.hpp"
 #include "tools/requests/request_run.hpp"
@@ -23,7 +22,7 @@ constexpr std::size_t saved_replies_max = 100;
 
 std::string existing(const std::string& path) {
   std::error_code unknown;
-  return fs::exists(path, unknown) ? file_content(path) : std::string();
+  return fs::exists(path, unknown) ? requests_text(path) : std::string();
 }
 
 // As seen from the folder of the file, from which it counts there.
