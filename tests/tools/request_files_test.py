@@ -213,6 +213,20 @@ def test_a_saved_call_passes_again(tmp_path, server, monkeypatch):
     assert "other.grpc:1: expected a line" in coracle("call", server.address, "-p", "ListMovies", "-d", "{}", "--save", tmp_path / "other.grpc", code=FAILURE).stderr
 
 
+def test_a_saved_call_has_no_secret(tmp_path, server, monkeypatch):
+    path = tmp_path / "saved.grpc"
+    monkeypatch.setenv("KEY", "k")
+    headers = ("-H", "Authorization: Bearer s3cret", "-H", "x-api-key: ${KEY}", "-H", "x-id: 1", "--reflect-header", "x-token: s3cret")
+    done = coracle("call", f"http://{server.address}", *headers, "ListMovies", "--save", path)
+    assert "the value of 'Authorization' is not saved: the file has ${AUTHORIZATION} in its place" in done.stderr, done.stderr
+    text = path.read_text()
+    assert "--reflect-header x-token: ${X_TOKEN}\nAuthorization: ${AUTHORIZATION}\nx-api-key: ${KEY}\nx-id: 1\n" in text, text
+    assert "s3cret" not in text
+    monkeypatch.setenv("AUTHORIZATION", "Bearer s3cret")
+    monkeypatch.setenv("X_TOKEN", "s3cret")
+    coracle("test", path)
+
+
 def test_what_a_target_adds_is_not_saved(tmp_path, server, monkeypatch):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"targets": {"a": {"address": f"http://{server.address}", "headers": {"authorization": "secret"}, "timeout": "20s"}}}))

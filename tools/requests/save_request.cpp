@@ -1,13 +1,15 @@
 #include "tools/requests/save_request.hpp"
 
-#include "tools/failure.hpp"
+#include "tools/diagnostics.hpp"
 #include "tools/files/output_file.hpp"
 #include "tools/requests/request_file.hpp"
 #include "tools/requests/request_run.hpp"
 #include "tools/schema/session.hpp"
+#include "tools/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <string_view>
@@ -44,6 +46,35 @@ bool has_only_port(std::string_view address) {
   return (host.starts_with('[') && host.ends_with(']')) || host.find_first_of(":/@[]") == host.npos;
 }
 
+// As the console judges it: words of names of metadata that is secret.
+bool is_secret(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  constexpr std::string_view names[] = {"authorization", "proxy-authorization", "cookie", "set-cookie"};
+  constexpr std::string_view parts[] = {"token",  "secret",  "password", "passwd",
+                                        "apikey", "api-key", "session",  "credential"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names) ||
+         std::any_of(std::begin(parts), std::end(parts),
+                     [&](std::string_view part) { return name.find(part) != name.npos; });
+}
+
+// The metadata with a variable of the environment in place of a secret, which a file must not have.
+std::string without_secret(const std::string& line) {
+  const std::size_t colon = line.find(':', 1);
+  if (colon == line.npos || line.find("${") != line.npos) return line;
+  const std::string name = line.substr(0, colon);
+  if (!is_secret(name) || line.find_first_not_of(' ', colon + 1) == line.npos) return line;
+  std::string variable;
+  for (const char c : name) {
+    if (c >= 'a' && c <= 'z') variable += static_cast<char>(c - 'a' + 'A');
+    else variable += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  }
+  print_warning("the value of '" + terminal_line(name) + "' is not saved: the file has ${" + variable +
+                    "} in its place",
+                "set the environment variable " + variable + " for `coracle test`");
+  return name + ": ${" + variable + "}";
+}
+
 }  // namespace
 
 void check_requests_file(const std::string& path) {
@@ -72,7 +103,8 @@ void save_request(const std::string& path, const CLI::App& typed, const endpoint
     if (!known.get_option_no_throw(name)) continue;
     if (where.is_from_target(name) || (plaintext_in_address && long_name == "plaintext")) continue;
     for (const std::string& value : given->results()) {
-      if (long_name == "header") one.metadata.push_back({value, 0});
+      if (long_name == "header") one.metadata.push_back({without_secret(value), 0});
+      else if (long_name == "reflect-header") one.options.push_back({name + " " + without_secret(value), 0});
       else if (given->get_expected_max() == 0) one.options.push_back({name, 0});
       else one.options.push_back({name + " " + (has_path(long_name) ? path_for(path, value) : value), 0});
     }
