@@ -82,8 +82,19 @@ def test_what_is_not_as_expected_names_its_line(written):
     assert problems(written("CALL ADDRESS AddMovie\n"))[0].startswith("1: the status is INVALID_ARGUMENT: a movie needs a title, expected OK")
     assert problems(written("CALL ADDRESS AddMovie\n\nEXPECT INVALID_ARGUMENT too long\n")) == [
         "3: the message is 'a movie needs a title', which does not contain 'too long'"]
-    found = problems(written('CALL ADDRESS AddMovie\n\n{"title": "a"}\nEXPECT OK\n\n{"movieId": "x",\n "more": 1}'))
-    assert re.fullmatch(r'6: \.movieId is "\d+", expected "x"', found[0]) and found[1] == "6: .more is missing, expected 1", found
+    found = problems(written('CALL ADDRESS AddMovie\n\n{"title": "a"}\nEXPECT OK\n\n{"movieId": "x"}'))
+    assert re.fullmatch(r'6: \.movieId is "\d+", expected "x"', found[0]), found
+    found = problems(written('CALL ADDRESS AddMovie\n\n{"title": "a"}\n\nCALL ADDRESS ListMovies\n\nEXPECT OK\n'
+                             '{"title": "none",\n "yearOfProduction": 3000}\n...\n'))
+    assert [re.sub(" is .*", "", line) for line in found] == ["8: .title", "8: .yearOfProduction"], found
+
+
+def test_an_expected_field_exists(written):
+    text = 'CALL ADDRESS AddMovie\n\n{"title": "a"}\nEXPECT OK\n{"movie_id": "{{any}}",\n "movieIdd": %s}'
+    for value in ('""', "0", "false", "[]", '"x"'):
+        assert problems(written(text % value)) == ["6: there is no field 'movieIdd'; did you mean 'movieId'?"]
+    text = 'CALL ADDRESS ListMovies\n\nEXPECT OK\n{"directors": [{"surname": ""}]}\n...\n'
+    assert problems(written(text))[0].startswith("4: there is no field 'surname'")
 
 
 def test_the_number_of_replies_is_compared(written):

@@ -2,6 +2,7 @@
 
 #include "tools/failure.hpp"
 
+#include <google/protobuf/descriptor.h>
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
@@ -13,6 +14,7 @@ namespace coracle::tools {
 
 namespace {
 
+namespace pb = google::protobuf;
 using ordered_json = nlohmann::ordered_json;
 
 constexpr std::string_view any_mark = "{{any}}", match_begin = "{{match ", match_end = "}}";
@@ -102,7 +104,39 @@ class json_comparison {
   }
 };
 
+const pb::FieldDescriptor* field_named(const pb::Descriptor& type, const std::string& name) {
+  const std::string camel = camel_case(name);
+  for (int i = 0; i < type.field_count(); ++i) {
+    const pb::FieldDescriptor* const field = type.field(i);
+    if (field->json_name() == name || field->name() == name || field->json_name() == camel) return field;
+  }
+  return nullptr;
+}
+
+std::optional<unknown_field> find_in_field(const ordered_json& expected, const pb::FieldDescriptor& field) {
+  const pb::Descriptor* type = field.message_type();
+  if (type && field.is_map()) type = type->FindFieldByNumber(2)->message_type();
+  if (!type) return std::nullopt;
+  if (!field.is_repeated()) return find_unknown_field(expected, *type);
+  if (!expected.is_structured()) return std::nullopt;
+  for (const ordered_json& element : expected)
+    if (const auto found = find_unknown_field(element, *type)) return found;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<unknown_field> find_unknown_field(const ordered_json& expected, const pb::Descriptor& type) {
+  const bool has_own_form = type.well_known_type() != pb::Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
+  if (!expected.is_object() || has_own_form) return std::nullopt;
+  for (const auto& [name, value] : expected.items()) {
+    if (name.starts_with('[')) continue;  // an extension
+    const pb::FieldDescriptor* const field = field_named(type, name);
+    if (!field) return unknown_field{name, &type};
+    if (const auto found = find_in_field(value, *field)) return found;
+  }
+  return std::nullopt;
+}
 
 std::vector<std::string> differences(const ordered_json& expected, const ordered_json& reply) {
   json_comparison compared;

@@ -9,6 +9,7 @@
 
 #include <coracle/runtime/sync_wait.hpp>
 
+#include <google/protobuf/descriptor.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -104,6 +105,24 @@ void check_messages(const saved_request& one, messages& typed, const std::string
     }
 }
 
+// A name with a typing error would be missing in each reply, and equal a default.
+void check_expected(const saved_request& one, const pb::Descriptor& reply, const std::string& path) {
+  if (!one.expected) return;
+  for (const file_text& text : one.expected->replies) {
+    const auto unknown = find_unknown_field(parsed_json(text, path), reply);
+    if (!unknown) continue;
+    const std::string_view before =
+        std::string_view(text.text).substr(0, text.text.find('"' + unknown->name + '"'));
+    const auto line = text.line + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+    std::vector<std::string> names;
+    for (int i = 0; i < unknown->type->field_count(); ++i)
+      names.emplace_back(unknown->type->field(i)->json_name());
+    const std::vector<std::string> meant = closest_words(unknown->name, names);
+    throw failure(location(path, line) + "there is no field '" + unknown->name + "'" +
+                  (meant.empty() ? " in " + std::string(unknown->type->full_name()) : suggestion(meant)));
+  }
+}
+
 }  // namespace
 
 bool has_path(std::string_view option) {
@@ -197,6 +216,7 @@ request_result request_runner::run(const saved_request& one, const std::string& 
     const pb::MethodDescriptor& method = at.types().method(one.method);
     messages typed(at.types(), method);
     check_messages(one, typed, path);
+    check_expected(one, *method.output_type(), path);
     std::vector<std::string> data;
     for (const file_text& text : one.messages) data.push_back(text.text);
     if (data.empty() && method.client_streaming()) data.emplace_back();  // a stream without messages
