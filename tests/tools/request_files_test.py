@@ -238,6 +238,26 @@ def test_a_saved_call_has_no_secret(tmp_path, server, monkeypatch):
     coracle("test", path)
 
 
+def test_a_call_is_made_only_if_it_can_be_saved(tmp_path):
+    """Nothing listens there: the error is that of the file."""
+    words = ("call", "http://127.0.0.1:1", "AddMovie", "--proto", MOVIE_PROTO, "-d", "{}", "--save")
+    for path, reason in ((tmp_path / "no/saved.grpc", "No such file or directory"), (tmp_path, "Is a directory")):
+        done = coracle(*words, path, code=FAILURE)
+        assert f"the file {path} cannot be" in done.stderr and reason in done.stderr, done.stderr
+
+
+def test_a_saved_call_replaces_the_file_at_once(tmp_path, server):
+    file, link = tmp_path / "saved.grpc", tmp_path / "link.grpc"
+    file.write_text("CALL mine ListMovies\n")
+    file.chmod(0o640)
+    link.symlink_to(file.name)
+    before = file.open()  # a reader of the old content keeps it
+    coracle("call", f"http://{server.address}", "AddMovie", "-d", '{"title": "a"}', "--save", link)
+    assert before.read() == "CALL mine ListMovies\n" and file.read_text().startswith("CALL mine ListMovies\n\n### AddMovie\n")
+    assert link.is_symlink() and file.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.grpc", "saved.grpc"]
+
+
 def test_what_a_target_adds_is_not_saved(tmp_path, server, monkeypatch):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"targets": {"a": {"address": f"http://{server.address}", "headers": {"authorization": "secret"}, "timeout": "20s"}}}))

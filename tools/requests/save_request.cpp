@@ -1,7 +1,7 @@
 #include "tools/requests/save_request.hpp"
 
 #include "tools/diagnostics.hpp"
-#include "tools/files/output_file.hpp"
+#include "tools/files/replaced_file.hpp"
 #include "tools/requests/request_file.hpp"
 #include "tools/requests/request_run.hpp"
 #include "tools/schema/session.hpp"
@@ -79,6 +79,7 @@ std::string without_secret(const std::string& line) {
 
 void check_requests_file(const std::string& path) {
   const std::string text = existing(path);
+  check_replaceable(path);
   if (text.find_first_not_of(" \t\r\n") != text.npos) static_cast<void>(parse_requests(text, path));
 }
 
@@ -124,7 +125,7 @@ void save_request(const std::string& path, const CLI::App& typed, const endpoint
 
   std::string text = existing(path);
   if (!text.empty()) text += text.ends_with('\n') ? "\n" : "\n\n";
-  output_file(path).write(text + text_of(one));
+  replace_file(path, text + text_of(one));
 }
 
 }  // namespace coracle::tools

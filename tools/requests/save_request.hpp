@@ -21,7 +21,7 @@ void save_request(const std::string& path, const CLI::App& typed, const endpoint
                   const google::protobuf::MethodDescriptor& method, const exchange::transcript& kept,
                   const status& outcome);
 
-// Throws failure, before the call is made, if the file has something else than requests.
+// Throws failure, before the call is made, if the file has something else than requests or cannot be written.
 void check_requests_file(const std::string& path);
 
 }  // namespace coracle::tools
