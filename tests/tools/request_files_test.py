@@ -258,6 +258,11 @@ def test_a_saved_call_replaces_the_file_at_once(tmp_path, server):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.grpc", "saved.grpc"]
 
 
+def test_unknown_fields_are_not_saved(tmp_path):
+    done = coracle("call", "localhost:1", "AddMovie", "--allow-unknown-fields", "-d", '{"x": 1}', "--save", tmp_path / "saved.grpc", code=USAGE)
+    assert "remove --allow-unknown-fields or --save" in done.stderr and not list(tmp_path.iterdir())
+
+
 def test_what_a_target_adds_is_not_saved(tmp_path, server, monkeypatch):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"targets": {"a": {"address": f"http://{server.address}", "headers": {"authorization": "secret"}, "timeout": "20s"}}}))

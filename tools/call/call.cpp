@@ -46,6 +46,10 @@ struct call_command {
                           "'coracle call --help' lists the arguments");
     if (!save.empty()) {
       if (format == "text") throw usage_failure("--save writes JSON: remove --format text");
+      if (json.ignore_unknown_fields)
+        throw usage_failure(
+            "--save keeps requests for `coracle test`, which refuses unknown fields: remove "
+            "--allow-unknown-fields or --save");
       check_requests_file(save);
     }
     at.where().expect_before(name);
