@@ -98,7 +98,7 @@ plan planned(const cert_request& w) {
   auto taken = p.server.taken();
   const auto client = p.client.taken();
   // A CA signs for many servers; a client that has a certificate of this CA needs no second one.
-  p.makes_client = p.makes_authority || client.size() < 2 || w.client_was_named;
+  p.makes_client = p.makes_authority || client.size() < 2 || w.client_was_named || w.force;
   if (p.makes_client) taken.insert(taken.end(), client.begin(), client.end());
   if (taken.empty() || w.force) return p;
 
