@@ -28,8 +28,8 @@ inline constexpr exit_code exit_codes[] = {
      "Any other error, such as an unknown method, an invalid request, a reply without a JSON form, output "
      "that cannot be written, or a lack of memory."},
     {"66",
-     "A check failed: a threshold of load was not met, diff found a breaking change, or a call of a file of "
-     "requests did not go as expected."},
+     "A check failed: a threshold of load was not met, diff found a breaking change, replay got "
+     "another status or reply, or a call of a file of requests did not go as expected."},
     {"141", "The reader of the output closed its pipe, as head does. The call was cancelled."},
 };
 inline constexpr exit_code health_exit_codes[] = {

@@ -67,7 +67,7 @@ def test_a_replay_makes_the_same_calls(said, file):
 def test_a_replay_tells_what_ends_otherwise(file):
     with Server(own("greeter_server"), "127.0.0.1:0") as server:
         done = run(own("coracle"), "replay", server.address, "-p", file, "--speed", "0")
-        assert done.returncode == 65, "the exit code"
+        assert done.returncode == 66, "the exit code"
         assert "UNIMPLEMENTED" in done.stderr and "recorded was OK" in done.stderr, f"it says {done.stderr!r}"
 
 
@@ -80,7 +80,7 @@ def test_a_replay_compares_replies(file):
             assert run(own("coracle"), "call", proxy.address, *add).returncode == 0
         words = (own("coracle"), "replay", server.address, "-p", recorded, "--speed", "0")
         done = run(*words)
-        assert (done.returncode, done.stdout) == (65, "replayed 1 call: 1 status matches, 1 of 1 reply differ\n"), done
+        assert (done.returncode, done.stdout) == (66, "replayed 1 call: 1 status matches, 1 of 1 reply differs\n"), done
         assert done.stderr == f'#1 /{SERVICE}/AddMovie: reply 1 differs:\n  modified: movie_id: "1" -> "2"\n'
         for name in ("movie_id", "movieId", "AddMovieResponse.movie_id"):
             done = run(*words, "--ignore", name)
@@ -98,8 +98,8 @@ def test_replies_without_definitions_are_compared_in_bytes(file):
                                                                   {"call": 1, "ms": 1, "status": 0})))
     with Server(own("greeter_server"), "127.0.0.1:0") as server:
         done = run(own("coracle"), "replay", server.address, "-p", recorded)
-        assert (done.returncode, done.stderr) == (65, "#1 /helloworld.Greeter/SayHello: reply 1 differs:\n  its bytes differ\n"), done
-        assert "1 of 1 reply differ; those of /helloworld.Greeter/SayHello in bytes, because their definition is not available" in done.stdout
+        assert (done.returncode, done.stderr) == (66, "#1 /helloworld.Greeter/SayHello: reply 1 differs:\n  its bytes differ\n"), done
+        assert "1 of 1 reply differs; those of /helloworld.Greeter/SayHello in bytes, because their definition is not available" in done.stdout
 
 
 def test_a_replay_takes_its_time(file):
@@ -176,7 +176,7 @@ def test_a_hostile_recording_is_refused_or_bounded(file):
         for speed in ("0", "1e-300", "1e300"):
             done = run(own("coracle"), "replay", "127.0.0.1:1", "-p", hostile, "--speed", speed)
             past = "timeout_ms" in begun and begun["timeout_ms"] <= 0  # its deadline has passed
-            assert done.returncode == (65 if past else 0), f"the exit code of {begun} at {speed} ({done.stderr.strip()})"
+            assert done.returncode == (66 if past else 0), f"the exit code of {begun} at {speed} ({done.stderr.strip()})"
 
 
 def test_a_server_without_definitions_is_told_in_bytes():

@@ -78,13 +78,15 @@ struct replay {
     if (const std::size_t left = static_cast<std::size_t>(calls) - statuses; left > 0)
       text += "; " + several(left, "call", "calls") + " without a recorded end, or cancelled, not compared";
     print(terminal_text(text) + "\n");
-    return other_statuses + other_replies == 0 ? 0 : exit_failure;
+    return other_statuses + other_replies == 0 ? 0 : exit_check_failed;
   }
 
-  // "all 6 statuses match", "2 of 6 statuses differ"
+  // "all 6 statuses match", "1 of 6 statuses differs"
   static std::string compared(std::size_t count, std::size_t other, const char* one, const char* more) {
     if (count == 0) return std::string("no ") + more + " to compare";
-    if (other > 0) return std::to_string(other) + " of " + several(count, one, more) + " differ";
+    if (other > 0)
+      return std::to_string(other) + " of " + several(count, one, more) +
+             (other == 1 ? " differs" : " differ");
     return count == 1 ? std::string("1 ") + one + " matches" : "all " + several(count, one, more) + " match";
   }
 
