@@ -8,7 +8,7 @@ import xml.etree.ElementTree
 import pytest
 
 from coracle_command import FAILURE, USAGE, coracle
-from programs import MOVIE_PROTO, ROOT, Server, own
+from programs import MOVIE_PROTO, ROOT, Server, own, run
 
 CHECK_FAILED = 66
 
@@ -166,6 +166,17 @@ def test_folders_are_read_in_order_and_results_are_written_for_pipelines(written
     assert "the status is INVALID_ARGUMENT" in failed.get("message") and float(found[1][0].get("time")) > 0
     (tmp_path / "empty").mkdir()
     assert "there are no files that end in .grpc" in coracle("test", tmp_path / "empty", code=USAGE).stderr
+
+
+def test_a_folder_that_cannot_be_read_fails_alone(written, tmp_path):
+    written(GOOD, "requests/a.grpc")
+    closed = tmp_path / "requests/closed"
+    closed.mkdir(mode=0)
+    # root reads all folders, unless it has lost the capability.
+    words = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    done = run(*words, own("coracle"), "test", tmp_path / "requests")
+    assert f"FAIL  {closed}: the folder (0.0 ms)\n      it cannot be read: Permission denied\n" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.endswith("4 passed, 1 failed\n") and done.returncode == CHECK_FAILED
 
 
 def test_the_command_line_takes_precedence(written, server):

@@ -12,10 +12,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace coracle::tools {
@@ -26,24 +29,44 @@ namespace fs = std::filesystem;
 
 constexpr const char* extension = ".grpc";
 
-// The files themselves, and those with the extension below folders, sorted.
-std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+struct found_files {
   std::vector<std::string> all;
+  std::vector<test_result> unread;  // folders, with the reason
+};
+
+// Adds the files with the extension below the folder, sorted.
+void add_files(const std::string& folder, found_files& to) {
+  std::error_code error;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error))
+    entries.push_back(at->path());
+  if (error) to.unread.push_back({folder, "the folder", {"it cannot be read: " + error.message()}, {}});
+  std::sort(entries.begin(), entries.end());
+  for (const fs::path& one : entries) {
+    std::error_code unknown;
+    const fs::file_status kind = fs::symlink_status(one, unknown);
+    if (fs::is_directory(kind)) add_files(one.string(), to);
+    else if (one.extension() == extension && fs::is_regular_file(one, unknown))
+      to.all.push_back(one.string());
+  }
+}
+
+// The files themselves, and those with the extension below folders.
+found_files files_of(const std::vector<std::string>& paths) {
+  found_files found;
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {
-      all.push_back(path);
+      found.all.push_back(path);
       continue;
     }
-    std::vector<std::string> found;
-    for (const auto& one : fs::recursive_directory_iterator(path))
-      if (one.path().extension() == extension && one.is_regular_file()) found.push_back(one.path().string());
-    if (found.empty())
+    const std::size_t before = found.all.size() + found.unread.size();
+    add_files(path, found);
+    if (found.all.size() + found.unread.size() == before)
       throw usage_failure("there are no files that end in " + std::string(extension) + " below " + path);
-    std::sort(found.begin(), found.end());
-    all.insert(all.end(), found.begin(), found.end());
   }
-  return all;
+  return found;
 }
 
 struct test_command {
@@ -55,7 +78,9 @@ struct test_command {
   int run(const CLI::App& typed) {
     output_file junit_file(junit);
     const request_runner runner(typed, address, false);
-    for (const std::string& path : files_of(paths)) run_file(runner, path);
+    found_files found = files_of(paths);
+    for (test_result& one : found.unread) add(std::move(one));
+    for (const std::string& path : found.all) run_file(runner, path);
     if (results.empty()) throw failure("no request has a name that contains '" + part + "'");
     const auto failed = static_cast<std::size_t>(std::count_if(
         results.begin(), results.end(), [](const test_result& one) { return !one.problems.empty(); }));
