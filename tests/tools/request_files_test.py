@@ -168,6 +168,16 @@ def test_folders_are_read_in_order_and_results_are_written_for_pipelines(written
     assert "there are no files that end in .grpc" in coracle("test", tmp_path / "empty", code=USAGE).stderr
 
 
+def test_a_wrong_command_line_is_no_failed_call(written, tmp_path, monkeypatch):
+    (tmp_path / "config.json").write_text('{"targets": {}}')
+    monkeypatch.setenv("CORACLE_CONFIG", str(tmp_path / "config.json"))
+    path = written(GOOD)
+    for words, reason in ((("--timeout", "1ns"), "--timeout"), (("--address", "@missing"), "has no target 'missing'"), (("-H", "x"), "a header has the form"),
+                          (("--address", "https://localhost:1", "-p"), "https:// requires TLS")):
+        done = coracle("test", path, *words, code=USAGE)
+        assert reason in done.stderr and done.stdout == "", done
+
+
 def test_a_folder_that_cannot_be_read_fails_alone(written, tmp_path):
     written(GOOD, "requests/a.grpc")
     closed = tmp_path / "requests/closed"

@@ -186,6 +186,11 @@ std::vector<std::string> request_runner::words_of(const saved_request& one, cons
     words.push_back(std::move(word));
   }
   for (const file_text& text : one.metadata) words.push_back("--header=" + text.text);
+  add_typed(words, line);
+  return words;
+}
+
+void request_runner::add_typed(std::vector<std::string>& words, const CLI::App& line) const {
   for (const CLI::Option* const given : typed_.get_options()) {
     if (given->count() == 0 || given->get_lnames().empty()) continue;
     const std::string name = "--" + given->get_lnames().front();
@@ -194,7 +199,26 @@ std::vector<std::string> request_runner::words_of(const saved_request& one, cons
     else
       for (const std::string& value : given->results()) words.push_back(name + "=" + value);
   }
-  return words;
+}
+
+void request_runner::check() const {
+  CLI::App line;
+  session at;
+  at.add_to(line, endpoint::address_use::optional);
+  at.add_protocol_to(line);
+  std::vector<std::string> words;
+  if (!address_.empty()) words.push_back(address_);
+  add_typed(words, line);
+  std::reverse(words.begin(), words.end());
+  try {
+    line.parse(words);
+  } catch (const CLI::ParseError& error) {
+    throw usage_failure(error.what());
+  }
+  static_cast<void>(at.where().options());
+  if (address_.empty()) return;  // that of a file may belong to the other options
+  static_cast<void>(at.where().address());
+  static_cast<void>(at.where().credentials());
 }
 
 request_result request_runner::run(const saved_request& one, const std::string& path) const {

@@ -35,6 +35,8 @@ class request_runner {
   request_runner(const CLI::App& typed, std::string address, bool shows)
       : typed_(typed), address_(std::move(address)), shows_(shows) {}
 
+  // Throws failure for options of the command line that fit no request.
+  void check() const;
   // Throws failure, with the place in the file, if the call cannot be made, and call_failure if the server
   // cannot be asked for its definitions.
   [[nodiscard]] request_result run(const saved_request& one, const std::string& path) const;
@@ -42,6 +44,7 @@ class request_runner {
  private:
   [[nodiscard]] std::vector<std::string> words_of(const saved_request& one, const std::string& path,
                                                   const CLI::App& line) const;
+  void add_typed(std::vector<std::string>& words, const CLI::App& line) const;
   [[nodiscard]] bool overrides(const CLI::Option& option) const;
 
   const CLI::App& typed_;

@@ -78,6 +78,7 @@ struct test_command {
   int run(const CLI::App& typed) {
     output_file junit_file(junit);
     const request_runner runner(typed, address, false);
+    runner.check();
     found_files found = files_of(paths);
     for (test_result& one : found.unread) add(std::move(one));
     for (const std::string& path : found.all) run_file(runner, path);
