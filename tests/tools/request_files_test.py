@@ -284,6 +284,18 @@ def test_unknown_fields_are_not_saved(tmp_path):
     assert "remove --allow-unknown-fields or --save" in done.stderr and not list(tmp_path.iterdir())
 
 
+def test_requests_have_names_of_their_own(tmp_path, server):
+    path = tmp_path / "saved.grpc"
+    for _ in range(3):
+        coracle("call", f"http://{server.address}", "AddMovie", "-d", '{"title": "a"}', "--save", path)
+    assert [line for line in path.read_text().splitlines() if line.startswith("###")] == ["### AddMovie", "### AddMovie 2", "### AddMovie 3"]
+    path.write_text(2 * f"CALL http://{server.address} ListMovies\n")
+    done = coracle("test", path, "--junit", tmp_path / "results.xml")
+    assert "ListMovies (line 1)" in done.stdout and "ListMovies (line 2)" in done.stdout
+    found = xml.etree.ElementTree.parse(tmp_path / "results.xml").getroot()
+    assert [case.get("name") for case in found.iter("testcase")] == ["ListMovies (line 1)", "ListMovies (line 2)"]
+
+
 def test_what_a_target_adds_is_not_saved(tmp_path, server, monkeypatch):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"targets": {"a": {"address": f"http://{server.address}", "headers": {"authorization": "secret"}, "timeout": "20s"}}}))

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 namespace coracle::tools {
@@ -44,6 +45,16 @@ bool has_only_port(std::string_view address) {
     return false;
   const std::string_view host = address.substr(0, colon);
   return (host.starts_with('[') && host.ends_with(']')) || host.find_first_of(":/@[]") == host.npos;
+}
+
+// "AddMovie 2" if the requests of the file have the name.
+std::string new_name(const std::string& name, const std::string& text, const std::string& path) {
+  if (text.find_first_not_of(" \t\r\n") == text.npos) return name;
+  std::set<std::string> taken;
+  for (const saved_request& one : parse_requests(text, path)) taken.insert(one.title());
+  std::string made = name;
+  for (std::size_t number = 2; taken.contains(made); ++number) made = name + " " + std::to_string(number);
+  return made;
 }
 
 // As the console judges it: words of names of metadata that is secret.
@@ -86,8 +97,9 @@ void check_requests_file(const std::string& path) {
 void save_request(const std::string& path, const CLI::App& typed, const endpoint& where,
                   const google::protobuf::MethodDescriptor& method, const exchange::transcript& kept,
                   const status& outcome) {
+  std::string saved = existing(path);
   saved_request one;
-  one.name = method.name();
+  one.name = new_name(std::string(method.name()), saved, path);
   one.method = path_of(method).substr(1);
   one.address = typed.get_option("ADDRESS")->results().front();  // not what it stands for
   const bool plaintext_in_address = where.plaintext() && has_only_port(one.address);
@@ -123,9 +135,8 @@ void save_request(const std::string& path, const CLI::App& typed, const endpoint
     expected.replies.push_back({std::string(line), 0});
   }
 
-  std::string text = existing(path);
-  if (!text.empty()) text += text.ends_with('\n') ? "\n" : "\n\n";
-  replace_file(path, text + text_of(one));
+  if (!saved.empty()) saved += saved.ends_with('\n') ? "\n" : "\n\n";
+  replace_file(path, saved + text_of(one));
 }
 
 }  // namespace coracle::tools

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -97,9 +98,12 @@ struct test_command {
     } catch (const failure& error) {
       return add({path, "the file", {error.what()}, {}});
     }
+    std::map<std::string, std::size_t> titles;
+    for (const saved_request& one : requests) ++titles[one.title()];
     for (const saved_request& one : requests) {
       if (one.title().find(part) == std::string::npos) continue;
-      test_result result{path, one.title(), {}, {}};
+      const std::string line = titles[one.title()] > 1 ? " (line " + std::to_string(one.line) + ")" : "";
+      test_result result{path, one.title() + line, {}, {}};
       try {
         request_result done = runner.run(one, path);
         result.problems = std::move(done.problems);
