@@ -153,15 +153,20 @@ class request_parser {
     outcome.status = text.substr(0, space);
     outcome.message = trimmed(text.substr(space));
     check_status(outcome.status);
+    if (outcome.message.starts_with('{') || outcome.message.starts_with('['))
+      fail("the JSON of a reply stands below EXPECT, on lines of its own; here stands a part of the message");
   }
 
   void check_status(const std::string& name) const {
     constexpr int codes = 17;
     std::vector<std::string> known;
     for (int code = 0; code < codes; ++code) known.emplace_back(name_of(static_cast<status_code>(code)));
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      fail("there is no status " + name + suggestion(closest_words(name, known)) +
-           " EXPECT takes a status such as OK or NOT_FOUND");
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    std::string upper = name;
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    fail("there is no status " + name + suggestion(closest_words(upper, known)) +
+         " EXPECT takes a status such as OK or NOT_FOUND");
   }
 
   void add_json(std::string_view raw) {
