@@ -8,7 +8,7 @@ import shutil
 import pytest
 import yaml
 
-from programs import BUILD, Server, own, run
+from programs import BUILD, ROOT, Server, own, run
 
 BUILD_LIMIT_S = 240
 FILES = {".clang-tidy", ".dockerignore", ".github/workflows/ci.yml", ".gitignore", ".gitlab-ci.yml", ".vscode/launch.json",
@@ -69,6 +69,9 @@ def test_the_files_bear_the_projects_name(project):
     assert done.returncode == 0, f"the exit code ({done.stderr.strip()})"
     assert done.stdout == "", "what is on stdout"
     assert f"cd {project}\n" in done.stderr and "ctest" in done.stderr, f"it says {done.stderr!r}"
+    page = (ROOT / "docs/cli/new.md").read_text().split("```sh\n", 1)[1].split("```", 1)[0].splitlines()[1:]
+    printed = [re.sub(r"cd .*", "cd movie-shop", line.strip()) for line in done.stderr.splitlines()]
+    assert printed[1:-1] == page and page[0] == "cd movie-shop", "what docs/cli/new.md shows"
     assert files_in(project) == FILES, "what is made"
     for name in FILES:
         text = (project / name).read_text()

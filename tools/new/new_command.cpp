@@ -84,7 +84,8 @@ std::map<std::string, std::string> files_of(const variant& chosen, const project
 constexpr const char* next_steps =
     "Next:\n"
     "  cd PROJECT_FOLDER\n"
-    "  cmake --preset release     # if coracle is installed in a folder of its own: -DCMAKE_PREFIX_PATH=DIR\n"
+    "  cmake --preset release     # with -DCMAKE_PREFIX_PATH=DIR if Coracle is installed in a separate "
+    "folder\n"
     "  cmake --build build --parallel\n"
     "  ctest --preset release\n"
     "README.md describes the files and the next steps.\n";
