@@ -148,6 +148,17 @@ def test_two_files_are_two_versions_of_one(tmp_path):
     assert [one["rule"] for one in findings(tmp_path / "a.proto", tmp_path / "b.proto", code=BROKEN)] == ["type-changed"]
 
 
+def test_a_file_is_the_one_with_its_package(movie_server, tmp_path):
+    renamed, folder = tmp_path / "m1.proto", tmp_path / "folder"
+    renamed.write_text(MOVIE_PROTO.read_text())
+    folder.mkdir()
+    (folder / "movie.proto").write_text(MOVIE_PROTO.read_text())
+    (folder / "p.proto").write_text(HEAD + "message M {}")
+    server = movie_server.address
+    for older, newer, code in ((renamed, server, 0), (renamed, folder, 0), (folder / "p.proto", folder, 0), (server, renamed, BROKEN)):
+        assert "file-changed" not in [one["rule"] for one in findings(older, newer, "-p", code=code)], (older, newer)
+
+
 def test_a_server_against_a_descriptor_set(movie_server, tmp_path):
     kept = tmp_path / "movie.protoset"
     coracle("describe", movie_server.address, "-p", "--protoset-out", kept)

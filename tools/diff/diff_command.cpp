@@ -91,10 +91,25 @@ struct diff_command {
     definition_source before(older, imports, options);
     definition_source after(newer, imports, options);
     std::vector<breaking_change> all =
-        breaking_changes(before.files(), after.files(), {before.file_name(), after.file_name()});
+        breaking_changes(before.files(), after.files(), {name_in(before, after), name_in(after, before)});
     std::erase_if(all, [&](const breaking_change& one) { return one.breaks > limit(); });
     print(format == "json" ? json_of(all) : text_of(all));
     return all.empty() ? 0 : exit_check_failed;
+  }
+
+  // The name of the file that is compared as one, whatever it is called: that of a .proto file, or against
+  // one the only file with its package.
+  static std::string name_in(definition_source& source, definition_source& other) {
+    const std::string single = other.file_name();
+    if (single.empty() || !source.file_name().empty()) return source.file_name();
+    const auto& package = other.files().back()->package();
+    std::string found;
+    for (const auto* const file : source.files()) {
+      if (file->package() != package) continue;
+      if (!found.empty()) return {};
+      found = file->name();
+    }
+    return found;
   }
 
   [[nodiscard]] breakage limit() const {
