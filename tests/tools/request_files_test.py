@@ -141,6 +141,15 @@ def test_hostile_files_are_errors(written, tmp_path):
         assert f"the file {path} cannot be read: it is no regular file" in coracle("call", "-f", path, code=FAILURE).stderr
 
 
+def test_expressions_end_with_any_value(tmp_path):
+    path = tmp_path / "long.grpc"
+    with Server(own("movie_server"), "--port=0") as server:
+        coracle("call", f"http://{server.address}", "AddMovie", "-d", json.dumps({"title": 9_990 * "a"}))
+        for expression, code in ((20 * "(" + "a" + 20 * ")" + "*", 0), ("(a*)*b", CHECK_FAILED)):
+            path.write_text(f'CALL http://{server.address} ListMovies\n\nEXPECT OK\n{{"title": "{{{{match {expression}}}}}"}}\n')
+            coracle("test", path, code=code)
+
+
 def test_many_values_are_read_at_once(written):
     """Their lines are counted once: 300,000 of them took minutes."""
     path = written("CALL ADDRESS AddMovie\n\n" + 300_000 * "{}\n" + "x: y\nEXPECT NOTFOUND\n")

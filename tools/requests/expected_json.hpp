@@ -26,9 +26,9 @@ struct unknown_field {
 // Returns one line for each difference, such as ".movieId is "2", expected "1"". A reply may have fields
 // that are not expected. An array has exactly the expected elements. A field that is expected to have the
 // default of its type may be missing, as in the JSON of protobuf. The strings "{{any}}" and "{{match
-// REGEX}}" stand for any value, and for text that the regular expression (ECMAScript) matches as a whole.
-// Numbers equal strings with the same digits, since protobuf writes 64-bit numbers as strings. Throws
-// failure for an invalid expression.
+// REGEX}}" stand for any value, and for text that the regular expression (ECMAScript, without
+// back-references) matches as a whole. Numbers equal strings with the same digits, since protobuf writes
+// 64-bit numbers as strings. Throws failure for an invalid expression.
 [[nodiscard]] std::vector<std::string> differences(const nlohmann::ordered_json& expected,
                                                    const nlohmann::ordered_json& reply);
 
