@@ -321,13 +321,16 @@ std::string endpoint::hint(const status& outcome) const {
   if (outcome.code() == status_code::resource_exhausted && says("max_receive_bytes exceeded") &&
       says("limit " + std::to_string(max_message_bytes_)))
     return "--max-message-bytes allows larger messages";
-  if (outcome.code() != status_code::unavailable || says("the target \"") || says("cannot resolve "))
+  if (outcome.code() != status_code::unavailable || says("the target \"") || says("cannot resolve ") ||
+      says("is not valid in HTTP"))
     return {};
   // The library's message refers to functions that its users should call; users of this program have options.
   if (says("certificate is not accepted"))
     return "--ca FILE sets the CA to trust, --server-name NAME the name to expect";
   if (says("requires a client certificate")) return "--cert FILE and --key FILE set the client certificate";
   if (plaintext()) return "is a server running there, and does it require TLS (remove --plaintext)?";
+  if (has_scheme(address_, tls_scheme))
+    return "is a server running there, and does it use TLS (if not: http:// in the address)?";
   return "is a server running there, and does it use TLS (if not: --plaintext)?";
 }
 

@@ -82,6 +82,11 @@ def test_lines_may_end_as_on_windows(server):
     assert "< x-echo-a: b\n" in done.stderr, f"it says {done.stderr!r}"
 
 
+def test_a_hint_names_commands_of_the_shell(server):
+    done = script(server, "describe nothing.Like.It\n", code=65)
+    assert "ls lists services, and ls SERVICE its methods" in done.stderr and "coracle" not in done.stderr.replace("coracle: error", ""), done.stderr
+
+
 def test_mistakes_do_not_end_it(server):
     done = script(server, 'nonsense\ncall AddMovie {"titel": 1}\ncall AddMovie {}\ncall AddMovie {"title": "fine"}\n', code=3)
     for text in ("no command nonsense", "titel", "INVALID_ARGUMENT"):

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace coracle::tools {
@@ -165,20 +166,52 @@ std::vector<std::string> json_names_of(const pb::Descriptor* type) {
   return all;
 }
 
-// "INT32" of "TYPE_INT32", "Movie" of "type.googleapis.com/movie.Movie"
+// "int32" of "TYPE_INT32", "movie.Movie" of "type.googleapis.com/movie.Movie"
 std::string short_type(std::string name) {
   name = name.substr(name.find_last_of('/') + 1);
-  return name.starts_with("TYPE_") ? name.substr(5) : name;
+  if (!name.starts_with("TYPE_")) return name;
+  name.erase(0, 5);
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
 }
 
-}  // namespace
+// What the text in quotes may mean for the field of enums at the end of the path.
+std::string meant_value(const pb::Descriptor* type, std::vector<path_step> path, std::string_view quoted) {
+  if (path.empty() || quoted.size() < 2 || quoted.front() != '"') return {};
+  const std::string last = path.back().name;
+  path.pop_back();
+  type = type_in_path(type, path);
+  const pb::FieldDescriptor* const field = type ? type->FindFieldByName(last) : nullptr;
+  if (!field || !field->enum_type()) return {};
+  std::vector<std::string> names;
+  for (int i = 0; i < field->enum_type()->value_count(); ++i)
+    names.emplace_back(field->enum_type()->value(i)->name());
+  std::string upper(quoted.substr(1, quoted.size() - 2));
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  const std::vector<std::string> meant = closest_words(upper, names);
+  return meant.empty() ? std::string() : suggestion(meant);
+}
 
+// "line 1, column 18: ", or "" for an unknown place.
 std::string place_text(text_place at) {
   if (at.line == 0) return {};
   return "line " + std::to_string(at.line) + ", column " + std::to_string(at.column) + ": ";
 }
 
-std::string excerpt(std::string_view text, text_place at) {
+std::size_t characters_in(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) text.remove_prefix(std::max<std::size_t>(first_character(text).bytes, 1));
+  return count;
+}
+
+text_place in_characters(std::string_view text, text_place at) {
+  if (at.line == 0) return at;
+  const std::size_t end = offset_of(text, at);
+  const std::size_t begin = end == 0 ? 0 : text.rfind('\n', end - 1) + 1;
+  return {at.line, characters_in(text.substr(begin, end - begin)) + 1};
+}
+
+std::string excerpt_of(std::string_view text, text_place at) {
   const bool known = at.line != 0;
   const std::size_t offset = known ? offset_of(text, at) : 0;
   std::size_t begin = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;
@@ -193,19 +226,20 @@ std::string excerpt(std::string_view text, text_place at) {
   const std::string before = cut_begin ? "..." : "";
   std::string all = "\n  " + before + line + (cut_end ? "..." : "");
   if (!known) return all;
-  std::size_t columns = before.size();
-  for (std::string_view rest = text.substr(begin, offset - begin); !rest.empty(); ++columns)
-    rest.remove_prefix(std::max<std::size_t>(first_character(rest).bytes, 1));
+  const std::size_t columns = before.size() + characters_in(text.substr(begin, offset - begin));
   return all + "\n  " + std::string(columns, ' ') + "^";
 }
 
+}  // namespace
+
 invalid_message::invalid_message(std::string_view text, const pb::Descriptor& type, text_place at,
-                                 const std::string& reason)
-    : failure("this is not a valid " + std::string(type.full_name()) + ": " + place_text(at) + reason +
-                  excerpt(text, at),
-              "`coracle describe` shows its fields"),
-      at_(at),
-      reason_(reason) {}
+                                 const std::string& reason, std::string hint)
+    : failure("this is not a valid " + std::string(type.full_name()) + ": " +
+                  place_text(in_characters(text, at)) + reason + excerpt_of(text, at),
+              std::move(hint)),
+      at_(in_characters(text, at)),
+      reason_(reason),
+      excerpt_(excerpt_of(text, at)) {}
 
 invalid_message refused_json(std::string_view json, const pb::Descriptor& type, std::string message) {
   message = message.substr(0, message.find('\n'));
@@ -235,7 +269,8 @@ invalid_message refused_json(std::string_view json, const pb::Descriptor& type, 
     const std::string value = message.substr(value_begin.size(), type_place - value_begin.size());
     const std::string name = message.substr(type_place + type_begin.size());
     if (!value.starts_with("Starting an object"))
-      return invalid(false, value + " is no value of the type " + short_type(name));
+      return invalid(
+          false, value + " is no value of the type " + short_type(name) + meant_value(&type, path, value));
     path.push_back({name, std::nullopt});
     return invalid(false, "the field " + name + " is no message, and takes no object");
   }
@@ -249,11 +284,11 @@ invalid_message broken_json(std::string_view json, const pb::Descriptor& type, c
   if (std::sscanf(message.c_str(), "the JSON is invalid at line %zu, column %zu: %n", &at.line, &at.column,
                   &length) != 2 ||
       length == 0)
-    return invalid_message(json, type, {}, message);
+    return invalid_message(json, type, {}, message, "");
   // What is missing at the end is not missing on the next line.
   const std::string_view text = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
   at = place_at(text, std::min(offset_of(json, at), text.size()));
-  return invalid_message(text, type, at, message.substr(static_cast<std::size_t>(length)));
+  return invalid_message(text, type, at, message.substr(static_cast<std::size_t>(length)), "");
 }
 
 }  // namespace coracle::tools

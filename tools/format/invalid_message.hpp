@@ -11,27 +11,26 @@
 
 namespace coracle::tools {
 
-// Counted from 1; the column in bytes. 0: the place is not known.
+// Counted from 1. 0: the place is not known.
 struct text_place {
   std::size_t line = 0, column = 0;
 };
 
-// "line 1, column 18: ", or "" for an unknown place.
-[[nodiscard]] std::string place_text(text_place at);
-// The line of the text, and a caret below the place; both begin with a line end and two spaces. A long line
-// is cut around the place. Without a place, the beginning of the text.
-[[nodiscard]] std::string excerpt(std::string_view text, text_place at);
-
 class invalid_message : public failure {
  public:
+  // The column of `at` counts bytes.
   invalid_message(std::string_view text, const google::protobuf::Descriptor& type, text_place at,
-                  const std::string& reason);
+                  const std::string& reason, std::string hint = "`coracle describe` shows its fields");
+  // The column counts characters.
   [[nodiscard]] text_place place() const noexcept { return at_; }
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+  // The line of the text, and a caret below the place; both begin with a line end and two spaces. A long line
+  // is cut around the place. Without a place, the beginning of the text.
+  [[nodiscard]] const std::string& excerpt() const noexcept { return excerpt_; }
 
  private:
   text_place at_;
-  std::string reason_;
+  std::string reason_, excerpt_;
 };
 
 // For valid JSON that protobuf's mapping refused with this message.

@@ -143,7 +143,9 @@ class repl {
   void describe(const std::string& name) {
     if (name.empty()) throw usage_failure("describe requires the name of a service, method, message or enum");
     const auto* const method = own_method(name);
-    const std::string text = method ? definition_text(*method) : definition_text(at.types(), name);
+    const std::string text =
+        method ? definition_text(*method)
+               : definition_text(at.types(), name, "ls lists services, and ls SERVICE its methods");
     print(colors.use_for(stdout) ? colored_definitions(text) : text);
   }
 
@@ -180,8 +182,7 @@ class repl {
 
   int call(std::string& rest, line_editor& lines) {
     const std::string name = take_word(rest);
-    if (name.empty())
-      throw usage_failure("call requires a method: ls -m of the program, or Tab, lists methods");
+    if (name.empty()) throw usage_failure("call requires a method: ls SERVICE, or Tab, lists methods");
     const auto* const own = own_method(name);
     const pb::MethodDescriptor& method = own ? *own : at.types().method(name);
     const std::vector<std::string> json = values_of(rest);

@@ -99,8 +99,7 @@ void check_messages(const saved_request& one, messages& typed, const std::string
       const std::size_t lines_before = error.place().line == 0 ? 0 : error.place().line - 1;
       const std::string column =
           error.place().line == 0 ? "" : "column " + std::to_string(error.place().column) + ": ";
-      throw failure(location(path, text.line + lines_before) + column + error.reason() +
-                        excerpt(text.text, error.place()),
+      throw failure(location(path, text.line + lines_before) + column + error.reason() + error.excerpt(),
                     error.hint());
     }
 }

@@ -46,7 +46,7 @@ std::string definition_text(const pb::MethodDescriptor& method) {
   return all;
 }
 
-std::string definition_text(schema& types, const std::string& name) {
+std::string definition_text(schema& types, const std::string& name, const std::string& hint) {
   if (const auto* type = types.find_message(name)) {
     std::string all;
     std::set<std::string> added;
@@ -66,7 +66,7 @@ std::string definition_text(schema& types, const std::string& name) {
   std::vector<std::string> all = types.services();
   for (std::string& one : types.method_names()) all.push_back(std::move(one));
   for (std::string& one : types.type_names()) all.push_back(std::move(one));
-  throw unknown_name("service, method, message or enum", name, all, "`coracle ls -m` lists methods");
+  throw unknown_name("service, method, message or enum", name, all, hint);
 }
 
 std::string methods_text(const pb::ServiceDescriptor& service) {

@@ -11,7 +11,7 @@ namespace coracle::tools {
 // Includes the messages and enums that the method needs.
 [[nodiscard]] std::string definition_text(const google::protobuf::MethodDescriptor& method);
 // Prints whatever has that name; throws failure if nothing has.
-[[nodiscard]] std::string definition_text(schema& types, const std::string& name);
+[[nodiscard]] std::string definition_text(schema& types, const std::string& name, const std::string& hint);
 // Prints "package.Service/Method" on a line for each method.
 [[nodiscard]] std::string methods_text(const google::protobuf::ServiceDescriptor& service);
 

@@ -36,7 +36,8 @@ struct describe {
     if (!protoset_out.empty() || !proto_out.empty()) return write(), 0;
     if (names.empty())
       for (const auto* one : at.types().defined_services()) show(definition_text(*one));
-    for (const std::string& name : names) show(definition_text(at.types(), name));
+    for (const std::string& name : names)
+      show(definition_text(at.types(), name, "`coracle ls -m` lists methods"));
     return 0;
   }
 
