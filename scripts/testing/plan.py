@@ -137,8 +137,8 @@ def quick():
 
 def submission():
     yield one("structure", pytest, "structure")
-    yield one("docs", pytest, "docs")
     yield built("release", meanwhile=peers_on_their_way)  # which waits for the most part
+    yield one("docs", pytest, "docs")
     yield one("runner", pytest, "runner")
     yield one("gate", gate)
     yield e2e("release", "io_uring")
