@@ -30,7 +30,7 @@ CI = bool(os.environ.get("CI"))
 SIM_SEEDS = {"release": 250, "asan": 50, "tsan": 8}
 # The adapters, each with a program of tests below tests/adapters.
 ADAPTERS = ("agrpc", "asio", "execution", "grpcpp", "interface_c", "protobuf_services")
-# Headers alone, which the sanitizers' builds compile for every submission.
+# Headers alone. A submission compiles them in the builds of the sanitizers.
 ADAPTERS_OF_TEMPLATES = ("agrpc", "asio", "execution")
 # Those with threads of their own, in which ThreadSanitizer has found faults.
 ADAPTERS_WITH_THREADS = ("grpcpp", "interface_c")

@@ -1,6 +1,7 @@
 #include "tools/files/new_files.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/files/write_all.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,16 +23,6 @@ namespace {
                     .append(path.string())
                     .append(": ")
                     .append(std::strerror(error)));
-}
-
-// Returns 0 or an errno value.
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const auto count = ::write(descriptor, content.data(), content.size());
-    if (count < 0 && errno != EINTR) return errno;
-    if (count > 0) content.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return 0;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tools/files/output_file.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/files/write_all.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,21 +10,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 namespace coracle::tools {
 
 namespace {
-
-bool write_text(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const auto count = ::write(descriptor, text.data(), text.size());
-    if (count < 0 && errno != EINTR) return false;
-    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
 
 // A pipe or a device cannot be truncated.
 bool empty(int descriptor) {
@@ -55,7 +46,7 @@ void output_file::write(const std::string& text) {
     return;
   }
   created_unused_ = false;
-  if (!empty(descriptor_) || !write_text(descriptor_, text))
+  if (!empty(descriptor_) || write_all(descriptor_, text) != 0)
     throw failure("the file " + path_ + " cannot be written completely: " + std::strerror(errno));
 }
 

@@ -1,6 +1,7 @@
 #include "tools/files/replaced_file.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/files/write_all.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -44,16 +45,6 @@ mode_t permissions_of(const fs::path& file) {
   return 0666 & ~mask;
 }
 
-// Returns 0 or an errno value.
-int write_whole(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const auto count = ::write(descriptor, content.data(), content.size());
-    if (count < 0 && errno != EINTR) return errno;
-    if (count > 0) content.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return 0;
-}
-
 }  // namespace
 
 void check_replaceable(const std::string& path) {
@@ -70,7 +61,7 @@ void replace_file(const std::string& path, std::string_view content) {
   std::string part = real.string() + ".XXXXXX";
   const int descriptor = ::mkostemp(part.data(), O_CLOEXEC);
   if (descriptor < 0) not_written(path, errno);
-  int error = write_whole(descriptor, content);
+  int error = write_all(descriptor, content);
   if (error == 0 && ::fchmod(descriptor, permissions_of(real)) != 0) error = errno;
   // A full disk may be reported only by close().
   if (::close(descriptor) != 0 && error == 0) error = errno;
