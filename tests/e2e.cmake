@@ -7,7 +7,7 @@ if(thread_sanitizer)
   # Its build takes long. A world of the simulation has one thread, and most end-to-end tests have the same two: one waits
   # for what the other's loop does. These have more loops or threads.
   set(names callback_thread_claims channel_handle connection foreign_loop health lifetime loops_apart race responder server_lifetime
-    service_fixture socket_handover start stream_observer then thread_claims)
+    service_fixture socket_handover start stream_observer telemetry_thread_claims then thread_claims)
   # And these stand for a kind of call or connection. Signals are not among them: ThreadSanitizer delivers them later, and one that is
   # raised again in a handler never.
   if(NOT CORACLE_TEST_E2E STREQUAL threads)
@@ -31,7 +31,7 @@ if(sources)
   target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(e2e_tests PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(e2e_tests PRIVATE
-    coracle::coracle coracle::console coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+    coracle::coracle coracle::console coracle::telemetry coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # Event loops that foreign_loop_test.cpp drives, beside headers of theirs that are better read alone.
   include(${PROJECT_SOURCE_DIR}/examples/08_foreign_loop/loops.cmake)
   target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/examples)

@@ -62,4 +62,4 @@ class Coracle(ConanFile):
         # The package's own file brings coracle_generate() and knows what the library links.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/coracle"]
-        self.cpp_info.libs = ["coracle_console", "coracle_tls", "coracle"]
+        self.cpp_info.libs = ["coracle_telemetry", "coracle_console", "coracle_tls", "coracle"]

@@ -34,6 +34,7 @@ std::shared_ptr<call_channel> to_connector(runtime& on, std::shared_ptr<transpor
   client::destination to;
   to.known.add(net::address());
   to.name = by->authority();
+  to.uri = to.name;
   to.in_process = by->stays_in_process();
   to.authority = options.authority.empty() ? to.name : options.authority;
   return client::channel_state::open(

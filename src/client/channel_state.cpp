@@ -3,6 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "client/call/client_headers.hpp"
+#include "client/channel_observers.hpp"
 #include "client/naming/channel_resolver.hpp"
 #include "client/naming/service_config_data.hpp"
 #include "client/shard.hpp"
@@ -53,6 +54,7 @@ connect_params connect_params_for(runtime& on, const destination& to, std::share
   params.authority = to.authority;
   params.by = std::move(by);
   params.name = to.name;
+  params.uri = to.uri;
   params.connection.http2.keepalive = {std::max<duration>(o.keepalive.time, std::chrono::seconds(10)),
                                        o.keepalive.timeout, o.keepalive.without_calls};
   params.connection.http2.own_open_streams = o.streams_per_connection;
@@ -86,7 +88,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       own_methods(methods_of(options.service_config, nullptr, options.retries)),
       open_on_(&on),
       call_defaults_(options.calls == call_options() ? nullptr : &options.calls),
-      observer_(options.observer ? &options.observer : nullptr),
+      observer_(channel_observers::of(on)->observer_of(to.uri, options.observer)),
       runtime_(on),
       shards_(on.size(), nullptr),
       counts_(on.size()),
@@ -125,7 +127,7 @@ void channel_state::begin(call_attempt& a) noexcept {
 }
 
 void channel_state::set_up(call_setup& setup, std::string_view method, loop& current) {
-  setup.observer = observer_;
+  setup.observer = observer_ ? &observer_ : nullptr;
   const bool open = &current.owner() == open_on_.load(std::memory_order_relaxed);
   const shard* const s = open ? shard_on(current) : nullptr;
   if (!s) [[unlikely]] {

@@ -142,7 +142,7 @@ class channel_state final : public call_channel,
   // another one.
   std::atomic<runtime*> open_on_;
   const call_options* const call_defaults_;  // null: there are none
-  const std::shared_ptr<client_observer>* const observer_;  // null: there is none
+  const std::shared_ptr<client_observer> observer_;  // null: there is none
   runtime& runtime_;  // must not be accessed once ended_ is set
   std::weak_ptr<call_channel> handle_;
   std::vector<shard*> shards_;  // by loop; each entry is used only on its loop

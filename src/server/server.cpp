@@ -106,6 +106,13 @@ void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
   state_->routes.report_unknown_methods();
 }
 
+void server::add_observer(std::shared_ptr<server_observer> o) {
+  CORACLE_REQUIRE(o, "add_observer() of a null pointer");
+  const std::lock_guard lock(state_->setting_up);
+  CORACLE_REQUIRE(!state_->listening, "add_observer() after listen(): call it before");
+  state_->add_observer(std::move(o));
+}
+
 status server::add_rest(const rest_options& options) {
   const std::lock_guard lock(state_->setting_up);
   CORACLE_ASSERT(!state_->listening, "add_rest() after listen(): call it before");

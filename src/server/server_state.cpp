@@ -13,6 +13,7 @@
 #include "runtime/memory_limit.hpp"
 #include "runtime/repeated_lines.hpp"
 #include "runtime/runtime_core.hpp"
+#include "server/call/server_observer_group.hpp"
 #include "server/shard.hpp"
 
 #include <algorithm>
@@ -39,7 +40,13 @@ server_state::server_state(runtime& on, const server_options& o)
     routes.connect_subtypes.add(*c);
   }
   routes.encodings = options.accepted_encodings.common(encoding_set::all());
-  if (options.observer) routes.report_unknown_methods();
+  if (options.observer) add_observer(options.observer);
+}
+
+void server_state::add_observer(std::shared_ptr<server_observer> o) {
+  observers_.push_back(std::move(o));
+  observer = group_of(observers_);
+  routes.report_unknown_methods();
 }
 
 void server_state::make_shards() {
@@ -97,6 +104,8 @@ void server_state::close() noexcept {
   // No call is left. A channel in this process may keep the state itself for longer.
   interceptors.clear();
   options.observer.reset();
+  observers_.clear();
+  observer.reset();
 }
 
 namespace {

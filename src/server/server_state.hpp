@@ -9,6 +9,7 @@
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/security/credentials.hpp"
 #include "coracle/server/server_interceptor.hpp"
+#include "coracle/server/server_observer.hpp"
 #include "coracle/server/server_options.hpp"
 #include "coracle/server/server_snapshot.hpp"
 #include "net/acceptor.hpp"
@@ -110,6 +111,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   http_routes http;
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<std::shared_ptr<server_interceptor>> interceptors;
+  std::shared_ptr<server_observer> observer;  // all observers as one; null if there is none
+  // Under the lock.
+  void add_observer(std::shared_ptr<server_observer> o);
   bool adopted_some = false;  // connections of the program: run() needs no address then
   std::string loopback_reason;  // why listen() takes loopback addresses and UNIX sockets only; may be empty
   status listen_failure;
@@ -122,6 +126,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::atomic<std::uint16_t> port{0};
 
  private:
+  std::vector<std::shared_ptr<server_observer>> observers_;
   status try_to_listen(std::string_view text, const server_credentials& credentials);
   [[nodiscard]] std::size_t least_loaded() noexcept;
   void refuse(runtime_internal::handle connection, std::string_view reason) noexcept;

@@ -115,7 +115,6 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
       call_time_(server_->options.limits.call_time),
       pressure_timer_(*this) {
   if (calls_max_ != server_limits{}.calls) of_server = &server_->calls;
-  observer = server_->options.observer.get();
   accepted = server_->options.accepted_encodings.common(encoding_set::all());
   max_receive_bytes = server_->options.max_receive_bytes;
   max_send_bytes = server_->options.max_send_bytes;
@@ -152,6 +151,8 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
     --server_->load_of(loop_);
     return;
   }
+  observer = server_->observer.get();  // the server may get observers until its first connection
+  observes_messages = observer && observer->wants_messages();
   transport::connection_options rules = server_->rules;
   rules.age.max_age = jittered(rules.age.max_age, loop_.io().random());
   auto made = std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::server,

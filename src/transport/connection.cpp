@@ -176,6 +176,7 @@ void connection::received(bytes_view bytes) noexcept {
 void connection::receive_ended(std::int64_t result) noexcept {
   receive_ended_ = true;
   if (closing_) return finish_if_done();
+  if (result < 0) set_end_cause(end_cause::io_error, -result);
   base::if_memory_allows([&] {
     if (!end_reason_.empty()) end_reason_.append(", then ");  // the reason of a GOAWAY
     end_reason_.append(result < 0 ? io_failure(result) : "the peer closed the connection");
@@ -324,6 +325,7 @@ void connection::handle(const http2::event& e) noexcept {
     case kind::settings: return owner_.on_ready(*this);
     case kind::slots: return owner_.on_slots(*this);
     case kind::goaway:
+      set_end_cause(end_cause::goaway, static_cast<std::int64_t>(e.code));
       if (e.code == error_code::enhance_your_calm) {
         sent_too_many_pings_ = as_text(e.data) == "too_many_pings";
         asked_for_fewer_resets_ = !sent_too_many_pings_ && engine_.resets_sent() != 0;
@@ -336,7 +338,11 @@ void connection::handle(const http2::event& e) noexcept {
       });
       return going_away();
     case kind::no_preface: return switch_to_http1(e.data);
-    case kind::failed: set_end_reason(name_of(e.code), ": ", e.reason); return broken(end_reason_);
+    case kind::failed:
+      // This side fails a connection without an error only if the peer does not answer.
+      if (e.code == error_code::no_error && e.by == initiator::library) set_end_cause(end_cause::unanswered);
+      set_end_reason(name_of(e.code), ": ", e.reason);
+      return broken(end_reason_);
     case kind::none: return;
   }
 }
@@ -383,6 +389,12 @@ void connection::out_of_memory(stream_ref s) noexcept {
   end.by = initiator::user;
   end.reason = "out of memory";
   static_cast<exchange_handler*>(user)->on_reset(end);
+}
+
+void connection::set_end_cause(transport::end_cause c, std::int64_t value) noexcept {
+  if (end_cause_ != end_cause::unknown) return;
+  end_cause_ = c;
+  end_value_ = static_cast<std::uint32_t>(value);
 }
 
 void connection::set_end_reason(std::string_view first, std::string_view then,
@@ -617,6 +629,7 @@ constexpr duration linger = std::chrono::seconds(2);
 void connection::drain() noexcept {
   if (closing_ || draining_) return;
   draining_ = true;
+  set_end_cause(end_cause::closed);
   engine([](auto& e) { e.drain(); });
   schedule_flush();
   update_timer();  // a flush that waits for the preface does not update it
@@ -624,6 +637,7 @@ void connection::drain() noexcept {
 
 void connection::close(http2::error_code code, std::string_view reason) noexcept {
   if (closing_) return;
+  set_end_cause(end_cause::closed);
   set_end_reason(reason);
   fail(code, reason);
   if (!closing_) dispatch();
@@ -641,6 +655,7 @@ void connection::going_away() noexcept {
 }
 
 void connection::send_failed(std::int64_t error) noexcept {
+  set_end_cause(end_cause::io_error, -error);
   base::if_memory_allows([&] { set_end_reason(io_failure(error)); });
   broken("sending failed");
 }

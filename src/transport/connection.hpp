@@ -62,6 +62,15 @@ struct header_cache {
   virtual ~header_cache() = default;
 };
 
+// Why a connection has ended: what was seen first.
+enum class end_cause : std::uint8_t {
+  unknown,     // also: the peer has closed its side without a word
+  goaway,      // the peer sent GOAWAY; the value is its code
+  io_error,    // the byte stream failed; the value is an errno
+  unanswered,  // the peer did not answer a keepalive PING
+  closed,      // this side closed or drained the connection
+};
+
 // The owner of a connection. Called on the connection's loop.
 class connection_owner {
  public:
@@ -121,6 +130,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // While on, the connection accepts no new streams and returns no connection credit.
   void set_memory_pressure(bool on) noexcept;
   [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
+  [[nodiscard]] transport::end_cause end_cause() const noexcept { return end_cause_; }
+  // See the enumerators that have one.
+  [[nodiscard]] std::uint32_t end_value() const noexcept { return end_value_; }
   // Whether the peer's GOAWAY requires fewer PINGs: the next connection must double its keepalive time (gRFC
   // A8). Valid in on_going_away().
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
@@ -235,6 +247,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   template <class F>
   void call_handler(stream_ref s, F f) noexcept;
   CORACLE_COLD void out_of_memory(stream_ref s) noexcept;
+  CORACLE_COLD void set_end_cause(transport::end_cause c, std::int64_t value = 0) noexcept;
   CORACLE_COLD void set_end_reason(std::string_view first, std::string_view then = {},
                                    std::string_view last = {}) noexcept;
   void schedule_flush() noexcept;  // schedules flush() for the end of the loop iteration
@@ -286,6 +299,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   // These are last and together, because a server keeps a connection for each idle client, and a test checks
   // its size. The flags that are read for each event and each loop iteration are bytes, the others are bits.
   std::uint32_t opens_left_;  // client
+  std::uint32_t end_value_ = 0;
+  transport::end_cause end_cause_ = transport::end_cause::unknown;
   bool accounting_due_ = false;  // account memory and check congestion at the end of the iteration
   bool flush_queued_ = false;
   bool dispatching_ = false;

@@ -22,6 +22,9 @@ struct observed_call : coro::pooled {
   observed_call& operator=(const observed_call&) = delete;
 
   std::string_view method;  ///< "/package.Service/Method"
+  /// Whether a generated stub makes the call. The program may take the paths of other calls from its clients:
+  /// do not use them as labels.
+  bool registered = true;
   time_point began{};  ///< when the call began, by the clock of its loop
   time_point deadline = never;  ///< of the whole call
   unsigned attempts = 0;  ///< so far, of every kind
@@ -64,7 +67,7 @@ struct observed_attempt : coro::pooled {
 /// Receives the events of a channel's calls. Users derive from it.
 ///
 /// Its functions run on the loop of the call, on the call's critical path: they must be short and must never
-/// block. Share it with channel_options::observer: the channel and its calls keep it.
+/// block. Share it with channel_options::observer or observe_channels(): the channel and its calls keep it.
 class client_observer {
  public:
   virtual ~client_observer() = default;

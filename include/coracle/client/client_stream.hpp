@@ -5,6 +5,7 @@
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/channel_handle.hpp"
 #include "coracle/client/impl/client_awaiters.hpp"
+#include "coracle/client/method_path.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/message_awaiters.hpp"
 #include "coracle/security/connection_peer.hpp"
@@ -75,9 +76,9 @@ class client_stream {
     void operator()(client_call* c) const noexcept;
   };
   // one_reply: the status of the call is final only when its reply has been decoded.
-  client_stream(const channel& by, const char* path, const call_options& options, bool one_reply = false);
+  client_stream(const channel& by, method_path path, const call_options& options, bool one_reply = false);
   // For server-streaming calls: serializes the single request at once.
-  client_stream(const channel& by, const char* path, const call_options& options, const rpc::codec& k,
+  client_stream(const channel& by, method_path path, const call_options& options, const rpc::codec& k,
                 const void* request);
 
   channel channel_;
@@ -91,7 +92,7 @@ template <class Request, class Reply>
 class [[nodiscard]] client_streaming_call : public client::client_stream {
  public:
   /// Made by stubs. `path` must stay valid until the call ends.
-  client_streaming_call(const channel& by, const char* path, const call_options& options)
+  client_streaming_call(const channel& by, method_path path, const call_options& options)
       : client::client_stream(by, path, options, true) {}
   /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;
   /// any other status means that the call is over, and is the status of the call. finish() gives it, too.
@@ -113,7 +114,7 @@ class [[nodiscard]] server_streaming_call : public client::client_stream {
   /// Made by stubs. Serializes the request, which may be destroyed at once. `path` must stay valid until the
   /// call ends.
   template <class Request>
-  server_streaming_call(const channel& by, const char* path, const Request& request,
+  server_streaming_call(const channel& by, method_path path, const Request& request,
                         const call_options& options)
       : client::client_stream(by, path, options, rpc::codec_of<Request>::get(),
                               rpc::codec_of<Request>::address(request)) {}
@@ -137,7 +138,7 @@ template <class Request, class Reply>
 class [[nodiscard]] bidi_call : public client::client_stream {
  public:
   /// Made by stubs. `path` must stay valid until the call ends.
-  bidi_call(const channel& by, const char* path, const call_options& options)
+  bidi_call(const channel& by, method_path path, const call_options& options)
       : client::client_stream(by, path, options) {}
   /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;
   /// any other status means that the call is over, and is the status of the call. finish() gives it, too.

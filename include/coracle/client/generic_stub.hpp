@@ -23,31 +23,31 @@ class generic_stub {
   template <class Reply = bytes_message, class Request>
   [[nodiscard]] unary_call<Reply> unary(method_path path, const Request& request,
                                         const call_options& options = {}) const {
-    return {channel_, path, request, options};
+    return {channel_, path.unregistered(), request, options};
   }
   /// The same with a request that is moved in, and may be a temporary.
   template <class Reply = bytes_message, class Request>
     requires std::move_constructible<Request> && (!std::is_reference_v<Request> && !std::is_const_v<Request>)
   [[nodiscard]] owning_unary_call<Request, Reply> unary(method_path path, Request&& request,
                                                         const call_options& options = {}) const {
-    return {channel_, path, std::move(request), options};
+    return {channel_, path.unregistered(), std::move(request), options};
   }
   /// Makes a call with many requests and one reply.
   template <class Request = bytes_message, class Reply = bytes_message>
   [[nodiscard]] client_streaming_call<Request, Reply> client_streaming(
-      const char* path, const call_options& options = {}) const {
-    return {channel_, path, options};
+      method_path path, const call_options& options = {}) const {
+    return {channel_, path.unregistered(), options};
   }
   /// Makes a call with one request, which is serialized at once, and many replies.
   template <class Reply = bytes_message, class Request>
-  [[nodiscard]] server_streaming_call<Reply> server_streaming(const char* path, const Request& request,
+  [[nodiscard]] server_streaming_call<Reply> server_streaming(method_path path, const Request& request,
                                                               const call_options& options = {}) const {
-    return {channel_, path, request, options};
+    return {channel_, path.unregistered(), request, options};
   }
   /// Calls a method of any kind: a unary method is a stream with one message in each direction.
   template <class Request = bytes_message, class Reply = bytes_message>
-  [[nodiscard]] bidi_call<Request, Reply> bidi(const char* path, const call_options& options = {}) const {
-    return {channel_, path, options};
+  [[nodiscard]] bidi_call<Request, Reply> bidi(method_path path, const call_options& options = {}) const {
+    return {channel_, path.unregistered(), options};
   }
 
  private:

@@ -20,6 +20,13 @@ class method_path {
     p.no_side_effects_ = true;
     return p;
   }
+  /// Returns the path of a call that is not made by a generated stub: telemetry reports it as "other",
+  /// because a program may take such paths from its clients (gRFC A66).
+  [[nodiscard]] constexpr method_path unregistered() const noexcept {
+    method_path p = *this;
+    p.unregistered_ = true;
+    return p;
+  }
   /// Returns the path as it was passed.
   [[nodiscard]] constexpr const char* text() const noexcept { return text_; }
   /// Returns whether HTTP can carry the path: it begins with "/", and each character is printable ASCII other
@@ -30,12 +37,15 @@ class method_path {
     for (const char c : path) bad |= c <= ' ' || c == '#' || c > '~';
     return !bad;
   }
+  /// Returns true for the result of unregistered().
+  [[nodiscard]] constexpr bool is_unregistered() const noexcept { return unregistered_; }
   /// Returns false for the result of without_side_effects().
   [[nodiscard]] constexpr bool has_side_effects() const noexcept { return !no_side_effects_; }
 
  private:
   const char* text_;
   bool no_side_effects_ = false;
+  bool unregistered_ = false;
 };
 
 }  // namespace coracle

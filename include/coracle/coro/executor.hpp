@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/base/metrics.hpp"
 #include "coracle/coro/impl/executor_local.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/impl/task_tree.hpp"
@@ -76,6 +77,18 @@ class executor {
     locals_ = std::move(made);
     return found;
   }
+  /// Returns what receives the measurements that are made here; null, the default, if nothing does. For the
+  /// executor's thread only.
+  [[nodiscard]] metrics_sink* metrics() const noexcept { return metrics_; }
+  /// Sets what metrics() returns. It must stay alive while the executor runs. For the executor's thread only.
+  void use_metrics(metrics_sink* sink) noexcept { metrics_ = sink; }
+  /// Adds a source of metrics, which removes itself from the list when it is destroyed. For the executor's
+  /// thread only, or before the executor runs.
+  void add_metrics(metrics_source& s) noexcept { sources_.push_back(s); }
+  /// Returns the sources of metrics. For the executor's thread only.
+  [[nodiscard]] const base::intrusive_list<metrics_source>& metrics_sources() const noexcept {
+    return sources_;
+  }
   /// Distinguishes kinds of executors without RTTI: the address of an object that the kind owns, or null.
   [[nodiscard]] const void* kind() const noexcept { return kind_; }
 
@@ -108,6 +121,8 @@ class executor {
  private:
   [[gnu::visibility("default")]] static inline constinit thread_local executor* current_ = nullptr;
   const void* kind_;
+  metrics_sink* metrics_ = nullptr;
+  base::intrusive_list<metrics_source> sources_;
   frame_pool frames_;
   task_tree tasks_;
   std::unique_ptr<executor_local> locals_;

@@ -25,6 +25,7 @@
 namespace coracle {
 
 class auth_context;
+class server_observer;
 
 namespace server_internal {
 class server_state;  // private: src/server/server_state.hpp
@@ -59,6 +60,10 @@ class server {
   /// that were added before. Call it before the first listen() or in_process(). The server and its calls keep
   /// the interceptor.
   void add_interceptor(std::shared_ptr<server_interceptor> i);
+
+  /// Notifies an observer of every call, after those that were added before and server_options::observer.
+  /// Call it before the first listen() or in_process(). The server and its calls keep the observer.
+  void add_observer(std::shared_ptr<server_observer> o);
 
   /// Serves the methods of the services that were added before over plain HTTP with JSON, as their
   /// google.api.http rules define. Call it before the first listen().

@@ -26,6 +26,7 @@ subchannel::subchannel(loop& owner_loop, const connect_params& params, endpoint 
       owner_(owner),
       id_(params.registry->next_id()),
       trace_(owner_loop.wall_now()),
+      measures_(params.uri),
       keepalive_time_(params.connection.http2.keepalive.time) {
   timer::fire = [](coro::timer& t) noexcept { static_cast<subchannel&>(t).on_timer(); };
   runnable::run = [](coro::runnable& w) noexcept { static_cast<subchannel&>(w).report_state(); };
@@ -128,6 +129,7 @@ void subchannel::reduce_resets(http2::limits& l) const noexcept {
 
 void subchannel::attempt_failed(std::string_view reason) noexcept {
   attempting_ = false;
+  measures_.attempt_failed();
   std::string text;
   const bool whole = base::if_memory_allows(
       [&] { text.append("cannot connect to ").append(params_.name).append(": ").append(reason); });
@@ -173,6 +175,9 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   if (!l || l->draining || closing_ || std::exchange(l->ready, true)) return;
   attempting_ = false;
   ++bytes_before_.connections;
+  l->secure = c.auth() != nullptr;
+  measures_.attempt_succeeded();
+  measures_.opened(c);
   if (timer::holder) loop_.disarm(*this);
   l->ready_since = loop_.now();
   record_event("connected", severity::info);
@@ -305,6 +310,7 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
 
 void subchannel::on_closed(transport::connection& c) noexcept {
   on_going_away(c);
+  if (const connection_entry* const l = entry_of(c); l && l->ready) measures_.closed(c, l->secure);
   streams_before_ += c.stats().streams_started;
   calls_ok_before_ += c.messages().calls_ok;
   bytes_before_.sent += c.bytes_sent();

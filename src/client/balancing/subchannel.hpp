@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/balancing/health_watch.hpp"
+#include "client/balancing/subchannel_instruments.hpp"
 #include "client/connecting/backoff.hpp"
 #include "client/connecting/dialer.hpp"
 #include "coracle/client/call_credentials.hpp"
@@ -47,6 +48,7 @@ struct connect_params {
   call_credentials health_credentials;  // of the channel's calls, for health checks
   std::string authority;  // the host name that the server's certificate must match
   std::string name;  // of the target, for messages
+  std::string uri;  // of the target, for metrics
   transport::connection_options connection;  // without http1
   std::optional<transport::http1_options> http1;  // none: HTTP/2
   wire_options wire{};
@@ -106,6 +108,7 @@ class subchannel final : private transport::connection_owner,
     std::uint64_t id;
     bool ready = false;
     bool draining = false;
+    bool secure = false;
     time_point ready_since{};
     std::shared_ptr<health_watch> health{};  // stopped before the connection is destroyed
     [[nodiscard]] bool serves() const noexcept {
@@ -149,6 +152,7 @@ class subchannel final : private transport::connection_owner,
   std::uint64_t calls_ok_before_ = 0;
   connection_bytes bytes_before_;
   rpc::event_trace trace_;
+  const subchannel_measures measures_;
   connectivity recorded_state_ = connectivity::idle;
   backoff backoff_;
   status failure_;

@@ -30,6 +30,7 @@ struct call_terms {
   bool unary = false;             // one request and one reply
   bool one_reply = false;         // many requests and one reply
   bool no_side_effects = false;   // the .proto says so
+  bool unregistered = false;      // not made by a generated stub
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready.value_or(false); }
 };

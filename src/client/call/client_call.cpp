@@ -49,7 +49,15 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
 client_call::client_call(call_channel& channel, method_path path, call_options&& options)
     : call_attempt(terms_),
       channel_(channel),
-      terms_{path.text(), std::move(options), never, {}, nullptr, false, false, !path.has_side_effects()},
+      terms_{path.text(),
+             std::move(options),
+             never,
+             {},
+             nullptr,
+             false,
+             false,
+             !path.has_side_effects(),
+             path.is_unregistered()},
       on_stop_(*this) {
   if (const call_options* defaults = channel.defaults()) [[unlikely]]
     terms_.options.inherit(*defaults);
@@ -881,12 +889,12 @@ bool headers_operation::start(client_call& c, std::coroutine_handle<> waiter,
 
 void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
 
-client_stream::client_stream(const channel& by, const char* path, const call_options& options, bool one_reply)
+client_stream::client_stream(const channel& by, method_path path, const call_options& options, bool one_reply)
     : channel_(by), call_(new client_call(by.implementation(), path, call_options(options))) {
   if (one_reply) call_->has_one_reply();
 }
 
-client_stream::client_stream(const channel& by, const char* path, const call_options& options,
+client_stream::client_stream(const channel& by, method_path path, const call_options& options,
                              const rpc::codec& k, const void* request)
     : client_stream(by, path, options) {
   call_->set_request(k, request);

@@ -10,6 +10,7 @@ namespace coracle::client {
 call_watch::call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms) noexcept
     : of_channel_(o), observer_(*o), terms_(terms) {
   call_.method = terms.path;
+  call_.registered = !terms.unregistered;
   call_.began = terms.owner_loop->now();
   call_.deadline = terms.deadline;
   observer_.call_started(call_);

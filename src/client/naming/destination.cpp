@@ -161,6 +161,16 @@ std::string without_zone(std::string authority) {
 
 }  // namespace
 
+namespace {
+
+// Only the default scheme, dns, may be left out.
+std::string with_scheme(const target& t) {
+  const bool has_scheme = t.text().size() > t.endpoint().size() && t.text() != t.endpoint();
+  return has_scheme ? t.text() : "dns:///" + t.text();
+}
+
+}  // namespace
+
 destination find_destination(std::string_view text, const channel_options& options,
                              const proxy_settings& by_proxy) {
   std::vector<std::string_view> schemes{"dns", "unix", "unix-abstract", "ipv4", "ipv6", "passthrough"};
@@ -173,6 +183,7 @@ destination find_destination(std::string_view text, const channel_options& optio
     return d;
   }
   d.of = *std::move(parsed);
+  d.uri = with_scheme(*d.of);
   d.authority = d.of->endpoint();
   find(*d.of, options, by_proxy, d);
   d.authority = without_zone(std::move(d.authority));

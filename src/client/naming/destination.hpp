@@ -24,9 +24,10 @@ struct destination {
   std::shared_ptr<resolver> by;
   std::optional<target> of;             // for the resolver
   std::string name;                     // for messages
-  std::string authority;                // the value of :authority
-  std::optional<tunnel> through;        // if set, the servers above are those of a proxy
-  bool in_process = false;              // data sent there does not leave the process
+  std::string uri;  // the target with its scheme: "dns:///movies.example:443" (gRFC A66)
+  std::string authority;  // the value of :authority
+  std::optional<tunnel> through;  // if set, the servers above are those of a proxy
+  bool in_process = false;  // data sent there does not leave the process
 };
 
 // Supports the schemes of grpc/grpc doc/naming.md except vsock: dns (also without a scheme; port 443 by

@@ -112,8 +112,8 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   own_environment_.call = static_cast<const rpc::propagated_context*>(this);
   if (set.interceptors && !set.interceptors->empty())
     interceptor_chain_.reset(new server_interceptor_chain(*this, *set.interceptors));
-  if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this);
-  watch_ = watched_.get();
+  if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this, !fallback_);
+  if (set_.observes_messages) watch_ = watched_.get();
   single_message_ =
       row_.definition->kind == call_kind::unary || row_.definition->kind == call_kind::server_streaming;
   body_.reset(row_.definition->make(set.messages));  // last: the body may be one that the store counts
@@ -599,8 +599,7 @@ bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const
                                    std::optional<std::size_t>& bytes) {
   const bool compresses =
       compression_.algorithm() != encoding::identity || format_.receive_encoding() != encoding::identity;
-  if (headers_sent_ || watched_ || compresses || !outcome.ok() || !initial_.empty() || !trailing_.empty())
-    return false;
+  if (headers_sent_ || compresses || !outcome.ok() || !initial_.empty() || !trailing_.empty()) return false;
   if (!format_.writes_as_is(k)) return false;
   const std::size_t size = bytes.emplace(k.size_bytes(reply));
   if (size > format_.max_send_bytes()) return false;
@@ -610,10 +609,14 @@ bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const
   if (!room) return false;
   protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
   k.write(reply, room + envelope_prefix_bytes);
+  headers_sent_ = true;
+  if (watched_) [[unlikely]]
+    watched_->headers_sent();
   count_sent({size, size});
   ++set_.succeeded;
-  headers_sent_ = true;
   exchange_.commit_reply(r, held_bytes_ != 0);
+  if (watched_) [[unlikely]]
+    report_end(outcome);
   return true;
 }
 

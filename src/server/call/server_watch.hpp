@@ -11,7 +11,8 @@ namespace coracle::server_internal {
 // Belongs to the call; made only if there is an observer.
 class server_watch final : public rpc::message_watch, public coro::pooled {
  public:
-  server_watch(server_observer& o, server_context& c) noexcept : observer_(o), call_(c) {
+  server_watch(server_observer& o, server_context& c, bool registered) noexcept : observer_(o), call_(c) {
+    call_.registered = registered;
     call_.began = coro::this_executor().now();
     observer_.call_started(call_);
   }

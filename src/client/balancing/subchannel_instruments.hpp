@@ -1,0 +1,26 @@
+// subchannel_instruments: what subchannels measure about their connections (gRFC A94, with the older names of
+// A78).
+#pragma once
+
+#include "transport/connection.hpp"
+
+#include <string_view>
+
+namespace coracle::client {
+
+// Of the subchannels of one target, on the current loop.
+class subchannel_measures {
+ public:
+  explicit subchannel_measures(std::string_view target) noexcept : target_(target) {}
+  void attempt_succeeded() const noexcept;
+  void attempt_failed() const noexcept;
+  // A connection is established.
+  void opened(const transport::connection& c) const noexcept;
+  // An established connection has ended.
+  void closed(const transport::connection& c, bool secure) const noexcept;
+
+ private:
+  std::string_view target_;
+};
+
+}  // namespace coracle::client

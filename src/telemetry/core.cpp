@@ -1,0 +1,123 @@
+#include "telemetry/core.hpp"
+
+#include "coracle/base/usage_error.hpp"
+#include "coracle/client/observe_channels.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/runtime/offload.hpp"
+#include "coracle/server/server.hpp"
+#include "coro/post_function.hpp"
+#include "telemetry/call_observers.hpp"
+#include "telemetry/metrics/merge.hpp"
+
+#include <atomic>
+#include <string>
+
+namespace coracle::telemetry_internal {
+
+namespace {
+
+// Finds the telemetry of a runtime.
+class core_of_runtime final : public runtime_internal::companion {
+ public:
+  // Returns the telemetry, and whether it was made.
+  std::pair<std::shared_ptr<core>, bool> get(runtime& on, const telemetry_options& o) {
+    const std::lock_guard lock(mutex_);
+    CORACLE_REQUIRE(!ended_, "telemetry of a runtime that has ended");
+    const bool made = !core_;
+    if (made) core_ = std::make_shared<core>(on, o);
+    return {core_, made};
+  }
+  void runtime_ended() noexcept override {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    core_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<core> core_;
+  bool ended_ = false;
+};
+
+// Shared with the loops; the last one resumes the loop that waits.
+struct gathering {
+  std::atomic<std::size_t> left;
+  coro::executor& owner_loop;
+  std::vector<loop_copy> parts;
+  event<> done{};
+};
+
+}  // namespace
+
+core::core(runtime& on, const telemetry_options& o)
+    : owner_(on), options_(o), selected_(options_), parts_(on.size(), nullptr), start_(on.at(0).wall_now()) {}
+
+std::shared_ptr<core> core::of(runtime& on, const telemetry_options& o) {
+  const auto [found, made] = on.core().companion_of<core_of_runtime>()->get(on, o);
+  if (made) found->start();
+  return found;
+}
+
+void core::start() {
+  for (std::size_t i = 0; i < owner_.size(); ++i)
+    handles_.push_back(runtime_internal::loop_service::start(
+        owner_.at(i), std::make_unique<loop_part>(shared_from_this(), owner_.at(i))));
+  observe_channels(owner_,
+                   [weak = weak_from_this()](std::string_view target) -> std::shared_ptr<client_observer> {
+                     const auto self = weak.lock();
+                     return self ? self->observer_of(target) : nullptr;
+                   });
+}
+
+void core::observe(server& which) {
+  CORACLE_REQUIRE(&which.owner() == &owner_, "the server runs on another runtime than the telemetry");
+  {
+    const std::lock_guard lock(mutex_);
+    if (!observed_.insert(&which).second) return;
+  }
+  which.add_observer(std::make_shared<server_calls>(shared_from_this()));
+}
+
+// Channels with one target share an observer. A program that makes targets from what its clients send gets no
+// series for each of them.
+std::shared_ptr<client_observer> core::observer_of(std::string_view target) {
+  const std::lock_guard lock(mutex_);
+  std::string key(target);
+  if (!by_target_.contains(key) && by_target_.size() >= options_.series_max) key = "other";
+  std::weak_ptr<client_observer>& kept = by_target_[key];
+  std::shared_ptr<client_observer> observer = kept.lock();
+  if (!observer) kept = observer = std::make_shared<channel_calls>(shared_from_this(), key);
+  return observer;
+}
+
+void core::add_gauge(const instrument& what, std::function<double()> read) {
+  CORACLE_REQUIRE(read, "add_gauge() was given an empty function");
+  CORACLE_REQUIRE(what.labels.size() == 0, "add_gauge() is for instruments without labels");
+  const std::lock_guard lock(mutex_);
+  gauges_.emplace_back(&what, std::move(read));
+}
+
+task<metrics_snapshot> core::metrics() {
+  const std::shared_ptr<core> alive = shared_from_this();
+  auto all = std::make_shared<gathering>(handles_.size(), coro::this_executor(),
+                                         std::vector<loop_copy>(handles_.size()));
+  for (std::size_t i = 0; i < handles_.size(); ++i) {
+    const bool there = handles_[i]->run_on_loop([this, alive, i, all] {
+      if (const loop_part* const part = parts_[i]) all->parts[i] = part->copy();
+      if (all->left.fetch_sub(1) == 1) coro::post_function(all->owner_loop, [all] { all->done.set(); });
+    });
+    if (!there && all->left.fetch_sub(1) == 1) all->done.set();
+  }
+  co_await all->done;
+  std::vector<std::pair<const instrument*, std::function<double()>>> gauges;
+  {
+    const std::lock_guard lock(mutex_);
+    gauges = gauges_;
+  }
+  std::vector<read_gauge> read;
+  for (const auto& [by, f] : gauges) read.push_back({by, f()});
+  const auto now = loop::current()->wall_now();
+  co_return co_await offload([&] { return merge(std::move(all->parts), read, selected_, now); });
+}
+
+}  // namespace coracle::telemetry_internal

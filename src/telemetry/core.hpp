@@ -1,0 +1,68 @@
+// core: the telemetry of one runtime, which its handles share.
+#pragma once
+
+#include "coracle/coro/task.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/telemetry/metrics_snapshot.hpp"
+#include "coracle/telemetry/telemetry.hpp"
+#include "runtime/loop_service.hpp"
+#include "runtime/runtime_core.hpp"
+#include "telemetry/loop_part.hpp"
+#include "telemetry/metrics/selection.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace coracle {
+class client_observer;
+class server;
+}  // namespace coracle
+
+namespace coracle::telemetry_internal {
+
+// The observers refer to it, and the loops' parts own it together with the handles.
+class core final : public std::enable_shared_from_this<core> {
+ public:
+  core(runtime& on, const telemetry_options& o);
+  // Returns the telemetry of a runtime; the first call makes it.
+  static std::shared_ptr<core> of(runtime& on, const telemetry_options& o);
+
+  void observe(server& which);
+  [[nodiscard]] task<metrics_snapshot> metrics();
+  void add_gauge(const instrument& what, std::function<double()> read);
+
+  [[nodiscard]] const telemetry_options& options() const noexcept { return options_; }
+  [[nodiscard]] const selection& selected() const noexcept { return selected_; }
+  [[nodiscard]] runtime& owner() const noexcept { return owner_; }
+  // When it began to measure.
+  [[nodiscard]] std::chrono::system_clock::time_point started() const noexcept { return start_; }
+  // The part of the current loop; null once the loop shuts down. For the observers, on a loop of the runtime.
+  [[nodiscard]] loop_part* part_of(const loop& here) const noexcept { return parts_[here.index()]; }
+
+ private:
+  friend class loop_part;
+  void start();
+  [[nodiscard]] std::shared_ptr<client_observer> observer_of(std::string_view target);
+
+  runtime& owner_;
+  const telemetry_options options_;
+  const selection selected_;
+  std::vector<loop_part*> parts_;  // by loop; each entry is used only on its loop
+  std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> handles_;
+  const std::chrono::system_clock::time_point start_;
+
+  std::mutex mutex_;  // guards what follows
+  std::unordered_set<const void*> observed_;  // servers
+  std::unordered_map<std::string, std::weak_ptr<client_observer>> by_target_;
+  std::vector<std::pair<const instrument*, std::function<double()>>> gauges_;
+};
+
+}  // namespace coracle::telemetry_internal

@@ -1,0 +1,74 @@
+#include "telemetry/loop_part.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "telemetry/core.hpp"
+#include "telemetry/metrics/loop_instruments.hpp"
+
+#include <utility>
+
+namespace coracle::telemetry_internal {
+
+namespace {
+
+// Takes what the sources of a loop report.
+class reported_values final : public metrics_sink {
+ public:
+  reported_values(const core& of, std::chrono::system_clock::time_point start)
+      : table_(of.selected(), of.options().series_max, of.options().exponential_histograms), start_(start) {}
+  void measure(const instrument& by, double value,
+               std::span<const std::string_view> values) noexcept override {
+    base::if_memory_allows([&] { table_.measure(by, value, values, start_); });
+  }
+  [[nodiscard]] std::vector<series_table::copy> copies() const { return table_.copies(); }
+
+ private:
+  series_table table_;
+  std::chrono::system_clock::time_point start_;
+};
+
+}  // namespace
+
+loop_part::loop_part(std::shared_ptr<core> of, loop& owner_loop)
+    : calls(of->options().series_max, of->options().exponential_histograms, of->options().admits_method),
+      of_(std::move(of)),
+      loop_(owner_loop),
+      measured_(of_->selected(), of_->options().series_max, of_->options().exponential_histograms) {
+  loop_.use_metrics(this);
+  of_->parts_[loop_.index()] = this;
+}
+
+loop_part::~loop_part() {
+  of_->parts_[loop_.index()] = nullptr;
+  loop_.use_metrics(nullptr);
+}
+
+void loop_part::begin_shutdown() noexcept { shutdown_finished(); }
+
+std::chrono::system_clock::time_point loop_part::wall_now() noexcept {
+  const time_point now = loop_.now();
+  if (now - wall_read_ >= std::chrono::seconds(1) || wall_read_ == time_point{}) {
+    wall_read_ = now;
+    wall_ = loop_.wall_now();
+  }
+  return wall_ + std::chrono::duration_cast<std::chrono::system_clock::duration>(now - wall_read_);
+}
+
+void loop_part::measure(const instrument& by, double value,
+                        std::span<const std::string_view> values) noexcept {
+  base::if_memory_allows([&] { measured_.measure(by, value, values, wall_now()); });
+}
+
+loop_copy loop_part::copy() const {
+  loop_copy c;
+  reported_values reported(*of_, of_->started());
+  report_loop(loop_, reported);
+  loop_.metrics_sources().for_each([&](const metrics_source& s) { s.report(reported); });
+  c.reported = reported.copies();
+  c.measured = measured_.copies();
+  c.calls = calls.copies();
+  c.folded = measured_.folded() + calls.folded();
+  return c;
+}
+
+}  // namespace coracle::telemetry_internal

@@ -1,0 +1,56 @@
+// loop_part: the telemetry of one loop.
+#pragma once
+
+#include "coracle/base/metrics.hpp"
+#include "runtime/loop_service.hpp"
+#include "telemetry/metrics/call_series.hpp"
+#include "telemetry/metrics/selection.hpp"
+#include "telemetry/metrics/series_table.hpp"
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace coracle::telemetry_internal {
+
+class core;
+
+// A copy of what a loop has measured, for the thread that sums up.
+struct loop_copy {
+  std::vector<series_table::copy> measured;
+  std::vector<series_table::copy> reported;  // by the sources of the loop, for this copy
+  std::vector<method_calls> calls;
+  std::uint64_t folded = 0;
+};
+
+// Every function runs on its loop.
+class loop_part final : public runtime_internal::loop_service, public metrics_sink {
+ public:
+  loop_part(std::shared_ptr<core> of, loop& owner_loop);
+  ~loop_part() override;
+
+  // metrics_sink
+  void measure(const instrument& by, double value,
+               std::span<const std::string_view> values) noexcept override;
+  // Throws std::bad_alloc.
+  [[nodiscard]] loop_copy copy() const;
+
+  // The date and time, with the resolution of a loop iteration: the clock is read once a second.
+  [[nodiscard]] std::chrono::system_clock::time_point wall_now() noexcept;
+
+  call_series calls;
+
+ private:
+  // runtime_internal::loop_service
+  void begin_shutdown() noexcept override;
+
+  std::shared_ptr<core> of_;
+  loop& loop_;
+  series_table measured_;
+  time_point wall_read_{};
+  std::chrono::system_clock::time_point wall_{};
+};
+
+}  // namespace coracle::telemetry_internal

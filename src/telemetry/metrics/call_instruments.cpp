@@ -1,0 +1,144 @@
+#include "telemetry/metrics/call_instruments.hpp"
+
+#include "telemetry/metrics/histogram.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace coracle::telemetry_internal {
+
+namespace {
+
+constexpr label_keys of_server{"grpc.method"};
+constexpr label_keys of_ended_server{"grpc.method", "grpc.status"};
+constexpr label_keys of_client{"grpc.method", "grpc.target"};
+constexpr label_keys of_ended_client{"grpc.method", "grpc.target", "grpc.status"};
+// Set by balancers of xDS (gRFC A78, A89); empty without them.
+constexpr label_keys of_picks{"grpc.lb.locality", "grpc.lb.backend_service"};
+
+constexpr instrument counter(std::string_view name, std::string_view unit, label_keys labels,
+                             std::string_view description) {
+  return {.name = name,
+          .description = description,
+          .unit = unit,
+          .kind = instrument_kind::counter,
+          .labels = labels,
+          .optional_labels = {},
+          .bounds = {}};
+}
+
+constexpr instrument histogram(std::string_view name, std::string_view unit, label_keys labels,
+                               std::span<const double> bounds, std::string_view description,
+                               label_keys optional = {}) {
+  return {.name = name,
+          .description = description,
+          .unit = unit,
+          .kind = instrument_kind::histogram,
+          .labels = labels,
+          .optional_labels = optional,
+          .bounds = bounds};
+}
+
+constexpr instrument server_started =
+    counter("grpc.server.call.started", "{call}", of_server, "Calls that the server has received.");
+constexpr instrument server_duration =
+    histogram("grpc.server.call.duration", "s", of_ended_server, latency_bounds_s,
+              "The time from the headers of a call to its trailers.");
+constexpr instrument server_sent =
+    histogram("grpc.server.call.sent_total_compressed_message_size", "By", of_ended_server, size_bounds_bytes,
+              "The size of the replies of a call, compressed, without metadata and framing.");
+constexpr instrument server_received =
+    histogram("grpc.server.call.rcvd_total_compressed_message_size", "By", of_ended_server, size_bounds_bytes,
+              "The size of the requests of a call, compressed, without metadata and framing.");
+constexpr instrument attempt_started = counter("grpc.client.attempt.started", "{attempt}", of_client,
+                                               "Attempts of calls that the client has begun.");
+constexpr instrument attempt_duration =
+    histogram("grpc.client.attempt.duration", "s", of_ended_client, latency_bounds_s,
+              "The time that an attempt of a call took, with the wait for a connection.", of_picks);
+constexpr instrument attempt_sent = histogram(
+    "grpc.client.attempt.sent_total_compressed_message_size", "By", of_ended_client, size_bounds_bytes,
+    "The size of the requests of an attempt, compressed, without metadata and framing.", of_picks);
+constexpr instrument attempt_received = histogram(
+    "grpc.client.attempt.rcvd_total_compressed_message_size", "By", of_ended_client, size_bounds_bytes,
+    "The size of the replies of an attempt, compressed, without metadata and framing.", of_picks);
+constexpr instrument client_duration =
+    histogram("grpc.client.call.duration", "s", of_ended_client, latency_bounds_s,
+              "The time that a call took for the program, with its retries.");
+
+metric_point point_of(const method_calls& m) {
+  metric_point p;
+  p.start = m.start;
+  p.labels.emplace_back("grpc.method", m.key.method);
+  if (m.key.client) p.labels.emplace_back("grpc.target", m.key.target);
+  return p;
+}
+
+// Makes the families of one side.
+class families {
+ public:
+  families(bool client, const std::vector<const method_calls*>& calls, const selection& what,
+           metrics_snapshot& to)
+      : client_(client), calls_(calls), what_(what), to_(to) {}
+
+  void add_started(const instrument& by) {
+    if (!what_.reports(by)) return;
+    metric_family f = family_of(by);
+    for (const method_calls* m : calls_) {
+      if (m->key.client != client_) continue;
+      f.points.push_back(point_of(*m));
+      f.points.back().value = static_cast<double>(m->started);
+    }
+    keep(std::move(f));
+  }
+  void add_ended(const instrument& by,
+                 std::array<std::unique_ptr<call_histograms>, status_codes> method_calls::* which,
+                 histogram_data (call_histograms::*value)() const) {
+    if (!what_.reports(by)) return;
+    metric_family f = family_of(by);
+    for (const method_calls* m : calls_) {
+      if (m->key.client != client_) continue;
+      for (std::size_t code = 0; code < status_codes; ++code) {
+        const auto& h = (m->*which)[code];
+        if (!h) continue;
+        metric_point& p = f.points.emplace_back(point_of(*m));
+        p.labels.emplace_back("grpc.status", name_of(static_cast<status_code>(code)));
+        for (const std::string_view key : by.optional_labels)
+          if (what_.reports_label(key)) p.labels.emplace_back(key, "");
+        p.histogram = (*h.*value)();
+      }
+    }
+    keep(std::move(f));
+  }
+
+ private:
+  void keep(metric_family&& f) {
+    if (!f.points.empty()) to_.families.push_back(std::move(f));
+  }
+  const bool client_;
+  const std::vector<const method_calls*>& calls_;
+  const selection& what_;
+  metrics_snapshot& to_;
+};
+
+}  // namespace
+
+void add_call_families(const std::vector<const method_calls*>& calls, const selection& what,
+                       metrics_snapshot& to) {
+  families server(false, calls, what, to);
+  server.add_started(server_started);
+  server.add_ended(server_duration, &method_calls::ended, &call_histograms::duration);
+  server.add_ended(server_sent, &method_calls::ended, &call_histograms::sent);
+  server.add_ended(server_received, &method_calls::ended, &call_histograms::received);
+  families client(true, calls, what, to);
+  client.add_started(attempt_started);
+  client.add_ended(attempt_duration, &method_calls::ended, &call_histograms::duration);
+  client.add_ended(attempt_sent, &method_calls::ended, &call_histograms::sent);
+  client.add_ended(attempt_received, &method_calls::ended, &call_histograms::received);
+  client.add_ended(client_duration, &method_calls::client_calls, &call_histograms::duration);
+}
+
+}  // namespace coracle::telemetry_internal

@@ -1,0 +1,118 @@
+#include "telemetry/metrics/call_series.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "base/utf8.hpp"
+
+#include <utility>
+
+namespace coracle::telemetry_internal {
+
+namespace {
+
+constexpr std::string_view other = "other";  // gRFC A66
+constexpr std::size_t method_bytes_max = 256;
+
+using by_status = std::array<std::unique_ptr<call_histograms>, status_codes>;
+
+by_status copy_of(const by_status& from) {
+  by_status to;
+  for (std::size_t i = 0; i < status_codes; ++i)
+    if (from[i]) to[i] = std::make_unique<call_histograms>(*from[i]);
+  return to;
+}
+
+void add(by_status& to, const by_status& from) {
+  for (std::size_t i = 0; i < status_codes; ++i) {
+    if (!from[i]) continue;
+    if (to[i]) to[i]->add(*from[i]);
+    else to[i] = std::make_unique<call_histograms>(*from[i]);
+  }
+}
+
+}  // namespace
+
+// --- histograms
+
+void call_histograms::add(const call_histograms& o) {
+  duration_.add(o.duration_);
+  sent_.add(o.sent_);
+  received_.add(o.received_);
+  if (exponential_ && o.exponential_)
+    for (std::size_t i = 0; i < exponential_->size(); ++i) (*exponential_)[i].add((*o.exponential_)[i]);
+}
+
+void call_histograms::add_exponential(const call_sizes& c) noexcept {
+  // Without memory a histogram misses the value.
+  base::if_memory_allows([&] { (*exponential_)[0].add(static_cast<double>(c.duration_ns) * 1e-9); });
+  base::if_memory_allows([&] { (*exponential_)[1].add(static_cast<double>(c.sent_bytes)); });
+  base::if_memory_allows([&] { (*exponential_)[2].add(static_cast<double>(c.received_bytes)); });
+}
+
+histogram_data call_histograms::with(std::size_t i, histogram_data d) const {
+  if (exponential_) {
+    d.buckets.clear();
+    d.exponential = (*exponential_)[i].data();
+  }
+  return d;
+}
+
+// --- methods
+
+method_calls::method_calls(const method_calls& o)
+    : key(o.key),
+      start(o.start),
+      started(o.started),
+      ended(copy_of(o.ended)),
+      client_calls(copy_of(o.client_calls)) {}
+
+void method_calls::add(const method_calls& o) {
+  start = std::min(start, o.start);
+  started += o.started;
+  telemetry_internal::add(ended, o.ended);
+  telemetry_internal::add(client_calls, o.client_calls);
+}
+
+method_calls* call_series::find(bool client, std::string_view target, std::string_view path, bool registered,
+                                std::chrono::system_clock::time_point now) noexcept {
+  method_calls* found = nullptr;
+  base::if_memory_allows([&] {
+    std::string_view name = path.starts_with('/') ? path.substr(1) : path;
+    if (!registered && (!admits_ || name.size() > method_bytes_max || !base::is_utf8(name) || !admits_(name)))
+      name = other;
+    const auto set_key = [&] {
+      key_ = client ? 'c' : 's';
+      key_ += target;
+      key_ += '\0';  // neither a target nor a method has this byte
+      key_ += name;
+    };
+    set_key();
+    auto at = all_.find(key_);
+    if (at == all_.end() && all_.size() >= methods_max_ && name != other) {
+      ++folded_;
+      name = other;
+      set_key();
+      at = all_.find(key_);
+    }
+    if (at == all_.end()) {
+      auto made = std::make_unique<method_calls>();
+      made->key = {client, std::string(target), std::string(name)};
+      made->start = now;
+      at = all_.emplace(key_, std::move(made)).first;
+    }
+    found = at->second.get();
+  });
+  return found;
+}
+
+bool call_series::make(std::unique_ptr<call_histograms>& at) const noexcept {
+  return base::if_memory_allows([&] { at = std::make_unique<call_histograms>(exponential_); });
+}
+
+std::vector<method_calls> call_series::copies() const {
+  std::vector<method_calls> made;
+  made.reserve(all_.size());
+  for (const auto& [key, calls] : all_) made.push_back(*calls);
+  return made;
+}
+
+}  // namespace coracle::telemetry_internal

@@ -1,0 +1,129 @@
+// call_series: the time series of calls on one loop, by method and status (gRFC A66).
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "telemetry/metrics/exponential_histogram.hpp"
+#include "telemetry/metrics/histogram.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace coracle::telemetry_internal {
+
+inline constexpr std::size_t status_codes = 17;
+
+// What an ended call or attempt is counted with.
+struct call_sizes {
+  std::uint64_t duration_ns = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+};
+
+// Calls or attempts that ended with one status.
+class call_histograms {
+ public:
+  explicit call_histograms(bool exponential)
+      : exponential_(exponential ? std::make_unique<std::array<exponential_histogram, 3>>() : nullptr) {}
+  call_histograms(const call_histograms& o)
+      : duration_(o.duration_),
+        sent_(o.sent_),
+        received_(o.received_),
+        exponential_(o.exponential_ ? std::make_unique<std::array<exponential_histogram, 3>>(*o.exponential_)
+                                    : nullptr) {}
+  call_histograms& operator=(const call_histograms&) = delete;
+
+  void add(const call_sizes& c) noexcept {
+    duration_.add(latency_bucket(c.duration_ns), c.duration_ns);
+    sent_.add(size_bucket(c.sent_bytes), c.sent_bytes);
+    received_.add(size_bucket(c.received_bytes), c.received_bytes);
+    if (exponential_) [[unlikely]]
+      add_exponential(c);
+  }
+  // Throws std::bad_alloc.
+  void add(const call_histograms& o);
+
+  [[nodiscard]] histogram_data duration() const { return with(0, duration_.data(1e-9)); }
+  [[nodiscard]] histogram_data sent() const { return with(1, sent_.data(1)); }
+  [[nodiscard]] histogram_data received() const { return with(2, received_.data(1)); }
+
+ private:
+  void add_exponential(const call_sizes& c) noexcept;
+  [[nodiscard]] histogram_data with(std::size_t i, histogram_data d) const;
+
+  latency_histogram duration_;
+  size_histogram sent_;
+  size_histogram received_;
+  std::unique_ptr<std::array<exponential_histogram, 3>> exponential_;  // in the order of the members above
+};
+
+// The name under which calls are reported; shared between loops, and never changed.
+struct call_key {
+  bool client = false;
+  std::string target;  // of a client
+  std::string method;  // "package.Service/Method", or "other"
+  [[nodiscard]] bool operator==(const call_key&) const = default;
+};
+
+// The calls of one method on one loop.
+struct method_calls {
+  call_key key;
+  std::chrono::system_clock::time_point start{};  // when the first call began
+  std::uint64_t started = 0;  // calls of a server, attempts of a client
+  std::array<std::unique_ptr<call_histograms>, status_codes> ended;  // the same, by status
+  // Calls of a client as its program sees them; only their duration is used.
+  std::array<std::unique_ptr<call_histograms>, status_codes> client_calls;
+
+  method_calls() = default;
+  method_calls(const method_calls& o);
+  method_calls& operator=(const method_calls&) = delete;
+  method_calls(method_calls&&) noexcept = default;
+  method_calls& operator=(method_calls&&) noexcept = default;
+  // Throws std::bad_alloc.
+  void add(const method_calls& o);
+};
+
+// For one loop.
+class call_series {
+ public:
+  call_series(std::size_t series_max, bool exponential,
+              const std::function<bool(std::string_view)>& admits) noexcept
+      : methods_max_(series_max), exponential_(exponential), admits_(admits) {}
+
+  // Returns the calls of a method, whose path is "/package.Service/Method". `target` is empty for a server.
+  // Valid as long as this. Without memory it returns null.
+  [[nodiscard]] method_calls* find(bool client, std::string_view target, std::string_view path,
+                                   bool registered, std::chrono::system_clock::time_point now) noexcept;
+  // Counts a call in one of the arrays of its method. Without memory, the call is not counted.
+  void count(std::array<std::unique_ptr<call_histograms>, status_codes>& by_status, status_code code,
+             const call_sizes& c) noexcept {
+    auto& at = by_status[static_cast<std::size_t>(code) % status_codes];
+    if (!at) [[unlikely]]
+      if (!make(at)) return;
+    at->add(c);
+  }
+  // Returns how many new methods were counted as "other" because of the limit.
+  [[nodiscard]] std::uint64_t folded() const noexcept { return folded_; }
+  // Throws std::bad_alloc.
+  [[nodiscard]] std::vector<method_calls> copies() const;
+
+ private:
+  bool make(std::unique_ptr<call_histograms>& at) const noexcept;
+
+  const std::size_t methods_max_;
+  const bool exponential_;
+  const std::function<bool(std::string_view)>& admits_;
+  std::uint64_t folded_ = 0;
+  std::string key_;  // kept, so that a lookup allocates nothing
+  std::unordered_map<std::string, std::unique_ptr<method_calls>> all_;
+};
+
+}  // namespace coracle::telemetry_internal

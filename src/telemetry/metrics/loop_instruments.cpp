@@ -1,0 +1,67 @@
+#include "telemetry/metrics/loop_instruments.hpp"
+
+#include "coracle/runtime/loop.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
+namespace coracle::telemetry_internal {
+
+namespace {
+
+constexpr instrument loop_counter(std::string_view name, std::string_view unit,
+                                  std::string_view description) {
+  return {.name = name,
+          .description = description,
+          .unit = unit,
+          .kind = instrument_kind::counter,
+          .labels = {},
+          .optional_labels = {"coracle.loop"},
+          .bounds = {}};
+}
+
+struct of_counter {
+  instrument by;
+  std::uint64_t loop_counters::* value;
+};
+
+constexpr std::array counters{
+    of_counter{loop_counter("coracle.loop.iterations", "{iteration}", "Iterations of the loops."),
+               &loop_counters::turns},
+    of_counter{loop_counter("coracle.loop.runnables", "{runnable}",
+                            "Runnables that the loops ran: resumed coroutines, posted functions, hooks."),
+               &loop_counters::resumes},
+    of_counter{loop_counter("coracle.loop.remote_posts", "{runnable}",
+                            "Runnables that other threads or loops posted to the loops."),
+               &loop_counters::remote_posts},
+    of_counter{loop_counter("coracle.loop.timers", "{timer}", "Timers of the loops that fired."),
+               &loop_counters::timers},
+    of_counter{loop_counter("coracle.loop.submissions", "{operation}",
+                            "Operations that the loops handed to the kernel."),
+               &loop_counters::submissions},
+    of_counter{loop_counter("coracle.loop.completions", "{result}",
+                            "Results of operations that came back from the kernel."),
+               &loop_counters::completions},
+    of_counter{
+        loop_counter("coracle.loop.system_calls", "{call}", "System calls of the loops for waiting and I/O."),
+        &loop_counters::system_calls},
+    of_counter{loop_counter("coracle.loop.frames", "{frame}", "Coroutine frames that were made."),
+               &loop_counters::frames},
+    of_counter{loop_counter("coracle.loop.heap_blocks", "{block}",
+                            "Frames, calls and operations that found no recycled block of memory."),
+               &loop_counters::heap_blocks},
+};
+
+}  // namespace
+
+void report_loop(const loop& l, metrics_sink& to) noexcept {
+  const loop_counters now = l.stats();
+  std::array<char, 20> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), l.index()).ptr;
+  const std::array<std::string_view, 1> values{std::string_view(text.data(), end)};
+  for (const of_counter& c : counters) to.measure(c.by, static_cast<double>(now.*c.value), values);
+}
+
+}  // namespace coracle::telemetry_internal

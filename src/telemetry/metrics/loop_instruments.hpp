@@ -1,0 +1,17 @@
+// loop_instruments: what the loops of a runtime report about themselves.
+#pragma once
+
+#include "coracle/base/metrics.hpp"
+
+#include <span>
+
+namespace coracle {
+class loop;
+}
+
+namespace coracle::telemetry_internal {
+
+// Reports the counters of loop::stats(). On the loop.
+void report_loop(const loop& l, metrics_sink& to) noexcept;
+
+}  // namespace coracle::telemetry_internal

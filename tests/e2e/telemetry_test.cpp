@@ -1,0 +1,207 @@
+#include "coracle/telemetry/telemetry.hpp"
+
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/coro/measure.hpp"
+#include "support/echo_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing_support::telemetry_test {
+namespace {
+
+constexpr instrument uploads{.name = "test.uploads",
+                             .description = "Files that clients uploaded.",
+                             .unit = "{file}",
+                             .kind = instrument_kind::counter,
+                             .labels = {"format"},
+                             .optional_labels = {"user"},
+                             .bounds = {}};
+
+class telemetry_metrics : public echo_fixture {
+ protected:
+  void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
+    start({});
+  }
+  void start(const telemetry_options& options) {
+    channel_.reset();
+    server_.reset();
+    telemetry_.emplace(rt(), options);
+    server_.emplace(rt());
+    server_->add(served());
+    telemetry_->observe(*server_);
+    link();
+  }
+  metrics_snapshot taken() { return run(telemetry_->metrics()); }
+  // The point of a family whose labels contain `labels`; null if there is none.
+  static const metric_point* find(const metrics_snapshot& s, std::string_view name,
+                                  const std::vector<std::pair<std::string, std::string>>& labels) {
+    const metric_family* const f = s.find(name);
+    if (!f) return nullptr;
+    for (const metric_point& p : f->points)
+      if (std::ranges::all_of(labels, [&](const auto& l) { return std::ranges::count(p.labels, l) == 1; }))
+        return &p;
+    return nullptr;
+  }
+  std::optional<telemetry> telemetry_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, telemetry_metrics, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(telemetry_metrics, CallsAreCountedByMethodAndStatusOnBothSides) {
+  ASSERT_EQ(sync_wait(stub().Say(text("hello"))).status(), status());
+  ASSERT_EQ(sync_wait(stub().Say(text("hello"))).status(), status());
+  ASSERT_EQ(sync_wait(stub().Misbehave(text("status"))).status().code(), status_code::not_found);
+  const metrics_snapshot now = taken();
+
+  const metric_point* const started =
+      find(now, "grpc.server.call.started", {{"grpc.method", "echo.Echo/Say"}});
+  ASSERT_TRUE(started);
+  EXPECT_EQ(started->value, 2);
+  EXPECT_EQ(started->labels.size(), 1U);
+  const metric_point* const ok =
+      find(now, "grpc.server.call.duration", {{"grpc.method", "echo.Echo/Say"}, {"grpc.status", "OK"}});
+  ASSERT_TRUE(ok && ok->histogram);
+  EXPECT_EQ(ok->histogram->count, 2U);
+  EXPECT_EQ(ok->histogram->buckets.size(), 42U);
+  EXPECT_TRUE(find(now, "grpc.server.call.duration",
+                   {{"grpc.method", "echo.Echo/Misbehave"}, {"grpc.status", "NOT_FOUND"}}));
+  const metric_point* const sent = find(now, "grpc.server.call.sent_total_compressed_message_size",
+                                        {{"grpc.method", "echo.Echo/Say"}, {"grpc.status", "OK"}});
+  ASSERT_TRUE(sent && sent->histogram);
+  EXPECT_EQ(sent->histogram->sum, 2 * 7);  // the text, its tag and its length
+  EXPECT_EQ(sent->histogram->buckets.at(1), 2U);
+
+  const std::string target = "dns:///" + address_;
+  const metric_point* const attempts =
+      find(now, "grpc.client.attempt.started", {{"grpc.method", "echo.Echo/Say"}, {"grpc.target", target}});
+  ASSERT_TRUE(attempts);
+  EXPECT_EQ(attempts->value, 2);
+  for (const char* name : {"grpc.client.attempt.duration", "grpc.client.call.duration"}) {
+    const metric_point* const p =
+        find(now, name, {{"grpc.method", "echo.Echo/Say"}, {"grpc.target", target}, {"grpc.status", "OK"}});
+    ASSERT_TRUE(p && p->histogram) << name;
+    EXPECT_EQ(p->histogram->count, 2U) << name;
+    EXPECT_EQ(p->labels.size(), 3U) << name;
+  }
+}
+
+TEST_P(telemetry_metrics, UnregisteredMethodsAreOther) {
+  generic_stub any(*channel_);
+  const bytes_message request;
+  EXPECT_EQ(run([](generic_stub a, const bytes_message& r) -> task<status> {
+              const auto reply = co_await a.unary("/invented.Service/ByAClient", r);
+              co_return reply.status();
+            }(any, request))
+                .code(),
+            status_code::unimplemented);
+  const metrics_snapshot now = taken();
+  EXPECT_TRUE(
+      find(now, "grpc.server.call.duration", {{"grpc.method", "other"}, {"grpc.status", "UNIMPLEMENTED"}}));
+  EXPECT_TRUE(
+      find(now, "grpc.client.call.duration", {{"grpc.method", "other"}, {"grpc.status", "UNIMPLEMENTED"}}));
+  for (const metric_family& f : now.families)
+    for (const metric_point& p : f.points)
+      for (const auto& [key, value] : p.labels)
+        EXPECT_EQ(value.find("invented"), std::string::npos) << f.name;
+}
+
+TEST_P(telemetry_metrics, AFilterAdmitsUnregisteredMethods) {
+  telemetry_options options;
+  options.admits_method = [](std::string_view m) { return m == "echo.Echo/Say"; };
+  // A runtime has one telemetry: this test needs a world of its own for its options.
+  any_world other(std::get<0>(GetParam()));
+  telemetry of_other(*other.get(), options);
+  server s(*other.get());
+  s.add(service_);
+  of_other.observe(s);
+  {
+    channel c(*other.get(), s.in_process());
+    generic_stub any(c);
+    bytes_message request;
+    (void)sync_wait(any.unary("/echo.Echo/Say", request));
+    (void)sync_wait(any.unary("/echo.Echo/SayAtOnce", request));
+  }
+  const metrics_snapshot now = sync_wait(*other.get(), other.get()->at(0), of_other.metrics());
+  EXPECT_TRUE(find(now, "grpc.client.call.duration", {{"grpc.method", "echo.Echo/Say"}}));
+  EXPECT_TRUE(find(now, "grpc.client.call.duration", {{"grpc.method", "other"}}));
+  EXPECT_FALSE(find(now, "grpc.client.call.duration", {{"grpc.method", "echo.Echo/SayAtOnce"}}));
+  EXPECT_TRUE(find(now, "grpc.server.call.duration", {{"grpc.method", "echo.Echo/SayAtOnce"}}));
+}
+
+TEST_P(telemetry_metrics, UsersMeasureOnTheLoops) {
+  run([]() -> task<> {
+    measure(uploads, 1, {"png", "somebody"});
+    measure(uploads, 2, {"png", "another"});
+    measure(uploads, 5, {"jpeg"});
+    co_return;
+  }());
+  measure(uploads, 100, {"png"});  // a thread that drives no loop
+  const metrics_snapshot now = taken();
+  const metric_family* const f = now.find("test.uploads");
+  ASSERT_TRUE(f);
+  ASSERT_EQ(f->points.size(), 2U);
+  EXPECT_EQ(f->points[0].labels, (std::vector<std::pair<std::string, std::string>>{{"format", "jpeg"}}));
+  EXPECT_EQ(f->points[0].value, 5);
+  EXPECT_EQ(f->points[1].value, 3);
+}
+
+TEST_P(telemetry_metrics, SeriesBeyondTheLimitAreFoldedIntoOne) {
+  any_world other(std::get<0>(GetParam()));
+  telemetry_options options;
+  options.series_max = 10;
+  telemetry of_other(*other.get(), options);
+  const auto measures = []() -> task<> {
+    for (int i = 0; i < 100; ++i) {
+      const std::string format = "format " + std::to_string(i);
+      measure(uploads, 1, {format});
+    }
+    co_return;
+  };
+  sync_wait(*other.get(), other.get()->at(0), measures());
+  const metrics_snapshot now = sync_wait(*other.get(), other.get()->at(0), of_other.metrics());
+  const metric_family* const f = now.find("test.uploads");
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->points.size(), 10U);
+  const metric_point* const rest = find(now, "test.uploads", {{"otel.metric.overflow", "true"}});
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->value, 91);
+}
+
+TEST_P(telemetry_metrics, InstrumentsThatAreOffByDefaultAreTurnedOnByName) {
+  any_world other(std::get<0>(GetParam()));
+  telemetry_options options;
+  options.disabled = {"coracle.loop.*"};
+  telemetry of_other(*other.get(), options);
+  const metrics_snapshot now = sync_wait(*other.get(), other.get()->at(0), of_other.metrics());
+  EXPECT_FALSE(now.find("coracle.loop.iterations"));
+  ASSERT_EQ(sync_wait(stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot usual = taken();
+  const metric_family* const f = usual.find("coracle.loop.iterations");
+  ASSERT_TRUE(f);
+  EXPECT_GT(f->points.at(0).value, 0);
+}
+
+TEST_P(telemetry_metrics, AGaugeIsReadWhenSomebodyAsks) {
+  static constexpr instrument cache{.name = "test.cache.entries",
+                                    .description = "Entries of the cache.",
+                                    .unit = "{entry}",
+                                    .kind = instrument_kind::gauge,
+                                    .labels = {},
+                                    .optional_labels = {},
+                                    .bounds = {}};
+  double entries = 3;
+  telemetry_->add_gauge(cache, [&] { return entries; });
+  EXPECT_EQ(find(taken(), "test.cache.entries", {})->value, 3);
+  entries = 4;
+  EXPECT_EQ(find(taken(), "test.cache.entries", {})->value, 4);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support::telemetry_test
