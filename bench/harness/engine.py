@@ -19,7 +19,9 @@ STYLES = {
     "in_place": "as the first, from a handler that builds its reply in place",
     "nghttp2": "all of it; :path and content-length are literals, as h2load's",
     "deadlines": "as the first, and each call with another grpc-timeout than the one before",
+    "metrics": "as the first, with telemetry",
     "client": "on the client's side: a call from its begin to its reply",
+    "client_metrics": "as the one before, with telemetry",
     "protobuf": "of a server's call, parsing, copying and serializing the messages",
 }
 

@@ -1,10 +1,12 @@
-// bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf: the cost of a small
-// unary call from the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and
-// handler on a loop, without a socket. Prints a line of JSON; under callgrind only the measured part is
-// collected.
+// bench_engine CALLS_PER_BATCH BATCHES MODE, with the modes
+// grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf: the cost of a small unary call from
+// the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
+// without a socket. Prints a line of JSON; under callgrind only the measured part is collected.
 //
 // in_place: as grpc, with a handler that constructs its reply in place.
+// metrics: as grpc, with telemetry.
 // client: the same on the client's side, from the begin of a call to its reply.
+// client_metrics: as client, with telemetry.
 // protobuf: only the messages, parsed, copied and serialized as often: the part that no engine can save.
 #include "helloworld.coracle.hpp"
 #include "micro/canned_client.hpp"
@@ -13,6 +15,7 @@
 #include "micro/measured.hpp"
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
+#include "telemetry/call_observers.hpp"
 
 #include <coracle/client.hpp>
 #include <coracle/server.hpp>
@@ -53,13 +56,16 @@ class in_place_greeter final : public helloworld::rpc::Greeter::service {
 
 coracle::task<> wait_for(coracle::event<>& e) { co_await e; }
 
-bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches) {
+bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches, bool metrics) {
   bench::canned_course course{client, warm_up_batches, batches};
   coracle::runtime runtime;
   const auto server =
       std::make_shared<coracle::server_internal::server_state>(runtime, coracle::server_options());
   server->make_shards();
   server->routes.add(service);
+  namespace telemetry = coracle::telemetry_internal;
+  if (metrics)
+    server->add_observer(std::make_shared<telemetry::server_calls>(telemetry::core::of(runtime, {})));
   coracle::loop& owner_loop = runtime.at(0);
   server->with_shard(0, [&](coracle::server_internal::shard* shard) {
     shard->adopt(std::make_unique<bench::canned_duplex>(owner_loop, course));
@@ -95,12 +101,13 @@ coracle::task<> call(helloworld::rpc::Greeter::stub stub, std::size_t times, std
   }
 }
 
-bool make_calls(std::size_t calls, std::size_t batches) {
+bool make_calls(std::size_t calls, std::size_t batches, bool metrics) {
   const octets message = bench::canned_message(name_bytes);
   bench::canned_server server(calls, name_bytes);
   bench::canned_course course{server, warm_up_batches, batches, false};
   bool wrong = false;
   coracle::runtime runtime(1);
+  if (metrics) (void)coracle::telemetry_internal::core::of(runtime, {});
   {
     coracle::channel channel(runtime, std::make_shared<canned_connector>(course));
     const helloworld::rpc::Greeter::stub stub(channel);
@@ -135,20 +142,22 @@ int main(int argc, char** argv) {
   const std::string_view mode = argc == 4 ? argv[3] : "";
   using bench::client_style;
   const std::map<std::string_view, client_style> styles = {
-      {"grpc", client_style::grpc},       {"in_place", client_style::grpc},
-      {"nghttp2", client_style::nghttp2}, {"deadlines", client_style::deadlines},
-      {"client", client_style::grpc},     {"protobuf", client_style::grpc}};
+      {"grpc", client_style::grpc},           {"in_place", client_style::grpc},
+      {"nghttp2", client_style::nghttp2},     {"deadlines", client_style::deadlines},
+      {"metrics", client_style::grpc},        {"client", client_style::grpc},
+      {"client_metrics", client_style::grpc}, {"protobuf", client_style::grpc}};
   const auto style = styles.find(mode);
   if (calls == 0 || batches == 0 || style == styles.end()) {
     std::fputs(
-        "usage: bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf\n",
+        "usage: bench_engine CALLS_PER_BATCH BATCHES "
+        "grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf\n",
         stderr);
     return 2;
   }
   bench::canned_client client(style->second, calls, name_bytes);
   bool right = false;
-  if (mode == "client") {
-    right = make_calls(calls, batches);
+  if (mode.starts_with("client")) {
+    right = make_calls(calls, batches, mode == "client_metrics");
   } else if (mode == "protobuf") {
     right = echo_messages(client.message(), calls * batches);
   } else {
@@ -156,7 +165,8 @@ int main(int argc, char** argv) {
     in_place_greeter in_place;
     coracle::service& service = mode == "in_place" ? static_cast<coracle::service&>(in_place)
                                                    : static_cast<coracle::service&>(by_value);
-    right = serve(service, client, batches) && client.answered() == 1 + calls * (warm_up_batches + batches);
+    right = serve(service, client, batches, mode == "metrics") &&
+            client.answered() == 1 + calls * (warm_up_batches + batches);
   }
   if (!right) {
     std::fputs("bench_engine: an answer is not right\n", stderr);

@@ -58,7 +58,7 @@ class group final : public client_observer {
     a.user = list;
   }
 
-  rpc::observer_group<client_observer> of_;
+  rpc::observer_group<std::shared_ptr<client_observer>> of_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -11,10 +10,11 @@ namespace coracle::rpc {
 
 // What each observer of a group has stored in the `user` pointer of one object (a call, an attempt). The
 // pointer itself holds the list of them between two notifications.
-template <class Observer>
+// Pointer: to an observer, shared or not.
+template <class Pointer>
 class observer_group {
  public:
-  explicit observer_group(std::vector<std::shared_ptr<Observer>> all) noexcept : all_(std::move(all)) {}
+  explicit observer_group(std::vector<Pointer> all) noexcept : all_(std::move(all)) {}
 
   // Makes the list. Without memory for it, the observers miss this call or attempt.
   void begin(void*& user) const noexcept { user = new (std::nothrow) void*[all_.size()](); }
@@ -33,10 +33,10 @@ class observer_group {
     user = list;
   }
 
-  [[nodiscard]] const std::vector<std::shared_ptr<Observer>>& all() const noexcept { return all_; }
+  [[nodiscard]] const std::vector<Pointer>& all() const noexcept { return all_; }
 
  private:
-  std::vector<std::shared_ptr<Observer>> all_;
+  std::vector<Pointer> all_;
 };
 
 }  // namespace coracle::rpc

@@ -16,6 +16,7 @@ const char loop::kind_ = 0;
 loop::loop(runtime& owner, std::size_t index, logger& log,
            coracle::runtime_internal::backend& backend) noexcept
     : executor(&kind_),
+      now_(backend.now()),
       owner_(owner),
       index_(index),
       log_(log),
@@ -26,6 +27,11 @@ loop::loop(runtime& owner, std::size_t index, logger& log,
 loop* loop::current() noexcept {
   executor* e = executor::current();
   return e && e->kind() == &kind_ ? static_cast<loop*>(e) : nullptr;
+}
+
+void loop::read_clock() const noexcept {
+  may_be_stale_ = false;
+  now_ = std::max(now_, backend_.now());
 }
 
 loop_counters loop::stats() const noexcept {
@@ -74,10 +80,7 @@ constexpr duration visit_time = std::chrono::microseconds(200);
 }  // namespace
 
 driven_loop::driven_loop(runtime& owner, std::size_t index, logger& log, std::unique_ptr<backend> over)
-    : loop(owner, index, log, *over),
-      backend_(std::move(over)),
-      now_(backend_->now()),
-      visible_(*this, &owner, index) {}
+    : loop(owner, index, log, *over), backend_(std::move(over)), visible_(*this, &owner, index) {}
 
 driven_loop::~driven_loop() = default;
 
@@ -106,11 +109,6 @@ void driven_loop::interrupt() noexcept {
 void driven_loop::request_root_stop() noexcept {
   stop_requested_.exchange(true, std::memory_order_acq_rel);
   interrupt();
-}
-
-void driven_loop::read_clock() const noexcept {
-  may_be_stale_ = false;
-  now_ = std::max(now_, backend_->now());
 }
 
 void driven_loop::cancel_root_stop() noexcept { stop_requested_.exchange(false, std::memory_order_acq_rel); }

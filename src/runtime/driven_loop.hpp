@@ -30,10 +30,6 @@ class driven_loop final : public loop {
   void at_turn_end(coro::runnable& w) noexcept override;
   void arm(coro::timer& t, time_point when) noexcept override;
   void disarm(coro::timer& t) noexcept override;
-  [[nodiscard]] time_point now() const noexcept override {
-    if (may_be_stale_) read_clock();
-    return now_;
-  }
 
   // Executes one turn. Its wait ends at `until` or next_deadline(), whichever is sooner, and is skipped while
   // there is work. time_point::min() does not wait.
@@ -73,11 +69,7 @@ class driven_loop final : public loop {
   [[nodiscard]] stall_detector* stalls() noexcept { return stalls_ ? &*stalls_ : nullptr; }
   [[nodiscard]] bool idle() const noexcept { return ready_.empty() && at_end_.empty(); }
 
-  void read_clock() const noexcept;
-
   std::unique_ptr<backend> backend_;
-  mutable time_point now_;
-  mutable bool may_be_stale_ = false;  // now_ may be from before a wait: the next now() reads the clock
   base::intrusive_queue<coro::runnable> ready_;
   base::intrusive_queue<coro::runnable> later_;  // for the next turn
   base::intrusive_queue<coro::runnable> at_end_;

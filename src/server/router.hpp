@@ -24,6 +24,7 @@ struct served_method {
   const coracle::method* definition = nullptr;
   service* target = nullptr;
   bool request_in_arena = false;
+  std::uint32_t index = 0;  // in the router
 };
 
 // The part of a content-type after "application/grpc", and how the server responds to it.

@@ -13,7 +13,6 @@
 #include "runtime/memory_limit.hpp"
 #include "runtime/repeated_lines.hpp"
 #include "runtime/runtime_core.hpp"
-#include "server/call/server_observer_group.hpp"
 #include "server/shard.hpp"
 
 #include <algorithm>
@@ -44,8 +43,7 @@ server_state::server_state(runtime& on, const server_options& o)
 }
 
 void server_state::add_observer(std::shared_ptr<server_observer> o) {
-  observers_.push_back(std::move(o));
-  observer = group_of(observers_);
+  observers.push_back(std::move(o));
   routes.report_unknown_methods();
 }
 
@@ -104,8 +102,7 @@ void server_state::close() noexcept {
   // No call is left. A channel in this process may keep the state itself for longer.
   interceptors.clear();
   options.observer.reset();
-  observers_.clear();
-  observer.reset();
+  observers.clear();
 }
 
 namespace {

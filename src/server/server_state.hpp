@@ -111,7 +111,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   http_routes http;
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<std::shared_ptr<server_interceptor>> interceptors;
-  std::shared_ptr<server_observer> observer;  // all observers as one; null if there is none
+  std::vector<std::shared_ptr<server_observer>> observers;
   // Under the lock.
   void add_observer(std::shared_ptr<server_observer> o);
   bool adopted_some = false;  // connections of the program: run() needs no address then
@@ -126,7 +126,6 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::atomic<std::uint16_t> port{0};
 
  private:
-  std::vector<std::shared_ptr<server_observer>> observers_;
   status try_to_listen(std::string_view text, const server_credentials& credentials);
   [[nodiscard]] std::size_t least_loaded() noexcept;
   void refuse(runtime_internal::handle connection, std::string_view reason) noexcept;

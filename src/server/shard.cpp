@@ -1,4 +1,5 @@
 #include "server/shard.hpp"
+#include "server/call/server_observer_group.hpp"
 
 #include "base/heap.hpp"
 #include "base/hot_and_cold.hpp"
@@ -108,7 +109,8 @@ void keep(transport::exchange& x, std::uint32_t number, const call_request& r,
 }  // namespace
 
 shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
-    : server_(std::move(server)),
+    : call_set(owner_loop),
+      server_(std::move(server)),
       loop_(owner_loop),
       quota_(server_->memory.usage_),
       calls_max_(server_->options.limits.calls),
@@ -146,13 +148,22 @@ void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::s
       }));
 }
 
+// Before the first connection: a server may get observers until then.
+CORACLE_COLD void shard::use_observers() {
+  std::vector<server_observer*> all;
+  for (const auto& o : server_->observers) all.push_back(&o->on_loop(loop_, server_->routes.size()));
+  if (all.size() > 1) observers_ = group_of(all);
+  observer = observers_ ? observers_.get() : all.front();
+  observes_progress = observer->wants_progress();
+  unregistered_index = server_->routes.size();
+}
+
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
   if (draining_ || shutting_down_) {  // the stream's destructor closes the connection
     --server_->load_of(loop_);
     return;
   }
-  observer = server_->observer.get();  // the server may get observers until its first connection
-  observes_messages = observer && observer->wants_messages();
+  if (!observer && !server_->observers.empty()) use_observers();
   transport::connection_options rules = server_->rules;
   rules.age.max_age = jittered(rules.age.max_age, loop_.io().random());
   auto made = std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::server,

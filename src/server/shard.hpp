@@ -91,6 +91,7 @@ class shard final : public runtime_internal::loop_service,
   void cancel_all() noexcept;
 
  private:
+  void use_observers();
   struct served {
     std::unique_ptr<transport::connection> connection;
     std::uint64_t id;  // among the server's connections and listeners
@@ -163,6 +164,7 @@ class shard final : public runtime_internal::loop_service,
   std::uint64_t calls_started_ = 0;
   time_point last_call_started_{};  // on closed connections
   std::vector<std::unique_ptr<server_listener>> listeners_;
+  std::unique_ptr<server_observer> observers_;  // several as one; null if there is none, or one
   const std::shared_ptr<memory_quota::usage> quota_;
   const std::size_t calls_max_;
   const duration call_time_;

@@ -1,5 +1,7 @@
 #include "telemetry/call_observers.hpp"
 
+#include "base/if_memory_allows.hpp"
+#include "coracle/coro/executor.hpp"
 #include "telemetry/metrics/retry_instruments.hpp"
 
 #include <chrono>
@@ -7,44 +9,42 @@
 
 namespace coracle::telemetry_internal {
 
-namespace {
-
-std::uint64_t nanoseconds(duration d) noexcept {
-  return d.count() > 0 ? static_cast<std::uint64_t>(d.count()) : 0;
-}
-
-}  // namespace
-
 // --- of a server
 
-server_calls::server_calls(std::shared_ptr<core> of) : of_(std::move(of)), caches_(of_->owner().size()) {}
-
-void server_calls::call_started(served_call& c) noexcept {
-  const loop& here = *loop::current();
-  loop_part* const part = of_->part_of(here);
-  if (!part) [[unlikely]]
-    return;
-  method_cache& cache = caches_[here.index()];
-  const std::string_view path = c.context.method();
-  method_calls* calls = c.registered ? cache.find(path) : nullptr;
-  if (!calls) [[unlikely]] {
-    calls = part->calls.find(false, {}, path, c.registered, part->wall_now());
-    if (calls && c.registered) cache.keep(path, calls);
-  }
-  c.user = calls;
-  if (calls) ++calls->started;
+server_calls::server_calls(std::shared_ptr<core> of) : of_(std::move(of)) {
+  for (std::size_t i = 0; i < of_->owner().size(); ++i)
+    loops_.emplace_back(of_->calls_of(of_->owner().at(i)));
 }
 
-void server_calls::call_ended(served_call& c, const status& outcome, time_point now) noexcept {
+server_observer& server_calls::on_loop(const loop& where, std::uint32_t methods) {
+  of_loop& l = loops_[where.index()];
+  l.expect(methods);
+  return l;
+}
+
+method_calls* server_calls::of_loop::find(const served_call& c) noexcept {
+  const bool registered = c.method_index + 1 < methods_.size();
+  method_calls* const found =
+      series_.find(false, {}, c.context.method(), registered, loop::current()->wall_now());
+  if (registered) methods_[c.method_index] = found;
+  return found;
+}
+
+void server_calls::of_loop::call_started(served_call& c) noexcept {
+  method_calls* calls = methods_[c.method_index];
+  if (!calls) [[unlikely]]
+    calls = find(c);
+  c.user = calls;
+  if (calls) [[likely]]
+    ++calls->started;
+}
+
+void server_calls::of_loop::call_ended(served_call& c, const status& outcome, time_point now) noexcept {
   auto* const calls = static_cast<method_calls*>(c.user);
   if (!calls) [[unlikely]]
     return;
-  loop_part* const part = of_->part_of(*loop::current());
-  if (!part) [[unlikely]]
-    return;
-  const call_traffic t = c.context.traffic();
-  part->calls.count(calls->ended, outcome.code(),
-                    {nanoseconds(now - c.began), t.bytes_sent, t.bytes_received});
+  const call_traffic& t = c.traffic();
+  series_.count(calls->ended, outcome.code(), now - c.began, t.bytes_sent, t.bytes_received);
 }
 
 // --- of a channel
@@ -54,13 +54,10 @@ channel_calls::channel_calls(std::shared_ptr<core> of, std::string target)
 
 void channel_calls::call_started(observed_call& c) noexcept {
   const loop& here = *loop::current();
-  loop_part* const part = of_->part_of(here);
-  if (!part) [[unlikely]]
-    return;
   method_cache& cache = caches_[here.index()];
   method_calls* calls = c.registered ? cache.find(c.method) : nullptr;
   if (!calls) [[unlikely]] {
-    calls = part->calls.find(true, target_, c.method, c.registered, part->wall_now());
+    calls = of_->calls_of(here).find(true, target_, c.method, c.registered, here.wall_now());
     if (calls && c.registered) cache.keep(c.method, calls);
   }
   c.user = calls;
@@ -72,21 +69,20 @@ void channel_calls::attempt_started(observed_attempt& a) noexcept {
 
 void channel_calls::attempt_ended(observed_attempt& a, const status& outcome, time_point now) noexcept {
   auto* const calls = static_cast<method_calls*>(a.call.user);
-  loop_part* const part = of_->part_of(*loop::current());
-  if (!calls || !part) [[unlikely]]
+  if (!calls) [[unlikely]]
     return;
-  part->calls.count(calls->ended, outcome.code(),
-                    {nanoseconds(now - a.began), a.traffic.bytes_sent, a.traffic.bytes_received});
+  of_->calls_of(*loop::current())
+      .count(calls->ended, outcome.code(), now - a.began, a.traffic.bytes_sent, a.traffic.bytes_received);
 }
 
 void channel_calls::call_ended(observed_call& c, const status& outcome, time_point now) noexcept {
   auto* const calls = static_cast<method_calls*>(c.user);
-  loop_part* const part = of_->part_of(*loop::current());
-  if (!calls || !part) [[unlikely]]
+  if (!calls) [[unlikely]]
     return;
-  part->calls.count(calls->client_calls, outcome.code(), {nanoseconds(now - c.began), 0, 0});
+  const loop& here = *loop::current();
+  of_->calls_of(here).count(calls->client_calls, outcome.code(), now - c.began, 0, 0);
   if (c.retries || c.transparent_retries || c.hedges || c.retry_delay.count() > 0) [[unlikely]]
-    measure_retries(c, calls->key, *part);
+    if (metrics_sink* const to = here.metrics()) measure_retries(c, calls->key, *to);
 }
 
 }  // namespace coracle::telemetry_internal

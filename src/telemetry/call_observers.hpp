@@ -39,18 +39,33 @@ class method_cache {
   std::array<entry, entries> entries_;
 };
 
+// The calls of one server.
 class server_calls final : public server_observer {
  public:
   explicit server_calls(std::shared_ptr<core> of);
-  [[nodiscard]] bool wants_messages() const noexcept override { return false; }
-  void call_started(served_call& c) noexcept override;
-  void call_ended(served_call& c, const status& outcome, time_point now) noexcept override;
+  [[nodiscard]] server_observer& on_loop(const loop& where, std::uint32_t methods) override;
 
  private:
+  class of_loop final : public server_observer {
+   public:
+    explicit of_loop(call_series& series) noexcept : series_(series) {}
+    void expect(std::uint32_t methods) { methods_.resize(std::size_t{methods} + 1); }
+    [[nodiscard]] bool wants_progress() const noexcept override { return false; }
+    void call_started(served_call& c) noexcept override;
+    void call_ended(served_call& c, const status& outcome, time_point now) noexcept override;
+
+   private:
+    [[gnu::noinline]] method_calls* find(const served_call& c) noexcept;
+    call_series& series_;
+    // By their index in the server; null before the first call. The last one, for unregistered methods, stays
+    // null.
+    std::vector<method_calls*> methods_;
+  };
   std::shared_ptr<core> of_;
-  std::vector<method_cache> caches_;  // by loop; each entry is used only on its loop
+  std::vector<of_loop> loops_;
 };
 
+// The calls of the channels to one target.
 class channel_calls final : public client_observer {
  public:
   channel_calls(std::shared_ptr<core> of, std::string target);

@@ -50,7 +50,11 @@ struct gathering {
 }  // namespace
 
 core::core(runtime& on, const telemetry_options& o)
-    : owner_(on), options_(o), selected_(options_), parts_(on.size(), nullptr), start_(on.at(0).wall_now()) {}
+    : owner_(on), options_(o), selected_(options_), parts_(on.size(), nullptr), start_(on.at(0).wall_now()) {
+  for (std::size_t i = 0; i < on.size(); ++i)
+    calls_.push_back(std::make_unique<call_series>(options_.series_max, options_.exponential_histograms,
+                                                   options_.admits_method));
+}
 
 std::shared_ptr<core> core::of(runtime& on, const telemetry_options& o) {
   const auto [found, made] = on.core().companion_of<core_of_runtime>()->get(on, o);

@@ -44,8 +44,10 @@ class core final : public std::enable_shared_from_this<core> {
   [[nodiscard]] runtime& owner() const noexcept { return owner_; }
   // When it began to measure.
   [[nodiscard]] std::chrono::system_clock::time_point started() const noexcept { return start_; }
-  // The part of the current loop; null once the loop shuts down. For the observers, on a loop of the runtime.
+  // The part of the current loop; null once the loop shuts down.
   [[nodiscard]] loop_part* part_of(const loop& here) const noexcept { return parts_[here.index()]; }
+  // The calls of the current loop.
+  [[nodiscard]] call_series& calls_of(const loop& here) const noexcept { return *calls_[here.index()]; }
 
  private:
   friend class loop_part;
@@ -55,6 +57,7 @@ class core final : public std::enable_shared_from_this<core> {
   runtime& owner_;
   const telemetry_options options_;
   const selection selected_;
+  std::vector<std::unique_ptr<call_series>> calls_;  // by loop; each entry is used only on its loop
   std::vector<loop_part*> parts_;  // by loop; each entry is used only on its loop
   std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> handles_;
   const std::chrono::system_clock::time_point start_;

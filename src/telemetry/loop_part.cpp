@@ -30,8 +30,7 @@ class reported_values final : public metrics_sink {
 }  // namespace
 
 loop_part::loop_part(std::shared_ptr<core> of, loop& owner_loop)
-    : calls(of->options().series_max, of->options().exponential_histograms, of->options().admits_method),
-      of_(std::move(of)),
+    : of_(std::move(of)),
       loop_(owner_loop),
       measured_(of_->selected(), of_->options().series_max, of_->options().exponential_histograms) {
   loop_.use_metrics(this);
@@ -66,6 +65,7 @@ loop_copy loop_part::copy() const {
   loop_.metrics_sources().for_each([&](const metrics_source& s) { s.report(reported); });
   c.reported = reported.copies();
   c.measured = measured_.copies();
+  const call_series& calls = of_->calls_of(loop_);
   c.calls = calls.copies();
   c.folded = measured_.folded() + calls.folded();
   return c;

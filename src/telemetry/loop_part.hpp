@@ -37,14 +37,11 @@ class loop_part final : public runtime_internal::loop_service, public metrics_si
   // Throws std::bad_alloc.
   [[nodiscard]] loop_copy copy() const;
 
-  // The date and time, with the resolution of a loop iteration: the clock is read once a second.
-  [[nodiscard]] std::chrono::system_clock::time_point wall_now() noexcept;
-
-  call_series calls;
-
  private:
   // runtime_internal::loop_service
   void begin_shutdown() noexcept override;
+  // The date and time, with the resolution of a loop iteration: the clock is read once a second.
+  [[nodiscard]] std::chrono::system_clock::time_point wall_now() noexcept;
 
   std::shared_ptr<core> of_;
   loop& loop_;

@@ -58,7 +58,13 @@ class loop : public coro::executor {
   //   post_next_turn(w)  runs `w` after I/O and timers had a turn.
   //   at_turn_end(w)  hooks run in order; what they post still runs in this turn, within the limits.
   //   arm(t, when)    never fires early; arming an armed timer moves it. `never` is allowed.
-  //   now()           the time when the current turn began or its I/O was collected, whichever is later.
+
+  /// Returns the time when the current turn began or its I/O was collected, whichever is later.
+  [[nodiscard]] time_point now() const noexcept final {
+    if (may_be_stale_) [[unlikely]]
+      read_clock();
+    return now_;
+  }
 
   /// Returns the runtime that owns this loop.
   [[nodiscard]] runtime& owner() const noexcept { return owner_; }
@@ -95,8 +101,12 @@ class loop : public coro::executor {
   ~loop() = default;
   void stop_roots() noexcept { stop_->request_stop(); }
   void renew_roots() noexcept { stop_.emplace(); }
+  void read_clock() const noexcept;
   [[nodiscard]] bool turn_ends() const noexcept { return turn_ends_; }
   void begin_turn() noexcept { turn_ends_ = false; }
+
+  mutable time_point now_;
+  mutable bool may_be_stale_ = false;  // now_ may be from before a wait: the next now() reads the clock
 
  private:
   static const char kind_;

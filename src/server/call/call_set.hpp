@@ -18,6 +18,8 @@ class server_call;
 // The calls of one loop. Must outlive them. The shard derives from it.
 class call_set : public server_call_options, public call_counters, public call_pools {
  public:
+  explicit call_set(loop& l) noexcept : here(l) {}
+  loop& here;
   base::intrusive_list<server_call> running;
   // Requested when the server begins to drain.
   coro::stop_source draining;

@@ -112,8 +112,11 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   own_environment_.call = static_cast<const rpc::propagated_context*>(this);
   if (set.interceptors && !set.interceptors->empty())
     interceptor_chain_.reset(new server_interceptor_chain(*this, *set.interceptors));
-  if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this, !fallback_);
-  if (set_.observes_messages) watch_ = watched_.get();
+  if (set_.observer) {
+    watched_.emplace(*set_.observer, *this, fallback_ ? set_.unregistered_index : row_.index, set_.here);
+    watching_ = true;
+    if (set_.observes_progress) watch_ = &*watched_;
+  }
   single_message_ =
       row_.definition->kind == call_kind::unary || row_.definition->kind == call_kind::server_streaming;
   body_.reset(row_.definition->make(set.messages));  // last: the body may be one that the store counts
@@ -381,12 +384,23 @@ void server_call::note_progress() noexcept {
 
 // --- the end
 
+// For the path of most calls.
+[[gnu::always_inline]] inline void server_call::report_end_here(const status& outcome) noexcept {
+  watching_ = false;
+  watch_ = nullptr;
+  if (interceptor_chain_) [[unlikely]]
+    return report_intercepted_end(outcome);
+  watched_->ended(outcome, traffic_);
+}
+
 [[gnu::noinline]]
 void server_call::report_end(const status& outcome) noexcept {
-  if (!watched_) return;
-  watch_ = nullptr;
-  watched_->ended(outcome);
-  watched_.reset();
+  if (watching_) report_end_here(outcome);
+}
+
+[[gnu::noinline]]
+void server_call::report_intercepted_end(const status& outcome) noexcept {
+  watched_->ended(outcome, exchanged());
 }
 
 CORACLE_COLD void server_call::become_orphan() noexcept {
@@ -461,7 +475,7 @@ void server_call::give_back_replies() noexcept {
 
 void server_call::end_call() noexcept {
   call_set& set = set_;
-  if (watched_)
+  if (watching_)
     report_end(status::cancelled(
         "the client cancelled the call or disconnected"));  // a status with a text allocates
   const std::unique_ptr<orphan_state> was = std::move(orphan_);
@@ -535,7 +549,7 @@ void server_call::send_headers() {
     exchange_.send_block(block.bytes(), false);
   }
   headers_sent_ = true;
-  if (watched_) watched_->headers_sent();
+  if (watch_) watched_->headers_sent();
 }
 
 namespace {
@@ -610,13 +624,12 @@ bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const
   protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
   k.write(reply, room + envelope_prefix_bytes);
   headers_sent_ = true;
-  if (watched_) [[unlikely]]
+  if (watch_) [[unlikely]]
     watched_->headers_sent();
   count_sent({size, size});
   ++set_.succeeded;
   exchange_.commit_reply(r, held_bytes_ != 0);
-  if (watched_) [[unlikely]]
-    report_end(outcome);
+  if (watching_) report_end_here(outcome);
   return true;
 }
 
@@ -711,7 +724,7 @@ void server_call::send_trailers(const status& reason) {
     exchange_.send_block(block.bytes(), true);
   }
   headers_sent_ = true;
-  if (alone && watched_) watched_->headers_sent();
+  if (alone && watch_) watched_->headers_sent();
 }
 
 // Initial metadata that does not fit beside the code is left out, too.

@@ -169,6 +169,8 @@ class server_call final : public rpc::call,
   void end_call() noexcept;
   // Notifies the observer, if there is one; once.
   void report_end(const status& outcome) noexcept;
+  void report_end_here(const status& outcome) noexcept;
+  void report_intercepted_end(const status& outcome) noexcept;
 
   // What a call keeps when it has ended before its handler.
   struct orphan_state {
@@ -188,13 +190,14 @@ class server_call final : public rpc::call,
   std::unique_ptr<message_arena> arena_;
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<server_interceptor_chain> interceptor_chain_;  // null: no interceptors
-  std::unique_ptr<server_watch> watched_;
+  std::optional<server_watch> watched_;  // none: no observer
   std::unique_ptr<orphan_state> orphan_;  // null until become_orphan()
   const void* sent_ = nullptr;  // the one reply, once it was sent
   time_point check_at_ = never;
   // What had arrived at the last check, if a message was due.
   std::uint64_t seen_messages_ = 0;
   std::size_t seen_bytes_ = 0;
+  bool watching_ = false;  // the observer has not been notified of the end
   bool handler_running_ = false;
   bool starts_soon_ = false;  // check_at_ is the time of start_handler()
   bool started_ = false;  // start_handler() has begun its work

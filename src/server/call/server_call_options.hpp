@@ -18,7 +18,8 @@ namespace coracle::server_internal {
 // The same for all calls of a loop; the shard sets it before the first one. Borrows from the server.
 struct server_call_options {
   server_observer* observer = nullptr;
-  bool observes_messages = false;
+  bool observes_progress = false;
+  std::uint32_t unregistered_index = 0;  // served_call::method_index of calls of unregistered methods
   const std::vector<std::shared_ptr<server_interceptor>>* interceptors = nullptr;
   // The compression encodings that requests may have.
   encoding_set accepted = encoding_set::all();

@@ -11,9 +11,9 @@ namespace {
 
 class group final : public server_observer {
  public:
-  explicit group(std::vector<std::shared_ptr<server_observer>> all) noexcept : of_(std::move(all)) {}
-  [[nodiscard]] bool wants_messages() const noexcept override {
-    return std::ranges::any_of(of_.all(), [](const auto& o) { return o->wants_messages(); });
+  explicit group(std::vector<server_observer*> all) noexcept : of_(std::move(all)) {}
+  [[nodiscard]] bool wants_progress() const noexcept override {
+    return std::ranges::any_of(of_.all(), [](const auto& o) { return o->wants_progress(); });
   }
   void call_started(served_call& c) noexcept override {
     of_.begin(c.user);
@@ -34,15 +34,13 @@ class group final : public server_observer {
   }
 
  private:
-  rpc::observer_group<server_observer> of_;
+  rpc::observer_group<server_observer*> of_;
 };
 
 }  // namespace
 
-std::shared_ptr<server_observer> group_of(std::vector<std::shared_ptr<server_observer>> all) {
-  if (all.empty()) return nullptr;
-  if (all.size() == 1) return std::move(all.front());
-  return std::make_shared<group>(std::move(all));
+std::unique_ptr<server_observer> group_of(std::vector<server_observer*> all) {
+  return std::make_unique<group>(std::move(all));
 }
 
 }  // namespace coracle::server_internal

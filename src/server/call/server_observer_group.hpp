@@ -8,7 +8,7 @@
 
 namespace coracle::server_internal {
 
-// Notifies `all` in their order. Returns null for none, and the observer itself for one.
-[[nodiscard]] std::shared_ptr<server_observer> group_of(std::vector<std::shared_ptr<server_observer>> all);
+// Makes an observer that notifies `all` in their order. They must outlive it.
+[[nodiscard]] std::unique_ptr<server_observer> group_of(std::vector<server_observer*> all);
 
 }  // namespace coracle::server_internal

@@ -1,24 +1,28 @@
 // server_watch: notifies the observer of a server of one call.
 #pragma once
 
-#include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/runtime/loop.hpp"
 #include "coracle/server/server_observer.hpp"
 #include "rpc/call.hpp"
 
+#include <cstdint>
+
 namespace coracle::server_internal {
 
-// Belongs to the call; made only if there is an observer.
-class server_watch final : public rpc::message_watch, public coro::pooled {
+// Part of the call; made only if there is an observer.
+class server_watch final : public rpc::message_watch {
  public:
-  server_watch(server_observer& o, server_context& c, bool registered) noexcept : observer_(o), call_(c) {
-    call_.registered = registered;
-    call_.began = coro::this_executor().now();
+  // index: served_call::method_index.
+  server_watch(server_observer& o, server_context& c, std::uint32_t index, const loop& l) noexcept
+      : observer_(o), loop_(l), call_(c) {
+    call_.method_index = index;
+    call_.began = l.now();
     observer_.call_started(call_);
   }
   void headers_sent() noexcept { observer_.headers_sent(call_); }
-  void ended(const status& outcome) noexcept {
-    observer_.call_ended(call_, outcome, coro::this_executor().now());
+  void ended(const status& outcome, const call_traffic& exchanged) noexcept {
+    call_.traffic_ = &exchanged;
+    observer_.call_ended(call_, outcome, loop_.now());
   }
 
   // rpc::message_watch
@@ -27,6 +31,7 @@ class server_watch final : public rpc::message_watch, public coro::pooled {
 
  private:
   server_observer& observer_;
+  const loop& loop_;
   served_call call_;
 };
 

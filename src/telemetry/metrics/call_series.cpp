@@ -41,11 +41,12 @@ void call_histograms::add(const call_histograms& o) {
     for (std::size_t i = 0; i < exponential_->size(); ++i) (*exponential_)[i].add((*o.exponential_)[i]);
 }
 
-void call_histograms::add_exponential(const call_sizes& c) noexcept {
+void call_histograms::add_exponential(std::uint64_t duration_ns, std::uint64_t sent_bytes,
+                                      std::uint64_t received_bytes) noexcept {
   // Without memory a histogram misses the value.
-  base::if_memory_allows([&] { (*exponential_)[0].add(static_cast<double>(c.duration_ns) * 1e-9); });
-  base::if_memory_allows([&] { (*exponential_)[1].add(static_cast<double>(c.sent_bytes)); });
-  base::if_memory_allows([&] { (*exponential_)[2].add(static_cast<double>(c.received_bytes)); });
+  base::if_memory_allows([&] { (*exponential_)[0].add(static_cast<double>(duration_ns) * 1e-9); });
+  base::if_memory_allows([&] { (*exponential_)[1].add(static_cast<double>(sent_bytes)); });
+  base::if_memory_allows([&] { (*exponential_)[2].add(static_cast<double>(received_bytes)); });
 }
 
 histogram_data call_histograms::with(std::size_t i, histogram_data d) const {
@@ -104,8 +105,11 @@ method_calls* call_series::find(bool client, std::string_view target, std::strin
   return found;
 }
 
-bool call_series::make(std::unique_ptr<call_histograms>& at) const noexcept {
-  return base::if_memory_allows([&] { at = std::make_unique<call_histograms>(exponential_); });
+void call_series::count_rarely(std::unique_ptr<call_histograms>& at, std::uint64_t duration_ns,
+                               std::uint64_t sent_bytes, std::uint64_t received_bytes) const noexcept {
+  if (!at && !base::if_memory_allows([&] { at = std::make_unique<call_histograms>(exponential_); })) return;
+  if (exponential_) at->add_exponential(duration_ns, sent_bytes, received_bytes);
+  else at->add(duration_ns, sent_bytes, received_bytes);
 }
 
 std::vector<method_calls> call_series::copies() const {

@@ -1,6 +1,7 @@
 // call_series: the time series of calls on one loop, by method and status (gRFC A66).
 #pragma once
 
+#include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
 #include "telemetry/metrics/exponential_histogram.hpp"
 #include "telemetry/metrics/histogram.hpp"
@@ -19,14 +20,7 @@
 
 namespace coracle::telemetry_internal {
 
-inline constexpr std::size_t status_codes = 17;
-
-// What an ended call or attempt is counted with.
-struct call_sizes {
-  std::uint64_t duration_ns = 0;
-  std::uint64_t sent_bytes = 0;
-  std::uint64_t received_bytes = 0;
-};
+inline constexpr std::size_t status_codes = 32;  // 17, and a power of two so that an index needs no check
 
 // Calls or attempts that ended with one status.
 class call_histograms {
@@ -41,13 +35,15 @@ class call_histograms {
                                     : nullptr) {}
   call_histograms& operator=(const call_histograms&) = delete;
 
-  void add(const call_sizes& c) noexcept {
-    duration_.add(latency_bucket(c.duration_ns), c.duration_ns);
-    sent_.add(size_bucket(c.sent_bytes), c.sent_bytes);
-    received_.add(size_bucket(c.received_bytes), c.received_bytes);
-    if (exponential_) [[unlikely]]
-      add_exponential(c);
+  [[gnu::always_inline]] void add(std::uint64_t duration_ns, std::uint64_t sent_bytes,
+                                  std::uint64_t received_bytes) noexcept {
+    duration_.add(latency_bucket(duration_ns), duration_ns);
+    sent_.add(size_bucket(sent_bytes), sent_bytes);
+    received_.add(size_bucket(received_bytes), received_bytes);
   }
+  // Only if it is exponential.
+  void add_exponential(std::uint64_t duration_ns, std::uint64_t sent_bytes,
+                       std::uint64_t received_bytes) noexcept;
   // Throws std::bad_alloc.
   void add(const call_histograms& o);
 
@@ -56,7 +52,6 @@ class call_histograms {
   [[nodiscard]] histogram_data received() const { return with(2, received_.data(1)); }
 
  private:
-  void add_exponential(const call_sizes& c) noexcept;
   [[nodiscard]] histogram_data with(std::size_t i, histogram_data d) const;
 
   latency_histogram duration_;
@@ -102,13 +97,15 @@ class call_series {
   // Valid as long as this. Without memory it returns null.
   [[nodiscard]] method_calls* find(bool client, std::string_view target, std::string_view path,
                                    bool registered, std::chrono::system_clock::time_point now) noexcept;
-  // Counts a call in one of the arrays of its method. Without memory, the call is not counted.
-  void count(std::array<std::unique_ptr<call_histograms>, status_codes>& by_status, status_code code,
-             const call_sizes& c) noexcept {
+  // Counts a call or an attempt in one of the arrays of its method. Without memory, it is not counted.
+  [[gnu::always_inline]] void count(std::array<std::unique_ptr<call_histograms>, status_codes>& by_status,
+                                    status_code code, duration took, std::uint64_t sent_bytes,
+                                    std::uint64_t received_bytes) noexcept {
     auto& at = by_status[static_cast<std::size_t>(code) % status_codes];
-    if (!at) [[unlikely]]
-      if (!make(at)) return;
-    at->add(c);
+    const auto duration_ns = static_cast<std::uint64_t>(took.count());  // of a clock that never goes back
+    if (!at || exponential_) [[unlikely]]
+      return count_rarely(at, duration_ns, sent_bytes, received_bytes);
+    at->add(duration_ns, sent_bytes, received_bytes);
   }
   // Returns how many new methods were counted as "other" because of the limit.
   [[nodiscard]] std::uint64_t folded() const noexcept { return folded_; }
@@ -116,7 +113,9 @@ class call_series {
   [[nodiscard]] std::vector<method_calls> copies() const;
 
  private:
-  bool make(std::unique_ptr<call_histograms>& at) const noexcept;
+  // The first call with a status, and exponential histograms.
+  [[gnu::noinline]] void count_rarely(std::unique_ptr<call_histograms>& at, std::uint64_t duration_ns,
+                                      std::uint64_t sent_bytes, std::uint64_t received_bytes) const noexcept;
 
   const std::size_t methods_max_;
   const bool exponential_;

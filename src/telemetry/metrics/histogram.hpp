@@ -39,9 +39,9 @@ class bucket_index {
     }
   }
   [[nodiscard]] constexpr std::size_t operator()(std::uint64_t value) const noexcept {
-    std::size_t i = first_[static_cast<std::size_t>(std::bit_width(value))];
-    while (bounds_[i] < value) ++i;
-    return i;
+    const std::uint64_t* bound = bounds_.data() + first_[static_cast<unsigned>(std::bit_width(value))];
+    while (*bound < value) ++bound;
+    return static_cast<std::size_t>(bound - bounds_.data());
   }
 
  private:
@@ -50,7 +50,19 @@ class bucket_index {
 };
 
 inline constexpr bucket_index<latency_bounds_s.size()> latency_bucket{latency_bounds_s, 1e9};
-inline constexpr bucket_index<size_bounds_bytes.size()> size_bucket{size_bounds_bytes, 1};
+
+// The bounds of sizes are 0 and powers of two, so that the highest bit of a value decides.
+inline constexpr std::array<std::uint8_t, 65> size_bucket_by_width = [] {
+  std::array<std::uint8_t, 65> all{};
+  for (std::size_t bits = 0; bits < all.size(); ++bits) {
+    const double largest = bits == 64 ? 1.8e19 : static_cast<double>(std::uint64_t{1} << bits);
+    while (all[bits] < size_bounds_bytes.size() && size_bounds_bytes[all[bits]] < largest) ++all[bits];
+  }
+  return all;
+}();
+[[nodiscard]] constexpr std::size_t size_bucket(std::uint64_t bytes) noexcept {
+  return bytes == 0 ? 0 : size_bucket_by_width[static_cast<unsigned>(std::bit_width((bytes - 1) | 1))];
+}
 
 // Of whole numbers. The number of values is the sum of the buckets.
 template <std::size_t Bounds>
