@@ -667,6 +667,7 @@ connection::progress connection::on_rst_stream(bytes_view payload) {
     return connection_error(error_code::protocol_error, "RST_STREAM on stream 0 (RFC 9113 6.4)");
   if (payload.size() != 4)
     return connection_error(error_code::frame_size_error, "RST_STREAM length is not 4 (RFC 9113 6.4)");
+  if (counts_) counts_->resets_received.add(static_cast<error_code>(load_u32(payload.data())));
   stream* const s = find_id(frame_.id);
   const stream_state now_in = s ? s->state : state_of(frame_.id);
   const transition& t = transition_of(now_in, stream_input::receive_reset);
@@ -785,6 +786,7 @@ connection::progress connection::on_goaway(bytes_view payload, event& e) {
   const stream_id last = load_u32(payload.data()) & stream_id_max;
   e.type = event::kind::goaway;
   e.code = static_cast<error_code>(load_u32(payload.data() + 4));
+  if (counts_) counts_->goaways_received.add(e.code);
   e.data = payload.subspan(8);
   peer_goes_away_ = true;
   if (side_ == role::server) return progress::event;
@@ -1395,6 +1397,7 @@ void connection::send_delayed_resets() {
 // --- outgoing control frames
 
 void connection::write_rst_stream(stream_id id, error_code code) {
+  if (counts_) counts_->resets_sent.add(code);
   // The number of header blocks that the peer may send before it sees this: response, trailers, a 1xx, and
   // one spare.
   constexpr std::uint32_t blocks_in_flight = 4;
@@ -1419,6 +1422,7 @@ void connection::write_ping(std::uint64_t opaque, bool ack) {
 }
 
 void connection::write_goaway(stream_id last, error_code code, std::string_view debug) {
+  if (counts_) counts_->goaways_sent.add(code);
   debug = debug.substr(0, 256);
   std::uint8_t* const out = output_.reserve(frame_header_bytes + 8 + debug.size());
   std::uint8_t* const payload = write_frame_header(out, 8 + debug.size(), frame_type::goaway, flag::none, 0);

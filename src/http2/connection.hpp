@@ -11,6 +11,7 @@
 #include "http2/bdp_estimator.hpp"
 #include "http2/closed_streams.hpp"
 #include "http2/error_code.hpp"
+#include "http2/error_counts.hpp"
 #include "http2/event.hpp"
 #include "http2/flow_window.hpp"
 #include "http2/frame.hpp"
@@ -178,6 +179,8 @@ class connection {
   // drain_now(), or after limits::drain_timeout). Client: opens no new streams.
   void drain() noexcept;
   void drain_now() noexcept;
+  // Counts GOAWAY and RST_STREAM frames from now on in `counts`, which must outlive this.
+  void count_errors_in(error_counts& counts) noexcept { counts_ = &counts; }
   // Sends GOAWAY with this code and fails the connection; nothing is accepted afterwards.
   void fail(error_code code, std::string_view reason) noexcept;
   // Server: whether new streams may still arrive, between drain() and the final GOAWAY.
@@ -426,6 +429,7 @@ class connection {
   stream_id next_own_id_ = 1;  // client
   stream_id kept_from_ = ~stream_id{0};  // client: streams from this id on are still in the output
   std::uint32_t stream_receive_bytes_;  // the receive window of new streams
+  error_counts* counts_ = nullptr;  // null: nothing is counted
   std::unique_ptr<reset_pacing> pacing_;  // client: null until release() resets a stream
 
   // Sending.

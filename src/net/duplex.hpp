@@ -18,6 +18,12 @@ class auth_context;  // defined by the security module
 
 namespace coracle::net {
 
+// For metrics (gRFC A118).
+struct handshake_end {
+  std::string_view result;  // "SUCCESS" or the name of a failure; static text
+  bool resumed = false;     // a session was resumed
+};
+
 // The callbacks of a duplex. Every call comes from the loop's queue or from a completion, never from inside a
 // call of the duplex (start, send, close, ...), and on the loop on which the duplex lives. A callback may use
 // the duplex; only closed() may destroy it.
@@ -113,6 +119,8 @@ class duplex {
   // The identity of the peer and how it was verified: null in plaintext and before the handshake has ended.
   // Available when the first received() is called. Valid as long as the duplex.
   [[nodiscard]] virtual const auth_context* auth() const noexcept { return nullptr; }
+  // How the handshake of a secured byte stream ended; empty in plaintext and before the end.
+  [[nodiscard]] virtual handshake_end handshake() const noexcept { return {}; }
   // Why receiving or sending ended with an error, where an error number does not tell; else empty. Valid from
   // the error until the duplex is destroyed.
   [[nodiscard]] virtual std::string_view end_reason() const noexcept { return {}; }

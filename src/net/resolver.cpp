@@ -6,6 +6,7 @@
 #include "coracle/net/address.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "net/connect.hpp"
+#include "net/dns/dns_instruments.hpp"
 #include "net/dns/dns_source.hpp"
 #include "net/host_name.hpp"
 #include "net/raw_address.hpp"
@@ -65,14 +66,18 @@ task<result<std::vector<address>>> resolver::resolve(std::string host, std::uint
   if (!fit.ok()) co_return fit;
 
   loop& on = current_loop();
+  const time_point began = on.now();
   runtime_internal::name_answer found_names;
+  task<result<std::vector<address>>> lookup;
   if (on.io().resolve_name(host, found_names)) {
-    task<result<std::vector<address>>> answer =
-        answer_in_time(on, std::move(found_names), std::move(host), port);
-    co_return co_await std::move(answer);
+    lookup = answer_in_time(on, std::move(found_names), std::move(host), port);
+  } else {
+    if (!dns_) dns_ = std::make_unique<dns_source>(on);
+    lookup = dns_->resolve_name(std::move(host), port);
   }
-  if (!dns_) dns_ = std::make_unique<dns_source>(on);
-  co_return co_await dns_->resolve_name(std::move(host), port);
+  result<std::vector<address>> answer = co_await std::move(lookup);
+  measure_lookup(on.now() - began, answer.status().code());
+  co_return answer;
 }
 
 }  // namespace coracle::net

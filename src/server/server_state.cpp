@@ -13,6 +13,7 @@
 #include "runtime/memory_limit.hpp"
 #include "runtime/repeated_lines.hpp"
 #include "runtime/runtime_core.hpp"
+#include "server/server_instruments.hpp"
 #include "server/shard.hpp"
 
 #include <algorithm>
@@ -387,6 +388,7 @@ void server_state::accepted(runtime_internal::handle connection,
     char reason[80];
     std::snprintf(reason, sizeof reason, "server_limits::connections exceeded, limit %zu",
                   options.limits.connections);
+    measure_rejection("connections");
     return refuse(connection, reason);
   }
   loop& to = owner.at(i);

@@ -18,6 +18,7 @@
 #include "server/call/server_call.hpp"
 #include "server/http/http_call.hpp"
 #include "server/router.hpp"
+#include "server/server_instruments.hpp"
 #include "server/server_state.hpp"
 #include "server/web/direct_response.hpp"
 #include "server/web/rest_error.hpp"
@@ -125,6 +126,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
   stall_time = server_->options.limits.stall_time;
   stall_bytes = min_bytes_in(stall_time);
   orphaned_bytes_max = share_of(quota_->limit / 4, loop_.owner().size());
+  loop_.add_metrics(*this);
   messages.limit(share_of(quota_->limit / kept_messages_share, loop_.owner().size()), quota_->used);
 }
 
@@ -316,10 +318,12 @@ void shard::begin_http_call(transport::exchange x, request_info& r, const plain_
 
 void shard::begin_call(transport::exchange x, const call_request& r, std::unique_ptr<fallback_call> fallback,
                        received_metadata received, bool end_stream) {
-  if (orphaned >= orphaned_calls_max || x.orphaned_calls() >= orphaned_calls_of_connection_max)
+  if (orphaned >= orphaned_calls_max || x.orphaned_calls() >= orphaned_calls_of_connection_max) {
+    measure_rejection("orphaned_calls");
     return reject(x, r,
                   status::resource_exhausted(
                       "too many orphaned calls: their handlers still run after the calls ended"));
+  }
   if (r.timeout <= duration::zero())
     return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
   const duration timeout = std::min(r.timeout, call_time_);
@@ -342,6 +346,7 @@ bool shard::admit() noexcept {
   if (!of_server) return true;
   if (of_server->fetch_add(1, std::memory_order_relaxed) < calls_max_) return true;
   unadmit();
+  measure_rejection("calls");
   return false;
 }
 
@@ -362,6 +367,8 @@ void shard::log_rejection(std::string_view reason) {
 void shard::on_closed(transport::connection& c) noexcept {
   last_call_started_ = std::max(last_call_started_, c.stats().last_stream_started);
   const auto it = connections_.find(&c);
+  bytes_sent_before_ += c.bytes_sent();
+  bytes_received_before_ += c.bytes_received();
   quota_->used.fetch_sub(it->second.bytes, std::memory_order_relaxed);
   quota_->connections.fetch_sub(1, std::memory_order_relaxed);
   --server_->load_of(loop_);
@@ -530,6 +537,7 @@ bool shard::shed_largest(std::size_t until_bytes, const char* reason, Predicate 
         heaviest = it;
     if (heaviest == connections_.end()) return false;
     heaviest->second.closing = true;
+    measure_rejection("memory");
     closing_total_bytes += heaviest->second.bytes;
     base::if_memory_allows([&] {
       repeated_lines::write(loop_, log_level::warning, this, reason,
@@ -577,6 +585,25 @@ void shard::shed_stalled() noexcept {
   shed_largest(pressing_bytes(quota_->limit),
                "too much of the server's memory was held for server_limits::stall_time",
                [share = fair_share()](const served& s) { return s.held_bytes > share / 2; });
+}
+
+void shard::report(metrics_sink& to) const noexcept {
+  shard_values now;
+  now.connections = connections_.size();
+  now.calls = count;
+  now.orphaned_calls = orphaned;
+  now.orphaned_bytes = orphaned_bytes;
+  now.bytes_sent = bytes_sent_before_;
+  now.bytes_received = bytes_received_before_;
+  now.draining = draining_;
+  for (const auto& [c, kept] : connections_) {
+    now.connections_under_pressure += kept.under_pressure;
+    now.bytes_sent += c->bytes_sent();
+    now.bytes_received += c->bytes_received();
+  }
+  server_internal::report(now, to);
+  // All loops share the quota.
+  if (loop_.index() == 0) report_quota(quota_->used.load(std::memory_order_relaxed), quota_->limit, to);
 }
 
 server_snapshot shard::snapshot() const {

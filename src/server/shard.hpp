@@ -63,6 +63,7 @@ class server_listener final : private net::acceptor_sink {
 class shard final : public runtime_internal::loop_service,
                     private transport::connection_owner,
                     private transport::request_acceptor,
+                    private metrics_source,
                     private call_set {
  public:
   shard(std::shared_ptr<server_state> server, loop& owner_loop);
@@ -92,6 +93,8 @@ class shard final : public runtime_internal::loop_service,
 
  private:
   void use_observers();
+  // metrics_source
+  void report(metrics_sink& to) const noexcept override;
   struct served {
     std::unique_ptr<transport::connection> connection;
     std::uint64_t id;  // among the server's connections and listeners
@@ -174,6 +177,9 @@ class shard final : public runtime_internal::loop_service,
   time_point date_ends_{};  // when the date must be made again
   http::header_view general_fields_[2];
   event<> empty_;  // set when draining and no connection or entrance is left
+  // On closed connections.
+  std::uint64_t bytes_sent_before_ = 0;
+  std::uint64_t bytes_received_before_ = 0;
   bool draining_ = false;
   bool shutting_down_ = false;
   bool shutdown_reported_ = false;

@@ -148,6 +148,7 @@ bool engine::session_expired(X509* certificate) const noexcept {
 }
 
 engine::step engine::failed(bool shaking_hands) noexcept {
+  failure_code_ = ERR_peek_error();
   base::if_memory_allows([&] {
     failure_ = failure_text(state_.server, shaking_hands);
     if (!state_.verify_error.empty()) failure_ = state_.verify_error;

@@ -70,6 +70,8 @@ class engine {
 
   [[nodiscard]] bool server() const noexcept { return state_.server; }
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+  // The entry of OpenSSL's error queue that explains it; 0: none.
+  [[nodiscard]] unsigned long failure_code() const noexcept { return failure_code_; }
   [[nodiscard]] SSL& connection() noexcept { return *ssl_; }
 
  private:
@@ -81,6 +83,7 @@ class engine {
   handshake_state state_;
   base::output_buffer kept_;
   std::string failure_;
+  unsigned long failure_code_ = 0;
   std::time_t present_;
   openssl_ptr<SSL> ssl_;  // points to the members above
 };

@@ -5,6 +5,8 @@
 #include "coracle/coro/executor.hpp"
 #include "coracle/tls/limits.hpp"
 #include "runtime/repeated_lines.hpp"
+#include "tls/handshake_instruments.hpp"
+#include "tls/handshake_result.hpp"
 #include "tls/peer.hpp"
 
 #include <algorithm>
@@ -111,13 +113,16 @@ bool secured_duplex::end_handshake() {
   chain_bytes_ = auth_->peer_certificates_pem().size();
   const std::string_view selected = auth_->application_protocol();
   const bool wants_http1 = required_protocol_ == "http/1.1";
+  handshake_.resumed = SSL_session_reused(&engine_.connection()) == 1;
   if (!required_protocol_.empty() && selected != required_protocol_ && !(wants_http1 && selected.empty())) {
+    set_handshake_result("NO_APPLICATION_PROTOCOL");
     fail(-EPROTO,
          wants_http1
              ? "the TLS handshake failed: the server does not select HTTP/1.1 (ALPN http/1.1)"
              : "the TLS handshake failed: the server does not select HTTP/2 (ALPN h2): is it a gRPC server?");
     return false;
   }
+  set_handshake_result("SUCCESS");
   established_ = true;
   return true;
 }
@@ -263,6 +268,8 @@ void secured_duplex::end_sending() noexcept {
 void secured_duplex::fail(std::int64_t error, std::string_view reason) noexcept {
   if (failed_) return;
   failed_ = true;
+  if (!established_)
+    set_handshake_result(name_of_failure(engine_.connection(), error, engine_.failure_code()));
   stop_timer();
   base::if_memory_allows([&] {
     end_reason_ = reason;
@@ -279,6 +286,13 @@ void secured_duplex::fail(std::int64_t error, std::string_view reason) noexcept 
   flush();
   if (sending_) report_sent(error);
   report_end();
+}
+
+void secured_duplex::set_handshake_result(std::string_view result) noexcept {
+  if (!handshake_.result.empty()) return;
+  handshake_.result = result;
+  // A client's handshakes are measured with the target of its channel.
+  if (engine_.server()) measure_server_handshake(handshake_);
 }
 
 void secured_duplex::close(bool abort) noexcept {

@@ -53,6 +53,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
   [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
+  [[nodiscard]] net::handshake_end handshake() const noexcept override { return handshake_; }
   [[nodiscard]] std::string_view end_reason() const noexcept override {
     return end_reason_.empty() ? raw_->end_reason() : end_reason_;
   }
@@ -81,6 +82,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void report_sent(std::int64_t result) noexcept;
   void end_sending() noexcept;  // after the last byte: sends close_notify and the end
   void fail(std::int64_t error, std::string_view reason) noexcept;
+  void set_handshake_result(std::string_view result) noexcept;  // the first one counts
   void schedule_run() noexcept;  // posts run() to the loop's queue
   void run() noexcept;
   void time_is_up() noexcept;
@@ -94,6 +96,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   net::duplex_sink* sink_ = nullptr;
   std::shared_ptr<const auth_context> auth_;
   std::string required_protocol_;  // empty: any
+  net::handshake_end handshake_;
   std::string end_reason_;
   std::int64_t send_error_ = 0;
   std::optional<std::int64_t> raw_end_;  // the raw connection ended; bytes received before may be unread

@@ -5,6 +5,7 @@
 #include "coracle/base/impl/assert.hpp"
 #include "transport/exchange.hpp"
 #include "transport/http1_session.hpp"
+#include "transport/http2_instruments.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -64,7 +65,10 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
     if (!self.closing_) self.release_if_idle();
     if (!self.closing_) self.dispatch();
   };
-  if (!o.http1) return;
+  if (!o.http1) {
+    engine_.count_errors_in(connection_counts::here().errors);
+    return;
+  }
   http1_ = std::make_unique<http1_session>(*this, http1::role::client, *o.http1);
   engine_.fail(error_code::no_error, "the connection speaks HTTP/1.1");
   while (engine_.next().type != http2::event::kind::none) continue;

@@ -159,6 +159,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   }
   [[nodiscard]] std::shared_ptr<std::size_t> share_orphaned_calls();
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
+  [[nodiscard]] net::handshake_end handshake() const noexcept { return stream_->handshake(); }
   // Null for plaintext. Valid as long as the connection.
   [[nodiscard]] const auth_context* auth() const noexcept { return stream_->auth(); }
 

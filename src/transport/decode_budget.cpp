@@ -2,6 +2,7 @@
 
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
+#include "transport/http2_instruments.hpp"
 
 #include <utility>
 
@@ -44,6 +45,7 @@ bool decode_budget::spent_at_checkpoint() noexcept {
 
 void decode_budget::defer(deferred_decode& d) noexcept {
   if (d.linked()) return;
+  ++connection_counts::here().deferrals;
   waiting_.push_back(d);
   if (!std::exchange(shares_queued_, true)) coro::this_executor().post_next_turn(*this);
 }

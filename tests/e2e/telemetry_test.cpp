@@ -203,5 +203,94 @@ TEST_P(telemetry_metrics, AGaugeIsReadWhenSomebodyAsks) {
   EXPECT_EQ(find(taken(), "test.cache.entries", {})->value, 4);
 }
 
+// A server and a channel on a runtime whose telemetry has options.
+class measured {
+ public:
+  measured(world_kind kind, const telemetry_options& options, const server_options& of_server = {})
+      : world_(kind), telemetry_(*world_.get(), options), server_(std::in_place, *world_.get(), of_server) {
+    server_->add(service_);
+    telemetry_.observe(*server_);
+    EXPECT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
+    connect();
+  }
+  void connect() { channel_.emplace(*world_.get(), target(), insecure()); }
+  void disconnect() { channel_.reset(); }
+  void end_server() { server_.reset(); }
+  [[nodiscard]] std::string target() const { return "ipv4:127.0.0.1:" + std::to_string(server_->port()); }
+  [[nodiscard]] echo_stub stub() { return echo_stub(*channel_); }
+  [[nodiscard]] runtime& rt() { return *world_.get(); }
+  metrics_snapshot taken() { return sync_wait(rt(), rt().at(0), telemetry_.metrics()); }
+
+ private:
+  any_world world_;
+  echo_service service_;
+  telemetry telemetry_;
+  std::optional<server> server_;
+  std::optional<channel> channel_;
+};
+
+TEST_P(telemetry_metrics, SubchannelsReportTheirConnections) {
+  telemetry_options options;
+  options.enabled = {"grpc.subchannel.*", "grpc.lb.pick_first.*"};
+  options.optional_labels = {"grpc.disconnect_error", "grpc.security_level"};
+  measured m(std::get<0>(GetParam()), options);
+  const std::string target = m.target();
+  ASSERT_EQ(sync_wait(m.stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot before = m.taken();
+  const metric_point* const open = find(before, "grpc.subchannel.open_connections",
+                                        {{"grpc.target", target}, {"grpc.security_level", "none"}});
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->value, 1);
+  EXPECT_EQ(find(before, "grpc.subchannel.connection_attempts_succeeded", {{"grpc.target", target}})->value,
+            1);
+  EXPECT_EQ(
+      find(before, "grpc.lb.pick_first.connection_attempts_succeeded", {{"grpc.target", target}})->value, 1);
+  EXPECT_FALSE(before.find("grpc.subchannel.disconnections"));
+  m.end_server();
+  EXPECT_NE(sync_wait(m.stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot after = m.taken();
+  EXPECT_TRUE(find(after, "grpc.subchannel.disconnections",
+                   {{"grpc.target", target}, {"grpc.disconnect_error", "GOAWAY NO_ERROR"}}));
+  EXPECT_TRUE(find(after, "grpc.lb.pick_first.disconnections", {{"grpc.target", target}}));
+  EXPECT_GE(find(after, "grpc.subchannel.connection_attempts_failed", {{"grpc.target", target}})->value, 1);
+  EXPECT_EQ(find(after, "grpc.subchannel.open_connections", {{"grpc.target", target}})->value, 0);
+}
+
+TEST_P(telemetry_metrics, AServerReportsWhatItHas) {
+  ASSERT_EQ(sync_wait(stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot now = taken();
+  EXPECT_EQ(find(now, "coracle.server.connections", {})->value, 1);
+  EXPECT_EQ(find(now, "coracle.server.calls", {})->value, 0);
+  EXPECT_GT(find(now, "coracle.server.io", {{"network.io.direction", "transmit"}})->value, 10);
+  EXPECT_GT(find(now, "coracle.server.io", {{"network.io.direction", "receive"}})->value, 10);
+  EXPECT_GE(find(now, "coracle.server.memory.usage", {})->value, 0);
+  EXPECT_GT(find(now, "coracle.server.memory.limit", {})->value, 1 << 20);
+}
+
+TEST_P(telemetry_metrics, WhatALimitRejectsIsCounted) {
+  server_options few;
+  few.limits.calls = 0;
+  measured m(std::get<0>(GetParam()), {}, few);
+  EXPECT_EQ(sync_wait(m.stub().Say(text("hello"))).status().code(), status_code::unavailable);
+  EXPECT_EQ(find(m.taken(), "coracle.server.rejections", {{"coracle.limit", "calls"}})->value, 1);
+}
+
+TEST_P(telemetry_metrics, ResetsAreCountedByDirectionAndCode) {
+  run([](echo_stub s) -> task<> {
+    auto chat = s.Chat();
+    EXPECT_EQ(co_await chat.write(make_text("hello")), status());
+    echo::Text reply;
+    EXPECT_TRUE(more(co_await chat.read(reply)));
+  }(stub()));  // the stream is dropped
+  ASSERT_EQ(sync_wait(stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot now = taken();
+  for (const char* direction : {"transmit", "receive"}) {
+    const metric_point* const p = find(
+        now, "coracle.http2.resets", {{"network.io.direction", direction}, {"coracle.http2.code", "CANCEL"}});
+    ASSERT_TRUE(p) << direction;
+    EXPECT_EQ(p->value, 1) << direction;
+  }
+}
+
 }  // namespace
 }  // namespace coracle::testing_support::telemetry_test

@@ -176,6 +176,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   attempting_ = false;
   ++bytes_before_.connections;
   l->secure = c.auth() != nullptr;
+  measures_.handshake_ended(c);
   measures_.attempt_succeeded();
   measures_.opened(c);
   if (timer::holder) loop_.disarm(*this);
@@ -305,6 +306,7 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
     return connection_lost(loop_.now() - l->ready_since, c.end_reason());
   }
   if (timer::holder) loop_.disarm(*this);
+  measures_.handshake_ended(c);
   attempt_failed(c.end_reason());
 }
 

@@ -48,6 +48,16 @@ constexpr instrument old_failed =
     of_subchannels(counter, "grpc.lb.pick_first.connection_attempts_failed", "{attempt}",
                    "The older name of grpc.subchannel.connection_attempts_failed.", {});
 
+constexpr instrument handshakes{
+    .name = "grpc.client.tls.handshakes",
+    .description = "TLS handshakes of clients that have ended.",
+    .unit = "{handshake}",
+    .kind = counter,
+    .labels = {"grpc.tls.handshake.result", "grpc.target"},
+    .optional_labels = {"grpc.tls.handshake.resumed", "grpc.lb.locality", "grpc.lb.backend_service"},
+    .bounds = {},
+    .on_by_default = false};
+
 // The value of grpc.disconnect_error.
 std::string_view error_of(const transport::connection& c, std::array<char, 48>& text) noexcept {
   switch (c.end_cause()) {
@@ -83,6 +93,12 @@ void subchannel_measures::attempt_succeeded() const noexcept {
 void subchannel_measures::attempt_failed() const noexcept {
   measure(failed, 1, {target_});
   measure(old_failed, 1, {target_});
+}
+
+void subchannel_measures::handshake_ended(const transport::connection& c) const noexcept {
+  const net::handshake_end end = c.handshake();
+  if (end.result.empty()) return;
+  measure(handshakes, 1, {end.result, target_, end.resumed ? "RESUMED_HANDSHAKE" : "FULL_HANDSHAKE"});
 }
 
 void subchannel_measures::opened(const transport::connection& c) const noexcept {

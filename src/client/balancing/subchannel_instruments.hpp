@@ -14,6 +14,8 @@ class subchannel_measures {
   explicit subchannel_measures(std::string_view target) noexcept : target_(target) {}
   void attempt_succeeded() const noexcept;
   void attempt_failed() const noexcept;
+  // An attempt with a secured byte stream has ended; nothing if its handshake has not.
+  void handshake_ended(const transport::connection& c) const noexcept;
   // A connection is established.
   void opened(const transport::connection& c) const noexcept;
   // An established connection has ended.

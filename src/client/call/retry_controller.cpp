@@ -3,6 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "client/call/client_call.hpp"
 #include "client/call/client_headers.hpp"
+#include "client/call/retry_instruments.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "rpc/message_format.hpp"
 #include "runtime/backend.hpp"
@@ -91,6 +92,7 @@ void retry_controller::ended(replayed_attempt& a, attempt_result e) noexcept {
   next_step then;  // if decided, this was the last attempt
   if (decided) plan_.committed_ended(e.outcome.code());
   else then = plan_.failed(e, attempts_in_flight(), terms_.owner_loop->io().random());
+  if (plan_.take_throttled()) measure_throttled();
   last_end_ = std::move(e);
   switch (then.next) {
     case next_step::action::wait: return disarm();
@@ -135,6 +137,7 @@ void retry_controller::disarm() noexcept {
 
 bool retry_controller::commit_to(replayed_attempt& a) noexcept {
   chosen_ = &a;
+  if (plan_.hedges() && a.previous_attempts() > 0) measure_hedge_won();
   disarm();
   cancel_all_but(&a);
   return !a.attached() || transferred_ || transfer_exchange(a);

@@ -11,7 +11,7 @@ std::optional<duration> retry_state::next_hedge() const noexcept {
 }
 
 bool retry_state::hedge_allowed() noexcept {
-  if (throttle_ && !throttle_->allows()) no_more_ = true;
+  if (throttle_ && !throttle_->allows()) no_more_ = throttled_ = true;
   return !no_more_;
 }
 
@@ -28,7 +28,10 @@ next_step retry_state::retry_after(const attempt_result& e, std::uint64_t random
   }
   if (!repeatable().contains(e.outcome.code())) return {};
   // The failure counts even if no attempt is left.
-  if (!count_failure() || made_ >= retry_->max_attempts) return {};
+  const bool allowed = count_failure();
+  if (made_ >= retry_->max_attempts) return {};
+  throttled_ = !allowed;
+  if (!allowed) return {};
   if (!e.retry_after) return {next_step::action::retry, backoff(random)};
   pauses_ = 0;  // the backoff starts again after a pushback
   return {next_step::action::retry, *e.retry_after};
@@ -52,6 +55,7 @@ next_step retry_state::hedge_after(const attempt_result& e, unsigned attempts_in
   const bool fatal = !repeatable().contains(e.outcome.code());
   if (!fatal || e.forbids_retry()) {
     const bool allowed = count_failure();
+    throttled_ = !allowed && !fatal && made_ < hedging_->max_attempts;
     if (!allowed || e.forbids_retry()) no_more_ = true;
   }
   if (fatal) return {};

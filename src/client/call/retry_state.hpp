@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace coracle::client {
 
@@ -35,6 +36,8 @@ class retry_state {
   // Returns when to begin another attempt in addition to those in flight, unless an attempt ends before;
   // nothing means never.
   [[nodiscard]] std::optional<duration> next_hedge() const noexcept;
+  // Whether the throttle has prevented an attempt since the last call.
+  [[nodiscard]] bool take_throttled() noexcept { return std::exchange(throttled_, false); }
   // Checks again, at that time, whether the hedge is still allowed.
   [[nodiscard]] bool hedge_allowed() noexcept;
   // attempts_in_flight: the attempts that have not ended. random: adds jitter to the pauses.
@@ -58,6 +61,7 @@ class retry_state {
   unsigned made_ = 0;
   unsigned pauses_ = 0;  // since the last pushback with a delay
   bool no_more_ = false;
+  bool throttled_ = false;
 };
 
 }  // namespace coracle::client

@@ -1,0 +1,29 @@
+#include "client/call/retry_instruments.hpp"
+
+#include "coracle/coro/measure.hpp"
+
+namespace coracle::client {
+
+namespace {
+
+constexpr instrument throttled{.name = "coracle.client.retries_throttled",
+                               .description = "Retries and hedges that the throttle of a channel prevented.",
+                               .unit = "{attempt}",
+                               .kind = instrument_kind::counter,
+                               .labels = {},
+                               .optional_labels = {},
+                               .bounds = {}};
+constexpr instrument hedges_won{.name = "coracle.client.hedges_won",
+                                .description = "Calls that ended with a hedge, not with their first attempt.",
+                                .unit = "{call}",
+                                .kind = instrument_kind::counter,
+                                .labels = {},
+                                .optional_labels = {},
+                                .bounds = {}};
+
+}  // namespace
+
+void measure_throttled() noexcept { measure(throttled, 1); }
+void measure_hedge_won() noexcept { measure(hedges_won, 1); }
+
+}  // namespace coracle::client

@@ -1,0 +1,11 @@
+// retry_instruments: what retry and hedging policies measure beside the calls.
+#pragma once
+
+namespace coracle::client {
+
+// The throttle of a channel (gRFC A6) has prevented a retry or a hedge. On a loop.
+void measure_throttled() noexcept;
+// A call ends with an attempt that its hedging policy made beyond the first. On a loop.
+void measure_hedge_won() noexcept;
+
+}  // namespace coracle::client

@@ -1,0 +1,31 @@
+// server_instruments: what a server measures beside its calls.
+#pragma once
+
+#include "coracle/base/metrics.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace coracle::server_internal {
+
+// What a shard has at the moment, and the bytes of its connections so far.
+struct shard_values {
+  std::size_t connections = 0;
+  std::size_t connections_under_pressure = 0;
+  std::size_t calls = 0;
+  std::size_t orphaned_calls = 0;
+  std::size_t orphaned_bytes = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  bool draining = false;
+};
+
+void report(const shard_values& now, metrics_sink& to) noexcept;
+// The memory quota, for one shard of those that share it.
+void report_quota(std::size_t used_bytes, std::size_t limit_bytes, metrics_sink& to) noexcept;
+
+// The server has rejected a connection or a call because of the limit with this name. On a loop.
+void measure_rejection(std::string_view limit) noexcept;
+
+}  // namespace coracle::server_internal
