@@ -1,42 +1,17 @@
 #include "coracle/base/log.hpp"
 
+#include "base/log_line.hpp"
+#include "base/log_time.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <iterator>
+#include <new>
 
 namespace coracle {
-
-namespace {
-
-constexpr std::string_view level_names[] = {"debug", "info", "warning", "error"};
-
-log_level level_of(std::string_view name) noexcept {
-  for (unsigned char i = 0; i < std::size(level_names); ++i)
-    if (level_names[i] == name) return static_cast<log_level>(i);
-  return log_level::warning;
-}
-
-class to_stderr final : public logger {
- public:
-  to_stderr() noexcept {
-    const char* min_level = std::getenv("CORACLE_LOG");
-    set_min_level(level_of(min_level ? min_level : ""));
-  }
-
- private:
-  // One stdio call writes each line, so that lines of several threads do not mix.
-  void record(log_level level, std::string_view message) noexcept override {
-    const std::string_view name = to_string(level);
-    std::fprintf(stderr, "coracle: %.*s: %.*s\n", static_cast<int>(name.size()), name.data(),
-                 static_cast<int>(message.size()), message.data());
-  }
-};
-
-}  // namespace
 
 namespace base {
 
@@ -56,25 +31,53 @@ void append_to_line(std::string& line, unsigned long long value) { append_number
 void append_to_line(std::string& line, double value) { append_number(line, value); }
 
 void append_to_line(std::string& line, std::chrono::nanoseconds value) {
+  char text[32];
+  line.append(text, write_duration(value, text));
+}
+
+std::size_t write_duration(std::chrono::nanoseconds value, char (&to)[32]) noexcept {
   struct unit {
     long long ns;
     std::string_view name;
   };
   constexpr unit units[] = {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}};
   const long long ns = value.count();
+  // A number of at most 24 bytes, and its unit.
+  const auto with_unit = [&](char* end, std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::copy(name, end).out - to);
+  };
   for (const unit& u : units) {
     if (ns > -u.ns && ns < u.ns) continue;
-    append_number(line, static_cast<double>(ns) / static_cast<double>(u.ns));
-    line += u.name;
-    return;
+    const double in_units = static_cast<double>(ns) / static_cast<double>(u.ns);
+    return with_unit(std::to_chars(std::begin(to), std::end(to), in_units).ptr, u.name);
   }
-  append_number(line, ns);
-  line += "ns";
+  return with_unit(std::to_chars(std::begin(to), std::end(to), ns).ptr, "ns");
 }
 
 }  // namespace base
 
-void logger::record_failure(log_level level) noexcept {
+void logger::accept_now(log_room room, log_level level, std::string_view text,
+                        std::span<const log_field> fields, const log_trace* trace) noexcept {
+  accept({level, room, base::log_time(), text, fields, trace});
+}
+
+void logger::accept(const log_record& line) noexcept {
+  if (line.fields.empty() && !line.trace) return record(line.level, line.text);
+  base::log_line fields;
+  fields.format_fields(line);
+  std::string_view added = fields.bytes();
+  if (line.text.empty()) added.remove_prefix(std::min<std::size_t>(1, added.size()));
+  try {
+    std::string all;
+    all.reserve(line.text.size() + added.size());
+    all.append(line.text).append(added);
+    record(line.level, all);
+  } catch (const std::bad_alloc&) {
+    record(line.level, line.text);
+  }
+}
+
+void logger::record_failure(log_room room, log_level level, const log_trace* trace) noexcept {
   constexpr std::string_view text = "a log line was left out, because formatting it threw an exception";
   try {
     throw;
@@ -82,18 +85,15 @@ void logger::record_failure(log_level level) noexcept {
     char line[256];
     const int size =
         std::snprintf(line, sizeof line, "%.*s: %s", static_cast<int>(text.size()), text.data(), e.what());
-    record(level,
-           std::string_view(line, std::min<std::size_t>(static_cast<std::size_t>(size), sizeof line - 1)));
+    const auto bytes = std::min<std::size_t>(static_cast<std::size_t>(size), sizeof line - 1);
+    accept_now(room, level, std::string_view(line, bytes), {}, trace);
   } catch (...) {
-    record(level, text);
+    accept_now(room, level, text, {}, trace);
   }
 }
 
-std::string_view to_string(log_level level) noexcept { return level_names[static_cast<std::size_t>(level)]; }
-
-logger& stderr_logger() noexcept {
-  static to_stderr& only = *new to_stderr;  // never destroyed: destructors of static objects may log
-  return only;
+void record_logger::record(log_level level, std::string_view message) noexcept {
+  accept({.level = level, .time = base::log_time(), .text = message});
 }
 
 }  // namespace coracle

@@ -340,7 +340,9 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
     auto parsed = service_config::parse(found.service_config());
     // gRFC A21: an earlier valid config stays in effect; without one all calls fail.
     if (parsed) made->config = *std::move(parsed);
-    else runtime_.log().write(log_level::warning, to.name + ": " + parsed.status().to_string());
+    else
+      runtime_.log().write(log_room::client, log_level::warning,
+                           to.name + ": " + parsed.status().to_string());
     if (!parsed && before && before->outcome.ok()) made->config = before->config;
     else if (!parsed) made->outcome = status::unavailable(parsed.status().message());
   }
@@ -359,7 +361,7 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
 
 void channel_state::publish(resolution found) {
   if (found.endpoints().size() > resolution::endpoints_max)
-    runtime_.log().write(log_level::warning,
+    runtime_.log().write(log_room::client, log_level::warning,
                          to.name + ": the resolver returned " + std::to_string(found.endpoints().size()) +
                              " servers, limit " + std::to_string(resolution::endpoints_max) +
                              ": the rest is ignored");

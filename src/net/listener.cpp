@@ -32,9 +32,10 @@ status was_closed() { return status::cancelled("the listener was closed"); }
 // Logs the first failure only, not each retry.
 void log_exhaustion(listening_socket& s, std::int64_t error) {
   if (std::exchange(s.exhaustion_logged, true)) return;
-  s.on.log().write(log_level::warning, stream_error(error, "cannot accept connections on " +
-                                                               s.local.to_string() + ", retrying every 50 ms")
-                                           .message());
+  s.on.log().write(
+      log_room::net, log_level::warning,
+      stream_error(error, "cannot accept connections on " + s.local.to_string() + ", retrying every 50 ms")
+          .message());
 }
 
 // Waits until no accept() uses the socket. A stop does not end this wait: the accept() has already been

@@ -2,6 +2,7 @@
 
 #include "protocol/grpc/header_names.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -64,6 +65,13 @@ std::optional<trace_context> propagated_context::trace() const {
 void propagated_context::set_trace(const trace_context& t) {
   if (!changes_) changes_.reset(new changes);
   changes_->trace = t;
+}
+
+std::optional<log_trace> propagated_context::log_ids() const {
+  const auto position = trace();
+  if (!position) return std::nullopt;
+  return log_trace{position->trace(), position->span(),
+                   static_cast<std::uint8_t>(position->sampled() ? 1 : 0)};
 }
 
 baggage& propagated_context::baggage() {

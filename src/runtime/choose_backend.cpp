@@ -59,13 +59,13 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
     }
     made.push_back(one ? std::move(one) : on_epoll(log));
   }
-  if (log.is_enabled(log_level::info)) {
+  if (log.is_enabled(log_room::runtime, log_level::info)) {
     std::string text = std::to_string(loops) + (loops == 1 ? " loop on " : " loops on ");
     text.append(made[0]->name())
         .append(": ")
         .append(uring_failure.empty() ? reason : "io_uring is not available: " + uring_failure);
     if (made[0]->name() != made.back()->name()) text += " for all loops, the remaining loops use epoll";
-    log.write(log_level::info, text);
+    log.write(log_room::runtime, log_level::info, text);
   }
   return made;
 }

@@ -26,14 +26,16 @@ repeated_lines::~repeated_lines() {
   for (auto& [subject, one] : lines_) write_suppressed(one);
 }
 
-void repeated_lines::write(loop& here, log_level level, const void* place, std::string_view subject,
-                           std::string text) {
-  if (!here.log().is_enabled(level)) return;
-  here.local<repeated_lines>().add(here, level, {place, std::string(subject)}, std::move(text));
+void repeated_lines::write(loop& here, log_room room, log_level level, const void* place,
+                           std::string_view subject, std::string text,
+                           const std::optional<log_trace>& trace) {
+  if (!here.log().is_enabled(room, level)) return;
+  here.local<repeated_lines>().add(here, room, level, {place, std::string(subject)}, std::move(text), trace);
 }
 
-void repeated_lines::add(loop& here, log_level level, std::pair<const void*, std::string> subject,
-                         std::string text) {
+void repeated_lines::add(loop& here, log_room room, log_level level,
+                         std::pair<const void*, std::string> subject, std::string text,
+                         const std::optional<log_trace>& trace) {
   loop_ = &here;
   log_ = &here.log();
   auto found = lines_.find(subject);
@@ -45,14 +47,16 @@ void repeated_lines::add(loop& here, log_level level, std::pair<const void*, std
   if (found != lines_.end() && now < found->second.due) {
     ++found->second.suppressed;
     found->second.last = std::move(text);
+    found->second.trace = trace;
     return;
   }
   line& one = lines_[std::move(subject)];
   write_suppressed(one);
   one.due = deadline_after(now, interval);
+  one.room = room;
   one.level = level;
   if (!timer::holder) here.arm(*this, one.due);
-  log_->write(level, text);
+  log_->in(room, trace).write(level, text);
 }
 
 // Ends the intervals that are over. A subject about which no line was suppressed is forgotten.
@@ -79,7 +83,7 @@ void repeated_lines::write_suppressed(line& of) noexcept {
   if (n == 0) return;
   base::if_memory_allows([&] {
     if (n > 1) of.last.append(" (and ").append(std::to_string(n - 1)).append(" times before in 10 s)");
-    log_->write(of.level, of.last);
+    log_->in(of.room, of.trace).write(of.level, of.last);
   });
   of.last = {};
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,9 +33,9 @@ class repeated_lines final : public coro::executor_local, private coro::timer {
   ~repeated_lines() override;
 
   // Writes a line about `subject`. place: tells subjects of different objects apart, and is not dereferenced.
-  // On the thread of the loop.
-  static void write(loop& here, log_level level, const void* place, std::string_view subject,
-                    std::string text);
+  // trace: the ids of the call that the line is about. On the thread of the loop.
+  static void write(loop& here, log_room room, log_level level, const void* place, std::string_view subject,
+                    std::string text, const std::optional<log_trace>& trace = {});
   // The number of subjects about which a line was written within the interval.
   [[nodiscard]] std::size_t subjects() const noexcept { return lines_.size(); }
 
@@ -42,10 +43,13 @@ class repeated_lines final : public coro::executor_local, private coro::timer {
   struct line {
     time_point due{};  // the end of its interval
     std::uint64_t suppressed = 0;
+    log_room room = log_room::application;
     log_level level = log_level::info;
     std::string last;  // the last one of those that were suppressed
+    std::optional<log_trace> trace;  // of the last one
   };
-  void add(loop& here, log_level level, std::pair<const void*, std::string> subject, std::string text);
+  void add(loop& here, log_room room, log_level level, std::pair<const void*, std::string> subject,
+           std::string text, const std::optional<log_trace>& trace);
   void take_stock(time_point now) noexcept;
   void write_suppressed(line& of) noexcept;
 

@@ -40,7 +40,7 @@ class task_dump final : public loop_service, runtime_internal::operation {
 void task_dump::start_on(loop& owner_loop, process_signal when) {
   const std::int64_t events = owner_loop.io().open_signals(1u << static_cast<unsigned>(when));
   if (events < 0) {
-    owner_loop.log().write(log_level::warning,
+    owner_loop.log().write(log_room::runtime, log_level::warning,
                            "too many signal watches in this process: a signal cannot dump the tasks");
     return;
   }
@@ -74,9 +74,11 @@ void task_dump::on_signal(std::int64_t result) noexcept {
 void log_tasks(loop& of) noexcept {
   const std::string tree = of.tasks().describe();
   const std::string name = "loop " + std::to_string(of.index());
-  of.log().write(log_level::warning, name + (tree.empty() ? ": no tasks" : ": tasks and their await sites:"));
+  of.log().write(log_room::runtime, log_level::warning,
+                 name + (tree.empty() ? ": no tasks" : ": tasks and their await sites:"));
   for (std::string_view rest = tree; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1))
-    of.log().write(log_level::warning, name + ":   " + std::string(rest.substr(0, rest.find('\n'))));
+    of.log().write(log_room::runtime, log_level::warning,
+                   name + ":   " + std::string(rest.substr(0, rest.find('\n'))));
 }
 
 }  // namespace

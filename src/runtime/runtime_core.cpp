@@ -81,7 +81,8 @@ void runtime_core::root_failed(std::exception_ptr error) noexcept {
     text = e.what();
   } catch (...) {
   }
-  log_.write(log_level::error, "an exception escaped from a root task, and the runtime stops: " + text);
+  log_.write(log_room::runtime, log_level::error,
+             "an exception escaped from a root task, and the runtime stops: " + text);
   {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);

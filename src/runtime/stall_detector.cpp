@@ -20,9 +20,10 @@ void stall_detector::end(time_point began) noexcept {
   if (held < limit_) return;
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(held).count();
   const std::string text = "blocked loop " + std::to_string(index_) + " for " + std::to_string(ms) + " ms";
-  if (base::last_await_site.line() == 0) log_.write(log_level::warning, "a task without a co_await " + text);
+  if (base::last_await_site.line() == 0)
+    log_.write(log_room::runtime, log_level::warning, "a task without a co_await " + text);
   else
-    log_.write(log_level::warning,
+    log_.write(log_room::runtime, log_level::warning,
                "a task " + text + "; its last co_await: " + coro::describe(base::last_await_site));
 }
 

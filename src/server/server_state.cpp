@@ -187,7 +187,8 @@ task<> server_state::serve_until_stopped() {
   result<net::signal_watch> signals = net::signal_watch::open();
   if (take_deferred_sigterm()) stop_requested_event_.set();  // from now on, the watch receives the signals
   if (!signals)
-    owner.log().write(log_level::warning, "signals cannot drain the server: " + signals.status().to_string());
+    owner.log().write(log_room::server, log_level::warning,
+                      "signals cannot drain the server: " + signals.status().to_string());
   const coro::environment& here = co_await coro::this_environment();
   scope watching(here);
   if (signals) watching.spawn(watch_signals(*signals));
@@ -216,8 +217,8 @@ memory_quota quota_for(runtime& on, const server_options& options) {
       real ? runtime_internal::read_memory_limit() : runtime_internal::memory_limit();
   const bool tight = system.bytes / 2 < default_quota_bytes_max;
   const std::uint64_t bytes = tight ? system.bytes / 2 : default_quota_bytes_max;
-  if (on.log().is_enabled(log_level::info)) {
-    on.log().write(log_level::info,
+  if (on.log().is_enabled(log_room::server, log_level::info)) {
+    on.log().write(log_room::server, log_level::info,
                    "the server's memory quota is " + std::to_string(bytes) + " bytes: " +
                        (tight ? "half of " + system.source + ", which is " + std::to_string(system.bytes)
                               : "the default, 1 GiB") +
@@ -294,7 +295,9 @@ result<acceptors> open_all(loop& on, const std::vector<net::address>& addresses,
       if (one.status().code() != status_code::already_exists) continue;
       retry = chosen && more_ports > 0;
       if (!retry)
-        on.log().warning("the server listens on ", opened.front()->local_address(), " alone: ", one.status());
+        on.log()
+            .in(log_room::server)
+            .warning("the server listens on ", opened.front()->local_address(), " alone: ", one.status());
     }
     if (!retry) return opened;
   }
@@ -422,7 +425,7 @@ void server_state::adopt_connection(shard* by, loop& on, runtime_internal::handl
 void server_state::refuse(runtime_internal::handle connection, std::string_view reason) noexcept {
   owner.at(0).io().close(connection);
   base::if_memory_allows([&] {
-    repeated_lines::write(owner.at(0), log_level::warning, this, reason,
+    repeated_lines::write(owner.at(0), log_room::server, log_level::warning, this, reason,
                           "a connection was refused: " + std::string(reason));
   });
 }

@@ -181,23 +181,24 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
     connections_.erase(at);
     throw;
   }
+  loop_.log().in(log_room::server).debug("a connection of ", c.peer_address(), " was accepted");
 }
 
 const transport::http1_options* shard::http1() const noexcept { return &server_->http1; }
 
 void shard::note_refused_connection() noexcept {
   base::if_memory_allows([&] {
-    repeated_lines::write(loop_, log_level::warning, this, "refused",
+    repeated_lines::write(loop_, log_room::server, log_level::warning, this, "refused",
                           "a connection was refused: the process is out of memory");
   });
 }
 
 // At the level of failed handshakes of TLS: scanners cause such lines, too.
 void shard::on_other_protocol(transport::connection& c, std::string_view reason) noexcept {
-  if (!loop_.log().is_enabled(log_level::info)) return;
+  if (!loop_.log().is_enabled(log_room::server, log_level::info)) return;
   base::if_memory_allows([&] {
     repeated_lines::write(
-        loop_, log_level::info, this, reason,
+        loop_, log_room::server, log_level::info, this, reason,
         "a connection of " + c.peer_address().to_string() + " was closed: " + std::string(reason));
   });
 }
@@ -360,7 +361,7 @@ CORACLE_COLD void shard::reject(transport::exchange x, const call_request& reque
 }
 
 void shard::log_rejection(std::string_view reason) {
-  repeated_lines::write(loop_, log_level::warning, this, reason,
+  repeated_lines::write(loop_, log_room::server, log_level::warning, this, reason,
                         "calls are rejected: " + std::string(reason));
 }
 
@@ -372,6 +373,9 @@ void shard::on_closed(transport::connection& c) noexcept {
   quota_->used.fetch_sub(it->second.bytes, std::memory_order_relaxed);
   quota_->connections.fetch_sub(1, std::memory_order_relaxed);
   --server_->load_of(loop_);
+  loop_.log()
+      .in(log_room::server)
+      .debug("a connection of ", c.peer_address(), " has ended: ", c.end_reason());
   connections_.erase(it);
   finish_if_empty();
 }
@@ -540,7 +544,7 @@ bool shard::shed_largest(std::size_t until_bytes, const char* reason, Predicate 
     measure_rejection("memory");
     closing_total_bytes += heaviest->second.bytes;
     base::if_memory_allows([&] {
-      repeated_lines::write(loop_, log_level::warning, this, reason,
+      repeated_lines::write(loop_, log_room::server, log_level::warning, this, reason,
                             "closing the connection that holds the most memory, to " +
                                 heaviest->first->peer_address().to_string() + ": " + std::string(reason));
     });

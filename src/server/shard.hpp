@@ -48,7 +48,8 @@ class server_listener final : private net::acceptor_sink {
  private:
   void accepted(runtime_internal::handle connection) noexcept override { accepted_(connection); }
   void accept_failed(status reason) noexcept override {
-    base::if_memory_allows([&] { log_.write(log_level::error, "listening ended: " + reason.to_string()); });
+    base::if_memory_allows(
+        [&] { log_.write(log_room::server, log_level::error, "listening ended: " + reason.to_string()); });
   }
   void closed() noexcept override { closed_(*this); }
 

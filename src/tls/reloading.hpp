@@ -62,9 +62,9 @@ class reloading {
     const bool again = marks == tried_;
     tried_ = marks;
     const status s = load_now(std::move(marks));
-    if (s.ok()) on.log().write(log_level::info, "TLS: the certificates were reloaded");
+    if (s.ok()) on.log().write(log_room::tls, log_level::info, "TLS: the certificates were reloaded");
     else if (!again)
-      on.log().write(log_level::error,
+      on.log().write(log_room::tls, log_level::error,
                      "TLS: the certificates were not reloaded, and the previous ones stay in use: " +
                          std::string(s.message()));
     return loaded_;

@@ -124,6 +124,10 @@ bool secured_duplex::end_handshake() {
   }
   set_handshake_result("SUCCESS");
   established_ = true;
+  loop_.log()
+      .in(log_room::tls)
+      .debug("TLS with ", raw_->peer_address(), ": ", auth_->protocol(), ", ", auth_->cipher(), ", ALPN ",
+             selected.empty() ? "none" : selected);
   return true;
 }
 
@@ -274,9 +278,9 @@ void secured_duplex::fail(std::int64_t error, std::string_view reason) noexcept 
   base::if_memory_allows([&] {
     end_reason_ = reason;
     // Clients determine how often handshakes fail.
-    if (engine_.server() && loop_.log().is_enabled(log_level::info))
+    if (engine_.server() && loop_.log().is_enabled(log_room::tls, log_level::info))
       // What stands in parentheses, such as the subject of a certificate, is the client's to choose.
-      repeated_lines::write(loop_, log_level::info, nullptr,
+      repeated_lines::write(loop_, log_room::tls, log_level::info, nullptr,
                             "TLS " + end_reason_.substr(0, end_reason_.find('(')),
                             "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
   });

@@ -111,8 +111,9 @@ class server_stream_object : public stream {
           context_->send_initial_metadata();
           return;
         case kind::release: {
-          where_.log().write(log_level::warning, "the handle of a call of " + path_ +
-                                                     " was released without an answer: it ends with UNKNOWN");
+          where_.log().write(
+              log_room::adapters, log_level::warning,
+              "the handle of a call of " + path_ + " was released without an answer: it ends with UNKNOWN");
           answer dropped;
           dropped.outcome = status::unknown("the handler gave no answer");
           return finish_with(std::move(dropped));
@@ -125,7 +126,7 @@ class server_stream_object : public stream {
         }
       }
     } catch (const std::exception& e) {
-      where_.log().write(log_level::error,
+      where_.log().write(log_room::adapters, log_level::error,
                          std::string("the C interface could not answer a call: ") + e.what());
     }
   }

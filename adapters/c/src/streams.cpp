@@ -53,7 +53,7 @@ void stream::end_wish(wish w) noexcept {
     add_metadata(*over);
     completion::finish(std::move(over));
   } catch (...) {
-    where_.log().write(log_level::error, "no memory for an event of the C interface");
+    where_.log().write(log_room::adapters, log_level::error, "no memory for an event of the C interface");
   }
 }
 

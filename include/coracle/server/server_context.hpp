@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/base/log.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/coro/environment.hpp"
@@ -81,6 +82,11 @@ class server_context : public rpc::propagated_context {
   void retry_after(duration d);
   /// Tells clients not to retry this call (gRFC A6, "Pushback").
   void do_not_retry();
+
+  /// Returns the logger of the runtime, for lines of log_room::application that have the ids of the call's
+  /// trace, if it has one: `context.log().info("a movie was added", log_field("title", title));`. Make it
+  /// anew after a tracer has begun or ended a span. Throws std::bad_alloc.
+  [[nodiscard]] bound_log log() const;
 
   /// What was exchanged so far. A reply that waits for the interceptors to end counts as sent.
   [[nodiscard]] call_traffic traffic() const noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/base/log_record.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
@@ -10,12 +11,14 @@
 #include "coracle/net/address.hpp"
 #include "coracle/rpc/impl/interceptor_chain.hpp"
 #include "coracle/rpc/intercepted_message.hpp"
+#include "coracle/rpc/metadata.hpp"
 #include "coracle/server/server_context.hpp"
 
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -68,6 +71,8 @@ struct finished_http_request {
   duration took{};  ///< since the request headers arrived, in steps of a loop iteration
   std::uint64_t received_bytes = 0;  ///< of the request's body
   std::uint64_t sent_bytes = 0;  ///< of the response's body
+  const metadata& headers;  ///< of the request
+  std::optional<log_trace> trace;  ///< the ids for log lines, if the request belongs to a trace
 };
 
 /// The rest of the interceptor chain: `const status s = co_await next();` runs the interceptors that were

@@ -56,7 +56,7 @@ task<> health_watch::watch() {
     if (!connection_) co_return;
     if (answered && failure_.code() == status_code::unimplemented) {
       base::if_memory_allows([&] {
-        repeated_lines::write(owner_loop, log_level::warning, nullptr, "no health service",
+        repeated_lines::write(owner_loop, log_room::client, log_level::warning, nullptr, "no health service",
                               "a server has no health service: it is treated as serving");
       });
       co_return set_serving_state(verdict::serving);

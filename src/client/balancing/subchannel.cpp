@@ -154,7 +154,7 @@ void subchannel::connection_lost(duration up, std::string_view reason) noexcept 
 // Enters TRANSIENT_FAILURE until `pause` after the start of the last attempt.
 void subchannel::fail_for(duration pause, std::string_view text) noexcept {
   failure_ = status::unavailable(text);
-  loop_.log().write(log_level::info, text);
+  loop_.log().write(log_room::client, log_level::info, text);
   record_event(text, severity::warning);
   pausing_ = true;
   loop_.arm(*this, deadline_after(attempt_began_, pause));
@@ -351,6 +351,7 @@ void subchannel::report_state() noexcept {
 
 void subchannel::record_event(std::string_view text, severity level) noexcept {
   trace_.add(loop_.wall_now(), text, level);
+  loop_.log().in(log_room::client).debug(params_.name, ": ", text);
 }
 
 void subchannel::record_state() noexcept {

@@ -260,8 +260,8 @@ namespace {
 status without_reply(const char* path) {
   std::string line = "an interceptor returned OK for a unary call that got no reply, ";
   line.append(path).append(": return the status of next(), or one that is not OK");
-  repeated_lines::write(*loop::current(), log_level::error, nullptr, std::string("no reply ") + path,
-                        std::move(line));
+  repeated_lines::write(*loop::current(), log_room::client, log_level::error, nullptr,
+                        std::string("no reply ") + path, std::move(line));
   return status::internal("an interceptor returned OK for a call that got no reply");
 }
 

@@ -25,11 +25,12 @@ std::string line_about(const char* method, const std::exception_ptr& error) {
 void log_callback_failure(const char* method, const std::exception_ptr& error) noexcept {
   loop& here = *loop::current();
   try {
-    repeated_lines::write(here, log_level::error, nullptr,
+    repeated_lines::write(here, log_room::client, log_level::error, nullptr,
                           std::string("callback ") + method + " " + rpc::exception_type(error),
                           line_about(method, error));
   } catch (const std::bad_alloc&) {
-    here.log().write(log_level::error, "a callback of a call failed (out of memory for the details)");
+    here.log().write(log_room::client, log_level::error,
+                     "a callback of a call failed (out of memory for the details)");
   }
 }
 
@@ -68,9 +69,10 @@ void delivery::end(const std::exception_ptr& error) noexcept {
   if (link_.wake([&] { error_ = error; }) || !error) return;
   // The runtime has ended, and perhaps its logger.
   try {
-    stderr_logger().write(log_level::error, line_about(method_.c_str(), error));
+    stderr_logger().write(log_room::client, log_level::error, line_about(method_.c_str(), error));
   } catch (const std::bad_alloc&) {
-    stderr_logger().write(log_level::error, "a callback of a call failed (out of memory for the details)");
+    stderr_logger().write(log_room::client, log_level::error,
+                          "a callback of a call failed (out of memory for the details)");
   }
 }
 

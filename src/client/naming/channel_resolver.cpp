@@ -64,6 +64,9 @@ void channel_resolver::publish(resolution found) {
   backoff_.reset();
   not_before_ = deadline_after(loop_.now(), channel_->options.resolve_pause);
   requested_.reset();  // this result also answers requests made meanwhile
+  loop_.log()
+      .in(log_room::client)
+      .debug("resolved ", channel_->to.name, ": ", found.endpoints().size(), " endpoints");
   channel_->publish(std::move(found));
   found_ = true;
 }
@@ -73,7 +76,7 @@ void channel_resolver::fail(const status& reason) {
   not_before_ = deadline_after(loop_.now(), backoff_.next(loop_.io().random()));
   std::string text = "cannot resolve " + channel_->to.name;
   text.append(": ").append(reason.message());
-  loop_.log().write(log_level::info, text);
+  loop_.log().write(log_room::client, log_level::info, text);
   channel_->publish_failure(status::unavailable(text));
 }
 

@@ -135,7 +135,7 @@ void dns_channel::socket_changed(void* channel, int socket, int readable, int wr
   const int ours = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (ours < 0)  // c-ares' timeout ends the query
     return self.on_.log().write(
-        log_level::warning,
+        log_room::net, log_level::warning,
         "no file descriptor left for a name server's socket: raise the limit (ulimit -n)");
   socket_watch* made = nullptr;
   const bool enough = base::if_memory_allows([&] {

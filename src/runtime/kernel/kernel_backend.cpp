@@ -68,7 +68,7 @@ kernel_backend::kernel_backend(logger& log, handle event) noexcept : log_(log), 
 
 kernel_backend::~kernel_backend() {
   if (stats_.in_flight > 0) {
-    log_.write(log_level::error,
+    log_.write(log_room::runtime, log_level::error,
                "a loop ends with " + std::to_string(stats_.in_flight) + " operations in flight");
 #ifndef NDEBUG
     CORACLE_ASSERT(stats_.in_flight == 0,
@@ -201,7 +201,8 @@ bool kernel_backend::is_fault_of_one_connection(int error) noexcept {
 void kernel_backend::exhausted(int error) noexcept {
   if (exhaustion_logged_) return;
   exhaustion_logged_ = true;
-  log_.write(log_level::warning, "cannot accept connections, retrying every 50 ms: " + describe_error(error));
+  log_.write(log_room::runtime, log_level::warning,
+             "cannot accept connections, retrying every 50 ms: " + describe_error(error));
 }
 
 send_progress& send_progress::begin(operation& op) noexcept {

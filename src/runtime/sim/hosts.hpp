@@ -7,6 +7,7 @@
 #include "runtime/sim/network.hpp"
 #include "runtime/sim/sim_backend.hpp"
 
+#include <chrono>
 #include <memory>
 #include <memory_resource>
 #include <string>
@@ -15,17 +16,25 @@
 
 namespace coracle::sim {
 
-// Forwards what a host logs, until the host crashes.
-class host_log final : public logger {
+// Forwards what a host logs, with the time of the host's clock, until the host crashes.
+class host_log final : public record_logger {
  public:
-  explicit host_log(logger& to) noexcept : to_(to) { set_min_level(to.min_level()); }
+  explicit host_log(logger& to) noexcept : to_(to) {
+    for (const log_room room : log_rooms) set_min_level(room, to.min_level(room));
+  }
+  void set_clock(sim_backend& of) noexcept { clock_ = &of; }  // before the first line
   void cut_off() noexcept { cut_off_ = true; }
 
  private:
-  void record(log_level level, std::string_view message) noexcept override {
-    if (!cut_off_) to_.write(level, message);
+  void accept(const log_record& line) noexcept override {
+    if (cut_off_) return;
+    log_record simulated = line;
+    simulated.time = std::chrono::system_clock::time_point(
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(duration(clock_->wall_ns())));
+    to_.write(simulated);
   }
   logger& to_;
+  sim_backend* clock_ = nullptr;
   bool cut_off_ = false;
 };
 

@@ -32,7 +32,8 @@ struct world::state final : runtime_internal::driver {
     if (all.retiring()) return all.drive_retired(done, context);
     while (!done(context)) {
       if (step(never)) continue;
-      log.write(log_level::error, "the waiting tasks of the simulated world:\n" + all.tasks());
+      log.write(log_room::runtime, log_level::error,
+                "the waiting tasks of the simulated world:\n" + all.tasks());
       CORACLE_ASSERT(false, "deadlock: the simulated world has no event left, and its tasks still wait");
     }
   }

@@ -61,7 +61,8 @@ uring_loop::uring_loop(logger& log, handle event, std::unique_ptr<ring> on, cons
   const int provided = faults.no_buffer_ring ? -EINVAL : buffers_.provide(ring_->raw(), {});
   multishot_receive_ = provided == 0;
   if (provided < 0)
-    log_.write(log_level::info, "io_uring without provided buffers: " + describe_error(-provided));
+    log_.write(log_room::runtime, log_level::info,
+               "io_uring without provided buffers: " + describe_error(-provided));
 }
 
 uring_loop::~uring_loop() {
@@ -171,12 +172,13 @@ void uring_loop::wait_for_ring() noexcept {
                    "after it permitted one to the previous thread");
     if (!logged && now() - began_at > patience) {
       logged = true;
-      log_.write(log_level::error, "a loop on a new thread waits for its ring: " + reason.text());
+      log_.write(log_room::runtime, log_level::error,
+                 "a loop on a new thread waits for its ring: " + reason.text());
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, longest);
   }
-  if (logged) log_.write(log_level::info, "the loop on a new thread has its ring");
+  if (logged) log_.write(log_room::runtime, log_level::info, "the loop on a new thread has its ring");
 }
 
 void uring_loop::release_thread() noexcept {

@@ -96,10 +96,11 @@ task<> call_statistics::log_each_second() {
 }
 
 void call_statistics::report(const second_of_calls& s) const {
-  if (!to_.is_enabled(log_level::info)) return;
-  to_.write(log_level::info, "calls=" + std::to_string(s.count) + " mean_us=" + microseconds(s.mean()) +
-                                 " max_us=" + microseconds(s.max) + " min_us=" + microseconds(s.min) +
-                                 " errors=" + std::to_string(s.errors));
+  if (!to_.is_enabled(log_room::access, log_level::info)) return;
+  to_.write(log_room::access, log_level::info,
+            "calls=" + std::to_string(s.count) + " mean_us=" + microseconds(s.mean()) +
+                " max_us=" + microseconds(s.max) + " min_us=" + microseconds(s.min) +
+                " errors=" + std::to_string(s.errors));
 }
 
 std::optional<second_of_calls> call_statistics::last_second() const {

@@ -59,6 +59,8 @@ bool server_context::permits_take(const void* request) {
   return static_cast<server_internal::server_call*>(this)->permits_take(request);
 }
 
+bound_log server_context::log() const { return loop::current()->log().in(log_room::application, log_ids()); }
+
 call_traffic server_context::traffic() const noexcept {
   return static_cast<const server_internal::server_call*>(this)->exchanged();
 }
@@ -765,9 +767,9 @@ void server_call::log_defect(std::string_view subject, std::string_view kind, Ma
     make(line);
     std::string what(fallback_ ? std::string_view() : method_);
     what.append(" ").append(subject).append(" ").append(kind);
-    repeated_lines::write(here, log_level::error, &set_, what, std::move(line));
+    repeated_lines::write(here, log_room::server, log_level::error, &set_, what, std::move(line), log_ids());
   } catch (const std::bad_alloc&) {
-    here.log().write(log_level::error, "a handler failed (out of memory for the details)");
+    here.log().write(log_room::server, log_level::error, "a handler failed (out of memory for the details)");
   }
 }
 

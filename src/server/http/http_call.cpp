@@ -268,9 +268,11 @@ void http_call::fail(const std::exception_ptr& error) noexcept {
 // kind: of the defect; each has a limit on its log lines of its own.
 void http_call::fail(std::string_view kind, std::string_view reason) noexcept {
   base::if_memory_allows([&] {
-    repeated_lines::write(*loop::current(), log_level::error, &set_, route_.name() + " " + std::string(kind),
+    repeated_lines::write(*loop::current(), log_room::server, log_level::error, &set_,
+                          route_.name() + " " + std::string(kind),
                           "the handler of " + route_.name() + " " + std::string(reason) + " (peer " +
-                              request_->peer.to_string() + ")");
+                              request_->peer.to_string() + ")",
+                          log_ids());
   });
   if (!exchange_) return;
   const bool answered = status_ == 0 && base::if_memory_allows([&] {
@@ -285,6 +287,8 @@ void http_call::fail(std::string_view kind, std::string_view reason) noexcept {
 
 void http_call::notify_interceptors() const noexcept {
   const http_request request(request_);
+  std::optional<log_trace> trace;
+  base::if_memory_allows([&] { trace = log_ids(); });
   const finished_http_request end{.method = request_->method,
                                   .path = request.path(),
                                   .peer = request_->peer,
@@ -292,7 +296,9 @@ void http_call::notify_interceptors() const noexcept {
                                   .complete = complete_,
                                   .took = loop::current()->now() - began_,
                                   .received_bytes = request_->body.size(),
-                                  .sent_bytes = sent_bytes_};
+                                  .sent_bytes = sent_bytes_,
+                                  .headers = *received_,
+                                  .trace = trace};
   for (const auto& one : *set_.interceptors) one->on_http_end(end);
 }
 

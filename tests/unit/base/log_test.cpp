@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace coracle::log_test {
@@ -109,6 +111,66 @@ TEST(Log, APartThatThrowsLeavesALineThatSaysSo) {
                        }));
 }
 
+TEST(Log, EachRoomHasItsMinimumLevel) {
+  lines_logger log;
+  EXPECT_EQ(log.min_levels(), "info");
+  ASSERT_TRUE(log.set_min_levels("warning, tls=debug,client = error").ok());
+  EXPECT_EQ(log.min_levels(), "warning,tls=debug,client=error");
+  for (const log_room room : log_rooms) {
+    EXPECT_EQ(log_room_of(to_string(room)), room);
+    EXPECT_EQ(log.is_enabled(room, log_level::info), room == log_room::tls);
+    EXPECT_EQ(log.is_enabled(room, log_level::warning), room != log_room::client);
+    log.write(room, log_level::info, to_string(room));
+    log.in(room).debug("of ", to_string(room));
+  }
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"info: tls", "debug: of tls"}));
+  ASSERT_TRUE(log.set_min_levels("net=info").ok());  // the others stay
+  EXPECT_EQ(log.min_levels(), "warning,net=info,tls=debug,client=error");
+  log.set_min_level(log_level::error);
+  EXPECT_EQ(log.min_levels(), "error");
+  ASSERT_TRUE(log.set_min_levels("access=none").ok());
+  EXPECT_FALSE(log.is_enabled(log_room::access, log_level::error));
+  EXPECT_EQ(log.min_levels(), "error,access=none");
+}
+
+TEST(Log, LevelsThatAreNoneChangeNothing) {
+  lines_logger log;
+  for (const char* const text :
+       {"", "loud", "debug,", "debug,tls", "tls=", "=debug", "debug,tsl=info", "tls=info=debug"}) {
+    const status s = log.set_min_levels(text);
+    EXPECT_EQ(s.code(), status_code::invalid_argument) << text;
+    EXPECT_EQ(log.min_levels(), "info") << text;
+  }
+}
+
+TEST(Log, LevelsMayChangeWhileThreadsWrite) {
+  lines_logger log;
+  log.set_min_level(log_level::warning);
+  std::atomic<bool> ends{false};
+  std::thread changes([&] {
+    for (int i = 0; i < 1000; ++i)
+      log.set_min_level(log_room::tls, i % 2 ? log_level::error : log_level::warning);
+    ends = true;
+  });
+  while (!ends) log.write(log_room::tls, log_level::info, "below both");
+  changes.join();
+  EXPECT_TRUE(log.lines.empty());
+}
+
+TEST(Log, FieldsAndIdsFollowTheTextOfALoggerOfText) {
+  lines_logger log;
+  log_trace trace;
+  trace.trace[15] = 0x1f;
+  trace.span[7] = 2;
+  log.info("text", log_field("a", 1), " goes on", log_field("b", "two words"));
+  log.in(log_room::server, trace).info(log_field("c", true));
+  EXPECT_EQ(log.lines, (std::vector<std::string>{
+                           "info: text goes on a=1 b=\"two words\"",
+                           "info: c=true trace_id=0000000000000000000000000000001f span_id=0000000000000002 "
+                           "trace_flags=00",
+                       }));
+}
+
 [[noreturn]] void write_all_to_stderr(const char* min_level) {
   ::setenv("CORACLE_LOG", min_level, 1);
   write_all(stderr_logger());
@@ -120,7 +182,10 @@ TEST(LogDeath, TheEnvironmentSetsTheLeastLevelOfStderr) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(write_all_to_stderr("debug"), testing::ExitedWithCode(0), "coracle: debug: something\n");
   EXPECT_EXIT(write_all_to_stderr("error"), testing::ExitedWithCode(0), "^coracle: error: something\n$");
-  EXPECT_EXIT(write_all_to_stderr("no level"), testing::ExitedWithCode(0), "^coracle: warning: something\n");
+  EXPECT_EXIT(
+      write_all_to_stderr("no level"), testing::ExitedWithCode(0),
+      "^coracle: warning: CORACLE_LOG has no log level: \"no level\": it must be debug, info, warning, "
+      "error or none\ncoracle: warning: something\n");
 }
 
 }  // namespace

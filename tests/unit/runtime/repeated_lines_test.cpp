@@ -34,7 +34,7 @@ class a_repeated_line : public testing::Test {
  protected:
   void write(const std::string& subject, const std::string& text, const void* place = nullptr) {
     const auto on_loop = [](const void* at, std::string about, std::string line) -> task<> {
-      repeated_lines::write(*loop::current(), log_level::warning, at, about, std::move(line));
+      repeated_lines::write(*loop::current(), log_room::net, log_level::warning, at, about, std::move(line));
       co_return;
     };
     sync_wait(host(), host().at(0), on_loop(place, subject, text));

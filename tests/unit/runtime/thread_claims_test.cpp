@@ -3,6 +3,7 @@
 // written. ThreadSanitizer runs these tests, too.
 //
 //   base/log.hpp                  write(), set_min_level(); record() from several threads
+//   base/line_logger.hpp          lines of several threads, while reopen() changes the file
 //   base/status.hpp               copies share their text
 //   coro/executor.hpp             post()
 //   coro/impl/frame_pool.hpp, runtime/runtime_options.hpp  the memory resource is called by whichever thread
@@ -21,6 +22,7 @@
 #include "support/counting_resource.hpp"
 #include "support/every_backend.hpp"
 
+#include "coracle/base/line_logger.hpp"
 #include "coracle/base/log.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/sleep.hpp"
@@ -34,11 +36,15 @@
 
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -93,6 +99,38 @@ class claims_about_threads : public testing::TestWithParam<world_kind> {
   std::optional<runtime> rt_;
 };
 INSTANTIATE_TEST_SUITE_P(On, claims_about_threads, kernel_kinds, every_backend::case_name);
+
+TEST(ThreadClaims, LinesOfSeveralThreadsDoNotMixWhileAFileIsReplaced) {
+  std::string folder = (std::filesystem::temp_directory_path() / "log_lines_XXXXXX").string();
+  ASSERT_TRUE(::mkdtemp(folder.data()));
+  const auto file = line_logger::open(folder + "/log", log_format::logfmt);
+  ASSERT_TRUE(file.ok()) << file.status();
+  line_logger& log = **file;
+  at_once(threads + 1, [&](int thread_index) {
+    const std::string text(3'000, static_cast<char>('a' + thread_index));
+    for (int i = 0; i < rounds; ++i) {
+      if (thread_index < threads) {
+        log.write(log_room::net, log_level::error, text);
+        continue;
+      }
+      log.set_min_level(log_room::net, i % 2 ? log_level::debug : log_level::error);
+      std::filesystem::rename(folder + "/log", folder + "/log." + std::to_string(i));
+      EXPECT_EQ(log.reopen(), status());
+    }
+  });
+  int lines = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line); ++lines) {
+      ASSERT_TRUE(line.starts_with("time=")) << line;
+      const std::string text = line.substr(line.find("msg=") + 4);
+      ASSERT_EQ(text.find_first_not_of(text[0]), text.size() - 3) << text;  // up to the "..."
+    }
+  }
+  EXPECT_EQ(lines, threads * rounds);
+  EXPECT_EQ(log.lost(), 0u);
+  std::filesystem::remove_all(folder);
+}
 
 struct numbered_work : coro::runnable {
   std::vector<int>* into = nullptr;

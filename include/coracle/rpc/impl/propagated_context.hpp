@@ -1,6 +1,7 @@
 // propagated_context: what a handler's call passes on to the calls it makes, besides deadline and stop.
 #pragma once
 
+#include "coracle/base/log_record.hpp"
 #include "coracle/rpc/baggage.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "coracle/rpc/trace_context.hpp"
@@ -23,6 +24,8 @@ class propagated_context {
   // own span.
   [[nodiscard]] std::optional<trace_context> trace() const;
   void set_trace(const trace_context& t);
+  // Returns the ids of trace() for log lines: the trace, the current span, and whether it is sampled.
+  [[nodiscard]] std::optional<log_trace> log_ids() const;
   // Returns the baggage that the client sent. Calls that the handler makes propagate it, with the changes
   // that are made here. The first use allocates.
   [[nodiscard]] coracle::baggage& baggage();
