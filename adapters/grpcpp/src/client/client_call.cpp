@@ -133,7 +133,7 @@ void client_stream_core::cancel() noexcept {
   try {
     loop_.owner().spawn_on(loop_, cancel_call(shared_from_this()));
   } catch (const std::exception& e) {
-    loop_.log().error("grpc++: TryCancel() failed: ", e.what());
+    loop_.log().in(coracle::log_room::adapters).error("grpc++: TryCancel() failed: ", e.what());
   }
 }
 

@@ -340,7 +340,7 @@ void queued_stream::cancel() noexcept {
   try {
     core_->loop().owner().spawn_on(core_->loop(), drop_message(shared_from_this()));
   } catch (const std::exception& e) {
-    core_->loop().log().error("grpc++: TryCancel() failed: ", e.what());
+    core_->loop().log().in(coracle::log_room::adapters).error("grpc++: TryCancel() failed: ", e.what());
   }
 }
 

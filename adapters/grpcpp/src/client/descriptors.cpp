@@ -3,6 +3,7 @@
 #include <grpcpp/server_posix.h>
 
 #include "adapters/grpcpp/src/client/channel_core.hpp"
+#include "adapters/grpcpp/src/process/library_log.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
 
@@ -75,7 +76,9 @@ std::shared_ptr<Channel> experimental::CreateCustomInsecureChannelWithIntercepto
 void AddInsecureChannelFromFd(Server* server, int fd) {
   const coracle::status adopted = server->core().server().adopt(fd, coracle::insecure());
   if (adopted.ok()) return;
-  coracle::stderr_logger().error("grpc++: AddInsecureChannelFromFd(): ", adopted);
+  internal::library_log()
+      .in(coracle::log_room::adapters)
+      .error("grpc++: AddInsecureChannelFromFd(): ", adopted);
   if (fd >= 0) ::close(fd);
 }
 

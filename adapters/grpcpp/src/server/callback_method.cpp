@@ -1,4 +1,5 @@
 #include "adapters/grpcpp/src/server/callback_method.hpp"
+#include "adapters/grpcpp/src/process/library_log.hpp"
 
 #include "coracle/base/log.hpp"
 
@@ -34,10 +35,11 @@ callback_method::watch::~watch() {
 
 void callback_method::log_once(const std::string& what) noexcept {
   if (logged_.load(std::memory_order_relaxed) || logged_.exchange(true)) return;
-  coracle::stderr_logger().warning(
-      "grpc++: a callback of ", name_, " ", what,
-      ": meanwhile other callbacks hop to other threads. If they all block, give each a "
-      "thread: AddChannelArgument(CORACLE_ARG_CALLBACK_THREADS, 1)");
+  internal::library_log()
+      .in(coracle::log_room::adapters)
+      .warning("grpc++: a callback of ", name_, " ", what,
+               ": meanwhile other callbacks hop to other threads. If they all block, give each a "
+               "thread: AddChannelArgument(CORACLE_ARG_CALLBACK_THREADS, 1)");
 }
 
 void callback_method::caller_blocks() noexcept {

@@ -1,5 +1,6 @@
 #include "adapters/grpcpp/src/server/handler_call.hpp"
 
+#include "adapters/grpcpp/src/process/library_log.hpp"
 #include "adapters/grpcpp/src/server/server_context_access.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
 #include "adapters/grpcpp/src/threads/blocking.hpp"
@@ -25,7 +26,9 @@ void handler_call::run() noexcept {
     method_.handler()->run(*this);
     if (callbacks) callbacks->PostSynchronousRequest(&context_);
   } catch (const std::exception& e) {
-    coracle::stderr_logger().error("grpc++: a handler of the library threw: ", e.what());
+    internal::library_log()
+        .in(coracle::log_room::adapters)
+        .error("grpc++: a handler of the library threw: ", e.what());
     call_->finish(server_context_access::take_end(context_, Status(StatusCode::UNKNOWN, "")), nullptr);
   }
 }

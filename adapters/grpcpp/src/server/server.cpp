@@ -8,6 +8,7 @@
 #include "adapters/grpcpp/src/client/channel_core.hpp"
 #include "adapters/grpcpp/src/credentials/auth_processing.hpp"
 #include "adapters/grpcpp/src/credentials/credentials_core.hpp"
+#include "adapters/grpcpp/src/process/library_log.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
 #include "adapters/grpcpp/src/server/server_plugins.hpp"
@@ -82,7 +83,9 @@ void require_free(const Service& service) {
 }
 
 void log_second_generic() {
-  coracle::stderr_logger().error("grpc++: a server has one generic service: another one is ignored");
+  internal::library_log()
+      .in(coracle::log_room::adapters)
+      .error("grpc++: a server has one generic service: another one is ignored");
 }
 
 }  // namespace
@@ -101,8 +104,9 @@ bool server_core::has_callbacks(const ServerBuilder& from) {
 coracle::runtime_options server_core::runtime_options_of(driven by, const ServerBuilder& from) {
   const std::size_t loops =
       by == driven::by_queues ? from.queues_.size() : static_cast<std::size_t>(from.loops_);
-  if (by == driven::by_runtime) return {.loops = loops};
-  return {.loops = loops, .backend = coracle::backend_choice::epoll, .own_threads = false};
+  if (by == driven::by_runtime) return {.loops = loops, .log = &library_log()};
+  return {
+      .loops = loops, .backend = coracle::backend_choice::epoll, .log = &library_log(), .own_threads = false};
 }
 
 server_core::driven server_core::driven_by(const ServerBuilder& from, const ChannelArguments& arguments) {
@@ -291,8 +295,9 @@ bool server_core::start(const ServerBuilder& from, Server& of) {
         port.credentials ? listen_on(server_, port.address, port.credentials->core().made)
                          : coracle::status::invalid_argument("the credentials are a null pointer");
     if (!listening) {
-      coracle::stderr_logger().error("grpc++: the server cannot listen on ", port.address, ": ",
-                                     listening.status());
+      internal::library_log()
+          .in(coracle::log_room::adapters)
+          .error("grpc++: the server cannot listen on ", port.address, ": ", listening.status());
       return false;
     }
     const int chosen = *listening;
@@ -450,7 +455,9 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     for (const auto& plugin : plugins_) plugin->Finish(&initializer);
     return server;
   } catch (const std::exception& e) {
-    coracle::stderr_logger().error("grpc++: the server cannot be made: ", e.what());
+    internal::library_log()
+        .in(coracle::log_room::adapters)
+        .error("grpc++: the server cannot be made: ", e.what());
     return nullptr;
   }
 }

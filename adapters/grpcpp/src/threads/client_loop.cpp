@@ -1,5 +1,6 @@
 #include "adapters/grpcpp/src/threads/client_loop.hpp"
 
+#include "adapters/grpcpp/src/process/library_log.hpp"
 #include "adapters/grpcpp/src/threads/client_runtime.hpp"
 
 #include <algorithm>
@@ -37,7 +38,10 @@ loops_of_process& loops() {
 }  // namespace
 
 client_loop::client_loop()
-    : runtime_({.loops = 1, .backend = coracle::backend_choice::epoll, .own_threads = false}),
+    : runtime_({.loops = 1,
+                .backend = coracle::backend_choice::epoll,
+                .log = &library_log(),
+                .own_threads = false}),
       driver_(std::make_shared<queue_driver>(runtime_.at(0))) {
   driver_->keep_for_process();
 }

@@ -1,5 +1,7 @@
 #include "adapters/grpcpp/src/threads/client_runtime.hpp"
 
+#include "adapters/grpcpp/src/process/library_log.hpp"
+
 #include <pthread.h>
 
 #include <atomic>
@@ -38,7 +40,7 @@ coracle::runtime& client_runtime() {
   static_cast<void>(counted_generation());
   const std::lock_guard lock(starting());
   if (coracle::runtime* const r = of_process.load(std::memory_order_relaxed)) return *r;
-  auto* const made = new coracle::runtime;
+  auto* const made = new coracle::runtime({.log = &library_log()});
   made->start();
   of_process.store(made, std::memory_order_release);
   return *made;

@@ -5,6 +5,7 @@
 
 #include "coracle/base/log.hpp"
 
+#include "adapters/grpcpp/src/process/library_log.hpp"
 #include "adapters/grpcpp/src/values/statuses.hpp"
 
 #include <chrono>
@@ -28,7 +29,9 @@ void name_once(const std::string& argument, const char* why) {
   static auto& named = *new std::set<std::string>;
   const std::lock_guard lock(changing);
   if (!named.insert(argument).second) return;
-  coracle::stderr_logger().warning("grpc++: the argument ", argument, " ", why);
+  internal::library_log()
+      .in(coracle::log_room::adapters)
+      .warning("grpc++: the argument ", argument, " ", why);
 }
 
 // -1: no limit.

@@ -24,14 +24,14 @@ struct gpr_log_func_args {
 typedef void (*gpr_log_func)(gpr_log_func_args* args);
 
 /// Writes a line on stderr if its severity is at least the verbosity: that of gpr_set_log_verbosity(), or of
-/// the environment variable GRPC_VERBOSITY (debug, info, error), or else error. The lines of the library do
-/// not pass here.
+/// the environment variable GRPC_VERBOSITY (debug, info, error, none), or else error.
 void gpr_log(const char* file, int line, gpr_log_severity severity, const char* format, ...)
     __attribute__((format(printf, 4, 5)));
 void gpr_log_message(const char* file, int line, gpr_log_severity severity, const char* message);
 int gpr_should_log(gpr_log_severity severity);
+/// Sets the verbosity of these lines and of those of the library.
 void gpr_set_log_verbosity(gpr_log_severity least);
-/// Has `f` called in place of writing on stderr; null restores that.
+/// Has `f` called in place of writing on stderr, also for the lines of the library; null restores that.
 void gpr_set_log_function(gpr_log_func f);
 
 #define GPR_ASSERT(x)                                 \
