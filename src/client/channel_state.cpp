@@ -22,6 +22,8 @@
 
 namespace coracle::client {
 
+using severity = rpc::traced_event::severity;
+
 namespace {
 
 // Invalid credentials and an invalid authority fail every call, as an invalid target does.
@@ -97,6 +99,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       states_(on.size(), connectivity::idle),
       trace_(on.at(0).wall_now()) {
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
+  if (!to.bad.ok()) trace_.add(trace_.made(), to.bad.message(), severity::error);
   for (const auto& i : options.interceptors)
     CORACLE_REQUIRE(i, "channel_options::interceptors has a null pointer");
   CORACLE_REQUIRE(options.protocol != call_protocol::grpc || options.http_version == http_version::http2,
@@ -328,8 +331,7 @@ std::shared_ptr<const snapshot> channel_state::latest() const {
   return latest_;
 }
 
-std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& found,
-                                                           const snapshot* before) const {
+std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& found, const snapshot* before) {
   auto made = std::make_shared<snapshot>();
   made->servers = found.endpoints();
   if (made->servers.size() > resolution::endpoints_max)
@@ -343,6 +345,7 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
     else
       runtime_.log().write(log_room::client, log_level::warning,
                            to.name + ": " + parsed.status().to_string());
+    if (!parsed) trace_.add(runtime_.at(0).wall_now(), parsed.status().message(), severity::error);
     if (!parsed && before && before->outcome.ok()) made->config = before->config;
     else if (!parsed) made->outcome = status::unavailable(parsed.status().message());
   }
@@ -367,6 +370,9 @@ void channel_state::publish(resolution found) {
                              ": the rest is ignored");
   const std::lock_guard lock(mutex_);
   auto made = snapshot_of(found, latest_.get());
+  if (!latest_ || latest_->servers.size() != made->servers.size())
+    trace_.add(runtime_.at(0).wall_now(),
+               "the resolver returned " + std::to_string(made->servers.size()) + " servers");
   // A result without servers does not replace an earlier one that has some.
   if (!made->outcome.ok() && latest_ && latest_->outcome.ok()) return;
   latest_ = std::move(made);
@@ -375,6 +381,7 @@ void channel_state::publish(resolution found) {
 
 void channel_state::publish_failure(const status& reason) {
   const std::lock_guard lock(mutex_);
+  trace_.add(runtime_.at(0).wall_now(), reason.message(), severity::warning);
   if (latest_ && latest_->outcome.ok()) return;
   auto made = std::make_shared<snapshot>();
   made->outcome = reason;
@@ -403,7 +410,7 @@ void channel_state::report(loop& where, connectivity c) noexcept {
   for (const connectivity best :
        {connectivity::ready, connectivity::connecting, connectivity::transient_failure, connectivity::idle}) {
     if (std::find(states_.begin(), states_.end(), best) == states_.end()) continue;
-    if (set_state(best)) trace_.add(where.wall_now(), name_of(best));
+    if (set_state(best)) trace_.add(where.wall_now(), name_of(best), severity_of(best));
     return;
   }
   set_state(connectivity::shutdown);
@@ -490,9 +497,10 @@ void count(rpc::channel_snapshot& to, const call_counts& from, loop& owner_loop)
 
 }  // namespace
 
-void channel_state::record_event(loop& where, std::string_view text, std::uint64_t subchannel) noexcept {
+void channel_state::record_event(loop& where, std::string_view text, severity level,
+                                 std::uint64_t subchannel) noexcept {
   const std::lock_guard lock(mutex_);
-  trace_.add(where.wall_now(), text, rpc::traced_event::severity::info, subchannel);
+  trace_.add(where.wall_now(), text, level, subchannel);
 }
 
 connection_bytes channel_state::bytes() const noexcept {
@@ -502,7 +510,7 @@ connection_bytes channel_state::bytes() const noexcept {
   return s ? s->bytes() : connection_bytes();
 }
 
-task<rpc::channel_snapshot> channel_state::stats() {
+task<rpc::channel_snapshot> channel_state::stats(std::uint64_t detailed) {
   const std::shared_ptr<channel_state> alive = shared_from_this();
   std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> shard_handles;
   {
@@ -512,11 +520,11 @@ task<rpc::channel_snapshot> channel_state::stats() {
   const std::size_t n = shard_handles.size();
   auto all = std::make_shared<gathering>(n, coro::this_executor());
   for (std::size_t i = 0; i < n; ++i) {
-    const bool there = shard_handles[i] && shard_handles[i]->run_on_loop([alive, i, all] {
+    const bool there = shard_handles[i] && shard_handles[i]->run_on_loop([alive, i, all, detailed] {
       count(all->parts[i], alive->counts_[i], *loop::current());
       // Without memory, some subchannels of this loop are left out.
       base::if_memory_allows([&] {
-        if (const shard* s = alive->shards_[i]) s->add_to(all->parts[i]);
+        if (const shard* s = alive->shards_[i]) s->add_to(all->parts[i], detailed);
       });
       if (all->left.fetch_sub(1) != 1) return;
       all->posted = all;  // until the loop has run it, which a loop does with all that was posted
@@ -532,6 +540,7 @@ task<rpc::channel_snapshot> channel_state::stats() {
   {
     const std::lock_guard lock(mutex_);
     whole.trace = trace_;
+    if (latest_) whole.connections_max = latest_->connections_max;
   }
   for (rpc::channel_snapshot& part : all->parts) add(whole, part);
   std::sort(whole.subchannels.begin(), whole.subchannels.end(),

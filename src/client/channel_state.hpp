@@ -51,7 +51,7 @@ class channel_state final : public call_channel,
 
   // --- any thread
   // To be awaited on a loop of any runtime.
-  [[nodiscard]] task<rpc::channel_snapshot> stats() override;
+  [[nodiscard]] task<rpc::channel_snapshot> stats(std::uint64_t detailed) override;
   void runtime_ended() noexcept override;
   // Ends the calls.
   void close() noexcept;
@@ -101,7 +101,9 @@ class channel_state final : public call_channel,
   // Why a shard ends its calls.
   [[nodiscard]] status end_reason() const;
   void report(loop& where, connectivity c) noexcept;
-  void record_event(loop& where, std::string_view text, std::uint64_t subchannel) noexcept;
+  // Runs on a loop of the runtime.
+  void record_event(loop& where, std::string_view text, rpc::traced_event::severity level,
+                    std::uint64_t subchannel = 0) noexcept;
   void resolve_again() noexcept;
 
   // --- called by the channel_resolver, on its loop
@@ -132,8 +134,7 @@ class channel_state final : public call_channel,
   void notify_waiting() noexcept;
   // before: the last published snapshot; may be null. Returns null, and logs a warning, if a bad service
   // config leaves `before` in effect.
-  [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found,
-                                                            const snapshot* before) const;
+  [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found, const snapshot* before);
   void update_shards() noexcept;
   // Under the mutex. Returns false if the state was the same.
   bool set_state(connectivity c) noexcept;

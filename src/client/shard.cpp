@@ -219,12 +219,13 @@ subchannel& shard::make_subchannel(const endpoint& to) {
 
 void shard::record_event(const subchannel& s, const char* event) noexcept {
   base::if_memory_allows([&] {
-    channel_->record_event(loop_, "subchannel to " + s.where().address().to_string() + event, s.id());
+    channel_->record_event(loop_, "subchannel to " + s.where().address().to_string() + event,
+                           rpc::traced_event::severity::info, s.id());
   });
 }
 
-void shard::add_to(rpc::channel_snapshot& whole) const {
-  for (const auto& s : subchannels_) whole.subchannels.push_back(s->stats());
+void shard::add_to(rpc::channel_snapshot& whole, std::uint64_t detailed) const {
+  for (const auto& s : subchannels_) whole.subchannels.push_back(s->stats(detailed));
 }
 
 std::shared_ptr<const auth_context> shard::server_auth() const {

@@ -44,7 +44,7 @@ class shard final : public runtime_internal::loop_service,
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
   // Leaves IDLE.
   void exit_idle() noexcept;
-  void add_to(rpc::channel_snapshot& whole) const;
+  void add_to(rpc::channel_snapshot& whole, std::uint64_t detailed) const;
   // Of a subchannel that is READY; null if there is none, or in plaintext.
   [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
   // Of all connections, including closed ones.

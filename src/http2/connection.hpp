@@ -214,6 +214,10 @@ class connection {
   // --- about the peer
   // Its SETTINGS_MAX_HEADER_LIST_SIZE. The user must not send larger header lists.
   [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept { return peer_.header_list_bytes; }
+  // Its SETTINGS_MAX_CONCURRENT_STREAMS; `unlimited` if it has set none.
+  [[nodiscard]] std::uint32_t peer_max_concurrent_streams() const noexcept {
+    return peer_settings_seen_ ? peer_.max_concurrent_streams : unlimited;
+  }
   // Client: the number of streams that release() has reset before the peer had answered them in full.
   [[nodiscard]] std::uint64_t resets_sent() const noexcept { return pacing_ ? pacing_->sent : 0; }
   // The number of PINGs answered so far.

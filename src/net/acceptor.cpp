@@ -33,6 +33,9 @@ class socket_acceptor final : public acceptor, runtime_internal::accept_source, 
   }
 
   [[nodiscard]] const address& local_address() const noexcept override { return local_; }
+  [[nodiscard]] runtime_internal::socket_options options() const noexcept override {
+    return on_.io().options_of(socket_->socket);
+  }
 
  private:
   void accepted(runtime_internal::handle connection) noexcept override {

@@ -56,6 +56,9 @@ class acceptor {
   virtual void close() noexcept = 0;
   // The bound address, with the actual port if port 0 was requested.
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;
+  // On the acceptor's loop, before closed(). Of a listening socket, TCP_INFO has the connections that wait to
+  // be accepted (tcpi_unacked) and their maximum (tcpi_sacked).
+  [[nodiscard]] virtual runtime_internal::socket_options options() const noexcept = 0;
 
  protected:
   acceptor() noexcept = default;

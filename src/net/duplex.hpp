@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace coracle {
@@ -53,6 +54,12 @@ class duplex_sink {
   ~duplex_sink() = default;
 };
 
+// For operators. Absent or empty where there is no socket, and no TLS.
+struct connection_details {
+  runtime_internal::socket_options socket;
+  std::string local_certificate;  // DER
+};
+
 // Lives on one loop; only that loop's thread may use it. A duplex that was never started may be destroyed at
 // any time, which closes the connection; a started one only after closed().
 class duplex {
@@ -66,6 +73,9 @@ class duplex {
   // Begins to receive; call it once. The sink must stay alive until closed(). Throws std::bad_alloc, and then
   // has not begun.
   virtual void start(duplex_sink& sink) = 0;
+
+  // Adds what the stream knows of itself beyond its addresses. Asks the kernel; not after close().
+  virtual void describe(connection_details& /*to*/) const {}
 
   // Whether bytes reach the peer: false until a handshake has ended. Data that is sent before waits.
   [[nodiscard]] virtual bool established() const noexcept { return true; }

@@ -34,6 +34,8 @@ class socket_duplex final : public checked_duplex, runtime_internal::receive_sou
     loop_.io().set_unacknowledged_timeout(socket_, after);
   }
 
+  void describe(connection_details& to) const override { to.socket = loop_.io().options_of(socket_); }
+
   void pause_receive() noexcept override {
     if (!std::exchange(paused_, true) && receiving_ && !closing_) loop_.io().pause_receive(*this);
   }

@@ -6,12 +6,18 @@
 #include "runtime/runtime_core.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace coracle::rpc {
 
 std::shared_ptr<channel_registry> channel_registry::of(runtime& rt) {
   return rt.core().companion_of<channel_registry>();
+}
+
+std::uint64_t channel_registry::next_id() noexcept {
+  static std::atomic<std::uint64_t> last_id{0};
+  return last_id.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void channel_registry::add(std::uint64_t id, std::weak_ptr<channelz_entry> c) {
@@ -73,7 +79,8 @@ wall_time to_wall_time(loop& l, time_point t) {
   return l.wall_now() - std::chrono::duration_cast<wall_time::duration>(l.now() - t);
 }
 
-connection_snapshot take_snapshot(loop& owner_loop, std::uint64_t id, transport::connection& c) {
+connection_snapshot take_snapshot(loop& owner_loop, std::uint64_t id, transport::connection& c,
+                                  bool detailed) {
   const transport::connection_stats f = c.stats();
   connection_snapshot s;
   s.id = id;
@@ -94,6 +101,10 @@ connection_snapshot take_snapshot(loop& owner_loop, std::uint64_t id, transport:
   s.last_message_received = to_wall_time(owner_loop, f.last_message_received);
   s.send_window_bytes = f.send_window_bytes;
   s.receive_window_bytes = f.receive_window_bytes;
+  const transport::peer_statements said = c.peer_says();
+  if (said.goaway) s.received_goaway = static_cast<std::uint32_t>(*said.goaway);
+  s.peer_max_concurrent_streams = said.max_concurrent_streams;
+  if (detailed) s.details = std::make_shared<const net::connection_details>(c.details());
   return s;
 }
 

@@ -6,7 +6,6 @@
 #include "runtime/runtime_core.hpp"
 #include "transport/connection.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,15 +21,16 @@ class runtime;
 
 namespace coracle::rpc {
 
-// Called on the loop `owner_loop` of the connection.
-[[nodiscard]] connection_snapshot take_snapshot(loop& owner_loop, std::uint64_t id, transport::connection& c);
+// Called on the loop `owner_loop` of the connection. `detailed` adds what only the kernel and TLS know.
+[[nodiscard]] connection_snapshot take_snapshot(loop& owner_loop, std::uint64_t id, transport::connection& c,
+                                                bool detailed);
 // Returns the date and time of a time of the loop's clock; zero for time_point{}.
 [[nodiscard]] wall_time to_wall_time(loop& l, time_point t);
 
 // One event of a trace.
 class traced_event {
  public:
-  enum class severity : std::uint8_t { info, warning };
+  enum class severity : std::uint8_t { info, warning, error };
   traced_event() = default;
   wall_time time{};
   std::string description;  // base::printable()
@@ -38,9 +38,9 @@ class traced_event {
   std::uint64_t subchannel = 0;  // that the event is about; 0: none
 };
 
-// The latest events of a channel or subchannel. A value; its owner ensures that only one thread at a time
-// uses it. Calls record no events. It is bounded, since servers influence the text of events and how often
-// they occur.
+// The latest events of a channel, subchannel or server. A value; its owner ensures that only one thread at a
+// time uses it. Calls record no events. It is bounded, since servers influence the text of events and how
+// often they occur.
 class event_trace {
  public:
   static constexpr std::size_t events_max = 32;
@@ -73,6 +73,8 @@ class subchannel_snapshot {
   std::uint64_t calls_started = 0;
   std::uint64_t calls_succeeded = 0;  // ended with OK
   std::uint64_t calls_failed = 0;
+  wall_time last_call_started{};
+  std::uint32_t connections_max = 1;
   event_trace trace;
   std::vector<connection_snapshot> connections;
 };
@@ -87,6 +89,7 @@ class channel_snapshot {
   std::uint64_t calls_succeeded = 0;  // ended with OK
   std::uint64_t calls_failed = 0;
   wall_time last_call_started{};
+  std::uint32_t connections_max = 1;  // of each of its subchannels
   event_trace trace;
   std::vector<subchannel_snapshot> subchannels;  // of all loops, by id
 };
@@ -95,7 +98,8 @@ class channel_snapshot {
 class channelz_entry {
  public:
   // Gathers the stats from the loops of the channel's runtime. For coroutines on a loop of any runtime.
-  [[nodiscard]] virtual task<channel_snapshot> stats() = 0;
+  // detailed: the id of the connection whose snapshot has details; 0: none.
+  [[nodiscard]] virtual task<channel_snapshot> stats(std::uint64_t detailed = 0) = 0;
   // The runtime of the channel is being destroyed. Its loops must not be accessed after this.
   virtual void runtime_ended() noexcept = 0;
 
@@ -108,9 +112,9 @@ class channel_registry final : public runtime_internal::companion {
  public:
   static std::shared_ptr<channel_registry> of(runtime& rt);
 
-  // Returns an id for a channel or a part of one. It is above the ids that servers assign, which may be in
-  // the same response.
-  [[nodiscard]] std::uint64_t next_id() noexcept { return ++last_id_; }
+  // Returns an id for a channel, a server or a part of one: unique in the process, never 0, and higher than
+  // all before (gRFC A14). Any thread.
+  [[nodiscard]] static std::uint64_t next_id() noexcept;
   void add(std::uint64_t id, std::weak_ptr<channelz_entry> c);
   // all() does not return the channel from now on.
   void hide(std::uint64_t id) noexcept;
@@ -125,7 +129,6 @@ class channel_registry final : public runtime_internal::companion {
     std::weak_ptr<channelz_entry> channel;
     bool hidden = false;
   };
-  std::atomic<std::uint64_t> last_id_{std::uint64_t{1} << 32};
   mutable std::mutex mutex_;
   std::map<std::uint64_t, entry> channels_;
 };

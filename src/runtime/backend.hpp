@@ -6,6 +6,7 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/result.hpp"
+#include "runtime/socket_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -203,6 +204,8 @@ class backend {
   // Breaks a connection whose peer leaves sent data unacknowledged for this time (TCP_USER_TIMEOUT). Has no
   // effect without TCP.
   virtual void set_unacknowledged_timeout(handle, duration /*after*/) noexcept {}
+  // A few system calls. Empty where there is no kernel.
+  [[nodiscard]] virtual socket_options options_of(handle) noexcept { return {}; }
   virtual void shutdown_send(handle h) noexcept = 0;  // sends FIN after the data
   // Closes h. No operation and no source may be in flight on it. `abort` sends RST instead of FIN, where that
   // exists.

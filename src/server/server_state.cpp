@@ -32,6 +32,9 @@ server_state::server_state(runtime& on, const server_options& o)
       http1(http1_options_of(o)),
       access(o.web),
       memory(quota_for(on, o)),
+      id(rpc::channel_registry::next_id()),
+      registry_(server_registry::of(on)),
+      trace_(on.at(0).wall_now()),
       loads_(on.size()),
       memory_requested_(on.size()) {
   for (const message_codec* c : options.codecs) {
@@ -50,6 +53,7 @@ void server_state::add_observer(std::shared_ptr<server_observer> o) {
 
 void server_state::make_shards() {
   join_quota();
+  registry_->add(id, weak_from_this());
   for (std::size_t i = 0; i < owner.size(); ++i) {
     auto made = std::make_unique<shard>(shared_from_this(), owner.at(i));
     shards_.push_back(made.get());
@@ -96,6 +100,7 @@ void server_state::cancel_all() noexcept {
 }
 
 void server_state::close() noexcept {
+  registry_->remove(id);
   restore_sigterm();
   for (const auto& shard_handle : shard_handles_) shard_handle->request_shutdown();
   for (const auto& shard_handle : shard_handles_)
@@ -145,8 +150,10 @@ task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
 }  // namespace
 
 task<> server_state::drain(duration grace) {
-  if (!draining.exchange(true))
+  if (!draining.exchange(true)) {
+    record_event("draining", rpc::traced_event::severity::info);
     for (service* s : routes.services()) s->draining();
+  }
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
   for (std::size_t i = 0; i < size(); ++i) {
     const bool there = with_shard(i, [this, i, grace, all](shard* s) {
@@ -375,6 +382,7 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
   }
   for (auto& a : *opened) {
     addresses.push_back(a->local_address());
+    record_event("listening on " + a->local_address().to_string(), rpc::traced_event::severity::info);
     // std::function and posted functions need copyable callables.
     with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(std::move(a)),
                    security = credentials.security()](shard* s) {
@@ -468,12 +476,22 @@ void add(server_snapshot& to, server_snapshot& part) {
 
 }  // namespace
 
-task<server_snapshot> server_state::snapshot() {
+rpc::event_trace server_state::trace() const {
+  const std::lock_guard lock(trace_mutex_);
+  return trace_;
+}
+
+void server_state::record_event(std::string_view text, rpc::traced_event::severity level) noexcept {
+  const std::lock_guard lock(trace_mutex_);
+  trace_.add(owner.at(0).wall_now(), text, level);
+}
+
+task<server_snapshot> server_state::snapshot(std::uint64_t detailed) {
   const std::shared_ptr<server_state> alive = shared_from_this();
   auto all = std::make_shared<gathering>(size(), coro::this_executor(), std::vector<server_snapshot>(size()));
   for (std::size_t i = 0; i < size(); ++i) {
-    const bool there = with_shard(i, [i, all](shard* s) {
-      if (s) all->parts[i] = s->snapshot();
+    const bool there = with_shard(i, [i, all, detailed](shard* s) {
+      if (s) all->parts[i] = s->snapshot(detailed);
       if (all->left.fetch_sub(1) == 1) coro::post_function(all->owner_loop, [all] { all->done.set(); });
     });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();

@@ -13,10 +13,12 @@
 #include "coracle/server/server_options.hpp"
 #include "coracle/server/server_snapshot.hpp"
 #include "net/acceptor.hpp"
+#include "rpc/channel_registry.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/loop_service.hpp"
 #include "server/http/http_routes.hpp"
 #include "server/router.hpp"
+#include "server/server_registry.hpp"
 #include "server/web/web_access.hpp"
 #include "transport/connection_options.hpp"
 
@@ -68,7 +70,10 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void close() noexcept;
   [[nodiscard]] task<> drain(duration grace);
   [[nodiscard]] task<> serve_until_stopped();
-  [[nodiscard]] task<server_snapshot> snapshot();
+  // detailed: the id of the connection or listener whose snapshot has details; 0: none.
+  [[nodiscard]] task<server_snapshot> snapshot(std::uint64_t detailed = 0);
+  [[nodiscard]] rpc::event_trace trace() const;
+  void record_event(std::string_view text, rpc::traced_event::severity level) noexcept;
   // Runs f(shard*) on the loop of shard `i`, with null if the shard has gone in the meantime. Returns false,
   // without running f, if it has gone already.
   template <class F>
@@ -119,8 +124,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   status listen_failure;
   bool listening = false;
   std::vector<net::address> addresses;  // of the listeners
-  // The last id that was assigned to a connection or a listener.
-  std::atomic<std::uint64_t> last_id{0};
+  const std::uint64_t id;  // for channelz
   std::atomic<std::size_t> calls{0};  // of all loops; counted only if server_limits::calls is set
   std::atomic<bool> draining{false};
   std::atomic<std::uint16_t> port{0};
@@ -135,6 +139,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   task<> serve();
   task<> drain_with_configured_grace();
 
+  const std::shared_ptr<server_registry> registry_;
+  mutable std::mutex trace_mutex_;
+  rpc::event_trace trace_;
   std::vector<shard*> shards_;  // by loop; each entry belongs to its loop
   std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> shard_handles_;
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop

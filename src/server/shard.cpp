@@ -141,7 +141,7 @@ shard::~shard() {
 void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::server_security> security) {
   if (draining_ || shutting_down_) return;
   listeners_.push_back(std::make_unique<server_listener>(
-      ++server_->last_id, std::move(a), loop_.log(),
+      std::move(a), *server_,
       [this, security = std::move(security)](runtime_internal::handle h) { server_->accepted(h, security); },
       [this](server_listener& e) {
         shard& self = *this;  // this function is destroyed with the entrance
@@ -172,7 +172,7 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
                                                       rules, static_cast<transport::connection_owner&>(*this),
                                                       static_cast<transport::request_acceptor*>(this));
   transport::connection& c = *made;
-  const auto at = connections_.emplace(&c, served{std::move(made), ++server_->last_id}).first;
+  const auto at = connections_.emplace(&c, served{std::move(made), rpc::channel_registry::next_id()}).first;
   quota_->connections.fetch_add(1, std::memory_order_relaxed);
   try {
     c.start();
@@ -610,7 +610,7 @@ void shard::report(metrics_sink& to) const noexcept {
   if (loop_.index() == 0) report_quota(quota_->used.load(std::memory_order_relaxed), quota_->limit, to);
 }
 
-server_snapshot shard::snapshot() const {
+server_snapshot shard::snapshot(std::uint64_t detailed) const {
   server_snapshot s;
   s.calls_started = calls_started_;
   s.calls_succeeded = succeeded;
@@ -620,9 +620,11 @@ server_snapshot shard::snapshot() const {
     s.listeners.emplace_back();
     s.listeners.back().id = e->id();
     s.listeners.back().local = e->local_address();
+    if (e->id() == detailed)
+      s.listeners.back().options = std::make_shared<const runtime_internal::socket_options>(e->options());
   }
   for (const auto& [c, kept] : connections_) {
-    s.connections.push_back(rpc::take_snapshot(loop_, kept.id, *c));
+    s.connections.push_back(rpc::take_snapshot(loop_, kept.id, *c, kept.id == detailed));
     s.last_call_started = std::max(s.last_call_started, s.connections.back().last_stream_started);
   }
   return s;

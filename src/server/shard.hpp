@@ -31,12 +31,12 @@ struct plain_request;  // server/web/web_call.hpp
 // is closed.
 class server_listener final : private net::acceptor_sink {
  public:
-  server_listener(std::uint64_t id, std::unique_ptr<net::acceptor> a, logger& log,
+  server_listener(std::unique_ptr<net::acceptor> a, server_state& of,
                   std::function<void(runtime_internal::handle)> accepted,
                   std::function<void(server_listener&)> closed)
-      : id_(id),
+      : id_(rpc::channel_registry::next_id()),
         acceptor_(std::move(a)),
-        log_(log),
+        server_(of),
         accepted_(std::move(accepted)),
         closed_(std::move(closed)) {
     acceptor_->start(*this);
@@ -44,18 +44,22 @@ class server_listener final : private net::acceptor_sink {
   void close() noexcept { acceptor_->close(); }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const net::address& local_address() const noexcept { return acceptor_->local_address(); }
+  [[nodiscard]] runtime_internal::socket_options options() const noexcept { return acceptor_->options(); }
 
  private:
   void accepted(runtime_internal::handle connection) noexcept override { accepted_(connection); }
   void accept_failed(status reason) noexcept override {
-    base::if_memory_allows(
-        [&] { log_.write(log_room::server, log_level::error, "listening ended: " + reason.to_string()); });
+    base::if_memory_allows([&] {
+      const std::string text = "listening ended: " + reason.to_string();
+      server_.owner.log().write(log_room::server, log_level::error, text);
+      server_.record_event(text, rpc::traced_event::severity::error);
+    });
   }
   void closed() noexcept override { closed_(*this); }
 
-  const std::uint64_t id_;  // among the server's connections and listeners
+  const std::uint64_t id_;
   std::unique_ptr<net::acceptor> acceptor_;
-  logger& log_;
+  server_state& server_;
   std::function<void(runtime_internal::handle)> accepted_;
   std::function<void(server_listener&)> closed_;
 };
@@ -83,7 +87,7 @@ class shard final : public runtime_internal::loop_service,
   [[nodiscard]] task<> drain(duration grace);
   // This shard's part of the server's snapshot; calls_started counts gRPC calls that reached a handler's
   // method.
-  [[nodiscard]] server_snapshot snapshot() const;
+  [[nodiscard]] server_snapshot snapshot(std::uint64_t detailed) const;
   // Another loop has found the quota under pressure.
   void watch_pressure() noexcept;
   // Closes the connections that hold most until the quota is met. If that does not suffice and
@@ -98,7 +102,7 @@ class shard final : public runtime_internal::loop_service,
   void report(metrics_sink& to) const noexcept override;
   struct served {
     std::unique_ptr<transport::connection> connection;
-    std::uint64_t id;  // among the server's connections and listeners
+    std::uint64_t id;  // of channelz
     std::size_t bytes = 0;  // as accounted in the quota
     std::size_t held_bytes = 0;  // the minimum since the last check of the pressure began
     bool under_pressure = false;

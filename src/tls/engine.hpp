@@ -73,6 +73,7 @@ class engine {
   // The entry of OpenSSL's error queue that explains it; 0: none.
   [[nodiscard]] unsigned long failure_code() const noexcept { return failure_code_; }
   [[nodiscard]] SSL& connection() noexcept { return *ssl_; }
+  [[nodiscard]] const SSL& connection() const noexcept { return *ssl_; }
 
  private:
   bool verified() noexcept;

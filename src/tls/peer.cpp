@@ -101,4 +101,13 @@ std::shared_ptr<const auth_context> describe_peer(SSL& connection, bool server) 
   return c;
 }
 
+std::string local_certificate_of(const SSL& connection) {
+  const X509* const own = SSL_get_certificate(&connection);
+  const int size = own ? i2d_X509(own, nullptr) : 0;
+  if (size <= 0) return {};
+  std::string der(static_cast<std::size_t>(size), '\0');
+  auto* to = reinterpret_cast<unsigned char*>(der.data());
+  return i2d_X509(own, &to) == size ? der : std::string();
+}
+
 }  // namespace coracle::tls

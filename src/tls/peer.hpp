@@ -5,6 +5,7 @@
 #include "tls/openssl_ptr.hpp"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace coracle::tls {
@@ -13,5 +14,8 @@ namespace coracle::tls {
 std::vector<peer_identity> identities_of(const X509* certificate);
 
 std::shared_ptr<const auth_context> describe_peer(SSL& connection, bool server);
+
+// Returns this side's certificate as DER; empty if it has none.
+std::string local_certificate_of(const SSL& connection);
 
 }  // namespace coracle::tls

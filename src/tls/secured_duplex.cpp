@@ -131,6 +131,11 @@ bool secured_duplex::end_handshake() {
   return true;
 }
 
+void secured_duplex::describe(net::connection_details& to) const {
+  raw_->describe(to);
+  to.local_certificate = local_certificate_of(engine_.connection());
+}
+
 void secured_duplex::deliver() {
   while (!paused_ && !closing_ && !failed_ && !end_) {
     std::uint8_t plain[record_bytes];

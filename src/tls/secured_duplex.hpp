@@ -50,6 +50,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void set_unacknowledged_timeout(duration after) noexcept override {
     raw_->set_unacknowledged_timeout(after);
   }
+  void describe(net::connection_details& to) const override;
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
   [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }

@@ -436,6 +436,20 @@ connection_stats connection::stats() noexcept {
   return f;
 }
 
+peer_statements connection::peer_says() const noexcept {
+  peer_statements said;
+  if (end_cause_ == transport::end_cause::goaway) said.goaway = static_cast<error_code>(end_value_);
+  const std::uint32_t streams = engine_.peer_max_concurrent_streams();
+  if (streams != http2::unlimited) said.max_concurrent_streams = streams;
+  return said;
+}
+
+net::connection_details connection::details() const {
+  net::connection_details found;
+  if (!transport_closed_) stream_->describe(found);
+  return found;
+}
+
 // --- sending
 
 void connection::schedule_flush() noexcept {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,12 @@ struct connection_stats {
   time_point last_message_received{};
   std::int64_t send_window_bytes = 0;
   std::int64_t receive_window_bytes = 0;
+};
+
+// What the peer has said about the connection as a whole.
+struct peer_statements {
+  std::optional<http2::error_code> goaway{};  // the code of its GOAWAY
+  std::optional<std::uint32_t> max_concurrent_streams{};  // none: it has set no limit
 };
 
 using http2::limits;
@@ -144,6 +151,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
 
   [[nodiscard]] connection_stats stats() noexcept;
+  [[nodiscard]] peer_statements peer_says() const noexcept;
+  // For channelz: asks the kernel, and allocates.
+  [[nodiscard]] net::connection_details details() const;
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return stats_.bytes_sent; }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }

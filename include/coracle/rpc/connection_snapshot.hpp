@@ -7,9 +7,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 namespace coracle {
+
+namespace net {
+struct connection_details;  // private: src/net/duplex.hpp
+}
 
 /// A date and time; zero if the event has not happened yet.
 using wall_time = std::chrono::system_clock::time_point;
@@ -19,7 +24,7 @@ class connection_snapshot {
  public:
   /// All zero.
   connection_snapshot() = default;
-  std::uint64_t id = 0;  ///< unique within its server or its runtime's channels; never reused
+  std::uint64_t id = 0;  ///< unique in the process; never reused
   net::address local;  ///< this side's address; empty for in-memory connections
   net::address peer;  ///< the other side's address
   bool secure = false;  ///< whether the connection has an identity of its peer: TLS after the handshake
@@ -36,6 +41,14 @@ class connection_snapshot {
   wall_time last_message_received{};  ///< when the last message arrived
   std::int64_t send_window_bytes = 0;     ///< how much the peer currently allows this side to send
   std::int64_t receive_window_bytes = 0;  ///< how much the peer may currently send
+  /// The code of the peer's GOAWAY (RFC 9113 7), the first if there are several; none if it has sent none.
+  std::optional<std::uint32_t> received_goaway;
+  /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS; none if it has set no limit.
+  std::optional<std::uint32_t> peer_max_concurrent_streams;
+  /// @cond
+  // Null, but in a snapshot for channelz that asks for this connection.
+  std::shared_ptr<const net::connection_details> details;
+  /// @endcond
 };
 
 static_assert(!std::is_aggregate_v<connection_snapshot>,

@@ -5,18 +5,27 @@
 #include "coracle/rpc/connection_snapshot.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
 namespace coracle {
+
+namespace runtime_internal {
+struct socket_options;  // private: src/runtime/socket_options.hpp
+}
 
 /// A listening socket of a server.
 class listener_snapshot {
  public:
   /// All zero.
   listener_snapshot() = default;
-  std::uint64_t id = 0;  ///< unique among connections and listeners
+  std::uint64_t id = 0;  ///< unique in the process; never reused
   net::address local;    ///< where it listens, with the port that the system has chosen
+  /// @cond
+  // Null, but in a snapshot for channelz that asks for this listener.
+  std::shared_ptr<const runtime_internal::socket_options> options;
+  /// @endcond
 };
 
 /// What a server has done so far; see server::snapshot().

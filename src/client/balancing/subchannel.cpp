@@ -250,18 +250,21 @@ std::shared_ptr<const auth_context> subchannel::server_auth() const {
   return nullptr;
 }
 
-rpc::subchannel_snapshot subchannel::stats() const {
+rpc::subchannel_snapshot subchannel::stats(std::uint64_t detailed) const {
   rpc::subchannel_snapshot s;
   s.id = id_;
   s.address = where_.address().to_string();
   s.state = name_of(state());
   s.trace = trace_;
+  s.connections_max = connections_max_;
+  s.last_call_started = rpc::to_wall_time(loop_, last_stream_before_);
   s.calls_started = streams_before_;
   s.calls_succeeded = calls_ok_before_;
   std::uint64_t open = 0;
   for (const connection_entry& l : connections_) {
-    s.connections.push_back(rpc::take_snapshot(loop_, l.id, *l.connection));
+    s.connections.push_back(rpc::take_snapshot(loop_, l.id, *l.connection, l.id == detailed));
     s.calls_started += s.connections.back().streams_started;
+    s.last_call_started = std::max(s.last_call_started, s.connections.back().last_stream_started);
     s.calls_succeeded += l.connection->messages().calls_ok;
     open += s.connections.back().streams_open;
   }
@@ -315,6 +318,7 @@ void subchannel::on_closed(transport::connection& c) noexcept {
   if (const connection_entry* const l = entry_of(c); l && l->ready) measures_.closed(c, l->secure);
   streams_before_ += c.stats().streams_started;
   calls_ok_before_ += c.messages().calls_ok;
+  last_stream_before_ = std::max(last_stream_before_, c.stats().last_stream_started);
   bytes_before_.sent += c.bytes_sent();
   bytes_before_.received += c.bytes_received();
   std::erase_if(connections_, [&](const connection_entry& l) { return l.connection.get() == &c; });
@@ -356,7 +360,7 @@ void subchannel::record_event(std::string_view text, severity level) noexcept {
 
 void subchannel::record_state() noexcept {
   const connectivity now = state();
-  if (std::exchange(recorded_state_, now) != now) record_event(name_of(now), severity::info);
+  if (std::exchange(recorded_state_, now) != now) record_event(name_of(now), severity_of(now));
 }
 
 subchannel::connection_entry* subchannel::entry_of(const transport::connection& c) noexcept {

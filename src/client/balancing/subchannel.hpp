@@ -24,6 +24,12 @@ namespace coracle::client {
 
 class subchannel;
 
+// Of the event that a state was reached.
+[[nodiscard]] constexpr rpc::traced_event::severity severity_of(connectivity c) noexcept {
+  using severity = rpc::traced_event::severity;
+  return c == connectivity::transient_failure ? severity::warning : severity::info;
+}
+
 // Called on the loop of the subchannel.
 class subchannel_owner {
  public:
@@ -52,7 +58,7 @@ struct connect_params {
   transport::connection_options connection;  // without http1
   std::optional<transport::http1_options> http1;  // none: HTTP/2
   wire_options wire{};
-  // Assigns ids to subchannels and connections.
+  // Where channelz finds the channel.
   std::shared_ptr<rpc::channel_registry> registry = std::make_shared<rpc::channel_registry>();
 };
 
@@ -90,7 +96,7 @@ class subchannel final : private transport::connection_owner,
   transport::exchange open(transport::exchange_handler& handler);
   [[nodiscard]] bool can_open() const noexcept;
   [[nodiscard]] std::size_t open_calls() const noexcept;
-  [[nodiscard]] rpc::subchannel_snapshot stats() const;
+  [[nodiscard]] rpc::subchannel_snapshot stats(std::uint64_t detailed) const;
   // Of a connection that serves calls; null if there is none, or in plaintext.
   [[nodiscard]] std::shared_ptr<const auth_context> server_auth() const;
   // Of all connections, including closed ones.
@@ -150,6 +156,7 @@ class subchannel final : private transport::connection_owner,
   const std::uint64_t id_;
   std::uint64_t streams_before_ = 0;  // on connections that are closed
   std::uint64_t calls_ok_before_ = 0;
+  time_point last_stream_before_{};
   connection_bytes bytes_before_;
   rpc::event_trace trace_;
   const subchannel_measures measures_;

@@ -5,14 +5,17 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/random.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <limits>
 #include <new>
+#include <optional>
 
 namespace coracle::runtime_internal {
 
@@ -33,6 +36,32 @@ std::int64_t address_by(Query query, handle h, raw_address& out) noexcept {
   std::memset(out.bytes, 0, sizeof out.bytes);
   std::memcpy(out.bytes, &s, out.size);
   return 0;
+}
+
+// An older kernel fills the beginning of a longer structure; the rest is zero.
+template <class T>
+std::optional<T> read_option(int s, int level, int name) noexcept {
+  T value{};
+  socklen_t size = sizeof value;
+  if (::getsockopt(s, level, name, &value, &size) != 0) return {};
+  return value;
+}
+
+duration to_duration(const timeval& t) noexcept {
+  return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
+}
+
+std::array<std::uint32_t, socket_options::tcp_info_numbers> to_numbers(const tcp_info& t) noexcept {
+  return {t.tcpi_state,         t.tcpi_ca_state,       t.tcpi_retransmits,
+          t.tcpi_probes,        t.tcpi_backoff,        t.tcpi_options,
+          t.tcpi_snd_wscale,    t.tcpi_rcv_wscale,     t.tcpi_rto,
+          t.tcpi_ato,           t.tcpi_snd_mss,        t.tcpi_rcv_mss,
+          t.tcpi_unacked,       t.tcpi_sacked,         t.tcpi_lost,
+          t.tcpi_retrans,       t.tcpi_fackets,        t.tcpi_last_data_sent,
+          t.tcpi_last_ack_sent, t.tcpi_last_data_recv, t.tcpi_last_ack_recv,
+          t.tcpi_pmtu,          t.tcpi_rcv_ssthresh,   t.tcpi_rtt,
+          t.tcpi_rttvar,        t.tcpi_snd_ssthresh,   t.tcpi_snd_cwnd,
+          t.tcpi_advmss,        t.tcpi_reordering};
 }
 
 void set_option(int s, int level, int name, int value) noexcept {
@@ -145,6 +174,22 @@ void kernel_backend::set_unacknowledged_timeout(handle h, duration after) noexce
   // 0 would select the kernel's default.
   const auto ms = std::clamp(std::chrono::ceil<milliseconds>(after), milliseconds(1), longest);
   set_option(h, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(ms.count()));
+}
+
+socket_options kernel_backend::options_of(handle h) noexcept {
+  stats_.system_calls += 8;
+  socket_options found;
+  if (const auto l = read_option<linger>(h, SOL_SOCKET, SO_LINGER))
+    found.linger = {l->l_onoff != 0, std::chrono::seconds(l->l_linger)};
+  if (const auto t = read_option<timeval>(h, SOL_SOCKET, SO_RCVTIMEO))
+    found.receive_timeout = to_duration(*t);
+  if (const auto t = read_option<timeval>(h, SOL_SOCKET, SO_SNDTIMEO)) found.send_timeout = to_duration(*t);
+  found.receive_buffer_bytes = read_option<int>(h, SOL_SOCKET, SO_RCVBUF);
+  found.send_buffer_bytes = read_option<int>(h, SOL_SOCKET, SO_SNDBUF);
+  found.no_delay = read_option<int>(h, IPPROTO_TCP, TCP_NODELAY);
+  found.unacknowledged_limit_ms = read_option<int>(h, IPPROTO_TCP, TCP_USER_TIMEOUT);
+  if (const auto t = read_option<tcp_info>(h, IPPROTO_TCP, TCP_INFO)) found.tcp_info = to_numbers(*t);
+  return found;
 }
 
 void kernel_backend::shutdown_send(handle h) noexcept {
