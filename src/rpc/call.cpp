@@ -98,6 +98,8 @@ call::next_message call::take_kept(read_operation& op) noexcept {
   if (incoming_ == incoming::open) return next_message::missing;
   if (incoming_ == incoming::clean && deframer_.empty()) {
     op.outcome_ = read_operation::outcome::end;
+    if (receives_) [[unlikely]]
+      receives_->incoming_ended();
     return next_message::done;
   }
   const bool cut = incoming_ == incoming::clean;
@@ -411,6 +413,7 @@ bool call::send_intercepted(const codec& k, const void* message, bool may_compre
     messages_broken(reason);
     return false;
   }
+  if (end_stream) sends_->outgoing_ended();
   const message_to_send passed = m.to_send();
   return send_encoded(*passed.k, passed.message, may_compress, end_stream, {});
 }

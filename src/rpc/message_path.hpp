@@ -22,6 +22,12 @@ class message_path {
   virtual status received(call& c, const codec& k, void* into, bytes_view body) = 0;
   // A message is about to be encoded. A status that is not OK ends the call.
   virtual status sent(intercepted_message& /*m*/) { return {}; }
+  // The program has read the end of the stream that it receives; possibly several times.
+  virtual void incoming_ended() noexcept {}
+  // No message follows on the stream that it sends.
+  virtual void outgoing_ended() noexcept {}
+  // Client: the response headers have arrived.
+  virtual void headers_received(const metadata& /*initial*/) noexcept {}
 
  protected:
   ~message_path() = default;

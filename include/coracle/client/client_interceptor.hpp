@@ -8,6 +8,7 @@
 #include "coracle/rpc/impl/interceptor_chain.hpp"
 #include "coracle/rpc/intercepted_message.hpp"
 #include "coracle/rpc/metadata.hpp"
+#include "coracle/security/connection_peer.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -24,6 +25,12 @@ class client_context {
 
   /// Returns the path of the method: "/package.Service/Method".
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
+  /// Returns the authority of the channel: "host:port", or channel_options::authority. Valid as long as the
+  /// channel.
+  [[nodiscard]] std::string_view authority() const noexcept { return authority_; }
+  /// Returns the server that the last next() has sent the call to, also while it waits; null if there was no
+  /// connection yet. Valid until the next one.
+  [[nodiscard]] const connection_peer* peer() const noexcept { return current_peer(); }
   /// Returns the options of the next attempt, which may be changed before next(). The timeout applies to each
   /// next(), within the deadline of the whole call. Change the codec before the bytes of the request are read
   /// or set.
@@ -41,8 +48,10 @@ class client_context {
  protected:
   client_context(std::string_view method, const call_options& options, bool repeatable);
   ~client_context() = default;
+  [[nodiscard]] virtual const connection_peer* current_peer() const noexcept = 0;
 
   std::string_view method_;
+  std::string_view authority_;
   call_options options_;
   time_point deadline_ = never;
   const metadata* initial_;

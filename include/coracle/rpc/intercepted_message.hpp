@@ -5,6 +5,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/bytes_message.hpp"
 #include "coracle/rpc/impl/codec.hpp"
+#include "coracle/rpc/metadata.hpp"
 
 #include <cstdint>
 #include <string>
@@ -144,6 +145,13 @@ class message_hooks {
   virtual status on_request(intercepted_message& /*m*/) { return {}; }
   /// Sees a reply: OK lets it pass. The default does.
   virtual status on_reply(intercepted_message& /*m*/) { return {}; }
+  /// Learns that no request follows: after the one request of a call, or when a stream of requests has ended
+  /// normally, for a server's hooks once its handler has read that end. At most once for each next().
+  virtual void on_requests_end() noexcept {}
+  /// Sees the initial metadata when it is sent or has arrived, before the replies of a stream. A server sends
+  /// that of a single reply after its hooks, when the interceptors have ended. Not called if the response
+  /// consists of a status alone.
+  virtual void on_initial_metadata(const metadata& /*m*/) noexcept {}
 };
 
 }  // namespace coracle

@@ -195,6 +195,14 @@ status client_call::stream_hooks::sent(intercepted_message& m) {
   return run_hooks([&] { return rpc::pass_request(hooks, m); });
 }
 
+void client_call::stream_hooks::outgoing_ended() noexcept {
+  for (const auto& h : hooks) h->on_requests_end();
+}
+
+void client_call::stream_hooks::headers_received(const metadata& initial) noexcept {
+  for (auto h = hooks.rbegin(); h != hooks.rend(); ++h) (*h)->on_initial_metadata(initial);
+}
+
 CORACLE_COLD void client_call::cancel_try(const status& reason) noexcept { end(reason, false); }
 
 CORACLE_COLD void client_call::finish_chain(const status& outcome) noexcept {
@@ -262,6 +270,8 @@ void client_call::half_close() noexcept {
   advance(call_event::close_requested);
   if (!can_send() || state_ != call_state::closing) return;
   advance(call_event::close_sent);
+  if (sends_) [[unlikely]]
+    sends_->outgoing_ended();
   or_end([&] { send_end(); });
 }
 
@@ -438,6 +448,8 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
     too_large_headers_bytes_ = headers.too_large_bytes;  // the status follows soon
     format_.set_receive_encoding(headers.encoding);
     headers_received_ = true;
+    if (receives_) [[unlikely]]
+      receives_->headers_received(initial_);
     stop_waiting(headers_waiter_, {});
   }
 }

@@ -127,6 +127,8 @@ class client_call final : public rpc::call,
   struct stream_hooks final : rpc::message_path {
     status received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) override;
     status sent(intercepted_message& m) override;
+    void outgoing_ended() noexcept override;
+    void headers_received(const metadata& initial) noexcept override;
     rpc::hook_list hooks;
   };
 

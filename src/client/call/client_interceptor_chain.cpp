@@ -1,6 +1,7 @@
 #include "client/call/client_interceptor_chain.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "client/channel_state.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/executor.hpp"
@@ -73,6 +74,7 @@ client_interceptor_chain::client_interceptor_chain(call_channel& by, std::string
       chain_(by.interceptors()),
       on_caller_stop_(*this),
       one_request_(one_request) {
+  if (const auto state = by.state()) authority_ = state->to.authority;
   runnable::run = [](coro::runnable& w) noexcept {
     auto& self = static_cast<client_interceptor_chain&>(w);
     self.resuming_ = false;
@@ -187,7 +189,9 @@ status client_interceptor_chain::enter(level& at) noexcept {
   if (!request) return {};
   return run_hooks([&] {
     at.request = std::make_unique<intercepted_message>(request);
-    return at.hooks->on_request(*at.request);
+    status outcome = at.hooks->on_request(*at.request);
+    if (outcome.ok()) at.hooks->on_requests_end();
+    return outcome;
   });
 }
 
@@ -281,6 +285,12 @@ void unary_chain::start_attempt(const coro::environment& e) noexcept {
 void unary_chain::orphan() noexcept {
   reply_.forget();
   client_interceptor_chain::orphan();
+}
+
+const connection_peer* unary_chain::current_peer() const noexcept {
+  if (abandoned()) return nullptr;
+  const connection_peer* const running = op_.call_ ? op_.call_->peer().get() : nullptr;
+  return running ? running : op_.peer_.get();
 }
 
 void unary_chain::use_codec() noexcept {

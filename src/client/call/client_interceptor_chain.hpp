@@ -75,6 +75,9 @@ class client_interceptor_chain : public client_context,
     return innermost_ ? innermost_->request.get() : first_request();
   }
   [[nodiscard]] bool has_hooks() const noexcept { return innermost_ != nullptr; }
+  void pass_initial_metadata(const metadata& initial) noexcept {
+    for (level* l = innermost_; l; l = l->outer) l->hooks->on_initial_metadata(initial);
+  }
   // The hooks of the levels that are awaited. Throws std::bad_alloc.
   [[nodiscard]] rpc::hook_list hooks() const;
   [[nodiscard]] bool abandoned() const noexcept { return orphaned_; }
@@ -135,6 +138,9 @@ class unary_chain final : public client_interceptor_chain, public rpc::message_p
   intercepted_message* one_reply() noexcept override;
   // rpc::message_path
   status received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) override;
+  void headers_received(const metadata& initial) noexcept override { pass_initial_metadata(initial); }
+  // client_context
+  [[nodiscard]] const connection_peer* current_peer() const noexcept override;
   // Follows the options, which the interceptors may change at any time.
   void use_codec() noexcept;
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept;
@@ -165,6 +171,9 @@ class stream_chain final : public client_interceptor_chain {
   void start_attempt(const coro::environment& e) noexcept override;
   intercepted_message* first_request() noexcept override;
   intercepted_message* one_reply() noexcept override { return nullptr; }
+  [[nodiscard]] const connection_peer* current_peer() const noexcept override {
+    return abandoned() ? nullptr : call_.peer().get();
+  }
   // this is deleted
   void finish_chain(const status& outcome) noexcept override { call_.finish_chain(outcome); }
 

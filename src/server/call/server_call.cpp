@@ -552,6 +552,8 @@ void server_call::send_headers() {
   }
   headers_sent_ = true;
   if (watch_) watched_->headers_sent();
+  if (interceptor_chain_) [[unlikely]]
+    interceptor_chain_->headers_sent(initial_);
 }
 
 namespace {

@@ -173,7 +173,11 @@ status server_interceptor_chain::add_hooks(const std::shared_ptr<message_hooks>&
 status server_interceptor_chain::pass_request() noexcept {
   return run_hooks([&] {
     status outcome;
-    while (outcome.ok() && passed_ != hooks_.size()) outcome = hooks_[passed_++]->on_request(*request_view_);
+    while (outcome.ok() && passed_ != hooks_.size()) {
+      message_hooks& h = *hooks_[passed_++];
+      outcome = h.on_request(*request_view_);
+      if (outcome.ok()) h.on_requests_end();
+    }
     return outcome;
   });
 }
@@ -205,6 +209,15 @@ void server_interceptor_chain::deliver_request() noexcept {
 
 status server_interceptor_chain::sent(intercepted_message& m) {
   return run_hooks([&] { return rpc::pass_reply(hooks_, m); });
+}
+
+void server_interceptor_chain::incoming_ended() noexcept {
+  if (std::exchange(requests_ended_, true)) return;
+  for (const auto& h : hooks_) h->on_requests_end();
+}
+
+void server_interceptor_chain::headers_sent(const metadata& initial) noexcept {
+  for (auto h = hooks_.rbegin(); h != hooks_.rend(); ++h) (*h)->on_initial_metadata(initial);
 }
 
 bool server_interceptor_chain::wait_for_request(request_awaiter& a) noexcept {

@@ -47,6 +47,7 @@ class server_interceptor_chain final : public rpc::interceptor_chain,
   void handler_ended(const rpc::codec* k, const void* reply, const status& reason) noexcept;
   // The coroutine to resume after that; a no-op if the handler ended while it was being started.
   [[nodiscard]] std::coroutine_handle<> resumed_by_handler() const noexcept;
+  void headers_sent(const metadata& initial) noexcept;
   [[nodiscard]] bool holds_reply() const noexcept { return held_reply().message != nullptr; }
   [[nodiscard]] std::size_t reply_bytes() const noexcept {
     const rpc::message_to_send held = held_reply();
@@ -81,6 +82,7 @@ class server_interceptor_chain final : public rpc::interceptor_chain,
   // rpc::message_path
   status received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) override;
   status sent(intercepted_message& m) override;
+  void incoming_ended() noexcept override;
 
   [[nodiscard]] status add_hooks(const std::shared_ptr<message_hooks>& hooks) noexcept;
   // Passes the one request through the hooks that it has not passed yet.
@@ -121,6 +123,7 @@ class server_interceptor_chain final : public rpc::interceptor_chain,
   bool asking_ = false;
   bool starting_ = false;
   bool call_ended_ = false;
+  bool requests_ended_ = false;  // of a stream of them
 };
 
 }  // namespace coracle::server_internal
