@@ -35,6 +35,9 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
 GO_SOURCES = {           # name in build/peers/bin: a file of ours, which needs nothing but Go's own packages
     "http1_go_server": ROOT / "tests/interop/peers/http1_server.go",
 }
+GO_MODULES = {           # name in build/peers/bin: a folder of ours with go.mod
+    "operator": ROOT / "tests/interop/peers/operator",
+}
 MOVIE = ROOT / "examples/02_movie"  # whose programs in Python and Java pin what they stand on
 PYTHON_PACKAGES = [*(MOVIE / "python/requirements.txt").read_text().split(), "grpcio-reflection==1.85.1",
                    "grpcio-health-checking==1.85.1", "hpack==4.1.0", "h11==0.16.0", "spdx-tools==0.8.3", "flask==3.1.3",
@@ -128,6 +131,17 @@ def build_go_program(name, source):
     keep_stamp(stamp, content)
 
 
+def build_go_module(name, folder):
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    program, stamp, content = BIN / name, PEERS / f"stamps/{name}", hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    if program.exists() and fresh(stamp, content):
+        return
+    go, env = find_go()
+    BIN.mkdir(parents=True, exist_ok=True)
+    run([go, "-C", folder, "build", "-o", program, "."], env)
+    keep_stamp(stamp, content)
+
+
 def install_python():
     stamp = PEERS / "stamps/python"
     content = hashlib.sha256(" ".join([SYSTEM_PYTHON, *PYTHON_PACKAGES]).encode()).hexdigest()
@@ -216,6 +230,8 @@ def install():
               for name, module in GO_PROGRAMS.items()}
     wanted |= {name: (lambda name=name, source=source: build_go_program(name, source))
                for name, source in GO_SOURCES.items()}
+    wanted |= {name: (lambda name=name, folder=folder: build_go_module(name, folder))
+               for name, folder in GO_MODULES.items()}
     wanted |= OTHERS
     missing = {}
     for name, get in wanted.items():

@@ -32,3 +32,9 @@ add_executable(web_server interop/web_server.cpp)
 coracle_generate(TARGET web_server PROTOS movie.proto counts.proto
   IMPORT_DIRS ${PROJECT_SOURCE_DIR}/examples/02_movie ${CMAKE_CURRENT_SOURCE_DIR}/interop)
 target_link_libraries(web_server PRIVATE coracle::console coracle::tls coracle_build Threads::Threads)
+
+# observed_server, for tests/interop/operator_test.py.
+add_executable(observed_server interop/observed_server.cpp)
+coracle_generate(TARGET observed_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+target_include_directories(observed_server PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(observed_server PRIVATE coracle::telemetry coracle_build Threads::Threads)
