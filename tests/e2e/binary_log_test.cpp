@@ -218,7 +218,9 @@ TEST_P(binary_logs, StreamsHaveAnEntryForEachMessageInOrder) {
     EXPECT_EQ((*side)[2].back().type(), trailer);
     int next = 0;
     for (const entry& e : (*side)[2]) {
-      if (e.type() == server_message) EXPECT_EQ(text_of(e).count(), next++);
+      if (e.type() == server_message) {
+        EXPECT_EQ(text_of(e).count(), next++);
+      }
     }
   }
 }

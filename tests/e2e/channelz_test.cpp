@@ -441,7 +441,9 @@ TEST_P(channelz, TheServersLimitAndItsGoawayAreShown) {
   for (const auto& e : servers->server(0).data().trace().events()) events.push_back(e.description());
   const bool listened = std::get<1>(GetParam()) != link_kind::in_process;
   EXPECT_EQ(events.size(), listened ? 2u : 1u);
-  if (listened) EXPECT_THAT(events.front(), ::testing::StartsWith("listening on "));
+  if (listened) {
+    EXPECT_THAT(events.front(), ::testing::StartsWith("listening on "));
+  }
   EXPECT_EQ(events.back(), "draining");
   EXPECT_TRUE(servers->server(0).data().trace().has_creation_timestamp());
   channel_.reset();

@@ -13,7 +13,7 @@ struct silent_owner final : subchannel_owner {
 };
 
 std::uint64_t pings(const subchannel& s) {
-  const auto found = s.stats();
+  const auto found = s.stats(0);
   return found.connections.size() == 1 ? found.connections.front().keepalives_sent : ~std::uint64_t{0};
 }
 
