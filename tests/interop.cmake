@@ -38,3 +38,8 @@ add_executable(observed_server interop/observed_server.cpp)
 coracle_generate(TARGET observed_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_include_directories(observed_server PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(observed_server PRIVATE coracle::telemetry coracle_build Threads::Threads)
+
+# otlp_server, for tests/interop/otlp_test.py.
+add_executable(otlp_server interop/otlp_server.cpp)
+coracle_generate(TARGET otlp_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+target_link_libraries(otlp_server PRIVATE coracle::telemetry coracle::tls coracle_build Threads::Threads)

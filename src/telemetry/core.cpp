@@ -1,5 +1,6 @@
 #include "telemetry/core.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/client/observe_channels.hpp"
 #include "coracle/coro/event.hpp"
@@ -28,9 +29,13 @@ class core_of_runtime final : public runtime_internal::companion {
     return {core_, made};
   }
   void runtime_ended() noexcept override {
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-    core_ = nullptr;
+    std::shared_ptr<core> last;
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      last = std::move(core_);
+    }
+    if (last) last->runtime_ended();
   }
 
  private:
@@ -50,7 +55,12 @@ struct gathering {
 }  // namespace
 
 core::core(runtime& on, const telemetry_options& o)
-    : owner_(on), options_(o), selected_(options_), parts_(on.size(), nullptr), start_(on.at(0).wall_now()) {
+    : owner_(on),
+      options_(o),
+      selected_(options_),
+      parts_(on.size(), nullptr),
+      start_(on.at(0).wall_now()),
+      last_(on.size()) {
   for (std::size_t i = 0; i < on.size(); ++i)
     calls_.push_back(std::make_unique<call_series>(options_.series_max, options_.exponential_histograms,
                                                    options_.admits_method));
@@ -101,23 +111,61 @@ void core::add_gauge(const instrument& what, std::function<double()> read) {
   gauges_.emplace_back(&what, std::move(read));
 }
 
+void core::attach(std::shared_ptr<attachment> a) {
+  const std::lock_guard lock(mutex_);
+  attachments_.push_back(std::move(a));
+}
+
+void core::runtime_ended() noexcept {
+  // Calls also ended while the loops shut down.
+  for (std::size_t i = 0; i < calls_.size(); ++i)
+    base::if_memory_allows([&] {
+      std::vector<method_calls> calls = calls_[i]->copies();
+      const std::lock_guard lock(mutex_);
+      last_[i].calls = std::move(calls);
+    });
+  std::vector<std::shared_ptr<attachment>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all.swap(attachments_);
+  }
+  for (const auto& a : all) a->runtime_ended();
+}
+
+loop_copy core::last_of(std::size_t loop) const {
+  const std::lock_guard lock(mutex_);
+  return last_[loop];
+}
+
+void core::keep_last(std::size_t loop, loop_copy c) noexcept {
+  const std::lock_guard lock(mutex_);
+  last_[loop] = std::move(c);
+}
+
 task<metrics_snapshot> core::metrics() {
   const std::shared_ptr<core> alive = shared_from_this();
   auto all = std::make_shared<gathering>(handles_.size(), coro::this_executor(),
                                          std::vector<loop_copy>(handles_.size()));
   for (std::size_t i = 0; i < handles_.size(); ++i) {
     const bool there = handles_[i]->run_on_loop([this, alive, i, all] {
-      if (const loop_part* const part = parts_[i]) all->parts[i] = part->copy();
+      all->parts[i] = parts_[i] ? parts_[i]->copy() : last_of(i);
       if (all->left.fetch_sub(1) == 1) coro::post_function(all->owner_loop, [all] { all->done.set(); });
     });
-    if (!there && all->left.fetch_sub(1) == 1) all->done.set();
+    if (there) continue;
+    all->parts[i] = last_of(i);
+    if (all->left.fetch_sub(1) == 1) all->done.set();
   }
   co_await all->done;
   std::vector<std::pair<const instrument*, std::function<double()>>> gauges;
+  std::vector<std::shared_ptr<attachment>> attachments;
   {
     const std::lock_guard lock(mutex_);
     gauges = gauges_;
+    attachments = attachments_;
   }
+  reported_values reported(selected_, options_, start_);
+  for (const auto& a : attachments) a->report(reported);
+  all->parts.emplace_back().reported = reported.copies();
   std::vector<read_gauge> read;
   for (const auto& [by, f] : gauges) read.push_back({by, f()});
   const auto now = loop::current()->wall_now();

@@ -11,6 +11,7 @@
 #include "telemetry/metrics/selection.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,23 @@ class server;
 
 namespace coracle::telemetry_internal {
 
+// Something that works for the telemetry of a runtime until that ends: an exporter.
+class attachment {
+ public:
+  attachment(const attachment&) = delete;
+  attachment& operator=(const attachment&) = delete;
+  virtual ~attachment() = default;
+  // Measures the totals of the attachment's own instruments into `to`, whenever metrics are asked for. Any
+  // thread.
+  virtual void report(metrics_sink& to) const noexcept = 0;
+  // The runtime ends: its loops have nothing left to do, and metrics() has what they did. Runs once, on the
+  // thread of the runtime's destructor, which it may block for a bounded time.
+  virtual void runtime_ended() noexcept = 0;
+
+ protected:
+  attachment() noexcept = default;
+};
+
 // The observers refer to it, and the loops' parts own it together with the handles.
 class core final : public std::enable_shared_from_this<core> {
  public:
@@ -38,6 +56,9 @@ class core final : public std::enable_shared_from_this<core> {
   void observe(server& which);
   [[nodiscard]] task<metrics_snapshot> metrics();
   void add_gauge(const instrument& what, std::function<double()> read);
+  // Keeps it until the runtime ends. It may refer to this object.
+  void attach(std::shared_ptr<attachment> a);
+  void runtime_ended() noexcept;
 
   [[nodiscard]] const telemetry_options& options() const noexcept { return options_; }
   [[nodiscard]] const selection& selected() const noexcept { return selected_; }
@@ -52,6 +73,9 @@ class core final : public std::enable_shared_from_this<core> {
  private:
   friend class loop_part;
   void start();
+  // What a loop that has ended did.
+  [[nodiscard]] loop_copy last_of(std::size_t loop) const;
+  void keep_last(std::size_t loop, loop_copy c) noexcept;
   [[nodiscard]] std::shared_ptr<client_observer> observer_of(std::string_view target);
 
   runtime& owner_;
@@ -62,10 +86,12 @@ class core final : public std::enable_shared_from_this<core> {
   std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> handles_;
   const std::chrono::system_clock::time_point start_;
 
-  std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::unordered_set<const void*> observed_;  // servers
   std::unordered_map<std::string, std::weak_ptr<client_observer>> by_target_;
   std::vector<std::pair<const instrument*, std::function<double()>>> gauges_;
+  std::vector<std::shared_ptr<attachment>> attachments_;
+  std::vector<loop_copy> last_;  // by loop: what those that have ended did
 };
 
 }  // namespace coracle::telemetry_internal

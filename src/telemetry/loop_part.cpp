@@ -9,25 +9,10 @@
 
 namespace coracle::telemetry_internal {
 
-namespace {
-
-// Takes what the sources of a loop report.
-class reported_values final : public metrics_sink {
- public:
-  reported_values(const core& of, std::chrono::system_clock::time_point start)
-      : table_(of.selected(), of.options().series_max, of.options().exponential_histograms), start_(start) {}
-  void measure(const instrument& by, double value,
-               std::span<const std::string_view> values) noexcept override {
-    base::if_memory_allows([&] { table_.measure(by, value, values, start_); });
-  }
-  [[nodiscard]] std::vector<series_table::copy> copies() const { return table_.copies(); }
-
- private:
-  series_table table_;
-  std::chrono::system_clock::time_point start_;
-};
-
-}  // namespace
+void reported_values::measure(const instrument& by, double value,
+                              std::span<const std::string_view> values) noexcept {
+  base::if_memory_allows([&] { table_.measure(by, value, values, start_); });
+}
 
 loop_part::loop_part(std::shared_ptr<core> of, loop& owner_loop)
     : of_(std::move(of)),
@@ -42,7 +27,10 @@ loop_part::~loop_part() {
   loop_.use_metrics(nullptr);
 }
 
-void loop_part::begin_shutdown() noexcept { shutdown_finished(); }
+void loop_part::begin_shutdown() noexcept {
+  base::if_memory_allows([&] { of_->keep_last(loop_.index(), copy()); });
+  shutdown_finished();
+}
 
 std::chrono::system_clock::time_point loop_part::wall_now() noexcept {
   const time_point now = loop_.now();
@@ -60,7 +48,7 @@ void loop_part::measure(const instrument& by, double value,
 
 loop_copy loop_part::copy() const {
   loop_copy c;
-  reported_values reported(*of_, of_->started());
+  reported_values reported(of_->selected(), of_->options(), of_->started());
   report_loop(loop_, reported);
   loop_.metrics_sources().for_each([&](const metrics_source& s) { s.report(reported); });
   c.reported = reported.copies();

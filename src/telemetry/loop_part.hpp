@@ -25,6 +25,23 @@ struct loop_copy {
   std::uint64_t folded = 0;
 };
 
+// Takes what is read at once for one copy: the totals of sources.
+class reported_values final : public metrics_sink {
+ public:
+  reported_values(const selection& what, const telemetry_options& o,
+                  std::chrono::system_clock::time_point start) noexcept
+      : table_(what, o.series_max, o.exponential_histograms), start_(start) {}
+  // metrics_sink
+  void measure(const instrument& by, double value,
+               std::span<const std::string_view> values) noexcept override;
+  // Throws std::bad_alloc.
+  [[nodiscard]] std::vector<series_table::copy> copies() const { return table_.copies(); }
+
+ private:
+  series_table table_;
+  std::chrono::system_clock::time_point start_;
+};
+
 // Every function runs on its loop.
 class loop_part final : public runtime_internal::loop_service, public metrics_sink {
  public:

@@ -61,6 +61,7 @@ class metric_family {
   std::string description;  ///< see instrument::description
   std::string unit;  ///< see instrument::unit
   instrument_kind kind = instrument_kind::counter;  ///< see instrument::kind
+  bool observed = false;  ///< whether it was read for the snapshot (metrics_source), instead of measured
   std::vector<double> bounds;  ///< see instrument::bounds
   std::vector<metric_point> points;  ///< ordered by their labels
 };

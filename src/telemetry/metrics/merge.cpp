@@ -18,6 +18,7 @@ using labels = std::vector<std::pair<std::string, std::string>>;
 struct summed {
   const instrument* by = nullptr;
   std::map<labels, series> all;
+  bool observed = false;
 
   void add(const series& s) {
     const auto [at, is_new] = all.try_emplace(s.labels, s);
@@ -74,17 +75,18 @@ metrics_snapshot merge(std::vector<loop_copy> parts, const std::vector<read_gaug
   metrics_snapshot whole;
   whole.time = now;
   std::map<const instrument*, summed> by_instrument;
-  const auto add = [&](const std::vector<series_table::copy>& copies) {
+  const auto add = [&](const std::vector<series_table::copy>& copies, bool observed) {
     for (const series_table::copy& c : copies) {
       summed& to = by_instrument[c.by];
       to.by = c.by;
+      to.observed |= observed;
       for (const series& s : c.all) to.add(s);
     }
   };
   std::unordered_map<std::string, method_calls> calls;
   for (loop_copy& part : parts) {
-    add(part.measured);
-    add(part.reported);
+    add(part.measured, false);
+    add(part.reported, true);
     for (method_calls& m : part.calls) {
       const auto [at, is_new] = calls.try_emplace(text_of(m.key));
       if (is_new) at->second = std::move(m);
@@ -93,6 +95,7 @@ metrics_snapshot merge(std::vector<loop_copy> parts, const std::vector<read_gaug
   }
   for (auto& [by, points] : by_instrument) {
     metric_family f = family_of(*by);
+    f.observed = points.observed;
     for (auto& [key, s] : points.all) f.points.push_back(point_of(*by, std::move(s)));
     whole.families.push_back(std::move(f));
   }

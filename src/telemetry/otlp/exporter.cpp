@@ -1,0 +1,141 @@
+#include "telemetry/otlp/exporter.hpp"
+
+#include "coracle/base/usage_error.hpp"
+#include "coracle/runtime/runtime_options.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+#include "coracle/server/server.hpp"
+#include "runtime/runtime_core.hpp"
+#include "telemetry/otlp/encode_metrics.hpp"
+#include "telemetry/otlp/resource.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace coracle::telemetry_internal {
+
+namespace {
+
+std::unique_ptr<runtime> make_runtime(logger& log) {
+  runtime_options o;
+  o.log = &log;
+  o.blocking_threads = 1;  // sums up what the loops have measured
+  return std::make_unique<runtime>(o);
+}
+
+}  // namespace
+
+exporter::exporter(core& of, const otlp_options& o)
+    : of_(of),
+      options_(o),
+      log_(of.owner().log()),
+      on_(make_runtime(log_)),
+      resource_(encode_resource(resource_attributes(of.owner(), o.resource))) {
+  on_->spawn_on(on_->at(0), begin());
+  on_->start();
+}
+
+task<> exporter::begin() {
+  state_ = std::make_unique<state>();
+  if (auto to = make_delivery(signal::metrics, options_.metrics))
+    state_->tasks.spawn(export_metrics(std::move(to)));
+  co_return;
+}
+
+std::unique_ptr<delivery> exporter::make_delivery(signal s, const otlp_destination& to) {
+  if (!to.enabled) return nullptr;
+  const auto unusable = [&](std::string_view why) {
+    log_.error("OTLP: ", name_of(s), " are not exported: ", why);
+    return nullptr;
+  };
+  const auto at = parse_endpoint(to.endpoint, to.protocol);
+  if (!at.ok()) return unusable(at.status().message());
+  if (!to.credentials.failure().ok()) return unusable(to.credentials.failure().message());
+  if (at->secured == endpoint_parts::security::tls && !to.credentials.secure())
+    return unusable(to.endpoint +
+                    " requires TLS: call otlp_options::use_tls<coracle::tls::client_options>()");
+  return std::make_unique<delivery>(*on_, s, to, *at, state_->ending, log_, counts_of(s));
+}
+
+void exporter::report(metrics_sink& to) const noexcept {
+  for (const signal s : {signal::metrics, signal::spans, signal::logs})
+    counts_[static_cast<std::size_t>(s)].report(s, to);
+}
+
+time_point exporter::give_up_after(duration timeout) const noexcept {
+  return std::min(deadline_after(loop::current()->now(), timeout), state_->end);
+}
+
+// --- metrics
+
+task<> exporter::export_metrics(std::unique_ptr<delivery> to) {
+  for (bool last = false; !last;) {
+    last = co_await wait_for(state_->ending, options_.metrics_interval);
+    // Out of memory, for example: the next export may succeed.
+    try {
+      co_await export_once(*to);
+    } catch (const std::exception& e) {
+      log_.error("OTLP: an export of metrics failed: ", std::string_view(e.what()));
+    }
+  }
+}
+
+task<> exporter::export_once(delivery& to) {
+  const time_point give_up = give_up_after(options_.metrics_timeout);
+  const metrics_snapshot now = co_await of_.metrics();
+  metrics_batch batch = encode_metrics(now, options_.temporality, state_->baseline, resource_,
+                                       options_.metrics.request_bytes_max);
+  if (batch.too_large != 0) counts_of(signal::metrics).add_lost(loss::too_large, batch.too_large);
+  for (export_request& r : batch.requests) {
+    const std::size_t first = r.first;
+    const std::size_t end = first + r.items;
+    const bool taken = co_await to.send(std::move(r), give_up);
+    if (!taken || options_.temporality == otlp_temporality::cumulative) continue;
+    for (std::size_t i = first; i < end; ++i)
+      state_->baseline.delivered(*batch.points[i].family, *batch.points[i].total, now.time);
+  }
+}
+
+// --- the end
+
+void exporter::runtime_ended() noexcept {
+  sync_wait(*on_, on_->at(0), end());
+  on_ = nullptr;
+}
+
+task<> exporter::end() {
+  state_->end = deadline_after(loop::current()->now(), options_.shutdown_timeout);
+  state_->ending.set();
+  auto join = [](state& s) -> task<> {
+    co_await s.tasks.join();
+    s.done.set();
+  };
+  scope joining;
+  joining.spawn(join(*state_));
+  const bool in_time = co_await wait_for(state_->done, options_.shutdown_timeout);
+  if (!in_time) log_.warning("OTLP: the runtime ends before its last telemetry was sent");
+  state_->tasks.request_stop();
+  co_await joining.join();
+  state_ = nullptr;
+}
+
+}  // namespace coracle::telemetry_internal
+
+namespace coracle {
+
+void export_otlp(telemetry of, const otlp_options& options) {
+  telemetry_internal::core& core = of.internals();
+  CORACLE_REQUIRE(!core.owner().core().driven_by(), "export_otlp() uses sockets: not in a simulation");
+  core.attach(std::make_shared<telemetry_internal::exporter>(core, options));
+}
+
+telemetry with_otlp(server& to, const otlp_options& options) {
+  telemetry_options measure;
+  measure.exponential_histograms = options.exponential_histograms;
+  telemetry t(to.owner(), measure);
+  t.observe(to);
+  export_otlp(t, options);
+  return t;
+}
+
+}  // namespace coracle
