@@ -634,7 +634,7 @@ CORACLE_HOT void client_call::attach(transport::exchange x, const call_target& t
   or_end([&] {
     peer_ = exchange_.peer();
     status refused = send_client_headers(exchange_, target, terms_, 0,
-                                         watched_attempt_ ? &watched_attempt_->more() : nullptr);
+                                         watched_attempt_ ? watched_attempt_->more() : nullptr);
     if (!refused.ok()) [[unlikely]]
       return end(std::move(refused), false);
     has_connection();

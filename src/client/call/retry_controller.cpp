@@ -224,7 +224,7 @@ void replayed_attempt::attach(transport::exchange x, const call_target& target) 
   exchange_ = x;
   status refused;
   const bool tried = base::if_memory_allows([&] {
-    refused = send_client_headers(exchange_, target, terms(), previous_, watch_ ? &watch_->more() : nullptr);
+    refused = send_client_headers(exchange_, target, terms(), previous_, watch_ ? watch_->more() : nullptr);
   });
   if (!tried || !refused.ok()) {
     exchange_.release();
