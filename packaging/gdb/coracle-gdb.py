@@ -2,13 +2,19 @@
 
     (gdb) source /usr/share/coracle/gdb/coracle-gdb.py
     (gdb) coracle tasks
+    (gdb) coracle channels
+    (gdb) coracle connections
 
 `coracle tasks` prints the tree of the tasks of each loop with the place where each waits. It works on a running process and on
-a core file, with and without debug information. The printers show values of status, result, task, metadata and buffers; they
+a core file, with and without debug information. `coracle channels` and `coracle connections` need debug information of the
+library. The printers show values of status, result, task, metadata and buffers; they
 need debug information of your program (-g).
 
 docs/guides/debugging.md shows how to use both.
 """
+
+import ipaddress
+import re
 
 import gdb
 import gdb.printing
@@ -229,6 +235,203 @@ that runs at the moment is shown at its last co_await.
                 print(f"  (the list of tasks is damaged: {tree.damage})")
 
 
+# --- Channels and connections
+
+NO_TYPES = ("the library has no debug information: install its -dbgsym package, or build it with -g or as RelWithDebInfo (gdb says: {})")
+VTABLE = re.compile(r"vtable for (.*?)(?: \+ \d+)? in section")
+TREE_NODE_BYTES = 32   # of std::_Rb_tree_node_base, with the colour and three pointers
+STATES = ("IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN")
+
+
+def at(address, name):
+    """The object of this type at the address."""
+    return gdb.Value(address).cast(gdb.lookup_type(name).pointer()).dereference()
+
+
+def target_of(pointer):
+    """What a std::unique_ptr of libstdc++ refers to, as the type that its virtual table tells; None if there is nothing."""
+    kind = pointer.type.strip_typedefs().template_argument(0).unqualified()
+    address = read_word(int(pointer.address))
+    return whole(gdb.Value(address).cast(kind.pointer())) if address else None
+
+
+def whole(pointer):
+    """The object of which `pointer` refers to a base, by the name of its virtual table. gdb's own dynamic_type does not see
+    through the typedefs of smart pointers."""
+    name = vtable_name(pointer)
+    if not name:
+        return pointer.dereference()
+    to_top = read_word(read_word(int(pointer)) - 2 * pointer_bytes())  # modulo the size of a word
+    try:
+        return at((int(pointer) + to_top) % (1 << 8 * pointer_bytes()), name)
+    except gdb.error:  # a class of an unnamed namespace, whose type gdb does not know
+        return None
+
+
+def vtable_name(pointer):
+    symbol = VTABLE.match(gdb.execute(f"info symbol {read_word(int(pointer))}", to_string=True))
+    return symbol[1] if symbol else ""
+
+
+def elements_of(vector):
+    """Those of a std::vector of libstdc++."""
+    first, end = vector["_M_impl"]["_M_start"], vector["_M_impl"]["_M_finish"]
+    return [first[index] for index in range(int(end - first))]
+
+
+def values_of_map(tree):
+    """Those of a std::map of libstdc++ whose keys are 64-bit numbers, in order."""
+    mapped = tree.type.strip_typedefs().template_argument(1)
+    header = int(tree["_M_t"]["_M_impl"]["_M_header"].address)
+    size = pointer_bytes()
+
+    def below(node):
+        if node:
+            yield from below(read_word(node + 2 * size))
+            yield gdb.Value(node + TREE_NODE_BYTES + 8).cast(mapped.pointer()).dereference()
+            yield from below(read_word(node + 3 * size))
+    return list(below(read_word(header + size)))
+
+
+def values_of_pointers(table):
+    """The (key, address of the value) of a std::unordered_map of libstdc++ whose keys are pointers."""
+    node, size, found = int(table["_M_h"]["_M_before_begin"]["_M_nxt"]), pointer_bytes(), []
+    while node and len(found) < NODES_MAX:
+        found.append((read_word(node + size), node + 2 * size))
+        node = read_word(node)
+    return found
+
+
+def address_text(address):
+    """A coracle::net::address, as its to_string()."""
+    family, name = str(address["family_"]).rsplit("::", 1)[-1], text_of(address["name_"])
+    if family not in ("ipv4", "ipv6"):
+        return {"path": f"unix:{name}", "abstract": f"unix-abstract:{name}"}.get(family, "in-process")
+    ip = ipaddress.ip_address(read_bytes(int(address["ip_"].address), 4 if family == "ipv4" else 16))
+    return f"{ip}:{int(address['port_'])}" if family == "ipv4" else f"[{ip}]:{int(address['port_'])}"
+
+
+def ends_of(stream):
+    """The addresses of a connection's stream, as far as the program has asked the kernel for them."""
+    if stream is None:
+        return "without a socket"
+    fields = {field.name for field in stream.type.fields()}
+    if "raw_" in fields:  # TLS
+        return ends_of(target_of(stream["raw_"]))
+    if "ends_" not in fields:
+        return "without a socket"
+    local, peer = (target_of(stream["ends_"][name]) for name in ("local_", "peer_"))
+    return f"{address_text(local) if local else '(not asked)'} -> {address_text(peer) if peer else '(not asked)'}"
+
+
+def connection_line(number, connection):
+    engine, stats = connection["engine_"], connection["stats_"]
+    if bool(connection["transport_closed_"]) or bool(connection["closing_"]):
+        state = "closing"
+    elif bool(connection["draining_"]) or bool(connection["reported_going_away_"]):
+        state = "draining"
+    else:
+        state = "open" if bool(engine["peer_settings_seen_"]) else "connecting"
+    begin = f"connection {number}, {ends_of(target_of(connection['stream_']))}: {state}"
+    started = f"{int(stats['streams_started'])} so far"
+    if read_word(int(connection["http1_"].address)):
+        return f"{begin}, HTTP/1.1, {started}"
+    return (f"{begin}, {int(engine['open_count_'])} open streams, {started}, windows {int(engine['send_']['bytes_'])} to send, "
+            f"{int(engine['receive_']['open_'])} to receive")
+
+
+def companions(kind):
+    """The objects of this type that the runtimes keep."""
+    for owner in dict.fromkeys(owner for owner, _, _ in loops(Layout())):
+        core = target_of(at(owner, "coracle::runtime")["core_"])
+        for pair in elements_of(core["companions_"]):
+            pointer = pair["second"]["_M_ptr"]
+            if vtable_name(pointer) == kind:
+                yield whole(pointer)
+
+
+def alive(pointer):
+    """The object of a std::weak_ptr; None if it is gone."""
+    counts = int(pointer["_M_refcount"]["_M_pi"])
+    uses = read_number(counts + pointer_bytes(), 4) if counts else 0  # behind the virtual table
+    return whole(pointer["_M_ptr"]) if uses else None
+
+
+def channel_lines():
+    for registry in companions("coracle::rpc::channel_registry"):
+        for entry in values_of_map(registry["channels_"]):
+            channel = alive(entry["channel"])
+            if channel is None or bool(entry["hidden"]):
+                continue
+            counts = elements_of(channel["counts_"])
+            started, succeeded, failed = (sum(int(one[name]) for one in counts) for name in ("started", "succeeded", "failed"))
+            yield (f"channel {int(channel['id_'])} to {text_of(channel['to']['name'])}: {STATES[int(channel['state_']['_M_i'])]}, "
+                   f"{started - succeeded - failed} calls in progress, {succeeded} ended with OK, {failed} failed")
+            for index, pointer in enumerate(elements_of(channel["shards_"])):
+                for holder in elements_of(pointer.dereference()["subchannels_"]) if int(pointer) else ():
+                    one = target_of(holder)
+                    yield (f"  loop {index}: subchannel {int(one['id_'])} to {address_text(one['where_']['address_'])}: "
+                           f"{STATES[int(one['recorded_state_'])]}")
+                    for connection in elements_of(one["connections_"]):
+                        yield "    " + connection_line(int(connection["id"]), target_of(connection["connection"]))
+
+
+def server_lines():
+    for registry in companions("coracle::server_internal::server_registry"):
+        for pointer in values_of_map(registry["servers_"]):
+            server = alive(pointer)
+            if server is None:
+                continue
+            addresses = " and ".join(address_text(one) for one in elements_of(server["addresses"]))
+            yield f"server {int(server['id'])}{' on ' + addresses if addresses else ''}:"
+            for index, shard in enumerate(elements_of(server["shards_"])):
+                kept = values_of_pointers(shard.dereference()["connections_"]) if int(shard) else ()
+                kind = "coracle::server_internal::shard::served"
+                for number, connection in sorted((int(at(value, kind)["id"]), key) for key, value in kept):
+                    yield f"  loop {index}: " + connection_line(number, at(connection, "coracle::transport::connection"))
+
+
+def print_lines(lines, nothing):
+    """What reads the structures of the library may meet a program without them, or another version of them."""
+    try:
+        found = False
+        for line in lines:
+            found = True
+            print(line)
+    except gdb.error as error:
+        raise gdb.GdbError(NO_TYPES.format(error)) from None
+    if not found:
+        print(nothing)
+
+
+class ChannelsCommand(gdb.Command):
+    """Print the channels of each runtime, with their subchannels and connections.
+
+Usage: coracle channels
+
+The numbers are those of channelz. The addresses of a connection are shown once the program has asked the kernel for them."""
+
+    def __init__(self):
+        super().__init__("coracle channels", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        print_lines(channel_lines(), "the process has no channels")
+
+
+class ConnectionsCommand(gdb.Command):
+    """Print the connections of each server.
+
+Usage: coracle connections
+
+Those of channels are printed by `coracle channels`."""
+
+    def __init__(self):
+        super().__init__("coracle connections", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        print_lines(server_lines(), "the process has no servers")
+
+
 # --- Printers
 
 def text_of(value):
@@ -385,4 +588,6 @@ def printers():
 
 CoracleCommand()
 TasksCommand()
+ChannelsCommand()
+ConnectionsCommand()
 gdb.printing.register_pretty_printer(None, printers(), replace=True)

@@ -68,6 +68,42 @@ def test_the_tree_needs_no_debug_information(core, tmp_path):
     assert TREE % lines_of_awaits() in gdb("coracle tasks", program=stripped, of=[core])
 
 
+IN_PROCESS = "without a socket: open, 3 open streams, 3 so far"
+END = r"(?:\(not asked\)|127.0.0.1:\d+)"  # the library asks when it needs an address
+CHANNELS = re.compile(rf"""\
+channel (\d+) to in-process: READY, 3 calls in progress, 0 ended with OK, 0 failed
+  loop 0: subchannel \d+ to in-process: READY
+    connection \d+, {IN_PROCESS}, windows \d+ to send, \d+ to receive
+channel (\d+) to 127.0.0.1:(\d+): READY, 0 calls in progress, 0 ended with OK, 1 failed
+  loop 0: subchannel \d+ to 127.0.0.1:\3: READY
+    connection \d+, {END} -> 127.0.0.1:\3: open, 0 open streams, 1 so far, windows \d+ to send, \d+ to receive
+""")
+CONNECTIONS = re.compile(rf"""\
+server \d+ on 127.0.0.1:\d+:
+(  loop 0: connection \d+, {IN_PROCESS}, windows \d+ to send, \d+ to receive
+|  loop [01]: connection \d+, {END} -> {END}: open, 0 open streams, 1 so far, windows \d+ to send, \d+ to receive
+){{2}}""")
+
+
+def test_a_process_shows_its_channels_and_connections(hanging):
+    said = gdb("coracle channels", "coracle connections", of=["-p", str(hanging)])
+    assert CHANNELS.search(said), said
+    assert CONNECTIONS.search(said), said
+
+
+def test_a_core_file_shows_the_same_channels_and_connections(core):
+    said = gdb("coracle channels", "coracle connections", of=[core])
+    assert CHANNELS.search(said), said
+    assert CONNECTIONS.search(said), said
+
+
+@pytest.mark.parametrize("command", ("channels", "connections"))
+def test_channels_and_connections_need_debug_information(core, tmp_path, command):
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "--strip-debug", own("hanging_call"), "-o", stripped], check=True)
+    assert "the library has no debug information" in gdb(f"coracle {command}", program=stripped, of=[core])
+
+
 def test_options_add_paths_and_the_tasks_of_the_library(core):
     said = gdb("coracle tasks -full -all", of=[core])
     assert "runner/hanging_call.cpp:" in said, said
@@ -92,7 +128,9 @@ def test_values_are_printed_as_they_are_meant(core, variable, shown):
 
 
 def test_a_program_that_does_not_run_has_no_tasks():
-    assert "the process has no loop" in gdb("coracle tasks")
+    said = gdb("coracle tasks", "coracle channels", "coracle connections")
+    assert "the process has no loop" in said
+    assert "the process has no channels\nthe process has no servers\n" in said
 
 
 def test_another_program_is_refused():

@@ -44,6 +44,13 @@ coracle::task<> greet(helloworld::rpc::Greeter::stub greeter) {
 
 coracle::task<> do_nothing() { co_return; }
 
+coracle::task<> call_unknown(coracle::channel to) {
+  const coracle::generic_stub stub(to);
+  const coracle::bytes_message request;
+  const auto reply = co_await stub.unary("/helloworld.Greeter/Unknown", request);
+  std::puts(reply.status().to_string().c_str());
+}
+
 // Its variables are what the printers are tried on.
 [[gnu::noinline]] void hang() {
   const coracle::status good = coracle::ok;
@@ -72,10 +79,14 @@ int main() {
   greeter service;
   coracle::server server(runtime);
   server.add(service);
+  if (!server.listen("127.0.0.1:0", coracle::insecure()).ok()) return 1;
   const coracle::channel channel(runtime, server.in_process());
+  const coracle::channel by_tcp(runtime, "127.0.0.1:" + std::to_string(server.port()), coracle::insecure());
   for (int i = 0; i < 3; ++i) runtime.spawn_on(runtime.at(0), greet(helloworld::rpc::Greeter::stub(channel)));
   runtime.start();
   handlers.wait();
+  // A call that ends, after which the connection is open and idle.
+  coracle::sync_wait(runtime, runtime.at(0), call_unknown(by_tcp));
   // A loop that runs another task has come to the end of the handlers' first steps.
   for (std::size_t i = 0; i < runtime.size(); ++i) coracle::sync_wait(runtime, runtime.at(i), do_nothing());
   hang();
