@@ -1,5 +1,6 @@
 #include "coracle/telemetry/binary_log.hpp"
 
+#include "coracle/rpc/message_codec.hpp"
 #include "grpc/binarylog/v1/binarylog.pb.h"
 #include "support/echo_fixture.hpp"
 #include "unit/net/scratch_folder.hpp"
@@ -271,6 +272,27 @@ TEST_P(binary_logs, OnlyWhatTheFilterSelectsIsLogged) {
   EXPECT_EQ(client[0][1].message().data(), "");
   EXPECT_EQ(client[0][1].message().length(), 7u);
   EXPECT_TRUE(client[0][1].payload_truncated());
+}
+
+class no_codec final : public message_codec {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "none"; }
+  status write(const google::protobuf::Message&, std::string&) const override {
+    return status::internal("nothing can be written");
+  }
+  status read(google::protobuf::Message&, bytes_view) const override { return {}; }
+};
+
+TEST_P(binary_logs, AMessageThatCannotBeWrittenIsLeftOut) {
+  const no_codec codec;
+  call_options options;
+  options.codec = &codec;
+  const auto reply = sync_wait(stub().Say(text("hello"), options));
+  EXPECT_EQ(reply.status(), status::internal("nothing can be written"));
+  const auto client = sink_->calls_of(entry::LOGGER_CLIENT);
+  ASSERT_EQ(client.size(), 1u);
+  EXPECT_THAT(types(client[0]), ElementsAre(client_header, half_close, trailer));
+  EXPECT_EQ(client[0][2].trailer().status_code(), 13u);
 }
 
 TEST_P(binary_logs, RetriesAreOneCall) {

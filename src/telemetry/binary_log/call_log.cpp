@@ -4,6 +4,7 @@
 #include "coracle/runtime/loop.hpp"
 
 #include <atomic>
+#include <exception>
 #include <utility>
 
 namespace coracle::telemetry_internal {
@@ -56,8 +57,16 @@ void call_log::write(log_event type, F fill) noexcept {
   });
 }
 
-void call_log::write_message(log_event type, intercepted_message& m) noexcept {
-  write(type, [&](log_entry& e) { e.message(m.bytes(), limits_); });
+// A message that its codec cannot write, or for which there is no memory, is left out. In the first case it
+// is not sent either, and ends the call with the same error.
+void call_log::write_message(log_event type, intercepted_message& m) {
+  bytes_view bytes;
+  try {
+    bytes = m.bytes();
+  } catch (const std::exception&) {
+    return;
+  }
+  write(type, [&](log_entry& e) { e.message(bytes, limits_); });
 }
 
 status call_log::on_request(intercepted_message& m) {

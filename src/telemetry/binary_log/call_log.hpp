@@ -38,7 +38,7 @@ class call_log final : public message_hooks {
   // Writes an entry; `fill` adds to it.
   template <class F>
   void write(log_event type, F fill) noexcept;
-  void write_message(log_event type, intercepted_message& m) noexcept;
+  void write_message(log_event type, intercepted_message& m);
   void write(log_entry&& e);
   [[nodiscard]] log_entry make_entry(log_event type) const;
 
