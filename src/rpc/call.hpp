@@ -136,6 +136,7 @@ class call {
   CORACLE_COLD void leave_connection() noexcept;
   void drop_deferred() noexcept { deferred_.reset(); }
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
+  [[nodiscard]] bool writer_waits() const noexcept { return writer_ != nullptr; }
   // Serializes and sends; flow control may queue the message. Returns false if the stream accepts nothing any
   // more, or messages_broken() has ended the call. known_bytes: the size of the message, if it is known.
   // Throws std::bad_alloc, in which case nothing was sent.

@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/log.hpp"
+#include "coracle/coro/impl/run_observer.hpp"
 
 #include <cstddef>
 
@@ -19,7 +20,8 @@ class stall_detector {
   stall_detector(const stall_detector&) = delete;
   stall_detector& operator=(const stall_detector&) = delete;
 
-  // Measures one work until the end of the scope. Costs only a test when there is no detector.
+  // Measures one work until the end of the scope, and tells the run_observer that it has ended. Costs only
+  // two tests when there is neither.
   class watch {
    public:
     explicit watch(stall_detector* by) noexcept : by_(by) {
@@ -29,6 +31,7 @@ class stall_detector {
     watch& operator=(const watch&) = delete;
     ~watch() {
       if (by_) by_->end(began_);
+      coro::run_observer::notify_returned();
     }
 
    private:

@@ -123,6 +123,8 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
   max_send_bytes = server_->options.max_send_bytes;
   compression = server_->options.compression;
   interceptors = &server_->interceptors;
+  cost_trailers = server_->options.cost_trailers;
+  if (cost_trailers) measured_calls = 1;
   stall_time = server_->options.limits.stall_time;
   stall_bytes = min_bytes_in(stall_time);
   orphaned_bytes_max = share_of(quota_->limit / 4, loop_.owner().size());

@@ -5,6 +5,7 @@
 #include "coracle/base/metrics.hpp"
 #include "coracle/coro/impl/executor_local.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/coro/impl/run_observer.hpp"
 #include "coracle/coro/impl/task_tree.hpp"
 
 #include <cstdint>
@@ -92,6 +93,12 @@ class executor {
   /// Distinguishes kinds of executors without RTTI: the address of an object that the kind owns, or null.
   [[nodiscard]] const void* kind() const noexcept { return kind_; }
 
+  /// Has `o` notified of what runs here; null: nothing is. For the library, on the executor's thread.
+  void observe_runs(run_observer* o) noexcept {
+    run_observer_ = o;
+    if (is_current()) run_observer::exchange(o);
+  }
+
  protected:
   explicit executor(const void* kind = nullptr) noexcept : kind_(kind) {}
   ~executor() = default;
@@ -105,11 +112,13 @@ class executor {
     explicit entry(executor& e) noexcept
         : before_(current_), pool_before_(frame_pool::exchange_current(&e.frames_)) {
       current_ = &e;
+      run_observer::exchange(e.run_observer_);
     }
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;
     ~entry() {
       current_ = before_;
+      run_observer::exchange(before_ ? before_->run_observer_ : nullptr);
       frame_pool::exchange_current(pool_before_);
     }
 
@@ -125,6 +134,7 @@ class executor {
   base::intrusive_list<metrics_source> sources_;
   frame_pool frames_;
   task_tree tasks_;
+  run_observer* run_observer_ = nullptr;
   std::unique_ptr<executor_local> locals_;
 };
 

@@ -8,6 +8,7 @@
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/rpc/call_cost.hpp"
 #include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 #include "coracle/rpc/impl/propagated_context.hpp"
@@ -15,6 +16,7 @@
 #include "coracle/security/auth_context.hpp"
 #include "coracle/server/impl/message_store.hpp"
 
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -90,6 +92,11 @@ class server_context : public rpc::propagated_context {
 
   /// What was exchanged so far. A reply that waits for the interceptors to end counts as sent.
   [[nodiscard]] call_traffic traffic() const noexcept;
+  /// What the call has cost so far, if it is one of those that are measured: the first call of each loop and
+  /// then one of 101, or every call with server_options::cost_trailers. Reads the clock. An observer that
+  /// calls it in server_observer::call_ended() gets the costs up to the end; what the handler does after that
+  /// still counts for itself.
+  [[nodiscard]] std::optional<call_cost> cost() const noexcept;
 
   /// An arena for messages, freed as a whole when the call has ended, whose memory later calls of the loop
   /// reuse. It is made on first use. google::protobuf::Arena::CreateMessage<Reply>(&context.arena()) makes a

@@ -106,9 +106,11 @@ void client_call::bind_owner_loop() noexcept {
 
 CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
   const coro::environment& inherited = terms_.options.detached ? coro::no_environment : outer;
-  if (inherited.call)
-    rpc::propagate(*static_cast<const rpc::propagated_context*>(inherited.call), terms_.options.metadata,
-                   terms_.propagated);
+  if (inherited.call) {
+    const auto& served = *static_cast<const rpc::propagated_context*>(inherited.call);
+    rpc::propagate(served, terms_.options.metadata, terms_.propagated);
+    child_.begin(served);
+  }
   const time_point now = began_ = terms_.owner_loop->now();
   call_setup setup;
   channel_.set_up(setup, terms_.path, *terms_.owner_loop);
@@ -535,6 +537,7 @@ void client_call::end(status reason, bool inside) noexcept {
       terms_.owner_loop->now() >= terms_.deadline)
     reason = status::deadline_exceeded("the deadline passed");
   outcome_ = std::move(reason);
+  child_.end();
   if (counts_) {
     ++(outcome_.ok() ? counts_->succeeded : counts_->failed);
     if (counts_->when_none) [[unlikely]]

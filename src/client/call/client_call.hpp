@@ -19,6 +19,7 @@
 #include "coracle/security/connection_peer.hpp"
 #include "protocol/grpc/response_headers.hpp"
 #include "rpc/call.hpp"
+#include "rpc/call_meter.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -227,6 +228,7 @@ class client_call final : public rpc::call,
   abandonment abandoned_;
   const call_target* target_ = nullptr;  // while there is an exchange
   stop_hook on_stop_;
+  rpc::child_call child_;  // while the call is open
   std::coroutine_handle<> resume_later_;
 
   unary_operation* unary_ = nullptr;

@@ -1,6 +1,7 @@
 #include "runtime/sim/sim_backend.hpp"
 
 #include "coracle/base/impl/assert.hpp"
+#include "coracle/coro/impl/run_observer.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -108,6 +109,7 @@ void sim_backend::turn(time_point) noexcept {
     due_.pop_front();
     ++counters_.completions;
     deliver(d);
+    coro::run_observer::notify_returned();
   }
 }
 

@@ -22,6 +22,9 @@ struct call_counters {
   // How many of all calls so far ended with OK, and with another status.
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
+  // How many calls from now the next measured call is: see server_call_options::measured_calls. The first
+  // call of a loop is measured, so that later ones find its memory in the pools.
+  std::uint32_t until_measured = 1;
 };
 
 }  // namespace coracle::server_internal

@@ -16,6 +16,7 @@
 #include "rpc/exception_text.hpp"
 #include "rpc/message_format.hpp"
 #include "runtime/repeated_lines.hpp"
+#include "server/call/server_timing.hpp"
 #include "transport/header_block.hpp"
 
 #include <google/protobuf/arena.h>
@@ -63,6 +64,9 @@ bound_log server_context::log() const { return loop::current()->log().in(log_roo
 
 call_traffic server_context::traffic() const noexcept {
   return static_cast<const server_internal::server_call*>(this)->exchanged();
+}
+std::optional<call_cost> server_context::cost() const noexcept {
+  return static_cast<const server_internal::server_call*>(this)->measured_cost();
 }
 
 namespace server_internal {
@@ -129,6 +133,8 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   if (++set_.count > rpc::message_footprint::many_calls) [[unlikely]]
     inspected_bytes_min_ = rpc::message_footprint::inspected_bytes_min_of_many;
   timer::fire = [](coro::timer& t) noexcept { static_cast<server_call&>(t).on_time(); };
+  if (--set.until_measured == 0) [[unlikely]]
+    measure();
   if (deadline != never) arm_timer();
 }
 
@@ -150,6 +156,7 @@ void server_call::begin(bool end_stream) {
       return end_early(
           status::unimplemented("the method requires one request message, and the call has none"));
     if (interceptor_chain_) {
+      const rpc::call_clock::run run(meter_);
       handler_running_ = true;
       interceptor_chain_->begin();  // this object may be gone
     }
@@ -161,6 +168,7 @@ void server_call::begin(bool end_stream) {
 
 [[gnu::noinline]]
 void server_call::begin_stream() noexcept {
+  const rpc::call_clock::run run(meter_);
   if (interceptor_chain_) {
     handler_running_ = true;
     interceptor_chain_->request_ready();
@@ -306,7 +314,10 @@ CORACLE_COLD void server_call::take_kept_request() noexcept {
   if (!base::if_memory_allows([&] { resume_request(); })) end_early(rpc::out_of_memory());
 }
 
-bool server_call::continue_message() { return resume_request() == request_outcome::deferred; }
+bool server_call::continue_message() {
+  const rpc::call_clock::run run(meter_);
+  return resume_request() == request_outcome::deferred;
+}
 
 [[gnu::noinline]]
 void server_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
@@ -345,6 +356,7 @@ void server_call::arm_timer() noexcept {
 }
 
 CORACLE_COLD void server_call::on_time() noexcept {
+  const rpc::call_clock::run run(meter_);
   const time_point now = coro::this_executor().now();
   if (now >= own_environment_.deadline)
     return end_early(status::deadline_exceeded("the client's deadline passed"));
@@ -384,6 +396,41 @@ void server_call::note_progress() noexcept {
   seen_bytes_ = deframer_.size();
 }
 
+// --- what the call costs
+
+CORACLE_COLD call_extras& server_call::extras() {
+  if (!extras_) extras_ = std::make_unique<call_extras>();
+  return *extras_;
+}
+
+CORACLE_COLD void server_call::measure() noexcept {
+  set_.until_measured = set_.measured_calls;
+  base::if_memory_allows([&] {
+    meter_ = &extras().meter.emplace(*loop::current(), *this);
+    exchange_.set_handler(&*extras_->meter);
+  });
+}
+
+std::optional<call_cost> server_call::measured_cost() const noexcept {
+  if (!meter_) return std::nullopt;
+  call_cost c = meter_->cost();
+  c.traffic = exchanged();
+  return c;
+}
+
+rpc::call_wait server_call::waits_for() const noexcept {
+  if (reader_waits() || (single_message_ && request_ == request_state::incomplete))
+    return rpc::call_wait::messages;
+  return writer_waits() || waiting_uncongested_ ? rpc::call_wait::room : rpc::call_wait::other;
+}
+
+CORACLE_COLD bool server_call::adds_trailers() const noexcept { return meter_ && set_.cost_trailers; }
+
+CORACLE_COLD void server_call::add_extra_trailers() {
+  if (meter_ && set_.cost_trailers)
+    trailing_.add_received(server_timing_header, server_timing(*measured_cost()));
+}
+
 // --- the end
 
 // For the path of most calls.
@@ -406,13 +453,11 @@ void server_call::report_intercepted_end(const status& outcome) noexcept {
 }
 
 CORACLE_COLD void server_call::become_orphan() noexcept {
-  if (orphan_) return;
-  std::unique_ptr<orphan_state> orphan;
+  if (is_orphan()) return;
   const bool kept = base::if_memory_allows([&] {
-    orphan = std::make_unique<orphan_state>();
-    orphan->peer = *peer_;
     if (!own_authority_) own_authority_ = std::make_unique<const std::string>(authority_);
-    if (exchange_) orphan->of_connection = exchange_.share_orphaned_calls();
+    auto of_connection = exchange_ ? exchange_.share_orphaned_calls() : nullptr;
+    extras().orphan.emplace(*peer_, auth_ ? auth_->shared_from_this() : nullptr, std::move(of_connection));
   });
   authority_ = own_authority_ ? std::string_view(*own_authority_) : std::string_view();
   if (!kept) {  // the handler finds no peer address, and nothing counts the call
@@ -421,11 +466,10 @@ CORACLE_COLD void server_call::become_orphan() noexcept {
     auth_ = nullptr;
     return;
   }
-  orphan_ = std::move(orphan);
-  peer_ = &orphan_->peer;
-  if (auth_) orphan_->auth = auth_->shared_from_this();
+  const orphan_state& orphan = *extras_->orphan;
+  peer_ = &orphan.peer;
   ++set_.orphaned;
-  if (orphan_->of_connection) ++*orphan_->of_connection;
+  if (orphan.of_connection) ++*orphan.of_connection;
 }
 
 CORACLE_COLD void server_call::end_early(const status& reason) noexcept {
@@ -434,8 +478,9 @@ CORACLE_COLD void server_call::end_early(const status& reason) noexcept {
   report_end(reason);
   if (timer::holder) coro::this_executor().disarm(*this);
   if (!handler_running_) return end_call();
-  if (orphan_)
-    set_.set_orphaned_bytes(set_.orphaned_bytes - std::exchange(orphan_->bytes, held_bytes_) + held_bytes_);
+  if (is_orphan())
+    set_.set_orphaned_bytes(set_.orphaned_bytes - std::exchange(extras_->orphan->bytes, held_bytes_) +
+                            held_bytes_);
   // Awaiting coroutines are resumed through the loop's queue: the handler does not end inside these calls.
   incoming_failed(reason, false);
   outgoing_failed(reason);
@@ -475,19 +520,35 @@ void server_call::give_back_replies() noexcept {
   }
 }
 
+inline void server_call::give_back_all() noexcept {
+  give_back_messages();
+  set_.give_back(std::move(shared_));
+  if (arena_) set_.give_back(std::move(arena_));
+}
+
+CORACLE_COLD void server_call::end_with_extras() noexcept {
+  call_set& set = set_;
+  const std::unique_ptr<call_extras> extras = std::move(extras_);
+  extras->meter.reset();
+  give_back_all();
+  delete this;
+  if (extras->orphan) {
+    --set.orphaned;
+    if (extras->orphan->of_connection) --*extras->orphan->of_connection;
+    set.set_orphaned_bytes(set.orphaned_bytes - extras->orphan->bytes);
+  }
+  set.call_ended();
+}
+
 void server_call::end_call() noexcept {
   call_set& set = set_;
   if (watching_)
     report_end(status::cancelled(
         "the client cancelled the call or disconnected"));  // a status with a text allocates
-  const std::unique_ptr<orphan_state> was = std::move(orphan_);
-  if (was) --set.orphaned;
-  if (was && was->of_connection) --*was->of_connection;
-  give_back_messages();
-  set.give_back(std::move(shared_));
-  if (arena_) set.give_back(std::move(arena_));
+  if (extras_) [[unlikely]]
+    return end_with_extras();
+  give_back_all();
   delete this;
-  if (was) set.set_orphaned_bytes(set.orphaned_bytes - was->bytes);
   set.call_ended();
 }
 
@@ -618,6 +679,8 @@ bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const
   const bool compresses =
       compression_.algorithm() != encoding::identity || format_.receive_encoding() != encoding::identity;
   if (headers_sent_ || compresses || !outcome.ok() || !initial_.empty() || !trailing_.empty()) return false;
+  if (extras_ && adds_trailers()) [[unlikely]]
+    return false;
   if (!format_.writes_as_is(k)) return false;
   const std::size_t size = bytes.emplace(k.size_bytes(reply));
   if (size > format_.max_send_bytes()) return false;
@@ -695,8 +758,11 @@ void server_call::chain_ended(const status& outcome, const rpc::codec* k, const 
 void server_call::send_status(const status& reason) noexcept {
   if (!exchange_) return;
   ++(reason.ok() ? set_.succeeded : set_.failed);
-  if (!base::if_memory_allows([&] { send_trailers(reason); }))
-    exchange_.reset(transport::error_code::enhance_your_calm);
+  const auto send = [&] {
+    if (extras_) add_extra_trailers();
+    send_trailers(reason);
+  };
+  if (!base::if_memory_allows(send)) exchange_.reset(transport::error_code::enhance_your_calm);
   forget_kept();
   exchange_.release();
   report_end(reason);

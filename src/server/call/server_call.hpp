@@ -9,6 +9,7 @@
 #include "coracle/server/service.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
+#include "server/call/call_extras.hpp"
 #include "server/call/call_request.hpp"
 #include "server/call/call_set.hpp"
 #include "server/call/message_arena.hpp"
@@ -70,6 +71,9 @@ class server_call final : public rpc::call,
     return interceptor_chain_.get();
   }
   [[nodiscard]] call_traffic exchanged() const noexcept;
+  [[nodiscard]] std::optional<call_cost> measured_cost() const noexcept;
+  // Why nothing of this call runs; `other` if the call itself does not know.
+  [[nodiscard]] rpc::call_wait waits_for() const noexcept;
   [[nodiscard]] bool permits_take(const void* request);
 
   // --- called by the interceptor chain
@@ -167,18 +171,20 @@ class server_call final : public rpc::call,
   void give_back_messages() noexcept;
   void give_back_replies() noexcept;
   void end_call() noexcept;
+  void end_with_extras() noexcept;
+  void give_back_all() noexcept;
   // Notifies the observer, if there is one; once.
   void report_end(const status& outcome) noexcept;
   void report_end_here(const status& outcome) noexcept;
   void report_intercepted_end(const status& outcome) noexcept;
 
-  // What a call keeps when it has ended before its handler.
-  struct orphan_state {
-    net::address peer;
-    std::shared_ptr<const auth_context> auth;
-    std::shared_ptr<std::size_t> of_connection;  // shared with the connection; counts its orphaned calls
-    std::size_t bytes = 0;  // its part of the set's orphaned_bytes
-  };
+  [[nodiscard]] bool is_orphan() const noexcept { return extras_ && extras_->orphan; }
+  [[nodiscard]] call_extras& extras();
+  // Measures the call from now on, if there is memory for that.
+  void measure() noexcept;
+  // Adds to the trailing metadata what the extras say. Throws std::bad_alloc.
+  void add_extra_trailers();
+  [[nodiscard]] bool adds_trailers() const noexcept;
 
   const served_method& row_;
   const subtype& subtype_;
@@ -191,7 +197,7 @@ class server_call final : public rpc::call,
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<server_interceptor_chain> interceptor_chain_;  // null: no interceptors
   std::optional<server_watch> watched_;  // none: no observer
-  std::unique_ptr<orphan_state> orphan_;  // null until become_orphan()
+  std::unique_ptr<call_extras> extras_;  // null: no orphan, not measured
   const void* sent_ = nullptr;  // the one reply, once it was sent
   time_point check_at_ = never;
   // What had arrived at the last check, if a message was due.

@@ -25,6 +25,12 @@ struct server_call_options {
   encoding_set accepted = encoding_set::all();
   // Of replies.
   coracle::compression compression;
+  // One of this many calls is measured (call_cost). A prime number, because calls of a client often repeat in
+  // a fixed order, and each of them should be measured from time to time. To measure a small call costs about
+  // as much as the call itself, so that one of 101 is 1 %.
+  std::uint32_t measured_calls = 101;
+  // Sends the costs of measured calls in their trailers.
+  bool cost_trailers = false;
   // The limit for requests.
   std::uint32_t max_receive_bytes = 4u << 20;
   // The limit for replies.

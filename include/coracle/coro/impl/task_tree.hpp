@@ -3,6 +3,7 @@
 
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
+#include "coracle/coro/impl/run_observer.hpp"
 
 #include <concepts>
 #include <coroutine>
@@ -46,6 +47,7 @@ class tree_node : public base::list_hook {
   void resumed() noexcept {
     awaits_ = nullptr;
     base::last_await_site = where_;
+    run_observer::notify_resumed(*this);
   }
   void await(const tree_node& child) noexcept { awaits_ = &child; }
 

@@ -11,6 +11,8 @@
 
 namespace coracle::rpc {
 
+class call_meter;  // private: src/rpc/call_meter.hpp
+
 // The part of server_context that the client side of the library uses: environment::call points to it.
 class propagated_context {
  public:
@@ -29,12 +31,16 @@ class propagated_context {
   // Returns the baggage that the client sent. Calls that the handler makes propagate it, with the changes
   // that are made here. The first use allocates.
   [[nodiscard]] coracle::baggage& baggage();
+  // Returns what measures the call; null if it is not measured. The same from the first handler on, so that
+  // any loop may call it; the meter belongs to the loop of the call.
+  [[nodiscard]] call_meter* meter() const noexcept { return meter_; }
 
  protected:
   propagated_context() noexcept = default;
   ~propagated_context() = default;
 
   const coracle::metadata* received_ = nullptr;
+  call_meter* meter_ = nullptr;
 
  private:
   friend void propagate(const propagated_context&, const coracle::metadata&, coracle::metadata&);
