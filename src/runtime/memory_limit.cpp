@@ -1,11 +1,11 @@
 #include "runtime/memory_limit.hpp"
 
+#include "runtime/cgroups.hpp"
+
 #include <sys/resource.h>
 
 #include <charconv>
 #include <fstream>
-#include <initializer_list>
-#include <string_view>
 #include <utility>
 
 namespace coracle::runtime_internal {
@@ -26,19 +26,6 @@ void tighten_by_file(memory_limit& l, const std::string& root, const std::string
     tighten(l, bytes, path);
 }
 
-// Reads the files of the group and of all groups up to the root of the mount. In a container without a cgroup
-// namespace, the group's path is that of the host and does not exist; the root of the mount is then the
-// container's own group.
-void tighten_by_group(memory_limit& l, const std::string& root, const std::string& mount,
-                      std::string_view group, std::initializer_list<const char*> files) {
-  while (true) {
-    while (group.ends_with('/')) group.remove_suffix(1);
-    for (const char* f : files) tighten_by_file(l, root, mount + std::string(group) + "/" + f);
-    if (group.empty()) return;
-    group = group.substr(0, group.find_last_of('/') + 1);
-  }
-}
-
 }  // namespace
 
 std::uint64_t address_space_limit() noexcept {
@@ -50,22 +37,10 @@ std::uint64_t address_space_limit() noexcept {
 memory_limit read_memory_limit(const std::string& root, std::uint64_t address_space_bytes) {
   memory_limit l;
   tighten(l, address_space_bytes, "RLIMIT_AS");
-  // One line per hierarchy, "number:controllers:path" (cgroups(7)); version 2 has number 0 and no
-  // controllers.
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string_view group = std::string_view(line).substr(second + 1);
-    if (line.starts_with("0::")) {
-      for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
-        tighten_by_group(l, root, mount, group, {"memory.max", "memory.high"});
-    } else if (controllers.find(",memory,") != std::string::npos) {
-      tighten_by_group(l, root, "/sys/fs/cgroup/memory", group, {"memory.limit_in_bytes"});
-    }
-  }
+  for_each_cgroup(root, "memory", [&](const std::string& folder, int version) {
+    if (version == 1) return tighten_by_file(l, root, folder + "memory.limit_in_bytes");
+    for (const char* file : {"memory.max", "memory.high"}) tighten_by_file(l, root, folder + file);
+  });
   return l;
 }
 
