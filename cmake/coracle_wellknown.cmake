@@ -11,7 +11,7 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")  # not ours to examine, like protobuf's
 endif()
 set(out ${CMAKE_CURRENT_BINARY_DIR}/wellknown)
 file(MAKE_DIRECTORY ${out})
-foreach(name IN ITEMS health reflection channelz)
+foreach(name IN ITEMS health reflection channelz orca_load_report orca)
   set(stem ${out}/wellknown/${name})
   add_custom_command(OUTPUT ${stem}.pb.cc ${stem}.pb.h
     COMMAND ${protoc} -I${from} --cpp_out=${out} ${from}/wellknown/${name}.proto

@@ -63,7 +63,7 @@ bool shard::serve(call_attempt& a) noexcept {
     p.to->scale();
     return false;
   }
-  attach(a, x, channel_->target);
+  attach(a, x, p.to->target(channel_->target));
   return true;
 }
 

@@ -27,15 +27,18 @@ bool proto_reader::next() {
   std::uint64_t key = 0;
   if (!take_varint(key) || key >> 3 == 0 || key >> 3 > 0x1fff'ffff) return fail();
   field_ = static_cast<std::uint32_t>(key >> 3);
-  std::string_view unused;
+  std::string_view fixed;
   switch (key & 7) {
     case 0: return take_varint(number_) || fail();
-    case 1: return take(8, unused) || fail();
+    case 1:
+      if (!take(8, fixed)) return fail();
+      for (int i = 8; i-- > 0;) number_ = number_ << 8 | static_cast<std::uint8_t>(fixed[i]);
+      return true;
     case 2: {
       std::uint64_t size = 0;
       return (take_varint(size) && take(size, text_)) || fail();
     }
-    case 5: return take(4, unused) || fail();
+    case 5: return take(4, fixed) || fail();
     default: return fail();  // groups: none of these messages has one
   }
 }

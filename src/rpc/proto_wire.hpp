@@ -1,6 +1,7 @@
-// proto_wire: protobuf's wire format, to the extent that status details need it.
+// proto_wire: protobuf's wire format, to the extent that status details and load reports need it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,13 @@ inline void put_text(std::string& to, std::uint32_t field, std::string_view text
   to.append(text);
 }
 
+inline void put_double(std::string& to, std::uint32_t field, double n) {
+  const auto bits = std::bit_cast<std::uint64_t>(n);
+  if (bits == 0) return;
+  put_varint(to, field << 3 | 1);
+  for (int shift = 0; shift < 64; shift += 8) to.push_back(static_cast<char>(bits >> shift));
+}
+
 // Reads the fields of a message, in order.
 class proto_reader {
  public:
@@ -31,7 +39,8 @@ class proto_reader {
   // Returns false at the end, or if the next field is malformed.
   bool next();
   [[nodiscard]] bool ok() const noexcept { return ok_; }
-  // The field that next() has read; its value is empty or 0 if it has another type.
+  // The field that next() has read; its value is empty or 0 if it has another type. A double is the number
+  // with the same bits.
   [[nodiscard]] std::uint32_t field() const noexcept { return field_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] std::string_view text() const noexcept { return text_; }

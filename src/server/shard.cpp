@@ -6,6 +6,7 @@
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/offload.hpp"
+#include "coracle/server/load_reporter.hpp"
 #include "coro/post_function.hpp"
 #include "http/date.hpp"
 #include "net/duplex.hpp"
@@ -125,6 +126,8 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
   interceptors = &server_->interceptors;
   cost_trailers = server_->options.cost_trailers;
   if (cost_trailers) measured_calls = 1;
+  if (const auto& reporter = server_->options.load)
+    load = &load_.emplace(reporter->sources(), server_->options.load_trailers);
   stall_time = server_->options.limits.stall_time;
   stall_bytes = min_bytes_in(stall_time);
   orphaned_bytes_max = share_of(quota_->limit / 4, loop_.owner().size());

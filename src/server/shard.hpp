@@ -10,6 +10,7 @@
 #include "server/call/call_request.hpp"
 #include "server/call/call_set.hpp"
 #include "server/call/received_metadata.hpp"
+#include "server/call/server_load.hpp"
 #include "server/server_state.hpp"
 #include "transport/exchange.hpp"
 
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -178,6 +180,7 @@ class shard final : public runtime_internal::loop_service,
   const duration call_time_;
   pressure_timer pressure_timer_;
   time_point pressure_since_ = never;  // start of the current stall_time; never: no pressure
+  std::optional<server_load> load_;  // none: server_options::load is not set
   std::string date_;
   time_point date_ends_{};  // when the date must be made again
   http::header_view general_fields_[2];

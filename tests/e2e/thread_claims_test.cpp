@@ -15,6 +15,7 @@
 //   server/service.hpp               service_host::services(); draining() once, on any thread
 //   server/memory_quota.hpp       everything
 //   server/server.hpp             every member; snapshot() and drain() on any runtime's loop
+//   server/load_reporter.hpp      everything, while calls report the load
 //   services/health_service.hpp   set_status()
 //   testing/fake_method.hpp       everything: in service_fixture_test.cpp
 //
@@ -32,6 +33,7 @@
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/start.hpp"
 #include "coracle/server/call_statistics.hpp"
+#include "coracle/server/load_reporter.hpp"
 #include "coracle/server/memory_quota.hpp"
 #include "coracle/services/health_service.hpp"
 
@@ -471,6 +473,28 @@ TEST_P(thread_claims, CallsAreStartedAndTheirObjectsDestroyedByAllThreads) {
   });
   rt().run();
   EXPECT_EQ(ended, 3 * threads * rounds);
+}
+
+TEST_P(thread_claims, ALoadIsSetAndReadByAllThreadsWhileCallsReportIt) {
+  const auto load = std::make_shared<load_reporter>();
+  load->measure_calls();
+  echo_service service;
+  server_options options;
+  options.load = load;
+  server s(rt(), options);
+  s.add(service);
+  ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+  at_once(threads, [&](int thread_index) {
+    channel to(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());
+    const std::string name = std::to_string(thread_index);
+    for (int i = 0; i < rounds; ++i) {
+      load->update([&](load_report& r) { r.set_metric(name, i); });
+      load->measure_calls();
+      EXPECT_EQ(load->at(time_point()).metrics().at(name), i);
+      EXPECT_EQ(say(to, "l"), "l");
+    }
+  });
+  EXPECT_EQ(load->at(time_point()).metrics().size(), static_cast<std::size_t>(threads));
 }
 
 TEST_P(thread_claims, AServiceConfigIsSharedByChannelsOfAllThreads) {

@@ -4,7 +4,7 @@ import pytest
 
 import wellknown
 
-FILES = [*(f"src/wellknown/{name}.proto" for name in wellknown.SERVICES),
+FILES = [*(f"src/wellknown/{name}.proto" for name in wellknown.COPIES),
          *(f"src/services/{name}.coracle.hpp" for name in wellknown.SERVICES), "src/wellknown/descriptors_table.cpp"]
 
 

@@ -1,7 +1,9 @@
 // pick_policy: chooses the server of each call among the connected ones.
 #pragma once
 
+#include "coracle/base/clock.hpp"
 #include "coracle/client/resolver.hpp"
+#include "coracle/rpc/load_report.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +68,21 @@ class pick_policy {
   /// calls that had to wait. If the chosen server is at its stream limit, the call goes to the next server in
   /// the list that is not.
   virtual std::size_t pick(std::span<const pick_candidate> ready, const pick_info& call) = 0;
+
+  // --- load reports (gRFC A51)
+  /// Returns whether load_reported() runs for the load that servers report with calls. Asked for each server
+  /// that the channel connects to. Default: false, and such reports are not read.
+  [[nodiscard]] virtual bool wants_load_of_calls() const { return false; }
+  /// Returns the interval at which servers shall report their load out of band, over one stream per
+  /// connection; they may do so less often. Asked for each server that the channel connects to. A server
+  /// without xds.service.orca.v3.OpenRcaService is logged, and does not report. Default: empty, for no
+  /// reports out of band.
+  [[nodiscard]] virtual std::optional<duration> load_interval() const { return std::nullopt; }
+  /// Runs when a server has reported its load, with a call or out of band. It must not throw.
+  virtual void load_reported(const pick_candidate& server, const load_report& load) {
+    static_cast<void>(server);
+    static_cast<void>(load);
+  }
 };
 
 /// Makes a policy for one loop. `seed` is a random number of that loop, so that simulations are reproducible.

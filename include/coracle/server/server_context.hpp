@@ -12,6 +12,7 @@
 #include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 #include "coracle/rpc/impl/propagated_context.hpp"
+#include "coracle/rpc/load_report.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "coracle/security/auth_context.hpp"
 #include "coracle/server/impl/message_store.hpp"
@@ -97,6 +98,14 @@ class server_context : public rpc::propagated_context {
   /// calls it in server_observer::call_ended() gets the costs up to the end; what the handler does after that
   /// still counts for itself.
   [[nodiscard]] std::optional<call_cost> cost() const noexcept;
+  /// Records the load of this call, and what it costs in units of the application's own:
+  ///
+  ///   context.load().set_cost("db_queries", 3).set_utilization("disk", 0.4);
+  ///
+  /// It is sent with the status, in the trailing metadata `endpoint-load-metrics-bin` (gRFC A51), if anything
+  /// was recorded until then. Values of the server (server_options::load) fill what is missing. The first use
+  /// allocates. Throws std::bad_alloc.
+  [[nodiscard]] load_report& load();
 
   /// An arena for messages, freed as a whole when the call has ended, whose memory later calls of the loop
   /// reuse. It is made on first use. google::protobuf::Arena::CreateMessage<Reply>(&context.arena()) makes a

@@ -21,6 +21,7 @@
 
 namespace coracle {
 
+class load_reporter;
 class server_observer;
 
 /// How often a client may send PINGs (gRFC A8). An aggregate.
@@ -90,6 +91,13 @@ class server_options {
   /// time: for tests, and for networks of your own. Default: false, and one of 101 calls is measured, for
   /// server_context::cost().
   bool cost_trailers = false;
+  /// The load of the server (coracle/server/load_reporter.hpp), which is sent with each call, in the trailing
+  /// metadata `endpoint-load-metrics-bin` of gRFC A51, merged with what the handler has recorded in
+  /// server_context::load(). Also counts calls for load_reporter::measure_calls(). The server and its calls
+  /// keep it. Default: none, and calls report only what their handlers have recorded.
+  std::shared_ptr<load_reporter> load;
+  /// Whether calls carry what `load` has. False: only streams do (orca_service). Default: true.
+  bool load_trailers = true;
   /// What clients may use of the server concurrently. Default: the defaults of server_limits.
   server_limits limits;
   /// The memory that all connections together may hold because of their peers.

@@ -26,7 +26,9 @@ void spread_balancer::update(const std::vector<endpoint>& servers) {
       next.push_back(*old);
     } else {
       next.push_back(servers_.emplace_back(entry{&host_.make_subchannel(e)}));
-      if (host_.health_service()) next.back().at->watch_health(*host_.health_service());
+      subchannel& s = *next.back().at;
+      if (host_.health_service()) s.watch_health(*host_.health_service());
+      s.report_load_to(*this, policy_->wants_load_of_calls(), policy_->load_interval());
     }
   }
   servers_.swap(next);

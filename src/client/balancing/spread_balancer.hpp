@@ -21,7 +21,7 @@ std::unique_ptr<pick_policy> make_weighted(std::uint64_t seed);
 // Reconnects to a server at once when its connection is lost or its pause has passed, even without calls. The
 // state is READY with at least one READY server; else CONNECTING while a server connects that has not failed
 // since it was last READY; else TRANSIENT_FAILURE.
-class spread_balancer final : public balancer {
+class spread_balancer final : public balancer, private load_listener {
  public:
   spread_balancer(balancer_host& host, std::unique_ptr<pick_policy> policy) noexcept
       : balancer(host), policy_(std::move(policy)) {}
@@ -38,6 +38,10 @@ class spread_balancer final : public balancer {
     bool ready = false;
     bool failed = false;  // and has not been READY since
   };
+  // load_listener
+  void on_load(subchannel& s, const load_report& load) noexcept override {
+    policy_->load_reported(pick_candidate(s), load);
+  }
   void gather_ready();
   void publish_state();
 

@@ -185,6 +185,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   // Over HTTP/1.1 the watch would occupy the connection.
   if (health_service_ && !params_.http1 && !base::if_memory_allows([&] { begin_health(*l); }))
     return c.close(transport::error_code::no_error, no_memory);
+  if (load_interval_ && !params_.http1) base::if_memory_allows([&] { begin_load(*l); });
   schedule_state_report();
 }
 
@@ -207,8 +208,58 @@ task<> subchannel::check_health(std::shared_ptr<health_watch> w) {
   if (closing_) schedule_state_report();
 }
 
-void subchannel::stop_health(connection_entry& l) noexcept {
+void subchannel::stop_watches(connection_entry& l) noexcept {
   if (const auto stopped = std::exchange(l.health, nullptr)) stopped->stop();
+  if (const auto stopped = std::exchange(l.load, nullptr)) stopped->stop();
+}
+
+// --- the load of the server
+
+void subchannel::report_load_to(load_listener& l, bool with_calls, std::optional<duration> interval) {
+  loads_ = &l;
+  load_of_calls_ = with_calls;
+  load_interval_ = interval;
+}
+
+const call_target& subchannel::target(const call_target& of_channel) {
+  if (!load_of_calls_) [[likely]]
+    return of_channel;
+  if (!load_target_) {
+    call_target mine = of_channel;
+    mine.loads = this;
+    load_target_ = std::make_unique<const call_target>(mine);
+  }
+  return *load_target_;
+}
+
+void subchannel::begin_load(connection_entry& l) {
+  l.load = std::make_shared<load_watch>(*l.connection, params_, std::max(*load_interval_, duration(0)),
+                                        static_cast<load_watch_owner&>(*this));
+  work_.spawn(receive_load(l.load));
+}
+
+// Without memory for the watch, the connection has no reports.
+task<> subchannel::receive_load(std::shared_ptr<load_watch> w) {
+  try {
+    co_await load_watch::run(std::move(w));
+  } catch (const std::bad_alloc&) {
+  }
+  if (closing_) schedule_state_report();
+}
+
+void subchannel::on_load(const load_report& load) noexcept {
+  if (loads_) loads_->on_load(*this, load);
+}
+
+void subchannel::on_no_load() noexcept {
+  record_event("the server does not report its load out of band", severity::warning);
+}
+
+void subchannel::on_trailers(const metadata& trailing) noexcept {
+  if (!loads_) return;
+  base::if_memory_allows([&] {
+    if (const auto load = load_report::of_call(trailing)) loads_->on_load(*this, *load);
+  });
 }
 
 // --- calls
@@ -230,7 +281,8 @@ std::size_t subchannel::open_calls() const noexcept {
   std::size_t n = 0;
   for (const connection_entry& l : connections_) {
     const std::size_t streams = l.connection->open_streams();
-    n += streams - std::min<std::size_t>(streams, l.health && l.health->open() ? 1 : 0);
+    const std::size_t watches = (l.health && l.health->open() ? 1 : 0) + (l.load && l.load->open() ? 1 : 0);
+    n += streams - std::min(streams, watches);
   }
   return n;
 }
@@ -297,7 +349,7 @@ void subchannel::on_health(health_watch& w) noexcept {
 void subchannel::on_going_away(transport::connection& c) noexcept {
   connection_entry* l = entry_of(c);
   if (!l || std::exchange(l->draining, true)) return;
-  stop_health(*l);
+  stop_watches(*l);
   if (c.asked_for_fewer_resets() && reset_shift_ < reset_shift_max) ++reset_shift_;
   if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
   if (closing_) return;
@@ -329,7 +381,8 @@ void subchannel::end_connections(bool at_once, std::string_view reason) noexcept
   closing_ = true;
   attempting_ = pausing_ = false;
   if (timer::holder) loop_.disarm(*this);
-  for (connection_entry& l : connections_) stop_health(l);
+  loads_ = nullptr;
+  for (connection_entry& l : connections_) stop_watches(l);
   work_.request_stop();
   for (connection_entry& l : connections_) {
     // A connection whose server has not sent its SETTINGS has no calls to wait for.

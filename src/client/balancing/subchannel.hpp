@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/balancing/health_watch.hpp"
+#include "client/balancing/load_watch.hpp"
 #include "client/balancing/subchannel_instruments.hpp"
 #include "client/connecting/backoff.hpp"
 #include "client/connecting/dialer.hpp"
@@ -46,6 +47,15 @@ class subchannel_owner {
   ~subchannel_owner() = default;
 };
 
+// Receives the load that the server of a subchannel reports.
+class load_listener {
+ public:
+  virtual void on_load(subchannel& s, const load_report& load) noexcept = 0;
+
+ protected:
+  ~load_listener() = default;
+};
+
 // The same for all subchannels of a channel.
 struct connect_params {
   std::shared_ptr<dialer> by;
@@ -71,6 +81,8 @@ struct connect_params {
 // it. The subchannel never begins to connect by itself.
 class subchannel final : private transport::connection_owner,
                          private health_watch_owner,
+                         private load_watch_owner,
+                         private call_load_sink,
                          private coro::timer,
                          private coro::runnable {
  public:
@@ -86,6 +98,11 @@ class subchannel final : private transport::connection_owner,
 
   // Requires for READY that the server reports SERVING for `service` (gRFC A17). Call it before connect().
   void watch_health(const std::string& service) { health_service_ = service; }
+  // Passes the load that the server reports to `l`, until drain() or close(): with calls, and out of band if
+  // there is an interval. Call it before connect().
+  void report_load_to(load_listener& l, bool with_calls, std::optional<duration> interval);
+  // Returns `of_channel`, or its copy for this server if the load of calls is wanted.
+  [[nodiscard]] const call_target& target(const call_target& of_channel);
   // Begins an attempt if the state is IDLE.
   void connect() noexcept;
   // Sets the maximum number of connections (gRFC A105). If there are more they stay open. Default 1.
@@ -116,7 +133,8 @@ class subchannel final : private transport::connection_owner,
     bool draining = false;
     bool secure = false;
     time_point ready_since{};
-    std::shared_ptr<health_watch> health{};  // stopped before the connection is destroyed
+    std::shared_ptr<health_watch> health{};  // both are stopped before the connection is destroyed
+    std::shared_ptr<load_watch> load{};
     [[nodiscard]] bool serves() const noexcept {
       return ready && !draining && (!health || health->serving_state() == health_watch::verdict::serving);
     }
@@ -130,13 +148,22 @@ class subchannel final : private transport::connection_owner,
   // health_watch_owner
   void on_health(health_watch& w) noexcept override;
 
+  // load_watch_owner
+  void on_load(const load_report& load) noexcept override;
+  void on_no_load() noexcept override;
+
+  // call_load_sink
+  void on_trailers(const metadata& trailing) noexcept override;
+
   void end_connections(bool at_once, std::string_view reason) noexcept;
   void reduce_resets(http2::limits& l) const noexcept;
   void begin_attempt() noexcept;
   task<> attempt();
   void begin_connection(std::unique_ptr<net::duplex> raw);
   void begin_health(connection_entry& l);
+  void begin_load(connection_entry& l);
   task<> check_health(std::shared_ptr<health_watch> w);
+  task<> receive_load(std::shared_ptr<load_watch> w);
   void attempt_failed(std::string_view reason) noexcept;
   void connection_lost(duration up, std::string_view reason) noexcept;
   void fail_for(duration pause, std::string_view text) noexcept;
@@ -145,7 +172,7 @@ class subchannel final : private transport::connection_owner,
   void report_state() noexcept;
   void record_event(std::string_view text, rpc::traced_event::severity level) noexcept;
   void record_state() noexcept;
-  static void stop_health(connection_entry& l) noexcept;
+  static void stop_watches(connection_entry& l) noexcept;
   connection_entry* entry_of(const transport::connection& c) noexcept;
   [[nodiscard]] std::size_t ready_connections() const noexcept;
 
@@ -174,6 +201,10 @@ class subchannel final : private transport::connection_owner,
   bool closing_ = false;
   bool report_scheduled_ = false;
   std::optional<std::string> health_service_;
+  load_listener* loads_ = nullptr;
+  std::optional<duration> load_interval_;
+  bool load_of_calls_ = false;
+  std::unique_ptr<const call_target> load_target_;
 };
 
 }  // namespace coracle::client

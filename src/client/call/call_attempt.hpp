@@ -49,6 +49,16 @@ struct wire_options {
   http_observer* observer = nullptr;
 };
 
+// Receives the load that a server reports with its calls (gRFC A51).
+class call_load_sink {
+ public:
+  // The trailers of a call have arrived.
+  virtual void on_trailers(const metadata& trailing) noexcept = 0;
+
+ protected:
+  ~call_load_sink() = default;
+};
+
 // What an attempt needs to know about the channel of its connection; outlives the exchange.
 struct call_target {
   std::string_view scheme;
@@ -56,6 +66,7 @@ struct call_target {
   call_channel* source = nullptr;  // for another attempt
   std::string_view user_agent;  // empty: library_user_agent()
   wire_options wire{};
+  call_load_sink* loads = nullptr;  // of the server; null: its load is not wanted
 };
 
 // Why a channel gives an attempt no exchange; determines whether a retry is allowed.

@@ -515,6 +515,8 @@ bool client_call::take_single_reply(bytes_view bytes) {
 }
 
 void client_call::stream_ended(const protocol::grpc::response_headers& last) noexcept {
+  if (target_ && target_->loads) [[unlikely]]
+    target_->loads->on_trailers(trailing_);
   status outcome = status_of_trailers(last, http_status_);
   if (too_large_headers_bytes_ != 0) [[unlikely]]
     outcome = outcome_without_fields(outcome, "response headers", too_large_headers_bytes_);
@@ -652,8 +654,10 @@ void client_call::record_to(rpc::request_record& r) noexcept {
   or_end([&] { send_request(); });
 }
 
-void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept {
+void client_call::adopt(transport::exchange x, const call_target& target,
+                        std::unique_ptr<attempt_watch> watch) noexcept {
   list_hook::unlink();
+  target_ = &target;
   record_ = nullptr;
   exchange_ = x;
   exchange_.set_handler(this);

@@ -101,7 +101,7 @@ class client_call final : public rpc::call,
   // Sends to `r` until the call is committed to an attempt.
   void record_to(rpc::request_record& r) noexcept;
   // Takes over the exchange of the attempt that the call is committed to.
-  void adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept;
+  void adopt(transport::exchange x, const call_target& target, std::unique_ptr<attempt_watch> watch) noexcept;
   void take_first_headers(protocol::grpc::response_headers& headers, bool end_stream) noexcept {
     or_end([&] { take_headers(headers, transport::block_kind::headers, end_stream); });
   }

@@ -153,7 +153,7 @@ bool retry_controller::transfer_exchange(replayed_attempt& a) noexcept {
   transport::exchange x = a.release_exchange();
   sent_.clear();
   if (wants_writable_) x.want_writable(low_bytes_);
-  call_.adopt(x, a.release_watch());
+  call_.adopt(x, a.target(), a.release_watch());
   return true;
 }
 
@@ -222,6 +222,7 @@ void replayed_attempt::cancel(const status& reason) noexcept {
 void replayed_attempt::attach(transport::exchange x, const call_target& target) noexcept {
   list_hook::unlink();
   exchange_ = x;
+  target_ = &target;
   status refused;
   const bool tried = base::if_memory_allows([&] {
     refused = send_client_headers(exchange_, target, terms(), previous_, watch_ ? watch_->more() : nullptr);
@@ -314,6 +315,7 @@ void replayed_attempt::on_headers(transport::header_source& fields, transport::b
   e.outcome =
       end_stream ? status_of_trailers(headers, headers.http_status) : status_of_non_grpc_response(headers);
   e.trailing = metadata(std::move(headers.metadata));
+  if (target_->loads && end_stream) target_->loads->on_trailers(e.trailing);
   e.pushback = headers.pushback;
   e.retry_after = headers.retry_after;
   exchange_.release();

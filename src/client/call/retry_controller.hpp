@@ -82,6 +82,8 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   void send_rest();
   // Gives up the exchange.
   transport::exchange release_exchange() noexcept;
+  // Once attached() has been true.
+  [[nodiscard]] const call_target& target() const noexcept { return *target_; }
   [[nodiscard]] std::unique_ptr<attempt_watch> release_watch() noexcept { return std::move(watch_); }
 
   // call_attempt
@@ -102,6 +104,7 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   replay_buffer& sent_;
   const unsigned previous_;
   transport::exchange exchange_;
+  const call_target* target_ = nullptr;  // set by attach()
   std::unique_ptr<attempt_watch> watch_;
   std::size_t next_piece_ = 0;
   std::size_t taken_bytes_ = 0;  // the bytes of the pieces before next_piece_

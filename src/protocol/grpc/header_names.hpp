@@ -21,6 +21,7 @@ inline constexpr std::string_view status_header = "grpc-status";
 inline constexpr std::string_view message_header = "grpc-message";
 inline constexpr std::string_view status_details_header = "grpc-status-details-bin";
 inline constexpr std::string_view retry_pushback_header = "grpc-retry-pushback-ms";
+inline constexpr std::string_view load_report_header = "endpoint-load-metrics-bin";  // gRFC A51
 
 // Whether the field is one of those that a status consists of.
 constexpr bool is_status_field(std::string_view name) noexcept {

@@ -3,6 +3,7 @@
 
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/rpc/load_report.hpp"
 #include "coracle/security/auth_context.hpp"
 #include "rpc/call_meter.hpp"
 #include "transport/exchange_handler.hpp"
@@ -49,6 +50,7 @@ struct orphan_state {
 struct call_extras : coro::pooled {
   std::optional<orphan_state> orphan;
   std::optional<metered_call> meter;
+  std::optional<load_report> load;  // what the handler has recorded
 };
 
 }  // namespace coracle::server_internal

@@ -16,6 +16,7 @@
 #include "rpc/exception_text.hpp"
 #include "rpc/message_format.hpp"
 #include "runtime/repeated_lines.hpp"
+#include "server/call/server_load.hpp"
 #include "server/call/server_timing.hpp"
 #include "transport/header_block.hpp"
 
@@ -64,6 +65,9 @@ bound_log server_context::log() const { return loop::current()->log().in(log_roo
 
 call_traffic server_context::traffic() const noexcept {
   return static_cast<const server_internal::server_call*>(this)->exchanged();
+}
+load_report& server_context::load() {
+  return static_cast<server_internal::server_call*>(this)->recorded_load();
 }
 std::optional<call_cost> server_context::cost() const noexcept {
   return static_cast<const server_internal::server_call*>(this)->measured_cost();
@@ -133,8 +137,8 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   if (++set_.count > rpc::message_footprint::many_calls) [[unlikely]]
     inspected_bytes_min_ = rpc::message_footprint::inspected_bytes_min_of_many;
   timer::fire = [](coro::timer& t) noexcept { static_cast<server_call&>(t).on_time(); };
-  if (--set.until_measured == 0) [[unlikely]]
-    measure();
+  if (--set.until_extras == 0) [[unlikely]]
+    begin_extras();
   if (deadline != never) arm_timer();
 }
 
@@ -334,6 +338,7 @@ CORACLE_COLD void server_call::on_reset(const transport::abnormal_end& end) noex
   forget_kept();
   exchange_.release();
   ++set_.failed;
+  if (set_.load) set_.load->call_ended(false);
   if (end.disconnected) end_early(status::cancelled("the client's connection was lost"));
   else if (end.by == transport::initiator::user) end_early(rpc::out_of_memory());
   else end_early(status::cancelled("the client cancelled the call"));
@@ -403,11 +408,16 @@ CORACLE_COLD call_extras& server_call::extras() {
   return *extras_;
 }
 
-CORACLE_COLD void server_call::measure() noexcept {
-  set_.until_measured = set_.measured_calls;
+CORACLE_COLD void server_call::begin_extras() noexcept {
+  set_.until_extras = set_.load ? 1 : set_.measured_calls;
+  const bool measured = set_.extras_until_measured <= 1;
+  if (measured) set_.extras_until_measured = set_.load ? set_.measured_calls : 1;
+  else --set_.extras_until_measured;
   base::if_memory_allows([&] {
-    meter_ = &extras().meter.emplace(*loop::current(), *this);
-    exchange_.set_handler(&*extras_->meter);
+    call_extras& e = extras();
+    if (!measured) return;
+    meter_ = &e.meter.emplace(*loop::current(), *this);
+    exchange_.set_handler(&*e.meter);
   });
 }
 
@@ -424,9 +434,26 @@ rpc::call_wait server_call::waits_for() const noexcept {
   return writer_waits() || waiting_uncongested_ ? rpc::call_wait::room : rpc::call_wait::other;
 }
 
-CORACLE_COLD bool server_call::adds_trailers() const noexcept { return meter_ && set_.cost_trailers; }
+CORACLE_COLD bool server_call::adds_trailers() const noexcept {
+  return (meter_ && set_.cost_trailers) || extras_->load || set_.load;  // the last also counts the call
+}
+
+load_report& server_call::recorded_load() {
+  call_extras& e = extras();
+  if (!e.load) e.load.emplace();
+  return *e.load;
+}
+
+// gRFC A51: what the call has recorded beats what the server has.
+std::string server_call::load_to_report() {
+  const load_report* const own = extras_->load ? &*extras_->load : nullptr;
+  if (set_.load && set_.load->in_trailers()) return set_.load->report_with(own, coro::this_executor().now());
+  return own ? own->serialize() : std::string();
+}
 
 CORACLE_COLD void server_call::add_extra_trailers() {
+  if (const std::string load = load_to_report(); !load.empty())
+    trailing_.add_received(protocol::grpc::load_report_header, load);
   if (meter_ && set_.cost_trailers)
     trailing_.add_received(server_timing_header, server_timing(*measured_cost()));
 }
@@ -758,6 +785,8 @@ void server_call::chain_ended(const status& outcome, const rpc::codec* k, const 
 void server_call::send_status(const status& reason) noexcept {
   if (!exchange_) return;
   ++(reason.ok() ? set_.succeeded : set_.failed);
+  if (set_.load) [[unlikely]]
+    set_.load->call_ended(reason.ok());
   const auto send = [&] {
     if (extras_) add_extra_trailers();
     send_trailers(reason);

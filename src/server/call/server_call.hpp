@@ -72,6 +72,7 @@ class server_call final : public rpc::call,
   }
   [[nodiscard]] call_traffic exchanged() const noexcept;
   [[nodiscard]] std::optional<call_cost> measured_cost() const noexcept;
+  [[nodiscard]] load_report& recorded_load();
   // Why nothing of this call runs; `other` if the call itself does not know.
   [[nodiscard]] rpc::call_wait waits_for() const noexcept;
   [[nodiscard]] bool permits_take(const void* request);
@@ -180,8 +181,9 @@ class server_call final : public rpc::call,
 
   [[nodiscard]] bool is_orphan() const noexcept { return extras_ && extras_->orphan; }
   [[nodiscard]] call_extras& extras();
-  // Measures the call from now on, if there is memory for that.
-  void measure() noexcept;
+  // Measures the call from now on, if it is one of those that are, and if there is memory for that.
+  void begin_extras() noexcept;
+  [[nodiscard]] std::string load_to_report();
   // Adds to the trailing metadata what the extras say. Throws std::bad_alloc.
   void add_extra_trailers();
   [[nodiscard]] bool adds_trailers() const noexcept;

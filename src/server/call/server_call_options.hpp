@@ -15,6 +15,8 @@
 
 namespace coracle::server_internal {
 
+class server_load;
+
 // The same for all calls of a loop; the shard sets it before the first one. Borrows from the server.
 struct server_call_options {
   server_observer* observer = nullptr;
@@ -29,6 +31,8 @@ struct server_call_options {
   // a fixed order, and each of them should be measured from time to time. To measure a small call costs about
   // as much as the call itself, so that one of 101 is 1 %.
   std::uint32_t measured_calls = 101;
+  // Reports the load of the server, or null.
+  server_load* load = nullptr;
   // Sends the costs of measured calls in their trailers.
   bool cost_trailers = false;
   // The limit for requests.
