@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     options.max_receive_bytes = 64u << 20;
     coracle::server server(options);
     server.add(service);
-    server.add(loads);
+    server.add(loads.service());
     const auto address = "127.0.0.1:" + std::to_string(port);
     if (const auto bound = server.listen(address, credentials_of(line)); !bound.ok())
       throw coracle::status_error(bound);

@@ -1,35 +1,33 @@
-// The load that clients of the interop server set, as servers report theirs (gRFC A51).
+// The load that clients of the interop server set, as it reports it to them (gRFC A51).
 #pragma once
 
 #include "grpc/testing/messages.pb.h"
-#include "xds/service/orca/v3/orca.coracle.hpp"
 
 #include <coracle/coro/mutex.hpp>
 #include <coracle/server.hpp>
+#include <coracle/server/load_reporter.hpp>
+#include <coracle/services/orca_service.hpp>
 
+#include <chrono>
+#include <memory>
 #include <utility>
 
 namespace interop {
 
-using load_report = xds::data::orca::v3::OrcaLoadReport;
+// Adds what the client wants to be told to `to`.
+void add(coracle::load_report& to, const grpc::testing::TestOrcaReport& wanted);
 
-load_report report_of(const grpc::testing::TestOrcaReport& wanted);
-
-// Adds the cost of the load to the trailers of a call.
-void report_load(coracle::server_context& context, const grpc::testing::TestOrcaReport& wanted);
-
-// For a server of one loop. One call at a time sets the load that is reported to all: see load_claim.
-class load_reports final : public xds::service::orca::v3::rpc::OpenRcaService::service {
+// For a server of one loop. One call at a time sets the load that is reported out of band: see load_claim.
+class load_reports {
  public:
   [[nodiscard]] coracle::mutex& turn() noexcept { return turn_; }
+  [[nodiscard]] coracle::orca_service& service() noexcept { return service_; }
 
  private:
   friend class load_claim;
-  coracle::replies<load_report> StreamCoreMetrics(
-      coracle::server_context& context,
-      const xds::service::orca::v3::OrcaLoadReportRequest& request) override;
   coracle::mutex turn_;
-  load_report current_;
+  std::shared_ptr<coracle::load_reporter> load_ = std::make_shared<coracle::load_reporter>();
+  coracle::orca_service service_{load_, std::chrono::milliseconds(10)};
 };
 
 // Held by the call whose turn it is. Its end removes the load.
@@ -38,8 +36,15 @@ class load_claim {
   load_claim(load_reports& at, coracle::mutex::guard turn) noexcept : at_(at), turn_(std::move(turn)) {}
   load_claim(const load_claim&) = delete;
   load_claim& operator=(const load_claim&) = delete;
-  ~load_claim() { at_.current_.Clear(); }
-  void tell(const grpc::testing::TestOrcaReport& wanted) { at_.current_ = report_of(wanted); }
+  ~load_claim() {
+    at_.load_->update([](coracle::load_report& r) { r.clear(); });
+  }
+  void tell(const grpc::testing::TestOrcaReport& wanted) {
+    at_.load_->update([&](coracle::load_report& r) {
+      r.clear();
+      add(r, wanted);
+    });
+  }
 
  private:
   load_reports& at_;

@@ -36,8 +36,8 @@ class session {
   // The channel of most cases.
   [[nodiscard]] const coracle::channel& channel() const noexcept { return channel_; }
   // Another channel to the same server.
-  [[nodiscard]] coracle::channel make_channel() const {
-    return coracle::channel(runtime_, target_, credentials_);
+  [[nodiscard]] coracle::channel make_channel(const coracle::channel_options& options = {}) const {
+    return coracle::channel(runtime_, target_, credentials_, options);
   }
   [[nodiscard]] coracle::runtime& runtime() const noexcept { return runtime_; }
   [[nodiscard]] const soak_plan& soak() const noexcept { return soak_; }

@@ -78,7 +78,7 @@ coracle::reply<pb::Empty> test_service::EmptyCall(coracle::server_context& conte
 coracle::reply<pb::SimpleResponse> test_service::UnaryCall(coracle::server_context& context,
                                                            const pb::SimpleRequest& request) {
   echo_metadata(context);
-  if (request.has_orca_per_query_report()) report_load(context, request.orca_per_query_report());
+  if (request.has_orca_per_query_report()) add(context.load(), request.orca_per_query_report());
   return reply_to(context, request);
 }
 
