@@ -16,7 +16,7 @@ from certificates import Certificates  # noqa: E402
 from commits import NO_COMMITS  # noqa: E402
 
 # The project's own variables, of whoever runs the tests: what the programs say must not depend on them.
-OF_THE_CALLER = ("CORACLE_LOG", "CORACLE_BACKEND")
+OF_THE_CALLER = ("CORACLE_LOG", "CORACLE_LOG_FORMAT", "CORACLE_BACKEND")
 
 
 def pytest_addoption(parser):

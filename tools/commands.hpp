@@ -22,6 +22,7 @@ void add_proxy(CLI::App& app, action& chosen);
 void add_replay(CLI::App& app, action& chosen);
 void add_load(CLI::App& app, action& chosen);
 void add_health(CLI::App& app, action& chosen);
+void add_doctor(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_openapi(CLI::App& app, action& chosen);
 void add_diff(CLI::App& app, action& chosen);

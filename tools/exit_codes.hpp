@@ -29,7 +29,8 @@ inline constexpr exit_code exit_codes[] = {
      "that cannot be written, or a lack of memory."},
     {"66",
      "A check failed: a threshold of load was not met, diff found a breaking change, replay got "
-     "another status or reply, or a call of a file of requests did not go as expected."},
+     "another status or reply, a call of a file of requests did not go as expected, or doctor found a "
+     "problem."},
     {"141", "The reader of the output closed its pipe, as head does. The call was cancelled."},
 };
 inline constexpr exit_code health_exit_codes[] = {

@@ -68,6 +68,10 @@ constexpr example health[] = {
     {"Ask whether a server serves, as a probe of a container does.", "coracle health localhost:50051 -p"},
     {"Ask about one service.", "coracle health localhost:50051 -p movie.MovieService"},
 };
+constexpr example doctor_examples[] = {
+    {"Look for what restricts programs on this machine.", "coracle doctor"},
+    {"Find out why clients cannot use a server.", "coracle doctor localhost:50051 -p"},
+};
 constexpr example proxy[] = {
     {"Print the calls between a client and a server.",
      "coracle proxy localhost:50051 -p --listen localhost:50052"},
@@ -112,6 +116,7 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"load", load},
     {"load compare", load_compare},
     {"health", health},
+    {"doctor", doctor_examples},
     {"proxy", proxy},
     {"replay", replay},
     {"openapi", openapi},
