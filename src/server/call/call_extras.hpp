@@ -6,7 +6,7 @@
 #include "coracle/rpc/load_report.hpp"
 #include "coracle/security/auth_context.hpp"
 #include "rpc/call_meter.hpp"
-#include "transport/exchange_handler.hpp"
+#include "server/call/call_handler.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -19,11 +19,12 @@ class server_call;
 
 // Stands before its call, as the handler of the exchange, so that what arrives is accounted to the call.
 // Calls that are not measured do not pay for this.
-class metered_call final : public rpc::call_meter, public transport::exchange_handler {
+class metered_call final : public rpc::call_meter, public call_handler {
  public:
   metered_call(loop& on, server_call& of) : call_meter(on), of_(of) {}
 
-  // transport::exchange_handler
+  // call_handler
+  [[nodiscard]] server_call& call() noexcept override { return of_; }
   void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
   void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() override;

@@ -10,6 +10,7 @@
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
 #include "server/call/call_extras.hpp"
+#include "server/call/call_handler.hpp"
 #include "server/call/call_request.hpp"
 #include "server/call/call_set.hpp"
 #include "server/call/message_arena.hpp"
@@ -32,7 +33,7 @@ namespace coracle::server_internal {
 // Owns itself: it is destroyed when the handler and the exchange have both ended, in either order. Its memory
 // comes from the loop's frame pool.
 class server_call final : public rpc::call,
-                          public transport::exchange_handler,
+                          public call_handler,
                           public server_context,
                           public base::list_hook,
                           public coro::pooled,
@@ -96,7 +97,8 @@ class server_call final : public rpc::call,
   // Finishes the call with the chain's status; `k` is null if no handler gave a reply. Destroys this object.
   void chain_ended(const status& outcome, const rpc::codec* k, const void* reply) noexcept;
 
-  // transport::exchange_handler
+  // call_handler
+  [[nodiscard]] server_call& call() noexcept override { return *this; }
   void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
   void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() noexcept override { resume_writer(); }

@@ -108,7 +108,7 @@ void rest_stream_exchange::receive(bytes_view bytes, bool end_stream) {
   body_.append(as_text(bytes));
   if (!split_requests(envelopes, end_stream)) {
     ended_ = true;
-    return static_cast<server_call*>(handler_)->cancel(
+    return call().cancel(
         status::invalid_argument("the body is neither one JSON value a line nor one JSON array"));
   }
   if (body_.text().size() > options_.max_receive_bytes) {  // the call reads it from the prefix

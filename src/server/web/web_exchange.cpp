@@ -25,8 +25,7 @@ namespace coracle::server_internal {
 // --- web_exchange
 
 void web_exchange::on_slow_body() noexcept {
-  static_cast<server_call*>(handler_)->cancel(
-      status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
+  call().cancel(status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
 }
 
 void web_exchange::owe_credit(std::size_t received, std::size_t passed) noexcept {
@@ -85,7 +84,7 @@ bool web_exchange::accepts(std::size_t metadata_bytes, std::string_view what) no
   constexpr std::size_t http_fields_bytes_max = 512;  // those of HTTP, with Date and the like
   const std::size_t limit_bytes = inner_.peer_header_list_bytes();
   if (metadata_bytes == 0 || http_fields_bytes_max + metadata_bytes <= limit_bytes) return true;
-  if (handler_) static_cast<server_call*>(handler_)->log_left_out(what, limit_bytes);
+  if (handler_) call().log_left_out(what, limit_bytes);
   return false;
 }
 
@@ -134,7 +133,7 @@ void grpc_web_exchange::receive(bytes_view bytes, bool end_stream) {
       text_->decoder.decode(as_text(bytes), text_->decoded) && (!end_stream || text_->decoder.complete());
   owe_credit(bytes.size(), valid ? text_->decoded.size() : 0);
   if (valid) return handler_->on_data(as_bytes(text_->decoded), end_stream);
-  static_cast<server_call*>(handler_)->cancel(status::internal("the body is not valid base64"));
+  call().cancel(status::internal("the body is not valid base64"));
 }
 
 void grpc_web_exchange::consume(std::size_t n) noexcept {

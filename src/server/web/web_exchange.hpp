@@ -8,6 +8,7 @@
 #include "protocol/connect/error.hpp"
 #include "protocol/grpc_web/text_body.hpp"
 #include "server/call/body_watch.hpp"
+#include "server/call/call_handler.hpp"
 #include "server/web/web_access.hpp"
 #include "transport/converted_credit.hpp"
 #include "transport/rewriting_filter.hpp"
@@ -27,7 +28,7 @@ namespace coracle::server_internal {
 // Owns itself: it is destroyed when the call releases its exchange, or by give_up().
 //
 // A response consists of two header blocks of gRPC, headers and trailers, even if it has no message; see
-// server_call::send_trailers(). The handler is the call.
+// server_call::send_trailers(). The handler is a call_handler.
 class web_exchange : public transport::rewriting_filter, public coro::pooled, protected body_receiver {
  public:
   virtual ~web_exchange() = default;
@@ -53,6 +54,9 @@ class web_exchange : public transport::rewriting_filter, public coro::pooled, pr
   // body_receiver: ends the call.
   void on_slow_body() noexcept final;
   explicit web_exchange(transport::exchange inner) noexcept : rewriting_filter(inner) {}
+
+  // The call that handler_, which is not null, belongs to.
+  [[nodiscard]] server_call& call() noexcept { return static_cast<call_handler*>(handler_)->call(); }
 
   // A piece of the request's body. May destroy this object, like every call of handler_.
   virtual void receive(bytes_view bytes, bool end_stream) { handler_->on_data(bytes, end_stream); }
