@@ -1,5 +1,6 @@
 """coracle doctor: what it finds on this machine under limits, and on servers that are well and that are not."""
 
+import concurrent.futures
 import json
 import socket
 import subprocess
@@ -167,7 +168,28 @@ def test_a_server_without_services(greeter_server):
     found = doctor(greeter_server.address, "-p", code=0)
     expect(found, "latency", "ok")
     for topic in ("health", "reflection", "channelz"):
-        assert found[topic]["verdict"] in ("ok", "note")
+        expect(found, topic, "note", "no ")
+
+
+def test_a_server_that_refuses_to_serve():
+    grpc = pytest.importorskip("grpc", reason="./dev peers installs it")
+
+    class Health(grpc.GenericRpcHandler):
+        def service(self, details):
+            if details.method != "/grpc.health.v1.Health/Check":
+                return None
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: b"\x08\x02")  # NOT_SERVING
+
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(2), handlers=(Health(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        found = doctor(f"127.0.0.1:{port}", "-p", code=CHECK_FAILED)
+    finally:
+        server.stop(None)
+    expect(found, "health", "problem", "NOT_SERVING")
+    expect(found, "reflection", "note", "no reflection service")
+    expect(found, "latency", "ok")
 
 
 class Scripted:

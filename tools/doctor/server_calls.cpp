@@ -70,10 +70,11 @@ class calls {
     try {
       const auto services = reflected(server_, where_)->services();
       to_.ok("reflection", std::to_string(services.size()) + " services");
-    } catch (const call_failure& error) {
-      const bool absent = error.exit_code() == static_cast<int>(status_code::unimplemented);
-      to_.note("reflection", absent ? "no reflection service" : error.what(),
+    } catch (const no_reflection&) {
+      to_.note("reflection", "no reflection service",
                "coracle ls and call need --proto or --protoset; with_defaults() adds it");
+    } catch (const call_failure& error) {
+      to_.note("reflection", error.what(), "coracle ls and call need --proto or --protoset");
     } catch (const failure& error) {
       to_.problem("reflection", error.what(), "the definitions that the server sends are incomplete");
     }

@@ -142,7 +142,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       if (outcome.code() != status_code::unimplemented) throw_reflection_error(outcome, sent);
       ++version_;
     }
-    throw failure("the server has no reflection" + std::string(instead));
+    throw no_reflection("the server has no reflection" + std::string(instead));
   }
 
   [[noreturn]] void throw_reflection_error(const status& outcome, const status& sent) const {
