@@ -25,6 +25,8 @@ CLASSES = (
     ("connection_age", "server/server_options.hpp"),
     ("server_limits", "server/server_limits.hpp"),
     ("console_options", "console/console.hpp"),
+    ("metrics_options", "telemetry/with_metrics.hpp"),
+    ("telemetry_options", "telemetry/telemetry.hpp"),
     ("runtime_options", "runtime/runtime_options.hpp"),
     ("tls::client_options", "tls/client_options.hpp"),
     ("tls::server_options", "tls/server_options.hpp"),

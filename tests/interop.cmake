@@ -43,3 +43,15 @@ target_link_libraries(observed_server PRIVATE coracle::telemetry coracle_build T
 add_executable(otlp_server interop/otlp_server.cpp)
 coracle_generate(TARGET otlp_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_link_libraries(otlp_server PRIVATE coracle::telemetry coracle::tls coracle_build Threads::Threads)
+
+# exposition_tool, for prometheus_test.py. It links objects: the texts are made by private functions.
+add_executable(exposition_tool interop/exposition_tool.cpp)
+coracle_rooms_with_all_below(linked telemetry tls)
+list(TRANSFORM linked PREPEND coracle_)
+target_include_directories(exposition_tool PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(exposition_tool PRIVATE ${linked} coracle_usage coracle_build Threads::Threads)
+
+# observed_pair, for prometheus_test.py.
+add_executable(observed_pair interop/observed_pair.cpp)
+coracle_generate(TARGET observed_pair PROTOS movie.proto IMPORT_DIRS ${PROJECT_SOURCE_DIR}/examples/02_movie)
+target_link_libraries(observed_pair PRIVATE coracle::telemetry coracle_build Threads::Threads)

@@ -46,9 +46,15 @@ constexpr instrument rejections =
     of_servers(counter, "coracle.server.rejections", "{rejection}",
                "Connections and calls that a limit of the server rejected.", {"coracle.limit"});
 
+constexpr std::array all_of_servers{&connections,     &under_pressure, &calls,    &orphaned_calls,
+                                    &orphaned_memory, &traffic,        &draining, &memory_used,
+                                    &memory_limit,    &rejections};
+
 double number(auto n) noexcept { return static_cast<double>(n); }
 
 }  // namespace
+
+std::span<const instrument* const> server_instruments() noexcept { return all_of_servers; }
 
 void report(const shard_values& now, metrics_sink& to) noexcept {
   to.measure(connections, number(now.connections), {});

@@ -5,9 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace coracle::server_internal {
+
+[[nodiscard]] std::span<const instrument* const> server_instruments() noexcept;
 
 // What a shard has at the moment, and the bytes of its connections so far.
 struct shard_values {

@@ -2,6 +2,8 @@
 
 #include "coracle/coro/measure.hpp"
 
+#include <array>
+
 namespace coracle::tls {
 
 namespace {
@@ -15,7 +17,11 @@ constexpr instrument handshakes{.name = "grpc.server.tls.handshakes",
                                 .bounds = {},
                                 .on_by_default = false};
 
+constexpr std::array all_of_handshakes{&handshakes};
+
 }  // namespace
+
+std::span<const instrument* const> handshake_instruments() noexcept { return all_of_handshakes; }
 
 void measure_server_handshake(const net::handshake_end& end) noexcept {
   measure(handshakes, 1, {end.result, end.resumed ? "RESUMED_HANDSHAKE" : "FULL_HANDSHAKE"});

@@ -32,6 +32,8 @@ constexpr instrument deferred{
     .optional_labels = {},
     .bounds = {}};
 
+constexpr std::array all_of_http2{&goaways, &resets, &deferred};
+
 void report_codes(const instrument& by, std::string_view direction,
                   const http2::error_counts::by_code& counts, metrics_sink& to) noexcept {
   for (std::uint32_t code = 0; code < http2::error_counts::by_code::codes; ++code) {
@@ -42,6 +44,8 @@ void report_codes(const instrument& by, std::string_view direction,
 }
 
 }  // namespace
+
+std::span<const instrument* const> http2_instruments() noexcept { return all_of_http2; }
 
 connection_counts& connection_counts::here() {
   coro::executor& current = coro::this_executor();

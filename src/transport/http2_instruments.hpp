@@ -6,8 +6,11 @@
 #include "http2/error_counts.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace coracle::transport {
+
+[[nodiscard]] std::span<const instrument* const> http2_instruments() noexcept;
 
 // One per loop.
 class connection_counts final : public coro::executor_local, public metrics_source {

@@ -13,9 +13,17 @@
 #include <string>
 #include <utility>
 // --8<-- [end:includes]
+// --8<-- [start:with_metrics_includes]
+#include <coracle/server.hpp>
+#include <coracle/telemetry/with_metrics.hpp>
+// --8<-- [end:with_metrics_includes]
+// --8<-- [start:measure_includes]
+#include <coracle/coro/measure.hpp>
+// --8<-- [end:measure_includes]
 #include "coracle/client.hpp"
+#include "support/raw_http.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace metrics_page {
 namespace {
@@ -100,6 +108,69 @@ TEST(Metrics, CallsAreCountedByMethodAndStatus) {
       << text;
   EXPECT_NE(coracle::sync_wait(runtime, connections_text(server)).find("rpc_server_connections 1\n"),
             std::string::npos);
+}
+
+// --8<-- [start:instrument]
+constexpr coracle::instrument searches{.name = "movies.searches",
+                                       .description = "Searches, by whether they found something.",
+                                       .unit = "{search}",
+                                       .kind = coracle::instrument_kind::counter,
+                                       .labels = {"found"},
+                                       .optional_labels = {},
+                                       .bounds = {}};
+
+void searched(bool found) { coracle::measure(searches, 1, {found ? "yes" : "no"}); }
+// --8<-- [end:instrument]
+
+coracle::task<> search() {
+  searched(true);
+  co_return;
+}
+
+TEST(Metrics, AreServedByOneLine) {
+  shelf service;
+  // --8<-- [start:with_metrics]
+  coracle::server server;
+  server.add(service);
+  coracle::with_metrics(server);  // http://127.0.0.1:50051/metrics
+  // --8<-- [end:with_metrics]
+  ASSERT_EQ(server.listen("127.0.0.1:0", coracle::insecure()), coracle::status());
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+  server.start();
+  coracle::sync_wait(server.owner(), server.owner().at(0), search());
+  namespace raw_http = coracle::testing_support::raw_http;
+  const auto got = raw_http::parse(coracle::sync_wait(
+      server.owner(), server.owner().at(0), raw_http::exchange(address, raw_http::request("GET /metrics"))));
+  EXPECT_EQ(got.status(), 200);
+  EXPECT_THAT(got.body, ::testing::HasSubstr("\nmovies_searches_total{found=\"yes\"} 1\n"));
+}
+
+// --8<-- [start:own_port]
+void observe(coracle::server& server, const std::string& address) {
+  coracle::metrics_options options;
+  options.address = address;  // "*:9464"
+  options.resource = {{"service.name", "movies"}, {"service.version", "1.4.0"}};
+  options.telemetry.enabled = {"grpc.client.call.*", "grpc.subchannel.*"};
+  coracle::with_metrics(server, options);
+}
+// --8<-- [end:own_port]
+
+TEST(Metrics, MayHaveAPortOfTheirOwn) {
+  coracle::server server;
+  EXPECT_NO_THROW(observe(server, "127.0.0.1:0"));
+}
+
+TEST(Metrics, MayHaveAServerOfTheirOwn) {
+  coracle::server server;
+  // --8<-- [start:own_server]
+  coracle::server operators(server.owner());
+  coracle::metrics_options options;
+  options.authorize = [](const coracle::http_request& request) {
+    return request.auth() ? coracle::status() : coracle::status::permission_denied("a certificate is needed");
+  };
+  coracle::telemetry telemetry = coracle::with_metrics(operators, options);
+  telemetry.observe(server);
+  // --8<-- [end:own_server]
 }
 
 }  // namespace

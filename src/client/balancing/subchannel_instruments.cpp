@@ -58,6 +58,9 @@ constexpr instrument handshakes{
     .bounds = {},
     .on_by_default = false};
 
+constexpr std::array all_of_subchannels{&disconnections,     &succeeded,     &failed,     &open,
+                                        &old_disconnections, &old_succeeded, &old_failed, &handshakes};
+
 // The value of grpc.disconnect_error.
 std::string_view error_of(const transport::connection& c, std::array<char, 48>& text) noexcept {
   switch (c.end_cause()) {
@@ -84,6 +87,8 @@ std::string_view error_of(const transport::connection& c, std::array<char, 48>& 
 std::string_view level_of(bool secure) noexcept { return secure ? "privacy_and_integrity" : "none"; }
 
 }  // namespace
+
+std::span<const instrument* const> subchannel_instruments() noexcept { return all_of_subchannels; }
 
 void subchannel_measures::attempt_succeeded() const noexcept {
   measure(succeeded, 1, {target_});

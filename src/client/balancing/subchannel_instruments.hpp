@@ -2,11 +2,16 @@
 // A78).
 #pragma once
 
+#include "coracle/base/metrics.hpp"
 #include "transport/connection.hpp"
 
+#include <span>
 #include <string_view>
 
 namespace coracle::client {
+
+// The instruments of subchannels.
+[[nodiscard]] std::span<const instrument* const> subchannel_instruments() noexcept;
 
 // Of the subchannels of one target, on the current loop.
 class subchannel_measures {

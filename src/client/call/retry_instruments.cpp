@@ -2,6 +2,8 @@
 
 #include "coracle/coro/measure.hpp"
 
+#include <array>
+
 namespace coracle::client {
 
 namespace {
@@ -21,8 +23,11 @@ constexpr instrument hedges_won{.name = "coracle.client.hedges_won",
                                 .optional_labels = {},
                                 .bounds = {}};
 
+constexpr std::array all_of_policies{&throttled, &hedges_won};
+
 }  // namespace
 
+std::span<const instrument* const> policy_instruments() noexcept { return all_of_policies; }
 void measure_throttled() noexcept { measure(throttled, 1); }
 void measure_hedge_won() noexcept { measure(hedges_won, 1); }
 

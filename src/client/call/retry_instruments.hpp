@@ -1,7 +1,13 @@
 // retry_instruments: what retry and hedging policies measure beside the calls.
 #pragma once
 
+#include "coracle/base/metrics.hpp"
+
+#include <span>
+
 namespace coracle::client {
+
+[[nodiscard]] std::span<const instrument* const> policy_instruments() noexcept;
 
 // The throttle of a channel (gRFC A6) has prevented a retry or a hedge. On a loop.
 void measure_throttled() noexcept;

@@ -19,7 +19,11 @@ constexpr instrument lookups{.name = "coracle.dns.lookup.duration",
                              .optional_labels = {},
                              .bounds = bounds_s};
 
+constexpr std::array all_of_dns{&lookups};
+
 }  // namespace
+
+std::span<const instrument* const> dns_instruments() noexcept { return all_of_dns; }
 
 void measure_lookup(duration took, status_code outcome) noexcept {
   measure(lookups, std::chrono::duration<double>(took).count(), {name_of(outcome)});

@@ -69,6 +69,10 @@ constexpr instrument client_duration =
     histogram("grpc.client.call.duration", "s", of_ended_client, latency_bounds_s,
               "The time that a call took for the program, with its retries.");
 
+constexpr std::array all_of_calls{&server_started,  &server_duration,  &server_sent,
+                                  &server_received, &attempt_started,  &attempt_duration,
+                                  &attempt_sent,    &attempt_received, &client_duration};
+
 metric_point point_of(const method_calls& m) {
   metric_point p;
   p.start = m.start;
@@ -125,6 +129,8 @@ class families {
 };
 
 }  // namespace
+
+std::span<const instrument* const> call_instruments() noexcept { return all_of_calls; }
 
 void add_call_families(const std::vector<const method_calls*>& calls, const selection& what,
                        metrics_snapshot& to) {

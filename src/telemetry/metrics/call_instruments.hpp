@@ -6,9 +6,13 @@
 #include "telemetry/metrics/call_series.hpp"
 #include "telemetry/metrics/selection.hpp"
 
+#include <span>
 #include <vector>
 
 namespace coracle::telemetry_internal {
+
+// The instruments of calls.
+[[nodiscard]] std::span<const instrument* const> call_instruments() noexcept;
 
 // Returns an empty family of an instrument.
 [[nodiscard]] metric_family family_of(const instrument& by);

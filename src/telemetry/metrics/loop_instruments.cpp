@@ -4,8 +4,10 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace coracle::telemetry_internal {
 
@@ -54,7 +56,14 @@ constexpr std::array counters{
                &loop_counters::heap_blocks},
 };
 
+// Their addresses.
+constexpr auto all_of_loops = []<std::size_t... I>(std::index_sequence<I...>) {
+  return std::array<const instrument*, sizeof...(I)>{&counters[I].by...};
+}(std::make_index_sequence<counters.size()>());
+
 }  // namespace
+
+std::span<const instrument* const> loop_instruments() noexcept { return all_of_loops; }
 
 void report_loop(const loop& l, metrics_sink& to) noexcept {
   const loop_counters now = l.stats();

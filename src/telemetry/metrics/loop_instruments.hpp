@@ -11,6 +11,9 @@ class loop;
 
 namespace coracle::telemetry_internal {
 
+// The instruments of loops.
+[[nodiscard]] std::span<const instrument* const> loop_instruments() noexcept;
+
 // Reports the counters of loop::stats(). On the loop.
 void report_loop(const loop& l, metrics_sink& to) noexcept;
 

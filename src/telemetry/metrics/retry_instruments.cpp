@@ -36,7 +36,11 @@ constexpr instrument hedges = of_retries("grpc.client.call.hedges", "{hedge}", u
 constexpr instrument retry_delay = of_retries("grpc.client.call.retry_delay", "s", latency_bounds_s,
                                               "The time in which a call had no active attempt.");
 
+constexpr std::array all_of_retries{&retries, &transparent_retries, &hedges, &retry_delay};
+
 }  // namespace
+
+std::span<const instrument* const> retry_instruments() noexcept { return all_of_retries; }
 
 void measure_retries(const observed_call& c, const call_key& key, metrics_sink& to) noexcept {
   const std::array<std::string_view, 2> labels{key.method, key.target};

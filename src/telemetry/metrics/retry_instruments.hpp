@@ -5,7 +5,12 @@
 #include "coracle/client/client_observer.hpp"
 #include "telemetry/metrics/call_series.hpp"
 
+#include <span>
+
 namespace coracle::telemetry_internal {
+
+// The instruments of retries.
+[[nodiscard]] std::span<const instrument* const> retry_instruments() noexcept;
 
 // Measures what a call needed beyond its first attempt. A value of zero is not recorded.
 void measure_retries(const observed_call& c, const call_key& key, metrics_sink& to) noexcept;
