@@ -36,6 +36,12 @@ set(proto_dir ${CMAKE_INSTALL_DATADIR}/coracle/proto)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/google/api DESTINATION ${proto_dir}/google COMPONENT coracle_dev
   FILES_MATCHING PATTERN "*.proto")
 
+# For Prometheus and Grafana (docs/guides/observe.md).
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/prometheus/coracle.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/coracle/prometheus
+  COMPONENT coracle_dev)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging/grafana DESTINATION ${CMAKE_INSTALL_DATADIR}/coracle COMPONENT coracle_dev
+  FILES_MATCHING PATTERN "*.json")
+
 # For gdb, which loads the second copy by itself together with the shared library, if the prefix is /usr.
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/gdb/coracle-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/coracle/gdb
   COMPONENT coracle_dev)

@@ -16,8 +16,8 @@ PACKAGES = ROOT / "build/package/packages"
 # From what the build linked: by pkg-config's modules, protoc, and the libraries of the plugin.
 NEEDED = ("libprotobuf-dev", "liburing-dev", "libc-ares-dev", "zlib1g-dev", "libzstd-dev", "libbrotli-dev", "libsnappy-dev", "liblz4-dev",
           "libssl-dev", "protobuf-compiler", "libprotoc", "libc6")
-HELD = re.compile(r"include/coracle(/.*\.hpp|\.h)|bin/protoc-gen-coracle|lib/[^/]+/(libcoracle(_console|_tls)?\.a|libcoracle_c\.so[.0-9]*|cmake/coracle/[^/]+\.cmake|"
-                  r"pkgconfig/coracle(-c|-console|-tls)?\.pc)|share/coracle/(coracle\.spdx\.json|gdb/coracle-gdb\.py)|share/coracle/proto/google/api/[a-z]+\.proto|share/doc/libcoracle-dev/copyright")
+HELD = re.compile(r"include/coracle(/.*\.hpp|\.h)|bin/protoc-gen-coracle|lib/[^/]+/(libcoracle(_console|_telemetry|_tls)?\.a|libcoracle_c\.so[.0-9]*|cmake/coracle/[^/]+\.cmake|"
+                  r"pkgconfig/coracle(-c|-console|-telemetry|-tls)?\.pc)|share/coracle/(coracle\.spdx\.json|gdb/coracle-gdb\.py|grafana/[a-z]+\.json|prometheus/coracle\.rules\.yml)|share/coracle/proto/google/api/[a-z]+\.proto|share/doc/libcoracle-dev/copyright")
 OF_TESTS = ("CXX", "CMAKE_GENERATOR", "CMAKE_BUILD_TYPE", "CMAKE_CXX_COMPILER_LAUNCHER")
 
 
