@@ -109,7 +109,7 @@ void call_series::count_rarely(std::unique_ptr<call_histograms>& at, std::uint64
                                std::uint64_t sent_bytes, std::uint64_t received_bytes) const noexcept {
   if (!at && !base::if_memory_allows([&] { at = std::make_unique<call_histograms>(exponential_); })) return;
   if (exponential_) at->add_exponential(duration_ns, sent_bytes, received_bytes);
-  else at->add(duration_ns, sent_bytes, received_bytes);
+  at->add(duration_ns, sent_bytes, received_bytes);  // the count and the sum, also of exponential histograms
 }
 
 std::vector<method_calls> call_series::copies() const {
