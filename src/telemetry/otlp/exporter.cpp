@@ -6,6 +6,7 @@
 #include "coracle/server/server.hpp"
 #include "runtime/runtime_core.hpp"
 #include "telemetry/otlp/encode_metrics.hpp"
+#include "telemetry/otlp/encode_spans.hpp"
 #include "telemetry/otlp/resource.hpp"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ exporter::exporter(core& of, const otlp_options& o)
       log_(of.owner().log()),
       on_(make_runtime(log_)),
       resource_(encode_resource(resource_attributes(of.owner(), o.resource))) {
+  if (options_.spans.enabled) spans_.emplace(options_.spans_batching, counts_of(signal::spans));
   on_->spawn_on(on_->at(0), begin());
   on_->start();
 }
@@ -39,6 +41,12 @@ task<> exporter::begin() {
   state_ = std::make_unique<state>();
   if (auto to = make_delivery(signal::metrics, options_.metrics))
     state_->tasks.spawn(export_metrics(std::move(to)));
+  if (auto to = make_delivery(signal::spans, options_.spans)) {
+    spans_->wake(state_->spans_due);
+    state_->tasks.spawn(export_spans(std::move(to)));
+  } else if (spans_) {
+    spans_->close(loss::refused);
+  }
   co_return;
 }
 
@@ -96,6 +104,35 @@ task<> exporter::export_once(delivery& to) {
   }
 }
 
+// --- spans
+
+task<> exporter::export_spans(std::unique_ptr<delivery> to) {
+  for (bool last = false; !last;) {
+    co_await wait_for(state_->spans_due, options_.spans_batching.delay);
+    state_->spans_due.reset();
+    last = state_->ending.is_set();
+    try {
+      // Without a pause while there are whole batches, and to the end if this is it.
+      do {
+        std::vector<finished_span> batch = spans_->next_batch();
+        if (batch.empty()) break;
+        co_await export_batch(*to, std::move(batch));
+        last |= state_->ending.is_set();
+      } while (last || spans_->has_batch());
+    } catch (const std::exception& e) {
+      log_.error("OTLP: an export of spans failed: ", std::string_view(e.what()));
+    }
+  }
+}
+
+task<> exporter::export_batch(delivery& to, std::vector<finished_span> batch) {
+  const time_point give_up = give_up_after(options_.spans_batching.timeout);
+  spans_batch encoded = encode_spans(batch, resource_, options_.spans.request_bytes_max);
+  counts_of(signal::spans).add_lost(loss::too_large, encoded.too_large);
+  batch.clear();
+  for (export_request& r : encoded.requests) co_await to.send(std::move(r), give_up);
+}
+
 // --- the end
 
 void exporter::runtime_ended() noexcept {
@@ -106,6 +143,7 @@ void exporter::runtime_ended() noexcept {
 task<> exporter::end() {
   state_->end = deadline_after(loop::current()->now(), options_.shutdown_timeout);
   state_->ending.set();
+  state_->spans_due.set();
   auto join = [](state& s) -> task<> {
     co_await s.tasks.join();
     s.done.set();
@@ -116,6 +154,7 @@ task<> exporter::end() {
   if (!in_time) log_.warning("OTLP: the runtime ends before its last telemetry was sent");
   state_->tasks.request_stop();
   co_await joining.join();
+  if (spans_) spans_->close(loss::shutdown);
   state_ = nullptr;
 }
 

@@ -10,11 +10,14 @@
 #include "telemetry/otlp/delivery.hpp"
 #include "telemetry/otlp/delta_baseline.hpp"
 #include "telemetry/otlp/export_counts.hpp"
+#include "telemetry/otlp/span_queue.hpp"
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace coracle::telemetry_internal {
 
@@ -26,6 +29,9 @@ class exporter final : public attachment {
   // `of` must outlive runtime_ended(). Throws what the constructor of a runtime throws.
   exporter(core& of, const otlp_options& o);
   ~exporter() override = default;
+
+  // Takes the spans to export; null if they are not exported. Part of this object.
+  [[nodiscard]] span_sink* spans() noexcept { return spans_ ? &*spans_ : nullptr; }
 
   // attachment
   void report(metrics_sink& to) const noexcept override;
@@ -39,9 +45,12 @@ class exporter final : public attachment {
   task<> end();
   // Returns null, and logs why, if the destination cannot be used.
   [[nodiscard]] std::unique_ptr<delivery> make_delivery(signal s, const otlp_destination& to);
-  // Exports until ending_ is set, and once more.
+  // Exports until `ending` is set, and once more.
   task<> export_metrics(std::unique_ptr<delivery> to);
   task<> export_once(delivery& to);
+  // Exports until `ending` is set, and what is left then.
+  task<> export_spans(std::unique_ptr<delivery> to);
+  task<> export_batch(delivery& to, std::vector<finished_span> batch);
   // When an export that begins now ends at the latest.
   [[nodiscard]] time_point give_up_after(duration timeout) const noexcept;
 
@@ -49,6 +58,7 @@ class exporter final : public attachment {
   const otlp_options options_;
   logger& log_;
   std::array<export_counts, signals> counts_;
+  std::optional<span_queue> spans_;  // none: they are not exported
   std::unique_ptr<runtime> on_;  // null once the observed runtime has ended
   const std::string resource_;
 
@@ -56,6 +66,7 @@ class exporter final : public attachment {
   struct state {
     event<> ending;  // the observed runtime ends
     event<> done;  // no task is left
+    event<> spans_due;  // a batch is complete, or the observed runtime ends
     scope tasks;
     delta_baseline baseline;
     time_point end = never;
