@@ -38,6 +38,7 @@ GO_SOURCES = {           # name in build/peers/bin: a file of ours, which needs 
 GO_MODULES = {           # name in build/peers/bin: a folder of ours with go.mod
     "operator": ROOT / "tests/interop/peers/operator",
 }
+COLLECTOR = ROOT / "tests/interop/peers/otlp_collector"  # takes minutes to compile: for the tests that ask for it (tests/interop/slow)
 MOVIE = ROOT / "examples/02_movie"  # whose programs in Python and Java pin what they stand on
 PYTHON_PACKAGES = [*(MOVIE / "python/requirements.txt").read_text().split(), "grpcio-reflection==1.85.1",
                    "grpcio-health-checking==1.85.1", "hpack==4.1.0", "h11==0.16.0", "spdx-tools==0.8.3", "flask==3.1.3",
@@ -141,6 +142,13 @@ def build_go_module(name, folder):
     BIN.mkdir(parents=True, exist_ok=True)
     run([go, "-C", folder, "build", "-o", program, "."], env)
     keep_stamp(stamp, content)
+
+
+@functools.cache
+def otlp_collector():
+    """The path of the collector of OpenTelemetry, which is compiled first."""
+    build_go_module("otlp_collector", COLLECTOR)
+    return BIN / "otlp_collector"
 
 
 def install_python():

@@ -179,6 +179,7 @@ def whole():
     yield e2e("tsan", "epoll")
     yield from adapters("tsan", others_than(ADAPTERS_WITH_THREADS))
     yield sim("tsan")
+    yield one("interop/slow", pytest, "interop/slow", jobs=0)
     yield from labelled()
 
 
