@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-namespace coracle::telemetry_internal {
+namespace coracle::telemetry_internal::otlp_answer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -95,4 +95,4 @@ TEST(otlp_endpoint, AUrlIsATargetAndAPath) {
 }
 
 }  // namespace
-}  // namespace coracle::telemetry_internal
+}  // namespace coracle::telemetry_internal::otlp_answer_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::telemetry_internal {
+namespace coracle::telemetry_internal::otlp_environment_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -148,4 +148,4 @@ TEST_F(otlp_environment, TheMetricsReaderAndTheBatchesAreConfigured) {
 }
 
 }  // namespace
-}  // namespace coracle::telemetry_internal
+}  // namespace coracle::telemetry_internal::otlp_environment_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::telemetry_internal {
+namespace coracle::telemetry_internal::otlp_metrics_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -175,4 +175,4 @@ TEST(wire, SignedNumbersAreZigzagEncoded) {
 }
 
 }  // namespace
-}  // namespace coracle::telemetry_internal
+}  // namespace coracle::telemetry_internal::otlp_metrics_test

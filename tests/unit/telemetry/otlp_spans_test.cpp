@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::telemetry_internal {
+namespace coracle::telemetry_internal::otlp_spans_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -248,4 +248,4 @@ TEST_F(exported_spans, ADestinationThatCannotBeUsedKeepsNoSpans) {
 }
 
 }  // namespace
-}  // namespace coracle::telemetry_internal
+}  // namespace coracle::telemetry_internal::otlp_spans_test
