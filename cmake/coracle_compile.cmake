@@ -50,6 +50,14 @@ target_compile_options(coracle_usage INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-foptimize-sibling-calls>)
 
 add_library(coracle_build INTERFACE)
+# Probes for tracers (docs/guides/recorder.md): instructions that do nothing, and notes in the program.
+include(CheckIncludeFileCXX)
+check_include_file_cxx(sys/sdt.h CORACLE_HAS_SYS_SDT_H)
+if(CORACLE_HAS_SYS_SDT_H)
+  target_compile_definitions(coracle_build INTERFACE CORACLE_WITH_PROBES)
+else()
+  message(STATUS "Without probes for tracers: sys/sdt.h was not found (Debian: systemtap-sdt-dev)")
+endif()
 target_include_directories(coracle_build INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(coracle_build INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wundef -Wvla

@@ -51,6 +51,10 @@ if(BUILD_SHARED_LIBS)
     RENAME libcoracle.so.${PROJECT_VERSION}-gdb.py COMPONENT coracle_dev)
 endif()
 
+# For operators, who trace programs with the probes of src/base/probe.hpp.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging/bpftrace DESTINATION ${CMAKE_INSTALL_DATADIR}/coracle COMPONENT coracle_dev
+  FILES_MATCHING PATTERN "*.bt")
+
 # What is written into coracleConfig.cmake: a line for each library that a user of the static library links.
 set(coracle_modules)
 foreach(library IN LISTS coracle_linked)

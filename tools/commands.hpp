@@ -26,6 +26,7 @@ void add_doctor(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_openapi(CLI::App& app, action& chosen);
 void add_diff(CLI::App& app, action& chosen);
+void add_frames(CLI::App& app, action& chosen);
 void add_certs(CLI::App& app, action& chosen);
 void add_new(CLI::App& app, action& chosen);
 void add_completion(CLI::App& app, action& chosen);

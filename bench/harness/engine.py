@@ -22,6 +22,7 @@ STYLES = {
     "metrics": "as the first, with telemetry",
     "client": "on the client's side: a call from its begin to its reply",
     "client_metrics": "as the one before, with telemetry",
+    "recorder": "of a server's call, writing its events",
     "protobuf": "of a server's call, parsing, copying and serializing the messages",
 }
 

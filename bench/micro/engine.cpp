@@ -1,14 +1,17 @@
 // bench_engine CALLS_PER_BATCH BATCHES MODE, with the modes
-// grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf: the cost of a small unary call from
-// the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
-// without a socket. Prints a line of JSON; under callgrind only the measured part is collected.
+// grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf|recorder: the cost of a small unary
+// call from the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler
+// on a loop, without a socket. Prints a line of JSON; under callgrind only the measured part is collected.
 //
 // in_place: as grpc, with a handler that constructs its reply in place.
 // metrics: as grpc, with telemetry.
 // client: the same on the client's side, from the begin of a call to its reply.
 // client_metrics: as client, with telemetry.
+// recorder: only the events of a server's call.
 // protobuf: only the messages, parsed, copied and serialized as often: the part that no engine can save.
+#include "base/event_ring.hpp"
 #include "helloworld.coracle.hpp"
+#include "http2/frame.hpp"
 #include "micro/canned_client.hpp"
 #include "micro/canned_duplex.hpp"
 #include "micro/canned_server.hpp"
@@ -21,6 +24,7 @@
 #include <coracle/server.hpp>
 #include <coracle/transport/impl/connector.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -134,6 +138,27 @@ bool echo_messages(coracle::bytes_view bytes, std::size_t times) {
   return out == message;
 }
 
+bool record_calls(std::size_t calls, std::size_t batches) {
+  namespace base = coracle::base;
+  base::heap_event_ring memory;
+  base::event_ring& ring = memory.get();
+  const base::recorded_connection connection(ring);
+  const base::method_name& method = base::method_names::of_server("/helloworld.Greeter/SayHello");
+  std::uint8_t header[coracle::http2::frame_header_bytes] = {};
+  measured::begin();
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    ring.set_time(coracle::time_point(coracle::duration(batch)));
+    for (std::uint32_t id = 1; id <= calls; ++id) {
+      connection.frame_received(header);
+      ring.call_began(connection.number(), id, method);
+      connection.frame_received(header);
+      ring.reply_sent(connection.number(), id, 11, name_bytes, 2);
+    }
+  }
+  measured::end();
+  return ring.read().newer.size() + ring.read().older.size() > 3 * calls;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -145,12 +170,13 @@ int main(int argc, char** argv) {
       {"grpc", client_style::grpc},           {"in_place", client_style::grpc},
       {"nghttp2", client_style::nghttp2},     {"deadlines", client_style::deadlines},
       {"metrics", client_style::grpc},        {"client", client_style::grpc},
-      {"client_metrics", client_style::grpc}, {"protobuf", client_style::grpc}};
+      {"client_metrics", client_style::grpc}, {"protobuf", client_style::grpc},
+      {"recorder", client_style::grpc}};
   const auto style = styles.find(mode);
   if (calls == 0 || batches == 0 || style == styles.end()) {
     std::fputs(
         "usage: bench_engine CALLS_PER_BATCH BATCHES "
-        "grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf\n",
+        "grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf|recorder\n",
         stderr);
     return 2;
   }
@@ -158,6 +184,8 @@ int main(int argc, char** argv) {
   bool right = false;
   if (mode.starts_with("client")) {
     right = make_calls(calls, batches, mode == "client_metrics");
+  } else if (mode == "recorder") {
+    right = record_calls(calls, batches);
   } else if (mode == "protobuf") {
     right = echo_messages(client.message(), calls * batches);
   } else {

@@ -4,17 +4,20 @@
     (gdb) coracle tasks
     (gdb) coracle channels
     (gdb) coracle connections
+    (gdb) coracle frames FILE
 
 `coracle tasks` prints the tree of the tasks of each loop with the place where each waits. It works on a running process and on
 a core file, with and without debug information. `coracle channels` and `coracle connections` need debug information of the
-library. The printers show values of status, result, task, metadata and buffers; they
-need debug information of your program (-g).
+library. `coracle frames` writes what the recorder has kept to a file, for `coracle frames` of the shell. The printers show values
+of status, result, task, metadata and buffers; they need debug information of your program (-g).
 
 docs/guides/debugging.md shows how to use both.
 """
 
 import ipaddress
 import re
+import struct
+import time
 
 import gdb
 import gdb.printing
@@ -22,6 +25,13 @@ import gdb.printing
 # debugger_data::current_version in src/coro/debugger_entry.hpp.
 DATA_VERSION = 1
 DATA_SYMBOL = "coracle::coro::debugger_tasks"
+# event_ring_list in src/base/event_ring.hpp, recording_header and event_kind in src/base/recording_file.hpp.
+RINGS_VERSION = 1
+RINGS_SYMBOL = "coracle::base::event_rings"
+RECORDING_MAGIC = b"CORREC01"
+EVENT_BYTES = 16
+NAME_TEXT_BYTES = 256
+RINGS_MAX = 65536
 # The tasks of the library itself, which every runtime has.
 OWN_TASK = "coracle::runtime_internal::loop_service::run_until_shutdown("
 # More than a loop holds. Ends walks through memory that is damaged.
@@ -432,6 +442,88 @@ Those of channels are printed by `coracle channels`."""
         print_lines(server_lines(), "the process has no servers")
 
 
+# --- The recorder
+
+def first_address(symbol):
+    try:
+        return int(gdb.parse_and_eval(f"(unsigned long)&'{symbol}'"))
+    except gdb.error:
+        raise gdb.GdbError("the program has no Coracle with a recorder in it, or is stripped of its symbols: load its symbols with "
+                           "`file`, and those of libcoracle.so if it is a shared library") from None
+
+
+class Recording:
+    """The content of the file that `coracle frames` of the shell reads."""
+
+    def __init__(self):
+        size, at = pointer_bytes(), first_address(RINGS_SYMBOL)
+        try:
+            version, self.ring_bytes = read_number(at, 8), read_number(at + 8, 8)
+            first, names, name_count = read_word(at + 16), read_word(at + 16 + size), read_number(at + 16 + 2 * size, 8)
+        except gdb.MemoryError:
+            raise gdb.GdbError("the program does not run, and no core file is loaded: use `run`, `attach` or `core-file`") from None
+        if version != RINGS_VERSION:
+            raise gdb.GdbError(f"this script is for version {RINGS_VERSION} of the recorder, and the program has version {version}: use "
+                               "the coracle-gdb.py that was installed with the library")
+        self.names = [self.name(read_word(names + size * i)) for i in range(min(name_count, 65535))]
+        self.rings = []
+        while first and len(self.rings) < RINGS_MAX:
+            self.rings.append(self.ring(first))
+            first = read_word(first)
+
+    @staticmethod
+    def name(address):
+        return read_bytes(address, NAME_TEXT_BYTES).split(b"\0")[0]
+
+    def ring(self, entry):
+        """(owner, index, offset of the wall clock, events) of an event_ring_entry."""
+        size = pointer_bytes()
+        ring, owner, index = (read_word(entry + size * i) for i in (2, 3, 4))
+        offset = read_number(entry + 5 * size, 8)
+        end, memory = read_word(ring), read_word(ring + size)
+        place = (end - memory) % self.ring_bytes
+        older = read_bytes(memory + place, self.ring_bytes - place)
+        return owner, index, offset, (older if older[0] else b"") + read_bytes(memory, place)
+
+    def content(self):
+        owners = list(dict.fromkeys(owner for owner, _, _, _ in self.rings))
+        order = "<" if "little" in gdb.execute("show endian", to_string=True) else ">"
+        magic = RECORDING_MAGIC if order == "<" else RECORDING_MAGIC[::-1]
+        parts = [magic, struct.pack(order + "IIIIiIq", EVENT_BYTES, len(self.names), len(self.rings),
+                                    max(gdb.selected_inferior().pid, 0), 0, 0, time.time_ns())]
+        for name in self.names:
+            parts += [struct.pack(order + "H", len(name)), name]
+        for owner, index, offset, events in self.rings:
+            parts += [struct.pack(order + "IIQQ", index, owners.index(owner), len(events) // EVENT_BYTES, offset), events]
+        return b"".join(parts)
+
+
+class FramesCommand(gdb.Command):
+    """Write what the recorder of each loop has kept to a file.
+
+Usage: coracle frames FILE
+
+`coracle frames FILE` in the shell prints it."""
+
+    def __init__(self):
+        super().__init__("coracle frames", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, argument, from_tty):
+        names = gdb.string_to_argv(argument)
+        if len(names) != 1:
+            raise gdb.GdbError("usage: coracle frames FILE")
+        recording = Recording()
+        if not recording.rings:
+            raise gdb.GdbError("the process has no loop: no coracle::runtime exists at the moment")
+        try:
+            with open(names[0], "wb") as file:
+                file.write(recording.content())
+        except OSError as error:
+            raise gdb.GdbError(f"cannot write {names[0]}: {error.strerror}") from None
+        print(f"wrote the events of {len(recording.rings)} loop{'' if len(recording.rings) == 1 else 's'}; "
+              f"to read them: coracle frames {names[0]}")
+
+
 # --- Printers
 
 def text_of(value):
@@ -590,4 +682,5 @@ CoracleCommand()
 TasksCommand()
 ChannelsCommand()
 ConnectionsCommand()
+FramesCommand()
 gdb.printing.register_pretty_printer(None, printers(), replace=True)

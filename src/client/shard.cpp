@@ -1,5 +1,7 @@
 #include "client/shard.hpp"
 
+#include "base/event_ring.hpp"
+#include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "client/web/web_exchange.hpp"
 #include "rpc/message_format.hpp"
@@ -47,7 +49,7 @@ shard::~shard() {
 void shard::begin(call_attempt& a) noexcept {
   used_ = true;
   if (state_ != connectivity::ready || !waiting_.empty()) return begin_pending(a);
-  if (!serve(a)) waiting_.push_back(a);
+  if (!serve(a)) wait(a);
 }
 
 bool shard::serve(call_attempt& a) noexcept {
@@ -72,8 +74,17 @@ void shard::begin_pending(call_attempt& a) noexcept {
   if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, refusal::final);
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready())
     return a.fail(last_failure_, refusal::unavailable);
-  waiting_.push_back(a);
+  wait(a);
   if (state_ == connectivity::idle) exit_idle();
+}
+
+CORACLE_COLD void shard::wait(call_attempt& a) noexcept {
+  waiting_.push_back(a);
+  record_queued(a);
+}
+
+void shard::record_queued(const call_attempt& a) noexcept {
+  loop_.events().call_queued(a.terms().number, loop_.events().name_of(a.terms().path));
 }
 
 // Returns false for a call that cannot wait here; it fails in begin().
@@ -82,6 +93,7 @@ bool shard::wait_for_config(call_attempt& a) noexcept {
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready()) return false;
   used_ = true;
   unconfigured_.push_back(a);
+  record_queued(a);
   if (state_ == connectivity::idle) exit_idle();
   return true;
 }

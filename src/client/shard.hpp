@@ -78,6 +78,9 @@ class shard final : public runtime_internal::loop_service,
   // Returns false if the call has to wait.
   bool serve(call_attempt& a) noexcept;
   void begin_pending(call_attempt& a) noexcept;
+  // Queues a call until it can be served.
+  void wait(call_attempt& a) noexcept;
+  void record_queued(const call_attempt& a) noexcept;
   void serve_waiting() noexcept;
   void fail_waiting() noexcept;
   void fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept;

@@ -1,5 +1,7 @@
 #include "coracle/coro/impl/frame_pool.hpp"
 
+#include "base/probe.hpp"
+
 #include <algorithm>
 #include <new>
 
@@ -52,6 +54,7 @@ void* frame_pool::make(std::size_t n, std::uint64_t frames) {
   counters& count = current_ ? current_->stats_ : without_pool;
   count.frames += frames;
   ++count.heap_blocks;
+  CORACLE_PROBE(heap__block, n);
   std::pmr::memory_resource* const from = current_ ? current_->resource_ : nullptr;
   if (from) return ::new (from->allocate(n, alignof(block))) block{from, nullptr} + 1;
   if (!from_heap() && n <= largest_bytes) n = (n + step_bytes - 1) / step_bytes * step_bytes;

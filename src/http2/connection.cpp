@@ -39,8 +39,9 @@ constexpr duration own_early_reset_time = 100ms;
 
 }  // namespace
 
-connection::connection(role r, const limits& l, time_point now)
+connection::connection(role r, const limits& l, time_point now, const base::recorded_connection& events)
     : side_(r),
+      events_(events),
       limit_(is_valid(l)),
       now_(now),
       reading_(r == role::server ? phase::preface : phase::header),
@@ -60,7 +61,9 @@ connection::connection(role r, const limits& l, time_point now)
     peer_.max_concurrent_streams = streams_before_settings;
   }
   std::uint8_t* const out = output_.reserve(settings_frame_bytes_max);
-  output_.commit(static_cast<std::size_t>(write_settings(out, limit_, side_ == role::server) - out));
+  const auto written = static_cast<std::size_t>(write_settings(out, limit_, side_ == role::server) - out);
+  output_.commit(written);
+  frame_written(frame_type::settings, flag::none, 0, written - frame_header_bytes);
   // RFC 9113 6.9.2: the connection's window starts at 65535 regardless of SETTINGS.
   if (const std::uint32_t more = limit_.connection_window_bytes - default_window_bytes) {
     write_window_update(0, more);
@@ -196,7 +199,9 @@ std::string_view problem_of_first(const frame_header& f, bool of_server) noexcep
 
 connection::progress connection::read_header(event& e) {
   if (partial_bytes_ == 0 && in_.size() >= frame_header_bytes) [[likely]] {
-    frame_ = read_frame_header(take_input(frame_header_bytes).data());
+    const std::uint8_t* const octets = take_input(frame_header_bytes).data();
+    events_.frame_received(octets);
+    frame_ = read_frame_header(octets);
   } else {
     const std::size_t n = std::min(in_.size(), frame_header_bytes - partial_bytes_);
     if (n) std::memcpy(partial_.data() + partial_bytes_, in_.data(), n);
@@ -211,6 +216,7 @@ connection::progress connection::read_header(event& e) {
       return found.empty() ? progress::starved : connection_error(error_code::protocol_error, found);
     }
     partial_bytes_ = 0;
+    events_.frame_received(partial_.data());
     frame_ = read_frame_header(partial_.data());
   }
   if (!peer_settings_seen_) [[unlikely]] {
@@ -668,6 +674,7 @@ connection::progress connection::on_rst_stream(bytes_view payload) {
   if (payload.size() != 4)
     return connection_error(error_code::frame_size_error, "RST_STREAM length is not 4 (RFC 9113 6.4)");
   if (counts_) counts_->resets_received.add(static_cast<error_code>(load_u32(payload.data())));
+  record_value(frame_type::rst_stream, false, frame_.id, load_u32(payload.data()));
   stream* const s = find_id(frame_.id);
   const stream_state now_in = s ? s->state : state_of(frame_.id);
   const transition& t = transition_of(now_in, stream_input::receive_reset);
@@ -726,6 +733,7 @@ connection::progress connection::on_settings(bytes_view payload) {
   // RFC 9113 6.5.3: acknowledged as soon as applied.
   write_frame_header(output_.reserve(frame_header_bytes), 0, frame_type::settings, flag::ack, 0);
   output_.commit(frame_header_bytes);
+  frame_written(frame_type::settings, flag::ack, 0, 0);
   if (!answered(frame_header_bytes)) return progress::again;
   if (!peer_settings_seen_) settings_pending_ = pending_ = true;
   peer_settings_seen_ = true;
@@ -788,6 +796,7 @@ connection::progress connection::on_goaway(bytes_view payload, event& e) {
   e.code = static_cast<error_code>(load_u32(payload.data() + 4));
   if (counts_) counts_->goaways_received.add(e.code);
   e.data = payload.subspan(8);
+  record_value(frame_type::goaway, false, last, load_u32(payload.data() + 4));
   peer_goes_away_ = true;
   if (side_ == role::server) return progress::event;
   // RFC 9113 6.8: streams above it were not processed and may be retried elsewhere, and so may unsent ones.
@@ -808,6 +817,7 @@ connection::progress connection::on_window_update(bytes_view payload) {
   if (update_allowance_ > 0) --update_allowance_;
   else if (!charge_control()) return progress::again;
   const std::uint32_t increment = load_u32(payload.data()) & window_bytes_max;
+  record_value(frame_type::window_update, false, frame_.id, increment);
   if (frame_.id == 0) {
     if (increment == 0)
       return connection_error(error_code::protocol_error, "WINDOW_UPDATE with increment 0 (RFC 9113 6.9)");
@@ -940,6 +950,10 @@ bool connection::finish_header_block(bool end_stream) {
   }
   output_.commit(more * frame_header_bytes);
   const unsigned flags = (more == 0 ? flag::end_headers : 0u) | (end_stream ? flag::end_stream : 0u);
+  frame_written(frame_type::headers, flags, s.id, std::min<std::size_t>(size, frame_bytes_min_max));
+  for (std::size_t i = 1; i <= more; ++i)
+    frame_written(frame_type::continuation, i == more ? flag::end_headers : flag::none, s.id,
+                  std::min<std::size_t>(size - i * frame_bytes_min_max, frame_bytes_min_max));
   write_frame_header(begin, std::min<std::size_t>(size, frame_bytes_min_max), frame_type::headers,
                      static_cast<std::uint8_t>(flags), s.id);
   s.headers_sent = true;
@@ -995,6 +1009,7 @@ void connection::commit_data(stream_ref ref, std::size_t n, bool end_stream) noe
   write_frame_header(output_.reserve(frame_header_bytes + n), n, frame_type::data,
                      end_stream ? flag::end_stream : flag::none, s->id);
   output_.commit(frame_header_bytes + n);
+  frame_written(frame_type::data, end_stream ? flag::end_stream : flag::none, s->id, n);
   reserved_bytes_ = 0;
   s->send.take(static_cast<std::uint32_t>(n));
   send_.take(static_cast<std::uint32_t>(n));
@@ -1010,7 +1025,8 @@ std::uint8_t* connection::reserve_reply(stream_ref ref, const unary_response& r)
   if (!s || s->headers_sent || !s->can_send() || !s->queue.empty() || failed_ || encoder_.update_pending())
     return nullptr;
   if (n > frame_bytes_min_max || n > s->send.available() || n > send_.available()) return nullptr;
-  if (r.head.size() > frame_bytes_min_max || r.trailers.size() > frame_bytes_min_max) return nullptr;
+  constexpr std::size_t recorded_trailers_max = 255;  // see event_kind::reply_sent
+  if (r.head.size() > frame_bytes_min_max || r.trailers.size() > recorded_trailers_max) return nullptr;
   reserved_bytes_ = n;
   std::uint8_t* const out = output_.reserve(3 * frame_header_bytes + r.head.size() + n + r.trailers.size());
   write_frame_header(out, r.head.size(), frame_type::headers, flag::end_headers, s->id);
@@ -1030,6 +1046,7 @@ void connection::commit_reply(stream_ref ref, const unary_response& r) noexcept 
                      s->id);
   std::memcpy(end + frame_header_bytes, r.trailers.data(), r.trailers.size());
   output_.commit(whole);
+  events_.ring().reply_sent(events_.number(), s->id, r.head.size(), n, r.trailers.size());
   reserved_bytes_ = 0;
   s->headers_sent = true;
   s->send.take(static_cast<std::uint32_t>(n));
@@ -1126,6 +1143,7 @@ bool connection::send_data_frame(stream& s) {
   count(s);
   write_frame_header(out, n, frame_type::data, ends ? flag::end_stream : flag::none, s.id);
   output_.commit(frame_header_bytes + n);
+  frame_written(frame_type::data, ends ? flag::end_stream : flag::none, s.id, n);
   s.send.take(static_cast<std::uint32_t>(n));
   send_.take(static_cast<std::uint32_t>(n));
   count_data(n);
@@ -1407,18 +1425,23 @@ void connection::write_rst_stream(stream_id id, error_code code) {
   store_u32(write_frame_header(out, 4, frame_type::rst_stream, flag::none, id),
             static_cast<std::uint32_t>(code));
   output_.commit(frame_header_bytes + 4);
+  frame_written(frame_type::rst_stream, flag::none, id, 4);
+  record_value(frame_type::rst_stream, true, id, static_cast<std::uint32_t>(code));
 }
 
 void connection::write_window_update(stream_id id, std::uint32_t increment) {
   std::uint8_t* const out = output_.reserve(frame_header_bytes + 4);
   store_u32(write_frame_header(out, 4, frame_type::window_update, flag::none, id), increment);
   output_.commit(frame_header_bytes + 4);
+  frame_written(frame_type::window_update, flag::none, id, 4);
+  record_value(frame_type::window_update, true, id, increment);
 }
 
 void connection::write_ping(std::uint64_t opaque, bool ack) {
   std::uint8_t* const out = output_.reserve(frame_header_bytes + 8);
   store_u64(write_frame_header(out, 8, frame_type::ping, ack ? flag::ack : flag::none, 0), opaque);
   output_.commit(frame_header_bytes + 8);
+  frame_written(frame_type::ping, ack ? flag::ack : flag::none, 0, 8);
 }
 
 void connection::write_goaway(stream_id last, error_code code, std::string_view debug) {
@@ -1430,6 +1453,8 @@ void connection::write_goaway(stream_id last, error_code code, std::string_view 
   store_u32(payload + 4, static_cast<std::uint32_t>(code));
   if (!debug.empty()) std::memcpy(payload + 8, debug.data(), debug.size());
   output_.commit(frame_header_bytes + 8 + debug.size());
+  frame_written(frame_type::goaway, flag::none, 0, 8 + debug.size());
+  record_value(frame_type::goaway, true, last, static_cast<std::uint32_t>(code));
 }
 
 // Answers cost a peer nothing, so the number of bytes of answers in the output is limited

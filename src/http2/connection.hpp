@@ -1,6 +1,7 @@
 // connection: a sans-I/O HTTP/2 engine for one connection, in either role.
 #pragma once
 
+#include "base/event_ring.hpp"
 #include "base/hot_and_cold.hpp"
 #include "base/output_buffer.hpp"
 #include "base/slab.hpp"
@@ -51,7 +52,8 @@ enum class role : std::uint8_t { client, server };
 // that is then lost (an entry of a header table, a half-written frame) belongs to all of its streams.
 class connection {
  public:
-  connection(role r, const limits& l, time_point now);  // writes the preface and our SETTINGS into the output
+  // Writes the preface and our SETTINGS into the output. `events` records the frames.
+  connection(role r, const limits& l, time_point now, const base::recorded_connection& events = {});
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
@@ -189,6 +191,10 @@ class connection {
   // it has read everything sent to it except the final GOAWAY.
   [[nodiscard]] bool all_read() const noexcept { return all_read_; }
   [[nodiscard]] bool failed() const noexcept { return failed_; }
+
+  // For the recorder.
+  [[nodiscard]] const base::recorded_connection& events() const noexcept { return events_; }
+  [[nodiscard]] stream_id received_stream() const noexcept { return frame_.id; }
 
   // --- memory
   // The memory that the engine holds at present, including set_kept(). An estimate for comparisons, not
@@ -384,7 +390,17 @@ class connection {
   CORACLE_COLD bool charge_empty();
   CORACLE_COLD bool charge_stray_block();
 
+  // Records a frame that was written into the output.
+  void frame_written(frame_type type, unsigned flags, stream_id id, std::size_t length) noexcept {
+    events_.ring().frame_sent(events_.number(), static_cast<std::uint8_t>(type),
+                              static_cast<std::uint8_t>(flags), id, length);
+  }
+  void record_value(frame_type type, bool sent, stream_id id, std::uint32_t value) noexcept {
+    events_.ring().frame_value(events_.number(), static_cast<std::uint8_t>(type), sent, id, value);
+  }
+
   const role side_;
+  const base::recorded_connection events_;
   limits limit_;
   time_point now_;
   base::output_buffer output_;

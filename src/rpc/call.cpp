@@ -115,7 +115,10 @@ call::decoded call::finish_read(read_operation& op, const protocol::grpc::framed
   status reason;
   const std::size_t held_before = held_bytes_;
   const decoded outcome = read_message(*op.codec_, op.into_, message, reason);
-  if (outcome == decoded::done) op.outcome_ = read_operation::outcome::message;
+  if (outcome == decoded::done) {
+    op.outcome_ = read_operation::outcome::message;
+    record_message(false, message.compressed, message.body.size());
+  }
   // Protobuf keeps the memory of a message that is reused.
   if (op.reuses_) held_bytes_ = std::max(held_bytes_, held_before);
   if (outcome != decoded::failed) return outcome;
@@ -359,7 +362,12 @@ void call::retry_writer() noexcept {
     writer_serialized_ = wrote_ = true;
     const bool last = writer_->last_;
     if (last) no_more_writes();
-    sent = send_message(*writer_->codec_, writer_->message_, writer_->compress_, last);
+    const std::uint64_t before = traffic_.bytes_sent;
+    const bool compress = writer_->compress_;
+    sent = send_message(*writer_->codec_, writer_->message_, compress, last);
+    if (sent)
+      record_message(true, compress && format_.send_encoding() != encoding::identity,
+                     traffic_.bytes_sent - before);
   } catch (const std::bad_alloc&) {
     messages_broken(out_of_memory());
   }

@@ -185,6 +185,12 @@ class call {
   void forget_kept() noexcept {
     if (held_bytes_ != 0 && exchange_) exchange_.set_kept(0);
   }
+  // Messages of a stream; of a unary call, the recorder knows their sizes from the frames.
+  void record_message(bool sent, bool compressed, std::size_t wire_bytes) noexcept {
+    if (exchange_)
+      exchange_.events().ring().message(sent, exchange_.events().number(), exchange_.recorded_stream(),
+                                        compressed, wire_bytes);
+  }
   void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;
     traffic_.bytes_sent += m.wire_bytes;

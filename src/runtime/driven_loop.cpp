@@ -13,14 +13,15 @@ namespace coracle {
 
 const char loop::kind_ = 0;
 
-loop::loop(runtime& owner, std::size_t index, logger& log,
-           coracle::runtime_internal::backend& backend) noexcept
+loop::loop(runtime& owner, std::size_t index, logger& log, coracle::runtime_internal::backend& backend,
+           base::event_ring& events) noexcept
     : executor(&kind_),
       now_(backend.now()),
       owner_(owner),
       index_(index),
       log_(log),
       backend_(backend),
+      events_(events),
       stop_(std::in_place),
       environment_{stop_->token()} {}
 
@@ -32,6 +33,7 @@ loop* loop::current() noexcept {
 void loop::read_clock() const noexcept {
   may_be_stale_ = false;
   now_ = std::max(now_, backend_.now());
+  events_.set_time(now_);
 }
 
 loop_counters loop::stats() const noexcept {
@@ -80,7 +82,10 @@ constexpr duration visit_time = std::chrono::microseconds(200);
 }  // namespace
 
 driven_loop::driven_loop(runtime& owner, std::size_t index, logger& log, std::unique_ptr<backend> over)
-    : loop(owner, index, log, *over), backend_(std::move(over)), visible_(*this, &owner, index) {}
+    : loop(owner, index, log, *over, ring_),
+      backend_(std::move(over)),
+      recorded_(ring_, &owner, index, backend_->wall_ns() - backend_->now().time_since_epoch().count()),
+      visible_(*this, &owner, index) {}
 
 driven_loop::~driven_loop() = default;
 
@@ -114,7 +119,7 @@ void driven_loop::request_root_stop() noexcept {
 void driven_loop::cancel_root_stop() noexcept { stop_requested_.exchange(false, std::memory_order_acq_rel); }
 
 void driven_loop::report_stalls(duration limit) {
-  stalls_.emplace(log(), index(), *backend_, limit);
+  stalls_.emplace(*this, *backend_, limit);
   backend_->report_stalls_to(stalls());
 }
 
@@ -155,6 +160,7 @@ void driven_loop::run_hooks() noexcept {
 void driven_loop::run_queued() noexcept {
   if (idle()) return;
   now_ = std::max(now_, backend_->now());
+  ring_.set_time(now_);
   std::size_t budget = runnables_per_turn;
   for (int round = 0; round < rounds_per_turn && !idle(); ++round) {
     run_ready(budget);
@@ -183,9 +189,14 @@ void driven_loop::run_once(time_point until) noexcept {
     until = time_point::min();
   }
   may_be_stale_ = true;
+  time_point worked_from = now_;
   backend_->turn(until);
   sleeping_.exchange(false, std::memory_order_acq_rel);
+  // After a sleep, what counts is the time since the first handler has read the clock, if one has.
+  if (until != time_point::min()) worked_from = may_be_stale_ ? never : now_;
   read_clock();
+  if (now_ - worked_from > base::event_ring::long_iteration_min) [[unlikely]]
+    ring_.long_iteration(index(), now_ - worked_from);
   timers_.advance(now_, stalls());
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "runtime/backend.hpp"
+#include "runtime/kernel/event_memory.hpp"
 #include "runtime/mailbox.hpp"
 #include "runtime/stall_detector.hpp"
 #include "runtime/timer_wheel.hpp"
 
+#include "base/event_ring.hpp"
 #include "base/intrusive_queue.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coro/debugger_entry.hpp"
@@ -70,6 +72,9 @@ class driven_loop final : public loop {
   [[nodiscard]] bool idle() const noexcept { return ready_.empty() && at_end_.empty(); }
 
   std::unique_ptr<backend> backend_;
+  event_memory ring_memory_;
+  base::event_ring ring_{ring_memory_.records()};
+  base::event_ring_entry recorded_;
   base::intrusive_queue<coro::runnable> ready_;
   base::intrusive_queue<coro::runnable> later_;  // for the next turn
   base::intrusive_queue<coro::runnable> at_end_;

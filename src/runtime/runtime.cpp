@@ -2,13 +2,17 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/choose_backend.hpp"
+#include "runtime/kernel/recording_output.hpp"
 #include "runtime/loop_service.hpp"
 #include "runtime/runtime_core.hpp"
 
 #include "coracle/runtime/process_signal.hpp"
 #include "coro/post_function.hpp"
 
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -81,6 +85,17 @@ void log_tasks(loop& of) noexcept {
                    name + ":   " + std::string(rest.substr(0, rest.find('\n'))));
 }
 
+// CORACLE_RECORDING=FILE: see record_crashes(). The first runtime of the process reads it, so that a program
+// can decide otherwise afterwards.
+void record_crashes_if_requested(logger& log) {
+  static constinit std::atomic<bool> read{false};
+  if (read.exchange(true, std::memory_order_relaxed)) return;
+  const char* const file = std::getenv("CORACLE_RECORDING");
+  if (!file || !*file) return;
+  if (const int error = record_on_signals(file, std::nullopt))
+    log.write(log_level::warning, std::string("CORACLE_RECORDING has no effect: ") + std::strerror(error));
+}
+
 }  // namespace
 }  // namespace runtime_internal
 
@@ -91,6 +106,7 @@ runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::runtime_internal::runtime_core>(
           coracle::runtime_internal::make_backends(options), options.log ? *options.log : stderr_logger(),
           options.blocking_threads, nullptr, options.own_threads)) {
+  coracle::runtime_internal::record_crashes_if_requested(log());
   if (options.memory) core_->use_memory_resource(*options.memory);
   if (options.report_stalls > duration::zero())
     for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.report_stalls);

@@ -2,6 +2,7 @@
 
 #include "runtime/backend.hpp"
 
+#include "base/event_ring.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/impl/task_tree.hpp"
 
@@ -18,13 +19,15 @@ time_point stall_detector::begin() noexcept {
 void stall_detector::end(time_point began) noexcept {
   const duration held = clock_.now() - began;
   if (held < limit_) return;
+  of_.events().stalled(of_.index(), held);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(held).count();
-  const std::string text = "blocked loop " + std::to_string(index_) + " for " + std::to_string(ms) + " ms";
+  const std::string text =
+      "blocked loop " + std::to_string(of_.index()) + " for " + std::to_string(ms) + " ms";
   if (base::last_await_site.line() == 0)
-    log_.write(log_room::runtime, log_level::warning, "a task without a co_await " + text);
+    of_.log().write(log_room::runtime, log_level::warning, "a task without a co_await " + text);
   else
-    log_.write(log_room::runtime, log_level::warning,
-               "a task " + text + "; its last co_await: " + coro::describe(base::last_await_site));
+    of_.log().write(log_room::runtime, log_level::warning,
+                    "a task " + text + "; its last co_await: " + coro::describe(base::last_await_site));
 }
 
 }  // namespace coracle::runtime_internal

@@ -2,10 +2,8 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
-#include "coracle/base/log.hpp"
 #include "coracle/coro/impl/run_observer.hpp"
-
-#include <cstddef>
+#include "coracle/runtime/loop.hpp"
 
 namespace coracle::runtime_internal {
 
@@ -15,8 +13,7 @@ class backend;
 // completion with the backend's clock, which it reads twice. In virtual time nothing ever stalls.
 class stall_detector {
  public:
-  stall_detector(logger& log, std::size_t loop_index, backend& clock, duration limit) noexcept
-      : log_(log), index_(loop_index), clock_(clock), limit_(limit) {}
+  stall_detector(loop& of, backend& clock, duration limit) noexcept : of_(of), clock_(clock), limit_(limit) {}
   stall_detector(const stall_detector&) = delete;
   stall_detector& operator=(const stall_detector&) = delete;
 
@@ -42,8 +39,7 @@ class stall_detector {
  private:
   time_point begin() noexcept;
   void end(time_point began) noexcept;
-  logger& log_;
-  const std::size_t index_;
+  loop& of_;
   backend& clock_;
   const duration limit_;
 };

@@ -16,7 +16,8 @@ void router::add(service& s) {
   for (const coracle::method& m : s.methods()) {
     const bool fresh = by_path_.emplace(m.path, static_cast<std::uint32_t>(rows_.size())).second;
     CORACLE_ASSERT(fresh, "two services with a method of the same path were added");
-    rows_.push_back({&m, &s, s.wants_arena(), static_cast<std::uint32_t>(rows_.size())});
+    rows_.push_back({&m, &s, s.wants_arena(), static_cast<std::uint32_t>(rows_.size()),
+                     &base::method_names::of_server(m.path)});
   }
 }
 

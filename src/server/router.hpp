@@ -1,6 +1,7 @@
 // router: maps a path to a method, and a content-type to the codec of its messages.
 #pragma once
 
+#include "base/method_name.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/server/impl/method.hpp"
 #include "coracle/server/service.hpp"
@@ -25,6 +26,7 @@ struct served_method {
   service* target = nullptr;
   bool request_in_arena = false;
   std::uint32_t index = 0;  // in the router
+  const base::method_name* name = &base::method_names::unregistered();  // in records
 };
 
 // The part of a content-type after "application/grpc", and how the server responds to it.

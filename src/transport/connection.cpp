@@ -29,7 +29,7 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
                        const connection_options& o, connection_owner& owner, request_acceptor* acceptor)
     : loop_(owner_loop),
       stream_(std::move(stream)),
-      engine_(r, o.http2, owner_loop.now()),
+      engine_(r, o.http2, owner_loop.now(), base::recorded_connection(owner_loop.events())),
       owner_(owner),
       acceptor_(acceptor),
       age_policy_(o.age, owner_loop.now()),
@@ -115,8 +115,25 @@ std::shared_ptr<std::size_t> connection::share_orphaned_calls() {
   return std::static_pointer_cast<std::size_t>(kept_by_calls_);
 }
 
+namespace {
+
+base::address_bytes bytes_of(const net::address& a) noexcept {
+  base::address_bytes b;
+  b.port = a.port();
+  if (a.kind() == net::address::family::ipv6) b.ip = a.ip_bytes();
+  if (a.kind() != net::address::family::ipv4) return b;
+  b.ip[10] = b.ip[11] = 0xff;
+  std::copy_n(a.ip_bytes().begin(), 4, b.ip.begin() + 12);
+  return b;
+}
+
+}  // namespace
+
 void connection::start() {
   stream_->start(*this);
+  const base::recorded_connection& recorded = engine_.events();
+  recorded.ring().connection_opened(recorded.number(), !acceptor_, bytes_of(local_address()),
+                                    bytes_of(peer_address()));
   if (acceptor_) report_memory();  // also before the handshake begins
   schedule_flush();
   update_timer();
@@ -732,6 +749,8 @@ void connection::finish_if_done() noexcept {
 void connection::closed() noexcept {
   if (timer::holder) loop_.disarm(*this);
   if (!closing_) broken("closed");
+  engine_.events().ring().connection_closed(engine_.events().number(),
+                                            static_cast<std::uint32_t>(stats_.streams_started), end_reason_);
   transport_closed_ = true;  // notify the owner at the end of the iteration, after a queued flush()
   schedule_flush();
 }

@@ -86,8 +86,10 @@ class exchange {
     return stream_.reserve_reply(r);
   }
   void commit_reply(const unary_response& r, bool kept) noexcept {
-    if (target_) [[unlikely]]
+    if (target_) [[unlikely]] {
+      events().ring().call_ended(events().number(), recorded_stream(), 0);
       return std::exchange(*this, exchange()).target_->commit_reply(r.message_bytes);
+    }
     stream_.commit_reply(r, kept);
   }
   // Returns false if the server has no memory for `more_bytes` more of this connection. Charges nothing.
@@ -117,6 +119,16 @@ class exchange {
     stream_.release();
   }
 
+  // For the recorder: the connection, and the stream. An exchange that is no stream of HTTP/2 has a number
+  // with the highest bit set, which no other one of the connection has at the same time.
+  [[nodiscard]] const base::recorded_connection& events() const noexcept { return of().engine_.events(); }
+  // The stream of the frame that the connection has received last.
+  [[nodiscard]] std::uint32_t received_stream() const noexcept { return of().engine_.received_stream(); }
+  [[nodiscard]] std::uint32_t recorded_stream() const noexcept {
+    if (target_) [[unlikely]]
+      return 1u << 31 | static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(target_) >> 4);
+    return of().engine_.id_of(stream_.ref_);
+  }
   [[nodiscard]] std::unique_ptr<header_cache>& cached_headers() noexcept { return of().header_cache_; }
   // Where the layer above keeps the authority of the connection's requests. Null at first.
   [[nodiscard]] std::unique_ptr<std::string>& authority() noexcept { return of().authority_; }

@@ -9,6 +9,7 @@
 //   security/auth_context.hpp          any thread reads it
 //   security/security.hpp              reload(), while every loop makes connections
 //   client/start.hpp              start() of calls and of their operations
+//   rpc/recorder.hpp                   write_recording(), record_crashes(), a recording of one's own
 //   client/impl/call_channel.hpp, client/sync_wait.hpp  blocking calls of plain threads
 //   server/call_statistics.hpp       last_second()
 //   server/server_interceptor.hpp, client/client_interceptor.hpp  one object for the calls of all loops
@@ -32,6 +33,7 @@
 #include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/start.hpp"
+#include "coracle/rpc/recorder.hpp"
 #include "coracle/server/call_statistics.hpp"
 #include "coracle/server/load_reporter.hpp"
 #include "coracle/server/memory_quota.hpp"
@@ -39,10 +41,12 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -495,6 +499,22 @@ TEST_P(thread_claims, ALoadIsSetAndReadByAllThreadsWhileCallsReportIt) {
     }
   });
   EXPECT_EQ(load->at(time_point()).metrics().size(), static_cast<std::size_t>(threads));
+}
+
+TEST_P(thread_claims, RecordingsAreTakenByAllThreadsWhileCallsRun) {
+  serve();
+  at_once(threads, [&](int thread_index) {
+    const std::string file = ::testing::TempDir() + "coracle-claims-" + std::to_string(getpid()) + "-" +
+                             std::to_string(thread_index);
+    for (int i = 0; i < rounds; ++i) {
+      EXPECT_EQ(say(*channel_, "r"), "r");
+      EXPECT_EQ(write_recording(rt(), file), status());
+      const auto mine = recording::read(file);
+      EXPECT_TRUE(mine.ok() && !mine->calls().empty());
+      EXPECT_EQ(record_crashes(file), status());
+    }
+    std::filesystem::remove(file);
+  });
 }
 
 TEST_P(thread_claims, AServiceConfigIsSharedByChannelsOfAllThreads) {

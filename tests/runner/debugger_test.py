@@ -127,6 +127,21 @@ def test_values_are_printed_as_they_are_meant(core, variable, shown):
     assert f"$1 = {shown}\n" in said, said
 
 
+def test_a_core_file_has_the_frames_of_the_hanging_calls(core, tmp_path):
+    recording = tmp_path / "recording"
+    said = gdb(f"coracle frames {recording}", of=[core])
+    assert "wrote the events of 2 loops" in said, said
+    listed = subprocess.run([own("coracle"), "frames", recording, "--method", "SayHello"], capture_output=True, text=True, check=True).stdout
+    assert len(re.findall(r"<-\s+DATA .*/helloworld.Greeter/SayHello", listed)) == 3, listed
+    assert len(re.findall(r" began .*/helloworld.Greeter/SayHello", listed)) == 3, listed
+
+
+def test_frames_need_the_name_of_a_file_and_a_process(core):
+    assert "usage: coracle frames FILE" in gdb("coracle frames", of=[core])
+    assert "the process has no loop" in gdb("coracle frames /dev/null")
+    assert "the program has no Coracle" in gdb("coracle frames /dev/null", program=shutil.which("true"))
+
+
 def test_a_program_that_does_not_run_has_no_tasks():
     said = gdb("coracle tasks", "coracle channels", "coracle connections")
     assert "the process has no loop" in said

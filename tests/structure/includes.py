@@ -6,7 +6,8 @@ from rooms import SOURCES, UMBRELLAS, Rooms, room_of
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
-OS = re.compile(r"(sys|netinet|arpa|linux|net)/.*|(unistd|fcntl|poll|pthread|netdb|ifaddrs|signal|sched|dirent)\.h|csignal")
+# sys/sdt.h is no header of the system: macros that make notes in the program.
+OS = re.compile(r"(?!sys/sdt\.h)(sys|netinet|arpa|linux|net)/.*|(unistd|fcntl|poll|pthread|netdb|ifaddrs|signal|sched|dirent)\.h|csignal")
 THREADS = re.compile(r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|coroutine")
 PROTOBUF = re.compile(r"google/protobuf/.*|.*\.pb\.h")
 URING = re.compile(r"liburing.*")

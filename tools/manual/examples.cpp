@@ -87,6 +87,11 @@ constexpr example openapi[] = {
     {"Describe the services of a running server in YAML.",
      "coracle openapi localhost:50051 -p --format yaml --title Movies"},
 };
+constexpr example frames[] = {
+    {"Print what a program has recorded.", "coracle frames movies.rec"},
+    {"Write the frames of a connection for Wireshark.",
+     "coracle frames movies.rec --connection 3 --pcapng movies.pcapng"},
+};
 constexpr example diff[] = {
     {"Find what a change of a .proto file breaks.", "coracle diff old/movie.proto new/movie.proto"},
     {"Compare a descriptor set with a running server, only what breaks on the wire.",
@@ -121,6 +126,7 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"replay", replay},
     {"openapi", openapi},
     {"diff", diff},
+    {"frames", frames},
     {"certs", certs},
     {"new", make_project},
     {"completion", completion},

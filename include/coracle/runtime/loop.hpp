@@ -13,6 +13,10 @@
 
 namespace coracle {
 
+namespace base {
+class event_ring;  // private: src/base/event_ring.hpp
+}
+
 /// A reading of loop::stats(). The difference of two readings covers the time in between. No counter ever
 /// decreases; counting costs an increment in the loop's own cache lines.
 struct loop_counters {
@@ -92,12 +96,14 @@ class loop : public coro::executor {
   /// Returns the environment that root tasks of this loop inherit; it stops when the runtime stops.
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
 
-  /// @cond  For the library: its interface for I/O, whose header is private.
+  /// @cond  For the library: its interface for I/O, and its events. Their headers are private.
   [[nodiscard]] coracle::runtime_internal::backend& io() noexcept { return backend_; }
+  [[nodiscard]] base::event_ring& events() noexcept { return events_; }
   /// @endcond
 
  protected:
-  loop(runtime& owner, std::size_t index, logger& log, coracle::runtime_internal::backend& backend) noexcept;
+  loop(runtime& owner, std::size_t index, logger& log, coracle::runtime_internal::backend& backend,
+       base::event_ring& events) noexcept;
   ~loop() = default;
   void stop_roots() noexcept { stop_->request_stop(); }
   void renew_roots() noexcept { stop_.emplace(); }
@@ -114,6 +120,7 @@ class loop : public coro::executor {
   std::size_t index_;
   logger& log_;
   coracle::runtime_internal::backend& backend_;
+  base::event_ring& events_;
   bool turn_ends_ = false;
   std::optional<coro::stop_source> stop_;
   coro::environment environment_;

@@ -31,6 +31,7 @@ struct call_terms {
   bool one_reply = false;         // many requests and one reply
   bool no_side_effects = false;   // the .proto says so
   bool unregistered = false;      // not made by a generated stub
+  std::uint32_t number = 0;  // of the call on its loop, in records
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready.value_or(false); }
 };

@@ -1,5 +1,6 @@
 #include "client/call/client_call.hpp"
 
+#include "base/event_ring.hpp"
 #include "base/hot_and_cold.hpp"
 #include "client/call/call_setup.hpp"
 #include "client/call/client_headers.hpp"
@@ -112,6 +113,7 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
     child_.begin(served);
   }
   const time_point now = began_ = terms_.owner_loop->now();
+  terms_.number = terms_.owner_loop->events().next_call();
   call_setup setup;
   channel_.set_up(setup, terms_.path, *terms_.owner_loop);
   counts_ = setup.counts;
@@ -550,7 +552,11 @@ void client_call::end(status reason, bool inside) noexcept {
   fetch_.reset();
   if (attempts_) attempts_->call_ended(outcome_);
   record_ = nullptr;
+  const auto code = static_cast<std::uint8_t>(outcome_.code());
+  if (!exchange_ && terms_.owner_loop) [[unlikely]]
+    terms_.owner_loop->events().unsent_call_ended(terms_.number, code, terms_.path);
   if (exchange_) {
+    exchange_.events().ring().client_call_ended(terms_.number, code, terms_.path);
     if (outcome_.ok()) exchange_.count_call_ok();
     exchange_.release();
   }

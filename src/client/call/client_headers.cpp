@@ -36,6 +36,7 @@ class sent_header_cache final : public transport::header_cache {
     encoding sent = encoding::identity;
     encoding_set accepted;
     hpack::encoded_fields encoded;
+    const base::method_name* name = nullptr;  // of the path, in records
 
     [[nodiscard]] bool is_of(const request_fields& f) const noexcept {
       return path == f.path && subtype == f.subtype && sent == f.sent && accepted == f.accepted;
@@ -44,6 +45,7 @@ class sent_header_cache final : public transport::header_cache {
     void keep(const transport::exchange& to, const request_fields& f) {
       const bool whole = base::if_memory_allows([&] {
         path = f.path;
+        name = &to.events().ring().name_of(path.c_str());
         subtype = f.subtype;
         to.keep_fields(encoded);
       });
@@ -204,6 +206,10 @@ status send_client_headers(transport::exchange& to, const call_target& target, c
   add_other_fields(to, terms, previous_attempts);
   if (has_metadata) add_metadata(to, terms, more);
   to.end_headers(false);
+  base::event_ring& events = to.events().ring();
+  const base::method_name& name = is_kept ? *kept->name : events.name_of(terms.path);
+  events.attempt_began(to.events().number(), to.has_target() ? to.recorded_stream() : 0, terms.number, name,
+                       previous_attempts);
   return {};
 }
 

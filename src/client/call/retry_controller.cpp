@@ -254,6 +254,9 @@ bool replayed_attempt::pump() noexcept {
 void replayed_attempt::count(const replay_buffer::piece& p) noexcept {
   if (p.size == 0) return;
   exchange_.count_sent();
+  if (!terms().unary || p.message.bytes != p.message.wire_bytes)
+    exchange_.events().ring().message(true, exchange_.events().number(), exchange_.recorded_stream(),
+                                      p.message.bytes != p.message.wire_bytes, p.message.wire_bytes);
   if (watch_) watch_->message_sent(p.message);
 }
 

@@ -106,7 +106,12 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   format_.set_max_send_bytes(set.max_send_bytes);
   format_.set_receive_encoding(request.received);
   compression_ = set.compression;
-  method_ = fallback_ ? std::string_view(fallback_->path) : row_.definition->path;
+  record_begin(x);
+  method_ = row_.definition->path;
+  if (fallback_) [[unlikely]] {
+    method_ = fallback_->path;
+    x.events().ring().text(method_);
+  }
   authority_ = request.connection_authority;
   if (!request.other_authority.empty()) [[unlikely]] {
     own_authority_ = std::make_unique<const std::string>(request.other_authority);
@@ -139,7 +144,24 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   timer::fire = [](coro::timer& t) noexcept { static_cast<server_call&>(t).on_time(); };
   if (--set.until_extras == 0) [[unlikely]]
     begin_extras();
-  if (deadline != never) arm_timer();
+  if (deadline != never) {
+    arm_timer();
+    exchange_.events().ring().call_deadline(exchange_.events().number(), exchange_.recorded_stream(),
+                                            deadline - x.owner_loop().now());
+  }
+}
+
+void server_call::record_begin(const transport::exchange& x) noexcept {
+  const base::recorded_connection& of = x.events();
+  if (x.has_target()) [[unlikely]]
+    of.ring().web_call_began(of.number(), x.recorded_stream(), *row_.name);
+  else of.ring().call_began(of.number(), x.received_stream(), *row_.name);
+}
+
+[[gnu::noinline]]
+void server_call::record_end(status_code code) noexcept {
+  exchange_.events().ring().call_ended(exchange_.events().number(), exchange_.recorded_stream(),
+                                       static_cast<std::uint8_t>(code));
 }
 
 [[gnu::noinline]]
@@ -336,6 +358,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
 CORACLE_COLD void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   if (handler_running_) become_orphan();
   forget_kept();
+  record_end(end.by == transport::initiator::user ? status_code::resource_exhausted : status_code::cancelled);
   exchange_.release();
   ++set_.failed;
   if (set_.load) set_.load->call_ended(false);
@@ -792,6 +815,7 @@ void server_call::send_status(const status& reason) noexcept {
     send_trailers(reason);
   };
   if (!base::if_memory_allows(send)) exchange_.reset(transport::error_code::enhance_your_calm);
+  record_end(reason.code());
   forget_kept();
   exchange_.release();
   report_end(reason);

@@ -176,6 +176,9 @@ class server_call final : public rpc::call,
   void end_call() noexcept;
   void end_with_extras() noexcept;
   void give_back_all() noexcept;
+  void record_begin(const transport::exchange& x) noexcept;
+  // Before the exchange is released.
+  void record_end(status_code code) noexcept;
   // Notifies the observer, if there is one; once.
   void report_end(const status& outcome) noexcept;
   void report_end_here(const status& outcome) noexcept;
