@@ -63,7 +63,7 @@ coracle::task<> make_calls(coracle::runtime& rt, std::string address, int calls,
     (void)co_await stub.AddMovie(twice);
     if (i + 1 == calls) std::printf("calls were made\n"), std::fflush(stdout);
     if (i + 1 < calls) continue;
-    const coracle::channel other(rt, address, coracle::insecure());
+    const coracle::channel other(rt, "localhost" + address.substr(address.find(':')), coracle::insecure());
     if (continues) (void)co_await movies_stub(other).AddMovie(good);
     co_await coracle::sleep_for(std::chrono::milliseconds(20));
   }
