@@ -44,45 +44,48 @@ std::string lower(std::string name) {
   return name;
 }
 
-void add_metadata(const ordered_json& request, call_options& to) {
+void add_metadata(const services::ordered_json& request, call_options& to) {
   const auto pairs = request.find("metadata");
   if (pairs == request.end()) return;
-  for (const ordered_json& pair : *pairs) {
+  for (const services::ordered_json& pair : *pairs) {
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
-      throw invalid_request("metadata must be an array of pairs of strings");
+      throw services::invalid_request("metadata must be an array of pairs of strings");
     const std::string name = lower(pair[0].get<std::string>());
     std::string value = pair[1].get<std::string>();
     if (std::string bytes; name.ends_with("-bin")) {
       if (!base::base64_decode(value, bytes))
-        throw invalid_request("metadata " + name + ": the value of a name that ends in -bin must be base64");
+        throw services::invalid_request("metadata " + name +
+                                        ": the value of a name that ends in -bin must be base64");
       value = std::move(bytes);
     }
     if (!to.metadata.add(name, value))
-      throw invalid_request("metadata " + name +
-                            ": a name has letters, digits, '-', '_' and '.', and none that gRPC reserves; a "
-                            "value has printable ASCII");
+      throw services::invalid_request(
+          "metadata " + name +
+          ": a name has letters, digits, '-', '_' and '.', and none that gRPC reserves; a "
+          "value has printable ASCII");
   }
 }
 
-call_options options_of(const ordered_json& request) {
+call_options options_of(const services::ordered_json& request) {
   call_options options;
   options.detached = true;  // the request of the page ends before the call does
   add_metadata(request, options);
   if (const auto timeout = request.find("timeoutMs"); timeout != request.end() && !timeout->is_null()) {
     if (!timeout->is_number() || !(timeout->get<double>() > 0) || timeout->get<double>() > 1e12)
-      throw invalid_request("the deadline must be a number of milliseconds above 0");
+      throw services::invalid_request("the deadline must be a number of milliseconds above 0");
     options.timeout = std::chrono::microseconds(std::llround(timeout->get<double>() * 1000));
   }
-  if (const std::string name = string_member(request, "compression"); !name.empty()) {
+  if (const std::string name = services::string_member(request, "compression"); !name.empty()) {
     const auto known = encoding_named(name);
-    if (!known || !available(*known)) throw invalid_request("the compression " + name + " is not available");
+    if (!known || !available(*known))
+      throw services::invalid_request("the compression " + name + " is not available");
     options.compression = *known;
   }
   return options;
 }
 
-ordered_json compressions() {
-  ordered_json names = ordered_json::array();
+services::ordered_json compressions() {
+  services::ordered_json names = services::ordered_json::array();
   for (const encoding one :
        {encoding::gzip, encoding::deflate, encoding::zstd, encoding::brotli, encoding::snappy, encoding::lz4})
     if (available(one)) names.push_back(name_of(one));
@@ -90,11 +93,11 @@ ordered_json compressions() {
 }
 
 // The message of a request as bytes; nothing if it has none.
-std::optional<std::string> message_of(const ordered_json& request, const schema& types,
+std::optional<std::string> message_of(const services::ordered_json& request, const schema& types,
                                       const pb::Descriptor& type) {
   if (!request.contains("json")) return std::nullopt;
-  auto bytes = types.to_bytes(type, string_member(request, "json"));
-  if (!bytes.ok()) throw invalid_request(std::string(bytes.status().message()));
+  auto bytes = types.to_bytes(type, services::string_member(request, "json"));
+  if (!bytes.ok()) throw services::invalid_request(std::string(bytes.status().message()));
   return std::move(*bytes);
 }
 
@@ -130,7 +133,7 @@ async_generator<std::string> console_pages::open(const http_request& request) {
   {
     const std::lock_guard lock(mutex_);
     if (pages_.size() >= pages_max)
-      throw invalid_request("there are " + std::to_string(pages_max) + " open pages: close one");
+      throw services::invalid_request("there are " + std::to_string(pages_max) + " open pages: close one");
     pages_.emplace(id, made);
   }
   return events(opened(shared_from_this(), id, std::move(made)), request.drain_token());
@@ -144,39 +147,39 @@ async_generator<std::string> console_pages::events(opened of, coro::stop_token d
   }
 }
 
-std::shared_ptr<page> console_pages::find(const ordered_json& body, const http_request& request) {
-  const std::string id = string_member(body, "page");
+std::shared_ptr<page> console_pages::find(const services::ordered_json& body, const http_request& request) {
+  const std::string id = services::string_member(body, "page");
   const std::lock_guard lock(mutex_);
   const auto found = pages_.find(id);
   // Calls of a page are calls of the client who has opened it.
   if (found == pages_.end() || !same_client(found->second->client(), request.auth()))
-    throw invalid_request("the page was closed: load it again");
+    throw services::invalid_request("the page was closed: load it again");
   return found->second;
 }
 
 task<result<std::string>> console_pages::perform(std::string action, http_request request) try {
   if (action == "about") {
-    ordered_json about = parse_object(host_->about());
+    services::ordered_json about = services::parse_object(host_->about());
     about["compressions"] = compressions();
-    co_return text_of(about);
+    co_return services::text_of(about);
   }
   if (action == "connect" || action == "start" || action == "send") {
-    ordered_json body = parse_object(request.body());
+    services::ordered_json body = services::parse_object(request.body());
     const std::shared_ptr<page> of = find(body, request);
     if (action == "connect") co_return co_await on(of->owner(), connect(of, std::move(body), request));
-    if (action == "start") co_return text_of(co_await on(of->owner(), start(of, std::move(body))));
-    co_return text_of(co_await on(of->owner(), send(of, std::move(body))));
+    if (action == "start") co_return services::text_of(co_await on(of->owner(), start(of, std::move(body))));
+    co_return services::text_of(co_await on(of->owner(), send(of, std::move(body))));
   }
   std::string body(request.body());
   co_return co_await host_->perform(std::move(action), std::move(body));
-} catch (const invalid_request& wrong) {
+} catch (const services::invalid_request& wrong) {
   co_return status::invalid_argument(wrong.what());
 }
 
-task<result<std::string>> console_pages::connect(std::shared_ptr<page> of, ordered_json body,
+task<result<std::string>> console_pages::connect(std::shared_ptr<page> of, services::ordered_json body,
                                                  http_request request) {
   std::string settings = "{}";
-  if (const auto given = body.find("settings"); given != body.end()) settings = text_of(*given);
+  if (const auto given = body.find("settings"); given != body.end()) settings = services::text_of(*given);
   auto reached = co_await host_->connect(std::move(settings), std::move(request));
   if (!reached.ok()) co_return reached.status();
   const called_server& called = **reached;
@@ -186,29 +189,31 @@ task<result<std::string>> console_pages::connect(std::shared_ptr<page> of, order
   co_return "{\"server\":\"" + of->add_server(std::move(server)) + "\",\"schema\":" + types + "}";
 }
 
-task<ordered_json> console_pages::start(std::shared_ptr<page> of, ordered_json request) {
-  auto server = of->server(string_member(request, "server"));
-  const std::string path = string_member(request, "method");
+task<services::ordered_json> console_pages::start(std::shared_ptr<page> of, services::ordered_json request) {
+  auto server = of->server(services::string_member(request, "server"));
+  const std::string path = services::string_member(request, "method");
   const pb::MethodDescriptor* const method = server->types.find_method(path);
-  if (!method) throw invalid_request("the server has no method " + path);
-  const std::string name = string_member(request, "call");
-  if (name.empty()) throw invalid_request("a call must have a name");
+  if (!method) throw services::invalid_request("the server has no method " + path);
+  const std::string name = services::string_member(request, "call");
+  if (name.empty()) throw services::invalid_request("a call must have a name");
   auto first = message_of(request, server->types, *method->input_type());
   if (!method->client_streaming() && !first)
-    throw invalid_request(path + " takes one message; there is none");
-  const bool last = bool_member(request, "last") || !method->client_streaming();
+    throw services::invalid_request(path + " takes one message; there is none");
+  const bool last = services::bool_member(request, "last") || !method->client_streaming();
   const auto call = std::make_shared<page_call>(of, server, name, *method, options_of(request));
   of->add_call(name, call);
   loop& owner = of->owner();
   owner.owner().spawn_on(owner, call->run(call, std::move(first), last));
-  co_return ordered_json::object();
+  co_return services::ordered_json::object();
 }
 
-task<ordered_json> console_pages::send(std::shared_ptr<page> of, ordered_json request) {
-  const std::shared_ptr<page_call> call = of->call(string_member(request, "call"));
-  if (bool_member(request, "cancel")) call->cancel();
-  else co_await call->send(message_of(request, call->types(), call->input()), bool_member(request, "last"));
-  co_return ordered_json::object();
+task<services::ordered_json> console_pages::send(std::shared_ptr<page> of, services::ordered_json request) {
+  const std::shared_ptr<page_call> call = of->call(services::string_member(request, "call"));
+  if (services::bool_member(request, "cancel")) call->cancel();
+  else
+    co_await call->send(message_of(request, call->types(), call->input()),
+                        services::bool_member(request, "last"));
+  co_return services::ordered_json::object();
 }
 
 }  // namespace coracle::console

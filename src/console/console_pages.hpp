@@ -35,10 +35,11 @@ class console_pages : public std::enable_shared_from_this<console_pages> {
   static async_generator<std::string> events(opened of, coro::stop_token drain);
   // The page that the body names, if the client who asks is the one who has opened it. Throws
   // invalid_request.
-  [[nodiscard]] std::shared_ptr<page> find(const ordered_json& body, const http_request& request);
-  task<result<std::string>> connect(std::shared_ptr<page> of, ordered_json body, http_request request);
-  task<ordered_json> start(std::shared_ptr<page> of, ordered_json request);
-  task<ordered_json> send(std::shared_ptr<page> of, ordered_json request);
+  [[nodiscard]] std::shared_ptr<page> find(const services::ordered_json& body, const http_request& request);
+  task<result<std::string>> connect(std::shared_ptr<page> of, services::ordered_json body,
+                                    http_request request);
+  task<services::ordered_json> start(std::shared_ptr<page> of, services::ordered_json request);
+  task<services::ordered_json> send(std::shared_ptr<page> of, services::ordered_json request);
 
   const std::shared_ptr<console_host> host_;
   std::mutex mutex_;

@@ -8,9 +8,9 @@
 
 namespace coracle::console {
 
-void page::push(const ordered_json& event) {
+void page::push(const services::ordered_json& event) {
   if (closed_) return;
-  events_.push_back("data: " + text_of(event) + "\n\n");
+  events_.push_back("data: " + services::text_of(event) + "\n\n");
   waiting_bytes_ += events_.back().size();
   arrived_.set();
 }
@@ -54,20 +54,22 @@ std::string page::add_server(std::shared_ptr<page_server> server) {
 std::shared_ptr<page_server> page::server(const std::string& name) const {
   for (const auto& [known, server] : servers_)
     if (known == name) return server;
-  throw invalid_request("the page is not connected to a server: connect again");
+  throw services::invalid_request("the page is not connected to a server: connect again");
 }
 
 std::shared_ptr<page_call> page::call(const std::string& name) const {
   const auto found = calls_.find(name);
-  if (found == calls_.end()) throw invalid_request("the call has ended");
+  if (found == calls_.end()) throw services::invalid_request("the call has ended");
   return found->second;
 }
 
 void page::add_call(const std::string& name, std::shared_ptr<page_call> call) {
-  if (closed_) throw invalid_request("the page was closed: load it again");
+  if (closed_) throw services::invalid_request("the page was closed: load it again");
   if (calls_.size() >= calls_max)
-    throw invalid_request("the page has " + std::to_string(calls_max) + " calls that run: cancel some");
-  if (!calls_.emplace(name, std::move(call)).second) throw invalid_request("the name of the call is taken");
+    throw services::invalid_request("the page has " + std::to_string(calls_max) +
+                                    " calls that run: cancel some");
+  if (!calls_.emplace(name, std::move(call)).second)
+    throw services::invalid_request("the name of the call is taken");
 }
 
 }  // namespace coracle::console

@@ -1,7 +1,6 @@
 // page: one open console in a browser, with its calls. Its events reach the browser in one stream.
 #pragma once
 
-#include "console/json_text.hpp"
 #include "console/schema.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/client/channel.hpp"
@@ -9,6 +8,7 @@
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/security/auth_context.hpp"
+#include "services/json_text.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -50,7 +50,7 @@ class page : public std::enable_shared_from_this<page> {
   // Who has opened the page; null in plaintext. On every loop.
   [[nodiscard]] const auth_context* client() const noexcept { return client_.get(); }
 
-  void push(const ordered_json& event);
+  void push(const services::ordered_json& event);
   [[nodiscard]] task<> wait_for_room();
   // What the stream of events carries next; empty when the page is closed.
   [[nodiscard]] task<std::string> next();

@@ -15,8 +15,8 @@ namespace pb = google::protobuf;
 namespace {
 
 // Binary values as base64, which is how the page takes them, too.
-ordered_json pairs_of(const metadata& from) {
-  ordered_json pairs = ordered_json::array();
+services::ordered_json pairs_of(const metadata& from) {
+  services::ordered_json pairs = services::ordered_json::array();
   for (const auto& [name, value] : from)
     pairs.push_back({name, name.ends_with("-bin") ? base::padded_base64(value) : std::string(value)});
   return pairs;
@@ -35,7 +35,7 @@ page_call::page_call(std::shared_ptr<page> of, std::shared_ptr<page_server> serv
       call_(generic_stub(server_->to).bidi(path_.c_str(), options)),
       begun_(page_->owner()) {}
 
-ordered_json page_call::event(const char* kind) const {
+services::ordered_json page_call::event(const char* kind) const {
   const auto since = std::chrono::duration_cast<std::chrono::microseconds>(page_->owner().now() - begin_);
   return {{"kind", kind}, {"call", name_}, {"ms", static_cast<double>(since.count()) / 1000}};
 }
@@ -51,7 +51,7 @@ task<> page_call::run(std::shared_ptr<page_call>, std::optional<std::string> fir
   }
   status outcome;
   if ((co_await call_.wait_for_initial_metadata()).ok()) {
-    ordered_json headers = event("headers");
+    services::ordered_json headers = event("headers");
     headers["metadata"] = pairs_of(call_.initial_metadata());
     page_->push(headers);
   }
@@ -62,7 +62,7 @@ task<> page_call::run(std::shared_ptr<page_call>, std::optional<std::string> fir
                                     ", which has one");
   sending.request_stop();
   co_await sending.join();
-  ordered_json end = event("end");
+  services::ordered_json end = event("end");
   end["code"] = static_cast<int>(outcome.code());
   end["status"] = name_of(outcome.code());
   end["message"] = outcome.message();
@@ -82,8 +82,8 @@ task<> page_call::read_all() {
   }
 }
 
-ordered_json page_call::reply(const std::string& bytes) const {
-  ordered_json made = event("message");
+services::ordered_json page_call::reply(const std::string& bytes) const {
+  services::ordered_json made = event("message");
   made["bytes"] = bytes.size();
   if (call_.read_compressed()) made["compressed"] = true;
   if (auto json = server_->types.to_json(*method_.output_type(), bytes); json.ok()) {
@@ -95,10 +95,10 @@ ordered_json page_call::reply(const std::string& bytes) const {
   return made;
 }
 
-ordered_json page_call::details(const status& outcome) const {
-  ordered_json all = ordered_json::array();
+services::ordered_json page_call::details(const status& outcome) const {
+  services::ordered_json all = services::ordered_json::array();
   rpc::for_each_detail(outcome.details(), [&](std::string_view type_name, std::string_view bytes) {
-    ordered_json one{{"type", type_name}};
+    services::ordered_json one{{"type", type_name}};
     const pb::Descriptor* const type = server_->types.find_detail(type_name);
     if (type)
       if (auto json = server_->types.to_json(*type, bytes); json.ok()) one["json"] = std::move(*json);
@@ -109,8 +109,8 @@ ordered_json page_call::details(const status& outcome) const {
 }
 
 task<> page_call::send(std::optional<std::string> bytes, bool last) {
-  if (requests_ended_) throw invalid_request("the requests of the call have ended");
-  if (sending_) throw invalid_request("the message before is still being sent");
+  if (requests_ended_) throw services::invalid_request("the requests of the call have ended");
+  if (sending_) throw services::invalid_request("the message before is still being sent");
   sending_ = true;
   requests_ended_ = last;
   co_await begun_;
@@ -120,7 +120,7 @@ task<> page_call::send(std::optional<std::string> bytes, bool last) {
 task<> page_call::write(std::optional<std::string> bytes, bool last) {
   // A failure means that the call has ended: its reader has the status.
   if (bytes) {
-    ordered_json sent = event("sent");
+    services::ordered_json sent = event("sent");
     sent["bytes"] = bytes->size();
     page_->push(sent);
     const bytes_message message(std::move(*bytes));

@@ -30,9 +30,9 @@ class page_call {
  private:
   task<> write(std::optional<std::string> bytes, bool last);
   task<> read_all();
-  [[nodiscard]] ordered_json event(const char* kind) const;
-  [[nodiscard]] ordered_json reply(const std::string& bytes) const;
-  [[nodiscard]] ordered_json details(const status& outcome) const;
+  [[nodiscard]] services::ordered_json event(const char* kind) const;
+  [[nodiscard]] services::ordered_json reply(const std::string& bytes) const;
+  [[nodiscard]] services::ordered_json details(const status& outcome) const;
 
   std::shared_ptr<page> page_;
   std::shared_ptr<page_server> server_;

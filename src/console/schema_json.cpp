@@ -1,7 +1,7 @@
 #include "console/schema_json.hpp"
 
-#include "console/json_text.hpp"
 #include "console/schema.hpp"
+#include "services/json_text.hpp"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
@@ -37,8 +37,8 @@ class schema_writer {
  public:
   explicit schema_writer(const schema& types) : types_(types) {}
 
-  ordered_json write() {
-    ordered_json services = ordered_json::array();
+  services::ordered_json write() {
+    services::ordered_json services = services::ordered_json::array();
     for (const pb::ServiceDescriptor* const service : types_.services()) add(*service, services);
     while (!pending_.empty()) {
       const pb::Descriptor& type = *pending_.back();
@@ -52,8 +52,8 @@ class schema_writer {
   }
 
  private:
-  void add(const pb::ServiceDescriptor& service, ordered_json& to) {
-    ordered_json methods = ordered_json::array();
+  void add(const pb::ServiceDescriptor& service, services::ordered_json& to) {
+    services::ordered_json methods = services::ordered_json::array();
     for (int i = 0; i < service.method_count(); ++i) {
       const pb::MethodDescriptor& method = *service.method(i);
       use(*method.input_type());
@@ -84,9 +84,10 @@ class schema_writer {
   void use(const pb::EnumDescriptor& type) {
     const std::string name(type.full_name());
     if (enums_.contains(name)) return;
-    ordered_json values = ordered_json::array();
+    services::ordered_json values = services::ordered_json::array();
     for (int i = 0; i < type.value_count(); ++i) {
-      ordered_json value{{"name", std::string(type.value(i)->name())}, {"number", type.value(i)->number()}};
+      services::ordered_json value{{"name", std::string(type.value(i)->name())},
+                                   {"number", type.value(i)->number()}};
       if (std::string comment = comment_of(*type.value(i)); !comment.empty())
         value["comment"] = std::move(comment);
       values.push_back(std::move(value));
@@ -94,15 +95,15 @@ class schema_writer {
     enums_[name] = {{"comment", comment_of(type)}, {"values", std::move(values)}};
   }
 
-  ordered_json message(const pb::Descriptor& type) {
-    ordered_json fields = ordered_json::array();
+  services::ordered_json message(const pb::Descriptor& type) {
+    services::ordered_json fields = services::ordered_json::array();
     if (type.well_known_type() == pb::Descriptor::WELLKNOWNTYPE_UNSPECIFIED)
       for (int i = 0; i < type.field_count(); ++i) fields.push_back(field(*type.field(i)));
     return {{"comment", comment_of(type)}, {"fields", std::move(fields)}};
   }
 
-  ordered_json field(const pb::FieldDescriptor& of) {
-    ordered_json made{{"name", std::string(of.name())}, {"json", std::string(of.json_name())}};
+  services::ordered_json field(const pb::FieldDescriptor& of) {
+    services::ordered_json made{{"name", std::string(of.name())}, {"json", std::string(of.json_name())}};
     const pb::FieldDescriptor& value = of.is_map() ? *of.message_type()->map_value() : of;
     made["type"] = value.type_name();
     if (value.message_type()) {
@@ -125,13 +126,13 @@ class schema_writer {
   }
 
   const schema& types_;
-  ordered_json messages_ = ordered_json::object();
-  ordered_json enums_ = ordered_json::object();
+  services::ordered_json messages_ = services::ordered_json::object();
+  services::ordered_json enums_ = services::ordered_json::object();
   std::vector<const pb::Descriptor*> pending_;
 };
 
 }  // namespace
 
-std::string schema_json(const schema& types) { return text_of(schema_writer(types).write()); }
+std::string schema_json(const schema& types) { return services::text_of(schema_writer(types).write()); }
 
 }  // namespace coracle::console

@@ -1,11 +1,12 @@
-#include "console/json_text.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/console/console.hpp"
 #include "coracle/console/impl/console_host.hpp"
 #include "coracle/server/server.hpp"
+#include "services/json_text.hpp"
 #include "services/served_names.hpp"
+#include "services/web_page.hpp"
 #include "wellknown/descriptors.hpp"
 
 #include <google/protobuf/descriptor.h>
@@ -47,14 +48,9 @@ class own_server final : public console_host, public service {
   // brings clients of others.
   status authorize(const http_request& request, bool) override {
     if (options_.authorize) return options_.authorize(request);
-    if (request.header("forwarded") || request.header("x-forwarded-for"))
-      return status::permission_denied(
-          "the page answers no proxy, because a proxy's clients may be on other machines: the server's "
-          "program "
-          "must set console_options::authorize");
-    return {};
+    return services::refuse_proxies(request, "console_options::authorize");
   }
-  std::string about() override { return text_of({{"own", true}}); }
+  std::string about() override { return services::text_of({{"own", true}}); }
 
   // A channel for each page: one that the server kept would keep the server, and the client of the page is
   // that of the calls.
@@ -97,9 +93,7 @@ class own_server final : public console_host, public service {
 }  // namespace console
 
 void with_console(server& on, console_options options) {
-  if (!options.path.starts_with('/') || options.path.ends_with('/'))
-    throw usage_error("console_options::path begins with a slash and does not end with one: \"" +
-                      options.path + "\"");
+  services::check_page_path(options.path, "console_options::path");
   if (!options.authorize)
     on.require_loopback(
         "with_console() without console_options::authorize lets anybody who reaches the server call it: set "

@@ -6,9 +6,9 @@ import { lastCalls, setUpTabs, showLists } from "./lists.js";
 import { MethodView } from "./method_view.js";
 import { Schema } from "./schema.js";
 import { ServerDialog } from "./server_dialog.js";
+import { setUpTheme } from "./theme.js";
 import { filterTree, markChosen, moveInTree, showTree } from "./tree.js";
 
-const themeKey = "coracle-console-theme";
 let about = {};
 let server = null; // {id, schema, address, security, ...}
 let dialog = null;
@@ -85,18 +85,6 @@ function open(call) {
 function fold(on) {
   byId("fold").setAttribute("aria-expanded", String(!on));
   if (on && byId("fold").checkVisibility()) byId("main").scrollIntoView();
-}
-
-function setUpTheme() {
-  const select = byId("theme");
-  const apply = () => (document.documentElement.dataset.theme = select.value);
-  select.value = localStorage.getItem(themeKey) ?? "auto";
-  if (!select.value) select.value = "auto";
-  select.addEventListener("change", () => {
-    localStorage.setItem(themeKey, select.value);
-    apply();
-  });
-  apply();
 }
 
 function setUpKeys() {

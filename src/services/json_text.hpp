@@ -1,4 +1,4 @@
-// json_text: JSON that goes to the page and comes from it.
+// json_text: JSON that goes to a page in a browser and comes from it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::console {
+namespace coracle::services {
 
 using nlohmann::ordered_json;
 
-// A request of the page that is not as the page writes it, or asks for what there is not.
+// A request of a page that is not as the page writes it, or asks for what there is not.
 class invalid_request : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,4 +43,4 @@ class invalid_request : public std::runtime_error {
   return found->get<bool>();
 }
 
-}  // namespace coracle::console
+}  // namespace coracle::services
