@@ -1,0 +1,54 @@
+// page_source: what the pages of operators show, as JSON. Each function is one page.
+#pragma once
+
+#include "coracle/coro/task.hpp"
+#include "services/json_text.hpp"
+#include "telemetry/core.hpp"
+#include "telemetry/pages/calls_in_progress.hpp"
+#include "telemetry/pages/page_history.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace coracle::telemetry_internal {
+
+// Any loop of the runtime. docs/reference/pages_json.md describes the JSON; its names do not change.
+class page_source : public std::enable_shared_from_this<page_source> {
+ public:
+  // The maxima of one answer; it says how many there are.
+  static constexpr std::size_t connections_max = 1000;
+  static constexpr std::size_t channels_max = 100;
+  static constexpr std::size_t subchannels_max = 100;
+  static constexpr std::size_t tasks_bytes_max = std::size_t{64} << 10;  // of each loop
+
+  page_source(std::shared_ptr<core> of, std::shared_ptr<calls_in_progress> calls)
+      : core_(of), calls_(std::move(calls)), history_(std::move(of)) {}
+
+  // Returns the JSON of a page; null if there is no page of that name.
+  [[nodiscard]] task<services::ordered_json> page(std::string_view name);
+  // Performs an action of a page. Throws services::invalid_request.
+  void set_log_levels(const services::ordered_json& request);
+
+ private:
+  using json = services::ordered_json;
+  task<json> overview();
+  task<json> connections();
+  task<json> channels();
+  task<json> calls();
+  task<json> loops();
+  task<json> memory();
+  task<json> limits();
+  task<calls_listing> list_calls();
+  [[nodiscard]] json configuration() const;
+  [[nodiscard]] json log_levels() const;
+  [[nodiscard]] json version() const;
+  [[nodiscard]] runtime& rt() const noexcept { return core_->owner(); }
+
+  const std::shared_ptr<core> core_;
+  const std::shared_ptr<calls_in_progress> calls_;
+  page_history history_;
+};
+
+}  // namespace coracle::telemetry_internal

@@ -1,0 +1,113 @@
+#include "coracle/telemetry/with_pages.hpp"
+
+#include "coracle/server/server.hpp"
+#include "coracle/telemetry/telemetry.hpp"
+#include "services/json_text.hpp"
+#include "services/web_page.hpp"
+#include "telemetry/pages/calls_in_progress.hpp"
+#include "telemetry/pages/page_source.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace coracle {
+
+namespace telemetry_internal {
+
+namespace {
+
+constexpr std::string_view realm = "pages";
+constexpr std::string_view option = "pages_options::authorize";
+constexpr std::string_view actions = "actions/";
+// The body of an action is a line of text.
+constexpr std::size_t body_bytes_max = std::size_t{4} << 10;
+
+std::span<const services::page_file> files_of_pages() {
+#include "telemetry/assets/page_files.inc"
+  return page_files;
+}
+
+http_response method_not_allowed() {
+  http_response response = services::page_failure(status::unimplemented("use POST"), 405);
+  response.header("allow", "POST");
+  return response;
+}
+
+// The routes of the pages of one server; the server keeps them.
+class page_routes {
+ public:
+  page_routes(pages_options options, std::shared_ptr<page_source> source) noexcept
+      : options_(std::move(options)), source_(std::move(source)) {}
+
+  // Without `authorize` the server listens on this machine only: with_pages().
+  [[nodiscard]] status authorize(const http_request& request) const {
+    return options_.authorize ? options_.authorize(request) : services::refuse_proxies(request, option);
+  }
+
+  task<http_response> file(http_request request) const {
+    if (const status no = authorize(request); !no.ok()) co_return services::page_refusal(no, realm);
+    if (request.path_parameter("file").starts_with(actions)) co_return method_not_allowed();
+    co_return services::page_file_response(files_of_pages(), options_.path, request);
+  }
+
+  task<http_response> json(http_request request) const {
+    if (const status no = authorize(request); !no.ok()) co_return services::page_refusal(no, realm);
+    const services::ordered_json page = co_await source_->page(request.path_parameter("name"));
+    if (page.is_null()) co_return services::page_failure(status::not_found("there is no such page"), 404);
+    co_return services::secured(http_response::json(services::text_of(page)));
+  }
+
+  task<http_response> perform(http_request request) const {
+    if (const status no = authorize(request); !no.ok()) co_return services::page_refusal(no, realm);
+    try {
+      const services::ordered_json body = services::parse_object(request.body());
+      if (request.path_parameter("action") != "set_log_levels")
+        co_return services::page_failure(status::not_found("there is no such action"), 404);
+      source_->set_log_levels(body);
+      co_return services::secured(http_response::json("{}"));
+    } catch (const services::invalid_request& wrong) {
+      co_return services::page_failure(status::invalid_argument(wrong.what()), 400);
+    }
+  }
+
+ private:
+  const pages_options options_;
+  const std::shared_ptr<page_source> source_;
+};
+
+}  // namespace
+
+}  // namespace telemetry_internal
+
+void with_pages(server& on, pages_options options) {
+  using namespace telemetry_internal;
+  services::check_page_path(options.path, "pages_options::path");
+  if (!options.authorize)
+    on.require_loopback(
+        "with_pages() without pages_options::authorize shows the server to anybody who reaches it: set "
+        "authorize, or listen on 127.0.0.1, ::1 or a UNIX socket");
+  telemetry measured(on.owner());
+  measured.observe(on);
+  auto calls = std::make_shared<calls_in_progress>(on.owner());
+  on.add_observer(calls);
+  const std::string path = options.path;
+  const auto routes = std::make_shared<const page_routes>(
+      std::move(options),
+      std::make_shared<page_source>(measured.internals().shared_from_this(), std::move(calls)));
+  on.add_http("GET", path + "/{file=**}",
+              [routes](http_request request) { return routes->file(std::move(request)); });
+  on.add_http("GET", path + "/json/{name}",
+              [routes](http_request request) { return routes->json(std::move(request)); });
+  http_route api("POST", path + "/" + std::string(actions) + "{action}",
+                 [routes](http_request request) { return routes->perform(std::move(request)); });
+  // Another site's page cannot send this type without the server's permission.
+  api.content_types = {"application/json"};
+  api.max_body_bytes = body_bytes_max;
+  on.add_http(std::move(api));
+}
+
+}  // namespace coracle

@@ -1,0 +1,166 @@
+// The pages of with_pages(): who may use them, their files, what they show as JSON, what they change, and
+// their limits.
+#include "support/echo_fixture.hpp"
+#include "support/raw_http.hpp"
+
+#include "coracle/base/usage_error.hpp"
+#include "coracle/telemetry/with_pages.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace coracle::operator_pages_test {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string json_type = "content-type: application/json\r\n";
+const std::string all_names[] = {"overview", "connections", "channels",      "calls",      "loops",
+                                 "memory",   "limits",      "configuration", "log_levels", "version"};
+
+class operator_pages : public echo_fixture {
+ protected:
+  void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
+    server_.emplace(rt(), server_options());
+    server_->add(served());
+  }
+  raw_http::response ask(const std::string& line, const std::string& fields = {},
+                         const std::string& body = {}) {
+    return raw_http::parse(run(raw_http::exchange(address_, raw_http::request(line, fields, body))));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, operator_pages, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(operator_pages, HaveTheirFilesAndTheSharedOnesBelowTheirPath) {
+  pages_options options;
+  options.path = "/admin/pages";
+  with_pages(*server_, options);
+  link();
+  EXPECT_EQ(ask("GET /admin/pages").status(), 308);
+  EXPECT_EQ(ask("GET /admin/pages").field("location"), "/admin/pages/");
+  const auto page = ask("GET /admin/pages/");
+  EXPECT_EQ(page.status(), 200);
+  EXPECT_EQ(page.field("content-type"), "text/html; charset=utf-8");
+  EXPECT_THAT(page.field("content-security-policy"), HasSubstr("frame-ancestors 'none'"));
+  EXPECT_EQ(ask("GET /admin/pages/views.js").field("content-type"), "text/javascript; charset=utf-8");
+  EXPECT_EQ(ask("GET /admin/pages/theme.css").field("content-type"), "text/css; charset=utf-8");
+  EXPECT_EQ(ask("GET /admin/pages/no.js").status(), 404);
+  EXPECT_EQ(ask("GET /pages/").status(), 404);
+}
+
+TEST_P(operator_pages, OfAWrongPathAreAnError) {
+  for (const char* path : {"", "pages", "/pages/"}) {
+    pages_options options;
+    options.path = path;
+    EXPECT_THROW(with_pages(*server_, options), usage_error) << path;
+  }
+}
+
+TEST_P(operator_pages, ListenOnThisMachineAloneUnlessTheyAuthorize) {
+  with_pages(*server_);
+  const status refused = server_->listen("0.0.0.0:0", insecure());
+  EXPECT_EQ(refused.code(), status_code::failed_precondition);
+  EXPECT_THAT(refused.message(), HasSubstr("pages_options::authorize"));
+}
+
+TEST_P(operator_pages, AnswerNoProxyUnlessTheyAuthorize) {
+  with_pages(*server_);
+  link();
+  for (const char* field : {"forwarded: for=192.0.2.1\r\n", "x-forwarded-for: 192.0.2.1\r\n"})
+    for (const char* line : {"GET /pages/", "GET /pages/json/overview"}) {
+      const auto refused = ask(line, field);
+      EXPECT_EQ(refused.status(), 403) << line << field;
+      EXPECT_THAT(refused.body, HasSubstr("pages_options::authorize"));
+    }
+}
+
+TEST_P(operator_pages, AskAuthorizeForEveryRequest) {
+  pages_options options;
+  options.authorize = [](const http_request& request) {
+    if (request.header("authorization") == "Bearer me") return status();
+    return status::permission_denied("not you");
+  };
+  with_pages(*server_, options);
+  link();
+  for (const char* line : {"GET /pages", "GET /pages/", "GET /pages/main.js", "GET /pages/json/overview",
+                           "POST /pages/actions/set_log_levels"}) {
+    const auto refused = ask(line, json_type, "{}");
+    EXPECT_EQ(refused.status(), 403) << line;
+    EXPECT_THAT(refused.body, HasSubstr("not you")) << line;
+  }
+  EXPECT_EQ(ask("GET /pages/json/overview", "authorization: Bearer me\r\n").status(), 200);
+}
+
+TEST_P(operator_pages, AnswerNoOtherSite) {
+  with_pages(*server_);
+  link();
+  const std::string levels = R"({"levels":"error"})";
+  const auto before = rt().log().min_levels();
+  EXPECT_EQ(ask("POST /pages/actions/set_log_levels", json_type + "origin: https://evil.example\r\n", levels)
+                .status(),
+            403);
+  EXPECT_EQ(ask("POST /pages/actions/set_log_levels", "content-type: text/plain\r\n", levels).status(), 415);
+  EXPECT_EQ(rt().log().min_levels(), before);
+  // A name that another site has made point to this machine (DNS rebinding).
+  const auto rebound = raw_http::parse(run(raw_http::exchange(
+      address_, "GET /pages/json/overview HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n")));
+  EXPECT_EQ(rebound.status() / 100, 4) << rebound.head;
+}
+
+TEST_P(operator_pages, ChangeNothingByGet) {
+  with_pages(*server_);
+  link();
+  const auto refused = ask("GET /pages/actions/set_log_levels");
+  EXPECT_EQ(refused.status(), 405);
+  EXPECT_EQ(refused.field("allow"), "POST");
+}
+
+TEST_P(operator_pages, SetLogLevels) {
+  with_pages(*server_);
+  link();
+  const auto before = rt().log().min_levels();
+  EXPECT_EQ(ask("POST /pages/actions/set_log_levels", json_type, R"({"levels":"tls=error"})").status(), 200);
+  EXPECT_EQ(rt().log().min_level(log_room::tls), log_level::error);
+  EXPECT_THAT(ask("GET /pages/json/log_levels").body, HasSubstr(R"({"room":"tls","level":"error"})"));
+  EXPECT_TRUE(rt().log().set_min_levels(before).ok());
+  for (const char* wrong : {"", "[]", "{}", R"({"levels":7})", R"({"levels":"tls=loud"})"})
+    EXPECT_EQ(ask("POST /pages/actions/set_log_levels", json_type, wrong).status(), 400) << wrong;
+  EXPECT_EQ(ask("POST /pages/actions/reboot", json_type, "{}").status(), 404);
+  EXPECT_EQ(ask("POST /pages/actions/set_log_levels", json_type, std::string(5000, ' ')).status(), 413);
+  EXPECT_EQ(rt().log().min_levels(), before);
+}
+
+TEST_P(operator_pages, AreJsonByName) {
+  with_pages(*server_);
+  link();
+  for (const std::string& name : all_names) {
+    const auto page = ask("GET /pages/json/" + name);
+    EXPECT_EQ(page.status(), 200) << name << page.body;
+    EXPECT_EQ(page.field("content-type"), "application/json") << name;
+    EXPECT_THAT(page.body, ::testing::StartsWith("{")) << name;
+  }
+  EXPECT_EQ(ask("GET /pages/json/nothing").status(), 404);
+}
+
+TEST_P(operator_pages, CountCallsByMethodAndOutcome) {
+  with_pages(*server_);
+  link();
+  echo::Text text;
+  text.set_text("hello");
+  EXPECT_TRUE(run(echo_stub(*channel_).Say(text)).ok());
+  text.set_text("status");
+  EXPECT_FALSE(run(echo_stub(*channel_).Misbehave(text)).ok());
+  const std::string overview = ask("GET /pages/json/overview").body;
+  EXPECT_THAT(overview,
+              HasSubstr(R"({"method":"echo.Echo/Say","in_progress":0,"started":1,"ended":1,"failed":0,)"));
+  EXPECT_THAT(
+      overview,
+      HasSubstr(R"({"method":"echo.Echo/Misbehave","in_progress":0,"started":1,"ended":1,"failed":1,)"));
+}
+
+}  // namespace
+}  // namespace coracle::operator_pages_test

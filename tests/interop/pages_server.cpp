@@ -1,0 +1,76 @@
+// pages_server [AUTHORIZE]: a server with pages for operators, for pages_test.py: it has made calls that
+// ended well and not, has one in progress, and a channel that reaches no server. AUTHORIZE is the value of
+// the header field "authorization" that the pages then need.
+#include "support/echo_service.hpp"
+
+#include "coracle/client.hpp"
+#include "coracle/server.hpp"
+#include "coracle/telemetry/with_pages.hpp"
+
+#include <unistd.h>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace {
+
+using coracle::testing_support::echo_service;
+using coracle::testing_support::echo_stub;
+
+coracle::task<> make_calls(echo_stub stub, echo_stub nowhere) {
+  echo::Text text;
+  text.set_text("hello");
+  for (int i = 0; i < 20; ++i) {
+    const auto reply = co_await stub.Say(text);
+    if (!reply) std::fprintf(stderr, "%s\n", reply.status().to_string().c_str());
+  }
+  text.set_text("status");
+  (void)co_await stub.Misbehave(text);  // NOT_FOUND
+  coracle::call_options soon;
+  soon.timeout = std::chrono::seconds(5);
+  (void)co_await nowhere.Say(text, soon);  // UNAVAILABLE
+}
+
+// A call whose requests do not end.
+coracle::task<> stay(echo_stub stub) {
+  auto call = stub.Chat();
+  echo::Text text;
+  text.set_text("hello");
+  (void)co_await call.write(text);
+  while (true) {
+    const auto more = co_await call.read(text);
+    if (!more.ok() || !*more) break;
+  }
+}
+
+int fail(const coracle::status& reason) {
+  std::fprintf(stderr, "%s\n", reason.to_string().c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  coracle::runtime runtime(2);
+  echo_service service;
+  coracle::server server(runtime);
+  server.add(service);
+  coracle::pages_options options;
+  if (count > 1)
+    options.authorize = [needed = std::string(words[1])](const coracle::http_request& request) {
+      if (request.header("authorization") == needed) return coracle::status();
+      return coracle::status::permission_denied("these pages are not for you");
+    };
+  coracle::with_pages(server, options);
+  if (const coracle::status outcome = server.listen("127.0.0.1:0", coracle::insecure()); !outcome.ok())
+    return fail(outcome);
+  server.start();
+  const coracle::channel channel(runtime, "127.0.0.1:" + std::to_string(server.port()), coracle::insecure());
+  const coracle::channel nowhere(runtime, "127.0.0.1:1", coracle::insecure());
+  coracle::sync_wait(runtime, runtime.at(0), make_calls(echo_stub(channel), echo_stub(nowhere)));
+  runtime.spawn(stay(echo_stub(channel)));
+  std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+  std::fflush(stdout);
+  while (true) ::pause();  // until a signal ends the process
+}
