@@ -23,6 +23,8 @@ void add_replay(CLI::App& app, action& chosen);
 void add_load(CLI::App& app, action& chosen);
 void add_health(CLI::App& app, action& chosen);
 void add_doctor(CLI::App& app, action& chosen);
+void add_top(CLI::App& app, action& chosen);
+void add_pages(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_openapi(CLI::App& app, action& chosen);
 void add_diff(CLI::App& app, action& chosen);

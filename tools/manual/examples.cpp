@@ -72,6 +72,13 @@ constexpr example doctor_examples[] = {
     {"Look for what restricts programs on this machine.", "coracle doctor"},
     {"Find out why clients cannot use a server.", "coracle doctor localhost:50051 -p"},
 };
+constexpr example top[] = {
+    {"Watch a server that has with_pages().", "coracle top localhost:50051 -p"},
+    {"Print one table, for a script.", "coracle top localhost:50051 -p --once"},
+};
+constexpr example pages_examples[] = {
+    {"Print the address of a server's pages.", "coracle pages localhost:50051 -p"},
+};
 constexpr example proxy[] = {
     {"Print the calls between a client and a server.",
      "coracle proxy localhost:50051 -p --listen localhost:50052"},
@@ -122,6 +129,8 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"load compare", load_compare},
     {"health", health},
     {"doctor", doctor_examples},
+    {"top", top},
+    {"pages", pages_examples},
     {"proxy", proxy},
     {"replay", replay},
     {"openapi", openapi},
