@@ -151,9 +151,9 @@ TEST_P(operator_pages, CountCallsByMethodAndOutcome) {
   link();
   echo::Text text;
   text.set_text("hello");
-  EXPECT_TRUE(run(echo_stub(*channel_).Say(text)).ok());
+  EXPECT_TRUE(sync_wait(echo_stub(*channel_).Say(text)).ok());
   text.set_text("status");
-  EXPECT_FALSE(run(echo_stub(*channel_).Misbehave(text)).ok());
+  EXPECT_FALSE(sync_wait(echo_stub(*channel_).Misbehave(text)).ok());
   const std::string overview = ask("GET /pages/json/overview").body;
   EXPECT_THAT(overview,
               HasSubstr(R"({"method":"echo.Echo/Say","in_progress":0,"started":1,"ended":1,"failed":0,)"));

@@ -25,7 +25,11 @@ constexpr instrument retried_requests{.name = "coracle.telemetry.retries",
                                       .optional_labels = {},
                                       .bounds = {}};
 
+constexpr std::array all_of_exports{&delivered_items, &lost_items, &retried_requests};
+
 }  // namespace
+
+std::span<const instrument* const> export_instruments() noexcept { return all_of_exports; }
 
 std::string_view name_of(loss l) noexcept {
   switch (l) {

@@ -8,9 +8,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace coracle::telemetry_internal {
+
+// The instruments of exporters.
+[[nodiscard]] std::span<const instrument* const> export_instruments() noexcept;
 
 // Why items are not delivered.
 enum class loss : std::uint8_t {
