@@ -8,6 +8,7 @@
 #include <coracle/client/rest_methods.hpp>
 #include <coracle/client/sync_wait.hpp>
 
+#include <google/protobuf/descriptor.h>
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -26,7 +27,7 @@ channel_options options_of(const page_address& of) {
   const nlohmann::json rule{{"selector", "operator_pages.OperatorPages.Read"},
                             {"get", of.path() + "/json/{name}"}};
   const nlohmann::json rules{{"http", {{"rules", {rule}}}}};
-  auto routes = rest_methods::make({operator_pages::OperatorPages::descriptor()}, rules.dump());
+  auto routes = rest_methods::make({operator_pages::Page::descriptor()->file()->service(0)}, rules.dump());
   if (!routes.ok()) throw usage_failure("--path is not a path: " + of.path());
   options.rest = *routes;
   return options;
