@@ -134,6 +134,39 @@ TEST_P(operator_pages, SetLogLevels) {
   EXPECT_EQ(rt().log().min_levels(), before);
 }
 
+TEST_P(operator_pages, CancelACallIfTheProgramPermitsIt) {
+  for (const bool permitted : {false, true}) {
+    server_.emplace(rt(), server_options());
+    server_->add(served());
+    pages_options options;
+    options.cancel_calls = permitted;
+    with_pages(*server_, options);
+    link();
+    auto call = echo_stub(*channel_).Chat();
+    echo::Text text;
+    text.set_text("hello");
+    EXPECT_TRUE(run(call.write(text)).ok());
+    EXPECT_TRUE(run(call.read(text)).ok());
+    const std::string calls = ask("GET /pages/json/calls").body;
+    const auto member = [&](const std::string& name) {
+      return std::to_string(std::stoul(calls.substr(calls.find("\"" + name + "\":") + name.size() + 3)));
+    };
+    const std::string body = "{\"loop\":" + member("loop") + ",\"id\":" + member("id") + "}";
+    const auto done = ask("POST /pages/actions/cancel_call", json_type, body);
+    EXPECT_EQ(done.status(), permitted ? 200 : 400) << done.body;
+    EXPECT_EQ(ask("GET /pages/actions/cancel_call").status(), 405);
+    if (permitted) {
+      EXPECT_EQ(run(call.finish()).code(), status_code::cancelled);
+      EXPECT_EQ(ask("POST /pages/actions/cancel_call", json_type, body).status(), 400) << "it has ended";
+    } else {
+      EXPECT_THAT(done.body, HasSubstr("cancel_calls"));
+    }
+    for (const char* wrong :
+         {R"({})", R"({"loop":99,"id":1})", R"({"loop":"0","id":1})", R"({"loop":-1,"id":1})"})
+      EXPECT_EQ(ask("POST /pages/actions/cancel_call", json_type, wrong).status(), 400) << wrong;
+  }
+}
+
 TEST_P(operator_pages, AreJsonByName) {
   with_pages(*server_);
   link();

@@ -28,6 +28,9 @@ class pages_options {
   /// and a listen() on any other address fails. A request that a proxy has forwarded (Forwarded,
   /// X-Forwarded-For) gets 403, because its client may be on another machine.
   std::function<status(const http_request&)> authorize;
+  /// Whether those who may use the pages may cancel calls in progress, which then end with CANCELLED.
+  /// Default: false.
+  bool cancel_calls = false;
 };
 static_assert(!std::is_aggregate_v<pages_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

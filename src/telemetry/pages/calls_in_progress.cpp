@@ -2,6 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "coracle/server/server_context.hpp"
+#include "server/call/server_call.hpp"
 
 namespace coracle::telemetry_internal {
 
@@ -11,6 +12,7 @@ void calls_in_progress::of_loop::call_started(served_call& c) noexcept {
   entry* e = free_.pop_front();
   if (!e && !base::if_memory_allows([&] { e = &entries_.emplace_back(); })) return;
   e->call = &c;
+  e->id = ++started_;
   running_.push_back(*e);
   c.user = e;
 }
@@ -20,6 +22,17 @@ void calls_in_progress::of_loop::call_ended(served_call& c, const status&, time_
   if (!e) return;
   e->unlink();
   free_.push_back(*e);
+}
+
+bool calls_in_progress::cancel(const loop& here, std::uint64_t id) const noexcept {
+  server_context* found = nullptr;
+  loops_[here.index()].running_.for_each([&](const of_loop::entry& e) {
+    if (e.id == id) found = &e.call->context;
+  });
+  if (!found) return false;
+  // Every context is that of a call: it has no other friend that makes one.
+  static_cast<server_internal::server_call*>(found)->cancel(status::cancelled("cancelled by an operator"));
+  return true;
 }
 
 void calls_in_progress::add_to(calls_listing& to, const loop& here) const {
@@ -35,6 +48,7 @@ void calls_in_progress::add_to(calls_listing& to, const loop& here) const {
     else ++to.by_method["other"];
     if (listed++ >= listed_max) return;
     call_row& row = to.oldest.emplace_back();
+    row.id = e.id;
     row.method = method;
     row.peer = c.context.peer().to_string();
     row.loop = here.index();

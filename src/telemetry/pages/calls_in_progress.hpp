@@ -18,6 +18,7 @@ namespace coracle::telemetry_internal {
 
 // One call, as a page shows it.
 struct call_row {
+  std::uint64_t id = 0;  // unique on its loop
   std::string method;
   std::string peer;
   std::size_t loop = 0;
@@ -49,6 +50,8 @@ class calls_in_progress final : public server_observer {
 
   // Adds the calls of the loop `here`. On that loop.
   void add_to(calls_listing& to, const loop& here) const;
+  // Ends a call of the loop `here` with CANCELLED; returns false if it has ended. On that loop.
+  bool cancel(const loop& here, std::uint64_t id) const noexcept;
 
  private:
   [[nodiscard]] server_observer& on_loop(const loop& where, std::uint32_t) override {
@@ -65,7 +68,9 @@ class calls_in_progress final : public server_observer {
     friend class calls_in_progress;
     struct entry : base::list_hook {
       served_call* call = nullptr;
+      std::uint64_t id = 0;
     };
+    std::uint64_t started_ = 0;
     std::deque<entry> entries_;  // as many as there ever were calls at the same time
     base::intrusive_list<entry> free_;
     base::intrusive_list<entry> running_;  // oldest first

@@ -130,6 +130,11 @@ task<> add_calls(const calls_in_progress& from, loop& here, calls_listing& to) {
   co_return;
 }
 
+task<> cancel_on(const calls_in_progress& in, loop& here, std::uint64_t id, bool& done) {
+  done = in.cancel(here, id);
+  co_return;
+}
+
 // Where the tasks of a loop wait, one line per task; awaited tasks stand below their awaiters.
 task<ordered_json> tasks_of(loop& here) {
   std::string text = here.tasks().describe();
@@ -230,7 +235,8 @@ task<page_source::json> page_source::calls() {
   const calls_listing listing = co_await list_calls();
   json rows = json::array();
   for (const call_row& one : listing.oldest)
-    rows.push_back({{"method", one.method},
+    rows.push_back({{"id", one.id},
+                    {"method", one.method},
                     {"peer", one.peer},
                     {"loop", one.loop},
                     {"age_ms", ms_of(one.age)},
@@ -243,7 +249,10 @@ task<page_source::json> page_source::calls() {
     json of_loop = co_await on(rt().at(i), tasks_of(rt().at(i)));
     tasks.push_back(std::move(of_loop));
   }
-  co_return json{{"call_count", listing.all}, {"calls", std::move(rows)}, {"tasks", std::move(tasks)}};
+  co_return json{{"call_count", listing.all},
+                 {"can_cancel", cancels_},
+                 {"calls", std::move(rows)},
+                 {"tasks", std::move(tasks)}};
 }
 
 task<page_source::json> page_source::loops() {
@@ -323,6 +332,21 @@ void page_source::set_log_levels(const services::ordered_json& request) {
   if (const status wrong = rt().log().set_min_levels(levels); !wrong.ok())
     throw services::invalid_request(std::string(wrong.message()));
   rt().log().write(log_room::telemetry, log_level::info, "the pages have set the log levels to " + levels);
+}
+
+task<> page_source::cancel_call(services::ordered_json request) {
+  const auto alive = shared_from_this();
+  if (!cancels_)
+    throw services::invalid_request("calls can be cancelled with pages_options::cancel_calls only");
+  const auto index = request.find("loop");
+  const auto id = request.find("id");
+  if (index == request.end() || id == request.end() || !index->is_number_unsigned() ||
+      !id->is_number_unsigned() || index->get<std::uint64_t>() >= rt().size())
+    throw services::invalid_request("loop and id must be those of a call in progress");
+  loop& where = rt().at(index->get<std::size_t>());
+  bool done = false;
+  co_await on(where, cancel_on(*calls_, where, id->get<std::uint64_t>(), done));
+  if (!done) throw services::invalid_request("the call has ended");
 }
 
 page_source::json page_source::version() const {

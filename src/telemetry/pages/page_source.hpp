@@ -23,13 +23,14 @@ class page_source : public std::enable_shared_from_this<page_source> {
   static constexpr std::size_t subchannels_max = 100;
   static constexpr std::size_t tasks_bytes_max = std::size_t{64} << 10;  // of each loop
 
-  page_source(std::shared_ptr<core> of, std::shared_ptr<calls_in_progress> calls)
-      : core_(of), calls_(std::move(calls)), history_(std::move(of)) {}
+  page_source(std::shared_ptr<core> of, std::shared_ptr<calls_in_progress> calls, bool cancels)
+      : core_(of), calls_(std::move(calls)), cancels_(cancels), history_(std::move(of)) {}
 
   // Returns the JSON of a page; null if there is no page of that name.
   [[nodiscard]] task<services::ordered_json> page(std::string_view name);
-  // Performs an action of a page. Throws services::invalid_request.
+  // These perform an action of a page. They throw services::invalid_request.
   void set_log_levels(const services::ordered_json& request);
+  [[nodiscard]] task<> cancel_call(services::ordered_json request);
 
  private:
   using json = services::ordered_json;
@@ -48,6 +49,7 @@ class page_source : public std::enable_shared_from_this<page_source> {
 
   const std::shared_ptr<core> core_;
   const std::shared_ptr<calls_in_progress> calls_;
+  const bool cancels_;
   page_history history_;
 };
 

@@ -65,9 +65,10 @@ class page_routes {
     if (const status no = authorize(request); !no.ok()) co_return services::page_refusal(no, realm);
     try {
       const services::ordered_json body = services::parse_object(request.body());
-      if (request.path_parameter("action") != "set_log_levels")
-        co_return services::page_failure(status::not_found("there is no such action"), 404);
-      source_->set_log_levels(body);
+      const std::string_view action = request.path_parameter("action");
+      if (action == "set_log_levels") source_->set_log_levels(body);
+      else if (action == "cancel_call") co_await source_->cancel_call(body);
+      else co_return services::page_failure(status::not_found("there is no such action"), 404);
       co_return services::secured(http_response::json("{}"));
     } catch (const services::invalid_request& wrong) {
       co_return services::page_failure(status::invalid_argument(wrong.what()), 400);
@@ -95,9 +96,10 @@ void with_pages(server& on, pages_options options) {
   auto calls = std::make_shared<calls_in_progress>(on.owner());
   on.add_observer(calls);
   const std::string path = options.path;
+  const bool cancels = options.cancel_calls;
   const auto routes = std::make_shared<const page_routes>(
       std::move(options),
-      std::make_shared<page_source>(measured.internals().shared_from_this(), std::move(calls)));
+      std::make_shared<page_source>(measured.internals().shared_from_this(), std::move(calls), cancels));
   on.add_http("GET", path + "/{file=**}",
               [routes](http_request request) { return routes->file(std::move(request)); });
   on.add_http("GET", path + "/json/{name}",

@@ -1,7 +1,7 @@
 // What each page makes of its JSON.
 
 import { perform } from "./api.js";
-import { element, shown } from "./dom.js";
+import { button, element, shown } from "./dom.js";
 import { bytes, ms, nearness, number, span, table, tiles, time } from "./table.js";
 
 const right = "number";
@@ -51,12 +51,22 @@ function channels(of) {
       events(`Events of channel ${c.id}`, [...c.events, ...c.subchannels.flatMap((s) => s.events.map((e) => ({ ...e, subchannel: s.id })))].sort((a, b) => a.time - b.time))));
 }
 
-function calls(of) {
+function calls(of, refresh) {
+  const failure = element("p", { class: "failure", role: "alert" });
+  const cancel = async ({ loop, id }) => {
+    try {
+      await perform("cancel_call", { loop, id });
+      refresh();
+    } catch (error) {
+      failure.textContent = error.message;
+    }
+  };
   const columns = [["method", (c) => c.method], ["peer", (c) => c.peer || "in process"], ["age", (c) => ms(c.age_ms), right], ["deadline in", (c) => ms(c.deadline_ms), right],
                    ["received", (c) => c.messages_received, right], ["sent", (c) => c.messages_sent, right], ["loop", (c) => c.loop, right],
-                   ["state", (c) => (c.cancelled ? element("span", { class: "bad" }, "cancelled") : "running")]];
+                   ["state", (c) => (c.cancelled ? element("span", { class: "bad" }, "cancelled") : "running")],
+                   ...(of.can_cancel ? [["", (c) => button("Cancel", () => cancel(c), { "aria-label": `Cancel ${c.method} of loop ${c.loop}, number ${c.id}` })]] : [])];
   return [
-    section(`${number(of.call_count)} calls in progress`, table("Calls in progress", columns, of.calls)),
+    section(`${number(of.call_count)} calls in progress`, table("Calls in progress", columns, of.calls), failure),
     ...of.tasks.map((loop) => section(`Where the tasks of loop ${loop.loop} wait`,
         element("pre", { class: "tasks", tabIndex: 0, role: "region", "aria-label": `Tasks of loop ${loop.loop}`, textContent: shown(loop.text) || "no tasks" }),
         loop.cut ? element("p", { class: "quiet" }, "The rest is left out.") : null)),
