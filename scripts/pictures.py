@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pictures.py [NAME...]: takes the pictures of docs/figures that are PNG anew, all or those named. Asks for a release build.
 
-load_report is a report of coracle load, and the others are the console, as headless Chromium shows them.
+load_report is a report of coracle load, and the others are the console and the pages for operators, as headless Chromium shows them.
 """
 
 import pathlib
@@ -111,7 +111,15 @@ def console_server(to):
         page.picture(str(to))
 
 
-PICTURES = {one.__name__: one for one in (load_report, console, console_stream, console_error, console_server)}
+def pages(to):
+    """The overview of a server's pages."""
+    with Server(own("pages_server")) as server, driven_page() as page:
+        page.open(f"http://{server.address}/pages/", {"width": CONSOLE_WIDTH, "height": 900})
+        page.expect(named("table", "Methods"), "echo.Echo/Say")
+        page.picture(str(to))
+
+
+PICTURES = {one.__name__: one for one in (load_report, console, console_stream, console_error, console_server, pages)}
 
 
 def main(names):

@@ -3,9 +3,12 @@
 // the header field "authorization" that the pages then need.
 #include "support/echo_service.hpp"
 
+// --8<-- [start:includes]
+#include <coracle/server.hpp>
+#include <coracle/telemetry/with_pages.hpp>
+// --8<-- [end:includes]
+
 #include "coracle/client.hpp"
-#include "coracle/server.hpp"
-#include "coracle/telemetry/with_pages.hpp"
 
 #include <unistd.h>
 #include <chrono>
@@ -44,6 +47,23 @@ coracle::task<> stay(echo_stub stub) {
   }
 }
 
+void add_local_pages(coracle::server& server) {
+  // --8<-- [start:local]
+  coracle::with_pages(server);
+  // --8<-- [end:local]
+}
+
+void add_pages(coracle::server& server, const std::string& needed) {
+  // --8<-- [start:authorize]
+  coracle::pages_options pages;
+  pages.authorize = [needed](const coracle::http_request& request) {
+    if (request.header("authorization").value_or("") == needed) return coracle::status();
+    return coracle::status::permission_denied("these pages are not for you");
+  };
+  coracle::with_pages(server, pages);
+  // --8<-- [end:authorize]
+}
+
 int fail(const coracle::status& reason) {
   std::fprintf(stderr, "%s\n", reason.to_string().c_str());
   return 1;
@@ -56,13 +76,8 @@ int main(int count, char** words) {
   echo_service service;
   coracle::server server(runtime);
   server.add(service);
-  coracle::pages_options options;
-  if (count > 1)
-    options.authorize = [needed = std::string(words[1])](const coracle::http_request& request) {
-      if (request.header("authorization") == needed) return coracle::status();
-      return coracle::status::permission_denied("these pages are not for you");
-    };
-  coracle::with_pages(server, options);
+  if (count > 1) add_pages(server, words[1]);
+  else add_local_pages(server);
   if (const coracle::status outcome = server.listen("127.0.0.1:0", coracle::insecure()); !outcome.ok())
     return fail(outcome);
   server.start();
