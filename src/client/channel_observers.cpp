@@ -18,6 +18,9 @@ class group final : public client_observer {
     of_.begin(c.user);
     of_.each(c.user, [&](client_observer& o) { o.call_started(c); });
   }
+  void call_resolved(observed_call& c) noexcept override {
+    of_.each(c.user, [&](client_observer& o) { o.call_resolved(c); });
+  }
   void attempt_started(observed_attempt& a) noexcept override {
     of_.begin(a.user);
     each(a, [&](client_observer& o) { o.attempt_started(a); });

@@ -8,7 +8,9 @@ time_limit::time_limit(const environment& outer, duration limit) noexcept
     : time_limit(outer, this_executor(), deadline_after(this_executor().now(), limit)) {}
 
 time_limit::time_limit(const environment& outer, executor& on, time_point end) noexcept
-    : stop_(outer.stop), inner_{stop_.token(), std::min(outer.deadline, end), outer.call}, executor_(on) {
+    : stop_(outer.stop),
+      inner_{stop_.token(), std::min(outer.deadline, end), outer.call, outer.span},
+      executor_(on) {
   fire = [](timer& t) noexcept {
     auto& self = static_cast<time_limit&>(t);
     self.expired_ = true;

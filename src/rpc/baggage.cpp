@@ -1,6 +1,7 @@
 #include "coracle/rpc/baggage.hpp"
 
 #include "base/percent.hpp"
+#include "base/trimmed.hpp"
 
 #include <algorithm>
 
@@ -30,12 +31,6 @@ std::string encode(std::string_view value) {
   return out;
 }
 
-std::string_view trimmed(std::string_view s) noexcept {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
-  return s;
-}
-
 }  // namespace
 
 baggage baggage::parse(std::string_view header) {
@@ -43,14 +38,14 @@ baggage baggage::parse(std::string_view header) {
   if (header.size() > bytes_max) return all;
   while (!header.empty()) {
     const std::size_t comma = std::min(header.find(','), header.size());
-    const std::string_view one = trimmed(header.substr(0, comma));
+    const std::string_view one = base::trimmed(header.substr(0, comma));
     header.remove_prefix(std::min(comma + 1, header.size()));
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos) continue;
-    const std::string_view key = trimmed(one.substr(0, equals));
+    const std::string_view key = base::trimmed(one.substr(0, equals));
     if (!is_token(key)) continue;
     all.remove(key);
-    all.members_.push_back({std::string(key), std::string(trimmed(one.substr(equals + 1)))});
+    all.members_.push_back({std::string(key), std::string(base::trimmed(one.substr(equals + 1)))});
     if (all.members_.size() > members_max) return {};
   }
   return all;
@@ -87,7 +82,7 @@ std::optional<std::string> baggage::find(std::string_view key) const {
   for (const member& m : members_) {
     if (m.key != key) continue;
     const std::string_view value = std::string_view(m.encoded).substr(0, m.encoded.find(';'));
-    return base::percent_decode(trimmed(value));
+    return base::percent_decode(base::trimmed(value));
   }
   return std::nullopt;
 }

@@ -56,6 +56,7 @@ void propagated_context::delete_changes::operator()(changes* c) const noexcept {
 
 std::optional<trace_context> propagated_context::trace() const {
   if (changes_ && changes_->trace) return changes_->trace;
+  if (dropped_seed_ != 0) return dropped_trace(dropped_seed_);
   if (const auto parent = received_->find(parent_key))
     if (auto parsed = trace_context::parse(*parent, joined(*received_, state_key))) return parsed;
   if (const auto binary = received_->find(binary_trace_header)) return trace_context::parse_binary(*binary);
@@ -80,17 +81,45 @@ baggage& propagated_context::baggage() {
   return *changes_->baggage;
 }
 
-void propagate(const propagated_context& from, const metadata& own, metadata& to) {
-  const metadata& received = from.metadata();
-  const propagated_context::changes* const changed = from.changes_.get();
+namespace {
+
+// splitmix64's finalizer: distinct inputs give distinct outputs that look random.
+std::uint64_t mixed(std::uint64_t v) noexcept {
+  v += 0x9e3779b97f4a7c15;
+  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9;
+  v = (v ^ (v >> 27)) * 0x94d049bb133111eb;
+  return v ^ (v >> 31);
+}
+
+void write_big_endian(std::uint64_t v, std::uint8_t* to) noexcept {
+  for (int i = 7; i >= 0; --i, v >>= 8) to[i] = static_cast<std::uint8_t>(v);
+}
+
+}  // namespace
+
+trace_context dropped_trace(std::uint64_t seed) noexcept {
+  trace_context::trace_id trace;
+  trace_context::span_id span;
+  write_big_endian(mixed(seed), trace.data());
+  write_big_endian(seed, trace.data() + 8);
+  write_big_endian(mixed(~seed), span.data());
+  return trace_context(trace, span, trace_flags{.random = true});
+}
+
+void propagate(const coro::environment& from, const metadata& own, metadata& to) {
+  const auto* const call = static_cast<const propagated_context*>(from.call);
+  const auto* const span = static_cast<const active_span*>(from.span);
+  const propagated_context::changes* const changed = call ? call->changes_.get() : nullptr;
   if (!own.find(parent_key)) {
-    if (changed && changed->trace)
-      add_trace(*changed->trace, received.find(binary_trace_header).has_value(), to);
-    else pass_trace(received, to);
+    const bool binary = call && call->metadata().find(binary_trace_header);
+    if (span) add_trace(span->context, binary, to);
+    else if (changed && changed->trace) add_trace(*changed->trace, binary, to);
+    else if (call && call->dropped_seed_ != 0) add_trace(dropped_trace(call->dropped_seed_), binary, to);
+    else if (call) pass_trace(call->metadata(), to);
   }
-  if (own.find(baggage_key)) return;
+  if (!call || own.find(baggage_key)) return;
   const std::string bag =
-      changed && changed->baggage ? changed->baggage->header() : joined(received, baggage_key);
+      changed && changed->baggage ? changed->baggage->header() : joined(call->metadata(), baggage_key);
   if (!bag.empty() && bag.size() <= baggage::bytes_max) to.add_received(baggage_key, bag);
 }
 

@@ -35,7 +35,7 @@ bool loop_hop::begin(std::coroutine_handle<> waiter, const tree_node* node, cons
   node_ = node;
   task_ = task;
   promise_ = &promise;
-  environment_ = {stop_.token(), e.deadline, e.call};
+  environment_ = {stop_.token(), e.deadline, e.call, e.span};
   promise.inherit(environment_);
   promise.set_completion(*this);
   if (!e.stop.subscribe(*this)) stop_.request_stop();

@@ -1,10 +1,11 @@
-// call_observers: count the calls of a server, and those of the channels to one target.
+// call_observers: count and trace the calls of a server, and those of the channels to one target.
 #pragma once
 
 #include "coracle/client/client_observer.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/server/server_observer.hpp"
 #include "telemetry/core.hpp"
+#include "telemetry/traces/call_spans.hpp"
 
 #include <array>
 #include <cstddef>
@@ -39,29 +40,44 @@ class method_cache {
   std::array<entry, entries> entries_;
 };
 
-// The calls of one server.
+struct traced_served_call;
+
+// The calls of one server. One observer does metrics and traces, so that an event of a call costs one virtual
+// call.
 class server_calls final : public server_observer {
  public:
-  explicit server_calls(std::shared_ptr<core> of);
+  server_calls(std::shared_ptr<core> of, const server* which);
+  ~server_calls() override;
   [[nodiscard]] server_observer& on_loop(const loop& where, std::uint32_t methods) override;
 
  private:
   class of_loop final : public server_observer {
    public:
-    explicit of_loop(call_series& series) noexcept : series_(series) {}
+    // traces: where the tracer of the loop is, if it has one.
+    of_loop(call_series& series, tracer* const* traces) noexcept : series_(series), traces_(traces) {}
     void expect(std::uint32_t methods) { methods_.resize(std::size_t{methods} + 1); }
+    // Only that of calls that have a span: served_call::wants_progress.
     [[nodiscard]] bool wants_progress() const noexcept override { return false; }
     void call_started(served_call& c) noexcept override;
+    void message_received(served_call& c, message_size m) noexcept override;
+    void message_sent(served_call& c, message_size m) noexcept override;
     void call_ended(served_call& c, const status& outcome, time_point now) noexcept override;
 
    private:
     [[gnu::noinline]] method_calls* find(const served_call& c) noexcept;
+    void trace(served_call& c, method_calls& calls, tracer& by) noexcept;
+    [[gnu::noinline]] void end_with_tracer(served_call& c, const status& outcome, time_point now,
+                                           tracer& by) noexcept;
+    void end_traced(traced_served_call& t, const status& outcome, const call_sizes& sizes) noexcept;
+
     call_series& series_;
+    tracer* const* traces_;
     // By their index in the server; null before the first call. The last one, for unregistered methods, stays
     // null.
     std::vector<method_calls*> methods_;
   };
   std::shared_ptr<core> of_;
+  const server* const which_;  // to compare only
   std::vector<of_loop> loops_;
 };
 
@@ -70,13 +86,18 @@ class channel_calls final : public client_observer {
  public:
   channel_calls(std::shared_ptr<core> of, std::string target);
   void call_started(observed_call& c) noexcept override;
+  void call_resolved(observed_call& c) noexcept override;
   void attempt_started(observed_attempt& a) noexcept override;
+  void attempt_attached(observed_attempt& a) noexcept override;
+  void message_sent(observed_attempt& a, message_size m) noexcept override;
+  void message_received(observed_attempt& a, message_size m) noexcept override;
   void attempt_ended(observed_attempt& a, const status& outcome, time_point now) noexcept override;
   void call_ended(observed_call& c, const status& outcome, time_point now) noexcept override;
 
  private:
   std::shared_ptr<core> of_;
   const std::string target_;
+  const server_name server_;
   std::vector<method_cache> caches_;  // by loop; each entry is used only on its loop
 };
 

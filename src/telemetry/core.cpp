@@ -48,7 +48,6 @@ class core_of_runtime final : public runtime_internal::companion {
 struct gathering {
   std::atomic<std::size_t> left;
   coro::executor& owner_loop;
-  std::vector<loop_copy> parts;
   event<> done{};
 };
 
@@ -58,6 +57,7 @@ core::core(runtime& on, const telemetry_options& o)
     : owner_(on),
       options_(o),
       selected_(options_),
+      tracers_(on.size(), nullptr),
       parts_(on.size(), nullptr),
       start_(on.at(0).wall_now()),
       last_(on.size()) {
@@ -89,7 +89,12 @@ void core::observe(server& which) {
     const std::lock_guard lock(mutex_);
     if (!observed_.insert(&which).second) return;
   }
-  which.add_observer(std::make_shared<server_calls>(shared_from_this()));
+  which.add_observer(std::make_shared<server_calls>(shared_from_this(), &which));
+}
+
+void core::forget(const server* which) noexcept {
+  const std::lock_guard lock(mutex_);
+  observed_.erase(which);
 }
 
 // Channels with one target share an observer. A program that makes targets from what its clients send gets no
@@ -142,20 +147,46 @@ void core::keep_last(std::size_t loop, loop_copy c) noexcept {
   last_[loop] = std::move(c);
 }
 
-task<metrics_snapshot> core::metrics() {
+void core::trace(const trace_options& o) {
+  const auto rules = std::make_shared<const trace_rules>(o, owner_.at(0).log());
+  for (std::size_t i = 0; i < handles_.size(); ++i)
+    handles_[i]->run_on_loop([self = shared_from_this(), i, rules] {
+      loop_part* const part = self->parts_[i];
+      if (part) base::if_memory_allows([&] { part->use_rules(rules); });
+    });
+}
+
+// Runs f(i, part) on each loop, with null if the loop has no part any more, and returns when all have done it.
+template <class F>
+task<> core::on_each_loop(F f) {
   const std::shared_ptr<core> alive = shared_from_this();
-  auto all = std::make_shared<gathering>(handles_.size(), coro::this_executor(),
-                                         std::vector<loop_copy>(handles_.size()));
+  auto all = std::make_shared<gathering>(handles_.size(), coro::this_executor());
   for (std::size_t i = 0; i < handles_.size(); ++i) {
-    const bool there = handles_[i]->run_on_loop([this, alive, i, all] {
-      all->parts[i] = parts_[i] ? parts_[i]->copy() : last_of(i);
+    const bool there = handles_[i]->run_on_loop([this, alive, i, all, f] {
+      f(i, parts_[i]);
       if (all->left.fetch_sub(1) == 1) coro::post_function(all->owner_loop, [all] { all->done.set(); });
     });
     if (there) continue;
-    all->parts[i] = last_of(i);
+    f(i, nullptr);
     if (all->left.fetch_sub(1) == 1) all->done.set();
   }
   co_await all->done;
+}
+
+task<> core::flush_spans() {
+  const auto flush = [](std::size_t, loop_part* part) {
+    if (part) part->flush_spans();
+  };
+  co_await on_each_loop(flush);
+}
+
+task<metrics_snapshot> core::metrics() {
+  const auto parts = std::make_shared<std::vector<loop_copy>>(handles_.size());
+  // Named: GCC 12 destroys a temporary that captures in a co_await expression twice.
+  const auto copy = [this, parts](std::size_t i, loop_part* part) {
+    (*parts)[i] = part ? part->copy() : last_of(i);
+  };
+  co_await on_each_loop(copy);
   std::vector<std::pair<const instrument*, std::function<double()>>> gauges;
   std::vector<std::shared_ptr<attachment>> attachments;
   {
@@ -165,11 +196,11 @@ task<metrics_snapshot> core::metrics() {
   }
   reported_values reported(selected_, options_, start_);
   for (const auto& a : attachments) a->report(reported);
-  all->parts.emplace_back().reported = reported.copies();
+  parts->emplace_back().reported = reported.copies();
   std::vector<read_gauge> read;
   for (const auto& [by, f] : gauges) read.push_back({by, f()});
   const auto now = loop::current()->wall_now();
-  co_return co_await offload([&] { return merge(std::move(all->parts), read, selected_, now); });
+  co_return co_await offload([&] { return merge(std::move(*parts), read, selected_, now); });
 }
 
 }  // namespace coracle::telemetry_internal

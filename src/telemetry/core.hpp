@@ -9,6 +9,7 @@
 #include "runtime/runtime_core.hpp"
 #include "telemetry/loop_part.hpp"
 #include "telemetry/metrics/selection.hpp"
+#include "telemetry/traces/span_sinks.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -54,11 +55,16 @@ class core final : public std::enable_shared_from_this<core> {
   static std::shared_ptr<core> of(runtime& on, const telemetry_options& o);
 
   void observe(server& which);
+  // The server has ended; another one may get its address.
+  void forget(const server* which) noexcept;
   [[nodiscard]] task<metrics_snapshot> metrics();
   void add_gauge(const instrument& what, std::function<double()> read);
   // Keeps it until the runtime ends. It may refer to this object.
   void attach(std::shared_ptr<attachment> a);
   void runtime_ended() noexcept;
+  void trace(const trace_options& o);
+  [[nodiscard]] task<> flush_spans();
+  [[nodiscard]] const std::shared_ptr<span_sinks>& sinks() const noexcept { return sinks_; }
 
   [[nodiscard]] const telemetry_options& options() const noexcept { return options_; }
   [[nodiscard]] const selection& selected() const noexcept { return selected_; }
@@ -69,6 +75,12 @@ class core final : public std::enable_shared_from_this<core> {
   [[nodiscard]] loop_part* part_of(const loop& here) const noexcept { return parts_[here.index()]; }
   // The calls of the current loop.
   [[nodiscard]] call_series& calls_of(const loop& here) const noexcept { return *calls_[here.index()]; }
+  // The tracer of the current loop; null if it records no traces.
+  [[nodiscard]] tracer* traces_here() const noexcept { return *traces_of(*loop::current()); }
+  // Where traces_here() finds it.
+  [[nodiscard]] tracer* const* traces_of(const loop& where) const noexcept {
+    return &tracers_[where.index()];
+  }
 
  private:
   friend class loop_part;
@@ -76,15 +88,20 @@ class core final : public std::enable_shared_from_this<core> {
   // What a loop that has ended did.
   [[nodiscard]] loop_copy last_of(std::size_t loop) const;
   void keep_last(std::size_t loop, loop_copy c) noexcept;
+  // Runs f on each loop that has a part, and returns when all have done it.
+  template <class F>
+  task<> on_each_loop(F f);
   [[nodiscard]] std::shared_ptr<client_observer> observer_of(std::string_view target);
 
   runtime& owner_;
   const telemetry_options options_;
   const selection selected_;
   std::vector<std::unique_ptr<call_series>> calls_;  // by loop; each entry is used only on its loop
+  std::vector<tracer*> tracers_;  // by loop, as parts_
   std::vector<loop_part*> parts_;  // by loop; each entry is used only on its loop
   std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> handles_;
   const std::chrono::system_clock::time_point start_;
+  const std::shared_ptr<span_sinks> sinks_ = std::make_shared<span_sinks>();
 
   mutable std::mutex mutex_;  // guards what follows
   std::unordered_set<const void*> observed_;  // servers

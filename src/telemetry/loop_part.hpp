@@ -6,6 +6,7 @@
 #include "telemetry/metrics/call_series.hpp"
 #include "telemetry/metrics/selection.hpp"
 #include "telemetry/metrics/series_table.hpp"
+#include "telemetry/traces/tracer.hpp"
 
 #include <chrono>
 #include <memory>
@@ -54,6 +55,11 @@ class loop_part final : public runtime_internal::loop_service, public metrics_si
   // Throws std::bad_alloc.
   [[nodiscard]] loop_copy copy() const;
 
+  // The spans of this loop; null while no traces are recorded.
+  [[nodiscard]] tracer* traces() const noexcept { return traces_.get(); }
+  void use_rules(std::shared_ptr<const trace_rules> rules);
+  void flush_spans() noexcept { spans_->flush(); }
+
  private:
   // runtime_internal::loop_service
   void begin_shutdown() noexcept override;
@@ -65,6 +71,8 @@ class loop_part final : public runtime_internal::loop_service, public metrics_si
   series_table measured_;
   time_point wall_read_{};
   std::chrono::system_clock::time_point wall_{};
+  std::shared_ptr<span_buffer> spans_;
+  std::unique_ptr<tracer> traces_;
 };
 
 }  // namespace coracle::telemetry_internal

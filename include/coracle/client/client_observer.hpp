@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/coro/environment.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/rpc/call_traffic.hpp"
@@ -25,6 +26,12 @@ struct observed_call : coro::pooled {
   /// Whether a generated stub makes the call. The program may take the paths of other calls from its clients:
   /// do not use them as labels.
   bool registered = true;
+  /// The metadata of the program, as far as they are known when the call begins; interceptors and
+  /// credentials add to them.
+  const coracle::metadata* metadata = nullptr;
+  /// The environment of the task that makes the call, with the call and the span that it works for. Valid
+  /// during call_started() only.
+  const coro::environment* caller = nullptr;
   time_point began{};  ///< when the call began, by the clock of its loop
   time_point deadline = never;  ///< of the whole call
   unsigned attempts = 0;  ///< so far, of every kind
@@ -56,6 +63,9 @@ struct observed_attempt : coro::pooled {
   unsigned previous_attempts = 0;  ///< the value of grpc-previous-rpc-attempts
   time_point began{};  ///< when the attempt requested a connection from the channel
   time_point attached{};  ///< when it got one; peer is set from then on
+  /// Whether the channel had no connection for the attempt at first, so that the attempt waited for one. Set
+  /// before attempt_attached().
+  bool waited_for_connection = false;
   const net::address* peer = nullptr;  ///< valid while the attempt lasts
   call_traffic traffic;  ///< so far
   /// Metadata to send with this attempt in addition to the call's own; it replaces pairs with the same keys.
@@ -73,6 +83,9 @@ class client_observer {
   virtual ~client_observer() = default;
   /// Runs when the call begins, as its first event.
   virtual void call_started(observed_call&) noexcept {}
+  /// Runs when the channel's resolver has given its first result, if the call has waited for that. At most
+  /// once, before the first attempt.
+  virtual void call_resolved(observed_call&) noexcept {}
   /// Runs before the attempt requests a connection.
   virtual void attempt_started(observed_attempt&) noexcept {}
   /// Runs when the attempt has a connection and its request headers have been written.

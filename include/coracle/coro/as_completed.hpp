@@ -66,7 +66,7 @@ class as_completed {
   /// Starts the tasks. Throws usage_error if one of them is empty or has ended.
   as_completed(const coro::environment& inherited, std::vector<task<T>> tasks)
       : stop_(inherited.stop),
-        environment_{stop_.token(), inherited.deadline, inherited.call},
+        environment_{stop_.token(), inherited.deadline, inherited.call, inherited.span},
         parent_(coro::tree_node::scope_creator()),
         children_(std::make_unique<child[]>(tasks.size())),
         running_(tasks.size()),

@@ -1,4 +1,5 @@
-// environment: what a task inherits from its awaiter: a stop token, a deadline and the call it works for.
+// environment: what a task inherits from its awaiter: a stop token, a deadline, and the call and span it
+// works for.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -13,10 +14,12 @@ namespace coracle::coro {
 /// What a tree of tasks shares. The root of the tree (an RPC, a scope, a timeout) owns it and every promise
 /// below points to it, so it must outlive all of them. A default-constructed environment never stops.
 struct environment {
-  stop_token stop;              ///< requests the tree to stop
+  stop_token stop;  ///< requests the tree to stop
   time_point deadline = never;  ///< when the tree is requested to stop at the latest
   /// The call that this work is done for. Opaque here; only src/rpc interprets it.
   const void* call = nullptr;
+  /// The span of a trace in which this work is done, if it is not that of the call; opaque as `call` is.
+  const void* span = nullptr;
 };
 
 /// The environment of tasks that have no root.

@@ -73,7 +73,7 @@ class scope final : coro::completion {
  private:
   scope(const coro::environment& inherited, const coro::tree_node* parent) noexcept
       : stop_(inherited.stop),
-        environment_{stop_.token(), inherited.deadline, inherited.call},
+        environment_{stop_.token(), inherited.deadline, inherited.call, inherited.span},
         parent_(parent) {}
   std::coroutine_handle<> finished(coro::promise_base& promise,
                                    std::coroutine_handle<> frame) noexcept override;

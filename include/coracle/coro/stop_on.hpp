@@ -14,7 +14,7 @@ class second_stop : stop_callback {
   second_stop(const environment& outer, const stop_token& second) noexcept
       : stop_callback([](stop_callback& c) noexcept { static_cast<second_stop&>(c).expire(); }),
         stop_(outer.stop),
-        inner_{stop_.token(), outer.deadline, outer.call} {
+        inner_{stop_.token(), outer.deadline, outer.call, outer.span} {
     if (!second.subscribe(*this)) expire();
   }
   second_stop(const second_stop&) = delete;

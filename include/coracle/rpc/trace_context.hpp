@@ -11,6 +11,18 @@
 
 namespace coracle {
 
+/// What is known of a trace beside its ids. A value type.
+struct trace_flags {
+  bool sampled = false;  ///< the caller records the trace
+  bool random = false;  ///< the lower 7 bytes of the trace id are random (W3C Trace Context level 2)
+  bool debug = false;  ///< b3's debug flag, which implies `sampled`; other forms do not carry it
+
+  /// Returns the flags as W3C Trace Context writes them: bit 0 sampled, bit 1 random.
+  [[nodiscard]] constexpr std::uint8_t bits() const noexcept {
+    return static_cast<std::uint8_t>((sampled ? 1 : 0) | (random ? 2 : 0));
+  }
+};
+
 /// The position of a call in a distributed trace. A value type.
 ///
 /// On the wire it is `traceparent` and `tracestate` (W3C Trace Context), or `grpc-trace-bin` (OpenCensus'
@@ -27,6 +39,8 @@ class trace_context {
 
   /// `state` is the tracestate, which is dropped if it is longer than state_bytes_max.
   trace_context(const trace_id& trace, const span_id& span, bool sampled, std::string_view state = {});
+  /// The same with all flags.
+  trace_context(const trace_id& trace, const span_id& span, trace_flags flags, std::string_view state = {});
 
   /// Parses a traceparent such as "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Of a later
   /// version it reads the part that this version defines. Returns nothing if the text is malformed or an id
@@ -40,16 +54,18 @@ class trace_context {
   /// Returns the id of the span that made the call.
   [[nodiscard]] const span_id& span() const noexcept { return span_; }
   /// Returns whether the caller records the trace.
-  [[nodiscard]] bool sampled() const noexcept { return sampled_; }
+  [[nodiscard]] bool sampled() const noexcept { return flags_.sampled; }
+  /// Returns all flags.
+  [[nodiscard]] trace_flags flags() const noexcept { return flags_; }
   /// Returns the tracestate of tracing systems; empty if there is none.
   [[nodiscard]] const std::string& state() const noexcept { return state_; }
   /// Returns the same trace with `span` as the current span. A tracer passes the result to the calls made
   /// within that span.
   [[nodiscard]] trace_context below(const span_id& span) const {
-    return trace_context(trace_, span, sampled_, state_);
+    return trace_context(trace_, span, flags_, state_);
   }
 
-  /// Returns the value of the `traceparent` header.
+  /// Returns the value of the `traceparent` header. Flags that this version does not define are 0.
   [[nodiscard]] std::string traceparent() const;
   /// Returns the value of grpc-trace-bin.
   [[nodiscard]] std::string binary() const;
@@ -57,7 +73,7 @@ class trace_context {
  private:
   trace_id trace_;
   span_id span_;
-  bool sampled_;
+  trace_flags flags_;
   std::string state_;
 };
 

@@ -109,7 +109,7 @@ class cancellable : private coro::runnable {
   void open() noexcept {
     const coro::environment& outer = inherited_ ? *inherited_ : frame_->inherited();
     stop_.emplace(outer.stop);
-    environment_ = {stop_->token(), outer.deadline, outer.call};
+    environment_ = {stop_->token(), outer.deadline, outer.call, outer.span};
     frame_->inherit(environment_);
     if (arrived_) stop_->request_stop();
   }

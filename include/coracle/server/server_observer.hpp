@@ -29,6 +29,9 @@ class served_call {
   /// that no service has share the number after the last one. Clients choose the names of those freely: do
   /// not use them as labels.
   std::uint32_t method_index = 0;
+  /// Whether the observer gets headers_sent(), message_received() and message_sent() for this call: what
+  /// wants_progress() returned, and call_started() may set it to true.
+  bool wants_progress = false;
   time_point began{};  ///< when the request headers arrived, by the clock of its loop
   void* user = nullptr;  ///< for the observer's own use
   /// Returns what was exchanged, in call_ended(). Before that, see server_context::traffic().

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "coracle/coro/task.hpp"
+#include "coracle/telemetry/finished_span.hpp"
 #include "coracle/telemetry/metrics_snapshot.hpp"
+#include "coracle/telemetry/traces.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -75,6 +77,17 @@ class telemetry {
   /// Adds to metrics() what `read` returns: for values that are read when somebody asks for them, such as the
   /// size of a cache. `read` runs in metrics(), on the loop that awaits it, and must not throw.
   void add_gauge(const instrument& what, std::function<double()> read);
+
+  /// Records traces from now on: spans of the calls of observed servers, of the channels that are made on
+  /// the runtime after the telemetry, and of users (coracle::span). A second call replaces the options;
+  /// calls in progress keep their decision. Any thread may call this; a loop begins when it gets to it.
+  void trace(const trace_options& options = {});
+  /// Gives finished spans to `sink`, in batches. Without a sink, spans are dropped. The telemetry keeps the
+  /// sink. Any thread may call this.
+  void add_span_sink(std::shared_ptr<span_sink> sink);
+  /// Gives the sinks what has ended so far, instead of within a second. For coroutines on a loop of any
+  /// runtime.
+  [[nodiscard]] task<> flush_spans() const;
 
   /// @cond  For the library.
   [[nodiscard]] telemetry_internal::core& internals() const noexcept { return *core_; }

@@ -107,11 +107,8 @@ void client_call::bind_owner_loop() noexcept {
 
 CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
   const coro::environment& inherited = terms_.options.detached ? coro::no_environment : outer;
-  if (inherited.call) {
-    const auto& served = *static_cast<const rpc::propagated_context*>(inherited.call);
-    rpc::propagate(served, terms_.options.metadata, terms_.propagated);
-    child_.begin(served);
-  }
+  if (inherited.call || inherited.span) rpc::propagate(inherited, terms_.options.metadata, terms_.propagated);
+  if (inherited.call) child_.begin(*static_cast<const rpc::propagated_context*>(inherited.call));
   const time_point now = began_ = terms_.owner_loop->now();
   terms_.number = terms_.owner_loop->events().next_call();
   call_setup setup;
@@ -126,7 +123,7 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout));
   if (const auto& c = terms_.options.compression) format_.set_send_encoding(*c);
   if (setup.config) apply_method_config(*setup.config, now);
-  if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_);
+  if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_, inherited);
   if (!counts_ && setup.refused) return end(channel_.refusal(*terms_.owner_loop), false);
   if (terms_.options.has_bad_metadata())
     return end(status::internal("a metadata key or value is not valid (see coracle/rpc/metadata.hpp)"),
@@ -146,6 +143,7 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
 CORACLE_COLD void client_call::configured(const method_config* m,
                                           std::string_view secure_authority) noexcept {
   or_end([&] {
+    if (watched_) watched_->resolved();
     if (m) apply_method_config(*m, began_);
     if (!request_failure_.ok()) return end(request_failure_, false);
     if (terms_.deadline <= terms_.owner_loop->now())
@@ -639,6 +637,7 @@ void client_call::notify_owner(bool inside) noexcept {
 // --- the request
 
 CORACLE_HOT void client_call::attach(transport::exchange x, const call_target& target) noexcept {
+  const bool waited = list_hook::linked();
   list_hook::unlink();
   exchange_ = x;
   target_ = &target;
@@ -649,7 +648,7 @@ CORACLE_HOT void client_call::attach(transport::exchange x, const call_target& t
     if (!refused.ok()) [[unlikely]]
       return end(std::move(refused), false);
     has_connection();
-    if (watched_attempt_) watched_attempt_->attached(exchange_);
+    if (watched_attempt_) watched_attempt_->attached(exchange_, waited);
     send_request();
   });
 }

@@ -104,7 +104,7 @@ void client_interceptor_chain::begin(const coro::environment& inherited,
   options_.detached = false;  // the chain itself is detached; the attempts inherit from it
   const coro::environment& outer = detached ? coro::no_environment : inherited;
   arm_deadline(outer);
-  environment_ = coro::environment{stop_.token(), deadline_, outer.call};
+  environment_ = coro::environment{stop_.token(), deadline_, outer.call, outer.span};
   if (!detached && !stop.subscribe(on_caller_stop_)) cancel();
   status failure;
   const auto first = open(0, failure);
@@ -243,7 +243,7 @@ std::coroutine_handle<> client_interceptor_chain::finished(coro::promise_base& p
 void client_interceptor_chain::orphan() noexcept {
   orphaned_ = true;
   on_caller_stop_.unlink();
-  environment_.call = nullptr;  // it may be destroyed before the interceptors end
+  environment_.call = environment_.span = nullptr;  // they may be destroyed before the interceptors end
   cancel();
   attempt_ended(status::cancelled("the call was cancelled"), nothing_received(), nothing_received(), false);
   initial_ = trailing_ = &nothing_received();

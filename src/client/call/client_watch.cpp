@@ -7,14 +7,20 @@
 
 namespace coracle::client {
 
-call_watch::call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms) noexcept
+call_watch::call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms,
+                       const coro::environment& caller) noexcept
     : of_channel_(o), observer_(*o), terms_(terms) {
   call_.method = terms.path;
   call_.registered = !terms.unregistered;
   call_.began = terms.owner_loop->now();
   call_.deadline = terms.deadline;
+  call_.metadata = &terms.options.metadata;
+  call_.caller = &caller;
   observer_.call_started(call_);
+  call_.caller = nullptr;
 }
+
+void call_watch::resolved() noexcept { observer_.call_resolved(call_); }
 
 void call_watch::ended(const status& outcome) noexcept {
   observer_.call_ended(call_, outcome, terms_.owner_loop->now());
@@ -35,7 +41,8 @@ attempt_watch::attempt_watch(call_watch& of, attempt_kind kind, unsigned previou
   of.observer_.attempt_started(attempt_);
 }
 
-void attempt_watch::attached(const transport::exchange& x) noexcept {
+void attempt_watch::attached(const transport::exchange& x, bool waited) noexcept {
+  attempt_.waited_for_connection = waited;
   attempt_.attached = of_.terms_.owner_loop->now();
   attempt_.peer = &x.peer_address();
   of_.observer_.attempt_attached(attempt_);

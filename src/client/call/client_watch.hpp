@@ -3,6 +3,7 @@
 
 #include "client/call/call_attempt.hpp"
 #include "coracle/client/client_observer.hpp"
+#include "coracle/coro/environment.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "rpc/call.hpp"
 #include "transport/exchange.hpp"
@@ -15,7 +16,10 @@ namespace coracle::client {
 class call_watch final : public coro::pooled {
  public:
   // o: belongs to the channel, which lives until the call has ended.
-  [[gnu::noinline]] call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms) noexcept;
+  [[gnu::noinline]] call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms,
+                               const coro::environment& caller) noexcept;
+  // The call has waited for the channel's resolver.
+  void resolved() noexcept;
   void paused(duration d) noexcept { call_.retry_delay += d; }
   void ended(const status& outcome) noexcept;
   // The call has ended, but its owner may still change the result: ended() follows later, perhaps after the
@@ -39,7 +43,8 @@ class attempt_watch final : public rpc::message_watch, public coro::pooled {
   [[nodiscard]] const coracle::metadata* more() const noexcept {
     return attempt_.more.empty() ? nullptr : &attempt_.more;
   }
-  void attached(const transport::exchange& x) noexcept;
+  // waited: the channel had no connection for it at first.
+  void attached(const transport::exchange& x, bool waited) noexcept;
   void headers_received() noexcept;
   void ended(const status& outcome) noexcept;
 

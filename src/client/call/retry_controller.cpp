@@ -220,6 +220,7 @@ void replayed_attempt::cancel(const status& reason) noexcept {
 // --- sending
 
 void replayed_attempt::attach(transport::exchange x, const call_target& target) noexcept {
+  const bool waited = list_hook::linked();
   list_hook::unlink();
   exchange_ = x;
   target_ = &target;
@@ -231,7 +232,7 @@ void replayed_attempt::attach(transport::exchange x, const call_target& target) 
     exchange_.release();
     return tried ? fail(refused, refusal::final) : set_.out_of_memory(*this);
   }
-  if (watch_) watch_->attached(exchange_);
+  if (watch_) watch_->attached(exchange_, waited);
   if (pump()) set_.attached(*this);
 }
 

@@ -128,9 +128,10 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   if (set.interceptors && !set.interceptors->empty())
     interceptor_chain_.reset(new server_interceptor_chain(*this, *set.interceptors));
   if (set_.observer) {
-    watched_.emplace(*set_.observer, *this, fallback_ ? set_.unregistered_index : row_.index, set_.here);
+    watched_.emplace(*set_.observer, *this, fallback_ ? set_.unregistered_index : row_.index, set_.here,
+                     set_.observes_progress);
     watching_ = true;
-    if (set_.observes_progress) watch_ = &*watched_;
+    if (watched_->wants_progress()) watch_ = &*watched_;
   }
   single_message_ =
       row_.definition->kind == call_kind::unary || row_.definition->kind == call_kind::server_streaming;

@@ -12,13 +12,16 @@ namespace coracle::server_internal {
 // Part of the call; made only if there is an observer.
 class server_watch final : public rpc::message_watch {
  public:
-  // index: served_call::method_index.
-  server_watch(server_observer& o, server_context& c, std::uint32_t index, const loop& l) noexcept
+  // index: served_call::method_index. wants_progress: what the observer returned.
+  server_watch(server_observer& o, server_context& c, std::uint32_t index, const loop& l,
+               bool wants_progress) noexcept
       : observer_(o), loop_(l), call_(c) {
     call_.method_index = index;
+    call_.wants_progress = wants_progress;
     call_.began = l.now();
     observer_.call_started(call_);
   }
+  [[nodiscard]] bool wants_progress() const noexcept { return call_.wants_progress; }
   void headers_sent() noexcept { observer_.headers_sent(call_); }
   void ended(const status& outcome, const call_traffic& exchanged) noexcept {
     call_.traffic_ = &exchanged;

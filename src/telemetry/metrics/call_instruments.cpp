@@ -100,7 +100,8 @@ class families {
   }
   void add_ended(const instrument& by,
                  std::array<std::unique_ptr<call_histograms>, status_codes> method_calls::* which,
-                 histogram_data (call_histograms::*value)() const) {
+                 histogram_data (call_histograms::*value)() const,
+                 std::vector<metric_exemplar> (call_histograms::*exemplars)() const) {
     if (!what_.reports(by)) return;
     metric_family f = family_of(by);
     for (const method_calls* m : calls_) {
@@ -113,6 +114,7 @@ class families {
         for (const std::string_view key : by.optional_labels)
           if (what_.reports_label(key)) p.labels.emplace_back(key, "");
         p.histogram = (*h.*value)();
+        p.exemplars = (*h.*exemplars)();
       }
     }
     keep(std::move(f));
@@ -136,15 +138,22 @@ void add_call_families(const std::vector<const method_calls*>& calls, const sele
                        metrics_snapshot& to) {
   families server(false, calls, what, to);
   server.add_started(server_started);
-  server.add_ended(server_duration, &method_calls::ended, &call_histograms::duration);
-  server.add_ended(server_sent, &method_calls::ended, &call_histograms::sent);
-  server.add_ended(server_received, &method_calls::ended, &call_histograms::received);
+  server.add_ended(server_duration, &method_calls::ended, &call_histograms::duration,
+                   &call_histograms::duration_exemplars);
+  server.add_ended(server_sent, &method_calls::ended, &call_histograms::sent,
+                   &call_histograms::sent_exemplars);
+  server.add_ended(server_received, &method_calls::ended, &call_histograms::received,
+                   &call_histograms::received_exemplars);
   families client(true, calls, what, to);
   client.add_started(attempt_started);
-  client.add_ended(attempt_duration, &method_calls::ended, &call_histograms::duration);
-  client.add_ended(attempt_sent, &method_calls::ended, &call_histograms::sent);
-  client.add_ended(attempt_received, &method_calls::ended, &call_histograms::received);
-  client.add_ended(client_duration, &method_calls::client_calls, &call_histograms::duration);
+  client.add_ended(attempt_duration, &method_calls::ended, &call_histograms::duration,
+                   &call_histograms::duration_exemplars);
+  client.add_ended(attempt_sent, &method_calls::ended, &call_histograms::sent,
+                   &call_histograms::sent_exemplars);
+  client.add_ended(attempt_received, &method_calls::ended, &call_histograms::received,
+                   &call_histograms::received_exemplars);
+  client.add_ended(client_duration, &method_calls::client_calls, &call_histograms::duration,
+                   &call_histograms::duration_exemplars);
 }
 
 }  // namespace coracle::telemetry_internal

@@ -9,7 +9,6 @@ namespace coracle::telemetry_internal {
 
 namespace {
 
-constexpr std::string_view other = "other";  // gRFC A66
 constexpr std::size_t method_bytes_max = 256;
 
 using by_status = std::array<std::unique_ptr<call_histograms>, status_codes>;
@@ -29,14 +28,57 @@ void add(by_status& to, const by_status& from) {
   }
 }
 
+template <class Exemplars>
+void keep_latest(Exemplars& to, const Exemplars& from) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (from[i].time > to[i].time) to[i] = from[i];
+}
+
+template <class Exemplars>
+std::vector<metric_exemplar> set_ones(const Exemplars& all) {
+  std::vector<metric_exemplar> made;
+  for (const metric_exemplar& e : all)
+    if (e.trace != trace_context::trace_id{}) made.push_back(e);
+  return made;
+}
+
 }  // namespace
 
 // --- histograms
+
+void call_histograms::keep(const call_sizes& c, const metric_exemplar& e) noexcept {
+  if (!exemplars_ && !base::if_memory_allows([&] { exemplars_ = std::make_unique<call_exemplars>(); }))
+    return;
+  const auto set = [&](metric_exemplar& at, double value) {
+    at = e;
+    at.value = value;
+  };
+  set(exemplars_->duration[latency_bucket(c.duration_ns)], static_cast<double>(c.duration_ns) * 1e-9);
+  set(exemplars_->sent[size_bucket(c.sent_bytes)], static_cast<double>(c.sent_bytes));
+  set(exemplars_->received[size_bucket(c.received_bytes)], static_cast<double>(c.received_bytes));
+}
+
+std::vector<metric_exemplar> call_histograms::duration_exemplars() const {
+  return exemplars_ ? set_ones(exemplars_->duration) : std::vector<metric_exemplar>();
+}
+std::vector<metric_exemplar> call_histograms::sent_exemplars() const {
+  return exemplars_ ? set_ones(exemplars_->sent) : std::vector<metric_exemplar>();
+}
+std::vector<metric_exemplar> call_histograms::received_exemplars() const {
+  return exemplars_ ? set_ones(exemplars_->received) : std::vector<metric_exemplar>();
+}
 
 void call_histograms::add(const call_histograms& o) {
   duration_.add(o.duration_);
   sent_.add(o.sent_);
   received_.add(o.received_);
+  if (o.exemplars_ && exemplars_) {
+    keep_latest(exemplars_->duration, o.exemplars_->duration);
+    keep_latest(exemplars_->sent, o.exemplars_->sent);
+    keep_latest(exemplars_->received, o.exemplars_->received);
+  } else if (o.exemplars_) {
+    exemplars_ = std::make_unique<call_exemplars>(*o.exemplars_);
+  }
   if (exponential_ && o.exponential_)
     for (std::size_t i = 0; i < exponential_->size(); ++i) (*exponential_)[i].add((*o.exponential_)[i]);
 }
@@ -79,7 +121,7 @@ method_calls* call_series::find(bool client, std::string_view target, std::strin
   base::if_memory_allows([&] {
     std::string_view name = path.starts_with('/') ? path.substr(1) : path;
     if (!registered && (!admits_ || name.size() > method_bytes_max || !base::is_utf8(name) || !admits_(name)))
-      name = other;
+      name = other_method;
     const auto set_key = [&] {
       key_ = client ? 'c' : 's';
       key_ += target;
@@ -88,9 +130,9 @@ method_calls* call_series::find(bool client, std::string_view target, std::strin
     };
     set_key();
     auto at = all_.find(key_);
-    if (at == all_.end() && all_.size() >= methods_max_ && name != other) {
+    if (at == all_.end() && all_.size() >= methods_max_ && name != other_method) {
       ++folded_;
-      name = other;
+      name = other_method;
       set_key();
       at = all_.find(key_);
     }

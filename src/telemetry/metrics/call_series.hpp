@@ -22,6 +22,23 @@ namespace coracle::telemetry_internal {
 
 inline constexpr std::size_t status_codes = 32;  // 17, and a power of two so that an index needs no check
 
+// The name of all methods that no service has (gRFC A66).
+inline constexpr std::string_view other_method = "other";
+
+// What an ended call that has a span is counted with.
+struct call_sizes {
+  std::uint64_t duration_ns = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+};
+
+// The latest call in each bucket that has a span; of those that have none the trace id is zero.
+struct call_exemplars {
+  std::array<metric_exemplar, latency_bounds_s.size() + 1> duration;
+  std::array<metric_exemplar, size_bounds_bytes.size() + 1> sent;
+  std::array<metric_exemplar, size_bounds_bytes.size() + 1> received;
+};
+
 // Calls or attempts that ended with one status.
 class call_histograms {
  public:
@@ -32,7 +49,8 @@ class call_histograms {
         sent_(o.sent_),
         received_(o.received_),
         exponential_(o.exponential_ ? std::make_unique<std::array<exponential_histogram, 3>>(*o.exponential_)
-                                    : nullptr) {}
+                                    : nullptr),
+        exemplars_(o.exemplars_ ? std::make_unique<call_exemplars>(*o.exemplars_) : nullptr) {}
   call_histograms& operator=(const call_histograms&) = delete;
 
   [[gnu::always_inline]] void add(std::uint64_t duration_ns, std::uint64_t sent_bytes,
@@ -44,12 +62,18 @@ class call_histograms {
   // Only if it is exponential.
   void add_exponential(std::uint64_t duration_ns, std::uint64_t sent_bytes,
                        std::uint64_t received_bytes) noexcept;
+  // Keeps the trace, span and time of `e` as an example of the call. Without memory, there is none.
+  void keep(const call_sizes& c, const metric_exemplar& e) noexcept;
   // Throws std::bad_alloc.
   void add(const call_histograms& o);
 
   [[nodiscard]] histogram_data duration() const { return with(0, duration_.data(1e-9)); }
   [[nodiscard]] histogram_data sent() const { return with(1, sent_.data(1)); }
   [[nodiscard]] histogram_data received() const { return with(2, received_.data(1)); }
+  // In the order of the buckets; empty if no call had a span.
+  [[nodiscard]] std::vector<metric_exemplar> duration_exemplars() const;
+  [[nodiscard]] std::vector<metric_exemplar> sent_exemplars() const;
+  [[nodiscard]] std::vector<metric_exemplar> received_exemplars() const;
 
  private:
   [[nodiscard]] histogram_data with(std::size_t i, histogram_data d) const;
@@ -58,6 +82,7 @@ class call_histograms {
   size_histogram sent_;
   size_histogram received_;
   std::unique_ptr<std::array<exponential_histogram, 3>> exponential_;  // in the order of the members above
+  std::unique_ptr<call_exemplars> exemplars_;  // null until a call has a span
 };
 
 // The name under which calls are reported; shared between loops, and never changed.
@@ -106,6 +131,13 @@ class call_series {
     if (!at || exponential_) [[unlikely]]
       return count_rarely(at, duration_ns, sent_bytes, received_bytes);
     at->add(duration_ns, sent_bytes, received_bytes);
+  }
+  // The same for a call that has a span.
+  void count(std::array<std::unique_ptr<call_histograms>, status_codes>& by_status, status_code code,
+             const call_sizes& c, const metric_exemplar& e) noexcept {
+    auto& at = by_status[static_cast<std::size_t>(code) % status_codes];
+    count_rarely(at, c.duration_ns, c.sent_bytes, c.received_bytes);
+    if (at) at->keep(c, e);
   }
   // Returns how many new methods were counted as "other" because of the limit.
   [[nodiscard]] std::uint64_t folded() const noexcept { return folded_; }

@@ -1,6 +1,7 @@
 #include "telemetry/otlp/environment.hpp"
 
 #include "base/percent.hpp"
+#include "base/trimmed.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -19,12 +20,6 @@ using pairs = std::vector<std::pair<std::string, std::string>>;
 bool equal_in_any_case(std::string_view a, std::string_view b) noexcept {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 // Reads variables by the rules of OpenTelemetry's specification: empty is unset, and a value that is not
@@ -83,13 +78,13 @@ class reader {
     pairs all;
     for (std::string_view left = *value; !left.empty();) {
       const std::size_t comma = std::min(left.find(','), left.size());
-      const std::string_view pair = trimmed(left.substr(0, comma));
+      const std::string_view pair = base::trimmed(left.substr(0, comma));
       left.remove_prefix(std::min(comma + 1, left.size()));
       if (pair.empty()) continue;
       const std::size_t equals = pair.find('=');
       if (equals == pair.npos || equals == 0) return ignore(name, *value, "key=value,key=value");
-      all.emplace_back(base::percent_decode(trimmed(pair.substr(0, equals))),
-                       base::percent_decode(trimmed(pair.substr(equals + 1))));
+      all.emplace_back(base::percent_decode(base::trimmed(pair.substr(0, equals))),
+                       base::percent_decode(base::trimmed(pair.substr(equals + 1))));
     }
     to = std::move(all);
   }
@@ -144,7 +139,7 @@ void read_exporter(const reader& r, const std::string& name, bool other_is_known
   bool known = false;
   for (std::string_view left = *value; !left.empty();) {
     const std::size_t comma = std::min(left.find(','), left.size());
-    const std::string_view word = trimmed(left.substr(0, comma));
+    const std::string_view word = base::trimmed(left.substr(0, comma));
     left.remove_prefix(std::min(comma + 1, left.size()));
     if (equal_in_any_case(word, "otlp")) enabled = known = true;
     // Prometheus is with_metrics(), which the program calls.

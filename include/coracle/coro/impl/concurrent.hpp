@@ -125,7 +125,7 @@ class race final : public completion {
   void open(std::coroutine_handle<Promise> parent) noexcept {
     const environment& outer = environment_of(parent);
     stop_.emplace(outer.stop);
-    inside_ = environment{stop_->token(), outer.deadline, outer.call};
+    inside_ = environment{stop_->token(), outer.deadline, outer.call, outer.span};
     node_ = node_of(parent);
   }
   // Starts the next task, unless an earlier one has won already: then the task never runs.

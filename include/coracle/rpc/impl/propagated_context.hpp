@@ -2,16 +2,25 @@
 #pragma once
 
 #include "coracle/base/log_record.hpp"
+#include "coracle/coro/environment.hpp"
 #include "coracle/rpc/baggage.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "coracle/rpc/trace_context.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
 namespace coracle::rpc {
 
 class call_meter;  // private: src/rpc/call_meter.hpp
+
+// What a tracer has decided about the call that a propagated_context belongs to.
+enum class traced_as : std::uint8_t {
+  untraced,  // there is no tracer: what the client sent is passed on
+  dropped,  // the trace is not sampled, or this program does not take part in it
+  sampled,  // the call has a span, which set_trace() has set
+};
 
 // The part of server_context that the client side of the library uses: environment::call points to it.
 class propagated_context {
@@ -35,6 +44,17 @@ class propagated_context {
   // any loop may call it; the meter belongs to the loop of the call.
   [[nodiscard]] call_meter* meter() const noexcept { return meter_; }
 
+  // --- called by the tracer of the library, before the handler begins
+  [[nodiscard]] traced_as decision() const noexcept { return decision_; }
+  void set_decision(traced_as d) noexcept { decision_ = d; }
+  // The call begins a trace that is not sampled. The calls that it makes belong to that trace, whose ids
+  // are computed from `seed` when they are needed. The low 56 bits of the seed, which is not 0, are those
+  // of the trace id.
+  void begin_dropped_trace(std::uint64_t seed) noexcept {
+    decision_ = traced_as::dropped;
+    dropped_seed_ = seed;
+  }
+
  protected:
   propagated_context() noexcept = default;
   ~propagated_context() = default;
@@ -43,17 +63,28 @@ class propagated_context {
   call_meter* meter_ = nullptr;
 
  private:
-  friend void propagate(const propagated_context&, const coracle::metadata&, coracle::metadata&);
+  friend void propagate(const coro::environment&, const coracle::metadata&, coracle::metadata&);
   // What a handler or an interceptor has set in place of the received values.
   struct changes;
   struct delete_changes {
     void operator()(changes* c) const noexcept;
   };
   std::unique_ptr<changes, delete_changes> changes_;  // null: nothing has been set
+  std::uint64_t dropped_seed_ = 0;  // 0: begin_dropped_trace() was not called
+  traced_as decision_ = traced_as::untraced;
 };
 
-// Adds to `to` the trace and the baggage of the call that `from` serves, as received or as changed by the
-// handler. Skips keys that `own`, the metadata of the new call, already has.
-void propagate(const propagated_context& from, const coracle::metadata& own, coracle::metadata& to);
+// The span in which a task runs: environment::span points to it.
+struct active_span {
+  trace_context context;
+};
+
+// Returns the ids of a trace that is not sampled and of its root; see
+// propagated_context::begin_dropped_trace().
+[[nodiscard]] trace_context dropped_trace(std::uint64_t seed) noexcept;
+
+// Adds to `to` the trace and the baggage of the span and the call that a task works for, as received or as
+// changed by the handler. Skips keys that `own`, the metadata of the new call, already has.
+void propagate(const coro::environment& from, const coracle::metadata& own, coracle::metadata& to);
 
 }  // namespace coracle::rpc

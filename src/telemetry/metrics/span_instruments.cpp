@@ -1,0 +1,31 @@
+#include "telemetry/metrics/span_instruments.hpp"
+
+#include <string_view>
+
+namespace coracle::telemetry_internal {
+
+namespace {
+
+constexpr instrument span_counter(std::string_view name, std::string_view description) {
+  return {.name = name,
+          .description = description,
+          .unit = "{span}",
+          .kind = instrument_kind::counter,
+          .labels = {},
+          .optional_labels = {},
+          .bounds = {}};
+}
+
+constexpr instrument finished = span_counter("coracle.telemetry.spans", "Spans that have ended.");
+constexpr instrument dropped =
+    span_counter("coracle.telemetry.spans_dropped",
+                 "Spans that no sink got, because too many ended at once or there is no sink.");
+
+}  // namespace
+
+void report_spans(const span_buffer& of, metrics_sink& to) {
+  to.measure(finished, static_cast<double>(of.finished()), {});
+  to.measure(dropped, static_cast<double>(of.dropped()), {});
+}
+
+}  // namespace coracle::telemetry_internal

@@ -1,0 +1,11 @@
+// span_instruments: counts the spans of a loop.
+#pragma once
+
+#include "coracle/base/metrics.hpp"
+#include "telemetry/traces/span_buffer.hpp"
+
+namespace coracle::telemetry_internal {
+
+void report_spans(const span_buffer& of, metrics_sink& to);
+
+}  // namespace coracle::telemetry_internal
