@@ -69,7 +69,8 @@ bool serve(coracle::service& service, bench::canned_client& client, std::size_t 
   server->routes.add(service);
   namespace telemetry = coracle::telemetry_internal;
   if (metrics)
-    server->add_observer(std::make_shared<telemetry::server_calls>(telemetry::core::of(runtime, {}), nullptr));
+    server->add_observer(
+        std::make_shared<telemetry::server_calls>(telemetry::core::of(runtime, {}), nullptr));
   coracle::loop& owner_loop = runtime.at(0);
   server->with_shard(0, [&](coracle::server_internal::shard* shard) {
     shard->adopt(std::make_unique<bench::canned_duplex>(owner_loop, course));

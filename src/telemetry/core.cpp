@@ -156,7 +156,7 @@ void core::trace(const trace_options& o) {
     });
 }
 
-// Runs f(i, part) on each loop, with null if the loop has no part any more, and returns when all have done it.
+// Runs f(i, part) on each loop, with null if the loop has no part any more. Returns when all have done it.
 template <class F>
 task<> core::on_each_loop(F f) {
   const std::shared_ptr<core> alive = shared_from_this();

@@ -16,7 +16,7 @@ coracle::task<> print_failures(coracle::runtime& of, std::ostream& out) {
 // --8<-- [end:failures]
 
 #include "coracle/testing.hpp"
-#include "movie.coracle.hpp"
+#include "movie.coracle.fake.hpp"
 
 #include <gtest/gtest.h>
 

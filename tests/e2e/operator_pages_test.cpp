@@ -145,8 +145,8 @@ TEST_P(operator_pages, CancelACallIfTheProgramPermitsIt) {
     auto call = echo_stub(*channel_).Chat();
     echo::Text text;
     text.set_text("hello");
-    EXPECT_TRUE(run(call.write(text)).ok());
-    EXPECT_TRUE(run(call.read(text)).ok());
+    EXPECT_TRUE(sync_wait(call.write(text)).ok());
+    EXPECT_TRUE(sync_wait(call.read(text)).ok());
     const std::string calls = ask("GET /pages/json/calls").body;
     const auto member = [&](const std::string& name) {
       return std::to_string(std::stoul(calls.substr(calls.find("\"" + name + "\":") + name.size() + 3)));
@@ -156,7 +156,7 @@ TEST_P(operator_pages, CancelACallIfTheProgramPermitsIt) {
     EXPECT_EQ(done.status(), permitted ? 200 : 400) << done.body;
     EXPECT_EQ(ask("GET /pages/actions/cancel_call").status(), 405);
     if (permitted) {
-      EXPECT_EQ(run(call.finish()).code(), status_code::cancelled);
+      EXPECT_EQ(sync_wait(call.finish()).code(), status_code::cancelled);
       EXPECT_EQ(ask("POST /pages/actions/cancel_call", json_type, body).status(), 400) << "it has ended";
     } else {
       EXPECT_THAT(done.body, HasSubstr("cancel_calls"));

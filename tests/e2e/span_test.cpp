@@ -122,7 +122,8 @@ TEST_P(spans_of_users, ASpanHasWhatTheProgramSays) {
 }
 
 TEST_P(spans_of_users, AnUnsampledSpanDropsWhatIsInside) {
-  sample(sampler::by_method({{"outer", sampler::always_off()}}, sampler::always_on()));
+  // The server of the inner call follows its parent.
+  sample(sampler::parent_based(sampler::by_method({{"outer", sampler::always_off()}}, sampler::always_on())));
   run([](echo_stub to) -> task<> {
     const span s = co_await start_span("outer");
     EXPECT_FALSE(s.recording());

@@ -8,6 +8,7 @@
 #include "telemetry/metrics/call_instruments.hpp"
 #include "telemetry/metrics/loop_instruments.hpp"
 #include "telemetry/metrics/retry_instruments.hpp"
+#include "telemetry/metrics/span_instruments.hpp"
 #include "telemetry/otlp/export_counts.hpp"
 #include "tls/handshake_instruments.hpp"
 #include "transport/http2_instruments.hpp"
@@ -22,8 +23,9 @@ inline std::vector<const instrument*> all_instruments() {
   for (const auto part :
        {telemetry_internal::call_instruments(), telemetry_internal::retry_instruments(),
         telemetry_internal::loop_instruments(), telemetry_internal::export_instruments(),
-        client::subchannel_instruments(), client::policy_instruments(), net::dns_instruments(),
-        server_internal::server_instruments(), tls::handshake_instruments(), transport::http2_instruments()})
+        telemetry_internal::span_instruments(), client::subchannel_instruments(),
+        client::policy_instruments(), net::dns_instruments(), server_internal::server_instruments(),
+        tls::handshake_instruments(), transport::http2_instruments()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

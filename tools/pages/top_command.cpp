@@ -21,9 +21,9 @@ namespace coracle::tools {
 
 namespace {
 
-using nlohmann::json;
+using page_json = nlohmann::json;
 
-double number(const json& of, const char* name) {
+double number(const page_json& of, const char* name) {
   const auto found = of.find(name);
   return found != of.end() && found->is_number() ? found->get<double>() : 0;
 }
@@ -34,13 +34,13 @@ std::string formatted(const char* format, double value) {
   return {text.data(), static_cast<std::size_t>(std::clamp(length, 0, 63))};
 }
 
-std::string rate(const json& of, const char* name) { return formatted("%.1f", number(of, name)); }
-std::string count(const json& of, const char* name) { return formatted("%.0f", number(of, name)); }
-std::string latency(const json& of, const char* name) {
+std::string rate(const page_json& of, const char* name) { return formatted("%.1f", number(of, name)); }
+std::string count(const page_json& of, const char* name) { return formatted("%.0f", number(of, name)); }
+std::string latency(const page_json& of, const char* name) {
   const auto found = of.find(name);
   return found != of.end() && found->is_number() ? formatted("%.2f", found->get<double>()) : "-";
 }
-std::string mebibytes(const json& of, const char* name) {
+std::string mebibytes(const page_json& of, const char* name) {
   return formatted("%.1f MiB", number(of, name) / (1 << 20));
 }
 
@@ -61,28 +61,27 @@ std::string aligned(const std::vector<row>& rows) {
   return text;
 }
 
-row row_of(std::string name, const json& of) {
+row row_of(std::string name, const page_json& of) {
   return {std::move(name),          rate(of, "started_per_s"), rate(of, "failed_per_s"),
           latency(of, "p50_ms"),    latency(of, "p90_ms"),     latency(of, "p99_ms"),
           count(of, "in_progress"), count(of, "started"),      count(of, "failed")};
 }
 
-std::string table_of(const json& overview) try {
-  std::vector<json> methods = overview.at("methods").get<std::vector<json>>();
+std::string table_of(const page_json& page) try {
+  std::vector<page_json> methods = page.at("methods").get<std::vector<page_json>>();
   std::ranges::stable_sort(methods, std::ranges::greater(),
-                           [](const json& m) { return number(m, "started_per_s"); });
+                           [](const page_json& m) { return number(m, "started_per_s"); });
   std::vector<row> rows{
       {"METHOD", "CALLS/S", "ERRORS/S", "P50 MS", "P90 MS", "P99 MS", "NOW", "STARTED", "FAILED"}};
-  for (const json& m : methods)
+  for (const page_json& m : methods)
     rows.push_back(row_of(terminal_text(m.at("method").get<std::string>(), ""), m));
-  rows.push_back(row_of("all methods", overview.at("all")));
-  const json& memory = overview.at("memory");
-  return count(overview, "connections") + " connections, " + mebibytes(memory, "used_bytes") + " of " +
-         mebibytes(memory, "limit_bytes") + ", " + count(overview, "rejections") + " rejections, " +
-         (overview.at("draining").get<bool>() ? "draining" : "serving") + ", up " +
-         count(overview, "uptime_s") + " s, rates of the last " + rate(overview, "window_s") + " s\n\n" +
-         aligned(rows);
-} catch (const json::exception&) {
+  rows.push_back(row_of("all methods", page.at("all")));
+  const page_json& memory = page.at("memory");
+  return count(page, "connections") + " connections, " + mebibytes(memory, "used_bytes") + " of " +
+         mebibytes(memory, "limit_bytes") + ", " + count(page, "rejections") + " rejections, " +
+         (page.at("draining").get<bool>() ? "draining" : "serving") + ", up " + count(page, "uptime_s") +
+         " s, rates of the last " + rate(page, "window_s") + " s\n\n" + aligned(rows);
+} catch (const page_json::exception&) {
   throw failure("the server's overview is not as expected: it has another version of the library");
 }
 

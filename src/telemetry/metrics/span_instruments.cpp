@@ -1,5 +1,6 @@
 #include "telemetry/metrics/span_instruments.hpp"
 
+#include <array>
 #include <string_view>
 
 namespace coracle::telemetry_internal {
@@ -21,7 +22,11 @@ constexpr instrument dropped =
     span_counter("coracle.telemetry.spans_dropped",
                  "Spans that no sink got, because too many ended at once or there is no sink.");
 
+constexpr std::array all_of_spans{&finished, &dropped};
+
 }  // namespace
+
+std::span<const instrument* const> span_instruments() noexcept { return all_of_spans; }
 
 void report_spans(const span_buffer& of, metrics_sink& to) {
   to.measure(finished, static_cast<double>(of.finished()), {});

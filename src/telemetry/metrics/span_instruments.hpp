@@ -4,7 +4,11 @@
 #include "coracle/base/metrics.hpp"
 #include "telemetry/traces/span_buffer.hpp"
 
+#include <span>
+
 namespace coracle::telemetry_internal {
+
+[[nodiscard]] std::span<const instrument* const> span_instruments() noexcept;
 
 void report_spans(const span_buffer& of, metrics_sink& to);
 

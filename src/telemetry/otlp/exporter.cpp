@@ -165,7 +165,9 @@ namespace coracle {
 void export_otlp(telemetry of, const otlp_options& options) {
   telemetry_internal::core& core = of.internals();
   CORACLE_REQUIRE(!core.owner().core().driven_by(), "export_otlp() uses sockets: not in a simulation");
-  core.attach(std::make_shared<telemetry_internal::exporter>(core, options));
+  const auto made = std::make_shared<telemetry_internal::exporter>(core, options);
+  core.attach(made);
+  if (span_sink* const spans = made->spans()) of.add_span_sink(std::shared_ptr<span_sink>(made, spans));
 }
 
 telemetry with_otlp(server& to, const otlp_options& options) {
