@@ -45,7 +45,8 @@ struct copies {
 };
 
 // Not by memcpy(), which ThreadSanitizer checks: see read_from_outside().
-[[gnu::no_sanitize("thread")]] void copy(const base::event_ring& ring, std::vector<base::event_record>& to) {
+__attribute__((no_sanitize("thread"))) void copy(const base::event_ring& ring,
+                                                 std::vector<base::event_record>& to) {
   const base::event_ring::contents from = ring.read();
   to.resize(from.older.size() + from.newer.size());
   std::size_t n = 0;

@@ -9,9 +9,12 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -98,6 +101,7 @@ class recording_parser {
   void read_address(ring& r, const event_record& e);
   void read_text(ring& r, const event_record& e);
   void finish_text(ring& r);
+  void sort_by_time();
   void name_streams();
 
   recording& to_;
@@ -140,10 +144,23 @@ status recording_parser::run() {
     finish_text(r);
   }
   if (!rest_.empty()) return damaged("bytes follow its end");
-  std::stable_sort(to_.events_.begin(), to_.events_.end(),
-                   [](const recorded_event& a, const recorded_event& b) { return a.when < b.when; });
+  sort_by_time();
   name_streams();
   return {};
+}
+
+// Events of one time keep their order. Not by std::stable_sort(), for which clang warns of what it uses.
+void recording_parser::sort_by_time() {
+  const std::vector<recorded_event>& all = to_.events_;
+  std::vector<std::size_t> order(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::tie(all[a].when, a) < std::tie(all[b].when, b);
+  });
+  std::vector<recorded_event> sorted;
+  sorted.reserve(all.size());
+  for (const std::size_t i : order) sorted.push_back(std::move(to_.events_[i]));
+  to_.events_ = std::move(sorted);
 }
 
 recorded_event& recording_parser::add(const ring& r, recorded_kind kind, const event_record& e) {

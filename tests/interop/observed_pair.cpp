@@ -63,6 +63,11 @@ coracle::task<> make_calls(coracle::runtime& rt, std::string address, int calls,
     (void)co_await stub.AddMovie(twice);
     if (i + 1 == calls) std::printf("calls were made\n"), std::fflush(stdout);
     if (i + 1 < calls) continue;
+    // A name that no machine has: its resolution fails, and is measured (RFC 6761 6.4).
+    const coracle::channel nowhere(rt, "name.invalid:1", coracle::insecure());
+    coracle::call_options soon;
+    soon.timeout = std::chrono::seconds(1);
+    if (continues) (void)co_await movies_stub(nowhere).AddMovie(good, soon);
     const coracle::channel other(rt, "localhost" + address.substr(address.find(':')), coracle::insecure());
     if (continues) (void)co_await movies_stub(other).AddMovie(good);
     co_await coracle::sleep_for(std::chrono::milliseconds(20));

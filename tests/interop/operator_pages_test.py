@@ -120,6 +120,6 @@ def test_top_sends_what_the_pages_authorize():
     with Server(own("pages_server"), "Bearer me") as closed:
         refused = run(own("coracle"), "top", closed.address, "-p", "--once", limit_s=LIMIT_S)
         assert refused.returncode == 7, refused.stderr
-        assert "these pages are not for you" in refused.stderr
+        assert "pages_options::authorize decides who may use them" in refused.stderr
         done = run(own("coracle"), "top", closed.address, "-p", "--once", "-H", "authorization: Bearer me", limit_s=LIMIT_S)
         assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from programs import BUILD, MOVIE_PROTO, ROOT, own, run
+from programs import BUILD, MOVIE_PROTO, ROOT, Server, own, run
 
 
 def coracle(*words):
@@ -65,12 +65,18 @@ def examples(command):
     return re.findall(r"^\.EX\n(.*)\n\.EE", page(*command.split()), re.M)
 
 
+@pytest.fixture(scope="module")
+def pages_server():
+    with Server(own("pages_server")) as one:
+        yield one
+
+
 # Examples that wait for people or clients, and those that other tests run: tests/tutorial runs `new`.
 NOT_RUN = {"console", "proxy", "replay", "new"}
 
 
 @pytest.mark.parametrize("command", ["", *(one for one in commands() if one not in NOT_RUN)])
-def test_examples_work(command, movie_server, tmp_path, monkeypatch):
+def test_examples_work(command, movie_server, pages_server, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/coracle").symlink_to(own("coracle"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -82,8 +88,11 @@ def test_examples_work(command, movie_server, tmp_path, monkeypatch):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "movie.proto").write_text(MOVIE_PROTO.read_text())
     coracle("describe", movie_server.address, "-p", "--protoset-out", tmp_path / "movie.protoset")
+    address = (pages_server if command in ("top", "pages") else movie_server).address
     for line in examples(command):
-        line = line.replace("localhost:50051", movie_server.address)
+        if command == "top" and "--once" not in line:
+            continue  # it watches until it is interrupted
+        line = line.replace("localhost:50051", address)
         quick = line.replace("coracle load", "coracle load --duration 200ms") if "--duration" not in line and "-n " not in line else line
         done = subprocess.run(["bash", "-c", quick], cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, f"{line} ends with {done.returncode}: {done.stderr}"

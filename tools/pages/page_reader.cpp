@@ -58,10 +58,13 @@ nlohmann::json page_reader::read(const std::string& page) {
   options.timeout = of_.where().timeout_or(answer_time);
   operator_pages::rpc::OperatorPages::stub stub(server_);
   const auto reply = sync_wait(stub.Read(request, options));
-  if (!reply.ok())
-    throw call_failure(reply.status().code(),
-                       "no pages at " + of_.url() + ": " + terminal_text(reply.status().to_string()),
-                       "with_pages() adds them to a server; --path names another path than /pages");
+  if (!reply.ok()) {
+    const status_code code = reply.status().code();
+    const bool closed = code == status_code::permission_denied || code == status_code::unauthenticated;
+    throw call_failure(code, "no pages at " + of_.url() + ": " + terminal_text(reply.status().to_string()),
+                       closed ? "pages_options::authorize decides who may use them; -H sends a header field"
+                              : "with_pages() adds them to a server; --path names another path than /pages");
+  }
   auto json = nlohmann::json::parse(reply->data(), nullptr, false);
   if (!json.is_object()) throw failure("the answer of " + of_.url() + " is not that of with_pages()");
   return json;

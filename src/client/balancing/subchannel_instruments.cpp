@@ -27,10 +27,10 @@ using enum instrument_kind;
 constexpr instrument disconnections = of_subchannels(
     counter, "grpc.subchannel.disconnections", "{disconnection}", "Established connections that were lost.",
     {"grpc.lb.backend_service", "grpc.lb.locality", "grpc.disconnect_error"});
-constexpr instrument succeeded =
+constexpr instrument attempts_ok =
     of_subchannels(counter, "grpc.subchannel.connection_attempts_succeeded", "{attempt}",
                    "Attempts to connect that succeeded.", {"grpc.lb.backend_service", "grpc.lb.locality"});
-constexpr instrument failed =
+constexpr instrument attempts_lost =
     of_subchannels(counter, "grpc.subchannel.connection_attempts_failed", "{attempt}",
                    "Attempts to connect that failed.", {"grpc.lb.backend_service", "grpc.lb.locality"});
 constexpr instrument open =
@@ -58,8 +58,8 @@ constexpr instrument handshakes{
     .bounds = {},
     .on_by_default = false};
 
-constexpr std::array all_of_subchannels{&disconnections,     &succeeded,     &failed,     &open,
-                                        &old_disconnections, &old_succeeded, &old_failed, &handshakes};
+constexpr std::array all_of_subchannels{&disconnections,     &attempts_ok,   &attempts_lost, &open,
+                                        &old_disconnections, &old_succeeded, &old_failed,    &handshakes};
 
 // The value of grpc.disconnect_error.
 std::string_view error_of(const transport::connection& c, std::array<char, 48>& text) noexcept {
@@ -91,12 +91,12 @@ std::string_view level_of(bool secure) noexcept { return secure ? "privacy_and_i
 std::span<const instrument* const> subchannel_instruments() noexcept { return all_of_subchannels; }
 
 void subchannel_measures::attempt_succeeded() const noexcept {
-  measure(succeeded, 1, {target_});
+  measure(attempts_ok, 1, {target_});
   measure(old_succeeded, 1, {target_});
 }
 
 void subchannel_measures::attempt_failed() const noexcept {
-  measure(failed, 1, {target_});
+  measure(attempts_lost, 1, {target_});
   measure(old_failed, 1, {target_});
 }
 

@@ -110,7 +110,7 @@ metrics_snapshot merge(std::vector<loop_copy> parts, const std::vector<read_gaug
   std::ranges::sort(in_order, {},
                     [](const method_calls* m) { return std::tie(m->key.target, m->key.method); });
   add_call_families(in_order, what, whole);
-  std::ranges::stable_sort(whole.families, {}, &metric_family::name);
+  std::ranges::sort(whole.families, {}, &metric_family::name);
   return whole;
 }
 
