@@ -137,12 +137,12 @@ TEST_P(call_spans, MessagesAreEventsWithNumbersAndSizes) {
     auto chat = s.Chat();
     for (int i = 0; i < 2; ++i) {
       const echo::Text one = make_text("abc");
-      co_await chat.write(one);
+      EXPECT_EQ(co_await chat.write(one), status());
     }
     co_await chat.writes_done();
     for (echo::Text one; more(co_await chat.read(one));) {
     }
-    co_await chat.finish();
+    EXPECT_EQ(co_await chat.finish(), status());
   }(stub()));
   const auto all = spans(3);
   const auto bytes = static_cast<std::int64_t>(make_text("abc").ByteSizeLong());

@@ -76,7 +76,7 @@ void hosts::start_life(simulated_host& h) {
     life.backends.push_back(made.get());
     backends.push_back(std::move(made));
   }
-  life.log.set_clock(*life.backends.front());
+  life.log.set_clock(net_, *h.net);
   life.rt = runtime_internal::make_driven_runtime(std::move(backends), life.log, driver_);
   if (memory_) life.rt->core().use_memory_resource(*memory_);
   for (std::size_t i = 0; i < h.loops; ++i)

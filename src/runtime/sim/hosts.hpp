@@ -22,19 +22,25 @@ class host_log final : public record_logger {
   explicit host_log(logger& to) noexcept : to_(to) {
     for (const log_room room : log_rooms) set_min_level(room, to.min_level(room));
   }
-  void set_clock(sim_backend& of) noexcept { clock_ = &of; }  // before the first line
+  // Before the first line. They outlive the loops, which may write a last line when they end.
+  void set_clock(const network& net, const host_state& host) noexcept {
+    net_ = &net;
+    host_ = &host;
+  }
   void cut_off() noexcept { cut_off_ = true; }
 
  private:
   void accept(const log_record& line) noexcept override {
     if (cut_off_) return;
     log_record simulated = line;
-    simulated.time = std::chrono::system_clock::time_point(
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(duration(clock_->wall_ns())));
+    simulated.time =
+        std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
+            duration(sim_backend::wall_ns_at(net_->now(), *host_))));
     to_.write(simulated);
   }
   logger& to_;
-  sim_backend* clock_ = nullptr;
+  const network* net_ = nullptr;
+  const host_state* host_ = nullptr;
   bool cut_off_ = false;
 };
 

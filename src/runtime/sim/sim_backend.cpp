@@ -297,8 +297,10 @@ bool sim_backend::resolve_name(std::string_view name, runtime_internal::name_ans
   return true;
 }
 
-std::int64_t sim_backend::wall_ns() noexcept {
-  return wall_start_ns + (now().time_since_epoch() + host_.clock_shift).count();
+std::int64_t sim_backend::wall_ns_at(time_point when, const host_state& host) noexcept {
+  return wall_start_ns + (when.time_since_epoch() + host.clock_shift).count();
 }
+
+std::int64_t sim_backend::wall_ns() noexcept { return wall_ns_at(now(), host_); }
 
 }  // namespace coracle::sim

@@ -73,6 +73,8 @@ class sim_backend final : public runtime_internal::backend {
   void turn(time_point until) noexcept override;
   void wake() noexcept override {}
   [[nodiscard]] int pollable(time_point) noexcept override { return -1; }
+  // The wall clock of a host at `when`, in nanoseconds since 1970.
+  [[nodiscard]] static std::int64_t wall_ns_at(time_point when, const host_state& host) noexcept;
   [[nodiscard]] time_point now() noexcept override { return own_time_ ? *own_time_ : net_.now(); }
   [[nodiscard]] std::int64_t wall_ns() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override { return random_.draw(); }
