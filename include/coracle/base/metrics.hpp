@@ -88,7 +88,7 @@ class metrics_sink {
   ~metrics_sink() = default;
 };
 
-/// Something on a loop whose values are read when somebody asks for the metrics, instead of being measured
+/// Something on a loop whose values are read with the metrics, instead of being measured
 /// when they change: how many connections there are, say. Add it with executor::add_metrics().
 class metrics_source : public base::list_hook {
  public:

@@ -10,7 +10,7 @@
 
 namespace coracle {
 
-/// Keeps finished spans until somebody reads them. For tests, and for programs that show their latest traces.
+/// Keeps finished spans until take_spans(). For tests, and for programs that show their latest traces.
 class memory_span_sink final : public span_sink {
  public:
   /// Keeps at most `spans_max` spans, the first ones. Default: 10,000.

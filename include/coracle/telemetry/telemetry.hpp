@@ -74,7 +74,7 @@ class telemetry {
   /// loops that have ended are left out. For coroutines on a loop of any runtime.
   [[nodiscard]] task<metrics_snapshot> metrics() const;
 
-  /// Adds to metrics() what `read` returns: for values that are read when somebody asks for them, such as the
+  /// Adds to metrics() what `read` returns: for values that are read on demand, such as the
   /// size of a cache. `read` runs in metrics(), on the loop that awaits it, and must not throw.
   void add_gauge(const instrument& what, std::function<double()> read);
 

@@ -89,7 +89,7 @@ void with_pages(server& on, pages_options options) {
   services::check_page_path(options.path, "pages_options::path");
   if (!options.authorize)
     on.require_loopback(
-        "with_pages() without pages_options::authorize shows the server to anybody who reaches it: set "
+        "with_pages() without pages_options::authorize shows the server to every client that reaches it: set "
         "authorize, or listen on 127.0.0.1, ::1 or a UNIX socket");
   telemetry measured(on.owner());
   measured.observe(on);
