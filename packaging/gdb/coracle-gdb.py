@@ -335,7 +335,7 @@ def ends_of(stream):
 
 
 def connection_line(number, connection):
-    engine, stats = connection["engine_"], connection["stats_"]
+    engine, stats = connection["engine_"], connection["counters_"]
     if bool(connection["transport_closed_"]) or bool(connection["closing_"]):
         state = "closing"
     elif bool(connection["draining_"]) or bool(connection["reported_going_away_"]):

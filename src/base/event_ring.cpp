@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -31,8 +32,9 @@ heap_event_ring::~heap_event_ring() {
 }
 
 event_ring& event_ring::of_thread() {
-  static thread_local heap_event_ring ring;
-  return ring.get();
+  // A pointer: a library that is loaded late has little room for variables of threads.
+  static thread_local const auto ring = std::make_unique<heap_event_ring>();
+  return ring->get();
 }
 
 std::uint32_t event_ring::next_connection() noexcept {

@@ -62,11 +62,14 @@ static_assert(sizeof(event_record) == 16);
 
 // A frame that was received, as it was on the wire (RFC 9113 4.1): copied in three pieces, it costs less than
 // its fields. Most records are of this kind.
-struct alignas(16) received_frame_record {
+struct received_frame_head {
   event_kind kind = event_kind::frame_received;
   std::uint8_t last_octet = 0;  // of the frame header, which has nine
   std::uint16_t method = 0;  // of the call that these HEADERS have begun on a server; 0: none
   std::uint32_t connection = 0;
+};
+struct alignas(16) received_frame_record {
+  received_frame_head head{};
   std::array<std::uint8_t, 8> octets{};
 };
 static_assert(sizeof(received_frame_record) == sizeof(event_record));
@@ -124,10 +127,10 @@ class event_ring {
   }
 
   // --- connections
-  // header: the nine octets of the frame header; blank: with the connection.
-  void frame_received(const received_frame_record& blank, const std::uint8_t* header) noexcept {
+  // header: the nine octets of the frame header; head: with the connection.
+  void frame_received(const received_frame_head& head, const std::uint8_t* header) noexcept {
     event_record* const at = place();
-    std::memcpy(static_cast<void*>(at), &blank, 8);
+    std::memcpy(static_cast<void*>(at), &head, sizeof head);
     std::memcpy(reinterpret_cast<char*>(at) + 8, header, 8);
     at->detail = header[8];
     next_ = at + 1;
@@ -263,14 +266,14 @@ class recorded_connection {
  public:
   recorded_connection() : ring_(&event_ring::of_thread()) {}
   explicit recorded_connection(event_ring& ring) noexcept : ring_(&ring) {
-    blank_.connection = event_ring::next_connection();
+    head_.connection = event_ring::next_connection();
   }
   [[nodiscard]] event_ring& ring() const noexcept { return *ring_; }
-  [[nodiscard]] std::uint32_t number() const noexcept { return blank_.connection; }
-  void frame_received(const std::uint8_t* header) const noexcept { ring_->frame_received(blank_, header); }
+  [[nodiscard]] std::uint32_t number() const noexcept { return head_.connection; }
+  void frame_received(const std::uint8_t* header) const noexcept { ring_->frame_received(head_, header); }
 
  private:
-  received_frame_record blank_;
+  received_frame_head head_;
   event_ring* ring_;
 };
 

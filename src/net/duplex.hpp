@@ -122,9 +122,16 @@ class duplex {
   // for memory accounting. Cheap; 0 where nothing is held.
   [[nodiscard]] virtual std::size_t memory_bytes() const noexcept { return 0; }
 
-  // Returns address() in memory. The first call must come before close(), because it queries the open socket.
+  // Return address() in memory, and after the end for what was not asked for before: the first call of each
+  // asks the kernel.
   [[nodiscard]] virtual const address& peer_address() const noexcept = 0;
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;
+
+  // Reads both addresses into `local` and `peer` without keeping them, for what happens once per connection.
+  virtual void read_addresses(address& local, address& peer) const noexcept {
+    local = local_address();
+    peer = peer_address();
+  }
 
   // The identity of the peer and how it was verified: null in plaintext and before the handshake has ended.
   // Available when the first received() is called. Valid as long as the duplex.

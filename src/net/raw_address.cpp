@@ -107,6 +107,7 @@ const address unknown;
 
 const address& socket_addresses::local() const noexcept {
   if (local_) return *local_;
+  if (socket_ == runtime_internal::no_handle) return unknown;
   base::if_memory_allows([&] {
     runtime_internal::raw_address raw;
     const bool none = on_.io().local_address(socket_, raw) < 0;
@@ -117,12 +118,22 @@ const address& socket_addresses::local() const noexcept {
 
 const address& socket_addresses::peer() const noexcept {
   if (peer_) return *peer_;
+  if (socket_ == runtime_internal::no_handle) return unknown;
   base::if_memory_allows([&] {
     runtime_internal::raw_address raw;
     const bool none = on_.io().peer_address(socket_, raw) < 0;
     peer_ = std::make_unique<const address>(none ? address() : from_raw(raw));
   });
   return peer_ ? *peer_ : unknown;
+}
+
+void socket_addresses::read(address& local, address& peer) const noexcept {
+  if (socket_ == runtime_internal::no_handle) return;
+  base::if_memory_allows([&] {
+    runtime_internal::raw_address raw;
+    if (on_.io().local_address(socket_, raw) >= 0) local = from_raw(raw);
+    if (on_.io().peer_address(socket_, raw) >= 0) peer = from_raw(raw);
+  });
 }
 
 }  // namespace coracle::net

@@ -21,14 +21,18 @@ int raw_family(const address& a) noexcept;
 class socket_addresses {
  public:
   socket_addresses(loop& on, runtime_internal::handle socket) noexcept : on_(on), socket_(socket) {}
-  // The first call of each must come while the socket is open; later calls return the stored address. Returns
-  // address() when memory is exhausted. References stay valid.
+  // The first call of each asks the kernel; later calls return the stored address. Returns address() when
+  // memory is exhausted, and for what was not asked for while the socket was open. References stay valid.
   [[nodiscard]] const address& local() const noexcept;
   [[nodiscard]] const address& peer() const noexcept;
+  // Queries both without storing them; leaves them as they are when memory is exhausted.
+  void read(address& local, address& peer) const noexcept;
+  // The socket is closed from now on.
+  void socket_closed() noexcept { socket_ = runtime_internal::no_handle; }
 
  private:
   loop& on_;
-  const runtime_internal::handle socket_;
+  runtime_internal::handle socket_;
   mutable std::unique_ptr<const address> local_;
   mutable std::unique_ptr<const address> peer_;
 };

@@ -78,6 +78,7 @@ class socket_duplex final : public checked_duplex, runtime_internal::receive_sou
 
   [[nodiscard]] const address& peer_address() const noexcept override { return ends_.peer(); }
   [[nodiscard]] const address& local_address() const noexcept override { return ends_.local(); }
+  void read_addresses(address& local, address& peer) const noexcept override { ends_.read(local, peer); }
 
  private:
   struct send_operation : runtime_internal::operation {
@@ -119,6 +120,7 @@ class socket_duplex final : public checked_duplex, runtime_internal::receive_sou
   }
   void finish() noexcept {
     loop_.io().close(socket_, abort_);
+    ends_.socket_closed();
     report_closed();  // may destroy *this
   }
 

@@ -291,14 +291,14 @@ void recording_parser::read_received_frame(ring& r, const event_record& e) {
   const auto raw = std::bit_cast<base::received_frame_record>(e);
   const auto& o = raw.octets;
   event_record frame{};
-  frame.connection = raw.connection;
-  frame.stream =
-      (std::uint32_t{o[5]} << 24 | std::uint32_t{o[6]} << 16 | std::uint32_t{o[7]} << 8 | raw.last_octet) &
-      0x7fffffff;
+  frame.connection = raw.head.connection;
+  frame.stream = (std::uint32_t{o[5]} << 24 | std::uint32_t{o[6]} << 16 | std::uint32_t{o[7]} << 8 |
+                  raw.head.last_octet) &
+                 0x7fffffff;
   add_frame(r, frame, false, o[3], o[4], std::uint32_t{o[0]} << 16 | std::uint32_t{o[1]} << 8 | o[2]);
-  if (raw.method == 0) return;
-  add(r, recorded_kind::call_began, frame).method = method(raw.method);
-  r.takes_text = raw.method == base::method_name::id_of_none;
+  if (raw.head.method == 0) return;
+  add(r, recorded_kind::call_began, frame).method = method(raw.head.method);
+  r.takes_text = raw.head.method == base::method_name::id_of_none;
 }
 
 // The four records of a connection's addresses follow connection_opened, the last one of the peer's.

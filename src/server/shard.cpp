@@ -180,13 +180,15 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
   const auto at = connections_.emplace(&c, served{std::move(made), rpc::channel_registry::next_id()}).first;
   quota_->connections.fetch_add(1, std::memory_order_relaxed);
   try {
+    // The connection keeps an address that is asked for: only if it is logged.
+    if (loop_.log().is_enabled(log_room::server, log_level::debug))
+      loop_.log().in(log_room::server).debug("a connection of ", c.peer_address(), " was accepted");
     c.start();
   } catch (const std::bad_alloc&) {
     quota_->connections.fetch_sub(1, std::memory_order_relaxed);
     connections_.erase(at);
     throw;
   }
-  loop_.log().in(log_room::server).debug("a connection of ", c.peer_address(), " was accepted");
 }
 
 const transport::http1_options* shard::http1() const noexcept { return &server_->http1; }
@@ -378,9 +380,10 @@ void shard::on_closed(transport::connection& c) noexcept {
   quota_->used.fetch_sub(it->second.bytes, std::memory_order_relaxed);
   quota_->connections.fetch_sub(1, std::memory_order_relaxed);
   --server_->load_of(loop_);
-  loop_.log()
-      .in(log_room::server)
-      .debug("a connection of ", c.peer_address(), " has ended: ", c.end_reason());
+  if (loop_.log().is_enabled(log_room::server, log_level::debug))
+    loop_.log()
+        .in(log_room::server)
+        .debug("a connection of ", c.peer_address(), " has ended: ", c.end_reason());
   connections_.erase(it);
   finish_if_empty();
 }

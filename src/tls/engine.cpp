@@ -2,6 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "tls/error_queue.hpp"
+#include "tls/handshake_result.hpp"
 #include "tls/verification.hpp"
 
 #include <arpa/inet.h>
@@ -145,6 +146,11 @@ void engine::write_close_notify() noexcept {
 bool engine::session_expired(X509* certificate) const noexcept {
   std::time_t present = present_;
   return certificate && X509_cmp_time(X509_get0_notAfter(certificate), &present) <= 0;
+}
+
+std::string_view engine::name_of_failure(std::int64_t error) const noexcept {
+  if (!ssl_) return "UNKNOWN_FAILURE";  // memory was exhausted
+  return tls::name_of_failure(*ssl_, error, failure_code_);
 }
 
 engine::step engine::failed(bool shaking_hands) noexcept {

@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace coracle::tls {
@@ -70,8 +72,8 @@ class engine {
 
   [[nodiscard]] bool server() const noexcept { return state_.server; }
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
-  // The entry of OpenSSL's error queue that explains it; 0: none.
-  [[nodiscard]] unsigned long failure_code() const noexcept { return failure_code_; }
+  // The name of a handshake's failure (gRFC A118). error: as of name_of_failure().
+  [[nodiscard]] std::string_view name_of_failure(std::int64_t error) const noexcept;
   [[nodiscard]] SSL& connection() noexcept { return *ssl_; }
   [[nodiscard]] const SSL& connection() const noexcept { return *ssl_; }
 
@@ -84,7 +86,7 @@ class engine {
   handshake_state state_;
   base::output_buffer kept_;
   std::string failure_;
-  unsigned long failure_code_ = 0;
+  unsigned long failure_code_ = 0;  // the entry of OpenSSL's error queue that explains it; 0: none
   std::time_t present_;
   openssl_ptr<SSL> ssl_;  // points to the members above
 };

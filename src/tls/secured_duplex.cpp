@@ -6,7 +6,6 @@
 #include "coracle/tls/limits.hpp"
 #include "runtime/repeated_lines.hpp"
 #include "tls/handshake_instruments.hpp"
-#include "tls/handshake_result.hpp"
 #include "tls/peer.hpp"
 
 #include <algorithm>
@@ -124,10 +123,12 @@ bool secured_duplex::end_handshake() {
   }
   set_handshake_result("SUCCESS");
   established_ = true;
-  loop_.log()
-      .in(log_room::tls)
-      .debug("TLS with ", raw_->peer_address(), ": ", auth_->protocol(), ", ", auth_->cipher(), ", ALPN ",
-             selected.empty() ? "none" : selected);
+  // The byte stream keeps an address that is asked for: only if it is logged.
+  if (loop_.log().is_enabled(log_room::tls, log_level::debug))
+    loop_.log()
+        .in(log_room::tls)
+        .debug("TLS with ", raw_->peer_address(), ": ", auth_->protocol(), ", ", auth_->cipher(), ", ALPN ",
+               selected.empty() ? "none" : selected);
   return true;
 }
 
@@ -277,8 +278,7 @@ void secured_duplex::end_sending() noexcept {
 void secured_duplex::fail(std::int64_t error, std::string_view reason) noexcept {
   if (failed_) return;
   failed_ = true;
-  if (!established_)
-    set_handshake_result(name_of_failure(engine_.connection(), error, engine_.failure_code()));
+  if (!established_) set_handshake_result(engine_.name_of_failure(error));
   stop_timer();
   base::if_memory_allows([&] {
     end_reason_ = reason;

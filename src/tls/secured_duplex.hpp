@@ -53,6 +53,9 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void describe(net::connection_details& to) const override;
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
+  void read_addresses(net::address& local, net::address& peer) const noexcept override {
+    raw_->read_addresses(local, peer);
+  }
   [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
   [[nodiscard]] net::handshake_end handshake() const noexcept override { return handshake_; }
   [[nodiscard]] std::string_view end_reason() const noexcept override {

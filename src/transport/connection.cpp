@@ -65,8 +65,10 @@ connection::connection(loop& owner_loop, std::unique_ptr<net::duplex> stream, ht
     if (!self.closing_) self.release_if_idle();
     if (!self.closing_) self.dispatch();
   };
+  // Also for HTTP/1.1, whose input may be deferred: what counts it is made where memory may run out.
+  connection_counts& counts = connection_counts::here();
   if (!o.http1) {
-    engine_.count_errors_in(connection_counts::here().errors);
+    engine_.count_errors_in(counts.errors);
     return;
   }
   http1_ = std::make_unique<http1_session>(*this, http1::role::client, *o.http1);
@@ -130,10 +132,13 @@ base::address_bytes bytes_of(const net::address& a) noexcept {
 }  // namespace
 
 void connection::start() {
+  // First: a start that runs out of memory may close the socket.
+  net::address local;
+  net::address peer;
+  stream_->read_addresses(local, peer);
   stream_->start(*this);
   const base::recorded_connection& recorded = engine_.events();
-  recorded.ring().connection_opened(recorded.number(), !acceptor_, bytes_of(local_address()),
-                                    bytes_of(peer_address()));
+  recorded.ring().connection_opened(recorded.number(), !acceptor_, bytes_of(local), bytes_of(peer));
   if (acceptor_) report_memory();  // also before the handshake begins
   schedule_flush();
   update_timer();
@@ -180,7 +185,7 @@ base::output_buffer& connection::output() noexcept {
 void connection::received(bytes_view bytes) noexcept {
   if (closing_ || close_reason_) return;
   last_received_ = loop_.now();
-  stats_.bytes_received += bytes.size();
+  counters_.bytes_received += bytes.size();
   engine([&](auto& e) { e.feed(bytes, last_received_); });
   {
     const decode_budget::reading now(*budget_);
@@ -202,7 +207,7 @@ void connection::receive_ended(std::int64_t result) noexcept {
     if (!end_reason_.empty()) end_reason_.append(", then ");  // the reason of a GOAWAY
     end_reason_.append(result < 0 ? io_failure(result) : "the peer closed the connection");
     // Many servers of TLS close without a word. A failure of the handshake has a reason of its own.
-    if (!acceptor_ && stats_.bytes_received == 0 && !auth() && stream_->end_reason().empty())
+    if (!acceptor_ && counters_.bytes_received == 0 && !auth() && stream_->end_reason().empty())
       end_reason_.append(" without an answer: does it require TLS?");
   });
   engine([&](auto& e) { e.feed_end(loop_.now()); });
@@ -322,14 +327,14 @@ void connection::handle(const http2::event& e) noexcept {
       const block_kind k = e.informational ? block_kind::informational
                            : e.trailers    ? block_kind::trailers
                                            : block_kind::headers;
-      stats_.streams_succeeded += e.end_stream && !acceptor_;
+      counters_.streams_succeeded += e.end_stream && !acceptor_;
       if (handler) call_handler(e.stream, [&] { handler->on_headers(fields, k, e.end_stream); });
       return;
     }
     case kind::data:
       if (close_reason_) [[unlikely]]
         return;  // no more received data is processed
-      stats_.streams_succeeded += e.end_stream && !acceptor_;
+      counters_.streams_succeeded += e.end_stream && !acceptor_;
       if (handler) call_handler(e.stream, [&] { handler->on_data(e.data, e.end_stream); });
       return;
     case kind::reset:
@@ -428,22 +433,22 @@ void connection::set_end_reason(std::string_view first, std::string_view then,
 
 void connection::on_stream_begin() noexcept {
   constexpr std::uint64_t now_and_then = 16;
-  if (++stats_.streams_started % now_and_then == 0) accounting_due_ = acceptor_ != nullptr;
-  stats_.last_stream_started = loop_.now();
+  if (++counters_.streams_started % now_and_then == 0) accounting_due_ = acceptor_ != nullptr;
+  counters_.last_stream_started = loop_.now();
 }
 
 void connection::record_received() noexcept {
-  if (std::exchange(stats_.messages_received, messages_.received) != messages_.received)
-    stats_.last_message_received = last_received_;
+  if (std::exchange(counters_.messages_received, messages_.received) != messages_.received)
+    counters_.last_message_received = last_received_;
 }
 
 void connection::record_sent() noexcept {
-  if (std::exchange(stats_.messages_sent, messages_.sent) != messages_.sent)
-    stats_.last_message_sent = last_send_;
+  if (std::exchange(counters_.messages_sent, messages_.sent) != messages_.sent)
+    counters_.last_message_sent = last_send_;
 }
 
 connection_stats connection::stats() noexcept {
-  connection_stats f = stats_;
+  connection_stats f{counters_};
   f.messages_sent = messages_.sent;
   f.messages_received = messages_.received;
   f.streams_open = open_streams();
@@ -489,7 +494,7 @@ void connection::flush() noexcept {
       in_flight_.swap(out);
       engine_.output_taken();
       last_send_ = loop_.now();
-      stats_.bytes_sent += in_flight_.size();
+      counters_.bytes_sent += in_flight_.size();
       record_sent();
       if (release_at_ == never) release_at_ = deadline_after(last_send_, idle_time);
       if (acceptor_) stall_.watch(last_send_);
@@ -749,8 +754,8 @@ void connection::finish_if_done() noexcept {
 void connection::closed() noexcept {
   if (timer::holder) loop_.disarm(*this);
   if (!closing_) broken("closed");
-  engine_.events().ring().connection_closed(engine_.events().number(),
-                                            static_cast<std::uint32_t>(stats_.streams_started), end_reason_);
+  engine_.events().ring().connection_closed(
+      engine_.events().number(), static_cast<std::uint32_t>(counters_.streams_started), end_reason_);
   transport_closed_ = true;  // notify the owner at the end of the iteration, after a queued flush()
   schedule_flush();
 }

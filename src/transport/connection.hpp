@@ -24,19 +24,23 @@
 
 namespace coracle::transport {
 
-// Times have the resolution of a loop iteration; they are zero if no such event has happened yet.
-struct connection_stats {
+// What a connection counts itself. Times have the resolution of a loop iteration; they are zero if no such
+// event has happened yet.
+struct connection_counters {
   std::uint64_t streams_started = 0;
   std::uint64_t streams_succeeded = 0;  // the end was sent (server) or received (client)
-  std::uint64_t streams_open = 0;
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;
-  std::uint64_t keepalives_sent = 0;
   std::uint64_t bytes_sent = 0;  // of HTTP/2, without TLS
   std::uint64_t bytes_received = 0;
   time_point last_stream_started{};
   time_point last_message_sent{};
   time_point last_message_received{};
+};
+
+struct connection_stats : connection_counters {
+  std::uint64_t streams_open = 0;
+  std::uint64_t keepalives_sent = 0;
   std::int64_t send_window_bytes = 0;
   std::int64_t receive_window_bytes = 0;
 };
@@ -154,8 +158,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] peer_statements peer_says() const noexcept;
   // For channelz: asks the kernel, and allocates.
   [[nodiscard]] net::connection_details details() const;
-  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return stats_.bytes_sent; }
-  [[nodiscard]] std::uint64_t bytes_received() const noexcept { return stats_.bytes_received; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return counters_.bytes_sent; }
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept { return counters_.bytes_received; }
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   // For clients: what their calls keep of the peer. Made by the first call, which throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<const connection_peer> peer() {
@@ -292,7 +296,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   std::string end_reason_;
   time_point last_send_{};
   time_point last_received_{};
-  connection_stats stats_;
+  connection_counters counters_;
   connection_age_policy age_policy_;
   decode_budget* const budget_;
   message_counts messages_;

@@ -124,7 +124,7 @@ void http1_session::on_message_headers() noexcept {
   received_ = !engine_.has_body();
   if (role_ == http1::role::client) {
     header_source fields(engine_.fields(), fields_within_limit(), engine_.fields().list_size_bytes());
-    connection_.stats_.streams_succeeded += received_;
+    connection_.counters_.streams_succeeded += received_;
     if (handler_) call_handler([&] { handler_->on_headers(fields, block_kind::headers, received_); });
     return;
   }
@@ -164,7 +164,7 @@ void http1_session::on_message_end() noexcept {
     return;
   }
   if (!handler_) return;
-  if (role_ == http1::role::client) ++connection_.stats_.streams_succeeded;
+  if (role_ == http1::role::client) ++connection_.counters_.streams_succeeded;
   if (engine_.trailers().empty()) return call_handler([&] { handler_->on_data({}, true); });
   header_source fields(engine_.trailers());
   call_handler([&] { handler_->on_headers(fields, block_kind::trailers, true); });
@@ -209,7 +209,7 @@ void http1_session::end(const abnormal_end& reason) noexcept {
   }
   // The server may have closed a connection that was idle, while the request was on its way; but it may also
   // have failed while it handled the request (RFC 9110 9.2.2).
-  const bool unsent = connection_.stats_.bytes_sent == sent_before_;
+  const bool unsent = connection_.counters_.bytes_sent == sent_before_;
   if (role_ == http1::role::client && e.disconnected && !engine_.response_begun())
     e.unprocessed = unsent || (safe_ && used_);
   handler->on_reset(e);
@@ -267,7 +267,7 @@ void http1_session::open(exchange_handler& handler) noexcept {
   handler_ = &handler;
   in_exchange_ = true;
   headers_sent_ = sent_ = received_ = false;
-  sent_before_ = connection_.stats_.bytes_sent;
+  sent_before_ = connection_.counters_.bytes_sent;
   unconsumed_ = 0;
   idle_at_ = never;
 }
@@ -291,7 +291,7 @@ void http1_session::end_headers(bool end_stream) noexcept {
   });
   headers_sent_ = true;
   sent_ = sent_ || end_stream;
-  if (end_stream && role_ == http1::role::server) ++connection_.stats_.streams_succeeded;
+  if (end_stream && role_ == http1::role::server) ++connection_.counters_.streams_succeeded;
   connection_.schedule_flush();
 }
 
@@ -336,7 +336,7 @@ void http1_session::commit_data(std::size_t n, bool end_stream) noexcept {
   if (end_stream) {
     or_close([&] { engine_.end_body(nullptr); });
     sent_ = true;
-    if (role_ == http1::role::server) ++connection_.stats_.streams_succeeded;
+    if (role_ == http1::role::server) ++connection_.counters_.streams_succeeded;
   }
   if (n >= large_message_bytes) connection_.accounting_due_ = role_ == http1::role::server;
   connection_.schedule_flush();

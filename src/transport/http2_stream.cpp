@@ -25,7 +25,7 @@ bool http2_stream::begin_headers() noexcept {
 
 void http2_stream::end_headers(bool end_stream) noexcept {
   connection& c = *connection_;
-  c.stats_.streams_succeeded += end_stream && c.acceptor_;
+  c.counters_.streams_succeeded += end_stream && c.acceptor_;
   c.engine_.end_headers(end_stream);
   c.schedule_flush();
 }
@@ -34,7 +34,7 @@ bool http2_stream::send_block(bytes_view stateless, bool end_stream) {
   connection& c = *connection_;
   c.schedule_flush();
   if (c.closing_ || !c.engine_.send_block(ref_, stateless, end_stream)) return false;
-  c.stats_.streams_succeeded += end_stream && c.acceptor_;
+  c.counters_.streams_succeeded += end_stream && c.acceptor_;
   if (end_stream && c.accounting_due_) [[unlikely]]
     c.update_congestion();
   return true;
@@ -49,7 +49,7 @@ std::uint8_t* http2_stream::reserve_data(std::size_t n) {
 void http2_stream::commit_data(std::size_t n, bool end_stream) noexcept {
   connection& c = *connection_;
   c.engine_.commit_data(ref_, n, end_stream);
-  c.stats_.streams_succeeded += end_stream && c.acceptor_;
+  c.counters_.streams_succeeded += end_stream && c.acceptor_;
   c.schedule_flush();
 }
 
@@ -62,7 +62,7 @@ std::uint8_t* http2_stream::reserve_reply(const unary_response& r) {
 void http2_stream::commit_reply(const unary_response& r, bool kept) noexcept {
   connection& c = *std::exchange(connection_, nullptr);
   c.engine_.commit_reply(ref_, r);
-  ++c.stats_.streams_succeeded;
+  ++c.counters_.streams_succeeded;
   if (c.accounting_due_) [[unlikely]]
     c.update_congestion();
   if (kept) [[unlikely]]
@@ -76,7 +76,7 @@ bool http2_stream::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t
   if (c.closing_ || c.close_reason_ || !c.engine_.queue_data(ref_, std::move(bytes), n, end_stream))
     return false;
   if (!c.acceptor_) return true;
-  c.stats_.streams_succeeded += end_stream;
+  c.counters_.streams_succeeded += end_stream;
   c.accounting_due_ = true;
   c.update_congestion();
   if (n >= large_message_bytes) c.report_memory();

@@ -206,8 +206,11 @@ status send_client_headers(transport::exchange& to, const call_target& target, c
   add_other_fields(to, terms, previous_attempts);
   if (has_metadata) add_metadata(to, terms, more);
   to.end_headers(false);
+  if (!to) [[unlikely]]
+    return {};  // memory was exhausted, and the attempt has ended
   base::event_ring& events = to.events().ring();
-  const base::method_name& name = is_kept ? *kept->name : events.name_of(terms.path);
+  // An entry that could not be kept has no name.
+  const base::method_name& name = kept && kept->name ? *kept->name : events.name_of(terms.path);
   events.attempt_began(to.events().number(), to.has_target() ? to.recorded_stream() : 0, terms.number, name,
                        previous_attempts);
   return {};
