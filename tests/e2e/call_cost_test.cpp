@@ -96,6 +96,10 @@ class costs : public echo_fixture {
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, costs, every_world_over_tcp, echo_fixture::case_name);
 
+// Virtual time stands still while code runs.
+class costs_in_real_time : public costs {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, costs_in_real_time, every_kernel_over_tcp, echo_fixture::case_name);
+
 TEST_P(costs, TheTimesAddUpToTheAgeOfTheCall) {
   const call_cost c = cost_of("sleep");
   const duration age = observer_->calls.back().age;
@@ -113,8 +117,7 @@ TEST_P(costs, ASleepIsAnotherWait) {
   EXPECT_EQ(c.waiting_for_room, 0ns);
 }
 
-TEST_P(costs, WhatTheHandlerComputesIsRunning) {
-  if (sim_world()) GTEST_SKIP() << "virtual time stands still while code runs";
+TEST_P(costs_in_real_time, WhatTheHandlerComputesIsRunning) {
   EXPECT_GE(cost_of("spin").running, most);
   const call_cost later = cost_of("spin later");
   EXPECT_GE(later.running, most);
@@ -172,8 +175,7 @@ TEST_P(costs, AClientThatDoesNotReadIsWaitedFor) {
   EXPECT_GT(c->runs, 10u);
 }
 
-TEST_P(costs, WhatAnotherCallComputesIsNotCounted) {
-  if (sim_world()) GTEST_SKIP() << "virtual time stands still while code runs";
+TEST_P(costs_in_real_time, WhatAnotherCallComputesIsNotCounted) {
   struct program {
     static task<> two(echo_stub s) {
       const echo::Text sleep = make_text("sleep");
@@ -201,7 +203,7 @@ TEST_P(costs, FramesOfTheHandlersTasksAreCounted) {
 }
 
 TEST_P(costs, ASteadyCallTakesNoBlockFromTheHeap) {
-  if (coro::frame_pool::from_heap()) GTEST_SKIP() << "sanitizers see every block";
+  if (coro::frame_pool::from_heap()) GTEST_SKIP() << "this build takes frames from the heap";
   cost_of("frames");
   EXPECT_EQ(cost_of("frames").heap_blocks, 0u);
 }

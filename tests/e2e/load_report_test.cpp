@@ -106,8 +106,11 @@ TEST_P(loads, CallsAndFailuresPerSecondAreCounted) {
   EXPECT_NEAR(*load->eps(), *load->qps() / 5, 1e-6);
 }
 
-TEST_P(loads, TheProcessMeasuresItsCpuAndMemory) {
-  if (sim_world()) GTEST_SKIP() << "a simulated host has neither";
+// A simulated host has neither CPUs nor memory of its own.
+class loads_of_processes : public loads {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, loads_of_processes, every_kernel_over_tcp, echo_fixture::case_name);
+
+TEST_P(loads_of_processes, TheProcessMeasuresItsCpuAndMemory) {
   load_->measure_cpu();
   load_->measure_memory();
   const time_point began = rt().at(0).now();

@@ -167,9 +167,9 @@ TEST_P(recorder, WritesAFileThatOnlyItsOwnerReads) {
 }
 
 TEST(Recorder, ReadsABlockedLoopFromOutside) {
-  runtime rt({.loops = 2});
   std::atomic<bool> blocked{false};
   std::atomic<bool> released{false};
+  runtime rt({.loops = 2});  // joins its threads before what the loop reads ends
   struct program {
     static task<> block(std::atomic<bool>& begun, std::atomic<bool>& until) {
       begun = true;

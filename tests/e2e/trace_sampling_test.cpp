@@ -62,15 +62,17 @@ class trace_sampling : public traced_fixture {
                         std::string text = "x") {
     call_options options;
     for (const auto& [key, value] : headers) options.add_metadata(key, value);
-    const world_kind kind = std::get<0>(GetParam());
-    if (kind == world_kind::sim) GTEST_SKIP() << "a simulation has one runtime in this fixture";
-    any_world other(kind);
+    any_world other(std::get<0>(GetParam()));
     channel from(*other.get(), address_, insecure());
     ASSERT_EQ(sync_wait(echo_stub(from).Say(make_text(std::move(text)), options)).status(), status());
   }
   receiving handler_;
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, trace_sampling, every_world_over_tcp, echo_fixture::case_name);
+
+// Calls of say_from_outside(): a simulation has one runtime in this fixture.
+class traces_from_outside : public trace_sampling {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, traces_from_outside, every_kernel_over_tcp, echo_fixture::case_name);
 
 TEST_P(trace_sampling, AnUnsampledCallHasNoSpansAndSaysSo) {
   restart(sampler::parent_based(sampler::always_off()));
@@ -85,7 +87,7 @@ TEST_P(trace_sampling, AnUnsampledCallHasNoSpansAndSaysSo) {
   }
 }
 
-TEST_P(trace_sampling, AnUnsampledTraceThatBeginsInAServerIsOneTrace) {
+TEST_P(traces_from_outside, AnUnsampledTraceThatBeginsInAServerIsOneTrace) {
   restart(sampler::parent_based(sampler::always_off()));
   say_from_outside({}, "twice");
   if (IsSkipped()) return;
@@ -97,7 +99,7 @@ TEST_P(trace_sampling, AnUnsampledTraceThatBeginsInAServerIsOneTrace) {
   EXPECT_EQ(spans(0).size(), 0U);
 }
 
-TEST_P(trace_sampling, TheCallerDecides) {
+TEST_P(traces_from_outside, TheCallerDecides) {
   for (const bool sampled : {true, false}) {
     restart(sampler::parent_based(sampled ? sampler::always_off() : sampler::always_on()));
     const std::string flags = sampled ? "-01" : "-00";
@@ -118,7 +120,7 @@ TEST_P(trace_sampling, TheCallerDecides) {
   }
 }
 
-TEST_P(trace_sampling, AServerThatDropsWhatItsCallerSampledSaysSo) {
+TEST_P(traces_from_outside, AServerThatDropsWhatItsCallerSampledSaysSo) {
   restart(sampler::always_off());
   say_from_outside({{"traceparent", "00-" + std::string(ids) + "-01"}}, "twice");
   if (IsSkipped()) return;
@@ -126,7 +128,7 @@ TEST_P(trace_sampling, AServerThatDropsWhatItsCallerSampledSaysSo) {
   EXPECT_EQ(handler_.values("traceparent")[1], "00-" + std::string(ids) + "-00");
 }
 
-TEST_P(trace_sampling, AMalformedParentBeginsANewTrace) {
+TEST_P(traces_from_outside, AMalformedParentBeginsANewTrace) {
   restart(sampler::parent_based(sampler::always_on()));
   say_from_outside({{"traceparent", "00-" + std::string(ids) + "-zz"}, {"tracestate", "vendor=1"}});
   if (IsSkipped()) return;
@@ -157,7 +159,7 @@ TEST_P(trace_sampling, MethodsHaveTheirOwnSamplers) {
   for (const finished_span& s : spans(3)) EXPECT_NE(s.name.find("SayAtOnce"), std::string::npos) << s.name;
 }
 
-TEST_P(trace_sampling, B3IsUnderstoodAndSpoken) {
+TEST_P(traces_from_outside, B3IsUnderstoodAndSpoken) {
   trace_options options;
   options.propagators = propagator_set{.w3c = false, .b3 = true, .b3_multi = true};
   restart(options);
