@@ -138,9 +138,12 @@ class ServerBuilder {
     void SetAuthorizationPolicyProvider(
         std::shared_ptr<grpc::experimental::AuthorizationPolicyProviderInterface> provider)
         CORACLE_GRPCPP_MISSING("there are no policies yet: a server interceptor, or coracle::authorization");
-    void EnableCallMetricRecording(grpc::experimental::ServerMetricRecorder* recorder = nullptr)
-        CORACLE_GRPCPP_MISSING(
-            "there are no load reports yet: AddTrailingMetadata() with figures of your own");
+    /// Calls send what their handlers record (ServerContext::ExperimentalGetCallMetricRecorder()), and the values
+    /// of `recorder`, which outlives the server, if it is not null.
+    void EnableCallMetricRecording(grpc::experimental::ServerMetricRecorder* recorder = nullptr) {
+      of_->records_load_ = true;
+      of_->load_ = recorder;
+    }
 
    private:
     ServerBuilder* of_;
@@ -193,6 +196,8 @@ class ServerBuilder {
   ResourceQuota quota_;
   int loops_ = 0;  // 0: one for each core
   std::uint32_t refused_algorithms_ = 0;
+  bool records_load_ = false;
+  grpc::experimental::ServerMetricRecorder* load_ = nullptr;
 };
 
 }  // namespace grpc

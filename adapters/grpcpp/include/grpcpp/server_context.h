@@ -93,8 +93,9 @@ class ServerContextBase {
   /// Before the call is requested: puts an event with `tag` into the queue of the call when it has ended,
   /// finished or cancelled; IsCancelled() tells which. Without a call there is no event.
   void AsyncNotifyWhenDone(void* tag) { done_tag_ = tag; }
-  experimental::CallMetricRecorder* ExperimentalGetCallMetricRecorder()
-      CORACLE_GRPCPP_MISSING("there are no load reports yet: AddTrailingMetadata() with figures of your own");
+  /// Records the load of the call (grpcpp/ext/call_metric_recorder.h). Null if the server was built without
+  /// EnableCallMetricRecording(). Valid as long as the context.
+  experimental::CallMetricRecorder* ExperimentalGetCallMetricRecorder();
   const ::census_context* census_context() const
       CORACLE_GRPCPP_MISSING("there is no census: coracle::server_observer");
   grpc_call* c_call()

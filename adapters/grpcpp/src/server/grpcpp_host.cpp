@@ -27,7 +27,7 @@ class grpcpp_host::state {
                         "server with grpc::ServerBuilder, which takes services of Coracle, too");
     }
     return *services_.emplace_back(std::make_unique<grpc::internal::hosted_service>(
-        of, [this](grpc::internal::RpcServiceMethod& method) { return starters_.starter_of(method); }));
+        of, true, [this](grpc::internal::RpcServiceMethod& method) { return starters_.starter_of(method); }));
   }
 
  private:

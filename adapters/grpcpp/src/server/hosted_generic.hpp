@@ -18,14 +18,15 @@ namespace grpc::internal {
 // A server of gRPC alone passes the messages of all content-subtypes as they are, as grpc++ does.
 class hosted_generic final : public coracle::generic_service {
  public:
-  hosted_generic(std::shared_ptr<call_starter> by, bool takes_json)
-      : by_(std::move(by)), takes_json_(takes_json) {}
+  hosted_generic(std::shared_ptr<call_starter> by, bool takes_json, bool records_load)
+      : by_(std::move(by)), takes_json_(takes_json), records_load_(records_load) {}
   coracle::replies<coracle::bytes_message> call(coracle::server_context& context,
                                                 coracle::reader<coracle::bytes_message> requests) override {
     const coracle::writer<coracle::bytes_message> writer =
         co_await coracle::replies<coracle::bytes_message>::writer();
     const auto call = std::make_shared<server_call_core>(context, coracle::bytes_message(), requests, writer);
     call->set_method(context.method());
+    if (records_load_) call->record_load();
     if (takes_json_ && context.content_subtype() == "json") {
       const json_messages json(linked_method(context.method()));
       if (coracle::status usable = json.usable(); !usable.ok()) co_return usable;
@@ -38,6 +39,7 @@ class hosted_generic final : public coracle::generic_service {
  private:
   const std::shared_ptr<call_starter> by_;
   const bool takes_json_;
+  const bool records_load_;
 };
 
 }  // namespace grpc::internal

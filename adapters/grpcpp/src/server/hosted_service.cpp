@@ -44,7 +44,8 @@ method_table hosted_service::table_of(const Service& of) {
   return *known.emplace_back(std::make_unique<const std::vector<coracle::method>>(std::move(rows)));
 }
 
-hosted_service::hosted_service(const Service& of, const starter_of& make) : table_(table_of(of)) {
+hosted_service::hosted_service(const Service& of, bool records_load, const starter_of& make)
+    : table_(table_of(of)), records_load_(records_load) {
   for (const auto& method : of.methods())
     if (method) methods_.emplace(method->name(), hosted_method{make(*method), linked_method(method->name())});
 }
@@ -53,6 +54,7 @@ coracle::task<coracle::status> hosted_service::run(coracle::server_context& cont
                                                    std::shared_ptr<server_call_core> call) const {
   const hosted_method& method = methods_.find(context.method())->second;
   if (context.content_subtype() == "json") call->use_json(json_messages(method.described));
+  if (records_load_) call->record_load();
   return server_call_core::run(std::move(call), *method.starter);
 }
 

@@ -21,7 +21,7 @@ namespace grpc::internal {
 class hosted_service final : public coracle::service {
  public:
   using starter_of = std::function<std::shared_ptr<call_starter>(RpcServiceMethod&)>;
-  hosted_service(const Service& of, const starter_of& make);
+  hosted_service(const Service& of, bool records_load, const starter_of& make);
   [[nodiscard]] coracle::method_table methods() const noexcept override { return table_; }
 
  private:
@@ -42,6 +42,7 @@ class hosted_service final : public coracle::service {
   static coracle::method_table table_of(const Service& of);
 
   coracle::method_table table_;
+  const bool records_load_;
   std::unordered_map<std::string_view, hosted_method> methods_;
 };
 

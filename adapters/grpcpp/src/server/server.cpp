@@ -1,4 +1,5 @@
 // Server and ServerBuilder.
+#include <grpcpp/ext/server_metric_recorder.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/impl/server_initializer.h>
 #include <grpcpp/server.h>
@@ -11,6 +12,7 @@
 #include "adapters/grpcpp/src/process/library_log.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
+#include "adapters/grpcpp/src/server/server_metrics.hpp"
 #include "adapters/grpcpp/src/server/server_plugins.hpp"
 #include "adapters/grpcpp/src/values/arguments.hpp"
 
@@ -52,12 +54,13 @@ handler_pool::limit handlers_of(const ResourceQuota& quota) {
 }
 
 coracle::server_options options_of(const ChannelArguments& arguments, const ResourceQuota& quota,
-                                   std::uint32_t refused) {
+                                   std::uint32_t refused, std::shared_ptr<coracle::load_reporter> load) {
   coracle::server_options options;
   // A program that is relinked answers what it answered before, unless an argument says otherwise.
   options.web.grpc_web = false;
   options.web.connect = false;
   options.reuse_port = true;
+  options.load = std::move(load);
   apply(arguments, options);
   if (quota.bytes() != 0) options.memory = coracle::memory_quota(quota.bytes());
   for (const auto& [algorithm, e] : {std::pair(GRPC_COMPRESS_DEFLATE, coracle::encoding::deflate),
@@ -80,6 +83,14 @@ void require_free(const char* method, const std::shared_ptr<requested_calls>& kn
 void require_free(const Service& service) {
   for (const auto& method : service.methods())
     if (method) require_free(method->name(), method->requests());
+}
+
+// Of the methods; empty if the generic service answers all of them.
+std::string_view first_path(const Service& service) {
+  if (service.own()) return service.own()->methods().front().path;
+  for (const auto& method : service.methods())
+    if (method) return method->name();
+  return {};
 }
 
 void log_second_generic() {
@@ -118,10 +129,12 @@ server_core::driven server_core::driven_by(const ServerBuilder& from, const Chan
 server_core::server_core(const ServerBuilder& from, const ChannelArguments& arguments)
     : driven_(driven_by(from, arguments)),
       callbacks_on_threads_(is_on(arguments, CORACLE_ARG_CALLBACK_THREADS)),
+      records_load_(from.records_load_),
       runtime_(runtime_options_of(driven_, from)),
       drivers_(driven_ == driven::by_runtime ? 0 : runtime_.size(), runtime_),
       starters_(handlers_of(from.quota_), from.interceptors_),
-      server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_)) {}
+      server_(runtime_, options_of(arguments, from.quota_, from.refused_algorithms_,
+                                   from.load_ ? from.load_->metrics_->reporter() : nullptr)) {}
 
 void server_core::add(const ServerBuilder& from, const ChannelArguments& arguments) {
   const bool has_methods = !from.services_.empty() || !from.coracle_services_.empty() ||
@@ -139,7 +152,8 @@ void server_core::add(const ServerBuilder& from, const ChannelArguments& argumen
   if (from.async_generic_) require_free("the generic service", from.async_generic_->requests());
   for (const Service* const service : from.services_) add(*service);
   if (auto starter = generic_starter(from)) {
-    generic_ = std::make_unique<hosted_generic>(std::move(starter), is_on(arguments, CORACLE_ARG_WEB));
+    generic_ = std::make_unique<hosted_generic>(std::move(starter), is_on(arguments, CORACLE_ARG_WEB),
+                                                records_load_);
     server_.set_fallback(*generic_);
   }
   for (coracle::service* const service : from.coracle_services_) server_.add(*service);
@@ -160,15 +174,13 @@ bool server_core::add(const Service& service, std::shared_ptr<Service> keep) {
   // A plugin adds what needs a loop that runs without the program.
   if (driven_ == driven::by_queues && (service.has_synchronous_methods() || service.has_callback_methods()))
     driven_ = driven::by_leaders;
-  server_.add(std::make_shared<hosted_service>(
-      service, [this](RpcServiceMethod& method) { return starter_of(method); }));
+  if (service.own()) server_.add(*service.own());
+  else
+    server_.add(std::make_shared<hosted_service>(
+        service, records_load_, [this](RpcServiceMethod& method) { return starter_of(method); }));
   if (keep) kept_.push_back(std::move(keep));
-  for (const auto& method : service.methods()) {
-    if (!method) continue;
-    const std::string_view path = method->name();  // "/package.Service/Method"
+  if (const std::string_view path = first_path(service); !path.empty())  // "/package.Service/Method"
     names_.emplace_back(path.substr(1, path.rfind('/') - 1));
-    break;
-  }
   return true;
 }
 

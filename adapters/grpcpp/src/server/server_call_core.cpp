@@ -138,6 +138,16 @@ std::optional<call_end> server_call_core::close() {
   return std::exchange(end_, std::nullopt);
 }
 
+void server_call_core::send_load() {
+  if (!records_load_) return;
+  const call_metrics* recorded = nullptr;
+  {
+    const std::lock_guard lock(changing_);
+    recorded = load_.get();
+  }
+  if (recorded) call_->load() = recorded->report();
+}
+
 coracle::status server_call_core::send_end(call_end& end) {
   // Of a call without a message, too, the client gets the initial metadata apart from those of the status.
   if (has_initial_ && (writer_ || !end.outcome.ok())) call_->send_initial_metadata();
@@ -147,6 +157,7 @@ coracle::status server_call_core::send_end(call_end& end) {
     else if (key == "grpc-status-details-bin" && !end.outcome.ok()) details = &value;
     else static_cast<void>(add_pair(call_->trailing_metadata(), key, value, sent_with::reply));
   }
+  send_load();
   bytes_message reply(std::move(end.reply));
   if (json_ && !writer_ && end.outcome.ok()) {
     coracle::status written = json_->write_reply(reply);
@@ -237,6 +248,13 @@ std::shared_ptr<call_children> server_call_core::children() {
     if (left_) children_->end();
   }
   return children_;
+}
+
+call_metrics* server_call_core::load() {
+  if (!records_load_) return nullptr;
+  const std::lock_guard lock(changing_);
+  if (!load_) load_ = std::make_unique<call_metrics>();
+  return load_.get();
 }
 
 std::size_t server_call_core::client() const noexcept { return client_of(peer_address_); }

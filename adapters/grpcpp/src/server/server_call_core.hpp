@@ -8,6 +8,7 @@
 #include <grpcpp/support/status.h>
 
 #include "adapters/grpcpp/src/server/json_messages.hpp"
+#include "adapters/grpcpp/src/server/server_metrics.hpp"
 #include "adapters/grpcpp/src/threads/handler_pool.hpp"
 
 #include "coracle/base/status.hpp"
@@ -99,6 +100,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
                    std::optional<coracle::writer<coracle::bytes_message>> writer);
   // The client has messages as JSON. Before run().
   void use_json(const json_messages& by) { json_ = by; }
+  // The program may record the load of the call. Before run().
+  void record_load() { records_load_ = true; }
 
   // An operation of the program, from its start to its end: the call does not end before.
   class operation {
@@ -153,6 +156,8 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   // The calls of clients that end with this one.
   [[nodiscard]] std::shared_ptr<call_children> children();
   [[nodiscard]] gpr_timespec deadline() const noexcept { return deadline_; }
+  // Null if the server does not record it. Belongs to the call.
+  [[nodiscard]] call_metrics* load();
   // The request of a call that has one; by one thread, once.
   [[nodiscard]] std::string take_request() { return std::move(request_).bytes(); }
 
@@ -201,6 +206,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   [[nodiscard]] coracle::task<bool> write_one(const coracle::bytes_message& message,
                                               coracle::write_options options);
   [[nodiscard]] coracle::status send_end(call_end& end);
+  void send_load();
   // On the loop: the call leaves the object, which the program may still have.
   void leave(bool cancelled) noexcept;
   void copy_of_call();  // the metadata; with the lock
@@ -209,6 +215,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   const gpr_timespec deadline_;
   coracle::bytes_message request_;
   std::string method_;
+  bool records_load_ = false;
   std::atomic<bool> cancelled_{false};
   loop_signal ending_;  // by finish(), or because the call is cancelled
   loop_signal no_operations_;
@@ -238,6 +245,7 @@ class server_call_core final : public std::enable_shared_from_this<server_call_c
   metadata_map metadata_;
   std::shared_ptr<const AuthContext> auth_;
   std::shared_ptr<call_children> children_;
+  std::unique_ptr<call_metrics> load_;
   std::set<std::pair<std::string, std::string>> consumed_;  // metadata that the program does not see
 };
 

@@ -4,6 +4,7 @@
 
 #include "adapters/grpcpp/src/credentials/auth_context.hpp"
 #include "adapters/grpcpp/src/server/server_call_core.hpp"
+#include "adapters/grpcpp/src/server/server_metrics.hpp"
 
 namespace grpc {
 
@@ -30,6 +31,10 @@ std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {
 const std::string& ServerContextBase::authority() const {
   static const std::string& none = *new std::string;
   return call_ ? call_->authority() : none;
+}
+
+experimental::CallMetricRecorder* ServerContextBase::ExperimentalGetCallMetricRecorder() {
+  return call_ ? call_->load() : nullptr;
 }
 
 std::string ServerContextBase::peer() const { return call_ ? call_->peer() : std::string(); }

@@ -74,6 +74,7 @@ class server_core {
 
   driven driven_;
   const bool callbacks_on_threads_;
+  const bool records_load_;
   coracle::runtime runtime_;
   loop_drivers drivers_;
   method_starters starters_;

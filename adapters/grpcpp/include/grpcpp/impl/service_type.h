@@ -12,6 +12,10 @@
 #include <memory>
 #include <vector>
 
+namespace coracle {
+class service;
+}
+
 namespace grpc {
 
 /// Holds the methods. The object outlives the servers that it is registered with; their handlers run on
@@ -24,7 +28,7 @@ class Service {
   virtual ~Service() = default;
 
   bool has_async_methods() const { return has(api::ASYNC) || has(api::RAW); }
-  bool has_callback_methods() const { return has(api::CALL_BACK) || has(api::RAW_CALL_BACK); }
+  bool has_callback_methods() const { return own_ || has(api::CALL_BACK) || has(api::RAW_CALL_BACK); }
   bool has_synchronous_methods() const { return has(api::SYNC); }
   /// Whether there are methods that the generic service of the server answers.
   bool has_generic_methods() const {
@@ -33,6 +37,8 @@ class Service {
 
   // For the library. A method of the generic service is null.
   const std::vector<std::unique_ptr<internal::RpcServiceMethod>>& methods() const { return methods_; }
+  // Null, but for the services of the library.
+  coracle::service* own() const { return own_; }
 
  protected:
   // Request the next call of a method. The objects must last until the event with `tag` was taken from
@@ -43,16 +49,14 @@ class Service {
   void RequestAsyncUnary(int index, ServerContext* context, Message* request,
                          internal::ServerAsyncStreamingInterface* stream, CompletionQueue* call_queue,
                          ServerCompletionQueue* notification_queue, void* tag) {
-    internal::request_call(at(index).requests(),
-                           {context, internal::message_target::of<Message>(request), stream, call_queue,
-                            notification_queue, tag});
+    internal::request_call(at(index).requests(), {context, internal::message_target::of<Message>(request),
+                                                  stream, call_queue, notification_queue, tag});
   }
   void RequestAsyncClientStreaming(int index, ServerContext* context,
                                    internal::ServerAsyncStreamingInterface* stream,
                                    CompletionQueue* call_queue, ServerCompletionQueue* notification_queue,
                                    void* tag) {
-    internal::request_call(at(index).requests(),
-                           {context, {}, stream, call_queue, notification_queue, tag});
+    internal::request_call(at(index).requests(), {context, {}, stream, call_queue, notification_queue, tag});
   }
   template <class Message>
   void RequestAsyncServerStreaming(int index, ServerContext* context, Message* request,
@@ -66,6 +70,9 @@ class Service {
                                  ServerCompletionQueue* notification_queue, void* tag) {
     RequestAsyncClientStreaming(index, context, stream, call_queue, notification_queue, tag);
   }
+
+  // The calls are answered by a service of Coracle, as if they were callbacks.
+  void answer_by(coracle::service& own) { own_ = &own; }
 
   /// Takes the method.
   void AddMethod(internal::RpcServiceMethod* method) { methods_.emplace_back(method); }
@@ -99,6 +106,7 @@ class Service {
     at(index).SetHandler(handler);
   }
   std::vector<std::unique_ptr<internal::RpcServiceMethod>> methods_;
+  coracle::service* own_ = nullptr;
 };
 
 }  // namespace grpc
