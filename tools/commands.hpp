@@ -28,6 +28,7 @@ void add_pages(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_openapi(CLI::App& app, action& chosen);
 void add_diff(CLI::App& app, action& chosen);
+void add_binlog(CLI::App& app, action& chosen);
 void add_frames(CLI::App& app, action& chosen);
 void add_certs(CLI::App& app, action& chosen);
 void add_new(CLI::App& app, action& chosen);

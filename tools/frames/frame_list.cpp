@@ -1,30 +1,17 @@
 #include "tools/frames/frame_list.hpp"
 
 #include "tools/frames/frame_names.hpp"
+#include "tools/utc_text.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <string_view>
 
 namespace coracle::tools {
 
 namespace {
-
-// UTC. What a damaged file says may be far from today.
-std::string time_text(wall_time when, const char* format) {
-  const auto second = std::chrono::floor<std::chrono::seconds>(when);
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(when - second).count();
-  const std::time_t t = std::chrono::system_clock::to_time_t(second);
-  std::tm utc{};
-  char text[64];
-  if (!gmtime_r(&t, &utc) || std::strftime(text, sizeof text, format, &utc) == 0) return "(invalid time)";
-  char fraction[16];
-  std::snprintf(fraction, sizeof fraction, ".%06d", static_cast<int>(us));
-  return std::string(text) + fraction;
-}
 
 std::string duration_text(duration d) {
   char text[48];
@@ -89,7 +76,7 @@ std::string line_of(const recorded_event& e) {
   const std::string connection = e.connection == 0 ? "" : std::to_string(e.connection);
   const std::string stream = e.stream == 0 ? "" : stream_text(e.stream);
   char text[160];
-  std::snprintf(text, sizeof text, "%s %4u %6s %s %-14s %7s %9s ", time_text(e.when, "%H:%M:%S").c_str(),
+  std::snprintf(text, sizeof text, "%s %4u %6s %s %-14s %7s %9s ", utc_text(e.when, "%H:%M:%S").c_str(),
                 static_cast<unsigned>(e.loop), connection.c_str(),
                 !has_direction ? "  "
                 : e.sent       ? "->"
@@ -104,7 +91,7 @@ std::string line_of(const recorded_event& e) {
 
 std::string frame_list(const recording& from, const std::function<bool(const recorded_event&)>& included) {
   std::string text = "process " + std::to_string(from.process()) + ", written " +
-                     time_text(from.written(), "%Y-%m-%d %H:%M:%S") + " UTC";
+                     utc_text(from.written(), "%Y-%m-%d %H:%M:%S") + " UTC";
   if (from.signal() != 0) text += ", after signal " + std::to_string(from.signal());
   text += "\ntime            loop   conn    event           stream    length\n";
   for (const recorded_event& e : from.events())
@@ -116,7 +103,7 @@ std::string frame_json(const recording& from, const std::function<bool(const rec
   std::string lines;
   for (const recorded_event& e : from.events()) {
     if (!included(e)) continue;
-    nlohmann::ordered_json line{{"time", time_text(e.when, "%Y-%m-%dT%H:%M:%S") + "Z"},
+    nlohmann::ordered_json line{{"time", utc_text(e.when, "%Y-%m-%dT%H:%M:%S") + "Z"},
                                 {"runtime", e.runtime},
                                 {"loop", e.loop},
                                 {"event", name_of_event(e)}};

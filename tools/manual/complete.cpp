@@ -98,7 +98,8 @@ void add_arguments(candidates& to, const CLI::App& command, const word_list& typ
       to.add("@" + target, "a target of the configuration file");
   if (name == "call" || name == "load" || name == "describe" || name == "ls" || name == "openapi")
     for (const remote_name& one : remote_names(name, typed, begun)) to.add(one.name, one.description);
-  if (name == "diff" || name == "frames" || name == "replay" || name == "test") to.add_files();
+  if (name == "binlog" || name == "diff" || name == "frames" || name == "replay" || name == "test")
+    to.add_files();
 }
 
 // `typed` are the words behind "coracle" before the one that is being completed.

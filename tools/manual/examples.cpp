@@ -94,6 +94,10 @@ constexpr example openapi[] = {
     {"Describe the services of a running server in YAML.",
      "coracle openapi localhost:50051 -p --format yaml --title Movies"},
 };
+constexpr example binlog[] = {
+    {"Print the calls that a program has logged.", "coracle binlog movies.binlog"},
+    {"Print one of them as JSON, with its messages.", "coracle binlog movies.binlog --call 17 --format json"},
+};
 constexpr example frames[] = {
     {"Print what a program has recorded.", "coracle frames movies.rec"},
     {"Write the frames of a connection for Wireshark.",
@@ -135,6 +139,7 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"replay", replay},
     {"openapi", openapi},
     {"diff", diff},
+    {"binlog", binlog},
     {"frames", frames},
     {"certs", certs},
     {"new", make_project},
