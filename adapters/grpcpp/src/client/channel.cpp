@@ -7,6 +7,7 @@
 #include "adapters/grpcpp/src/client/client_context_access.hpp"
 #include "adapters/grpcpp/src/credentials/credentials_core.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
+#include "adapters/grpcpp/src/process/process_log.hpp"
 #include "adapters/grpcpp/src/queue/queue_core.hpp"
 #include "adapters/grpcpp/src/threads/blocking.hpp"
 #include "adapters/grpcpp/src/threads/client_runtime.hpp"
@@ -26,6 +27,13 @@ namespace grpc {
 namespace internal {
 namespace {
 
+// With the binary log below all that changes a call.
+channel_settings logged(channel_settings settings) {
+  if (const auto& log = process_log())
+    settings.options.interceptors.push_back(coracle::binary_log_interceptor(log));
+  return settings;
+}
+
 std::function<coracle::channel(coracle::runtime&)> maker(const std::string& target,
                                                          const ChannelCredentials* credentials,
                                                          const channel_settings& settings) {
@@ -38,7 +46,7 @@ std::function<coracle::channel(coracle::runtime&)> maker(const std::string& targ
 
 channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
                            const ChannelArguments& arguments)
-    : channel_core(target, credentials, channel_settings(arguments)) {}
+    : channel_core(target, credentials, logged(channel_settings(arguments))) {}
 
 channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
                            const channel_settings& settings)
@@ -50,7 +58,7 @@ channel_core::channel_core(const std::string& target, const ChannelCredentials* 
 
 channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
                            const ChannelArguments& arguments)
-    : channel_core(std::move(to), channel_settings(arguments)) {}
+    : channel_core(std::move(to), logged(channel_settings(arguments))) {}
 
 channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
                            const channel_settings& settings)

@@ -11,6 +11,7 @@
 #include "adapters/grpcpp/src/credentials/credentials_core.hpp"
 #include "adapters/grpcpp/src/process/library_log.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
+#include "adapters/grpcpp/src/process/process_log.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
 #include "adapters/grpcpp/src/server/server_metrics.hpp"
 #include "adapters/grpcpp/src/server/server_plugins.hpp"
@@ -148,6 +149,7 @@ void server_core::add(const ServerBuilder& from, const ChannelArguments& argumen
       std::ranges::any_of(from.services_, &Service::has_generic_methods))
     throw std::invalid_argument(
         "a method is marked as generic, and there is no generic service: register one");
+  if (const auto& log = process_log()) coracle::with_binary_log(server_, log);
   for (const Service* const service : from.services_) require_free(*service);
   if (from.async_generic_) require_free("the generic service", from.async_generic_->requests());
   for (const Service* const service : from.services_) add(*service);
