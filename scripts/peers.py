@@ -39,6 +39,7 @@ GO_MODULES = {           # name in build/peers/bin: a folder of ours with go.mod
     "operator": ROOT / "tests/interop/peers/operator",
 }
 COLLECTOR = ROOT / "tests/interop/peers/otlp_collector"  # takes minutes to compile: for the tests that ask for it (tests/interop/slow)
+OTEL_PLUGIN = ROOT / "tests/interop/peers/otel_plugin"  # the same
 MOVIE = ROOT / "examples/02_movie"  # whose programs in Python and Java pin what they stand on
 PYTHON_PACKAGES = [*(MOVIE / "python/requirements.txt").read_text().split(), "grpcio-reflection==1.85.1",
                    "grpcio-health-checking==1.85.1", "hpack==4.1.0", "h11==0.16.0", "spdx-tools==0.8.3", "flask==3.1.3",
@@ -149,6 +150,13 @@ def otlp_collector():
     """The path of the collector of OpenTelemetry, which is compiled first."""
     build_go_module("otlp_collector", COLLECTOR)
     return BIN / "otlp_collector"
+
+
+@functools.cache
+def otel_plugin():
+    """The path of a program with grpc-go's plugin for OpenTelemetry, which is compiled first."""
+    build_go_module("otel_plugin", OTEL_PLUGIN)
+    return BIN / "otel_plugin"
 
 
 def install_python():

@@ -56,6 +56,10 @@ add_executable(observed_pair interop/observed_pair.cpp)
 coracle_generate(TARGET observed_pair PROTOS movie.proto IMPORT_DIRS ${PROJECT_SOURCE_DIR}/examples/02_movie)
 target_link_libraries(observed_pair PRIVATE coracle::telemetry coracle_build Threads::Threads)
 
+# metrics_peer, for tests/interop/slow/plugin_comparison_test.py.
+add_executable(metrics_peer interop/metrics_peer.cpp)
+target_link_libraries(metrics_peer PRIVATE interop_protos coracle::telemetry coracle_build Threads::Threads)
+
 # pages_server, for tests/interop/operator_pages_test.py.
 add_executable(pages_server interop/pages_server.cpp)
 coracle_generate(TARGET pages_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
