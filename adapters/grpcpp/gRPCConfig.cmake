@@ -57,7 +57,7 @@ function(coracle_grpcpp_missing_target name text)
 endfunction()
 coracle_grpcpp_missing_target(grpc_plugin_support "link libgrpc_plugin_support of grpc++ to programs that extend protoc")
 coracle_grpcpp_missing_target(grpc_authorization_provider "use a server interceptor, or coracle::authorization")
-coracle_grpcpp_missing_target(grpcpp_otel_plugin "use interceptors, or coracle::server_observer and coracle::client_observer")
+coracle_grpcpp_missing_target(grpcpp_otel_plugin "use ServerBuilder::ConfigureServer(), and coracle::with_otlp() in it")
 coracle_grpcpp_missing_target(grpcpp_gcp_observability "use interceptors, or coracle::server_observer and coracle::client_observer")
 
 # Programs run them as $<TARGET_FILE:gRPC::grpc_cpp_plugin>; that one is in the package protobuf-compiler-grpc.

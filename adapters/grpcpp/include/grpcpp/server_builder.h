@@ -16,6 +16,7 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +35,9 @@
 #define CORACLE_ARG_WEB_ORIGINS "coracle.web_origins"
 
 namespace coracle {
+class server;
 class service;
-}
+}  // namespace coracle
 
 namespace grpc {
 
@@ -84,6 +86,12 @@ class ServerBuilder {
   /// coracle::health_service. Its handlers run on the loops of the server, which it outlives.
   ServerBuilder& RegisterService(coracle::service& service) {
     return coracle_services_.push_back(&service), *this;
+  }
+  /// Has `configure` see the server of Coracle that BuildAndStart() makes, before it listens: for what the
+  /// library has beyond grpc++, such as coracle::with_metrics(), with_otlp() and with_pages(). Functions run in
+  /// their order, on the thread of BuildAndStart(), which returns null if one of them throws.
+  ServerBuilder& ConfigureServer(std::function<void(coracle::server&)> configure) {
+    return configure_.push_back(std::move(configure)), *this;
   }
   ServerBuilder& RegisterService(const std::string& host, Service* service)
       CORACLE_GRPCPP_MISSING("a service answers for all hosts: RegisterService(service)");
@@ -187,6 +195,7 @@ class ServerBuilder {
   AsyncGenericService* async_generic_ = nullptr;  // or
   CallbackGenericService* callback_generic_ = nullptr;
   std::vector<coracle::service*> coracle_services_;
+  std::vector<std::function<void(coracle::server&)>> configure_;
   std::vector<std::shared_ptr<internal::queue_core>> queues_;
   std::vector<port> ports_;
   std::vector<std::unique_ptr<ServerBuilderOption>> options_;

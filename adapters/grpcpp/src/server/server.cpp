@@ -150,6 +150,7 @@ void server_core::add(const ServerBuilder& from, const ChannelArguments& argumen
     throw std::invalid_argument(
         "a method is marked as generic, and there is no generic service: register one");
   if (const auto& log = process_log()) coracle::with_binary_log(server_, log);
+  for (const auto& configure : from.configure_) configure(server_);
   for (const Service* const service : from.services_) require_free(*service);
   if (from.async_generic_) require_free("the generic service", from.async_generic_->requests());
   for (const Service* const service : from.services_) add(*service);
