@@ -123,4 +123,8 @@ void propagate(const coro::environment& from, const metadata& own, metadata& to)
   if (!bag.empty() && bag.size() <= baggage::bytes_max) to.add_received(baggage_key, bag);
 }
 
+bool is_trace_key(std::string_view key) noexcept {
+  return key == parent_key || key == state_key || key == binary_trace_header;
+}
+
 }  // namespace coracle::rpc

@@ -178,6 +178,25 @@ TEST_P(traces_from_outside, B3IsUnderstoodAndSpoken) {
   EXPECT_TRUE(handler_.values("b3")[1].ends_with("-0")) << handler_.values("b3")[1];
 }
 
+TEST_P(traces_from_outside, B3AloneLeavesOutTheFormsOfW3c) {
+  trace_options options;
+  options.propagators = propagator_set{.w3c = false, .b3 = true};
+  restart(options);
+  // Sampled, dropped by the caller, and begun by a caller without a trace.
+  for (const char* sent : {"-1", "-0", ""}) {
+    handler_.received.clear();
+    say_from_outside(*sent ? std::vector<std::pair<std::string, std::string>>{{"b3", std::string(ids) + sent}}
+                           : std::vector<std::pair<std::string, std::string>>{},
+                     "twice");
+    if (IsSkipped()) return;
+    for (const std::size_t i : {1U, 2U}) {
+      EXPECT_TRUE(handler_.values("b3").at(i).ends_with(*sent ? sent : "-1")) << handler_.values("b3").at(i);
+      EXPECT_EQ(handler_.values("traceparent").at(i), "") << sent;
+      EXPECT_EQ(handler_.values("tracestate").at(i), "") << sent;
+    }
+  }
+}
+
 TEST_P(trace_sampling, AProgramsOwnTraceparentIsTheParent) {
   say("x", call_options().add_metadata("traceparent", "00-" + std::string(ids) + "-01"));
   const auto all = spans(3);

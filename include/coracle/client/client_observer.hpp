@@ -71,6 +71,10 @@ struct observed_attempt : coro::pooled {
   /// Metadata to send with this attempt in addition to the call's own; it replaces pairs with the same keys.
   /// Set it in attempt_started().
   coracle::metadata more;
+  /// Whether `more` says to which trace the attempt belongs. The attempt then sends no other form of it: the
+  /// traceparent, tracestate and grpc-trace-bin of the call whose handler makes this one are left out, unless
+  /// `more` has them. Set it in attempt_started(). Default: false.
+  bool replaces_trace = false;
   void* user = nullptr;  ///< for the observer's own data
 };
 

@@ -4,6 +4,7 @@
 #include "base/printable.hpp"
 #include "coracle/base/version.hpp"
 #include "coracle/client/method_path.hpp"
+#include "coracle/rpc/impl/propagated_context.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "http/field_rules.hpp"
 #include "protocol/grpc/request_headers.hpp"
@@ -103,19 +104,22 @@ struct field_counter {
 };
 
 template <class To>
-[[gnu::noinline]] void add_metadata(To& to, const call_terms& terms, const coracle::metadata* more) {
+[[gnu::noinline]] void add_metadata(To& to, const call_terms& terms, const observed_attempt* more) {
   const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
   // What the attempt sets itself, usually the span of a trace.
-  const auto is_overridden = [&](std::string_view name) { return more && more->find(name); };
+  const auto is_overridden = [&](std::string_view name) { return more && more->more.find(name); };
+  const auto is_replaced = [&](std::string_view name) {
+    return is_overridden(name) || (more && more->replaces_trace && rpc::is_trace_key(name));
+  };
   protocol::grpc::for_each_wire_field(terms.options.metadata,
                                       [&](std::string_view name, std::string_view value) {
                                         if (!is_overridden(name)) add(name, value);
                                       });
   // These values differ from call to call, so indexing them in the peer's table is useless.
   protocol::grpc::for_each_wire_field(terms.propagated, [&](std::string_view name, std::string_view value) {
-    if (!is_overridden(name)) to.add_field(name, value, hpack::indexing::no_index);
+    if (!is_replaced(name)) to.add_field(name, value, hpack::indexing::no_index);
   });
-  if (more) protocol::grpc::for_each_wire_field(*more, add);
+  if (more) protocol::grpc::for_each_wire_field(more->more, add);
 }
 
 template <class To>
@@ -133,7 +137,7 @@ void add_other_fields(To& to, const call_terms& terms, unsigned previous_attempt
 // Only metadata make headers large.
 [[gnu::noinline]] status check_size(const transport::exchange& to, const request_fields& first,
                                     const call_terms& terms, unsigned previous_attempts,
-                                    const coracle::metadata* more) {
+                                    const observed_attempt* more) {
   if (to.is_http1()) return {};  // whose servers do not state a limit
   const std::size_t bytes_max = to.peer_header_list_bytes();
   if (bytes_max == std::numeric_limits<std::uint32_t>::max()) return {};
@@ -182,7 +186,7 @@ const std::string& library_user_agent() {
 }
 
 status send_client_headers(transport::exchange& to, const call_target& target, const call_terms& terms,
-                           unsigned previous_attempts, const coracle::metadata* more) {
+                           unsigned previous_attempts, const observed_attempt* more) {
   const request_fields first = first_fields(target, terms);
   // What is kept has the authority of the channel.
   sent_header_cache::entry* const kept = terms.options.authority.empty() ? entry_for(to, first) : nullptr;

@@ -39,9 +39,9 @@ class call_watch final : public coro::pooled {
 class attempt_watch final : public rpc::message_watch, public coro::pooled {
  public:
   [[gnu::noinline]] attempt_watch(call_watch& of, attempt_kind kind, unsigned previous_attempts) noexcept;
-  // The observer's metadata; null if there is none, which leaves the call its shorter path.
-  [[nodiscard]] const coracle::metadata* more() const noexcept {
-    return attempt_.more.empty() ? nullptr : &attempt_.more;
+  // The attempt, if the observer has given it metadata; else null, which leaves the call its shorter path.
+  [[nodiscard]] const observed_attempt* more() const noexcept {
+    return attempt_.more.empty() ? nullptr : &attempt_;
   }
   // waited: the channel had no connection for it at first.
   void attached(const transport::exchange& x, bool waited) noexcept;

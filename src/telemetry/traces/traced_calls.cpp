@@ -82,6 +82,7 @@ std::unique_ptr<traced_call> begin_trace(observed_call& c, method_calls& calls, 
 
 std::unique_ptr<call_span> begin_attempt(observed_attempt& a, traced_call& of, tracer& by) {
   const propagation& form = by.rules().by;
+  a.replaces_trace = true;
   if (!of.span) {
     form.inject(of.context, of.binary, a.more);
     return nullptr;

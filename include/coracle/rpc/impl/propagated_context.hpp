@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 namespace coracle::rpc {
 
@@ -86,5 +87,7 @@ struct active_span {
 // Adds to `to` the trace and the baggage of the span and the call that a task works for, as received or as
 // changed by the handler. Skips keys that `own`, the metadata of the new call, already has.
 void propagate(const coro::environment& from, const coracle::metadata& own, coracle::metadata& to);
+// Whether propagate() passes on the position in a trace by this key.
+[[nodiscard]] bool is_trace_key(std::string_view key) noexcept;
 
 }  // namespace coracle::rpc
