@@ -22,7 +22,8 @@ using attribute_value = std::variant<std::string, std::int64_t, double, bool, st
 using attribute_list = std::vector<std::pair<std::string, attribute_value>>;
 
 /// The limits of what a span holds. What exceeds a count is left out and counted; what exceeds a length is
-/// cut between two characters. The counts are the defaults of OpenTelemetry's specification.
+/// cut between two characters. The counts are the defaults of OpenTelemetry's specification. A value has the
+/// limits that a program can change.
 struct span_limits {
   static constexpr std::size_t attributes_max = 128;        ///< of a span, an event or a link
   static constexpr std::size_t events_max = 128;            ///< of a span
@@ -31,6 +32,11 @@ struct span_limits {
   static constexpr std::size_t name_bytes_max = 256;  ///< of the name of a span, an event or an attribute
   static constexpr std::size_t value_bytes_max = 4096;  ///< of a text in an attribute
   static constexpr std::size_t description_bytes_max = 1024;  ///< of the description of a status
+
+  std::uint32_t attributes = attributes_max;    ///< in place of attributes_max
+  std::uint32_t events = events_max;            ///< in place of events_max
+  std::uint32_t links = links_max;              ///< in place of links_max
+  std::uint32_t value_bytes = value_bytes_max;  ///< in place of value_bytes_max
 };
 
 /// What a span describes (SpanKind of OpenTelemetry).

@@ -111,6 +111,9 @@ class otlp_options {
   otlp_temporality temporality = otlp_temporality::cumulative;
   /// Whether with_otlp() turns on telemetry_options::exponential_histograms. Default: false.
   bool exponential_histograms = false;
+  /// Whether metrics have exemplars: for a bucket, the latest call in it that belongs to a sampled trace.
+  /// Default: true.
+  bool exemplars = true;
   /// How spans are collected.
   otlp_batching spans_batching;
   /// How log records are collected: as spans, with a delay of 1 s.

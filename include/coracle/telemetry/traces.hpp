@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/result.hpp"
+#include "coracle/telemetry/finished_span.hpp"
 #include "coracle/telemetry/sampler.hpp"
 
 #include <optional>
@@ -49,6 +50,9 @@ class trace_options {
   /// Default: `stable` if OTEL_SEMCONV_STABILITY_OPT_IN contains `rpc`, `both` if it contains `rpc/dup`,
   /// else `grpc`.
   std::optional<rpc_conventions> conventions;
+  /// What a span holds at most. Default: what OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT, OTEL_SPAN_EVENT_COUNT_LIMIT,
+  /// OTEL_SPAN_LINK_COUNT_LIMIT and OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT say, or else span_limits().
+  std::optional<span_limits> limits;
   /// Records calls that were not sampled, too, if they take at least this long. The decision falls when the
   /// call ends, so such a span has neither events nor children, and other programs do not record the trace.
   /// Default: none.

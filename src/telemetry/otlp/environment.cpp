@@ -176,6 +176,9 @@ otlp_options read_otlp_environment(const variables& get, logger& log) {
   read_exporter(r, "OTEL_METRICS_EXPORTER", true, o.metrics.enabled);
   read_exporter(r, "OTEL_TRACES_EXPORTER", false, o.spans.enabled);
   read_exporter(r, "OTEL_LOGS_EXPORTER", false, o.logs.enabled);
+  if (const auto file = r.text("OTEL_CONFIG_FILE"))
+    log.warning("the environment variable OTEL_CONFIG_FILE is ignored: configuration files such as \"", *file,
+                "\" are not supported. The other variables apply, and otlp_options has the same in code");
   bool disabled = false;
   r.flag("OTEL_SDK_DISABLED", disabled);
   if (disabled) o.metrics.enabled = o.spans.enabled = o.logs.enabled = false;
@@ -195,6 +198,8 @@ otlp_options read_otlp_environment(const variables& get, logger& log) {
   r.choice<bool>("OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION",
                  {{"explicit_bucket_histogram", false}, {"base2_exponential_bucket_histogram", true}},
                  o.exponential_histograms);
+  // Calls without a trace have no exemplar: always_on would say nothing about them but their time.
+  r.choice<bool>("OTEL_METRICS_EXEMPLAR_FILTER", {{"trace_based", true}, {"always_off", false}}, o.exemplars);
   read_batching(r, "OTEL_BSP_", o.spans_batching);
   read_batching(r, "OTEL_BLRP_", o.logs_batching);
   return o;

@@ -90,7 +90,10 @@ task<> exporter::export_metrics(std::unique_ptr<delivery> to) {
 
 task<> exporter::export_once(delivery& to) {
   const time_point give_up = give_up_after(options_.metrics_timeout);
-  const metrics_snapshot now = co_await of_.metrics();
+  metrics_snapshot now = co_await of_.metrics();
+  if (!options_.exemplars)
+    for (metric_family& f : now.families)
+      for (metric_point& p : f.points) p.exemplars.clear();
   metrics_batch batch = encode_metrics(now, options_.temporality, state_->baseline, resource_,
                                        options_.metrics.request_bytes_max);
   if (batch.too_large != 0) counts_of(signal::metrics).add_lost(loss::too_large, batch.too_large);

@@ -23,8 +23,8 @@ std::string ip_of(const net::address& a) {
 std::int64_t size_of(std::uint64_t bytes) noexcept { return static_cast<std::int64_t>(bytes); }
 
 void add_message(finished_span& to, std::string_view name, std::string_view size_key, std::int64_t number,
-                 std::uint64_t bytes, std::chrono::system_clock::time_point time) {
-  span_event* const e = add_event(to, name, time);
+                 std::uint64_t bytes, std::chrono::system_clock::time_point time, const span_limits& within) {
+  span_event* const e = add_event(to, name, time, within);
   if (!e) return;
   e->attributes.emplace_back("sequence-number", number);
   e->attributes.emplace_back(size_key, size_of(bytes));
@@ -52,7 +52,7 @@ server_name::server_name(std::string_view target)
 
 call_span::call_span(const span_start& s, span_kind kind, std::string_view prefix, std::string_view method,
                      tracer& by)
-    : context_(s.context) {
+    : context_(s.context), within_(by.rules().limits) {
   data_.trace = context_.trace();
   data_.span = context_.span();
   data_.parent = s.parent;
@@ -70,9 +70,10 @@ call_span::call_span(const span_start& s, span_kind kind, std::string_view prefi
 void call_span::message_sent(message_size m, tracer& by) noexcept {
   base::if_memory_allows([&] {
     const auto now = by.now();
-    add_message(data_, "Outbound message", "message-size", sent_, m.bytes, now);
+    add_message(data_, "Outbound message", "message-size", sent_, m.bytes, now, within_);
     if (m.wire_bytes != m.bytes)
-      add_message(data_, "Outbound message compressed", "message-size-compressed", sent_, m.wire_bytes, now);
+      add_message(data_, "Outbound message compressed", "message-size-compressed", sent_, m.wire_bytes, now,
+                  within_);
   });
   ++sent_;
 }
@@ -82,27 +83,31 @@ void call_span::message_received(message_size m, tracer& by) noexcept {
     const auto now = by.now();
     if (m.wire_bytes != m.bytes)
       add_message(data_, "Inbound compressed message", "message-size-compressed", received_, m.wire_bytes,
-                  now);
-    add_message(data_, "Inbound message", "message-size", received_, m.bytes, now);
+                  now, within_);
+    add_message(data_, "Inbound message", "message-size", received_, m.bytes, now, within_);
   });
   ++received_;
 }
 
 void call_span::add_event(std::string_view name, tracer& by) noexcept {
-  base::if_memory_allows([&] { telemetry_internal::add_event(data_, name, by.now()); });
+  base::if_memory_allows([&] { telemetry_internal::add_event(data_, name, by.now(), within_); });
+}
+
+void call_span::put(std::string_view key, attribute_value value) {
+  set_attribute(data_, key, std::move(value), within_);
 }
 
 void call_span::set(std::string_view key, attribute_value value) noexcept {
-  base::if_memory_allows([&] { set_attribute(data_, key, std::move(value)); });
+  base::if_memory_allows([&] { put(key, std::move(value)); });
 }
 
 void call_span::set_peer(const net::address& peer) noexcept {
   base::if_memory_allows([&] {
     if (peer.is_ip()) {
-      set_attribute(data_, "network.peer.address", ip_of(peer));
-      set_attribute(data_, "network.peer.port", std::int64_t{peer.port()});
+      put("network.peer.address", ip_of(peer));
+      put("network.peer.port", std::int64_t{peer.port()});
     } else if (!peer.name().empty()) {
-      set_attribute(data_, "network.peer.address", bounded_text(peer.name(), span_limits::value_bytes_max));
+      put("network.peer.address", bounded_text(peer.name(), span_limits::value_bytes_max));
     }
   });
 }
@@ -110,25 +115,23 @@ void call_span::set_peer(const net::address& peer) noexcept {
 void call_span::set_method(std::string_view method, std::string_view original,
                            const trace_rules& by) noexcept {
   base::if_memory_allows([&] {
-    set_attribute(data_, "rpc.system.name", std::string("grpc"));
-    set_attribute(data_, "rpc.method", std::string(method.empty() ? unknown_method : method));
-    if (method.empty())
-      set_attribute(data_, "rpc.method_original", base::printable(original, span_limits::name_bytes_max));
+    put("rpc.system.name", std::string("grpc"));
+    put("rpc.method", std::string(method.empty() ? unknown_method : method));
+    if (method.empty()) put("rpc.method_original", base::printable(original, span_limits::name_bytes_max));
     if (by.conventions != rpc_conventions::both) return;
-    set_attribute(data_, "rpc.system", std::string("grpc"));
-    set_attribute(data_, "rpc.service",
-                  std::string(method.substr(0, std::min(method.find('/'), method.size()))));
+    put("rpc.system", std::string("grpc"));
+    put("rpc.service", std::string(method.substr(0, std::min(method.find('/'), method.size()))));
   });
 }
 
 void call_span::end(const status& outcome, bool error, tracer& by) noexcept {
   base::if_memory_allows([&] {
     const std::string_view code = name_of(outcome.code());
-    set_attribute(data_, "rpc.status_code", std::string(code));
+    put("rpc.status_code", std::string(code));
     if (by.rules().conventions == rpc_conventions::both)
-      set_attribute(data_, "rpc.grpc.status_code", static_cast<std::int64_t>(outcome.code()));
+      put("rpc.grpc.status_code", static_cast<std::int64_t>(outcome.code()));
     if (error) {
-      set_attribute(data_, "error.type", std::string(code));
+      put("error.type", std::string(code));
       set_error(data_, std::string(code).append(", ").append(outcome.message()));
     } else if (outcome.ok() && by.rules().conventions == rpc_conventions::grpc) {
       data_.outcome = span_outcome::success;

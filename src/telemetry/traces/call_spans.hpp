@@ -47,7 +47,11 @@ class call_span : public coro::pooled {
   [[nodiscard]] const trace_context& context() const noexcept { return context_; }
 
  private:
+  // Throws std::bad_alloc.
+  void put(std::string_view key, attribute_value value);
+
   trace_context context_;
+  span_limits within_;
   finished_span data_;
   std::int64_t sent_ = 0;
   std::int64_t received_ = 0;

@@ -18,12 +18,14 @@ namespace telemetry_internal {
 // `inside` until the span ends. An inner span keeps the state of its outer one, so that spans may be
 // destroyed in any order.
 struct span_state : rpc::active_span, coro::pooled {
-  explicit span_state(const span_start& s) : active_span{s.context}, recorded(s.sampled) {}
+  span_state(const span_start& s, const span_limits& l)
+      : active_span{s.context}, within(l), recorded(s.sampled) {}
 
   coro::environment inside;
   coro::promise_base* in = nullptr;
   const coro::environment* before = nullptr;  // what the coroutine had inherited
   span_state* outer = nullptr;  // whose `inside` that is, if it is a span's
+  span_limits within;
   std::uint32_t holders = 1;  // the span, and those inside it
   bool recorded;
   bool ended = false;
@@ -87,7 +89,7 @@ span_state* start_span::begin(coro::promise_base* in) const noexcept {
   base::if_memory_allows([&] {
     const auto start = telemetry_internal::start_in(e, name_, *by);
     if (!start) return;
-    made = std::make_unique<span_state>(*start);
+    made = std::make_unique<span_state>(*start, by->rules().limits);
     if (!start->sampled) return;
     finished_span& s = made->data;
     s.name = telemetry_internal::bounded_text(name_, span_limits::name_bytes_max);
@@ -132,7 +134,7 @@ std::optional<trace_context> span::context() const {
 }
 
 void span::set_value(std::string_view key, attribute_value value) {
-  if (recording()) telemetry_internal::set_attribute(state_->data, key, std::move(value));
+  if (recording()) telemetry_internal::set_attribute(state_->data, key, std::move(value), state_->within);
 }
 
 void span::set(std::string_view key, std::string_view value) {
@@ -145,18 +147,20 @@ void span::set(std::string_view key, std::vector<std::string> value) { set_value
 void span::add_event(std::string_view name, attribute_list attributes) {
   if (!recording()) return;
   const auto now = loop::current()->wall_now();
-  span_event* const e = telemetry_internal::add_event(state_->data, name, now);
+  span_event* const e = telemetry_internal::add_event(state_->data, name, now, state_->within);
   if (!e) return;
   for (auto& [key, value] : attributes)
-    telemetry_internal::set_attribute(e->attributes, e->dropped_attributes, key, std::move(value));
+    telemetry_internal::set_attribute(e->attributes, e->dropped_attributes, key, std::move(value),
+                                      state_->within);
 }
 
 void span::add_link(const trace_context& other, attribute_list attributes) {
   if (!recording()) return;
-  span_link* const l = telemetry_internal::add_link(state_->data, other, false);
+  span_link* const l = telemetry_internal::add_link(state_->data, other, false, state_->within);
   if (!l) return;
   for (auto& [key, value] : attributes)
-    telemetry_internal::set_attribute(l->attributes, l->dropped_attributes, key, std::move(value));
+    telemetry_internal::set_attribute(l->attributes, l->dropped_attributes, key, std::move(value),
+                                      state_->within);
 }
 
 void span::fail(std::string_view description) {

@@ -27,33 +27,35 @@ std::string bounded_text(std::string_view text, std::size_t bytes_max) {
 namespace {
 
 // Values that the library makes are short and valid: their strings are moved, not copied.
-void bound(std::string& value) {
-  if (value.size() > span_limits::value_bytes_max || !base::is_utf8(value))
-    value = bounded_text(value, span_limits::value_bytes_max);
+void bound(std::string& value, const span_limits& within) {
+  if (value.size() > within.value_bytes || !base::is_utf8(value))
+    value = bounded_text(value, within.value_bytes);
 }
 
-void bound(attribute_value& value) {
-  if (auto* const text = std::get_if<std::string>(&value)) return bound(*text);
+void bound(attribute_value& value, const span_limits& within) {
+  if (auto* const text = std::get_if<std::string>(&value)) return bound(*text, within);
   auto* const list = std::get_if<std::vector<std::string>>(&value);
   if (!list) return;
   if (list->size() > span_limits::list_values_max) list->resize(span_limits::list_values_max);
-  for (std::string& text : *list) bound(text);
+  for (std::string& text : *list) bound(text, within);
 }
 
 }  // namespace
 
-void set_attribute(attribute_list& to, std::uint32_t& dropped, std::string_view key, attribute_value value) {
+void set_attribute(attribute_list& to, std::uint32_t& dropped, std::string_view key, attribute_value value,
+                   const span_limits& within) {
   if (key.empty()) return;
-  bound(value);
+  bound(value, within);
   std::string name = bounded_text(key, span_limits::name_bytes_max);
   const auto at = std::ranges::find(to, name, &attribute_list::value_type::first);
   if (at != to.end()) at->second = std::move(value);
-  else if (to.size() >= span_limits::attributes_max) ++dropped;
+  else if (to.size() >= within.attributes) ++dropped;
   else to.emplace_back(std::move(name), std::move(value));
 }
 
-span_event* add_event(finished_span& to, std::string_view name, std::chrono::system_clock::time_point time) {
-  if (to.events.size() >= span_limits::events_max) {
+span_event* add_event(finished_span& to, std::string_view name, std::chrono::system_clock::time_point time,
+                      const span_limits& within) {
+  if (to.events.size() >= within.events) {
     ++to.dropped_events;
     return nullptr;
   }
@@ -63,8 +65,8 @@ span_event* add_event(finished_span& to, std::string_view name, std::chrono::sys
   return &made;
 }
 
-span_link* add_link(finished_span& to, const trace_context& other, bool remote) {
-  if (to.links.size() >= span_limits::links_max) {
+span_link* add_link(finished_span& to, const trace_context& other, bool remote, const span_limits& within) {
+  if (to.links.size() >= within.links) {
     ++to.dropped_links;
     return nullptr;
   }

@@ -17,16 +17,19 @@ namespace coracle::telemetry_internal {
 
 // Sets an attribute, replacing the one with the same key. Counts one that exceeds the limit in `dropped`.
 // Throws std::bad_alloc, as the other functions.
-void set_attribute(attribute_list& to, std::uint32_t& dropped, std::string_view key, attribute_value value);
-inline void set_attribute(finished_span& to, std::string_view key, attribute_value value) {
-  set_attribute(to.attributes, to.dropped_attributes, key, std::move(value));
+void set_attribute(attribute_list& to, std::uint32_t& dropped, std::string_view key, attribute_value value,
+                   const span_limits& within);
+inline void set_attribute(finished_span& to, std::string_view key, attribute_value value,
+                          const span_limits& within) {
+  set_attribute(to.attributes, to.dropped_attributes, key, std::move(value), within);
 }
 
 // Adds an event; the reference is valid until the next one. Returns null, and counts it, if there are too
 // many.
-span_event* add_event(finished_span& to, std::string_view name, std::chrono::system_clock::time_point time);
+span_event* add_event(finished_span& to, std::string_view name, std::chrono::system_clock::time_point time,
+                      const span_limits& within);
 // The same for links.
-span_link* add_link(finished_span& to, const trace_context& other, bool remote);
+span_link* add_link(finished_span& to, const trace_context& other, bool remote, const span_limits& within);
 // Ends a span with an error.
 void set_error(finished_span& to, std::string_view description);
 

@@ -4,8 +4,11 @@
 #include "protocol/grpc/header_names.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace coracle {
@@ -84,10 +87,31 @@ rpc_conventions conventions_of(std::string_view opt_in) noexcept {
   return found;
 }
 
+span_limits span_limits_of(const std::function<const char*(const char*)>& get, logger& log) {
+  span_limits found;
+  const auto read = [&](const char* name, std::uint32_t& to) {
+    const char* const value = get(name);
+    const std::string_view text = value ? value : "";
+    if (text.empty()) return;
+    std::uint32_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error == std::errc() && end == text.data() + text.size()) to = n;
+    else
+      log.warning("the environment variable ", name, " is ignored: \"", text,
+                  "\" is not a whole number from 0 to 4294967295");
+  };
+  read("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", found.attributes);
+  read("OTEL_SPAN_EVENT_COUNT_LIMIT", found.events);
+  read("OTEL_SPAN_LINK_COUNT_LIMIT", found.links);
+  read("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", found.value_bytes);
+  return found;
+}
+
 trace_rules::trace_rules(const trace_options& o, logger& log)
     : sample(sampler_of(o, log)),
       by(propagators_of(o, log)),
       conventions(o.conventions.value_or(conventions_of(variable("OTEL_SEMCONV_STABILITY_OPT_IN")))),
+      limits(o.limits ? *o.limits : span_limits_of([](const char* name) { return std::getenv(name); }, log)),
       keep_slower_than(o.keep_slower_than),
       keep_errors(o.keep_errors),
       kept_per_second(o.kept_per_second),

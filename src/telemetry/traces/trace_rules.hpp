@@ -5,6 +5,7 @@
 #include "coracle/telemetry/traces.hpp"
 #include "telemetry/traces/propagation.hpp"
 
+#include <functional>
 #include <string_view>
 
 namespace coracle::telemetry_internal {
@@ -18,6 +19,7 @@ struct trace_rules {
   sampler sample;
   propagation by;
   rpc_conventions conventions;
+  span_limits limits;
   duration keep_slower_than;
   bool keep_errors;
   unsigned kept_per_second;
@@ -25,6 +27,8 @@ struct trace_rules {
   bool keeps_late;
 };
 
+// Returns the limits that the variables say, each the default if it is not set or not valid, which is logged.
+[[nodiscard]] span_limits span_limits_of(const std::function<const char*(const char*)>& get, logger& log);
 // Returns what the value of OTEL_SEMCONV_STABILITY_OPT_IN says about RPC.
 [[nodiscard]] rpc_conventions conventions_of(std::string_view opt_in) noexcept;
 

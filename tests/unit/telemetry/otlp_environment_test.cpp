@@ -51,6 +51,22 @@ TEST_F(otlp_environment, TheDefaultsAreThoseOfTheSpecification) {
   EXPECT_EQ(log_.text(), "");
 }
 
+TEST_F(otlp_environment, ExemplarsCanBeTurnedOff) {
+  EXPECT_TRUE(read({}).exemplars);
+  EXPECT_TRUE(read({{"OTEL_METRICS_EXEMPLAR_FILTER", "trace_based"}}).exemplars);
+  EXPECT_FALSE(read({{"OTEL_METRICS_EXEMPLAR_FILTER", "ALWAYS_OFF"}}).exemplars);
+  EXPECT_EQ(log_.text(), "");
+  EXPECT_TRUE(read({{"OTEL_METRICS_EXEMPLAR_FILTER", "always_on"}}).exemplars);
+  EXPECT_THAT(log_.text(), HasSubstr("\"always_on\" is not trace_based, always_off"));
+}
+
+TEST_F(otlp_environment, AConfigurationFileIsNotSupported) {
+  const otlp_options o = read({{"OTEL_CONFIG_FILE", "/etc/otel.yaml"}, {"OTEL_SERVICE_NAME", "movies"}});
+  EXPECT_THAT(log_.text(), HasSubstr("OTEL_CONFIG_FILE is ignored"));
+  EXPECT_THAT(log_.text(), HasSubstr("/etc/otel.yaml"));
+  EXPECT_THAT(o.resource, ElementsAre(Pair("service.name", "movies")));
+}
+
 TEST_F(otlp_environment, AVariableOfASignalWins) {
   const otlp_options o = read({{"OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector.example/otlp/"},
                                {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.example"},
