@@ -3,9 +3,11 @@
 #include "support/echo_service.hpp"
 #include "support/kept_log.hpp"
 
+#include "coracle/base/fan_out_logger.hpp"
 #include "coracle/rpc/status_details.hpp"
 #include "coracle/server/generic_service.hpp"
 #include "coracle/telemetry/otlp.hpp"
+#include "coracle/telemetry/otlp_logger.hpp"
 
 #include <gmock/gmock.h>
 
@@ -72,9 +74,11 @@ struct request {
 class collector final : private generic_service {
  public:
   collector() {
-    http_route route("POST", "/v1/metrics", [this](http_request r) { return answer_http(std::move(r)); });
-    route.content_types = {"application/x-protobuf"};
-    server_.add_http(std::move(route));
+    for (const char* path : {"/v1/metrics", "/v1/logs"}) {
+      http_route route("POST", path, [this](http_request r) { return answer_http(std::move(r)); });
+      route.content_types = {"application/x-protobuf"};
+      server_.add_http(std::move(route));
+    }
     server_.set_fallback(*this);
     EXPECT_EQ(server_.listen("127.0.0.1:0", insecure()), status());
     rt_.start();
@@ -156,7 +160,7 @@ class otlp_export : public ::testing::TestWithParam<otlp_protocol> {
   // Makes a call, and begins to export.
   void begin(const otlp_options& o) {
     runtime_options r;
-    r.log = &log_;
+    r.log = &both_;
     observed_.emplace(r);
     observed_->start();
     server_.emplace(*observed_);
@@ -169,21 +173,29 @@ class otlp_export : public ::testing::TestWithParam<otlp_protocol> {
     echo::Text text;
     EXPECT_EQ(sync_wait(echo_stub(c).Say(text)).status(), status());
   }
-  // The value of a counter of the exporter for metrics.
-  double counter(std::string_view name, std::string_view loss = {}) {
+  // Of log lines alone.
+  [[nodiscard]] otlp_options options_of_logs() const {
+    otlp_options o = options();
+    o.metrics.enabled = false;
+    o.logs.enabled = true;
+    o.logs_batching = {.delay = 20ms, .timeout = 1s, .queue_max = 100, .batch_max = 50};
+    return o;
+  }
+  // The value of a counter of the exporter, by default for metrics.
+  double counter(std::string_view name, std::string_view loss = {}, std::string_view signal = "metrics") {
     const metrics_snapshot now = sync_wait(*observed_, observed_->at(0), telemetry_->metrics());
     const metric_family* const f = now.find(name);
     for (const metric_point& p : f ? f->points : std::vector<metric_point>()) {
       EXPECT_EQ(p.labels.at(0).first, "coracle.telemetry.signal");
-      if (p.labels[0].second != "metrics") continue;
+      if (p.labels[0].second != signal) continue;
       if (loss.empty() || p.labels.at(1).second == loss) return p.value;
     }
     return 0;
   }
   // Waits until the counter is not zero.
-  bool counts(std::string_view name, std::string_view loss = {}) {
+  bool counts(std::string_view name, std::string_view loss = {}, std::string_view signal = "metrics") {
     for (int i = 0; i < 1000; ++i) {
-      if (counter(name, loss) > 0) return true;
+      if (counter(name, loss, signal) > 0) return true;
       std::this_thread::sleep_for(5ms);  // sleeps on purpose: asks again, with a limit
     }
     return false;
@@ -196,6 +208,8 @@ class otlp_export : public ::testing::TestWithParam<otlp_protocol> {
   void TearDown() override { end(); }
 
   kept_log log_;
+  otlp_logger exported_;
+  fan_out_logger both_{{&log_, &exported_}};
   echo_service service_;
   collector collector_;
   std::optional<runtime> observed_;
@@ -377,6 +391,65 @@ TEST_P(otlp_export, ADeltaHasWhatCameSinceTheLastDelivery) {
   const auto all = collector_.requests();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_THAT(all[0].body, HasSubstr("grpc.server.call.duration"));
+}
+
+TEST_P(otlp_export, LogLinesArriveWithTheirFields) {
+  otlp_options o = options_of_logs();
+  o.logs.headers = {{"x-key", "of logs"}};
+  exported_.set_min_level(log_level::warning);
+  exported_.info("below the level");
+  exported_.warning("before there is a runtime");
+  begin(o);
+  observed_->log().in(log_room::server).warning("a line of the server ", log_field("movie", "Metropolis"));
+  std::string all;
+  for (std::size_t n = 1; all.find("a line of the server") == all.npos; ++n)
+    all += collector_.wait_for(n)[n - 1].body;
+  EXPECT_THAT(all, HasSubstr("before there is a runtime"));
+  EXPECT_THAT(all, HasSubstr("Metropolis"));
+  EXPECT_THAT(all, HasSubstr("coracle.room"));
+  EXPECT_THAT(all, HasSubstr("service.instance.id"));
+  EXPECT_THAT(all, Not(HasSubstr("below the level")));
+  const request first = collector_.requests().at(0);
+  EXPECT_EQ(first.key, "of logs");
+  EXPECT_EQ(first.type, GetParam() == otlp_protocol::grpc
+                            ? "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+                            : "application/x-protobuf");
+  exported_.warning("the last line");
+  end();
+  EXPECT_THAT(collector_.requests().back().body, HasSubstr("the last line"));
+  // The logger outlives its exporter, and keeps lines for the next one.
+  exported_.warning("kept for the next exporter");
+}
+
+TEST_P(otlp_export, LinesOfTheExporterAreNotExported) {
+  const bool grpc = GetParam() == otlp_protocol::grpc;
+  for (int i = 0; i < 2; ++i)
+    collector_.script(grpc ? answer::grpc(status::resource_exhausted("no quota")) : answer::http(413));
+  begin(options_of_logs());
+  exported_.warning("first");
+  collector_.wait_for(1);
+  exported_.warning("second");
+  collector_.wait_for(2);
+  exported_.warning("third");
+  collector_.wait_for(3);
+  end();
+  EXPECT_THAT(log_.text(), HasSubstr("does not accept logs"));
+  EXPECT_THAT(log_.text(), HasSubstr("accepts logs again"));
+  for (const request& r : collector_.requests()) EXPECT_THAT(r.body, Not(HasSubstr("logs")));
+}
+
+TEST_P(otlp_export, LinesThatExceedTheQueueAreCountedAndDoNotWait) {
+  for (int i = 0; i < 100; ++i) collector_.script(answer::hang());
+  otlp_options o = options_of_logs();
+  o.logs.timeout = 50ms;
+  o.logs_batching.timeout = 100ms;
+  o.shutdown_timeout = 100ms;
+  begin(o);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1000; ++i) exported_.warning("line ", i);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
+  ASSERT_TRUE(counts("coracle.telemetry.lost", "queue_full", "logs"));
+  EXPECT_GE(counter("coracle.telemetry.lost", "queue_full", "logs"), 800);
 }
 
 }  // namespace

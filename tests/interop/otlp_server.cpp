@@ -2,11 +2,13 @@
 // starts.
 #include "echo.coracle.hpp"
 
+#include "coracle/base/fan_out_logger.hpp"
 #include "coracle/client.hpp"
 #include "coracle/coro/measure.hpp"
 #include "coracle/server.hpp"
 // --8<-- [start:otlp]
 #include "coracle/telemetry/otlp.hpp"
+#include "coracle/telemetry/otlp_logger.hpp"
 #include "coracle/tls.hpp"
 // --8<-- [end:otlp]
 
@@ -52,6 +54,10 @@ coracle::task<> call_itself(coracle::server& server) {
   text.set_text("hello");
   for (int i = 0; i < 3; ++i) (void)co_await stub.Say(text);
 
+  server.owner()
+      .log()
+      .in(coracle::log_room::application, coracle::log_trace{{0xab}, {0xcd}, 1})
+      .warning("the server is ready", coracle::log_field("calls", 4), coracle::log_field("bytes", "p\xff"));
   coracle::measure(uploads, 2, {"p\xff"});  // not UTF-8
   coracle::measure(uploads, 3, {"jpeg"});
   coracle::measure(present, 5);
@@ -65,7 +71,12 @@ coracle::task<> call_itself(coracle::server& server) {
 
 int main() {
   echoing service;
-  coracle::server server;
+  // --8<-- [start:log]
+  coracle::otlp_logger exported;
+  coracle::fan_out_logger log({&coracle::stderr_logger(), &exported});
+  coracle::runtime runtime({.log = &log});
+  coracle::server server(runtime);
+  // --8<-- [end:log]
   server.add(service);
   // --8<-- [start:main]
   coracle::otlp_options otlp = coracle::otlp_options::from_environment();

@@ -46,6 +46,11 @@ def by_name(export):
     return {metric.name: metric for metric in of_scope.metrics}
 
 
+def records(export):
+    """The log records of an export."""
+    return [record for of_resource in export.message.resource_logs for of_scope in of_resource.scope_logs for record in of_scope.log_records]
+
+
 def labels(point):
     return {one.key: one.value.string_value for one in point.attributes}
 
@@ -146,7 +151,7 @@ def test_deltas_add_up_to_the_totals(collector, protocol):
         collector.wait_for("metrics", lambda export: "test.uploads" in by_name(export))
         time.sleep(0.3)  # sleeps on purpose: some more exports, in which nothing has come
         server.end()
-    exports = [by_name(export) for export in collector.exports]
+    exports = [by_name(export) for export in collector.exports if export.signal == "metrics"]
     assert len(exports) >= 3
     calls = [point for one in exports if "grpc.server.call.started" in one for point in one["grpc.server.call.started"].sum.data_points]
     assert sum(point.as_double for point in calls) == 4
@@ -163,6 +168,24 @@ def test_low_memory_keeps_the_totals_of_what_is_read(collector, protocol):
     assert metrics["coracle.loop.iterations"].sum.aggregation_temporality == CUMULATIVE
     assert metrics["test.uploads"].sum.aggregation_temporality == DELTA
     assert metrics["grpc.server.call.duration"].histogram.aggregation_temporality == DELTA
+
+
+def test_log_lines_arrive_with_fields_and_trace(collector, protocol):
+    with Exporting(collector, protocol, OTEL_METRICS_EXPORTER="none", OTEL_EXPORTER_OTLP_LOGS_HEADERS="x-key=logs",
+                   OTEL_BLRP_SCHEDULE_DELAY="10") as server:
+        export = collector.wait_for("logs", lambda one: any(record.body.string_value == "the server is ready" for record in records(one)))
+        server.end()
+    assert export.headers["x-key"] == "logs"
+    (line,) = [record for record in records(export) if record.body.string_value == "the server is ready"]
+    assert (line.severity_number, line.severity_text) == (13, "warning")
+    attributes = {one.key: one.value for one in line.attributes}
+    assert attributes["coracle.room"].string_value == "application"
+    assert attributes["calls"].int_value == 4 and attributes["bytes"].string_value == "p\ufffd"
+    assert line.trace_id.hex() == "ab" + 30 * "0" and line.span_id.hex() == "cd" + 14 * "0" and line.flags == 1
+    assert abs(line.time_unix_nano - time.time_ns()) < 60e9 and line.observed_time_unix_nano == line.time_unix_nano
+    resource = {one.key: one.value.string_value for one in export.message.resource_logs[0].resource.attributes}
+    assert resource["service.name"] == "unknown_service:otlp_server"
+    assert {one.signal for one in collector.exports} == {"logs"}
 
 
 def test_a_disabled_exporter_sends_nothing(collector, protocol):

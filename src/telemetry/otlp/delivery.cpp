@@ -37,7 +37,7 @@ task<bool> wait_for(event<>& e, duration d) {
 }
 
 delivery::delivery(runtime& on, signal s, const otlp_destination& to, const endpoint_parts& at,
-                   event<>& ending, logger& log, export_counts& counts)
+                   event<>& ending, bound_log log, export_counts& counts)
     : signal_(s),
       endpoint_(to.endpoint),
       channel_(on, s, to, at),

@@ -31,7 +31,7 @@ class delivery {
 
   // What it refers to must outlive it. Once `ending` is set, no request is sent a second time.
   delivery(runtime& on, signal s, const otlp_destination& to, const endpoint_parts& at, event<>& ending,
-           logger& log, export_counts& counts);
+           bound_log log, export_counts& counts);
 
   // Sends a request until the collector has taken or refused it, or `give_up` has passed. Counts what becomes
   // of its items. Returns whether the collector has taken them. A stop ends it with coro::cancelled; the
@@ -47,7 +47,7 @@ class delivery {
   const std::string endpoint_;
   collector_channel channel_;
   event<>& ending_;
-  logger& log_;
+  bound_log log_;
   export_counts& counts_;
   std::uint64_t random_;
   time_point not_before_{};  // the collector has asked for a pause

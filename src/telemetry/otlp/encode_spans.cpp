@@ -18,12 +18,6 @@ std::uint32_t flags_of(std::uint8_t trace_flags, bool remote) noexcept {
   return trace_flags | knows_whether_remote | (remote ? is_remote : 0);
 }
 
-// Writes a member of a oneof even if it is zero.
-void put_even_zero(std::string& to, std::uint32_t field, std::uint64_t n) {
-  put_varint(to, field << 3);
-  put_varint(to, n);
-}
-
 std::uint64_t kind_of(span_kind k) noexcept {
   switch (k) {
     case span_kind::internal: return 1;
@@ -87,8 +81,8 @@ std::string encode_span(const finished_span& s) {
 struct any_writer {
   std::string& to;
   void operator()(const std::string& v) const { put_string(to, 1, v, true); }
-  void operator()(bool v) const { put_even_zero(to, 2, v); }
-  void operator()(std::int64_t v) const { put_even_zero(to, 3, static_cast<std::uint64_t>(v)); }
+  void operator()(bool v) const { put_oneof_number(to, 2, v); }
+  void operator()(std::int64_t v) const { put_oneof_number(to, 3, static_cast<std::uint64_t>(v)); }
   void operator()(double v) const { put_double(to, 4, v); }
   void operator()(const std::vector<std::string>& all) const {
     std::string array;
@@ -118,9 +112,9 @@ void put_attributes(std::string& to, std::uint32_t field, const attribute_list& 
   }
 }
 
-spans_batch encode_spans(std::span<const finished_span> spans, std::string_view resource,
-                         std::size_t request_bytes_max) {
-  spans_batch batch;
+encoded_batch encode_spans(std::span<const finished_span> spans, std::string_view resource,
+                           std::size_t request_bytes_max) {
+  encoded_batch batch;
   request_builder requests(resource, request_bytes_max);
   for (const finished_span& s : spans)
     if (!requests.add(encode_span(s))) ++batch.too_large;

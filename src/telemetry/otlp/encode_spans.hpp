@@ -8,19 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace coracle::telemetry_internal {
 
-struct spans_batch {
-  std::vector<export_request> requests;
-  std::size_t too_large = 0;  // spans that fit into no request
-};
+[[nodiscard]] encoded_batch encode_spans(std::span<const finished_span> spans, std::string_view resource,
+                                         std::size_t request_bytes_max);
 
-[[nodiscard]] spans_batch encode_spans(std::span<const finished_span> spans, std::string_view resource,
-                                       std::size_t request_bytes_max);
-
-// AnyValue; also of log records.
+// AnyValue.
 [[nodiscard]] std::string encode_any(const attribute_value& value);
 // KeyValue, as the field `field`.
 void put_attributes(std::string& to, std::uint32_t field, const attribute_list& attributes);

@@ -4,7 +4,9 @@
 #include "coracle/runtime/runtime_options.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "coracle/server/server.hpp"
+#include "coracle/telemetry/otlp_logger.hpp"
 #include "runtime/runtime_core.hpp"
+#include "telemetry/otlp/encode_logs.hpp"
 #include "telemetry/otlp/encode_metrics.hpp"
 #include "telemetry/otlp/encode_spans.hpp"
 #include "telemetry/otlp/resource.hpp"
@@ -29,10 +31,14 @@ std::unique_ptr<runtime> make_runtime(logger& log) {
 exporter::exporter(core& of, const otlp_options& o)
     : of_(of),
       options_(o),
-      log_(of.owner().log()),
-      on_(make_runtime(log_)),
+      loggers_(exporting_loggers(of.owner().log())),
+      other_loggers_(of.owner().log()),
+      log_(loggers_.empty() ? of.owner().log() : other_loggers_, log_room::telemetry),
+      on_(make_runtime(loggers_.empty() ? of.owner().log() : other_loggers_)),
       resource_(encode_resource(resource_attributes(of.owner(), o.resource))) {
   if (options_.spans.enabled) spans_.emplace(options_.spans_batching, counts_of(signal::spans));
+  if (options_.logs.enabled && !loggers_.empty())
+    lines_.emplace(options_.logs_batching, counts_of(signal::logs));
   on_->spawn_on(on_->at(0), begin());
   on_->start();
 }
@@ -43,9 +49,22 @@ task<> exporter::begin() {
     state_->tasks.spawn(export_metrics(std::move(to)));
   if (auto to = make_delivery(signal::spans, options_.spans)) {
     spans_->wake(state_->spans_due);
-    state_->tasks.spawn(export_spans(std::move(to)));
+    state_->tasks.spawn(export_queued(
+        std::move(to),
+        queued<finished_span>{signal::spans, *spans_, state_->spans_due, options_.spans_batching,
+                              options_.spans.request_bytes_max, encode_spans}));
   } else if (spans_) {
     spans_->close(loss::refused);
+  }
+  if (!lines_) co_return;
+  for (otlp_logger* const l : loggers_) l->internals().connect(*lines_);
+  if (auto to = make_delivery(signal::logs, options_.logs)) {
+    lines_->wake(state_->lines_due);
+    state_->tasks.spawn(export_queued(
+        std::move(to), queued<std::string>{signal::logs, *lines_, state_->lines_due, options_.logs_batching,
+                                           options_.logs.request_bytes_max, encode_logs}));
+  } else {
+    lines_->close(loss::refused);
   }
   co_return;
 }
@@ -107,31 +126,33 @@ task<> exporter::export_once(delivery& to) {
   }
 }
 
-// --- spans
+// --- spans and log records
 
-task<> exporter::export_spans(std::unique_ptr<delivery> to) {
+template <class Item>
+task<> exporter::export_queued(std::unique_ptr<delivery> to, queued<Item> q) {
   for (bool last = false; !last;) {
-    co_await wait_for(state_->spans_due, options_.spans_batching.delay);
-    state_->spans_due.reset();
+    co_await wait_for(q.due, q.how.delay);
+    q.due.reset();
     last = state_->ending.is_set();
     try {
       // Without a pause while there are whole batches, and to the end if this is it.
       do {
-        std::vector<finished_span> batch = spans_->next_batch();
+        std::vector<Item> batch = q.from.next_batch();
         if (batch.empty()) break;
-        co_await export_batch(*to, std::move(batch));
+        co_await export_batch(*to, std::move(batch), q);
         last |= state_->ending.is_set();
-      } while (last || spans_->has_batch());
+      } while (last || q.from.has_batch());
     } catch (const std::exception& e) {
-      log_.error("OTLP: an export of spans failed: ", std::string_view(e.what()));
+      log_.error("OTLP: an export of ", name_of(q.which), " failed: ", std::string_view(e.what()));
     }
   }
 }
 
-task<> exporter::export_batch(delivery& to, std::vector<finished_span> batch) {
-  const time_point give_up = give_up_after(options_.spans_batching.timeout);
-  spans_batch encoded = encode_spans(batch, resource_, options_.spans.request_bytes_max);
-  counts_of(signal::spans).add_lost(loss::too_large, encoded.too_large);
+template <class Item>
+task<> exporter::export_batch(delivery& to, std::vector<Item> batch, queued<Item> q) {
+  const time_point give_up = give_up_after(q.how.timeout);
+  encoded_batch encoded = q.encode(batch, resource_, q.request_bytes_max);
+  counts_of(q.which).add_lost(loss::too_large, encoded.too_large);
   batch.clear();
   for (export_request& r : encoded.requests) co_await to.send(std::move(r), give_up);
 }
@@ -147,6 +168,7 @@ task<> exporter::end() {
   state_->end = deadline_after(loop::current()->now(), options_.shutdown_timeout);
   state_->ending.set();
   state_->spans_due.set();
+  state_->lines_due.set();
   auto join = [](state& s) -> task<> {
     co_await s.tasks.join();
     s.done.set();
@@ -158,6 +180,10 @@ task<> exporter::end() {
   state_->tasks.request_stop();
   co_await joining.join();
   if (spans_) spans_->close(loss::shutdown);
+  if (lines_) {
+    for (otlp_logger* const l : loggers_) l->internals().disconnect(*lines_);
+    lines_->close(loss::shutdown);
+  }
   state_ = nullptr;
 }
 

@@ -1,4 +1,4 @@
-// exporter: sends what a runtime measures, and its spans, to a collector.
+// exporter: sends what a runtime measures, its spans and its log lines to a collector.
 #pragma once
 
 #include "coracle/coro/event.hpp"
@@ -10,13 +10,17 @@
 #include "telemetry/otlp/delivery.hpp"
 #include "telemetry/otlp/delta_baseline.hpp"
 #include "telemetry/otlp/export_counts.hpp"
+#include "telemetry/otlp/log_outlet.hpp"
+#include "telemetry/otlp/requests.hpp"
 #include "telemetry/otlp/span_queue.hpp"
 
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::telemetry_internal {
@@ -48,17 +52,32 @@ class exporter final : public attachment {
   // Exports until `ending` is set, and once more.
   task<> export_metrics(std::unique_ptr<delivery> to);
   task<> export_once(delivery& to);
+  // A signal whose items wait in a queue.
+  template <class Item>
+  struct queued {
+    signal which;
+    export_queue<Item>& from;
+    event<>& due;
+    const otlp_batching& how;
+    std::size_t request_bytes_max;
+    encoded_batch (*encode)(std::span<const Item>, std::string_view resource, std::size_t bytes_max);
+  };
   // Exports until `ending` is set, and what is left then.
-  task<> export_spans(std::unique_ptr<delivery> to);
-  task<> export_batch(delivery& to, std::vector<finished_span> batch);
+  template <class Item>
+  task<> export_queued(std::unique_ptr<delivery> to, queued<Item> q);
+  template <class Item>
+  task<> export_batch(delivery& to, std::vector<Item> batch, queued<Item> q);
   // When an export that begins now ends at the latest.
   [[nodiscard]] time_point give_up_after(duration timeout) const noexcept;
 
   core& of_;
   const otlp_options options_;
-  logger& log_;
+  const std::vector<otlp_logger*> loggers_;  // whose lines are exported
+  log_without_export other_loggers_;
+  bound_log log_;
   std::array<export_counts, signals> counts_;
   std::optional<span_queue> spans_;  // none: they are not exported
+  std::optional<log_queue> lines_;  // none: they are not exported
   std::unique_ptr<runtime> on_;  // null once the observed runtime has ended
   const std::string resource_;
 
@@ -67,6 +86,7 @@ class exporter final : public attachment {
     event<> ending;  // the observed runtime ends
     event<> done;  // no task is left
     event<> spans_due;  // a batch is complete, or the observed runtime ends
+    event<> lines_due;  // the same
     scope tasks;
     delta_baseline baseline;
     time_point end = never;

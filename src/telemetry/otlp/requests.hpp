@@ -25,6 +25,12 @@ struct export_request {
   std::size_t first = 0;  // how many items precede them in the requests of one batch
 };
 
+// The requests for a batch of spans or log records.
+struct encoded_batch {
+  std::vector<export_request> requests;
+  std::size_t too_large = 0;  // items that fit into no request
+};
+
 // Collects items into requests. `resource` is encoded.
 class request_builder {
  public:

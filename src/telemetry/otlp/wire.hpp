@@ -48,6 +48,11 @@ inline void put_time(std::string& to, std::uint32_t field, wall_time t) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
   put_fixed64(to, field, ns > 0 ? static_cast<std::uint64_t>(ns) : 0);
 }
+// A member of a oneof, which is written even if it is zero.
+inline void put_oneof_number(std::string& to, std::uint32_t field, std::uint64_t n) {
+  put_varint(to, field << 3);
+  put_varint(to, n);
+}
 // Packed.
 inline void put_fixed64s(std::string& to, std::uint32_t field, std::span<const std::uint64_t> all) {
   if (all.empty()) return;

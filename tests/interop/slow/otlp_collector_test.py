@@ -69,7 +69,7 @@ def collector(tmp_path):
 @pytest.mark.timeout(peers.INSTALL_TIMEOUT_S)
 @pytest.mark.parametrize("compression", ["none", "gzip"])
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_the_collector_takes_all_metrics(collector, protocol, compression):
+def test_the_collector_takes_metrics_and_logs(collector, protocol, compression):
     with Server(own("otlp_server"), env={"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.ports[protocol]}",
                                          "OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_EXPORTER_OTLP_COMPRESSION": compression,
                                          "OTEL_SERVICE_NAME": "movies"}) as server:
@@ -84,5 +84,10 @@ def test_the_collector_takes_all_metrics(collector, protocol, compression):
     assert counts == {"OK": 3, "NOT_FOUND": 1}
     assert duration["unit"] == "s" and duration["histogram"]["aggregationTemporality"] == 2
     assert {point["asDouble"] for point in metrics["test.uploads"]["sum"]["dataPoints"]} == {2, 3}
+    lines = {record["body"]["stringValue"]: record for line in received for one in line.get("resourceLogs", [])
+             for scope in one["scopeLogs"] for record in scope["logRecords"]}
+    ready = lines["the server is ready"]
+    assert ready["severityNumber"] == 13 and ready["traceId"] == "ab" + 30 * "0" and ready["spanId"] == "cd" + 14 * "0"
+    assert {"key": "calls", "value": {"intValue": "4"}} in ready["attributes"]
     (resource,) = [one["resource"] for line in received for one in line.get("resourceMetrics", [])]
     assert {"key": "service.name", "value": {"stringValue": "movies"}} in resource["attributes"]
