@@ -279,8 +279,12 @@ class backend {
   // Sets the detector that measures callbacks; null disables it. Call it before the first turn.
   void report_stalls_to(stall_detector* d) noexcept { stalls_ = d; }
 
+  // When the last turn() that waited began its wait, if it had to read the clock for it. Else earlier.
+  [[nodiscard]] time_point wait_began() const noexcept { return wait_began_; }
+
  protected:
   stall_detector* stalls_ = nullptr;
+  time_point wait_began_{};
 };
 
 }  // namespace coracle::runtime_internal

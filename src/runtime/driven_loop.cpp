@@ -178,6 +178,7 @@ void driven_loop::run_once(time_point until) noexcept {
   remote_posts_ += mail_.take_all(ready_);
   apply_stop();
   begin_turn();
+  const bool queued = !idle();
   run_queued();
   if (turn_ends()) return;
   until =
@@ -189,15 +190,27 @@ void driven_loop::run_once(time_point until) noexcept {
     until = time_point::min();
   }
   may_be_stale_ = true;
-  time_point worked_from = now_;
+  // When the runnables began. Without any, it is from an earlier iteration.
+  const time_point began = now_;
   backend_->turn(until);
   sleeping_.exchange(false, std::memory_order_acq_rel);
-  // After a sleep, what counts is the time since the first handler has read the clock, if one has.
-  if (until != time_point::min()) worked_from = may_be_stale_ ? never : now_;
+  // What counts is the time until a sleep, and that since the first handler has read the clock, if one has.
+  const bool slept = until != time_point::min();
+  time_point handled_from = may_be_stale_ ? never : now_;
+  duration took{};
+  if (queued && slept) took = std::max(backend_->wait_began() - began, duration::zero());
+  else if (queued) handled_from = began;
   read_clock();
-  if (now_ - worked_from > base::event_ring::long_iteration_min) [[unlikely]]
-    ring_.long_iteration(index(), now_ - worked_from);
+  if (handled_from != never) took += now_ - handled_from;
+  const std::uint64_t fired = timers_.fired();
   timers_.advance(now_, stalls());
+  if (timers_.fired() != fired) [[unlikely]]
+    took += backend_->now() - now_;
+  iterations_.add(took);
+  if (took > base::event_ring::long_iteration_min) [[unlikely]] {
+    iterations_.add_stall();
+    ring_.long_iteration(index(), took);
+  }
 }
 
 void driven_loop::run_available() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/backend.hpp"
+#include "runtime/iteration_times.hpp"
 #include "runtime/kernel/event_memory.hpp"
 #include "runtime/mailbox.hpp"
 #include "runtime/stall_detector.hpp"
@@ -60,6 +61,9 @@ class driven_loop final : public loop {
   void report_stalls(duration limit);
   using executor::use_memory_resource;
   [[nodiscard]] loop_counters counters() const noexcept;
+  // How long the iterations took, without their waits. Runnables that ran before a wait without a timer are
+  // not measured, since that wait reads no clock. On the loop.
+  [[nodiscard]] const iteration_times& iterations() const noexcept { return iterations_; }
   // Called by the thread that drives the loop when it stops driving.
   void release_thread() noexcept { backend_->release_thread(); }
 
@@ -82,6 +86,7 @@ class driven_loop final : public loop {
   std::optional<stall_detector> stalls_;
   bool roots_stopped_ = false;
   std::uint64_t resumes_ = 0;
+  iteration_times iterations_;
   std::uint64_t remote_posts_ = 0;
   coro::debugger_entry visible_;
   // Written by other threads, and therefore on a separate cache line.

@@ -3,6 +3,7 @@
 #include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/executor.hpp"
+#include "telemetry/metrics/cost_instruments.hpp"
 #include "telemetry/metrics/retry_instruments.hpp"
 #include "telemetry/traces/traced_calls.hpp"
 
@@ -73,6 +74,8 @@ CORACLE_COLD void server_calls::of_loop::trace(served_call& c, method_calls& cal
 }
 
 void server_calls::of_loop::call_ended(served_call& c, const status& outcome, time_point now) noexcept {
+  if (c.context.meter()) [[unlikely]]
+    measure_cost_of(c);
   if (*traces_) return end_with_tracer(c, outcome, now, **traces_);
   const served_data data(c.user);
   if (data.is_traced()) [[unlikely]]
@@ -82,6 +85,13 @@ void server_calls::of_loop::call_ended(served_call& c, const status& outcome, ti
     return;
   const call_traffic& t = c.traffic();
   series_.count(calls->ended, outcome.code(), now - c.began, t.bytes_sent, t.bytes_received);
+}
+
+CORACLE_COLD void server_calls::of_loop::measure_cost_of(const served_call& c) noexcept {
+  const method_calls* const calls = served_data(c.user).calls();
+  metrics_sink* const to = loop::current()->metrics();
+  if (!calls || !to) return;
+  if (const auto cost = c.context.cost()) measure_cost(*cost, calls->key.method, *to);
 }
 
 // Calls that are not sampled end here, too.

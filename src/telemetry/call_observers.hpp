@@ -68,6 +68,7 @@ class server_calls final : public server_observer {
     void trace(served_call& c, method_calls& calls, tracer& by) noexcept;
     [[gnu::noinline]] void end_with_tracer(served_call& c, const status& outcome, time_point now,
                                            tracer& by) noexcept;
+    void measure_cost_of(const served_call& c) noexcept;
     void end_traced(traced_served_call& t, const status& outcome, const call_sizes& sizes) noexcept;
 
     call_series& series_;

@@ -64,6 +64,8 @@ loop_copy loop_part::copy() const {
   if (traces_) report_spans(*spans_, reported);
   loop_.metrics_sources().for_each([&](const metrics_source& s) { s.report(reported); });
   c.reported = reported.copies();
+  if (auto iterations = iterations_of(loop_, of_->selected(), of_->started()); !iterations.all.empty())
+    c.reported.push_back(std::move(iterations));
   c.measured = measured_.copies();
   const call_series& calls = of_->calls_of(loop_);
   c.calls = calls.copies();

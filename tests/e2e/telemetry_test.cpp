@@ -10,11 +10,14 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace coracle::testing_support::telemetry_test {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr instrument uploads{.name = "test.uploads",
                              .description = "Files that clients uploaded.",
@@ -273,6 +276,49 @@ TEST_P(telemetry_metrics, WhatALimitRejectsIsCounted) {
   measured m(std::get<0>(GetParam()), {}, few);
   EXPECT_EQ(sync_wait(m.stub().Say(text("hello"))).status().code(), status_code::unavailable);
   EXPECT_EQ(find(m.taken(), "coracle.server.rejections", {{"coracle.limit", "calls"}})->value, 1);
+}
+
+TEST_P(telemetry_metrics, IterationsOfLoopsHaveDurations) {
+  ASSERT_EQ(sync_wait(stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot now = taken();
+  const metric_point* const took = find(now, "coracle.loop.iteration.duration", {});
+  ASSERT_TRUE(took && took->histogram);
+  EXPECT_EQ(took->histogram->buckets.size(), 13U);
+  EXPECT_EQ(static_cast<double>(took->histogram->count), find(now, "coracle.loop.iterations", {})->value);
+  EXPECT_EQ(find(now, "coracle.loop.stalls", {})->value, 0);
+}
+
+TEST_P(telemetry_metrics, CostsAreCountedByMethod) {
+  server_options all;
+  all.cost_trailers = true;  // measures each call
+  measured m(std::get<0>(GetParam()), {}, all);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(sync_wait(m.stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot now = m.taken();
+  EXPECT_EQ(find(now, "coracle.server.cost.calls", {{"grpc.method", "echo.Echo/Say"}})->value, 3);
+  EXPECT_GE(find(now, "coracle.server.cost.running", {{"grpc.method", "echo.Echo/Say"}})->value, 0);
+  EXPECT_TRUE(find(now, "coracle.server.cost.heap_blocks", {{"grpc.method", "echo.Echo/Say"}}));
+  for (const char* wait : {"messages", "room", "calls", "other"})
+    EXPECT_TRUE(
+        find(now, "coracle.server.cost.waiting", {{"grpc.method", "echo.Echo/Say"}, {"coracle.wait", wait}}))
+        << wait;
+}
+
+// Time passes while code runs.
+class telemetry_of_kernels : public telemetry_metrics {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, telemetry_of_kernels, every_kernel_over_tcp, echo_fixture::case_name);
+
+TEST_P(telemetry_of_kernels, CodeThatBlocksALoopIsAStall) {
+  run([]() -> task<> {
+    co_await sleep_for(1ms);
+    std::this_thread::sleep_for(20ms);  // sleeps on purpose: blocks the loop
+    co_await sleep_for(1ms);
+  }());
+  const metrics_snapshot now = taken();
+  EXPECT_GE(find(now, "coracle.loop.stalls", {})->value, 1);
+  const metric_point* const took = find(now, "coracle.loop.iteration.duration", {});
+  ASSERT_TRUE(took && took->histogram);
+  EXPECT_GE(took->histogram->sum, 0.02);
+  EXPECT_LT(took->histogram->sum, 10);
 }
 
 TEST_P(telemetry_metrics, ResetsAreCountedByDirectionAndCode) {

@@ -6,6 +6,7 @@
 #include "net/dns/dns_instruments.hpp"
 #include "server/server_instruments.hpp"
 #include "telemetry/metrics/call_instruments.hpp"
+#include "telemetry/metrics/cost_instruments.hpp"
 #include "telemetry/metrics/loop_instruments.hpp"
 #include "telemetry/metrics/retry_instruments.hpp"
 #include "telemetry/metrics/span_instruments.hpp"
@@ -22,10 +23,10 @@ inline std::vector<const instrument*> all_instruments() {
   std::vector<const instrument*> all;
   for (const auto part :
        {telemetry_internal::call_instruments(), telemetry_internal::retry_instruments(),
-        telemetry_internal::loop_instruments(), telemetry_internal::export_instruments(),
-        telemetry_internal::span_instruments(), client::subchannel_instruments(),
-        client::policy_instruments(), net::dns_instruments(), server_internal::server_instruments(),
-        tls::handshake_instruments(), transport::http2_instruments()})
+        telemetry_internal::cost_instruments(), telemetry_internal::loop_instruments(),
+        telemetry_internal::export_instruments(), telemetry_internal::span_instruments(),
+        client::subchannel_instruments(), client::policy_instruments(), net::dns_instruments(),
+        server_internal::server_instruments(), tls::handshake_instruments(), transport::http2_instruments()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

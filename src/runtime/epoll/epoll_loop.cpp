@@ -123,7 +123,8 @@ void epoll_loop::wait(time_point until) noexcept {
   epoll_event events[events_per_turn];
   const bool wait_at_all = until != time_point::min();
   const bool for_ever = until == never;
-  const duration left = wait_at_all && !for_ever ? until - now() : duration::zero();
+  if (wait_at_all && !for_ever) wait_began_ = now();
+  const duration left = wait_at_all && !for_ever ? until - wait_began_ : duration::zero();
   const timespec t = to_timespec(left);
   ++stats_.system_calls;
   int n = -1;

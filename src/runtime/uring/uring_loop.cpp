@@ -222,7 +222,8 @@ void uring_loop::enter(time_point until) noexcept {
     if (ring_->queued() == 0 && ring_->has_completion()) return;
     constexpr duration day = std::chrono::hours(24);
     ++stats_.system_calls;
-    outcome = ring_->submit_and_wait(until == never ? day : std::min(day, until - now()));
+    if (until != never) wait_began_ = now();
+    outcome = ring_->submit_and_wait(until == never ? day : std::min(day, until - wait_began_));
   }
   CORACLE_ASSERT(outcome != -EEXIST && outcome != -EBADFD && outcome != -EBADF,
                  "two threads drive one loop: call leave() on the first before the second continues");

@@ -1,17 +1,21 @@
 #include "telemetry/metrics/loop_instruments.hpp"
 
 #include "coracle/runtime/loop.hpp"
+#include "runtime/driven_loop.hpp"
 
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace coracle::telemetry_internal {
 
 namespace {
+
+using runtime_internal::iteration_times;
 
 constexpr instrument loop_counter(std::string_view name, std::string_view unit,
                                   std::string_view description) {
@@ -56,10 +60,33 @@ constexpr std::array counters{
                &loop_counters::heap_blocks},
 };
 
+constexpr instrument stalls =
+    loop_counter("coracle.loop.stalls", "{iteration}",
+                 "Iterations of the loops that took 10 ms or more, without their waits.");
+
+constexpr auto iteration_bounds_s = [] {
+  std::array<double, iteration_times::bounds> all{};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = std::chrono::duration<double>(iteration_times::bound(i)).count();
+  return all;
+}();
+constexpr instrument iteration_duration{
+    .name = "coracle.loop.iteration.duration",
+    .description = "How long the iterations of the loops took, without their waits.",
+    .unit = "s",
+    .kind = instrument_kind::histogram,
+    .labels = {},
+    .optional_labels = {"coracle.loop"},
+    .bounds = iteration_bounds_s};
+
 // Their addresses.
 constexpr auto all_of_loops = []<std::size_t... I>(std::index_sequence<I...>) {
-  return std::array<const instrument*, sizeof...(I)>{&counters[I].by...};
+  return std::array<const instrument*, sizeof...(I) + 2>{&counters[I].by..., &stalls, &iteration_duration};
 }(std::make_index_sequence<counters.size()>());
+
+const iteration_times& times_of(const loop& l) noexcept {
+  return static_cast<const runtime_internal::driven_loop&>(l).iterations();
+}
 
 }  // namespace
 
@@ -71,6 +98,21 @@ void report_loop(const loop& l, metrics_sink& to) noexcept {
   const auto end = std::to_chars(text.data(), text.data() + text.size(), l.index()).ptr;
   const std::array<std::string_view, 1> values{std::string_view(text.data(), end)};
   for (const of_counter& c : counters) to.measure(c.by, static_cast<double>(now.*c.value), values);
+  to.measure(stalls, static_cast<double>(times_of(l).stalls()), values);
+}
+
+series_table::copy iterations_of(const loop& l, const selection& what,
+                                 std::chrono::system_clock::time_point start) {
+  series_table::copy made{&iteration_duration, {}};
+  if (!what.reports(iteration_duration)) return made;
+  series& s = made.all.emplace_back();
+  if (what.reports_label(iteration_duration.optional_labels[0]))
+    s.labels.emplace_back(iteration_duration.optional_labels[0], std::to_string(l.index()));
+  s.start = start;
+  const iteration_times& times = times_of(l);
+  s.buckets.assign(times.counts().begin(), times.counts().end());
+  s.value = static_cast<double>(times.sum_ns()) * 1e-9;
+  return made;
 }
 
 }  // namespace coracle::telemetry_internal
