@@ -134,10 +134,12 @@ channel_calls::channel_calls(std::shared_ptr<core> of, std::string target)
 void channel_calls::call_started(observed_call& c) noexcept {
   const loop& here = *loop::current();
   method_cache& cache = caches_[here.index()];
-  method_calls* calls = c.registered ? cache.find(c.method) : nullptr;
+  const std::string_view label = of_->reports_custom_label() ? c.label : std::string_view();
+  const bool cached = c.registered && label.empty();
+  method_calls* calls = cached ? cache.find(c.method) : nullptr;
   if (!calls) [[unlikely]] {
-    calls = of_->calls_of(here).find(true, target_, c.method, c.registered, here.wall_now());
-    if (calls && c.registered) cache.keep(c.method, calls);
+    calls = of_->calls_of(here).find(true, target_, c.method, c.registered, here.wall_now(), label);
+    if (calls && cached) cache.keep(c.method, calls);
   }
   c.user = calls;
   tracer* const by = *of_->traces_of(here);

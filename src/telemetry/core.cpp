@@ -57,6 +57,7 @@ core::core(runtime& on, const telemetry_options& o)
     : owner_(on),
       options_(o),
       selected_(options_),
+      custom_label_(selected_.reports_label(custom_label_key)),
       tracers_(on.size(), nullptr),
       parts_(on.size(), nullptr),
       start_(on.at(0).wall_now()),

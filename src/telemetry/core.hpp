@@ -69,6 +69,8 @@ class core final : public std::enable_shared_from_this<core> {
   [[nodiscard]] const telemetry_options& options() const noexcept { return options_; }
   [[nodiscard]] const selection& selected() const noexcept { return selected_; }
   [[nodiscard]] runtime& owner() const noexcept { return owner_; }
+  // Whether calls are told apart by call_options::telemetry_label.
+  [[nodiscard]] bool reports_custom_label() const noexcept { return custom_label_; }
   // When it began to measure.
   [[nodiscard]] std::chrono::system_clock::time_point started() const noexcept { return start_; }
   // The part of the current loop; null once the loop shuts down.
@@ -96,6 +98,7 @@ class core final : public std::enable_shared_from_this<core> {
   runtime& owner_;
   const telemetry_options options_;
   const selection selected_;
+  const bool custom_label_;
   std::vector<std::unique_ptr<call_series>> calls_;  // by loop; each entry is used only on its loop
   std::vector<tracer*> tracers_;  // by loop, as parts_
   std::vector<loop_part*> parts_;  // by loop; each entry is used only on its loop

@@ -259,6 +259,45 @@ TEST_P(telemetry_metrics, SubchannelsReportTheirConnections) {
   EXPECT_EQ(find(after, "grpc.subchannel.open_connections", {{"grpc.target", target}})->value, 0);
 }
 
+TEST_P(telemetry_metrics, CallsHaveALabelOfTheProgram) {
+  call_options labelled;
+  labelled.telemetry_label = "search";
+  const std::pair<std::string, std::string> key{"grpc.client.call.custom", "search"};
+  ASSERT_EQ(sync_wait(stub().Say(text("hello"), labelled)).status(), status());
+  EXPECT_FALSE(find(taken(), "grpc.client.call.duration", {key})) << "it was not asked for";
+
+  telemetry_options options;
+  options.optional_labels = {"grpc.client.call.custom"};
+  options.enabled = {"grpc.client.call.*"};
+  options.series_max = 3;
+  measured m(std::get<0>(GetParam()), options);
+  ASSERT_EQ(sync_wait(m.stub().Say(text("hello"), labelled)).status(), status());
+  ASSERT_EQ(sync_wait(m.stub().Say(text("hello"), labelled)).status(), status());
+  ASSERT_EQ(sync_wait(m.stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot now = m.taken();
+  for (const char* name : {"grpc.client.attempt.duration", "grpc.client.call.duration",
+                           "grpc.client.attempt.sent_total_compressed_message_size"}) {
+    const metric_point* const p = find(now, name, {key, {"grpc.method", "echo.Echo/Say"}});
+    ASSERT_TRUE(p && p->histogram) << name;
+    EXPECT_EQ(p->histogram->count, 2U) << name;
+    const metric_point* const other = find(now, name, {{key.first, ""}, {"grpc.method", "echo.Echo/Say"}});
+    ASSERT_TRUE(other && other->histogram) << name;
+    EXPECT_EQ(other->histogram->count, 1U) << name;
+  }
+  EXPECT_EQ(find(now, "grpc.client.attempt.started", {key})->value, 2);
+  EXPECT_FALSE(find(now, "grpc.server.call.duration", {key}));
+  // The server's method and these two are three series: further labels are counted together.
+  for (const char* label : {"a", "b", "c"}) {
+    labelled.telemetry_label = label;
+    ASSERT_EQ(sync_wait(m.stub().Say(text("hello"), labelled)).status(), status());
+  }
+  const metrics_snapshot full = m.taken();
+  EXPECT_FALSE(find(full, "grpc.client.call.duration", {{key.first, "c"}}));
+  EXPECT_EQ(
+      find(full, "grpc.client.call.duration", {{key.first, ""}, {"grpc.method", "other"}})->histogram->count,
+      3U);
+}
+
 TEST_P(telemetry_metrics, AServerReportsWhatItHas) {
   ASSERT_EQ(sync_wait(stub().Say(text("hello"))).status(), status());
   const metrics_snapshot now = taken();

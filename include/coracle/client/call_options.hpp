@@ -76,6 +76,11 @@ class call_options {
   /// the channel connects to, and call credentials are made for that. Default: empty, which is the channel's.
   std::string authority;
 
+  /// The value of the label `grpc.client.call.custom` of the call's metrics (gRFC A108), which
+  /// telemetry_options::optional_labels turns on. Each distinct value is a time series of its own: take it
+  /// from a short list, never from what clients send. Default: empty.
+  std::string telemetry_label;
+
   /// Adds a metadata pair, like metadata.add(); here an invalid pair (see coracle::metadata) makes the call
   /// fail with INTERNAL before anything is sent.
   call_options& add_metadata(std::string_view key, std::string_view value) {

@@ -23,6 +23,7 @@ struct observed_call : coro::pooled {
   observed_call& operator=(const observed_call&) = delete;
 
   std::string_view method;  ///< "/package.Service/Method"
+  std::string_view label;  ///< call_options::telemetry_label
   /// Whether a generated stub makes the call. The program may take the paths of other calls from its clients:
   /// do not use them as labels.
   bool registered = true;

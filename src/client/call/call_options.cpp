@@ -15,6 +15,7 @@ void call_options::inherit(const call_options& defaults) {
     content_subtype = defaults.content_subtype;
   }
   if (authority.empty()) authority = defaults.authority;
+  if (telemetry_label.empty()) telemetry_label = defaults.telemetry_label;
   bad_metadata_ = bad_metadata_ || defaults.bad_metadata_;
   if (defaults.metadata.empty()) return;
   const coracle::metadata own = metadata;  // keeps all values that the defaults have under one key

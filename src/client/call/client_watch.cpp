@@ -11,6 +11,7 @@ call_watch::call_watch(const std::shared_ptr<client_observer>& o, const call_ter
                        const coro::environment& caller) noexcept
     : of_channel_(o), observer_(*o), terms_(terms) {
   call_.method = terms.path;
+  call_.label = terms.options.telemetry_label;
   call_.registered = !terms.unregistered;
   call_.began = terms.owner_loop->now();
   call_.deadline = terms.deadline;

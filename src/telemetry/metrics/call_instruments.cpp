@@ -17,17 +17,18 @@ constexpr label_keys of_server{"grpc.method"};
 constexpr label_keys of_ended_server{"grpc.method", "grpc.status"};
 constexpr label_keys of_client{"grpc.method", "grpc.target"};
 constexpr label_keys of_ended_client{"grpc.method", "grpc.target", "grpc.status"};
-// Set by balancers of xDS (gRFC A78, A89); empty without them.
-constexpr label_keys of_picks{"grpc.lb.locality", "grpc.lb.backend_service"};
+constexpr label_keys of_calls{custom_label_key};
+// The first two are set by balancers of xDS (gRFC A78, A89), and empty without them.
+constexpr label_keys of_attempts{"grpc.lb.locality", "grpc.lb.backend_service", custom_label_key};
 
 constexpr instrument counter(std::string_view name, std::string_view unit, label_keys labels,
-                             std::string_view description) {
+                             std::string_view description, label_keys optional = {}) {
   return {.name = name,
           .description = description,
           .unit = unit,
           .kind = instrument_kind::counter,
           .labels = labels,
-          .optional_labels = {},
+          .optional_labels = optional,
           .bounds = {}};
 }
 
@@ -55,19 +56,19 @@ constexpr instrument server_received =
     histogram("grpc.server.call.rcvd_total_compressed_message_size", "By", of_ended_server, size_bounds_bytes,
               "The size of the requests of a call, compressed, without metadata and framing.");
 constexpr instrument attempt_started = counter("grpc.client.attempt.started", "{attempt}", of_client,
-                                               "Attempts of calls that the client has begun.");
+                                               "Attempts of calls that the client has begun.", of_calls);
 constexpr instrument attempt_duration =
     histogram("grpc.client.attempt.duration", "s", of_ended_client, latency_bounds_s,
-              "The time that an attempt of a call took, with the wait for a connection.", of_picks);
+              "The time that an attempt of a call took, with the wait for a connection.", of_attempts);
 constexpr instrument attempt_sent = histogram(
     "grpc.client.attempt.sent_total_compressed_message_size", "By", of_ended_client, size_bounds_bytes,
-    "The size of the requests of an attempt, compressed, without metadata and framing.", of_picks);
+    "The size of the requests of an attempt, compressed, without metadata and framing.", of_attempts);
 constexpr instrument attempt_received = histogram(
     "grpc.client.attempt.rcvd_total_compressed_message_size", "By", of_ended_client, size_bounds_bytes,
-    "The size of the replies of an attempt, compressed, without metadata and framing.", of_picks);
+    "The size of the replies of an attempt, compressed, without metadata and framing.", of_attempts);
 constexpr instrument client_duration =
     histogram("grpc.client.call.duration", "s", of_ended_client, latency_bounds_s,
-              "The time that a call took for the program, with its retries.");
+              "The time that a call took for the program, with its retries.", of_calls);
 
 constexpr std::array all_of_calls{&server_started,  &server_duration,  &server_sent,
                                   &server_received, &attempt_started,  &attempt_duration,
@@ -93,8 +94,9 @@ class families {
     metric_family f = family_of(by);
     for (const method_calls* m : calls_) {
       if (m->key.client != client_) continue;
-      f.points.push_back(point_of(*m));
-      f.points.back().value = static_cast<double>(m->started);
+      metric_point& p = f.points.emplace_back(point_of(*m));
+      add_optional(p, by, *m);
+      p.value = static_cast<double>(m->started);
     }
     keep(std::move(f));
   }
@@ -111,8 +113,7 @@ class families {
         if (!h) continue;
         metric_point& p = f.points.emplace_back(point_of(*m));
         p.labels.emplace_back("grpc.status", name_of(static_cast<status_code>(code)));
-        for (const std::string_view key : by.optional_labels)
-          if (what_.reports_label(key)) p.labels.emplace_back(key, "");
+        add_optional(p, by, *m);
         p.histogram = (*h.*value)();
         p.exemplars = (*h.*exemplars)();
       }
@@ -121,6 +122,11 @@ class families {
   }
 
  private:
+  void add_optional(metric_point& p, const instrument& by, const method_calls& m) const {
+    for (const std::string_view key : by.optional_labels)
+      if (what_.reports_label(key))
+        p.labels.emplace_back(key, key == custom_label_key ? m.key.custom : std::string());
+  }
   void keep(metric_family&& f) {
     if (!f.points.empty()) to_.families.push_back(std::move(f));
   }

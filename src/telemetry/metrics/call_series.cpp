@@ -10,6 +10,7 @@ namespace coracle::telemetry_internal {
 namespace {
 
 constexpr std::size_t method_bytes_max = 256;
+constexpr std::size_t custom_bytes_max = 256;
 
 using by_status = std::array<std::unique_ptr<call_histograms>, status_codes>;
 
@@ -116,7 +117,9 @@ void method_calls::add(const method_calls& o) {
 }
 
 method_calls* call_series::find(bool client, std::string_view target, std::string_view path, bool registered,
-                                std::chrono::system_clock::time_point now) noexcept {
+                                std::chrono::system_clock::time_point now, std::string_view custom) noexcept {
+  custom = custom.substr(0, custom_bytes_max);
+  custom = custom.substr(0, base::valid_utf8_bytes(custom));
   method_calls* found = nullptr;
   base::if_memory_allows([&] {
     std::string_view name = path.starts_with('/') ? path.substr(1) : path;
@@ -127,18 +130,21 @@ method_calls* call_series::find(bool client, std::string_view target, std::strin
       key_ += target;
       key_ += '\0';  // neither a target nor a method has this byte
       key_ += name;
+      key_ += '\0';
+      key_ += custom;
     };
     set_key();
     auto at = all_.find(key_);
-    if (at == all_.end() && all_.size() >= methods_max_ && name != other_method) {
+    if (at == all_.end() && all_.size() >= methods_max_ && (name != other_method || !custom.empty())) {
       ++folded_;
       name = other_method;
+      custom = {};
       set_key();
       at = all_.find(key_);
     }
     if (at == all_.end()) {
       auto made = std::make_unique<method_calls>();
-      made->key = {client, std::string(target), std::string(name)};
+      made->key = {client, std::string(target), std::string(name), std::string(custom)};
       made->start = now;
       at = all_.emplace(key_, std::move(made)).first;
     }

@@ -25,6 +25,9 @@ inline constexpr std::size_t status_codes = 32;  // 17, and a power of two so th
 // The name of all methods that no service has (gRFC A66).
 inline constexpr std::string_view other_method = "other";
 
+// The label whose value is call_options::telemetry_label (gRFC A108).
+inline constexpr std::string_view custom_label_key = "grpc.client.call.custom";
+
 // What an ended call that has a span is counted with.
 struct call_sizes {
   std::uint64_t duration_ns = 0;
@@ -90,6 +93,7 @@ struct call_key {
   bool client = false;
   std::string target;  // of a client
   std::string method;  // "package.Service/Method", or "other"
+  std::string custom;  // of a client: the value of custom_label_key
   [[nodiscard]] bool operator==(const call_key&) const = default;
 };
 
@@ -119,9 +123,10 @@ class call_series {
       : methods_max_(series_max), exponential_(exponential), admits_(admits) {}
 
   // Returns the calls of a method, whose path is "/package.Service/Method". `target` is empty for a server.
-  // Valid as long as this. Without memory it returns null.
+  // `custom` is cut to 256 bytes. Valid as long as this. Without memory it returns null.
   [[nodiscard]] method_calls* find(bool client, std::string_view target, std::string_view path,
-                                   bool registered, std::chrono::system_clock::time_point now) noexcept;
+                                   bool registered, std::chrono::system_clock::time_point now,
+                                   std::string_view custom = {}) noexcept;
   // Counts a call or an attempt in one of the arrays of its method. Without memory, it is not counted.
   [[gnu::always_inline]] void count(std::array<std::unique_ptr<call_histograms>, status_codes>& by_status,
                                     status_code code, duration took, std::uint64_t sent_bytes,

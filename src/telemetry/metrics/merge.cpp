@@ -56,7 +56,9 @@ metric_point point_of(const instrument& by, series&& s) {
   return p;
 }
 
-std::string text_of(const call_key& k) { return (k.client ? "c" : "s") + k.target + '\0' + k.method; }
+std::string text_of(const call_key& k) {
+  return (k.client ? "c" : "s") + k.target + '\0' + k.method + '\0' + k.custom;
+}
 
 }  // namespace
 
@@ -107,8 +109,9 @@ metrics_snapshot merge(std::vector<loop_copy> parts, const std::vector<read_gaug
   }
   std::vector<const method_calls*> in_order;
   for (const auto& [key, m] : calls) in_order.push_back(&m);
-  std::ranges::sort(in_order, {},
-                    [](const method_calls* m) { return std::tie(m->key.target, m->key.method); });
+  std::ranges::sort(in_order, {}, [](const method_calls* m) {
+    return std::tie(m->key.target, m->key.method, m->key.custom);
+  });
   add_call_families(in_order, what, whole);
   std::ranges::sort(whole.families, {}, &metric_family::name);
   return whole;

@@ -21,7 +21,7 @@ constexpr instrument of_retries(std::string_view name, std::string_view unit, st
           .unit = unit,
           .kind = instrument_kind::histogram,
           .labels = {"grpc.method", "grpc.target"},
-          .optional_labels = {},
+          .optional_labels = {custom_label_key},
           .bounds = bounds,
           .on_by_default = false};
 }
@@ -43,7 +43,7 @@ constexpr std::array all_of_retries{&retries, &transparent_retries, &hedges, &re
 std::span<const instrument* const> retry_instruments() noexcept { return all_of_retries; }
 
 void measure_retries(const observed_call& c, const call_key& key, metrics_sink& to) noexcept {
-  const std::array<std::string_view, 2> labels{key.method, key.target};
+  const std::array<std::string_view, 3> labels{key.method, key.target, key.custom};
   if (c.retries) to.measure(retries, c.retries, labels);
   if (c.transparent_retries) to.measure(transparent_retries, c.transparent_retries, labels);
   if (c.hedges) to.measure(hedges, c.hedges, labels);
