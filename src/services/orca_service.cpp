@@ -29,6 +29,14 @@ duration interval_of(const OrcaLoadReportRequest& request, duration least) {
       least, std::chrono::seconds(seconds) + std::chrono::nanoseconds(request.report_interval().nanos()));
 }
 
+// Returns the next time after `interval` that is a multiple of `step`. Streams that began at different times
+// and have different intervals then wake up together, in one iteration of their loop.
+time_point next_report(time_point now, duration interval, duration step) noexcept {
+  const time_point earliest = deadline_after(now, interval);
+  const duration past = earliest.time_since_epoch() % step;
+  return past == duration::zero() ? earliest : deadline_after(earliest, step - past);
+}
+
 // A stream counts while it lives.
 class counted_stream {
  public:
@@ -65,7 +73,7 @@ class orca_service::implementation final
       const std::string bytes = load_->at(coro::this_executor().now()).serialize();
       report.ParseFromString(bytes);
       co_yield report;
-      auto wait = sleep_for(interval);
+      auto wait = sleep_until(next_report(coro::this_executor().now(), interval, min_interval_ / 8));
       stop_on<void> until_drain(context.drain_token(), std::move(wait));
       const status waited = co_await until_drain;
       if (!waited.ok()) co_return status::unavailable("the server is shutting down");

@@ -133,6 +133,7 @@ TEST_P(loads_of_processes, TheProcessMeasuresItsCpuAndMemory) {
 // Keeps what it is told about the one server.
 struct heard {
   std::vector<load_report> loads;
+  std::vector<time_point> times;
 };
 class hearing_policy final : public client::pick_policy {
  public:
@@ -144,6 +145,7 @@ class hearing_policy final : public client::pick_policy {
   void load_reported(const client::pick_candidate& server, const load_report& load) override {
     EXPECT_EQ(server.where().address().to_string().substr(0, 10), "127.0.0.1:");
     to_.loads.push_back(load);
+    to_.times.push_back(loop::current()->now());
   }
 
  private:
@@ -236,6 +238,34 @@ TEST_P(reported_loads, TheMinimumIntervalOfTheServerCounts) {
   };
   run(program::wait());
   EXPECT_EQ(heard_.loads.size(), 1u);
+}
+
+TEST_P(reported_loads, StreamsWakeUpTheLoopTogether) {
+  if (!sim_world()) return;  // only there does nothing else take time
+  restart_with_service(80ms);
+  load_->update([](load_report& r) { r.set_qps(1); });
+  heard other;
+  hear(false, 100ms);
+  load_of("idle");
+  run(until_heard(heard_, 1));
+  struct program {
+    static task<> wait(duration d) { co_await sleep_for(d); }
+  };
+  run(program::wait(37ms));
+  channel_options options;
+  options.balance =
+      balancing::by([&](std::uint64_t) { return std::make_unique<hearing_policy>(other, false, 200ms); });
+  std::optional<channel> second(std::in_place, rt(), tcp_address(), insecure(), options);
+  EXPECT_EQ(sync_wait(echo_stub(*second).Say(make_text("idle"))).status(), status());
+  run(until_heard(other, 3));
+  second.reset();
+  // The first report comes at once, the others at times that both streams share.
+  const auto gap = [](time_point a, time_point b) { return (a > b ? a - b : b - a) % 10ms; };
+  EXPECT_NE(other.times[0], heard_.times[0]);
+  for (std::size_t i = 1; i < other.times.size(); ++i) {
+    const duration off = gap(other.times[i], heard_.times[1]);
+    EXPECT_LT(std::min<duration>(off, 10ms - off), 1ms) << i;
+  }
 }
 
 TEST_P(reported_loads, AServerWithoutTheServiceIsAskedOnce) {

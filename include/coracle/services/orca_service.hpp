@@ -21,7 +21,8 @@ class load_reporter;
 ///   server.add(orca);
 ///
 /// A client gets a report at once, and then one after each interval: the one that it asks for, but not less
-/// than the minimum. Each report has all values of the load_reporter, also if nothing has changed. Streams
+/// than the minimum, and up to an eighth of the minimum more, so that the streams of a loop wake it up
+/// together. Each report has all values of the load_reporter, also if nothing has changed. Streams
 /// end with UNAVAILABLE when the server drains. The object must outlive the server.
 ///
 /// The reports tell every client that can connect how busy the server is, and no more than the load_reporter
