@@ -1,6 +1,7 @@
 // socket_duplex: a duplex over a connected socket of the loop's backend.
 #pragma once
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
@@ -8,6 +9,7 @@
 #include "net/checked_duplex.hpp"
 #include "net/duplex.hpp"
 #include "net/raw_address.hpp"
+#include "net/tcp_meter.hpp"
 #include "runtime/backend.hpp"
 
 #include <cstddef>
@@ -35,6 +37,7 @@ class socket_duplex final : public checked_duplex, runtime_internal::receive_sou
     loop_.io().start_receive(socket_, *this);
     sink_ = &sink;
     receiving_ = true;
+    base::if_memory_allows([&] { measured_ = loop_.local<tcp_meter>().opened(socket_); });
   }
 
   void set_unacknowledged_timeout(duration after) noexcept override {
@@ -119,6 +122,7 @@ class socket_duplex final : public checked_duplex, runtime_internal::receive_sou
     if (!receiving_ && !sending_ && !std::exchange(finishing_, true)) loop_.post(*this);
   }
   void finish() noexcept {
+    if (measured_) loop_.local<tcp_meter>().closing(socket_);
     loop_.io().close(socket_, abort_);
     ends_.socket_closed();
     report_closed();  // may destroy *this
@@ -128,6 +132,7 @@ class socket_duplex final : public checked_duplex, runtime_internal::receive_sou
   const runtime_internal::handle socket_;
   bool receiving_ = false;
   bool finishing_ = false;  // finish() is in the loop's queue
+  bool measured_ = false;   // by the loop's tcp_meter
   socket_addresses ends_;
   send_operation send_;
 };

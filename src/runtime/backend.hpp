@@ -7,6 +7,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/base/result.hpp"
 #include "runtime/socket_options.hpp"
+#include "runtime/tcp_statistics.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -206,6 +207,8 @@ class backend {
   virtual void set_unacknowledged_timeout(handle, duration /*after*/) noexcept {}
   // A few system calls. Empty where there is no kernel.
   [[nodiscard]] virtual socket_options options_of(handle) noexcept { return {}; }
+  // A system call. Nothing where there is no kernel, or no TCP.
+  [[nodiscard]] virtual std::optional<tcp_statistics> tcp_statistics_of(handle) noexcept { return {}; }
   virtual void shutdown_send(handle h) noexcept = 0;  // sends FIN after the data
   // Closes h. No operation and no source may be in flight on it. `abort` sends RST instead of FIN, where that
   // exists.

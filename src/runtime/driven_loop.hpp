@@ -61,6 +61,8 @@ class driven_loop final : public loop {
   void report_stalls(duration limit);
   using executor::use_memory_resource;
   [[nodiscard]] loop_counters counters() const noexcept;
+  // The memory that waits to be reused for frames, calls and operations. On the loop.
+  [[nodiscard]] std::size_t pool_bytes() const noexcept { return frames().kept_bytes(); }
   // How long the iterations took, without their waits. Runnables that ran before a wait without a timer are
   // not measured, since that wait reads no clock. On the loop.
   [[nodiscard]] const iteration_times& iterations() const noexcept { return iterations_; }

@@ -26,6 +26,10 @@ constexpr instrument connections =
 constexpr instrument under_pressure =
     of_servers(up_down_counter, "coracle.server.connections.under_pressure", "{connection}",
                "Connections that get no credit because the memory quota is used up.");
+constexpr instrument connection_memory =
+    of_servers(up_down_counter, "coracle.server.connections.memory", "By",
+               "Memory that connections hold because of their peers, by what the connections do.",
+               {"coracle.connection.state"});
 constexpr instrument calls = of_servers(up_down_counter, "coracle.server.calls", "{call}",
                                         "Calls that have not ended, or whose handlers still run.");
 constexpr instrument orphaned_calls =
@@ -46,9 +50,9 @@ constexpr instrument rejections =
     of_servers(counter, "coracle.server.rejections", "{rejection}",
                "Connections and calls that a limit of the server rejected.", {"coracle.limit"});
 
-constexpr std::array all_of_servers{&connections,     &under_pressure, &calls,    &orphaned_calls,
-                                    &orphaned_memory, &traffic,        &draining, &memory_used,
-                                    &memory_limit,    &rejections};
+constexpr std::array all_of_servers{&connections,    &under_pressure,  &connection_memory, &calls,
+                                    &orphaned_calls, &orphaned_memory, &traffic,           &draining,
+                                    &memory_used,    &memory_limit,    &rejections};
 
 double number(auto n) noexcept { return static_cast<double>(n); }
 
@@ -59,6 +63,10 @@ std::span<const instrument* const> server_instruments() noexcept { return all_of
 void report(const shard_values& now, metrics_sink& to) noexcept {
   to.measure(connections, number(now.connections), {});
   to.measure(under_pressure, number(now.connections_under_pressure), {});
+  to.measure(connection_memory, number(now.bytes_of_idle), std::array<std::string_view, 1>{"idle"});
+  to.measure(connection_memory, number(now.bytes_of_active), std::array<std::string_view, 1>{"active"});
+  to.measure(connection_memory, number(now.bytes_under_pressure),
+             std::array<std::string_view, 1>{"under_pressure"});
   to.measure(calls, number(now.calls), {});
   to.measure(orphaned_calls, number(now.orphaned_calls), {});
   to.measure(orphaned_memory, number(now.orphaned_bytes), {});

@@ -16,6 +16,9 @@ namespace coracle::server_internal {
 struct shard_values {
   std::size_t connections = 0;
   std::size_t connections_under_pressure = 0;
+  std::size_t bytes_of_idle = 0;  // held by connections without calls
+  std::size_t bytes_of_active = 0;  // by those with calls that are not under pressure
+  std::size_t bytes_under_pressure = 0;
   std::size_t calls = 0;
   std::size_t orphaned_calls = 0;
   std::size_t orphaned_bytes = 0;

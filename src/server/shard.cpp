@@ -610,6 +610,9 @@ void shard::report(metrics_sink& to) const noexcept {
   now.draining = draining_;
   for (const auto& [c, kept] : connections_) {
     now.connections_under_pressure += kept.under_pressure;
+    (kept.under_pressure      ? now.bytes_under_pressure
+     : c->open_streams() == 0 ? now.bytes_of_idle
+                              : now.bytes_of_active) += kept.held_bytes;
     now.bytes_sent += c->bytes_sent();
     now.bytes_received += c->bytes_received();
   }

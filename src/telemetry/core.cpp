@@ -7,9 +7,11 @@
 #include "coracle/runtime/offload.hpp"
 #include "coracle/server/server.hpp"
 #include "coro/post_function.hpp"
+#include "net/tcp_meter.hpp"
 #include "telemetry/call_observers.hpp"
 #include "telemetry/metrics/merge.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -77,6 +79,16 @@ void core::start() {
   for (std::size_t i = 0; i < owner_.size(); ++i)
     handles_.push_back(runtime_internal::loop_service::start(
         owner_.at(i), std::make_unique<loop_part>(shared_from_this(), owner_.at(i))));
+  const auto reported = [&](const instrument* i) { return selected_.reports(*i); };
+  const auto reported_label = [&](std::string_view key) { return selected_.reports_label(key); };
+  if (std::ranges::any_of(net::tcp_instruments(), reported)) {
+    const bool addresses = std::ranges::any_of(net::tcp_instruments()[0]->optional_labels, reported_label);
+    for (std::size_t i = 0; i < handles_.size(); ++i)
+      handles_[i]->run_on_loop([self = shared_from_this(), i, addresses] {
+        loop_part* const part = self->parts_[i];
+        if (part) base::if_memory_allows([&] { part->measure_tcp(addresses); });
+      });
+  }
   observe_channels(owner_,
                    [weak = weak_from_this()](std::string_view target) -> std::shared_ptr<client_observer> {
                      const auto self = weak.lock();

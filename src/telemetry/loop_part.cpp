@@ -2,6 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "net/tcp_meter.hpp"
 #include "telemetry/core.hpp"
 #include "telemetry/metrics/loop_instruments.hpp"
 #include "telemetry/metrics/span_instruments.hpp"
@@ -29,7 +30,13 @@ loop_part::~loop_part() {
   of_->tracers_[loop_.index()] = nullptr;
   loop_.use_metrics(nullptr);
   if (traces_) loop_.local<loop_tracer>().current = nullptr;
+  if (tcp_) tcp_->disable();
   spans_->flush();
+}
+
+void loop_part::measure_tcp(bool addresses) {
+  tcp_ = &loop_.local<net::tcp_meter>();
+  tcp_->enable(loop_, addresses);
 }
 
 void loop_part::begin_shutdown() noexcept {

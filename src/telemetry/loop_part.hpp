@@ -14,6 +14,10 @@
 #include <string_view>
 #include <vector>
 
+namespace coracle::net {
+class tcp_meter;
+}
+
 namespace coracle::telemetry_internal {
 
 class core;
@@ -59,6 +63,8 @@ class loop_part final : public runtime_internal::loop_service, public metrics_si
   [[nodiscard]] tracer* traces() const noexcept { return traces_.get(); }
   void use_rules(std::shared_ptr<const trace_rules> rules);
   void flush_spans() noexcept { spans_->flush(); }
+  // Measures the loop's TCP connections that are opened from now on. See tcp_meter.
+  void measure_tcp(bool addresses);
 
  private:
   // runtime_internal::loop_service
@@ -73,6 +79,7 @@ class loop_part final : public runtime_internal::loop_service, public metrics_si
   std::chrono::system_clock::time_point wall_{};
   std::shared_ptr<span_buffer> spans_;
   std::unique_ptr<tracer> traces_;
+  net::tcp_meter* tcp_ = nullptr;  // null: TCP connections are not measured
 };
 
 }  // namespace coracle::telemetry_internal

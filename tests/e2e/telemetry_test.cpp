@@ -2,6 +2,7 @@
 
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/coro/measure.hpp"
+#include "net/tcp_meter.hpp"
 #include "support/echo_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -306,6 +307,10 @@ TEST_P(telemetry_metrics, AServerReportsWhatItHas) {
   EXPECT_GT(find(now, "coracle.server.io", {{"network.io.direction", "transmit"}})->value, 10);
   EXPECT_GT(find(now, "coracle.server.io", {{"network.io.direction", "receive"}})->value, 10);
   EXPECT_GE(find(now, "coracle.server.memory.usage", {})->value, 0);
+  for (const char* state : {"idle", "active", "under_pressure"})
+    EXPECT_TRUE(find(now, "coracle.server.connections.memory", {{"coracle.connection.state", state}}))
+        << state;
+  EXPECT_GE(find(now, "coracle.loop.pool.memory", {})->value, 0);
   EXPECT_GT(find(now, "coracle.server.memory.limit", {})->value, 1 << 20);
 }
 
@@ -345,6 +350,54 @@ TEST_P(telemetry_metrics, CostsAreCountedByMethod) {
 // Time passes while code runs.
 class telemetry_of_kernels : public telemetry_metrics {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, telemetry_of_kernels, every_kernel_over_tcp, echo_fixture::case_name);
+
+TEST_P(telemetry_of_kernels, TcpConnectionsAreMeasuredWhenTheyEnd) {
+  telemetry_options options;
+  options.enabled = {"grpc.tcp.*"};
+  options.optional_labels = {"network.peer.address", "network.local.port"};
+  measured m(std::get<0>(GetParam()), options);
+  const std::string port = m.target().substr(m.target().rfind(':') + 1);
+  ASSERT_EQ(sync_wait(m.stub().Say(text("hello"))).status(), status());
+  const metrics_snapshot before = m.taken();
+  const std::pair<std::string, std::string> peer{"network.peer.address", "127.0.0.1"};
+  const metric_point* const open =
+      find(before, "grpc.tcp.connection_count", {peer, {"network.local.port", port}});
+  ASSERT_TRUE(open) << "the server's side";
+  EXPECT_EQ(open->value, 1);
+  EXPECT_FALSE(before.find("grpc.tcp.bytes_sent"));
+  m.disconnect();
+  m.end_server();
+  const metrics_snapshot after = m.taken();
+  EXPECT_EQ(find(after, "grpc.tcp.connection_count", {peer, {"network.local.port", port}})->value, 0);
+  EXPECT_EQ(find(after, "grpc.tcp.connections_created", {peer, {"network.local.port", port}})->value, 1);
+  EXPECT_GT(find(after, "grpc.tcp.bytes_sent", {peer, {"network.local.port", port}})->value, 20);
+  EXPECT_GE(find(after, "grpc.tcp.packets_sent", {peer, {"network.local.port", port}})->value, 1);
+  const metric_point* const rtt = find(after, "grpc.tcp.min_rtt", {peer, {"network.local.port", port}});
+  ASSERT_TRUE(rtt && rtt->histogram);
+  EXPECT_EQ(rtt->histogram->count, 1U);
+  EXPECT_LT(rtt->histogram->sum, 10);
+}
+
+TEST_P(telemetry_of_kernels, TcpConnectionsAreMeasuredAtIntervalsToo) {
+  telemetry_options options;
+  options.enabled = {"grpc.tcp.*"};
+  measured m(std::get<0>(GetParam()), options);
+  ASSERT_EQ(sync_wait(m.stub().Say(text("hello"))).status(), status());
+  const auto query_after = [&](duration d) {
+    sync_wait(m.rt(), m.rt().at(0), [](duration later) -> task<> {
+      loop& here = *loop::current();
+      here.local<net::tcp_meter>().query_due(here.now() + later);
+      co_return;
+    }(d));
+    return m.taken();
+  };
+  EXPECT_FALSE(query_after(duration::zero()).find("grpc.tcp.bytes_sent")) << "none is due";
+  const double once = find(query_after(2 * net::tcp_meter::interval), "grpc.tcp.bytes_sent", {})->value;
+  EXPECT_GT(once, 20);
+  // What was measured is not measured again.
+  const double again = find(query_after(4 * net::tcp_meter::interval), "grpc.tcp.bytes_sent", {})->value;
+  EXPECT_LT(again, 1.5 * once);
+}
 
 TEST_P(telemetry_of_kernels, CodeThatBlocksALoopIsAStall) {
   run([]() -> task<> {

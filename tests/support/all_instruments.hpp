@@ -4,6 +4,7 @@
 #include "client/balancing/subchannel_instruments.hpp"
 #include "client/call/retry_instruments.hpp"
 #include "net/dns/dns_instruments.hpp"
+#include "net/tcp_meter.hpp"
 #include "server/server_instruments.hpp"
 #include "telemetry/metrics/call_instruments.hpp"
 #include "telemetry/metrics/cost_instruments.hpp"
@@ -26,7 +27,8 @@ inline std::vector<const instrument*> all_instruments() {
         telemetry_internal::cost_instruments(), telemetry_internal::loop_instruments(),
         telemetry_internal::export_instruments(), telemetry_internal::span_instruments(),
         client::subchannel_instruments(), client::policy_instruments(), net::dns_instruments(),
-        server_internal::server_instruments(), tls::handshake_instruments(), transport::http2_instruments()})
+        net::tcp_instruments(), server_internal::server_instruments(), tls::handshake_instruments(),
+        transport::http2_instruments()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -47,6 +47,26 @@ std::optional<T> read_option(int s, int level, int name) noexcept {
   return value;
 }
 
+// The kernel's struct tcp_info (include/uapi/linux/tcp.h), which only grows at its end. That of the C library
+// ends earlier, and the kernel's header cannot be included beside it.
+struct long_tcp_info {
+  std::uint8_t state, ca_state, retransmits, probes, backoff, options, window_scales;
+  std::uint8_t flags;  // the lowest bit: delivery_rate is limited by the program
+  std::uint32_t rto, ato, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets;
+  std::uint32_t last_data_sent, last_ack_sent, last_data_recv, last_ack_recv;
+  std::uint32_t pmtu, rcv_ssthresh, rtt, rttvar, snd_ssthresh, snd_cwnd, advmss, reordering, rcv_rtt,
+      rcv_space;
+  std::uint32_t total_retrans;
+  std::uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+  std::uint32_t segs_out, segs_in, notsent_bytes, min_rtt_us, data_segs_in, data_segs_out;
+  std::uint64_t delivery_rate, busy_time, rwnd_limited, sndbuf_limited;
+  std::uint32_t delivered, delivered_ce;
+  std::uint64_t bytes_sent, bytes_retrans;
+  std::uint32_t dsack_dups, reord_seen;
+};
+static_assert(offsetof(long_tcp_info, total_retrans) == offsetof(tcp_info, tcpi_total_retrans));
+static_assert(offsetof(long_tcp_info, delivery_rate) == 160 && sizeof(long_tcp_info) == 224);
+
 duration to_duration(const timeval& t) noexcept {
   return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
 }
@@ -190,6 +210,25 @@ socket_options kernel_backend::options_of(handle h) noexcept {
   found.unacknowledged_limit_ms = read_option<int>(h, IPPROTO_TCP, TCP_USER_TIMEOUT);
   if (const auto t = read_option<tcp_info>(h, IPPROTO_TCP, TCP_INFO)) found.tcp_info = to_numbers(*t);
   return found;
+}
+
+std::optional<tcp_statistics> kernel_backend::tcp_statistics_of(handle h) noexcept {
+  ++stats_.system_calls;
+  const auto t = read_option<long_tcp_info>(h, IPPROTO_TCP, TCP_INFO);
+  if (!t) return {};
+  tcp_statistics s;
+  constexpr std::uint32_t not_measured = ~std::uint32_t{0};
+  if (t->min_rtt_us != 0 && t->min_rtt_us != not_measured)
+    s.min_rtt = std::chrono::microseconds(t->min_rtt_us);
+  constexpr std::uint8_t limited_by_program = 1;
+  if ((t->flags & limited_by_program) == 0 && t->delivery_rate != 0) s.delivery_rate = t->delivery_rate;
+  s.packets_sent = t->data_segs_out;
+  s.packets_retransmitted = t->total_retrans;
+  s.packets_retransmitted_spuriously = t->dsack_dups;
+  s.bytes_sent = t->bytes_sent;
+  s.bytes_retransmitted = t->bytes_retrans;
+  s.retransmits = t->retransmits;
+  return s;
 }
 
 void kernel_backend::shutdown_send(handle h) noexcept {

@@ -28,6 +28,7 @@ class kernel_backend : public backend {
   std::int64_t peer_address(handle h, raw_address& out) noexcept final;
   void set_unacknowledged_timeout(handle h, duration after) noexcept final;
   [[nodiscard]] socket_options options_of(handle h) noexcept final;
+  [[nodiscard]] std::optional<tcp_statistics> tcp_statistics_of(handle h) noexcept final;
   void shutdown_send(handle h) noexcept final;
   void wake() noexcept final;
   [[nodiscard]] time_point now() noexcept final;

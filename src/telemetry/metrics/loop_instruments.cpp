@@ -64,6 +64,15 @@ constexpr instrument stalls =
     loop_counter("coracle.loop.stalls", "{iteration}",
                  "Iterations of the loops that took 10 ms or more, without their waits.");
 
+constexpr instrument pool_memory{
+    .name = "coracle.loop.pool.memory",
+    .description = "Memory that the loops keep to reuse it for coroutine frames, calls and operations.",
+    .unit = "By",
+    .kind = instrument_kind::up_down_counter,
+    .labels = {},
+    .optional_labels = {"coracle.loop"},
+    .bounds = {}};
+
 constexpr auto iteration_bounds_s = [] {
   std::array<double, iteration_times::bounds> all{};
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -81,11 +90,12 @@ constexpr instrument iteration_duration{
 
 // Their addresses.
 constexpr auto all_of_loops = []<std::size_t... I>(std::index_sequence<I...>) {
-  return std::array<const instrument*, sizeof...(I) + 2>{&counters[I].by..., &stalls, &iteration_duration};
+  return std::array<const instrument*, sizeof...(I) + 3>{&counters[I].by..., &stalls, &pool_memory,
+                                                         &iteration_duration};
 }(std::make_index_sequence<counters.size()>());
 
-const iteration_times& times_of(const loop& l) noexcept {
-  return static_cast<const runtime_internal::driven_loop&>(l).iterations();
+const runtime_internal::driven_loop& implementation_of(const loop& l) noexcept {
+  return static_cast<const runtime_internal::driven_loop&>(l);
 }
 
 }  // namespace
@@ -98,7 +108,8 @@ void report_loop(const loop& l, metrics_sink& to) noexcept {
   const auto end = std::to_chars(text.data(), text.data() + text.size(), l.index()).ptr;
   const std::array<std::string_view, 1> values{std::string_view(text.data(), end)};
   for (const of_counter& c : counters) to.measure(c.by, static_cast<double>(now.*c.value), values);
-  to.measure(stalls, static_cast<double>(times_of(l).stalls()), values);
+  to.measure(pool_memory, static_cast<double>(implementation_of(l).pool_bytes()), values);
+  to.measure(stalls, static_cast<double>(implementation_of(l).iterations().stalls()), values);
 }
 
 series_table::copy iterations_of(const loop& l, const selection& what,
@@ -109,7 +120,7 @@ series_table::copy iterations_of(const loop& l, const selection& what,
   if (what.reports_label(iteration_duration.optional_labels[0]))
     s.labels.emplace_back(iteration_duration.optional_labels[0], std::to_string(l.index()));
   s.start = start;
-  const iteration_times& times = times_of(l);
+  const iteration_times& times = implementation_of(l).iterations();
   s.buckets.assign(times.counts().begin(), times.counts().end());
   s.value = static_cast<double>(times.sum_ns()) * 1e-9;
   return made;

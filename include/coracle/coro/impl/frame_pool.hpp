@@ -41,6 +41,12 @@ class frame_pool {
     std::uint64_t heap_blocks = 0;  // blocks allocated because no list had one
   };
   [[nodiscard]] const counters& stats() const noexcept { return stats_; }
+  // Returns the memory of the blocks that wait to be reused.
+  [[nodiscard]] std::size_t kept_bytes() const noexcept {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < classes; ++i) bytes += kept_[i] * (i + 1) * step_bytes;
+    return bytes;
+  }
   // Returns the counters of the thread's current pool, or, without a pool, of what this thread has made
   // without one.
   static counters count() noexcept;
