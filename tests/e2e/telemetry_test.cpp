@@ -329,7 +329,10 @@ TEST_P(telemetry_metrics, IterationsOfLoopsHaveDurations) {
   ASSERT_TRUE(took && took->histogram);
   EXPECT_EQ(took->histogram->buckets.size(), 13U);
   EXPECT_EQ(static_cast<double>(took->histogram->count), find(now, "coracle.loop.iterations", {})->value);
-  EXPECT_EQ(find(now, "coracle.loop.stalls", {})->value, 0);
+  // A busy machine may stop a thread for that long.
+  if (sim_world()) {
+    EXPECT_EQ(find(now, "coracle.loop.stalls", {})->value, 0);
+  }
 }
 
 TEST_P(telemetry_metrics, CostsAreCountedByMethod) {
