@@ -20,6 +20,8 @@ STYLES = {
     "nghttp2": "all of it; :path and content-length are literals, as h2load's",
     "deadlines": "as the first, and each call with another grpc-timeout than the one before",
     "metrics": "as the first, with telemetry",
+    "unsampled": "as the one before, with traces, none of which is sampled",
+    "sampled": "as the one before, with 1 % of the traces sampled",
     "client": "on the client's side: a call from its begin to its reply",
     "client_metrics": "as the one before, with telemetry",
     "recorder": "of a server's call, writing its events",

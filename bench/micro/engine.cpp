@@ -1,10 +1,12 @@
 // bench_engine CALLS_PER_BATCH BATCHES MODE, with the modes
-// grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf|recorder: the cost of a small unary
-// call from the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler
-// on a loop, without a socket. Prints a line of JSON; under callgrind only the measured part is collected.
+// grpc|in_place|nghttp2|deadlines|metrics|unsampled|sampled|client|client_metrics|protobuf|recorder: the cost
+// of a small unary call from the bytes of its request to the bytes of its reply: HTTP/2, routing, call,
+// protobuf and handler on a loop, without a socket. Prints a line of JSON; under callgrind only the measured
+// part is collected.
 //
 // in_place: as grpc, with a handler that constructs its reply in place.
 // metrics: as grpc, with telemetry.
+// unsampled, sampled: as metrics, with traces of which none or 1 % are recorded.
 // client: the same on the client's side, from the begin of a call to its reply.
 // client_metrics: as client, with telemetry.
 // recorder: only the events of a server's call.
@@ -22,6 +24,9 @@
 
 #include <coracle/client.hpp>
 #include <coracle/server.hpp>
+#include <coracle/telemetry/finished_span.hpp>
+#include <coracle/telemetry/sampler.hpp>
+#include <coracle/telemetry/traces.hpp>
 #include <coracle/transport/impl/connector.hpp>
 
 #include <cstdint>
@@ -31,6 +36,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -60,17 +66,37 @@ class in_place_greeter final : public helloworld::rpc::Greeter::service {
 
 coracle::task<> wait_for(coracle::event<>& e) { co_await e; }
 
-bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches, bool metrics) {
+// What is measured of the calls.
+enum class observed : unsigned char { nothing, metrics, no_traces, few_traces };
+
+// Where the spans of a program leave it.
+class discarding_sink final : public coracle::span_sink {
+ public:
+  void take(std::vector<coracle::finished_span>&& batch) noexcept override { batch.clear(); }
+  [[nodiscard]] std::uint64_t dropped() const noexcept override { return 0; }
+};
+
+void observe(coracle::server_internal::server_state& server, coracle::runtime& on, observed what) {
+  namespace telemetry = coracle::telemetry_internal;
+  if (what == observed::nothing) return;
+  const std::shared_ptr<telemetry::core> core = telemetry::core::of(on, {});
+  server.add_observer(std::make_shared<telemetry::server_calls>(core, nullptr));
+  if (what == observed::metrics) return;
+  coracle::trace_options traces;
+  traces.sample =
+      coracle::sampler::parent_based(coracle::sampler::ratio(what == observed::few_traces ? 0.01 : 0));
+  core->sinks()->add(std::make_shared<discarding_sink>());
+  core->trace(traces);
+}
+
+bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches, observed what) {
   bench::canned_course course{client, warm_up_batches, batches};
   coracle::runtime runtime;
   const auto server =
       std::make_shared<coracle::server_internal::server_state>(runtime, coracle::server_options());
   server->make_shards();
   server->routes.add(service);
-  namespace telemetry = coracle::telemetry_internal;
-  if (metrics)
-    server->add_observer(
-        std::make_shared<telemetry::server_calls>(telemetry::core::of(runtime, {}), nullptr));
+  observe(*server, runtime, what);
   coracle::loop& owner_loop = runtime.at(0);
   server->with_shard(0, [&](coracle::server_internal::shard* shard) {
     shard->adopt(std::make_unique<bench::canned_duplex>(owner_loop, course));
@@ -170,14 +196,15 @@ int main(int argc, char** argv) {
   const std::map<std::string_view, client_style> styles = {
       {"grpc", client_style::grpc},           {"in_place", client_style::grpc},
       {"nghttp2", client_style::nghttp2},     {"deadlines", client_style::deadlines},
-      {"metrics", client_style::grpc},        {"client", client_style::grpc},
+      {"metrics", client_style::grpc},        {"unsampled", client_style::grpc},
+      {"sampled", client_style::grpc},        {"client", client_style::grpc},
       {"client_metrics", client_style::grpc}, {"protobuf", client_style::grpc},
       {"recorder", client_style::grpc}};
   const auto style = styles.find(mode);
   if (calls == 0 || batches == 0 || style == styles.end()) {
     std::fputs(
         "usage: bench_engine CALLS_PER_BATCH BATCHES "
-        "grpc|in_place|nghttp2|deadlines|metrics|client|client_metrics|protobuf|recorder\n",
+        "grpc|in_place|nghttp2|deadlines|metrics|unsampled|sampled|client|client_metrics|protobuf|recorder\n",
         stderr);
     return 2;
   }
@@ -194,8 +221,12 @@ int main(int argc, char** argv) {
     in_place_greeter in_place;
     coracle::service& service = mode == "in_place" ? static_cast<coracle::service&>(in_place)
                                                    : static_cast<coracle::service&>(by_value);
-    right = serve(service, client, batches, mode == "metrics") &&
-            client.answered() == 1 + calls * (warm_up_batches + batches);
+    const observed what = mode == "metrics"     ? observed::metrics
+                          : mode == "unsampled" ? observed::no_traces
+                          : mode == "sampled"   ? observed::few_traces
+                                                : observed::nothing;
+    right =
+        serve(service, client, batches, what) && client.answered() == 1 + calls * (warm_up_batches + batches);
   }
   if (!right) {
     std::fputs("bench_engine: an answer is not right\n", stderr);

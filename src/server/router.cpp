@@ -17,7 +17,7 @@ void router::add(service& s) {
     const bool fresh = by_path_.emplace(m.path, static_cast<std::uint32_t>(rows_.size())).second;
     CORACLE_ASSERT(fresh, "two services with a method of the same path were added");
     rows_.push_back({&m, &s, s.wants_arena(), static_cast<std::uint32_t>(rows_.size()),
-                     &base::method_names::of_server(m.path)});
+                     &base::method_names::of_server(m.path), m.path});
   }
 }
 

@@ -27,6 +27,7 @@ struct served_method {
   bool request_in_arena = false;
   std::uint32_t index = 0;  // in the router
   const base::method_name* name = &base::method_names::unregistered();  // in records
+  std::string_view path = {};  // of the definition; empty for unregistered methods
 };
 
 // The part of a content-type after "application/grpc", and how the server responds to it.

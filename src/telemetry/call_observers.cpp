@@ -55,36 +55,42 @@ method_calls* server_calls::of_loop::find(const served_call& c) noexcept {
 }
 
 void server_calls::of_loop::call_started(served_call& c) noexcept {
-  method_calls* calls = methods_[c.method_index];
+  method_calls* const calls = methods_[c.method_index];
   if (!calls) [[unlikely]]
-    calls = find(c);
-  c.user = calls;
-  if (!calls) [[unlikely]]
-    return;
+    return start_unknown(c);
   ++calls->started;
-  if (tracer* const by = *traces_)
-    if (!by->drops(c.context)) [[unlikely]]
-      trace(c, *calls, *by);
+  c.user = calls;
+  tracer* const by = *traces_;
+  if (by && !by->drops_for_good(c.context)) [[unlikely]]  // nearly all are dropped, if few are sampled
+    trace(c);
 }
 
-CORACLE_COLD void server_calls::of_loop::trace(served_call& c, method_calls& calls, tracer& by) noexcept {
+void server_calls::of_loop::start_unknown(served_call& c) noexcept {
+  method_calls* const calls = find(c);
+  c.user = served_data::checked_at_end(calls).user();
+  if (!calls) return;
+  ++calls->started;
+  if (*traces_) trace(c);
+}
+
+void server_calls::of_loop::trace(served_call& c) noexcept {
+  tracer& by = **traces_;
+  method_calls& calls = *served_data(c.user).plain();
+  if (by.rules().keeps_late) {
+    c.user = served_data::checked_at_end(&calls).user();
+    if (by.drops(c.context)) return;
+  }
   base::if_memory_allows([&] {
     if (auto made = begin_trace(c, calls, by)) c.user = served_data(std::move(made)).user();
   });
 }
 
 void server_calls::of_loop::call_ended(served_call& c, const status& outcome, time_point now) noexcept {
-  if (c.context.meter()) [[unlikely]]
-    measure_cost_of(c);
-  if (*traces_) return end_with_tracer(c, outcome, now, **traces_);
-  const served_data data(c.user);
-  if (data.is_traced()) [[unlikely]]
-    return end_traced(*data.take(), outcome, sizes_of(now - c.began, c.traffic()));
-  method_calls* const calls = data.plain();
-  if (!calls) [[unlikely]]
-    return;
+  if (c.context.meter() || !served_data(c.user).is_only_counted()) [[unlikely]]
+    return end_checked(c, outcome, now);
   const call_traffic& t = c.traffic();
-  series_.count(calls->ended, outcome.code(), now - c.began, t.bytes_sent, t.bytes_received);
+  series_.count(static_cast<method_calls*>(c.user)->ended, outcome.code(), now - c.began, t.bytes_sent,
+                t.bytes_received);
 }
 
 CORACLE_COLD void server_calls::of_loop::measure_cost_of(const served_call& c) noexcept {
@@ -94,25 +100,24 @@ CORACLE_COLD void server_calls::of_loop::measure_cost_of(const served_call& c) n
   if (const auto cost = c.context.cost()) measure_cost(*cost, calls->key.method, *to);
 }
 
-// Calls that are not sampled end here, too.
-void server_calls::of_loop::end_with_tracer(served_call& c, const status& outcome, time_point now,
-                                            tracer& by) noexcept {
+void server_calls::of_loop::end_checked(served_call& c, const status& outcome, time_point now) noexcept {
+  if (c.context.meter()) measure_cost_of(c);
   const served_data data(c.user);
   const call_traffic& t = c.traffic();
-  if (data.is_traced()) [[unlikely]] {
+  tracer* const by = *traces_;  // null if the loop shuts down
+  if (data.is_traced()) {
     const std::unique_ptr<traced_served_call> traced = data.take();
     end_traced(*traced, outcome, sizes_of(now - c.began, t));
-    return traced->span.end(outcome, is_server_error(outcome.code(), by.rules().conventions), by);
-  }
-  if (!data.plain()) [[unlikely]]
+    if (by) traced->span.end(outcome, is_server_error(outcome.code(), by->rules().conventions), *by);
     return;
+  }
+  if (!data.plain()) return;
   series_.count(data.plain()->ended, outcome.code(), now - c.began, t.bytes_sent, t.bytes_received);
-  if (by.rules().keeps_late) [[unlikely]]
-    record_late(c, *data.plain(), outcome, now, by);
+  if (by && by->rules().keeps_late) record_late(c, *data.plain(), outcome, now, *by);
 }
 
-CORACLE_COLD void server_calls::of_loop::end_traced(traced_served_call& t, const status& outcome,
-                                                    const call_sizes& sizes) noexcept {
+void server_calls::of_loop::end_traced(traced_served_call& t, const status& outcome,
+                                       const call_sizes& sizes) noexcept {
   series_.count(t.calls.ended, outcome.code(), sizes, exemplar_of(t.span.context()));
 }
 

@@ -107,7 +107,7 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   format_.set_receive_encoding(request.received);
   compression_ = set.compression;
   record_begin(x);
-  method_ = row_.definition->path;
+  method_ = row_.path;
   if (fallback_) [[unlikely]] {
     method_ = fallback_->path;
     x.events().ring().text(method_);
@@ -128,7 +128,7 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   if (set.interceptors && !set.interceptors->empty())
     interceptor_chain_.reset(new server_interceptor_chain(*this, *set.interceptors));
   if (set_.observer) {
-    watched_.emplace(*set_.observer, *this, fallback_ ? set_.unregistered_index : row_.index, set_.here,
+    watched_.emplace(*set_.observer, *this, fallback_ ? set_.unregistered_index : row_.index, set_.here.now(),
                      set_.observes_progress);
     watching_ = true;
     if (watched_->wants_progress()) watch_ = &*watched_;
@@ -490,7 +490,7 @@ CORACLE_COLD void server_call::add_extra_trailers() {
   watch_ = nullptr;
   if (interceptor_chain_) [[unlikely]]
     return report_intercepted_end(outcome);
-  watched_->ended(outcome, traffic_);
+  watched_->ended(outcome, traffic_, set_.here.now());
 }
 
 [[gnu::noinline]]
@@ -500,7 +500,7 @@ void server_call::report_end(const status& outcome) noexcept {
 
 [[gnu::noinline]]
 void server_call::report_intercepted_end(const status& outcome) noexcept {
-  watched_->ended(outcome, exchanged());
+  watched_->ended(outcome, exchanged(), set_.here.now());
 }
 
 CORACLE_COLD void server_call::become_orphan() noexcept {

@@ -1,7 +1,7 @@
 // server_watch: notifies the observer of a server of one call.
 #pragma once
 
-#include "coracle/runtime/loop.hpp"
+#include "coracle/base/clock.hpp"
 #include "coracle/server/server_observer.hpp"
 #include "rpc/call.hpp"
 
@@ -13,19 +13,19 @@ namespace coracle::server_internal {
 class server_watch final : public rpc::message_watch {
  public:
   // index: served_call::method_index. wants_progress: what the observer returned.
-  server_watch(server_observer& o, server_context& c, std::uint32_t index, const loop& l,
+  server_watch(server_observer& o, server_context& c, std::uint32_t index, time_point began,
                bool wants_progress) noexcept
-      : observer_(o), loop_(l), call_(c) {
+      : observer_(o), call_(c) {
     call_.method_index = index;
     call_.wants_progress = wants_progress;
-    call_.began = l.now();
+    call_.began = began;
     observer_.call_started(call_);
   }
   [[nodiscard]] bool wants_progress() const noexcept { return call_.wants_progress; }
   void headers_sent() noexcept { observer_.headers_sent(call_); }
-  void ended(const status& outcome, const call_traffic& exchanged) noexcept {
+  void ended(const status& outcome, const call_traffic& exchanged, time_point now) noexcept {
     call_.traffic_ = &exchanged;
-    observer_.call_ended(call_, outcome, loop_.now());
+    observer_.call_ended(call_, outcome, now);
   }
 
   // rpc::message_watch
@@ -34,7 +34,6 @@ class server_watch final : public rpc::message_watch {
 
  private:
   server_observer& observer_;
-  const loop& loop_;
   served_call call_;
 };
 

@@ -51,17 +51,19 @@ class bucket_index {
 
 inline constexpr bucket_index<latency_bounds_s.size()> latency_bucket{latency_bounds_s, 1e9};
 
-// The bounds of sizes are 0 and powers of two, so that the highest bit of a value decides.
-inline constexpr std::array<std::uint8_t, 65> size_bucket_by_width = [] {
-  std::array<std::uint8_t, 65> all{};
-  for (std::size_t bits = 0; bits < all.size(); ++bits) {
-    const double largest = bits == 64 ? 1.8e19 : static_cast<double>(std::uint64_t{1} << bits);
-    while (all[bits] < size_bounds_bytes.size() && size_bounds_bytes[all[bits]] < largest) ++all[bits];
+// The bounds of sizes are 0 and powers of two, so that the highest bit of a value less 1 decides. That of 0
+// less 1 is the 63rd, which no size less 1 has: the bucket of 0 needs no branch.
+inline constexpr std::array<std::uint8_t, 64> size_bucket_by_highest_bit = [] {
+  std::array<std::uint8_t, 64> all{};
+  for (std::size_t bit = 0; bit < all.size() - 1; ++bit) {
+    const auto largest = static_cast<double>(std::uint64_t{2} << bit);
+    while (all[bit] < size_bounds_bytes.size() && size_bounds_bytes[all[bit]] < largest) ++all[bit];
   }
   return all;
 }();
+// bytes: less than 2^63.
 [[nodiscard]] constexpr std::size_t size_bucket(std::uint64_t bytes) noexcept {
-  return bytes == 0 ? 0 : size_bucket_by_width[static_cast<unsigned>(std::bit_width((bytes - 1) | 1))];
+  return size_bucket_by_highest_bit[63U ^ static_cast<unsigned>(std::countl_zero((bytes - 1) | 1))];
 }
 
 // Of whole numbers. The number of values is the sum of the buckets.

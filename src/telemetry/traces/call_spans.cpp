@@ -2,6 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 #include "client/naming/host_and_port.hpp"
 #include "telemetry/traces/span_parts.hpp"
 
@@ -11,6 +12,11 @@
 namespace coracle::telemetry_internal {
 
 namespace {
+
+// Of most calls: see set_method(), set_peer() and end(), and the address of the server; and one message in
+// each direction.
+constexpr std::size_t own_attributes = 7;
+constexpr std::size_t usual_events = 2;
 
 constexpr std::string_view unknown_method = "_OTHER";  // of the conventions
 
@@ -26,6 +32,7 @@ void add_message(finished_span& to, std::string_view name, std::string_view size
                  std::uint64_t bytes, std::chrono::system_clock::time_point time, const span_limits& within) {
   span_event* const e = add_event(to, name, time, within);
   if (!e) return;
+  e->attributes.reserve(2);
   e->attributes.emplace_back("sequence-number", number);
   e->attributes.emplace_back(size_key, size_of(bytes));
 }
@@ -50,9 +57,20 @@ server_name::server_name(std::string_view target)
   if (parts->port) port = *parts->port;
 }
 
-call_span::call_span(const span_start& s, span_kind kind, std::string_view prefix, std::string_view method,
+server_name server_name::of_authority(std::string_view authority) {
+  server_name made;
+  if (auto parts = client::split_host_and_port(authority)) {
+    made.address = std::move(parts->host);
+    if (parts->port) made.port = *parts->port;
+  } else {
+    made.address = authority;
+  }
+  return made;
+}
+
+call_span::call_span(span_start&& s, span_kind kind, std::string_view prefix, std::string_view method,
                      tracer& by)
-    : context_(s.context), within_(by.rules().limits) {
+    : context_(std::move(s.context)), within_(by.rules().limits) {
   data_.trace = context_.trace();
   data_.span = context_.span();
   data_.parent = s.parent;
@@ -61,10 +79,15 @@ call_span::call_span(const span_start& s, span_kind kind, std::string_view prefi
   data_.state = context_.state();
   data_.kind = kind;
   data_.start = by.now();
-  data_.name = prefix;
-  data_.name +=
-      bounded_text(method.empty() ? unknown_method : method, span_limits::name_bytes_max - prefix.size());
-  std::ranges::replace(data_.name, '/', '.');
+  const std::string_view text = method.empty() ? unknown_method : method;
+  data_.name.reserve(prefix.size() + text.size());
+  data_.name.append(prefix).append(text);
+  if (data_.name.size() > span_limits::name_bytes_max || !base::is_utf8(text)) [[unlikely]]
+    data_.name = bounded_text(data_.name, span_limits::name_bytes_max);
+  for (std::size_t at = data_.name.find('/'); at != std::string::npos; at = data_.name.find('/', at))
+    data_.name[at] = '.';
+  data_.attributes.reserve(own_attributes);
+  data_.events.reserve(usual_events);
 }
 
 void call_span::message_sent(message_size m, tracer& by) noexcept {
@@ -94,7 +117,7 @@ void call_span::add_event(std::string_view name, tracer& by) noexcept {
 }
 
 void call_span::put(std::string_view key, attribute_value value) {
-  set_attribute(data_, key, std::move(value), within_);
+  add_new_attribute(data_, key, std::move(value), within_);
 }
 
 void call_span::set(std::string_view key, attribute_value value) noexcept {
@@ -104,10 +127,11 @@ void call_span::set(std::string_view key, attribute_value value) noexcept {
 void call_span::set_peer(const net::address& peer) noexcept {
   base::if_memory_allows([&] {
     if (peer.is_ip()) {
-      put("network.peer.address", ip_of(peer));
-      put("network.peer.port", std::int64_t{peer.port()});
+      set_attribute(data_, "network.peer.address", ip_of(peer), within_);
+      set_attribute(data_, "network.peer.port", std::int64_t{peer.port()}, within_);
     } else if (!peer.name().empty()) {
-      put("network.peer.address", bounded_text(peer.name(), span_limits::value_bytes_max));
+      set_attribute(data_, "network.peer.address", bounded_text(peer.name(), span_limits::value_bytes_max),
+                    within_);
     }
   });
 }

@@ -18,19 +18,24 @@ namespace coracle::telemetry_internal {
 // The server that a channel calls, for attributes: from its target, not from the addresses that it has.
 struct server_name {
   explicit server_name(std::string_view target);
+  // The same from what a client called: a host with or without a port.
+  static server_name of_authority(std::string_view authority);
   std::string address;
   std::optional<std::int64_t> port;
+
+ private:
+  server_name() = default;
 };
 
 // A span of a call or an attempt, while it lasts. Without memory a span lacks what it would have got.
 class call_span : public coro::pooled {
  public:
-  call_span(const span_start& s, span_kind kind, std::string_view prefix, std::string_view method,
-            tracer& by);
+  call_span(span_start&& s, span_kind kind, std::string_view prefix, std::string_view method, tracer& by);
   // Adds the events of one message.
   void message_sent(message_size m, tracer& by) noexcept;
   void message_received(message_size m, tracer& by) noexcept;
   void add_event(std::string_view name, tracer& by) noexcept;
+  // Sets an attribute that the span does not have yet.
   void set(std::string_view key, attribute_value value) noexcept;
   void set_peer(const net::address& peer) noexcept;
   // Sets the attributes of the RPC conventions. `method` is "package.Service/Method"; empty if it is not

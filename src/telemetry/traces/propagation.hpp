@@ -28,7 +28,7 @@ class propagation {
   // Whether there is metadata that extract() would parse, or ignore as malformed. Most calls have none.
   [[nodiscard]] bool may_extract(const metadata& from) const noexcept {
     for (const auto field : from)
-      if (field.name.size() < 64 && ((sizes_ >> field.name.size()) & 1) != 0) [[unlikely]]
+      if (((sizes_ >> (field.name.size() % 64)) & 1) != 0) [[unlikely]]
         return true;
     return false;
   }

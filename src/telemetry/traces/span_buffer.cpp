@@ -44,23 +44,28 @@ void span_buffer::flush() noexcept {
   if (timer::holder) loop_.disarm(*this);
   std::vector<finished_span> left = std::exchange(waiting_, {});
   if (left.empty()) return;
+  const std::size_t finished = left.size();
   std::size_t given = 0;
   base::if_memory_allows([&] {
     const auto sinks = to_->all();
     if (sinks.empty()) return;
-    while (given < left.size()) {
+    while (given < finished) {
       const auto from = left.begin() + static_cast<std::ptrdiff_t>(given);
-      const std::size_t n = std::min(batch_max, left.size() - given);
+      const std::size_t n = std::min(batch_max, finished - given);
       for (std::size_t i = 0; i + 1 < sinks.size(); ++i)
         sinks[i]->take(std::vector<finished_span>(from, from + static_cast<std::ptrdiff_t>(n)));
       std::vector<finished_span> batch;
-      batch.reserve(n);
-      std::move(from, from + static_cast<std::ptrdiff_t>(n), std::back_inserter(batch));
+      if (n == finished) {
+        batch = std::move(left);
+      } else {
+        batch.reserve(n);
+        std::move(from, from + static_cast<std::ptrdiff_t>(n), std::back_inserter(batch));
+      }
       given += n;
       sinks.back()->take(std::move(batch));
     }
   });
-  dropped_ += left.size() - given;
+  dropped_ += finished - given;
 }
 
 }  // namespace coracle::telemetry_internal

@@ -13,6 +13,8 @@ std::string bounded_text(std::string_view text, std::size_t bytes_max) {
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
     text = text.substr(0, end);
   }
+  if (base::is_utf8(text)) [[likely]]
+    return std::string(text);
   std::string kept;
   kept.reserve(text.size());
   while (true) {
@@ -51,6 +53,13 @@ void set_attribute(attribute_list& to, std::uint32_t& dropped, std::string_view 
   if (at != to.end()) at->second = std::move(value);
   else if (to.size() >= within.attributes) ++dropped;
   else to.emplace_back(std::move(name), std::move(value));
+}
+
+void add_new_attribute(finished_span& to, std::string_view key, attribute_value value,
+                       const span_limits& within) {
+  bound(value, within);
+  if (to.attributes.size() >= within.attributes) ++to.dropped_attributes;
+  else to.attributes.emplace_back(key, std::move(value));
 }
 
 span_event* add_event(finished_span& to, std::string_view name, std::chrono::system_clock::time_point time,

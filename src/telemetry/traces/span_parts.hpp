@@ -24,6 +24,10 @@ inline void set_attribute(finished_span& to, std::string_view key, attribute_val
   set_attribute(to.attributes, to.dropped_attributes, key, std::move(value), within);
 }
 
+// The same for a valid key that the span does not have yet.
+void add_new_attribute(finished_span& to, std::string_view key, attribute_value value,
+                       const span_limits& within);
+
 // Adds an event; the reference is valid until the next one. Returns null, and counts it, if there are too
 // many.
 span_event* add_event(finished_span& to, std::string_view name, std::chrono::system_clock::time_point time,

@@ -46,10 +46,9 @@ std::string_view reported_name(const method_calls& calls) noexcept {
   return calls.key.method == other_method ? std::string_view() : std::string_view(calls.key.method);
 }
 
-// What the client called, which is a host with or without a port.
 void describe(call_span& span, served_call& c, const method_calls& calls, const trace_rules& by) {
   span.set_method(reported_name(calls), c.context.method(), by);
-  set_server(span, server_name("passthrough:" + std::string(c.context.authority())));
+  set_server(span, server_name::of_authority(c.context.authority()));
   span.set_peer(c.context.peer());
 }
 
@@ -57,9 +56,9 @@ void describe(call_span& span, served_call& c, const method_calls& calls, const 
 
 std::unique_ptr<traced_served_call> begin_trace(served_call& c, method_calls& calls, tracer& by) {
   const std::string_view method = name_of_method(c.context.method());
-  const auto s = by.begin_served(c.context, method);
+  auto s = by.begin_served(c.context, method);
   if (!s) return nullptr;
-  auto made = std::make_unique<traced_served_call>(calls, *s, reported_name(calls), by);
+  auto made = std::make_unique<traced_served_call>(calls, *std::move(s), reported_name(calls), by);
   describe(made->span, c, calls, by.rules());
   c.wants_progress = true;
   return made;
@@ -68,13 +67,13 @@ std::unique_ptr<traced_served_call> begin_trace(served_call& c, method_calls& ca
 std::unique_ptr<traced_call> begin_trace(observed_call& c, method_calls& calls, const server_name& server,
                                          tracer& by) {
   const std::string_view method = name_of_method(c.method);
-  const auto s = begin_call(c, method, by);
+  auto s = begin_call(c, method, by);
   if (!s) return nullptr;
   auto made = std::make_unique<traced_call>(calls, *s);
   const rpc::propagated_context* const call = call_of(*c.caller);
   made->binary = call && call->metadata().find(protocol::grpc::binary_trace_header);
   if (!s->sampled) return made;
-  made->span.emplace(*s, span_kind::client, "Sent.", method, by);
+  made->span.emplace(*std::move(s), span_kind::client, "Sent.", method, by);
   made->span->set_method(method, {}, by.rules());
   set_server(*made->span, server);
   return made;
@@ -87,12 +86,11 @@ std::unique_ptr<call_span> begin_attempt(observed_attempt& a, traced_call& of, t
     form.inject(of.context, of.binary, a.more);
     return nullptr;
   }
-  const span_start s = by.child_of(of.context);
-  auto made =
-      std::make_unique<call_span>(s, span_kind::client, "Attempt.", name_of_method(a.call.method), by);
+  auto made = std::make_unique<call_span>(by.child_of(of.context), span_kind::client, "Attempt.",
+                                          name_of_method(a.call.method), by);
   made->set("previous-rpc-attempts", std::int64_t{a.previous_attempts});
   made->set("transparent-retry", a.kind == attempt_kind::transparent_retry);
-  form.inject(s.context, of.binary, a.more);
+  form.inject(made->context(), of.binary, a.more);
   return made;
 }
 

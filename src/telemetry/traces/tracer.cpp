@@ -60,7 +60,8 @@ tracer::tracer(std::shared_ptr<const trace_rules> rules, std::shared_ptr<span_bu
       finished_(std::move(finished)),
       loop_(owner_loop),
       sampler_(rules_->sample),
-      root_threshold_(sampler_.root_threshold()),
+      root_threshold_(static_cast<std::uint64_t>(std::max<std::int64_t>(sampler_.root_threshold(), 0))),
+      final_threshold_(rules_->keeps_late ? 0 : root_threshold_),
       state_(owner_loop.io().random()),
       increment_(owner_loop.io().random() | 1) {}
 
@@ -79,7 +80,15 @@ span_start tracer::begin_root(std::optional<trace_flags> decision, std::string_v
   write_big_endian(draw(), trace, 0);
   write_big_endian(drawn, trace, 8);
   const trace_flags flags{.sampled = true, .random = true, .debug = decision && decision->debug};
-  return {true, trace_context(trace, new_span_id(), flags, state_with({}, d.threshold)), {}, false};
+  return {true, trace_context(trace, new_span_id(), flags, root_state(d.threshold)), {}, false};
+}
+
+const std::string& tracer::root_state(std::int64_t threshold) {
+  if (threshold != root_state_of_) {
+    root_state_ = state_with({}, threshold);
+    root_state_of_ = threshold;
+  }
+  return root_state_;
 }
 
 span_start tracer::begin(const std::optional<trace_context>& parent, bool remote,
@@ -102,7 +111,9 @@ span_start tracer::child_of(const trace_context& parent) {
 }
 
 std::optional<span_start> tracer::begin_served(server_context& c, std::string_view method) {
-  const received_trace got = drawn_ != 0 ? received_trace() : rules_->by.extract(c.metadata());
+  const propagation& form = rules_->by;
+  const received_trace got = form.may_extract(c.metadata()) ? form.extract(c.metadata()) : received_trace();
+  if (got.parent || got.decision) drawn_ = 0;  // it was for a root
   span_start s = begin(got.parent, true, got.decision, method);
   if (s.sampled) {
     c.set_decision(rpc::traced_as::sampled);

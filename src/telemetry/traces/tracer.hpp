@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace coracle::telemetry_internal {
@@ -36,16 +37,10 @@ class tracer {
 
   // The fast path of a server's call, that of nearly all calls if few are sampled: it begins a trace, and
   // the trace is dropped. Returns false if that is not so, or not known: begin_served() decides.
-  [[nodiscard]] bool drops(server_context& c) noexcept {
-    if (root_threshold_ < 0 || rules_->by.may_extract(c.metadata())) [[unlikely]]
-      return false;
-    const std::uint64_t drawn = draw();
-    if (static_cast<std::int64_t>(random_part(drawn)) >= root_threshold_) [[unlikely]] {
-      drawn_ = drawn;
-      return false;
-    }
-    c.begin_dropped_trace(drawn);
-    return true;
+  [[nodiscard]] bool drops(server_context& c) noexcept { return drops(c, root_threshold_); }
+  // The same, for calls of which nothing more is done at their end: rules().keeps_late is false.
+  [[nodiscard, gnu::always_inline]] bool drops_for_good(server_context& c) noexcept {
+    return drops(c, final_threshold_);
   }
   // Begins the span of a server's call, if it is sampled. Throws std::bad_alloc, as the following.
   [[nodiscard]] std::optional<span_start> begin_served(server_context& c, std::string_view method);
@@ -64,21 +59,36 @@ class tracer {
   void flush() noexcept { finished_->flush(); }
 
  private:
-  // A splitmix64 generator with an increment of its own, so that loops do not repeat each other's ids.
+  [[nodiscard, gnu::always_inline]] bool drops(server_context& c, std::uint64_t threshold) noexcept {
+    const std::uint64_t drawn = draw();
+    if (random_part(drawn) >= threshold || rules_->by.may_extract(c.metadata())) [[unlikely]] {
+      drawn_ = drawn;
+      return false;
+    }
+    c.begin_dropped_trace(drawn);
+    return true;
+  }
+  // A counter whose steps are random, so that loops do not repeat each other's ids, multiplied with itself in
+  // another form; both halves of the product are mixed.
   [[nodiscard]] std::uint64_t draw() noexcept {
-    std::uint64_t v = state_ += increment_;
-    v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9;
-    v = (v ^ (v >> 27)) * 0x94d049bb133111eb;
-    return v ^ (v >> 31);
+    __extension__ using product = unsigned __int128;
+    state_ += increment_;
+    const product p = static_cast<product>(state_) * (state_ ^ 0x9e3779b97f4a7c15);
+    return static_cast<std::uint64_t>(p >> 64) ^ static_cast<std::uint64_t>(p);
   }
   [[nodiscard]] trace_context::span_id new_span_id() noexcept;
+  // Returns the tracestate of a root that was sampled by a threshold.
+  [[nodiscard]] const std::string& root_state(std::int64_t threshold);
   [[nodiscard]] span_start begin_root(std::optional<trace_flags> decision, std::string_view name);
 
   std::shared_ptr<const trace_rules> rules_;
   std::shared_ptr<span_buffer> finished_;
   loop& loop_;
   loop_sampler sampler_;
-  std::int64_t root_threshold_;  // see loop_sampler
+  std::uint64_t root_threshold_;  // see loop_sampler; 0, so that no call is dropped, if there is none
+  std::uint64_t final_threshold_;  // the same; 0 if rules().keeps_late
+  std::string root_state_;  // the tracestate of the roots that were sampled by root_state_of_
+  std::int64_t root_state_of_ = -1;
   std::uint64_t state_;
   std::uint64_t increment_;
   std::uint64_t drawn_ = 0;  // by drops(), for the trace that begin_served() begins
