@@ -55,7 +55,8 @@ struct scene {
       const bytes_message request(std::string("hello"));
       const std::string path =
           "/some.package.Service" + std::to_string(i / 10) + "/Method" + std::to_string(i);
-      (void)sync_wait(generic_stub(opened[static_cast<std::size_t>(i % channels)]).unary(path, request));
+      const generic_stub stub(opened[static_cast<std::size_t>(i % channels)]);
+      (void)sync_wait(stub.unary<bytes_message>(path.c_str(), request)).value();
     }
   }
   runtime rt{1};
