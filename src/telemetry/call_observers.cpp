@@ -3,7 +3,6 @@
 #include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/executor.hpp"
-#include "telemetry/metrics/cost_instruments.hpp"
 #include "telemetry/metrics/retry_instruments.hpp"
 #include "telemetry/traces/traced_calls.hpp"
 
@@ -93,15 +92,9 @@ void server_calls::of_loop::call_ended(served_call& c, const status& outcome, ti
                 t.bytes_received);
 }
 
-CORACLE_COLD void server_calls::of_loop::measure_cost_of(const served_call& c) noexcept {
-  const method_calls* const calls = served_data(c.user).calls();
-  metrics_sink* const to = loop::current()->metrics();
-  if (!calls || !to) return;
-  if (const auto cost = c.context.cost()) measure_cost(*cost, calls->key.method, *to);
-}
-
 void server_calls::of_loop::end_checked(served_call& c, const status& outcome, time_point now) noexcept {
-  if (c.context.meter()) measure_cost_of(c);
+  if (method_calls* const calls = served_data(c.user).calls())
+    if (const auto cost = c.context.cost()) calls->costs.add(*cost);
   const served_data data(c.user);
   const call_traffic& t = c.traffic();
   tracer* const by = *traces_;  // null if the loop shuts down

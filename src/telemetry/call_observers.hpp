@@ -69,7 +69,6 @@ class server_calls final : public server_observer {
     [[gnu::noinline]] method_calls* find(const served_call& c) noexcept;
     // Calls that may be sampled, or recorded at their end.
     [[gnu::noinline]] void trace(served_call& c) noexcept;
-    void measure_cost_of(const served_call& c) noexcept;
     // Calls that are measured, have a span, or may get one now, or are not counted.
     [[gnu::noinline]] void end_checked(served_call& c, const status& outcome, time_point now) noexcept;
     void end_traced(traced_served_call& t, const status& outcome, const call_sizes& sizes) noexcept;

@@ -107,13 +107,15 @@ method_calls::method_calls(const method_calls& o)
       start(o.start),
       started(o.started),
       ended(copy_of(o.ended)),
-      client_calls(copy_of(o.client_calls)) {}
+      client_calls(copy_of(o.client_calls)),
+      costs(o.costs) {}
 
 void method_calls::add(const method_calls& o) {
   start = std::min(start, o.start);
   started += o.started;
   telemetry_internal::add(ended, o.ended);
   telemetry_internal::add(client_calls, o.client_calls);
+  costs.add(o.costs);
 }
 
 method_calls* call_series::find(bool client, std::string_view target, std::string_view path, bool registered,

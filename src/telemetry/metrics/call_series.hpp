@@ -5,6 +5,7 @@
 #include "coracle/base/status.hpp"
 #include "telemetry/metrics/exponential_histogram.hpp"
 #include "telemetry/metrics/histogram.hpp"
+#include "telemetry/metrics/method_costs.hpp"
 
 #include <array>
 #include <chrono>
@@ -105,6 +106,7 @@ struct method_calls {
   std::array<std::unique_ptr<call_histograms>, status_codes> ended;  // the same, by status
   // Calls of a client as its program sees them; only their duration is used.
   std::array<std::unique_ptr<call_histograms>, status_codes> client_calls;
+  method_costs costs;  // of calls of a server
 
   method_calls() = default;
   method_calls(const method_calls& o);

@@ -1,7 +1,11 @@
 #include "telemetry/metrics/cost_instruments.hpp"
 
+#include "telemetry/metrics/call_instruments.hpp"
+
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace coracle::telemetry_internal {
@@ -33,24 +37,60 @@ constexpr instrument heap_blocks_of_calls =
 
 constexpr std::array all_of_costs{&measured_calls, &running_time, &waiting_time, &heap_blocks_of_calls};
 
+// In the order of method_costs::waiting.
+constexpr std::array<std::string_view, method_costs::wait_kinds> waits{"messages", "room", "calls", "other"};
+
 double seconds(duration d) noexcept { return std::chrono::duration<double>(d).count(); }
+
+class cost_families {
+ public:
+  cost_families(const std::vector<const method_calls*>& calls, const selection& what, metrics_snapshot& to)
+      : calls_(calls), what_(what), to_(to) {}
+
+  // add_points(f, m): adds what is known of a method with measured calls.
+  template <class F>
+  void add(const instrument& by, F add_points) {
+    if (!what_.reports(by)) return;
+    metric_family f = family_of(by);
+    for (const method_calls* m : calls_)
+      if (m->costs.calls != 0) add_points(f, *m);
+    if (!f.points.empty()) to_.families.push_back(std::move(f));
+  }
+  static metric_point& add_point(metric_family& f, const method_calls& m, double value) {
+    metric_point& p = f.points.emplace_back();
+    p.start = m.start;
+    p.labels.emplace_back("grpc.method", m.key.method);
+    p.value = value;
+    return p;
+  }
+
+ private:
+  const std::vector<const method_calls*>& calls_;
+  const selection& what_;
+  metrics_snapshot& to_;
+};
 
 }  // namespace
 
 std::span<const instrument* const> cost_instruments() noexcept { return all_of_costs; }
 
-void measure_cost(const call_cost& c, std::string_view method, metrics_sink& to) noexcept {
-  const std::array of_method{method};
-  to.measure(measured_calls, 1, of_method);
-  to.measure(running_time, seconds(c.running), of_method);
-  to.measure(heap_blocks_of_calls, static_cast<double>(c.heap_blocks), of_method);
-  for (const auto& [kind, d] : {std::pair(std::string_view("messages"), c.waiting_for_messages),
-                                std::pair(std::string_view("room"), c.waiting_for_room),
-                                std::pair(std::string_view("calls"), c.waiting_for_calls),
-                                std::pair(std::string_view("other"), c.waiting_otherwise)}) {
-    const std::array labels{method, kind};
-    to.measure(waiting_time, seconds(d), labels);
-  }
+void add_cost_families(const std::vector<const method_calls*>& calls, const selection& what,
+                       metrics_snapshot& to) {
+  cost_families all(calls, what, to);
+  all.add(measured_calls, [](metric_family& f, const method_calls& m) {
+    cost_families::add_point(f, m, static_cast<double>(m.costs.calls));
+  });
+  all.add(running_time, [](metric_family& f, const method_calls& m) {
+    cost_families::add_point(f, m, seconds(m.costs.running));
+  });
+  all.add(waiting_time, [](metric_family& f, const method_calls& m) {
+    for (std::size_t i = 0; i < waits.size(); ++i)
+      cost_families::add_point(f, m, seconds(m.costs.waiting[i]))
+          .labels.emplace_back("coracle.wait", waits[i]);
+  });
+  all.add(heap_blocks_of_calls, [](metric_family& f, const method_calls& m) {
+    cost_families::add_point(f, m, static_cast<double>(m.costs.heap_blocks));
+  });
 }
 
 }  // namespace coracle::telemetry_internal

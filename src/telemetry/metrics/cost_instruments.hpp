@@ -2,10 +2,12 @@
 #pragma once
 
 #include "coracle/base/metrics.hpp"
-#include "coracle/rpc/call_cost.hpp"
+#include "coracle/telemetry/metrics_snapshot.hpp"
+#include "telemetry/metrics/call_series.hpp"
+#include "telemetry/metrics/selection.hpp"
 
 #include <span>
-#include <string_view>
+#include <vector>
 
 namespace coracle::telemetry_internal {
 
@@ -13,7 +15,8 @@ namespace coracle::telemetry_internal {
 // method.
 [[nodiscard]] std::span<const instrument* const> cost_instruments() noexcept;
 
-// Measures the cost of a call that has ended.
-void measure_cost(const call_cost& c, std::string_view method, metrics_sink& to) noexcept;
+// Adds the families of the instruments that are reported, if there are measured calls.
+void add_cost_families(const std::vector<const method_calls*>& calls, const selection& what,
+                       metrics_snapshot& to);
 
 }  // namespace coracle::telemetry_internal

@@ -1,6 +1,7 @@
 #include "telemetry/metrics/merge.hpp"
 
 #include "telemetry/metrics/call_instruments.hpp"
+#include "telemetry/metrics/cost_instruments.hpp"
 
 #include <algorithm>
 #include <map>
@@ -113,6 +114,7 @@ metrics_snapshot merge(std::vector<loop_copy> parts, const std::vector<read_gaug
     return std::tie(m->key.target, m->key.method, m->key.custom);
   });
   add_call_families(in_order, what, whole);
+  add_cost_families(in_order, what, whole);
   std::ranges::sort(whole.families, {}, &metric_family::name);
   return whole;
 }
