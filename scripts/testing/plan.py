@@ -165,14 +165,14 @@ def submission():
     yield one("unit (tsan)", ctest, "tsan", "unit")
     yield e2e("tsan", "io_uring")
     yield from adapters("tsan", ADAPTERS_WITH_THREADS)
-    yield built("gcc-asan", ["test_programs"])
-    yield one("unit (gcc-asan)", ctest, "gcc-asan", "unit")
 
 
 def whole():
     yield from submission()
     yield "build (release, the rest)", Build("release", ["test_programs"], in_use=True)
     yield one("unit (release)", ctest, "release", "unit")
+    yield built("gcc-asan", ["test_programs"])
+    yield one("unit (gcc-asan)", ctest, "gcc-asan", "unit")
     yield from adapters("release", ADAPTERS_OF_TEMPLATES)
     yield "build (tsan, the rest)", Build("tsan", ["test_programs"], options=["-D", "CORACLE_TEST_E2E=ON"], in_use=True)
     yield "e2e, all (tsan, io_uring)", e2e("tsan", "io_uring")[1]

@@ -82,6 +82,7 @@ def test_examples_work(command, movie_server, pages_server, tmp_path, monkeypatc
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     (tmp_path / "request.json").write_text('{"title": "x"}')
     (tmp_path / "movies.rec").write_bytes(b"CORREC01" + struct.pack("=IIIIiIq", 16, 0, 0, 1, 0, 0, 0))  # without events
+    (tmp_path / "movies.binlog").write_bytes(b"")  # the same
     (tmp_path / "requests").mkdir()
     (tmp_path / "requests/movies.grpc").write_text(f'CALL http://{movie_server.address} AddMovie\n\n{{"title": "x"}}\n')
     for folder in (".", "old", "new"):

@@ -38,14 +38,15 @@ def why_no_tracing():
 
 
 @pytest.fixture(scope="module")
-def tracing():
+def program(tmp_path_factory):
+    """A server's program of which nobody else runs a process: probes are of the file."""
     if reason := why_no_tracing():
         pytest.skip(f"the kernel does not permit tracing here, so only the notes of the probes are tested: {reason}")
+    return shutil.copy(own("movie_server"), tmp_path_factory.mktemp("traced"))
 
 
-def traced(script, *arguments):
+def traced(program, script, *arguments):
     """What the script prints about a server that answers two calls, one of which fails."""
-    program = own("movie_server")
     with subprocess.Popen(["bpftrace", str(SCRIPTS / script), str(program), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as tracer:
         try:
@@ -74,22 +75,22 @@ def wait_until_attached(tracer):
     assert tracer.poll() is None, tracer.stdout.read()
 
 
-def test_slow_calls_are_printed_with_their_methods(tracing):
-    said = traced("coracle-slow-calls.bt", "0")
+def test_slow_calls_are_printed_with_their_methods(program):
+    said = traced(program, "coracle-slow-calls.bt", "0")
     assert len(re.findall(r"^ +\d+ +\d+ +\d+ +\d+  /movie.MovieService/AddMovie$", said, re.M)) == 2, said
 
 
-def test_calls_are_counted_by_method_and_status(tracing):
-    said = traced("coracle-calls.bt")
+def test_calls_are_counted_by_method_and_status(program):
+    said = traced(program, "coracle-calls.bt")
     counts = {int(status): int(n) for status, n in re.findall(r"@calls\[/movie.MovieService/AddMovie, (\d+)\]: (\d+)", said)}
     assert sum(counts.values()) == 2, said
 
 
-def test_connections_are_printed_with_the_reason_of_their_end(tracing):
-    said = traced("coracle-connections.bt")
+def test_connections_are_printed_with_the_reason_of_their_end(program):
+    said = traced(program, "coracle-connections.bt")
     assert len(re.findall(r"^opened +\d+ +server, port of the peer \d+$", said, re.M)) == 2, said
     assert len(re.findall(r"^closed +\d+ +\S.* \(\d+ streams, \d+ ms\)$", said, re.M)) == 2, said
 
 
-def test_blocks_from_the_heap_are_counted(tracing):
-    assert "@heap_blocks_bytes" in traced("coracle-loops.bt")
+def test_blocks_from_the_heap_are_counted(program):
+    assert "@heap_blocks_bytes" in traced(program, "coracle-loops.bt")
