@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string json_type = "content-type: application/json\r\n";
-const std::string all_names[] = {"overview", "connections", "channels",      "calls",      "loops",
-                                 "memory",   "limits",      "configuration", "log_levels", "version"};
+const std::string all_names[] = {"overview", "connections",   "channels",   "calls",   "loops", "memory",
+                                 "limits",   "configuration", "log_levels", "version", "rpcz"};
 
 class operator_pages : public echo_fixture {
  protected:
@@ -177,6 +177,27 @@ TEST_P(operator_pages, AreJsonByName) {
     EXPECT_THAT(page.body, ::testing::StartsWith("{")) << name;
   }
   EXPECT_EQ(ask("GET /pages/json/nothing").status(), 404);
+}
+
+TEST_P(operator_pages, HaveTheCallTimelinesOfAMethod) {
+  with_pages(*server_);
+  link();
+  echo::Text text;
+  text.set_text("status");
+  EXPECT_FALSE(sync_wait(echo_stub(*channel_).Misbehave(text)).ok());
+  text.set_text("hello");
+  EXPECT_TRUE(sync_wait(echo_stub(*channel_).Say(text)).ok());
+  const auto all = ask("GET /pages/json/rpcz");
+  EXPECT_EQ(all.status(), 200);
+  EXPECT_THAT(all.body, HasSubstr(R"({"method":"echo.Echo/Say","side":"server","call_count":1,"ended":1,)"));
+  const auto one = ask("GET /pages/json/rpcz?method=echo.Echo%2FMisbehave");
+  EXPECT_THAT(one.body,
+              HasSubstr(R"("method":"echo.Echo/Misbehave","side":"server","call_count":1,"ended":1,)"
+                        R"("failed":1,)"));
+  EXPECT_THAT(one.body, HasSubstr(R"("lists":["slowest","failed","latest"])"));
+  EXPECT_THAT(one.body, HasSubstr(R"("event":"ended","status":)"));
+  EXPECT_THAT(one.body, Not(HasSubstr("echo.Echo/Say")));
+  EXPECT_THAT(ask("GET /pages/json/rpcz?method=%3Cscript%3E").body, HasSubstr(R"("methods":[])"));
 }
 
 TEST_P(operator_pages, CountCallsByMethodAndOutcome) {

@@ -7,8 +7,8 @@ import pytest
 from driven_page import driven_page, label, named
 from programs import Server, own, run
 
-PAGES = ("overview", "calls", "connections", "channels", "loops", "memory", "limits", "configuration", "log_levels", "version")
-TITLES = {"overview": "Overview", "log_levels": "Log levels"}
+PAGES = ("overview", "calls", "rpcz", "connections", "channels", "loops", "memory", "limits", "configuration", "log_levels", "version")
+TITLES = {"overview": "Overview", "rpcz": "rpcz", "log_levels": "Log levels"}
 LIMIT_S = 20
 
 
@@ -40,7 +40,7 @@ def address(server, name):
 def shown(page, name):
     """Waits until the page has its data: each has a table, tiles or levels."""
     page.expect({"css": "h2"}, TITLES.get(name, name.capitalize()))
-    page.expect(named("status"), server_host(page) if name in ("configuration", "log_levels", "version") else "Updated at")
+    page.expect(named("status"), server_host(page) if name in ("rpcz", "configuration", "log_levels", "version") else "Updated at")
 
 
 def server_host(page):
@@ -70,6 +70,23 @@ def test_calls_in_progress_show_where_tasks_wait(page, server):
     page.open(address(server, "calls"))
     page.expect(named("table", "Calls in progress"), "/echo.Echo/Chat")
     page.expect({"css": "pre.tasks"}, "echo_service.hpp:")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_a_method_of_the_overview_leads_to_its_calls_with_their_events(page, server, theme, width):
+    page.open(address(server, "overview"), {"theme": theme, "width": width})
+    page.click(named("link", "echo.Echo/Misbehave"))
+    page.expect({"css": "main h3"}, "echo.Echo/Misbehave, ")
+    page.expect({"css": "details.call >> nth=0"}, "NOT_FOUND")
+    page.click({"css": "section:has-text('Misbehave, server') details.call summary >> nth=0"})
+    events = named("table", "Events of call 1 of slowest of the server")
+    page.expect(events, "HEADERS")
+    page.expect(events, "began")
+    page.expect(events, "NOT_FOUND")
+    assert page.faults() == []
+    assert page.run("document.documentElement.scrollWidth") <= width, "the page is wider than the window"
+    page.click(named("link", "All methods"))
+    page.expect(named("table", "Recorded methods"), "echo.Echo/Say")
 
 
 def test_a_channel_shows_why_it_does_not_connect(page, server):

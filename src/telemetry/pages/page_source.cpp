@@ -160,6 +160,11 @@ task<services::ordered_json> page_source::page(std::string_view name) {
   co_return json();
 }
 
+task<std::optional<services::ordered_json>> page_source::rpcz(std::string method) {
+  const auto alive = shared_from_this();
+  co_return co_await recorded_.take(rt(), std::move(method));
+}
+
 task<calls_listing> page_source::list_calls() {
   calls_listing all;
   for (std::size_t i = 0; i < rt().size(); ++i) co_await on(rt().at(i), add_calls(*calls_, rt().at(i), all));

@@ -4,11 +4,14 @@
 #include "coracle/coro/task.hpp"
 #include "services/json_text.hpp"
 #include "telemetry/core.hpp"
+#include "telemetry/pages/call_timelines.hpp"
 #include "telemetry/pages/calls_in_progress.hpp"
 #include "telemetry/pages/page_history.hpp"
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +31,8 @@ class page_source : public std::enable_shared_from_this<page_source> {
 
   // Returns the JSON of a page; null if there is no page of that name.
   [[nodiscard]] task<services::ordered_json> page(std::string_view name);
+  // Returns the JSON of the page "rpcz", of all methods or of one. Nothing if too many read it already.
+  [[nodiscard]] task<std::optional<services::ordered_json>> rpcz(std::string method);
   // These perform an action of a page. They throw services::invalid_request.
   void set_log_levels(const services::ordered_json& request);
   [[nodiscard]] task<> cancel_call(services::ordered_json request);
@@ -51,6 +56,7 @@ class page_source : public std::enable_shared_from_this<page_source> {
   const std::shared_ptr<calls_in_progress> calls_;
   const bool cancels_;
   page_history history_;
+  call_timelines recorded_;
 };
 
 }  // namespace coracle::telemetry_internal

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,9 +57,20 @@ class page_routes {
 
   task<http_response> json(http_request request) const {
     if (const status no = authorize(request); !no.ok()) co_return services::page_refusal(no, realm);
+    if (request.path_parameter("name") == "rpcz") co_return co_await rpcz(request);
     const services::ordered_json page = co_await source_->page(request.path_parameter("name"));
     if (page.is_null()) co_return services::page_failure(status::not_found("there is no such page"), 404);
     co_return services::secured(http_response::json(services::text_of(page)));
+  }
+
+  // Parameter "method" of the query chooses one method.
+  task<http_response> rpcz(const http_request& request) const {
+    std::string method = request.parameter("method").value_or("");
+    std::optional<services::ordered_json> page = co_await source_->rpcz(std::move(method));
+    if (!page)
+      co_return services::page_failure(status::unavailable("others read the recorder: try again in a second"),
+                                       503);
+    co_return services::secured(http_response::json(services::text_of(*page)));
   }
 
   task<http_response> perform(http_request request) const {

@@ -12,9 +12,9 @@ async function answerOf(made) {
   return answer;
 }
 
-/** Returns what a page shows. Throws an Error whose message is for the user. */
-export function read(page) {
-  return answerOf(fetch(`json/${page}`, { cache: "no-store" }));
+/** Returns what a page shows; `query` is that of its address. Throws an Error whose message is for the user. */
+export function read(page, query = "") {
+  return answerOf(fetch(`json/${page}${query}`, { cache: "no-store" }));
 }
 
 /** Performs an action, which changes something in the server. Throws an Error whose message is for the user. */

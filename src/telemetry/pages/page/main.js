@@ -1,4 +1,5 @@
 // The pages of operators: the fragment of the address names the page, which is read again every second or two.
+// What follows a slash is what the page is about: #rpcz/package.Service/Method.
 
 import { read } from "./api.js";
 import { byId, element } from "./dom.js";
@@ -9,7 +10,9 @@ let timer = 0;
 let paused = false;
 let serial = 0; // of the newest request: older answers are dropped
 
-const chosen = () => (location.hash.slice(1) in views ? location.hash.slice(1) : "overview");
+const named = () => location.hash.slice(1).split("/", 1)[0];
+const chosen = () => (Object.hasOwn(views, named()) ? named() : "overview");
+const subject = () => location.hash.slice(1 + named().length + 1);
 
 function showState(text, isFailure = false) {
   byId("state").replaceChildren(element("span", { class: isFailure ? "failure" : "" }, text));
@@ -30,12 +33,12 @@ function keepingPlace(change) {
 async function refresh() {
   clearTimeout(timer);
   const name = chosen();
-  const { title, make, every } = views[name];
+  const { title, make, every, query } = views[name];
   const mine = ++serial;
   try {
-    const answer = await read(name);
+    const answer = await read(name, query?.(subject()));
     if (mine !== serial) return;
-    if (!getSelection()?.toString()) keepingPlace(() => byId("main").replaceChildren(element("h2", {}, title), ...make(answer, refresh)));
+    if (!getSelection()?.toString()) keepingPlace(() => byId("main").replaceChildren(element("h2", {}, title), ...make(answer, refresh, subject())));
     showState(paused ? "Paused" : every ? `Updated at ${new Date().toLocaleTimeString()}` : location.host);
   } catch (error) {
     if (mine !== serial) return;

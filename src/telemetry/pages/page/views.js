@@ -2,6 +2,7 @@
 
 import { perform } from "./api.js";
 import { button, element, shown } from "./dom.js";
+import { linkToCalls, query, rpcz } from "./rpcz.js";
 import { bytes, ms, nearness, number, span, table, tiles, time } from "./table.js";
 
 const right = "number";
@@ -9,7 +10,7 @@ const section = (title, ...parts) => element("section", {}, element("h3", {}, ti
 const failed = (count) => (count ? element("span", { class: "bad" }, number(count)) : "0");
 
 function overview(of) {
-  const columns = [["method", (m) => m.method], ["calls/s", (m) => m.started_per_s, right], ["errors/s", (m) => failed(m.failed_per_s), right],
+  const columns = [["method", (m) => linkToCalls(m.method)], ["calls/s", (m) => m.started_per_s, right], ["errors/s", (m) => failed(m.failed_per_s), right],
                    ["p50", (m) => ms(m.p50_ms), right], ["p90", (m) => ms(m.p90_ms), right], ["p99", (m) => ms(m.p99_ms), right],
                    ["in progress", (m) => m.in_progress, right], ["started", (m) => m.started, right], ["failed", (m) => failed(m.failed), right]];
   return [
@@ -138,6 +139,7 @@ function version(of) {
 export const views = {
   overview: { title: "Overview", make: overview, every: 1000 },
   calls: { title: "Calls", make: calls, every: 1000 },
+  rpcz: { title: "rpcz", make: rpcz, every: 0, query },
   connections: { title: "Connections", make: connections, every: 2000 },
   channels: { title: "Channels", make: channels, every: 2000 },
   loops: { title: "Loops", make: loops, every: 1000 },
