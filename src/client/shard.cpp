@@ -84,7 +84,7 @@ CORACLE_COLD void shard::wait(call_attempt& a) noexcept {
 }
 
 void shard::record_queued(const call_attempt& a) noexcept {
-  loop_.events().call_queued(a.terms().number, loop_.events().name_of(a.terms().path));
+  loop_.events().call_queued(a.terms().number, loop_.events().name_of(a.terms().path.data()));
 }
 
 // Returns false for a call that cannot wait here; it fails in begin().

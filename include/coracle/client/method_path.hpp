@@ -1,6 +1,7 @@
 // method_path: the path of a method, and what its .proto says about it.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace coracle {
@@ -12,7 +13,8 @@ class method_path {
  public:
   /// The path `text`, which must stay valid until the call ends.
   // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr method_path(const char* text) noexcept : text_(text) {}
+  constexpr method_path(const char* text) noexcept
+      : text_(text), size_(static_cast<std::uint32_t>(std::string_view(text).size())) {}
   /// Returns the path of a method whose .proto sets idempotency_level = NO_SIDE_EFFECTS: the Connect protocol
   /// may call it by GET requests (see channel_options::connect_get).
   [[nodiscard]] constexpr method_path without_side_effects() const noexcept {
@@ -29,10 +31,12 @@ class method_path {
   }
   /// Returns the path as it was passed.
   [[nodiscard]] constexpr const char* text() const noexcept { return text_; }
+  /// Returns the same with its size. A zero follows it.
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return {text_, size_}; }
   /// Returns whether HTTP can carry the path: it begins with "/", and each character is printable ASCII other
   /// than a space and "#" (RFC 9113 8.3.1, RFC 3986).
   [[nodiscard]] constexpr bool is_valid() const noexcept {
-    const std::string_view path = text_;
+    const std::string_view path = view();
     bool bad = !path.starts_with('/');
     for (const char c : path) bad |= c <= ' ' || c == '#' || c > '~';
     return !bad;
@@ -44,6 +48,7 @@ class method_path {
 
  private:
   const char* text_;
+  std::uint32_t size_;
   bool no_side_effects_ = false;
   bool unregistered_ = false;
 };

@@ -22,7 +22,7 @@ namespace coracle::client {
 
 // Belongs to the call, and does not change after begin(). Every attempt points to it.
 struct call_terms {
-  const char* path = nullptr;     // "/package.Service/Method", static text
+  std::string_view path;          // "/package.Service/Method", static text that a zero follows
   call_options options;           // the caller's, and what the method's configuration adds
   time_point deadline = never;    // of all attempts, including queueing and pauses
   metadata propagated;            // from the call whose handler makes this one

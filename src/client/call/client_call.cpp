@@ -50,7 +50,7 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
 client_call::client_call(call_channel& channel, method_path path, call_options&& options)
     : call_attempt(terms_),
       channel_(channel),
-      terms_{path.text(),
+      terms_{path.view(),
              std::move(options),
              never,
              {},
@@ -160,8 +160,8 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
     return begin(inherited);
   bind_owner_loop();
   advance(call_event::begin);
-  chain_ =
-      std::make_unique<stream_chain>(channel_, *this, terms_.path, terms_.options, std::move(seen_request_));
+  chain_ = std::make_unique<stream_chain>(channel_, *this, terms_.path.data(), terms_.options,
+                                          std::move(seen_request_));
   if (!terms_.options.detached && inherited.stop.stop_requested()) chain_->cancel();
   chain_->begin(inherited, {});
 }
@@ -552,9 +552,9 @@ void client_call::end(status reason, bool inside) noexcept {
   record_ = nullptr;
   const auto code = static_cast<std::uint8_t>(outcome_.code());
   if (!exchange_ && terms_.owner_loop) [[unlikely]]
-    terms_.owner_loop->events().unsent_call_ended(terms_.number, code, terms_.path);
+    terms_.owner_loop->events().unsent_call_ended(terms_.number, code, terms_.path.data());
   if (exchange_) {
-    exchange_.events().ring().client_call_ended(terms_.number, code, terms_.path);
+    exchange_.events().ring().client_call_ended(terms_.number, code, terms_.path.data());
     if (outcome_.ok()) exchange_.count_call_ok();
     exchange_.release();
   }

@@ -65,7 +65,7 @@ class client_call final : public rpc::call,
   // another one writes.
   loop& hold();
   void let_go() noexcept;
-  [[nodiscard]] const char* method() const noexcept { return terms_.path; }
+  [[nodiscard]] const char* method() const noexcept { return terms_.path.data(); }
   // Whether the call has ended for its owner: not while interceptors may still change the result, or the
   // reply is deferred.
   [[nodiscard]] bool ended() const noexcept {

@@ -162,7 +162,7 @@ void add_other_fields(To& to, const call_terms& terms, unsigned previous_attempt
   };
   const auto find = [&] {
     const request_fields f = first_fields(target, terms);
-    if (!method_path(terms.path).is_valid())
+    if (!method_path(terms.path.data()).is_valid())
       return explain("the method path", f.path,
                      "write \"/package.Service/Method\" in printable ASCII without spaces and \"#\"");
     if (!http::valid_authority(f.authority))
@@ -192,7 +192,7 @@ status send_client_headers(transport::exchange& to, const call_target& target, c
   sent_header_cache::entry* const kept = terms.options.authority.empty() ? entry_for(to, first) : nullptr;
   const bool is_kept = kept && kept->is_of(first);
   // What was sent before is valid.
-  if (!is_kept && !is_valid(first, terms.path)) [[unlikely]]
+  if (!is_kept && !is_valid(first, terms.path.data())) [[unlikely]]
     return invalid_headers(target, terms);
   const bool has_metadata = !terms.options.metadata.empty() || !terms.propagated.empty() || more;
   if (has_metadata) {
@@ -214,7 +214,7 @@ status send_client_headers(transport::exchange& to, const call_target& target, c
     return {};  // memory was exhausted, and the attempt has ended
   base::event_ring& events = to.events().ring();
   // An entry that could not be kept has no name.
-  const base::method_name& name = kept && kept->name ? *kept->name : events.name_of(terms.path);
+  const base::method_name& name = kept && kept->name ? *kept->name : events.name_of(terms.path.data());
   events.attempt_began(to.events().number(), to.has_target() ? to.recorded_stream() : 0, terms.number, name,
                        previous_attempts);
   return {};

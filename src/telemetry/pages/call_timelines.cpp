@@ -140,7 +140,7 @@ class chosen_calls {
     const auto list = [&](std::string_view name_of_list, auto&& belongs, auto&& before) {
       std::vector<const recorded_call*> some;
       std::ranges::copy_if(of.all, std::back_inserter(some), belongs);
-      // Equal ones keep their order. Not by std::ranges::stable_sort(), for which clang warns of what it uses.
+      // Equal ones keep their order; clang warns of what std::ranges::stable_sort() uses.
       std::ranges::sort(some, [&](const recorded_call* a, const recorded_call* b) {
         return before(a, b) || (!before(b, a) && a < b);
       });
