@@ -1,6 +1,6 @@
-// pages_server [AUTHORIZE]: a server with pages for operators, for pages_test.py: it has made calls that
-// ended well and not, has one in progress, and a channel that reaches no server. AUTHORIZE is the value of
-// the header field "authorization" that the pages then need.
+// pages_server [AUTHORIZE]: a server with pages for operators, for operator_pages_test.py: it has made calls
+// that ended well and not, has one in progress, and a channel that reaches no server. AUTHORIZE is the value
+// of the header field "authorization" that the pages then need.
 #include "support/echo_service.hpp"
 
 // --8<-- [start:includes]

@@ -35,8 +35,10 @@ class held_call final : public client::call_attempt {
   void begin(transport::exchange x) {
     x_ = x;
     if (!x_.begin_headers()) return;
-    for (const auto& [name, value] :
-         {std::pair{":method", "POST"}, {":scheme", "http"}, {":path", terms().path.data()}, {":authority", "a"}})
+    for (const auto& [name, value] : {std::pair{":method", "POST"},
+                                      {":scheme", "http"},
+                                      {":path", terms().path.data()},
+                                      {":authority", "a"}})
       x_.add_field(name, value);
     x_.end_headers(false);
   }
