@@ -39,6 +39,7 @@ ALSO = {
         "interop/grpcpp_relinked_test.py::*",
         "interop/grpcpp_features_test.py::*",
         "interop/grpcpp_greedy_test.py::*",
+        "interop/grpcpp_binary_log_test.py::*",
         "interop/grpc_go_test.py::*GrpcppsApi*",
         "conformance/connectrpc_test.py::*grpcpps_api*",
         "consume/relinked_test.py::*",
