@@ -15,6 +15,7 @@ from programs import BIN, ROOT, Server, backends, own, run
 CLIENT_LIMIT_S = 60
 SIDE_LIMIT_S = 40  # of a client whose server has a part of each case
 END_LIMIT_S = 10  # of a server whose client has ended
+MODEL_RUNS = 5  # of a program with Debian's library
 
 NO_MESSAGE = "the initial metadata of a stream that ends with OK before its first message are empty, not missing"
 
@@ -63,9 +64,9 @@ def seen_by(program, client, server):
 
 
 @functools.cache
-def seen_by_both(program, client, server, backend=None):
+def seen_by_both(program, client, server, backend=None, run=0):
     """What a server with completion queues and its client print, by case, and what is wrong with their ends. Each line is
-    "CASE: what" or "CASE / PART: what", with "server " before those of the server."""
+    "CASE: what" or "CASE / PART: what", with "server " before those of the server. run: another number is another run."""
     env = {"CORACLE_BACKEND": backend} if backend else None
     with Server(built(program, server), "server", env=env) as serving:
         lines, fault = printed_by_client(built(program, client), serving.port, env)
@@ -113,9 +114,11 @@ def test_a_relinked_program_sees_the_same(program, server, client, model):
 @pytest.mark.parametrize(("server", "client"), PAIRS)
 @pytest.mark.parametrize(("program", "case"), [(program, case) for program, cases in TWO_SIDED.items() for case in cases])
 def test_a_relinked_server_with_queues_sees_the_same(program, case, server, client, backend):
-    model, _ = seen_by_both(program, "google", "google")
     seen, faults = seen_by_both(program, client, server, backend)
-    assert seen.get(case) == model[case], faults
+    # Debian's library does not order all events of a call: what it shows in one of several runs may be seen.
+    models = (seen_by_both(program, "google", "google", run=run)[0][case] for run in range(MODEL_RUNS))
+    first = next(models)
+    assert seen.get(case) == first or seen.get(case) in models, (first, seen.get(case), faults)
 
 
 @pytest.mark.parametrize("backend", backends())

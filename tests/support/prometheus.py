@@ -88,7 +88,8 @@ class Prometheus(Background):
         self._wait(lambda: all(one["health"] != "unknown" for one in self.scraped().values()), SCRAPE_LIMIT_S, "has not scraped")
         errors = {job: one["lastError"] for job, one in self.scraped().items()}
         assert not any(errors.values()), errors
-        self.wait_for_series(f"min(count_over_time(up[1h])) >= {times}")
+        # A target that has answered may not be stored yet.
+        self.wait_for_series(f"count(count_over_time(up[1h]) >= {times}) == {len(self.targets)}")
 
     def wait_for_series(self, expression, limit_s=SCRAPE_LIMIT_S):
         """Waits until a query has a series."""
