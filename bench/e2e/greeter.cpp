@@ -1,19 +1,10 @@
 // bench_greeter PORT [CERT KEY]: the server that the load generators drive, over every protocol of its port.
+#include "e2e/copying_greeter.hpp"
 #include "e2e/serving.hpp"
-#include "helloworld.coracle.hpp"
 #include "idle.coracle.hpp"
 #include "orders.coracle.hpp"
 
 namespace {
-
-class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
-                                                  const helloworld::HelloRequest& request) override {
-    helloworld::HelloReply reply;
-    reply.set_message(request.name());
-    return reply;
-  }
-};
 
 class order_echo final : public orders::rpc::Orders::service {
   coracle::reply<orders::Order> Echo(coracle::server_context&, const orders::Order& order) override {
@@ -37,7 +28,7 @@ constexpr const char* rest_rules = R"({"http": {"rules": [
 }  // namespace
 
 int main(int argc, char** argv) {
-  greeter greets;
+  bench::copying_greeter greets;
   order_echo echoes;
   idle_streams holds;
   coracle::server_options options;

@@ -1,12 +1,12 @@
 // bench_observed_greeter PORT plain|metrics|unsampled|sampled: the Greeter of bench_greeter, alone, with
 // metrics, or with these and traces, none or 1 % of which are recorded.
-#include "helloworld.coracle.hpp"
 
 #include <coracle/server.hpp>
 #include <coracle/telemetry/finished_span.hpp>
 #include <coracle/telemetry/sampler.hpp>
 #include <coracle/telemetry/telemetry.hpp>
 #include <coracle/telemetry/traces.hpp>
+#include "e2e/copying_greeter.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -16,15 +16,6 @@
 #include <vector>
 
 namespace {
-
-class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
-                                                  const helloworld::HelloRequest& request) override {
-    helloworld::HelloReply reply;
-    reply.set_message(request.name());
-    return reply;
-  }
-};
 
 // Takes the spans in batches, as an exporter does that sends them, and forgets them.
 class discarding_sink final : public coracle::span_sink {
@@ -52,7 +43,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: bench_observed_greeter PORT plain|metrics|unsampled|sampled\n", stderr);
     return 2;
   }
-  greeter greets;
+  bench::copying_greeter greets;
   coracle::runtime runtime(1);
   coracle::server server(runtime);
   server.add(greets);

@@ -20,6 +20,13 @@
 
 namespace coracle {
 
+std::string name_of_frame(std::uint8_t type) {
+  static constexpr std::array<std::string_view, 10> names{
+      "DATA",         "HEADERS", "PRIORITY", "RST_STREAM",    "SETTINGS",
+      "PUSH_PROMISE", "PING",    "GOAWAY",   "WINDOW_UPDATE", "CONTINUATION"};
+  return type < names.size() ? std::string(names[type]) : "type " + std::to_string(type);
+}
+
 namespace {
 
 using base::event_kind;

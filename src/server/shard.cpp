@@ -180,7 +180,7 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
   const auto at = connections_.emplace(&c, served{std::move(made), rpc::channel_registry::next_id()}).first;
   quota_->connections.fetch_add(1, std::memory_order_relaxed);
   try {
-    // The connection keeps an address that is asked for: only if it is logged.
+    // A connection keeps an address once it has been queried: query it only for a line that is written.
     if (loop_.log().is_enabled(log_room::server, log_level::debug))
       loop_.log().in(log_room::server).debug("a connection of ", c.peer_address(), " was accepted");
     c.start();

@@ -10,6 +10,7 @@
 #include "coracle/server/server.hpp"
 #include "protocol/connect/encodings.hpp"
 #include "runtime/runtime_core.hpp"
+#include "services/web_page.hpp"
 #include "telemetry/prometheus/exposition.hpp"
 #include "telemetry/prometheus/exposition_format.hpp"
 
@@ -121,12 +122,7 @@ class metrics_page {
       return status::permission_denied(
           "the metrics are for clients of the same machine: the server's program must set "
           "metrics_options::authorize, or serve them on a port of their own (metrics_options::address)");
-    if (r.header("forwarded") || r.header("x-forwarded-for"))
-      return status::permission_denied(
-          "the metrics are not for clients of a proxy, which may be on other machines: the server's program "
-          "must set "
-          "metrics_options::authorize");
-    return {};
+    return services::refuse_proxies(r, "metrics_options::authorize");
   }
   static http_response refusal(const status& reason) {
     const std::string text = std::string(reason.message()) + "\n";

@@ -123,7 +123,7 @@ bool secured_duplex::end_handshake() {
   }
   set_handshake_result("SUCCESS");
   established_ = true;
-  // The byte stream keeps an address that is asked for: only if it is logged.
+  // The byte stream keeps an address once it has been queried: query it only for a line that is written.
   if (loop_.log().is_enabled(log_room::tls, log_level::debug))
     loop_.log()
         .in(log_room::tls)

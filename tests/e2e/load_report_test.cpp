@@ -240,8 +240,12 @@ TEST_P(reported_loads, TheMinimumIntervalOfTheServerCounts) {
   EXPECT_EQ(heard_.loads.size(), 1u);
 }
 
-TEST_P(reported_loads, StreamsWakeUpTheLoopTogether) {
-  if (!sim_world()) return;  // only there does nothing else take time
+// Where nothing but time takes time.
+class reported_loads_in_simulation : public reported_loads {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, reported_loads_in_simulation, simulation_over_tcp,
+                         echo_fixture::case_name);
+
+TEST_P(reported_loads_in_simulation, StreamsWakeUpTheLoopTogether) {
   restart_with_service(80ms);
   load_->update([](load_report& r) { r.set_qps(1); });
   heard other;

@@ -90,7 +90,6 @@ TEST_P(trace_sampling, AnUnsampledCallHasNoSpansAndSaysSo) {
 TEST_P(traces_from_outside, AnUnsampledTraceThatBeginsInAServerIsOneTrace) {
   restart(sampler::parent_based(sampler::always_off()));
   say_from_outside({}, "twice");
-  if (IsSkipped()) return;
   const auto parents = handler_.values("traceparent");
   ASSERT_EQ(parents.size(), 3U);
   EXPECT_EQ(parents[0], "");
@@ -105,7 +104,6 @@ TEST_P(traces_from_outside, TheCallerDecides) {
     const std::string flags = sampled ? "-01" : "-00";
     say_from_outside({{"traceparent", "00-" + std::string(ids) + flags}, {"tracestate", "vendor=1"}},
                      "twice");
-    if (IsSkipped()) return;
     const auto all = spans(sampled ? 7 : 0);
     EXPECT_EQ(all.size(), sampled ? 7U : 0U);
     if (sampled) {
@@ -123,7 +121,6 @@ TEST_P(traces_from_outside, TheCallerDecides) {
 TEST_P(traces_from_outside, AServerThatDropsWhatItsCallerSampledSaysSo) {
   restart(sampler::always_off());
   say_from_outside({{"traceparent", "00-" + std::string(ids) + "-01"}}, "twice");
-  if (IsSkipped()) return;
   EXPECT_EQ(spans(0).size(), 0U);
   EXPECT_EQ(handler_.values("traceparent")[1], "00-" + std::string(ids) + "-00");
 }
@@ -131,7 +128,6 @@ TEST_P(traces_from_outside, AServerThatDropsWhatItsCallerSampledSaysSo) {
 TEST_P(traces_from_outside, AMalformedParentBeginsANewTrace) {
   restart(sampler::parent_based(sampler::always_on()));
   say_from_outside({{"traceparent", "00-" + std::string(ids) + "-zz"}, {"tracestate", "vendor=1"}});
-  if (IsSkipped()) return;
   const auto all = spans(1);
   const finished_span& served = only(all, "Recv.echo.Echo.Say");
   EXPECT_EQ(served.parent, trace_context::span_id{});
@@ -164,7 +160,6 @@ TEST_P(traces_from_outside, B3IsUnderstoodAndSpoken) {
   options.propagators = propagator_set{.w3c = false, .b3 = true, .b3_multi = true};
   restart(options);
   say_from_outside({{"b3", std::string(ids) + "-d"}}, "twice");
-  if (IsSkipped()) return;
   const auto all = spans(7);
   for (const finished_span& s : all) EXPECT_EQ(s.trace[0], 0x4b);
   const std::string single = handler_.values("b3")[1];
@@ -188,7 +183,6 @@ TEST_P(traces_from_outside, B3AloneLeavesOutTheFormsOfW3c) {
     say_from_outside(*sent ? std::vector<std::pair<std::string, std::string>>{{"b3", std::string(ids) + sent}}
                            : std::vector<std::pair<std::string, std::string>>{},
                      "twice");
-    if (IsSkipped()) return;
     for (const std::size_t i : {1U, 2U}) {
       EXPECT_TRUE(handler_.values("b3").at(i).ends_with(*sent ? sent : "-1")) << handler_.values("b3").at(i);
       EXPECT_EQ(handler_.values("traceparent").at(i), "") << sent;

@@ -69,6 +69,8 @@ inline const auto every_world_and_link = ::testing::Combine(
     all_kinds, ::testing::Values(link_kind::tcp, link_kind::unix_socket, link_kind::in_process));
 // Where code takes real time, and a process has figures of the kernel.
 inline const auto every_kernel_over_tcp = ::testing::Combine(kernel_kinds, ::testing::Values(link_kind::tcp));
+inline const auto simulation_over_tcp =
+    ::testing::Combine(::testing::Values(world_kind::sim), ::testing::Values(link_kind::tcp));
 inline const auto every_world_over_tcp = ::testing::Combine(all_kinds, ::testing::Values(link_kind::tcp));
 
 }  // namespace coracle::testing_support

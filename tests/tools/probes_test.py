@@ -39,7 +39,7 @@ def why_no_tracing():
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """A server's program of which nobody else runs a process: probes are of the file."""
+    """A copy of a server's program: probes belong to a file, and other tests run the original."""
     if reason := why_no_tracing():
         pytest.skip(f"the kernel does not permit tracing here, so only the notes of the probes are tested: {reason}")
     return shutil.copy(own("movie_server"), tmp_path_factory.mktemp("traced"))

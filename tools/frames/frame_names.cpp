@@ -4,13 +4,6 @@
 
 namespace coracle::tools {
 
-std::string name_of_frame(std::uint8_t type) {
-  static constexpr std::array<std::string_view, 10> names{
-      "DATA",         "HEADERS", "PRIORITY", "RST_STREAM",    "SETTINGS",
-      "PUSH_PROMISE", "PING",    "GOAWAY",   "WINDOW_UPDATE", "CONTINUATION"};
-  return type < names.size() ? std::string(names[type]) : "type " + std::to_string(type);
-}
-
 std::string names_of_flags(std::uint8_t type, std::uint8_t flags) {
   std::string text;
   const auto add = [&](std::uint8_t flag, std::string_view name) {

@@ -1,4 +1,4 @@
-// frame_names: the types and flags of HTTP/2 (RFC 9113 6).
+// frame_names: the flags and error codes of HTTP/2 (RFC 9113 6 and 7).
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,6 @@ inline constexpr std::uint8_t padded = 0x8;
 inline constexpr std::uint8_t priority = 0x20;
 }  // namespace frame_flags
 
-// "HEADERS", or "type 12" for one that RFC 9113 does not have.
-std::string name_of_frame(std::uint8_t type);
 // "END_STREAM END_HEADERS"; of a frame of this type.
 std::string names_of_flags(std::uint8_t type, std::uint8_t flags);
 // "CANCEL", or "code 77" (RFC 9113 7).

@@ -32,6 +32,10 @@ enum class recorded_kind : std::uint8_t {
   loop_stalled,  ///< a task occupied the loop for runtime_options::report_stalls or longer
 };
 
+/// Returns the name of a type of frames of HTTP/2 (RFC 9113 section 6): "HEADERS". One that HTTP/2 does not
+/// have is "type 12".
+[[nodiscard]] std::string name_of_frame(std::uint8_t type);
+
 /// One event. Its time is the one at which its loop had last read its clock, at the start of the iteration or
 /// when it received what caused the event. A value; its texts are those of the recording.
 class recorded_event {

@@ -5,7 +5,6 @@
 #include "coracle/runtime/runtime.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -23,14 +22,6 @@ double ms_between(wall_time from, wall_time to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 double ms_of_time(duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
-
-// RFC 9113 6.
-std::string frame_name(std::uint8_t type) {
-  static constexpr std::array<std::string_view, 10> names{
-      "DATA",         "HEADERS", "PRIORITY", "RST_STREAM",    "SETTINGS",
-      "PUSH_PROMISE", "PING",    "GOAWAY",   "WINDOW_UPDATE", "CONTINUATION"};
-  return type < names.size() ? std::string(names[type]) : "type " + std::to_string(type);
-}
 
 // Only these have the flag: of a SETTINGS or PING frame, the same bit is an acknowledgement.
 bool ends_stream(const recorded_event& e) {
@@ -64,7 +55,7 @@ bool begins(const recorded_event& e) {
 ordered_json event_json(const recorded_event& e, wall_time began) {
   ordered_json to{{"at_ms", ms_between(began, e.when)}, {"event", kind_name(e.kind)}};
   if (e.kind == recorded_kind::frame) {
-    to["frame"] = frame_name(e.frame_type);
+    to["frame"] = name_of_frame(e.frame_type);
     to["end_stream"] = ends_stream(e);
     if (e.value) to["value"] = *e.value;
   }
@@ -229,7 +220,7 @@ services::ordered_json timelines_of_calls(const recording& from, std::string_vie
   return chosen_calls(from).page(only);
 }
 
-task<std::optional<services::ordered_json>> call_timelines::take(runtime& of, std::string only) {
+task<std::optional<std::string>> call_timelines::take(runtime& of, std::string only) {
   {
     const std::lock_guard lock(mutex_);
     if (readings_ == readings_max) co_return std::nullopt;
@@ -244,9 +235,11 @@ task<std::optional<services::ordered_json>> call_timelines::take(runtime& of, st
   } const place{*this};
   const recording taken = co_await take_recording(of);
   offload choosing(
-      [](const recording* from, std::string_view method) { return timelines_of_calls(*from, method); },
+      [](const recording* from, std::string_view method) {
+        return services::text_of(timelines_of_calls(*from, method));
+      },
       &taken, std::string_view(only));
-  std::optional<services::ordered_json> made = co_await choosing;
+  std::optional<std::string> made = co_await choosing;
   co_return made;
 }
 

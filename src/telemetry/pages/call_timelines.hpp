@@ -30,13 +30,13 @@ class call_timelines {
   static constexpr std::size_t methods_max = 100;
   // The maximum number of calls of a method in each of its three lists: slowest, failed and latest.
   static constexpr std::size_t calls_max = 8;
-  // The maximum number of events of a call: the first and the last ones. A call has begun with the first.
+  // The maximum number of events of a call: half of them are its first ones, half its last ones.
   static constexpr std::size_t events_max = 60;
   // The maximum number of recordings that are read at the same time: each takes up to 20 MB for each loop.
   static constexpr std::size_t readings_max = 2;
 
-  // Returns nothing if as many readings as possible are in progress.
-  [[nodiscard]] task<std::optional<services::ordered_json>> take(runtime& of, std::string only);
+  // Returns the text of the JSON; nothing if as many readings as possible are in progress.
+  [[nodiscard]] task<std::optional<std::string>> take(runtime& of, std::string only);
 
  private:
   std::mutex mutex_;

@@ -160,7 +160,7 @@ task<services::ordered_json> page_source::page(std::string_view name) {
   co_return json();
 }
 
-task<std::optional<services::ordered_json>> page_source::rpcz(std::string method) {
+task<std::optional<std::string>> page_source::rpcz(std::string method) {
   const auto alive = shared_from_this();
   co_return co_await recorded_.take(rt(), std::move(method));
 }

@@ -31,8 +31,9 @@ class page_source : public std::enable_shared_from_this<page_source> {
 
   // Returns the JSON of a page; null if there is no page of that name.
   [[nodiscard]] task<services::ordered_json> page(std::string_view name);
-  // Returns the JSON of the page "rpcz", of all methods or of one. Nothing if too many read it already.
-  [[nodiscard]] task<std::optional<services::ordered_json>> rpcz(std::string method);
+  // Returns the text of the page "rpcz", of all methods or of one: as it may be long, it is not made on a
+  // loop. Nothing if too many read it already.
+  [[nodiscard]] task<std::optional<std::string>> rpcz(std::string method);
   // These perform an action of a page. They throw services::invalid_request.
   void set_log_levels(const services::ordered_json& request);
   [[nodiscard]] task<> cancel_call(services::ordered_json request);

@@ -66,11 +66,11 @@ class page_routes {
   // Parameter "method" of the query chooses one method.
   task<http_response> rpcz(const http_request& request) const {
     std::string method = request.parameter("method").value_or("");
-    std::optional<services::ordered_json> page = co_await source_->rpcz(std::move(method));
+    std::optional<std::string> page = co_await source_->rpcz(std::move(method));
     if (!page)
       co_return services::page_failure(status::unavailable("others read the recorder: try again in a second"),
                                        503);
-    co_return services::secured(http_response::json(services::text_of(*page)));
+    co_return services::secured(http_response::json(*std::move(page)));
   }
 
   task<http_response> perform(http_request request) const {

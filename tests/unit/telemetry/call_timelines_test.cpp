@@ -196,8 +196,8 @@ TEST(CallTimelines, ReadingsAtTheSameTimeHaveAMaximum) {
   call_timelines of;
   struct program {
     static task<> read(call_timelines& of, runtime& rt, int& made) {
-      const std::optional<ordered_json> page = co_await of.take(rt, "");
-      if (page) ++made;
+      const std::optional<std::string> page = co_await of.take(rt, "");
+      if (page && page->starts_with("{")) ++made;
     }
     static task<> read_at_once(call_timelines& of, runtime& rt, int& made) {
       co_await when_all(read(of, rt, made), read(of, rt, made), read(of, rt, made));
