@@ -1,5 +1,29 @@
 # How everything is compiled: coracle_usage reaches the library's users, coracle_build stays with us.
 
+# What cannot be compiled is refused here, in one line; coracle/base/impl/requirements.hpp does the same in a program.
+set(coracle_refusal "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  set(coracle_refusal "g++ 12 or newer, or clang 16 or newer; this is g++ ${CMAKE_CXX_COMPILER_VERSION}: set CMAKE_CXX_COMPILER (Debian: apt-get install g++-12)")
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
+  set(coracle_refusal "clang 16 or newer, or g++ 12 or newer; this is clang ${CMAKE_CXX_COMPILER_VERSION}: set CMAKE_CXX_COMPILER (Debian: apt-get install clang-19)")
+elseif(NOT CMAKE_CXX_COMPILER_ID MATCHES "^(GNU|Clang)$")
+  set(coracle_refusal "g++ 12 or newer, or clang 16 or newer; this compiler is ${CMAKE_CXX_COMPILER_ID}: set CMAKE_CXX_COMPILER")
+elseif(CMAKE_CXX_STANDARD AND (CMAKE_CXX_STANDARD LESS 20 OR CMAKE_CXX_STANDARD EQUAL 98))
+  set(coracle_refusal "C++20 or newer; CMAKE_CXX_STANDARD is ${CMAKE_CXX_STANDARD}: set it to 20, 23 or 26, or leave it unset")
+elseif(CMAKE_CXX_FLAGS MATCHES "-fno-exceptions")
+  set(coracle_refusal "exceptions: take -fno-exceptions out of CMAKE_CXX_FLAGS")
+elseif(CMAKE_SYSTEM_PROCESSOR AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64|aarch64|arm64|s390x)$"
+       OR DEFINED CMAKE_SIZEOF_VOID_P AND CMAKE_SIZEOF_VOID_P LESS 8)
+  set(coracle_refusal "x86-64 or 64-bit ARM; this builds for ${CMAKE_SYSTEM_PROCESSOR} with pointers of ${CMAKE_SIZEOF_VOID_P} bytes: build on one of them, or for ARM on any machine with --toolchain cmake/cross.cmake (docs/reference/platforms.md)")
+endif()
+if(coracle_refusal)
+  message(FATAL_ERROR "Coracle requires ${coracle_refusal}")
+endif()
+
+set(coracle_extensions_of_project ${CMAKE_CXX_EXTENSIONS_DEFAULT})
+if(DEFINED CMAKE_CXX_EXTENSIONS)
+  set(coracle_extensions_of_project ${CMAKE_CXX_EXTENSIONS})
+endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
 # A static library's symbols stay out of the interface of the shared library that it may end in.
 if(NOT BUILD_SHARED_LIBS)

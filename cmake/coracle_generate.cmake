@@ -8,6 +8,7 @@
 #     [NAMESPACE name]           # inner namespace of the generated classes; the plugin's default is rpc
 #     [USAGE_REQUIREMENT PUBLIC|PRIVATE|INTERFACE]  # who sees the headers. Default: PUBLIC
 #     [GENERATE_DESCRIPTORS]     # also writes <name>.protoset, with imports and comments, for grpcurl and its like
+#     [MODULE name]              # also writes the module of that name, with messages and classes; TARGET links coracle::module
 #     [FAKES]                    # also writes <name>.coracle.fake.hpp: services for tests that answer as they are told
 #     [GRPC]                     # also writes grpc_cpp_plugin's classes; TARGET links coracle::grpcpp, or needs find_package(gRPC CONFIG)
 #     [GRPC_MOCKS]               # with GRPC: also writes <name>_mock.grpc.pb.h, its stubs for GoogleMock
@@ -20,6 +21,8 @@
 # For dir/a.proto the target gets dir/a.pb.h, dir/a.pb.cc and dir/a.coracle.hpp, named from the import
 # directory, and it links coracle::coracle. They are written again when the .proto, anything it imports,
 # protoc or the plugin changes. To be called in the directory that makes the target.
+#
+# The module is made of one partition for each .proto, dir/a.coracle.cppm, and of name.cppm, which exports them.
 #
 # An INTERFACE library has nothing to compile the messages into: it gets a static library <target>_protos.
 #
@@ -35,7 +38,7 @@ mark_as_advanced(CORACLE_PLUGIN CORACLE_PROTOC)
 
 function(coracle_generate)
   cmake_parse_arguments(PARSE_ARGV 0 arg "GENERATE_DESCRIPTORS;FAKES;GRPC;GRPC_MOCKS"
-    "TARGET;OUT_VAR;OUT_DIR;NAMESPACE;PROTOC;PLUGIN;GRPC_PLUGIN;USAGE_REQUIREMENT" "PROTOS;IMPORT_DIRS;EXTRA_ARGS")
+    "TARGET;OUT_VAR;OUT_DIR;NAMESPACE;MODULE;PROTOC;PLUGIN;GRPC_PLUGIN;USAGE_REQUIREMENT" "PROTOS;IMPORT_DIRS;EXTRA_ARGS")
   _coracle_check_arguments()
   set(receiver)
   if(arg_TARGET)
@@ -65,12 +68,25 @@ function(coracle_generate)
   cmake_path(ABSOLUTE_PATH arg_OUT_DIR BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} NORMALIZE)
 
   set(written)
+  set(all_headers)
+  set(interfaces)
+  set(partitions)
   foreach(proto IN LISTS arg_PROTOS)
     _coracle_generate_one(${proto})
     list(APPEND written ${sources} ${headers} ${others})
+    list(APPEND all_headers ${headers})
   endforeach()
+  if(arg_MODULE)
+    set(imports)
+    foreach(partition IN LISTS partitions)
+      string(APPEND imports "export import :${partition};\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${arg_OUT_DIR}/${arg_MODULE}.cppm @ONLY CONTENT
+      "// Written by coracle_generate().\nexport module @arg_MODULE@;\n\n@imports@")
+    list(APPEND interfaces ${arg_OUT_DIR}/${arg_MODULE}.cppm)
+  endif()
   if(arg_OUT_VAR)
-    set(${arg_OUT_VAR} ${written} PARENT_SCOPE)
+    set(${arg_OUT_VAR} ${written} ${interfaces} PARENT_SCOPE)
   endif()
   if(NOT arg_TARGET)
     return()
@@ -86,6 +102,12 @@ function(coracle_generate)
   endif()
   if(arg_GRPC)
     target_link_libraries(${receiver} ${scope} ${grpc_library})
+  endif()
+  if(arg_MODULE)
+    # The headers of a target with file sets are its own unless they are in one (CMP0154): others would not wait for them.
+    target_sources(${receiver} ${scope} FILE_SET CXX_MODULES BASE_DIRS ${arg_OUT_DIR} FILES ${interfaces}
+      FILE_SET HEADERS BASE_DIRS ${arg_OUT_DIR} FILES ${all_headers})
+    target_link_libraries(${receiver} ${scope} coracle::module)
   endif()
 endfunction()
 
@@ -110,6 +132,16 @@ macro(_coracle_check_arguments)
   if(arg_GRPC_MOCKS AND NOT arg_GRPC)
     message(FATAL_ERROR "coracle_generate: GRPC_MOCKS are mocks of grpc_cpp_plugin's classes; add GRPC, "
       "or take FAKES for Coracle's")
+  endif()
+  if(arg_MODULE AND NOT TARGET coracle::module)
+    get_property(reason GLOBAL PROPERTY coracle_no_modules)
+    if(NOT reason)
+      set(reason "find_package(coracle) before it")
+    endif()
+    message(FATAL_ERROR "coracle_generate: MODULE needs ${reason}")
+  endif()
+  if(arg_MODULE AND arg_USAGE_REQUIREMENT STREQUAL INTERFACE)
+    message(FATAL_ERROR "coracle_generate: a target compiles its MODULE itself: take PUBLIC or PRIVATE in place of INTERFACE")
   endif()
 endmacro()
 
@@ -268,7 +300,7 @@ function(_coracle_find_proto result proto)
   message(FATAL_ERROR "coracle_generate: there is no ${proto} in ${CMAKE_CURRENT_SOURCE_DIR} or ${dirs}")
 endfunction()
 
-# Uses the variables of coracle_generate, and sets sources, headers and others to what is written.
+# Uses the variables of coracle_generate, and sets sources, headers and others to what is written; adds to interfaces and partitions.
 function(_coracle_generate_one proto)
   _coracle_find_proto(proto ${proto})
   # protoc, too, names a file from the first of its import directories that holds it.
@@ -302,6 +334,18 @@ function(_coracle_generate_one proto)
   if(arg_NAMESPACE)
     list(APPEND arguments --coracle_opt=namespace=${arg_NAMESPACE})
   endif()
+  set(own_interface)
+  if(arg_MODULE)
+    cmake_path(REMOVE_EXTENSION name LAST_ONLY OUTPUT_VARIABLE partition)
+    string(MAKE_C_IDENTIFIER ${partition}_proto partition)  # a name that is no keyword
+    if(partition IN_LIST partitions)
+      message(FATAL_ERROR "coracle_generate: ${proto} and another file have one name as a part of the module, ${partition}; rename one")
+    endif()
+    list(APPEND arguments --coracle_opt=module=${arg_MODULE}:${partition})
+    list(APPEND partitions ${partition})
+    set(own_interface ${stem}.coracle.cppm)
+    list(APPEND interfaces ${own_interface})
+  endif()
   if(arg_FAKES)
     list(APPEND arguments --coracle_opt=fakes=true)
     list(APPEND headers ${stem}.coracle.fake.hpp)
@@ -322,7 +366,7 @@ function(_coracle_generate_one proto)
   list(TRANSFORM import_dirs PREPEND -I OUTPUT_VARIABLE imports)
 
   # ninja wants the first output to be the first that the DEPFILE names, where protoc sorts them.
-  add_custom_command(OUTPUT ${headers} ${sources} ${others}
+  add_custom_command(OUTPUT ${headers} ${sources} ${own_interface} ${others}
     COMMAND ${protoc} ${imports} ${arguments} --dependency_out=${stem}.d ${arg_EXTRA_ARGS} ${proto}
     DEPENDS ${proto} ${programs}
     DEPFILE ${stem}.d
@@ -331,9 +375,9 @@ function(_coracle_generate_one proto)
   # protoc's sources are compiled as they are: no project can fix their warnings, and a precompiled header or
   # another file in the same unit could change what they mean.
   set_source_files_properties(${sources} PROPERTIES
-    COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+    COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON CXX_SCAN_FOR_MODULES OFF)
   set_source_files_properties(${sources} ${headers} PROPERTIES SKIP_AUTOGEN ON)
-  foreach(kind IN ITEMS sources headers others)
+  foreach(kind IN ITEMS sources headers others interfaces partitions)
     set(${kind} ${${kind}} PARENT_SCOPE)
   endforeach()
 endfunction()

@@ -1,7 +1,6 @@
 # Installs the library with its package files, and the plugin with the function that runs it.
 
 include(GNUInstallDirs)
-include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/coracle)
 set(coracle_shared ${BUILD_SHARED_LIBS})
@@ -22,9 +21,12 @@ function(coracle_install_targets name)
 endfunction()
 
 get_property(coracle_adapters GLOBAL PROPERTY coracle_adapters)
-coracle_install_targets(coracle_targets coracle coracle_pages coracle_observability coracle_usage ${coracle_adapters})
+coracle_install_targets(coracle_targets coracle coracle_pages coracle_observability coracle_names coracle_usage ${coracle_adapters})
 get_property(coracle_tls_adapters GLOBAL PROPERTY coracle_tls_adapters)
 coracle_install_targets(coracle_tls_targets coracle_secure ${coracle_tls_adapters})
+if(CORACLE_BUILD_XDS)
+  coracle_install_targets(coracle_xds_targets coracle_mesh)
+endif()
 if(TARGET protoc-gen-coracle)
   coracle_install_targets(coracle_plugin_targets protoc-gen-coracle)
 endif()
@@ -35,6 +37,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/coracle DESTINATION ${CMAKE_INST
 set(proto_dir ${CMAKE_INSTALL_DATADIR}/coracle/proto)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/google/api DESTINATION ${proto_dir}/google COMPONENT coracle_dev
   FILES_MATCHING PATTERN "*.proto")
+
+# What coracle_modules.cmake makes targets of, in the build of a program.
+set(modules_dir ${CMAKE_INSTALL_DATADIR}/coracle/modules)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/modules/ DESTINATION ${modules_dir} COMPONENT coracle_dev FILES_MATCHING PATTERN "*.cppm")
 
 # For Prometheus and Grafana (docs/guides/observe.md).
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/prometheus/coracle.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/coracle/prometheus
@@ -63,22 +69,38 @@ foreach(library IN LISTS coracle_linked)
 endforeach()
 list(JOIN coracle_linked " " linked)
 # Relative, so that the tree may be moved; an absolute directory stands for itself.
-set(coracle_proto_dir ${proto_dir})
-if(NOT IS_ABSOLUTE ${package_dir} AND NOT IS_ABSOLUTE ${proto_dir})
-  file(RELATIVE_PATH coracle_proto_dir /${package_dir} /${proto_dir})
-  string(PREPEND coracle_proto_dir "\${CMAKE_CURRENT_LIST_DIR}/")
-elseif(NOT IS_ABSOLUTE ${proto_dir})
-  string(PREPEND coracle_proto_dir ${CMAKE_INSTALL_PREFIX}/)
+foreach(kind IN ITEMS proto modules)
+  set(dir ${${kind}_dir})
+  set(coracle_${kind}_dir ${dir})
+  if(NOT IS_ABSOLUTE ${package_dir} AND NOT IS_ABSOLUTE ${dir})
+    file(RELATIVE_PATH coracle_${kind}_dir /${package_dir} /${dir})
+    string(PREPEND coracle_${kind}_dir "\${CMAKE_CURRENT_LIST_DIR}/")
+  elseif(NOT IS_ABSOLUTE ${dir})
+    string(PREPEND coracle_${kind}_dir ${CMAKE_INSTALL_PREFIX}/)
+  endif()
+endforeach()
+# The components of find_package(): what is installed beside coracle::coracle, by the names of the targets.
+foreach(targets IN ITEMS coracle_tls_adapters coracle_adapters)
+  list(TRANSFORM ${targets} REPLACE "^coracle_" "" OUTPUT_VARIABLE names_of_${targets})
+endforeach()
+list(JOIN names_of_coracle_tls_adapters " " coracle_components_over_openssl)
+string(PREPEND coracle_components_over_openssl "tls ")
+set(coracle_name_of_xds)
+if(CORACLE_BUILD_XDS)
+  set(coracle_name_of_xds xds)
 endif()
+set(coracle_components module tls telemetry console naming ${coracle_name_of_xds} ${names_of_coracle_tls_adapters} ${names_of_coracle_adapters})
+list(JOIN coracle_components ", " coracle_components)
 block()
   set(coracle_linked ${linked})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/coracleConfig.cmake.in ${PROJECT_BINARY_DIR}/coracleConfig.cmake @ONLY)
 endblock()
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/coracleConfigVersion.cmake.in ${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake @ONLY)
 install(FILES
   ${PROJECT_BINARY_DIR}/coracleConfig.cmake
   ${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/coracle_generate.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/coracle_modules.cmake
   DESTINATION ${package_dir} COMPONENT coracle_dev)
 
 # For pkg-config. Its files are found from where they lie, so that the tree may be moved.
@@ -98,6 +120,8 @@ endforeach()
 # Who links the static library links what it stands on, with --static or without: there is no other.
 set(pc_requires "protobuf >= 3.21")
 set(pc_tls_requires "coracle = ${PROJECT_VERSION}")
+set(pc_xds_requires "coracle = ${PROJECT_VERSION}")
+set(coracle_pc_link_options)
 if(NOT BUILD_SHARED_LIBS)
   foreach(library IN LISTS coracle_linked)
     foreach(module IN LISTS coracle_modules_of_${library})
@@ -106,8 +130,15 @@ if(NOT BUILD_SHARED_LIBS)
   endforeach()
   string(REGEX REPLACE "([a-z0-9])>=" "\\1 >= " pc_requires "${pc_requires}")
   string(APPEND pc_tls_requires ", openssl >= 3.0")
+  string(APPEND pc_xds_requires ", re2")
+  get_property(link_options GLOBAL PROPERTY coracle_static_link_options)
+  list(JOIN link_options " " link_options)
+  set(coracle_pc_link_options " ${link_options}")
 endif()
-set(pc_names coracle coracle-console coracle-telemetry coracle-tls)
+set(pc_names coracle coracle-console coracle-naming coracle-telemetry coracle-tls)
+if(CORACLE_BUILD_XDS)
+  list(APPEND pc_names coracle-xds)
+endif()
 if(TARGET coracle_c)
   list(APPEND pc_names coracle-c)  # requires nothing: its library links what it needs, and its header is plain C
 endif()

@@ -12,7 +12,7 @@ std::string one_line(std::string_view text) {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   std::string line(text);
   // Drops other control characters, which a compiler should not have to read.
-  line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c >= 0 && c < ' ' && c != '\t'; }),
+  line.erase(std::remove_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' && c != '\t'; }),
              line.end());
   // A line continuation would make the next line of code part of the comment.
   if (line.ends_with('\\') || line.ends_with("?\?/")) line += " .";

@@ -3,6 +3,7 @@
 #include "codegen/fake_text.hpp"
 #include "codegen/header_text.hpp"
 #include "codegen/model.hpp"
+#include "codegen/module_text.hpp"
 #include "codegen/options.hpp"
 
 #include <google/protobuf/descriptor.h>
@@ -33,10 +34,11 @@ bool generator::Generate(const google::protobuf::FileDescriptor* file, const std
   const file_model model = model_of(*file, *parameters);
   write(*context, model.header, header_text(model));
   if (parameters->fakes) write(*context, model.fake_header, fake_text(model));
+  if (!model.module.empty()) write(*context, model.module_file, module_text(model));
   return true;
 }
 
-#if GOOGLE_PROTOBUF_VERSION >= 6030000
+#if GOOGLE_PROTOBUF_VERSION >= 5027000
 std::uint64_t generator::GetSupportedFeatures() const {
   return FEATURE_PROTO3_OPTIONAL | FEATURE_SUPPORTS_EDITIONS;
 }
@@ -44,7 +46,11 @@ std::uint64_t generator::GetSupportedFeatures() const {
 google::protobuf::Edition generator::GetMinimumEdition() const { return google::protobuf::EDITION_PROTO2; }
 
 google::protobuf::Edition generator::GetMaximumEdition() const {
+#if GOOGLE_PROTOBUF_VERSION >= 6030000
   return google::protobuf::compiler::ProtocMaximumEdition();
+#else
+  return google::protobuf::EDITION_2023;
+#endif
 }
 #else
 std::uint64_t generator::GetSupportedFeatures() const { return FEATURE_PROTO3_OPTIONAL; }

@@ -18,7 +18,7 @@ class generator final : public google::protobuf::compiler::CodeGenerator {
   // Without these, protoc rejects files that use proto3 `optional` or editions. Neither affects anything that
   // this generator reads.
   std::uint64_t GetSupportedFeatures() const override;
-#if GOOGLE_PROTOBUF_VERSION >= 6030000  // the first version that reports which editions its protoc supports
+#if GOOGLE_PROTOBUF_VERSION >= 5027000  // the first version whose protoc takes files of editions
   google::protobuf::Edition GetMinimumEdition() const override;
   google::protobuf::Edition GetMaximumEdition() const override;
 #endif

@@ -78,8 +78,12 @@ file_model model_of(const google::protobuf::FileDescriptor& file, const options&
   f.proto = std::string(file.name());
   f.header = concat({stem_of(file), ".coracle.hpp"});
   f.fake_header = concat({stem_of(file), ".coracle.fake.hpp"});
+  f.module_file = concat({stem_of(file), ".coracle.cppm"});
+  f.module = chosen.module;
   f.messages = concat({stem_of(file), ".pb.h"});
-  f.name_space = package_namespace(std::string(file.package()));
+  f.package_space = package_namespace(std::string(file.package()));
+  f.types = declared_names(file);
+  f.name_space = f.package_space;
   if (!f.name_space.empty()) f.name_space += "::";
   f.name_space += chosen.inner_namespace;
   for (int i = 0; i < file.service_count(); ++i) {

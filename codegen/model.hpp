@@ -39,7 +39,11 @@ struct file_model {
   std::string header;       // "dir/movie.coracle.hpp"
   std::string fake_header;  // "dir/movie.coracle.fake.hpp"
   std::string messages;     // "dir/movie.pb.h"
-  std::string name_space;
+  std::string module_file;  // "dir/movie.coracle.cppm"
+  std::string module;       // its name, empty if there is none
+  std::string package_space;  // the namespace of the messages
+  std::string name_space;     // that of the services
+  std::vector<std::string> types;  // what protoc declares in package_space for users
   std::vector<service_model> services;
   bool uses_deprecated_messages = false;
 };

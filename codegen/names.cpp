@@ -2,6 +2,7 @@
 
 #include <google/protobuf/compiler/cpp/names.h>
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
 
 #include <algorithm>
 #include <array>
@@ -83,6 +84,35 @@ std::string enum_class(const google::protobuf::EnumDescriptor& choices) {
   return google::protobuf::compiler::cpp::QualifiedClassName(&choices);
 }
 
+namespace {
+
+void add_declared(std::vector<std::string>& to, const google::protobuf::EnumDescriptor& choices) {
+  const std::string name = google::protobuf::compiler::cpp::ClassName(&choices);
+  to.push_back(name);
+  for (const char* function : {"_IsValid", "_Name", "_Parse"}) to.push_back(concat({name, function}));
+  if (choices.file()->options().optimize_for() != google::protobuf::FileOptions::LITE_RUNTIME)
+    to.push_back(concat({name, "_descriptor"}));
+  const std::string prefix = choices.containing_type() ? concat({name, "_"}) : std::string();
+  for (int i = 0; i < choices.value_count(); ++i)
+    to.push_back(concat({prefix, google::protobuf::compiler::cpp::EnumValueName(choices.value(i))}));
+}
+
+void add_declared(std::vector<std::string>& to, const google::protobuf::Descriptor& message) {
+  if (message.options().map_entry()) return;
+  to.push_back(google::protobuf::compiler::cpp::ClassName(&message));
+  for (int i = 0; i < message.nested_type_count(); ++i) add_declared(to, *message.nested_type(i));
+  for (int i = 0; i < message.enum_type_count(); ++i) add_declared(to, *message.enum_type(i));
+}
+
+}  // namespace
+
+std::vector<std::string> declared_names(const google::protobuf::FileDescriptor& file) {
+  std::vector<std::string> names;
+  for (int i = 0; i < file.message_type_count(); ++i) add_declared(names, *file.message_type(i));
+  for (int i = 0; i < file.enum_type_count(); ++i) add_declared(names, *file.enum_type(i));
+  return names;
+}
+
 std::string service_class(const google::protobuf::ServiceDescriptor& service) {
   const auto& file = *service.file();
   return escaped(std::string(service.name()),
@@ -144,6 +174,16 @@ bool is_namespace_name(std::string_view text) {
 }
 
 bool is_package_name(std::string_view text) { return all_parts(text, ".", is_identifier); }
+
+bool is_module_name(std::string_view text) {
+  const auto is_name = [](std::string_view name) {
+    return all_parts(name, ".", [](std::string_view part) {
+      return is_identifier(part) && !is_keyword(part) && part != "module" && part != "import";
+    });
+  };
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  return is_name(text.substr(0, colon)) && (colon == text.size() || is_name(text.substr(colon + 1)));
+}
 
 std::string literal(std::string_view text) {
   std::string quoted = "\"";

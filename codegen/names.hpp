@@ -4,10 +4,12 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace google::protobuf {
 class Descriptor;
 class EnumDescriptor;
+class FileDescriptor;
 class MethodDescriptor;
 class ServiceDescriptor;
 }  // namespace google::protobuf
@@ -19,6 +21,10 @@ std::string concat(std::initializer_list<std::string_view> parts);
 // The name that protoc's own C++ generator gives the class: "::pkg::Outer_Inner".
 std::string message_class(const google::protobuf::Descriptor& message);
 std::string enum_class(const google::protobuf::EnumDescriptor& choices);
+
+// What protoc declares of the types of `file` for users, in the namespace of its package. Not the constants
+// E_MIN and E_MAX of an enum E: a translation unit has its own.
+std::vector<std::string> declared_names(const google::protobuf::FileDescriptor& file);
 
 // A name that C++ or the generated classes use for something else gets a trailing underscore, as in protoc,
 // and further ones while a sibling has the resulting name.
@@ -37,6 +43,8 @@ std::string fake_group(const google::protobuf::ServiceDescriptor& service);
 bool is_namespace_name(std::string_view text);
 // One or more identifiers joined by dots.
 bool is_package_name(std::string_view text);
+// Such a name that C++ does not reserve, alone or followed by a colon and that of a partition.
+bool is_module_name(std::string_view text);
 
 // Quotes `text` as a C++ string literal.
 std::string literal(std::string_view text);

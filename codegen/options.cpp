@@ -19,6 +19,9 @@ std::string take(const std::string& name, const std::string& value, options& to)
   } else if (name == "wire_package") {
     if (!is_package_name(value)) return concat({"\"", value, "\" is not a valid package name"});
     to.wire_package = value;
+  } else if (name == "module") {
+    if (!is_module_name(value)) return concat({"\"", value, "\" is not a valid name of a C++ module"});
+    to.module = value;
   } else {
     if (value != "true" && value != "false") return concat({"\"", value, "\" is neither true nor false"});
     to.fakes = value == "true";
@@ -33,7 +36,7 @@ std::optional<options> parse_options(const std::string& text, std::string& error
   google::protobuf::compiler::ParseGeneratorParameter(text, &pairs);
   options parsed;
   for (const auto& [name, value] : pairs) {
-    if (name != "namespace" && name != "wire_package" && name != "fakes") {
+    if (name != "namespace" && name != "wire_package" && name != "fakes" && name != "module") {
       error = concat({"unknown option \"", name, "\"; ", options_help});
       return std::nullopt;
     }

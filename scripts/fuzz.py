@@ -5,7 +5,9 @@
     fuzz.py keep NAME         merges what was learned into tests/fuzz/corpus/NAME.zip
 """
 
+import base64
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -56,6 +58,13 @@ def command(name, *options):
             "-timeout=10", str(learned), str(unpacked(name))]
 
 
+def described(path):
+    """A found input in a form that can be copied out of a log."""
+    content = path.read_bytes()
+    whole = len(content) <= 2048
+    return f"{path.name}, {len(content)} bytes, base64{'' if whole else ' of the first 2048'}: {base64.b64encode(content[:2048]).decode()}"
+
+
 def smoke_one(name):
     """Why the smoke run of a fuzzer is no success; None when it is."""
     seconds = 30 if name == CANARY else 1  # the canary stops as soon as it finds its bug
@@ -69,8 +78,9 @@ def smoke_one(name):
     if name == CANARY:
         return None if "deadly signal" in run.stderr else "the rig does not find a bug that is there"
     if run.returncode != 0:
-        lines = [line for line in run.stderr.splitlines() if "ERROR" in line or "runtime error" in line or "Test unit" in line]
-        return "; ".join(lines)[:300] or f"exit code {run.returncode}"
+        lines = [line for line in run.stderr.splitlines() if "ERROR" in line or "runtime error" in line]
+        inputs = re.findall(r"Test unit written to (\S+)", run.stderr)
+        return "; ".join(lines)[:300] + "".join(f"; {described(pathlib.Path(path))}" for path in inputs) or f"exit code {run.returncode}"
     return None if "stat::number_of_executed_units" in run.stderr else "it executed nothing"
 
 

@@ -4,27 +4,32 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-release=$(. /etc/os-release && echo "${ID:-unknown}${VERSION_ID:-}")
+release=$(. /etc/os-release && echo "${ID:-unknown}${VERSION_ID:-${VERSION_CODENAME:-}}")  # Debian's testing has no number
 
 wanted() {  # the packages of the groups, for this release
-  local group line name
+  local group line name packages
   while read -r line; do
     line=${line%%#*}
     name=${line%%:*}
     for group in "$@"; do
       if [[ $name == "$group" || "debian${name#*@}" == "$release" && ${name%@*} == "$group" ]]; then
         echo ${line#*:}
+      elif [[ $group == "$name":* ]]; then  # cross:arm64
+        packages=${line#*:}
+        echo ${packages//ARCH/${group#*:}}
       fi
     done
   done <packages.txt | tr ' ' '\n' | sort -u
 }
 
 missing() {
-  local package
+  local package architecture
   for package in "$@"; do
     [[ $package == */* ]] && command -v "${package#*/}" >/dev/null && continue
     package=${package%/*}
-    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
+    architecture=$(dpkg --print-architecture)
+    [[ $package == *:* ]] && architecture=${package#*:}
+    dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$package" 2>/dev/null | grep -qxE "($architecture|all) installed" || echo "$package"
   done
 }
 

@@ -35,6 +35,9 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
 GO_SOURCES = {           # name in build/peers/bin: a file of ours, which needs nothing but Go's own packages
     "http1_go_server": ROOT / "tests/interop/peers/http1_server.go",
 }
+GO_COMMANDS = {          # name in build/peers/bin: a package that Go itself has
+    "pprof": "cmd/pprof",
+}
 GO_MODULES = {           # name in build/peers/bin: a folder of ours with go.mod
     "operator": ROOT / "tests/interop/peers/operator",
 }
@@ -131,6 +134,16 @@ def build_go_program(name, source):
     go, env = find_go()
     BIN.mkdir(parents=True, exist_ok=True)
     run([go, "build", "-o", program, source], env)
+    keep_stamp(stamp, content)
+
+
+def build_go_command(name, package):
+    go, env = find_go()
+    program, stamp, content = BIN / name, PEERS / f"stamps/{name}", f"{package} {version_of(go)}"
+    if program.exists() and fresh(stamp, content):
+        return
+    BIN.mkdir(parents=True, exist_ok=True)
+    run([go, "build", "-o", program, package], env)
     keep_stamp(stamp, content)
 
 
@@ -247,6 +260,8 @@ def install():
               for name, module in GO_PROGRAMS.items()}
     wanted |= {name: (lambda name=name, source=source: build_go_program(name, source))
                for name, source in GO_SOURCES.items()}
+    wanted |= {name: (lambda name=name, package=package: build_go_command(name, package))
+               for name, package in GO_COMMANDS.items()}
     wanted |= {name: (lambda name=name, folder=folder: build_go_module(name, folder))
                for name, folder in GO_MODULES.items()}
     wanted |= OTHERS
@@ -261,5 +276,5 @@ def install():
 
 if __name__ == "__main__":
     lacking = install()
-    for peer in [*GO_PROGRAMS, *GO_SOURCES, *OTHERS]:
+    for peer in [*GO_PROGRAMS, *GO_SOURCES, *GO_COMMANDS, *OTHERS]:
         print(f"{peer}: {'missing: ' + lacking[peer] if peer in lacking else 'here'}")

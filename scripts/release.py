@@ -45,6 +45,9 @@ PLACES = [
     ("languages/julia/Project.toml", '\nversion = "', lambda version: version.text, '"'),
     ("languages/python/pyproject.toml", '\nversion = "', lambda version: version.number + (".dev0" if version.suffix else ""), '"'),
     ("docs/guides/install.md", "`coracle/", lambda version: version.text, "`"),
+    ("docs/guides/install.md", "| `libcoracle", lambda version: f"{version.major}.{version.minor}", "`"),
+    ("docs/guides/install.md", "`find_package(coracle ", lambda version: f"{version.major}.{version.minor}", ")`"),
+    ("docs/guides/install.md", "`find_package(coracle ", lambda version: f"{version.major}.{version.minor}", "...<1.0)`"),
 ]
 
 
@@ -154,9 +157,11 @@ def prepare():
     name = f"coracle-{version.number}"
     git("archive", f"--prefix={name}/", f"--output={folder / name}.tar.gz", "HEAD")
     subprocess.run(["./dev", "package", "--check"], cwd=ROOT, check=True)
-    for package in sorted((ROOT / "build/package/packages").glob(f"*_{version.number}_*.deb")):
+    made = ROOT / "build/package"
+    for package in sorted([*(made / "packages").glob("*.deb"), *made.glob("*.dsc"), *made.glob("*.debian.tar.*"), *made.glob("*.orig.tar.gz")]):
         shutil.copy(package, folder)
-    shutil.copy(ROOT / "build/package/coracle.spdx.json", folder / f"{name}.spdx.json")
+    (bill,) = made.glob("coracle-*/debian/tmp/usr/share/coracle/coracle.spdx.json")
+    shutil.copy(bill, folder / f"{name}.spdx.json")
     subprocess.run(["./dev", "build", "abi"], cwd=ROOT, check=True)
     with (folder / "abi.txt").open("w") as report:
         subprocess.run(["scripts/abi.py"], cwd=ROOT, check=True, stdout=report)

@@ -21,6 +21,7 @@ PAGES = (".md", ".html")
 MANIFESTS = {  # each with its field
     "languages/python/pyproject.toml": re.compile(r'Repository = "([^"]+)"'),
     "packaging/conan/conanfile.py": re.compile(r'homepage = "([^"]+)"'),
+    "packaging/meson/coracle.wrap": re.compile(r"^url = (.+)$", re.M),
     "packaging/vcpkg/coracle/vcpkg.json": re.compile(r'"homepage": "([^"]+)"'),
 }
 NAMED = re.compile(r"^ *git clone (\S+)|\[(?:the )?issues\]\((\S+)/issues\)|href=\"(\S+)/blob/", re.M)

@@ -26,7 +26,7 @@ LANDING = "reference/api.md"
 # Chapters, in the order of the navigation: the title, and the folders of include/coracle.
 ROOMS = {
     "server": ("Servers", ("server", "services", "console", "telemetry")),
-    "client": ("Clients", ("client",)),
+    "client": ("Clients", ("client", "naming")),
     "messages": ("Messages, metadata, errors", ("base", "rpc", "compress", "http")),
     "coroutines": ("Coroutines", ("coro",)),
     "runtime": ("Loops and threads", ("runtime",)),

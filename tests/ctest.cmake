@@ -9,6 +9,10 @@ include(ProcessorCount)
 
 set(test_limit_s 60)    # of one test
 set(shard_limit_s 450)  # of all tests of a shard
+if(CMAKE_CROSSCOMPILING)  # an emulator takes its time
+  set(test_limit_s 300)
+  set(shard_limit_s 1500)
+endif()
 set(test_results ${PROJECT_BINARY_DIR}/test-results)
 ProcessorCount(shards)
 math(EXPR shards "2 * ${shards}")  # most tests wait more than they work

@@ -29,6 +29,7 @@ function(coracle_verify_headers name folders)
 endfunction()
 
 coracle_verify_headers(public_headers ${PROJECT_SOURCE_DIR}/include coracle_usage protobuf::libprotobuf)
+target_compile_options(public_headers INTERFACE -Wconversion)
 
 # All of them in one source, after what they include of others and after the macros of support/macros_of_others.hpp.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.hpp)
@@ -38,6 +39,7 @@ foreach(header IN LISTS headers)
   list(APPEND others ${included})
 endforeach()
 list(REMOVE_DUPLICATES others)
+list(TRANSFORM others REPLACE "#include (<.+>)" "#if __has_include(\\1)\n#include \\1\n#endif")  # <format> is newer than g++ 12
 list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>")
 list(JOIN others "\n" others)
 list(JOIN headers "\n" headers)

@@ -64,4 +64,13 @@ target_link_libraries(metrics_peer PRIVATE interop_protos coracle::telemetry cor
 add_executable(pages_server interop/pages_server.cpp)
 coracle_generate(TARGET pages_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_include_directories(pages_server PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(pages_server PRIVATE coracle::telemetry coracle_build Threads::Threads)
+target_link_libraries(pages_server PRIVATE coracle::telemetry coracle::tls coracle_build Threads::Threads)
+
+# balancing_client, for tests/interop/balancing_test.py.
+add_executable(balancing_client interop/balancing_client.cpp)
+target_link_libraries(balancing_client PRIVATE coracle::coracle coracle_build)
+
+# named_client, for naming_test.py.
+add_executable(named_client interop/named_client.cpp)
+coracle_generate(TARGET named_client PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+target_link_libraries(named_client PRIVATE coracle::naming coracle::tls coracle_build Threads::Threads)

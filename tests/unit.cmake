@@ -47,7 +47,7 @@ if(sources)
   if(http1 IN_LIST rooms OR http2 IN_LIST rooms)
     list(APPEND sources support/allocation_counter.cpp)
   endif()
-  if(runtime IN_LIST rooms OR net IN_LIST rooms)
+  if(runtime IN_LIST rooms OR net IN_LIST rooms OR naming IN_LIST rooms)
     list(APPEND sources support/uring_faults.cpp)
   endif()
   add_executable(unit_tests ${sources})
@@ -65,6 +65,20 @@ if(sources)
   endif()
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/base/version_test.cpp PROPERTIES
     COMPILE_DEFINITIONS CORACLE_PROJECT_VERSION="${PROJECT_VERSION}${coracle_version_suffix}")
+  if(telemetry IN_LIST rooms)
+    # UBSan asks objects for their types.
+    set(without_rtti -fno-rtti)
+    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+      set(without_rtti -DCORACLE_TEST_HAS_RTTI)
+    endif()
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/telemetry/without_rtti_test.cpp PROPERTIES
+      COMPILE_OPTIONS ${without_rtti} SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+  if(base IN_LIST rooms)
+    # As a program of C++23 that links a library of C++20; c++2b is the name that all supported compilers know.
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/base/newer_standard_test.cpp PROPERTIES
+      COMPILE_OPTIONS -std=c++2b SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
   if(coracle_optimised AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # What g++ makes of a coroutine's transfers is to be seen as in users' programs, without the stack that -O0 takes.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/coro/async_generator_test.cpp PROPERTIES

@@ -1,7 +1,10 @@
 #include "tools/protobuf_log.hpp"
 
-// Newer versions of protobuf log through Abseil.
-#if __has_include(<google/protobuf/stubs/logging.h>)
+#include <google/protobuf/stubs/common.h>
+
+// protobuf logs through Abseil from its version 22 on. __has_include would find the header of the
+// distribution's protobuf where a newer one is used.
+#if GOOGLE_PROTOBUF_VERSION < 4022000
 #include <google/protobuf/stubs/logging.h>
 #else
 #include <absl/log/globals.h>
@@ -10,7 +13,7 @@
 namespace coracle::tools {
 
 void silence_protobuf() {
-#if __has_include(<google/protobuf/stubs/logging.h>)
+#if GOOGLE_PROTOBUF_VERSION < 4022000
   google::protobuf::SetLogHandler(nullptr);
 #else
   absl::SetMinLogLevel(absl::LogSeverityAtLeast::kFatal);

@@ -43,6 +43,13 @@ foreach(name IN ITEMS grpc++ grpc++_unsecure grpc++_reflection grpc++_error_deta
   endif()
 endforeach()
 
+# Programs find opentelemetry-cpp by themselves: its package finds gRPC, which would be this one again.
+if(NOT TARGET gRPC::grpcpp_otel_plugin)
+  add_library(gRPC::grpcpp_otel_plugin INTERFACE IMPORTED)
+  set_target_properties(gRPC::grpcpp_otel_plugin PROPERTIES INTERFACE_LINK_LIBRARIES
+    "coracle::grpcpp;coracle::opentelemetry;$<TARGET_NAME_IF_EXISTS:opentelemetry-cpp::api>")
+endif()
+
 # As in grpc++, the servers of a program that links it have reflection.
 set_property(TARGET gRPC::grpc++_reflection PROPERTY INTERFACE_SOURCES ${CMAKE_CURRENT_LIST_DIR}/linked_reflection.cpp)
 
@@ -57,7 +64,6 @@ function(coracle_grpcpp_missing_target name text)
 endfunction()
 coracle_grpcpp_missing_target(grpc_plugin_support "link libgrpc_plugin_support of grpc++ to programs that extend protoc")
 coracle_grpcpp_missing_target(grpc_authorization_provider "use a server interceptor, or coracle::authorization")
-coracle_grpcpp_missing_target(grpcpp_otel_plugin "use ServerBuilder::ConfigureServer(), and coracle::with_otlp() in it")
 coracle_grpcpp_missing_target(grpcpp_gcp_observability "use interceptors, or coracle::server_observer and coracle::client_observer")
 
 # Programs run them as $<TARGET_FILE:gRPC::grpc_cpp_plugin>; that one is in the package protobuf-compiler-grpc.

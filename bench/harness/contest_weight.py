@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import pathlib
 import re
 import shlex
 import statistics
@@ -10,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import contestants, machine, peers, servers
+from harness import contestants, link_map, machine, peers, servers
 from harness.memory import anonymous_bytes
 from harness.tables import distance, exceeds, spread, within
 
@@ -22,9 +23,12 @@ COMPILES = {  # name: the file's end, in compile_commands.json
 }
 GOAL_COMPILE = 1.4  # times the messages alone
 HELLOS = (contestants.Contestant("coracle, one method in plaintext", "bin/bench_hello"),
+          contestants.Contestant("coracle, the same with CORACLE_ENCODINGS gzip", "bin/bench_hello_gzip"),
           contestants.Contestant("grpc++, one method in plaintext", "bin/bench_grpcpp_hello"))
 ALONE = "the messages alone"
-STATIC = {"coracle": "bench_hello", "grpc++": "bench_grpcpp_hello", ALONE: "bench_weight_base"}
+GZIP_ALONE = "coracle, CORACLE_ENCODINGS gzip"
+STATIC = {"coracle": "bench_hello", GZIP_ALONE: "bench_hello_gzip", "grpc++": "bench_grpcpp_hello", ALONE: "bench_weight_base"}
+ROOMS = pathlib.Path(__file__).parents[2] / "cmake/rooms.txt"
 GOAL_STATIC_MB = 1.5  # above the messages alone
 SETTLE_S = 0.5
 
@@ -57,8 +61,8 @@ def stripped_bytes(program):
         return os.path.getsize(out.name)
 
 
-def static_bytes(build, name):
-    """Of a program of the build, linked again with nothing shared, and stripped."""
+def static_weight(build, name):
+    """Of a program of the build, linked again with nothing shared, and stripped; and what the linker has put into it."""
     command = peers.run(["ninja", "-C", build, "-t", "commands", f"bin/{name}"]).strip().splitlines()[-1]
     words = shlex.split(command.removeprefix(": && ").removesuffix(" && :"))
     with tempfile.TemporaryDirectory() as folder:
@@ -70,8 +74,10 @@ def static_bytes(build, name):
             libraries = [word for word in libraries if "libcoracle" not in word]
         # What brotli's shared libraries need by themselves.
         libraries += [word.replace("enc.a", "common.a") for word in libraries if word.endswith("libbrotlienc.a")]
-        peers.run([*words[:place + 1], "-static", "-Wl,--start-group", *libraries, "-Wl,--end-group"], cwd=build)
-        return stripped_bytes(words[place])
+        peers.run([*words[:place + 1], "-static", f"-Wl,-Map={folder}/map", "-Wl,--start-group", *libraries, "-Wl,--end-group"], cwd=build)
+        rooms = set(re.findall(r"^(\w+)\*?:", ROOMS.read_text(), re.MULTILINE))
+        with open(f"{folder}/map", encoding="utf-8") as lines:
+            return {"bytes": stripped_bytes(words[place]), "parts": link_map.weights(lines, rooms)}
 
 
 def shared_libraries(program):
@@ -99,9 +105,9 @@ def run(chosen, kinds, bench, failures):
     for _ in range(chosen.rounds):
         for name, of in compiles.items():
             of += failures.attempt(f"compiling {name}", lambda: compile_seconds(bench.build, COMPILES[name]))
-    static = {name: failures.attempt(f"{name}, static", lambda: static_bytes(bench.build, STATIC[name]))
+    static = {name: failures.attempt(f"{name}, static", lambda: static_weight(bench.build, STATIC[name]))
               for name in chosen_names(STATIC, chosen)}
-    return {"weights": weights, "static_bytes": static, "compile_seconds": compiles}
+    return {"weights": weights, "static": static, "compile_seconds": compiles}
 
 
 def report(result, rounds, _):
@@ -110,11 +116,16 @@ def report(result, rounds, _):
     for of in result["weights"]:
         yield (f"| {of['server']} | {of['stripped_bytes'] / 1e6:.2f} | {of['shared_libraries']} | {of['idle_rss_kb'] / 1024:.1f}"
                f" | {of['idle_anonymous_kb'] / 1024:.1f} |")
-    static = {name: of[0] for name, of in result["static_bytes"].items() if of}
+    static = {name: of[0]["bytes"] for name, of in result["static"].items() if of}
     yield from ("", "| one method in plaintext, static, stripped | MB | above the messages alone, MB (goal for ours: "
                 f"{GOAL_STATIC_MB}) |", "|---|---|---|")
     for name, size in static.items():
         yield f"| {name} | {size / 1e6:.2f} | {f'{(size - static[ALONE]) / 1e6:.2f}' if ALONE in static else '-'} |"
+    parts = {name: of[0]["parts"] for name, of in result["static"].items() if of}
+    if ALONE in parts:
+        for name in (one for one in ("coracle", GZIP_ALONE) if one in parts):
+            yield from ("", f"What {name} has beyond the messages alone, by library and room:", "",
+                        *link_map.table(parts[name], parts[ALONE]))
     yield from ("", f"| compiling the user's server file, {rounds} rounds | s, median (min to max) | times the messages alone (goal for"
                 f" ours: {GOAL_COMPILE}) |", "|---|---|---|")
     of = result["compile_seconds"]  # what failed has none

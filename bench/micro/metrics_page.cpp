@@ -104,7 +104,7 @@ BENCHMARK(expositions)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 void compressions(benchmark::State& state) {
   const std::string text = prometheus::expose(snapshot(), options_for(true)).text;
-  const auto coder = compress::make_coder(encoding::gzip);
+  const auto coder = compress::make_coder(static_cast<encoding>(state.range(0)));
   base::output_buffer out;
   for (auto _ : state) {
     out.clear();
@@ -112,7 +112,10 @@ void compressions(benchmark::State& state) {
   }
   state.counters["bytes"] = static_cast<double>(out.size());
 }
-BENCHMARK(compressions)->Unit(benchmark::kMillisecond);
+BENCHMARK(compressions)
+    ->Arg(static_cast<int>(encoding::gzip))
+    ->Arg(static_cast<int>(encoding::zstd))
+    ->Unit(benchmark::kMillisecond);
 
 // Passes through the loop's queue as often as it can, and returns the longest time between two passes.
 task<duration> longest_gap(bool& ended) {

@@ -1,4 +1,5 @@
-"""The native module. CORACLE_LIBRARY is the file libcoracle_c.so.1, which the package takes along; scripts/languages.py sets it."""
+"""The native module. CORACLE_LIBRARY is the file libcoracle_c.so.1, which the package takes along, and CORACLE_INCLUDE where
+coracle.h lies; scripts/languages.py sets them."""
 
 import os
 import pathlib
@@ -22,7 +23,7 @@ class WithLibrary(build_ext):
 class ForAnyPython(bdist_wheel):
     def get_tag(self):
         python, abi, platform = super().get_tag()
-        return ("cp310", "abi3", platform) if python.startswith("cp") else (python, abi, platform)
+        return ("cp38", "abi3", platform) if python.startswith("cp") else (python, abi, platform)
 
 
 setup(
@@ -31,5 +32,5 @@ setup(
                            # auditwheel tells the C library by what the module links, of which it uses nothing by itself.
                            extra_link_args=["-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-lc"], extra_compile_args=["-std=c11"])],
     cmdclass={"build_ext": WithLibrary, "bdist_wheel": ForAnyPython},
-    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+    options={"bdist_wheel": {"py_limited_api": "cp38"}},
 )

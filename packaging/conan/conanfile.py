@@ -32,7 +32,8 @@ class Coracle(ConanFile):
         self.version = found[1] + found[2]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "adapters/*", "cmake/*", "codegen/*", "include/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "adapters/*", "cmake/*", "codegen/*", "include/*", "modules/*", "packaging/*", "proto/*",
+                        "src/*"):
             copy(self, pattern, self._project(), self.export_sources_folder)
 
     def layout(self):
@@ -45,8 +46,9 @@ class Coracle(ConanFile):
     def generate(self):
         toolchain = CMakeToolchain(self)
         toolchain.user_presets_path = False
-        for part in ("TESTS", "EXAMPLES", "TOOLS"):
+        for part in ("TESTS", "EXAMPLES", "TOOLS", "XDS"):
             toolchain.cache_variables[f"CORACLE_BUILD_{part}"] = False
+        toolchain.cache_variables["CORACLE_COMPRESSIONS"] = "brotli,lz4,snappy"
         toolchain.generate()
 
     def build(self):
@@ -62,4 +64,4 @@ class Coracle(ConanFile):
         # The package's own file brings coracle_generate() and knows what the library links.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/coracle"]
-        self.cpp_info.libs = ["coracle_telemetry", "coracle_console", "coracle_tls", "coracle"]
+        self.cpp_info.libs = ["coracle_naming", "coracle_telemetry", "coracle_console", "coracle_tls", "coracle"]

@@ -4,7 +4,7 @@
     submission   what each change has to pass (.ci/run): that on both backends, the gate, other people's programs, the sanitizers and fuzzers
     whole   that, and what has found little for the time that it takes (docs/internals/test_run.md)
     conformance   g++ release: other people's conformance suites alone
-    consumers     g++ release: other projects use the library, by way of Conan, vcpkg and copied sources, too
+    consumers     g++ release: other projects use the library, also by each file of tests/consume/slow: packages, Conan, Meson, ...
 
 Of the tests with a label (labels.py), the suites run one case of each kind, and of the tests with io_uring's faults a third. A label
 is a suite, too, of all tests that have it, which only the whole run has; so are io_uring_faults and adapter_headers.
@@ -21,8 +21,8 @@ import labels
 import peers
 from builds import Build
 from outcome import Outcome
-from process import BUILD
-from suites import CPUS, ctest, gate, headers, languages, pytest, sanitizers
+from process import BUILD, ROOT
+from suites import CPUS, ctest, gate, headers, languages, newer_protobuf, pytest, sanitizers
 
 CI = bool(os.environ.get("CI"))
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in half a minute. They are the same in every run, so that more
@@ -148,6 +148,7 @@ def submission():
     yield one("languages", languages)
     yield one("without io_uring's parts", some_faults_of_io_uring)
     yield one("headers", headers)
+    yield one("newer protobuf", newer_protobuf)
     yield one("compile-fail", pytest, "compile_fail", options=["--dist=load"])
     yield one("golden", pytest, "golden")
     yield one("tools", with_peers, "tools", waits=CI)
@@ -202,7 +203,8 @@ def conformance():
 def consumers():
     yield built("release")
     yield one("consume", pytest, "consume")
-    yield one("consume/slow", pytest, "consume/slow")
+    for path in sorted((ROOT / "tests/consume/slow").glob("*_test.py")):
+        yield one(f"consume/slow: {path.stem.removesuffix('_test')}", pytest, f"consume/slow/{path.name}")
 
 
 def labelled():

@@ -19,6 +19,7 @@ BUILD_LIMIT_S = 40 * 60
 SUITE_LIMIT_S = 30 * 60
 TESTS = ROOT / "tests"
 NO_TESTS = 5  # pytest's exit code
+PACKAGE_INDEX_UNAVAILABLE = 69  # that of scripts/protobuf
 # On CI, which starts from nothing: ccache need not preprocess each file to find that it does not have it.
 NOTHING_IS_CACHED = {"CCACHE_DEPEND": "1"} if os.environ.get("CI") else {}
 
@@ -169,6 +170,20 @@ def languages(suite):
             (outcome.left_out if verdict == "skipped" else outcome.failed).append((name, reason))
     if one.code != 0 and not outcome.failed:
         outcome.failed.append((suite, f"{one.ended}: {one.last_line}"))
+    return outcome
+
+
+def newer_protobuf(suite):
+    """The sources that use protobuf most compile with the headers of the newest one: scripts/protobuf/sources.py."""
+    outcome, log = Outcome(suite), log_of(suite)
+    one = Run([sys.executable, "-B", ROOT / "scripts/protobuf", "newest", "sources"], log, SUITE_LIMIT_S)
+    outcome.note(one)
+    if one.code == 0:
+        outcome.passed = 1
+    elif one.code == PACKAGE_INDEX_UNAVAILABLE and not os.environ.get("CI"):
+        outcome.left_out.append((suite, one.last_line))
+    else:
+        outcome.failed.append((suite, first_error(one.text) or f"{one.ended}: {one.last_line}"))
     return outcome
 
 

@@ -8,6 +8,7 @@
 namespace coracle {
 
 fan_out_logger::fan_out_logger(std::vector<logger*> to) : to_(std::move(to)) {
+  kind_ = base::logger_kind::fan_out;
   if (std::ranges::find(to_, nullptr) != to_.end())
     base::throw_usage_error("fan_out_logger: a logger is null: pass loggers that outlive it");
   for (const log_room room : log_rooms) {

@@ -76,14 +76,18 @@ void channel_observers::add(channel_observer_factory make) {
 }
 
 std::shared_ptr<client_observer> channel_observers::observer_of(std::string_view target,
-                                                                std::shared_ptr<client_observer> own) const {
+                                                                const channel_options& options) const {
   std::vector<channel_observer_factory> factories;
   {
     const std::lock_guard lock(mutex_);
     factories = factories_;
   }
   std::vector<std::shared_ptr<client_observer>> all;
-  if (own) all.push_back(std::move(own));
+  if (options.observer) all.push_back(options.observer);
+  for (const auto& make : options.observer_factories) {
+    CORACLE_REQUIRE(make && *make, "channel_options::observer_factories has an empty function");
+    if (auto made = (*make)(target)) all.push_back(std::move(made));
+  }
   for (const auto& make : factories)
     if (auto made = make(target)) all.push_back(std::move(made));
   if (all.empty()) return nullptr;

@@ -90,7 +90,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       own_methods(methods_of(options.service_config, nullptr, options.retries)),
       open_on_(&on),
       call_defaults_(options.calls == call_options() ? nullptr : &options.calls),
-      observer_(channel_observers::of(on)->observer_of(to.uri, options.observer)),
+      observer_(channel_observers::of(on)->observer_of(to.uri, options)),
       runtime_(on),
       shards_(on.size(), nullptr),
       counts_(on.size()),
@@ -140,7 +140,7 @@ void channel_state::set_up(call_setup& setup, std::string_view method, loop& cur
   setup.secure_authority = secure_authority();
   setup.may_get_config = to.by != nullptr;
   setup.counts = &counts_[current.index()];
-  setup.config = s->config_for(method);
+  s->configure(setup, method);
 }
 
 status channel_state::refusal(loop& current) noexcept {
@@ -331,12 +331,19 @@ std::shared_ptr<const snapshot> channel_state::latest() const {
   return latest_;
 }
 
+std::shared_ptr<shared_by_loops> channel_state::shared(std::string_view name, shared_by_loops_maker make,
+                                                       std::uint64_t seed) {
+  const std::lock_guard lock(mutex_);
+  return shared_.get(name, make, seed);
+}
+
 std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& found, const snapshot* before) {
   auto made = std::make_shared<snapshot>();
   made->servers = found.endpoints();
   if (made->servers.size() > resolution::endpoints_max)
     made->servers.erase(made->servers.begin() + resolution::endpoints_max, made->servers.end());
-  if (made->servers.empty()) made->outcome = status::unavailable("the resolver returned no servers");
+  if (made->servers.empty() && !found.routing())
+    made->outcome = status::unavailable("the resolver returned no servers");
   made->config = options.service_config;
   if (!found.service_config().empty()) {
     auto parsed = service_config::parse(found.service_config());
@@ -353,7 +360,9 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   const bool same = before ? before->config == made->config : made->config == options.service_config;
   if (!same) made->methods = methods_of(made->config, tokens, options.retries);
   else made->methods = before ? before->methods : own_methods;
-  made->balancing_policy = made->config.data().balance.value_or(options.balance);
+  made->balancing_policy =
+      found.routing() ? found.routing()->policy : made->config.data().balance.value_or(options.balance);
+  if (found.routing()) made->router = found.routing()->router;
   made->connections_max =
       options.http_version == http_version::http1
           ? std::clamp(options.http1_connections_per_server, 1u, channel_options::http1_connections_limit)

@@ -2,7 +2,7 @@
 // shards.
 #pragma once
 
-#include "client/balancing/subchannel.hpp"
+#include "client/balancing/balancer.hpp"
 #include "client/call/call_attempt.hpp"
 #include "client/call/call_setup.hpp"
 #include "client/call/method_config.hpp"
@@ -52,6 +52,10 @@ class channel_state final : public call_channel,
   // --- any thread
   // To be awaited on a loop of any runtime.
   [[nodiscard]] task<rpc::channel_snapshot> stats(std::uint64_t detailed) override;
+  [[nodiscard]] std::string_view target_name() const noexcept override { return to.name; }
+  [[nodiscard]] std::shared_ptr<security::client_security> security() const noexcept override {
+    return params.credentials.security();
+  }
   void runtime_ended() noexcept override;
   // Ends the calls.
   void close() noexcept;
@@ -105,6 +109,9 @@ class channel_state final : public call_channel,
   void record_event(loop& where, std::string_view text, rpc::traced_event::severity level,
                     std::uint64_t subchannel = 0) noexcept;
   void resolve_again() noexcept;
+  // See balancer_host.
+  [[nodiscard]] std::shared_ptr<shared_by_loops> shared(std::string_view name, shared_by_loops_maker make,
+                                                        std::uint64_t seed);
 
   // --- called by the channel_resolver, on its loop
   void publish(resolution found);
@@ -158,6 +165,7 @@ class channel_state final : public call_channel,
   std::shared_ptr<runtime_internal::loop_service_handle> resolver_handle_;
   std::vector<connectivity> states_;  // by loop
   std::shared_ptr<const snapshot> latest_;
+  shared_parts shared_;
   rpc::event_trace trace_;
   std::size_t shards_alive_ = 0;
   base::intrusive_list<change_wait> waiting_;

@@ -34,7 +34,10 @@ shard::shard(std::shared_ptr<channel_state> channel, loop& owner_loop, call_coun
       loop_(owner_loop),
       calls_(calls),
       configured_(latest && latest->outcome.ok()) {
-  if (latest) methods_ = latest->methods;
+  if (latest) {
+    methods_ = latest->methods;
+    router_ = latest->router;
+  }
   timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).check_idle(); };
   runnable::run = [](coro::runnable& w) noexcept { static_cast<shard&>(w).calls_ended(); };
 }
@@ -46,40 +49,62 @@ shard::~shard() {
 
 // --- calls
 
-void shard::begin(call_attempt& a) noexcept {
-  used_ = true;
-  if (state_ != connectivity::ready || !waiting_.empty()) return begin_pending(a);
-  if (!serve(a)) wait(a);
-}
-
-bool shard::serve(call_attempt& a) noexcept {
-  const pick p = balancer_->choose(pick_info(a));
-  if (p.drop) {
-    a.unlink();
-    a.fail(status::unavailable("the channel's pick_policy dropped the call"), refusal::final);
-    return true;
-  }
-  if (!p.to) return false;
-  transport::exchange x = p.to->open(a);
-  if (!x) {
-    p.to->scale();
+[[gnu::always_inline]] inline bool shard::open(call_attempt& a, subchannel& at) noexcept {
+  transport::exchange x = at.open(a);
+  if (!x) [[unlikely]] {
+    at.scale();
     return false;
   }
-  attach(a, x, p.to->target(channel_->target));
+  attach(a, x, at.target(channel_->target));
   return true;
 }
 
-void shard::begin_pending(call_attempt& a) noexcept {
+[[gnu::always_inline]] inline void shard::place_at(call_attempt& a, pick p) noexcept {
+  if (!p.to) [[unlikely]]
+    return place_without_server(a, *p.otherwise);
+  if (base::intrusive_list<call_attempt>& earlier = p.to->user()->waiting;
+      !earlier.empty() || !open(a, *p.to))
+    wait(a, earlier);
+  if (p.otherwise) [[unlikely]]
+    connect(*p.otherwise->idle);
+}
+
+[[gnu::always_inline]] inline void shard::place(call_attempt& a) noexcept {
+  if (!chooser_) [[unlikely]]
+    return place_without_balancer(a);
+  place_at(a, chooser_->choose(pick_info(a)));
+}
+
+void shard::begin(call_attempt& a) noexcept {
+  used_ = true;
+  place(a);
+}
+
+CORACLE_COLD void shard::place_without_server(call_attempt& a, const no_server& why) noexcept {
+  using action = no_server::action;
+  a.unlink();
+  if (why.then == action::drop) return a.fail(why.reason, refusal::final);
+  if (why.then == action::fail && !a.terms().wait_for_ready())
+    return a.fail(why.reason, refusal::unavailable);
+  connectable* const idle = why.then == action::connect ? why.idle : nullptr;
+  wait(a, waiting_);
+  if (idle) connect(*idle);
+}
+
+CORACLE_COLD void shard::place_without_balancer(call_attempt& a) noexcept {
+  if (updating_) return wait(a, waiting_);
+  a.unlink();
   if (state_ == connectivity::shutdown) return a.fail(channel_->end_reason(), refusal::final);
   if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, refusal::final);
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready())
     return a.fail(last_failure_, refusal::unavailable);
-  wait(a);
+  wait(a, waiting_);
   if (state_ == connectivity::idle) exit_idle();
 }
 
-CORACLE_COLD void shard::wait(call_attempt& a) noexcept {
-  waiting_.push_back(a);
+CORACLE_COLD void shard::wait(call_attempt& a, base::intrusive_list<call_attempt>& list) noexcept {
+  a.unlink();
+  list.push_back(a);
   record_queued(a);
 }
 
@@ -102,21 +127,35 @@ void shard::configure_waiting() noexcept {
   configured_ = true;
   base::intrusive_list<call_attempt> calls;
   calls.take(unconfigured_);
-  while (call_attempt* a = calls.pop_front())
-    a->configured(config_for(a->terms().path), channel_->secure_authority());
+  while (call_attempt* a = calls.pop_front()) {
+    call_setup setup;
+    setup.secure_authority = channel_->secure_authority();
+    configure(setup, a->terms().path);
+    a->configured(setup);
+  }
 }
 
 void shard::serve_waiting() noexcept {
-  while (state_ == connectivity::ready && !waiting_.empty())
-    if (!serve(*waiting_.front())) return;  // a stream that ends, or the balancer, calls this again
+  base::intrusive_list<call_attempt> asked;
+  asked.take(waiting_);
+  while (call_attempt* a = asked.front()) place(*a);
+}
+
+// Any of the calls may change what the shard has, so that each one looks anew.
+void shard::serve_waiting_for(const subchannel& s) noexcept {
+  while (chooser_ && s.user()) {
+    call_attempt* const a = s.user()->waiting.front();
+    if (!a) return;
+    const pick p = chooser_->choose(pick_info(*a));
+    if (p.to && p.to->user() == s.user()) {
+      if (!open(*a, *p.to)) return;  // a stream that ends calls this again
+      continue;
+    }
+    place_at(*a, p);
+  }
 }
 
 // Fails the calls that are not wait-for-ready (grpc/grpc doc/wait-for-ready.md).
-void shard::fail_waiting() noexcept {
-  fail_waiting_in(waiting_);
-  fail_waiting_in(unconfigured_);
-}
-
 void shard::fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept {
   base::intrusive_list<call_attempt> asked;
   asked.take(list);
@@ -130,7 +169,7 @@ void shard::fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept {
 
 void shard::exit_idle() noexcept {
   if (state_ != connectivity::idle || !channel_->to.bad.ok()) return;
-  if (balancer_) return connect_balancer();
+  if (balancer_) return connect(*balancer_.get());
   active_ = true;
   if (channel_->options.idle_timeout != duration::max())
     loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout));
@@ -149,12 +188,22 @@ void shard::update() noexcept {
   const std::shared_ptr<const snapshot> now = channel_->latest();
   if (!now) return;
   methods_ = now->methods;
+  router_ = now->router;
   if (!active_ || state_ == connectivity::shutdown) return;
   if (!now->outcome.ok()) {
     publish(connectivity::transient_failure, now->outcome);
     return channel_->resolve_again();
   }
-  if (!base::if_memory_allows([&] { apply(*now); })) out_of_memory();
+  chooser_ = nullptr;
+  updating_ = true;
+  const bool enough = base::if_memory_allows([&] { apply(*now); });
+  updating_ = false;
+  if (!enough) return out_of_memory();
+  chooser_ = balancer_.get();
+  serve_waiting();
+  // There may be more connections to a server now.
+  for (std::size_t i = 0; i < subchannels_.size(); ++i) serve_waiting_for(*subchannels_[i]);
+  configure_waiting();
 }
 
 void shard::apply(const snapshot& latest) {
@@ -163,28 +212,27 @@ void shard::apply(const snapshot& latest) {
   std::optional<std::string> service = channel_->options.health_check;
   if (const std::string* configured_service = latest.config.health_check_service())
     service = *configured_service;
-  if (!balancer_ || balancing_ != latest.balancing_policy || health_service_ != service) {
-    balancer_.reset();
-    balancing_ = latest.balancing_policy;
+  if (health_service_ != service) {
+    drop_balancer();
     health_service_ = std::move(service);
-    balancer_ = make_balancer(balancing_, *this);
-    balancer_->update(latest.servers);
-    balancer_->connect();
-    return configure_waiting();
   }
-  balancer_->update(latest.servers);
-  serve_waiting();  // there may be more connections now
-  configure_waiting();
+  if (balancer_.update(latest.balancing_policy, latest.servers, *this)) balancer_->start();
 }
 
-void shard::connect_balancer() noexcept {
-  if (!base::if_memory_allows([&] { balancer_->connect(); })) out_of_memory();
+void shard::connect(connectable& idle) noexcept {
+  if (!base::if_memory_allows([&] { idle.connect(); })) out_of_memory();
+}
+
+void shard::drop_balancer() noexcept {
+  chooser_ = nullptr;
+  balancer_.reset();
 }
 
 // The balancer did not finish its work, and must not choose any more. One of its functions may still be
 // running, so it is dropped from the loop's queue.
 void shard::out_of_memory() noexcept {
   if (state_ == connectivity::shutdown) return;
+  chooser_ = nullptr;
   publish(connectivity::connecting, {});  // calls that begin meanwhile wait
   out_of_memory_ = true;
   notify_later();
@@ -207,22 +255,24 @@ void shard::start_over() noexcept {
 void shard::check_idle() noexcept {
   const bool calls = std::any_of(subchannels_.begin(), subchannels_.end(),
                                  [](const auto& s) { return s->open_calls() > 0; });
-  if (!std::exchange(used_, false) && !calls && waiting_.empty() && unconfigured_.empty())
+  const bool queued = std::any_of(subchannels_.begin(), subchannels_.end(),
+                                  [](const auto& s) { return s->user() && !s->user()->waiting.empty(); });
+  if (!std::exchange(used_, false) && !calls && !queued && waiting_.empty() && unconfigured_.empty())
     return enter_idle();
   loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout));
 }
 
 void shard::enter_idle() noexcept {
   active_ = false;
-  balancer_.reset();
+  drop_balancer();
   publish(connectivity::idle, {});
 }
 
 // --- the balancer's host
 
-subchannel& shard::make_subchannel(const endpoint& to) {
-  subchannels_.push_back(
-      std::make_unique<subchannel>(loop_, channel_->params, to, static_cast<subchannel_owner&>(*this)));
+subchannel& shard::make_subchannel(const endpoint& to, subchannel_user& user) {
+  subchannels_.push_back(std::make_unique<subchannel>(loop_, channel_->params, to,
+                                                      static_cast<subchannel_owner&>(*this), &user));
   subchannel& made = *subchannels_.back();
   made.set_connections_max(connections_max_);
   record_event(made, " created");
@@ -256,26 +306,31 @@ void shard::drop_subchannel(subchannel& s) noexcept { s.drain(); }
 
 void shard::resolve_again() noexcept { channel_->resolve_again(); }
 
+std::string_view shard::target() const noexcept { return channel_->params.uri; }
+
+std::shared_ptr<shared_by_loops> shard::shared(std::string_view name, shared_by_loops_maker make) {
+  return channel_->shared(name, make, loop_.io().random());
+}
+
 void shard::publish(connectivity c, const status& reason) noexcept {
   if (out_of_memory_) return;
   if (std::exchange(state_, c) != c) channel_->report(loop_, c);
-  switch (c) {
-    case connectivity::ready: return serve_waiting();
-    case connectivity::transient_failure: last_failure_ = reason; return fail_waiting();
-    case connectivity::idle:
-      if (balancer_ && !waiting_.empty()) connect_balancer();
-      return;
-    default: return;
+  if (c == connectivity::transient_failure) last_failure_ = reason;
+  if (updating_) return;  // calls are served after that
+  if (c == connectivity::transient_failure) {
+    fail_waiting_in(unconfigured_);
+    if (!chooser_) fail_waiting_in(waiting_);
   }
+  if (chooser_) serve_waiting();
 }
 
 void shard::on_state(subchannel& s) noexcept {
-  if (!balancer_ || out_of_memory_) return;
-  if (!base::if_memory_allows([&] { balancer_->on_state(s); })) return out_of_memory();
-  serve_waiting();  // another connection does not change the balancer's state (gRFC A105)
+  if (!s.user() || out_of_memory_) return;
+  if (!base::if_memory_allows([&] { s.user()->on_state(s); })) return out_of_memory();
+  serve_waiting_for(s);  // another connection does not change the balancer's state (gRFC A105)
 }
 
-void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
+void shard::on_slots(subchannel& s) noexcept { serve_waiting_for(s); }
 
 void shard::on_drained(subchannel& s) noexcept {
   record_event(s, " removed");
@@ -310,9 +365,9 @@ void shard::begin_shutdown() noexcept {
   state_ = connectivity::shutdown;
   channel_->forget(loop_);
   if (timer::holder) loop_.disarm(*this);
+  drop_balancer();  // its calls that wait are now in the shard's list
   for (auto* list : {&calls_.between, &waiting_, &unconfigured_})
     while (call_attempt* a = list->pop_front()) a->fail(reason, refusal::final);
-  balancer_.reset();
   for (const auto& s : subchannels_) s->close(reason.message());
   if (calls_.in_progress() > 0) await_calls();
   finish_if_done();

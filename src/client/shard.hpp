@@ -1,7 +1,7 @@
 // shard: the part of a channel on one loop: its balancer, its subchannels, and the calls that wait.
 #pragma once
 
-#include "client/balancing/balancer.hpp"
+#include "client/balancing/policy_slot.hpp"
 #include "client/call/call_attempt.hpp"
 #include "client/channel_state.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -19,9 +19,11 @@
 namespace coracle::client {
 
 // Everything runs on the loop. In IDLE the shard has no balancer and no connection. The first call makes it
-// leave IDLE, and channel_options::idle_timeout without a call makes it enter IDLE again. A call that gets
-// no stream waits in one list, in order of arrival, and is picked for again when the balancer publishes a
-// state or a stream becomes free. A call that ends meanwhile (deadline, cancel) unlinks itself.
+// leave IDLE, and channel_options::idle_timeout without a call makes it enter IDLE again. A call for which
+// the balancer has no server waits until it publishes a state. A call whose server has no stream waits with
+// those of the server's user, in order of arrival, so that servers that are full do not hold up calls to
+// others; it is picked for again when one of these servers has a stream. A call that ends meanwhile
+// (deadline, cancel) unlinks itself.
 //
 // The shard outlives the calls in progress on its loop. When the channel is retired, it ends after the last
 // of them; when the channel is closed or the runtime stops, it ends them.
@@ -37,8 +39,9 @@ class shard final : public runtime_internal::loop_service,
   ~shard() override;
 
   void begin(call_attempt& a) noexcept;
-  [[nodiscard]] const method_config* config_for(std::string_view path) const noexcept {
-    return methods_ ? methods_->find(path) : nullptr;
+  void configure(call_setup& setup, std::string_view path) const noexcept {
+    setup.config = methods_ ? methods_->find(path) : nullptr;
+    setup.router = router_.get();
   }
   // See call_channel.
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
@@ -61,33 +64,44 @@ class shard final : public runtime_internal::loop_service,
   void on_slots(subchannel& s) noexcept override;
   void on_drained(subchannel& s) noexcept override;
   // balancer_host
-  subchannel& make_subchannel(const endpoint& to) override;
+  subchannel& make_subchannel(const endpoint& to, subchannel_user& user) override;
   void drop_subchannel(subchannel& s) noexcept override;
   void publish(connectivity c, const status& reason) noexcept override;
+  void take_waiting(base::intrusive_list<call_attempt>& calls) noexcept override { waiting_.take(calls); }
   void resolve_again() noexcept override;
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override {
     return health_service_;
   }
   [[nodiscard]] loop& owner_loop() const noexcept override { return loop_; }
+  [[nodiscard]] std::string_view target() const noexcept override;
+  [[nodiscard]] std::shared_ptr<shared_by_loops> shared(std::string_view name,
+                                                        shared_by_loops_maker make) override;
   void out_of_memory() noexcept override;
 
   // Uses the latest snapshot.
   void update() noexcept;
   void apply(const snapshot& latest);
   void start_over() noexcept;
-  // Returns false if the call has to wait.
-  bool serve(call_attempt& a) noexcept;
-  void begin_pending(call_attempt& a) noexcept;
-  // Queues a call until it can be served.
-  void wait(call_attempt& a) noexcept;
+  // Gives a call to a server or to a list, or fails it. One that waits stays linked until then, by which it
+  // knows that it has waited.
+  void place(call_attempt& a) noexcept;
+  void place_at(call_attempt& a, pick p) noexcept;
+  void place_without_server(call_attempt& a, const no_server& why) noexcept;
+  void place_without_balancer(call_attempt& a) noexcept;
+  // Returns false if the server has no stream for the call.
+  bool open(call_attempt& a, subchannel& at) noexcept;
+  void wait(call_attempt& a, base::intrusive_list<call_attempt>& list) noexcept;
   void record_queued(const call_attempt& a) noexcept;
+  // Picks again for the calls that had no server.
   void serve_waiting() noexcept;
-  void fail_waiting() noexcept;
+  // Picks again for those that wait for the user of this server, until one of them must still wait.
+  void serve_waiting_for(const subchannel& s) noexcept;
   void fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept;
   void configure_waiting() noexcept;
   void check_idle() noexcept;
   void enter_idle() noexcept;
-  void connect_balancer() noexcept;
+  void connect(connectable& idle) noexcept;
+  void drop_balancer() noexcept;
   void record_event(const subchannel& s, const char* event) noexcept;
   void await_calls() noexcept;
   void calls_ended() noexcept;
@@ -102,15 +116,17 @@ class shard final : public runtime_internal::loop_service,
   bool awaiting_calls_ = false;  // calls_ended() follows
   bool shutdown_reported_ = false;
   bool out_of_memory_ = false;  // start_over() follows
-  std::unique_ptr<balancer> balancer_;
+  bool updating_ = false;  // the balancer gets its policy and servers: calls wait meanwhile
+  policy_slot balancer_;
+  balancer* chooser_ = nullptr;  // balancer_, while it may choose
   std::optional<std::string> health_service_;  // of balancer_
-  balancing balancing_ = balancing::pick_first();  // of balancer_
   std::uint32_t connections_max_ = 1;  // of a subchannel
-  status last_failure_;
+  status last_failure_;  // of the balancer, or of the resolver if there is none
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none
+  std::shared_ptr<const call_router> router_;  // the same
   bool configured_ = false;  // a snapshot with servers has been published, with or without a service config
   base::intrusive_list<call_attempt> unconfigured_;  // calls that wait for that
-  base::intrusive_list<call_attempt> waiting_;
+  base::intrusive_list<call_attempt> waiting_;  // calls that have no server
   connection_bytes bytes_before_;  // of subchannels that are gone
   std::vector<std::unique_ptr<subchannel>> subchannels_;  // including those that are leaving
 };

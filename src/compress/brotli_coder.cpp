@@ -170,8 +170,6 @@ class brotli_coder final : public stream_coder {
 
 }  // namespace
 
-maker brotli_maker() noexcept {
-  return [] { return std::unique_ptr<coder>(new brotli_coder); };
-}
+std::unique_ptr<coder> make_brotli() { return std::make_unique<brotli_coder>(); }
 
 }  // namespace coracle::compress

@@ -59,7 +59,7 @@ class coder {
   }
 };
 
-// Makes a coder. Returns null for identity, and for encodings that the library was built without.
+// Makes a coder. Returns null for identity, and for encodings that are not available().
 std::unique_ptr<coder> make_coder(encoding e);
 
 // Returns the level to use, between `lowest` and `highest`.
@@ -74,14 +74,13 @@ inline constexpr std::size_t piece_bytes = 16u << 10;
 // The functions behind make_coder(), for the table of encodings.
 std::unique_ptr<coder> make_deflate();
 std::unique_ptr<coder> make_gzip();
-std::unique_ptr<coder> make_zstd();
-
-// A function that makes a coder. Null from without_<name>.cpp, which the build uses instead of
-// <name>_coder.cpp if the library is not installed.
-using maker = std::unique_ptr<coder> (*)();
-maker brotli_maker() noexcept;
-maker snappy_maker() noexcept;
-maker lz4_maker() noexcept;
+// Each of these is in an object file of its own, and null in a program without it: the encoding's library was
+// not installed when Coracle was built, or the program links the static library and its CORACLE_ENCODINGS
+// does not have the encoding. src/CMakeLists.txt has the names of these functions.
+[[gnu::weak]] std::unique_ptr<coder> make_zstd();
+[[gnu::weak]] std::unique_ptr<coder> make_brotli();
+[[gnu::weak]] std::unique_ptr<coder> make_snappy();
+[[gnu::weak]] std::unique_ptr<coder> make_lz4();
 
 // The coders of one loop, made on first use and reused. For one thread at a time. A coder that was used keeps
 // its contexts: about 300 KiB each for deflate and gzip, about 1 MiB for zstd at its usual level and more at
@@ -89,7 +88,7 @@ maker lz4_maker() noexcept;
 class coders {
  public:
   // Returns a coder for immediate use, valid until the next use of this object. Null for identity, and for
-  // encodings that the library was built without.
+  // encodings that are not available().
   coder* of(encoding e) {
     auto& spare = spare_[static_cast<std::size_t>(e)];
     if (spare.empty()) {

@@ -11,7 +11,7 @@ namespace {
 
 struct row {
   std::string_view name;
-  std::unique_ptr<compress::coder> (*make)();  // null: the library was built without it
+  std::unique_ptr<compress::coder> (*make)();  // null: not in this program
 };
 
 const std::array<row, encoding_count>& table() noexcept {
@@ -19,9 +19,9 @@ const std::array<row, encoding_count>& table() noexcept {
                                                      {"deflate", compress::make_deflate},
                                                      {"gzip", compress::make_gzip},
                                                      {"zstd", compress::make_zstd},
-                                                     {"br", compress::brotli_maker()},
-                                                     {"snappy", compress::snappy_maker()},
-                                                     {"lz4", compress::lz4_maker()}}};
+                                                     {"br", compress::make_brotli},
+                                                     {"snappy", compress::make_snappy},
+                                                     {"lz4", compress::make_lz4}}};
   return rows;
 }
 

@@ -67,8 +67,6 @@ class lz4_coder final : public stream_coder {
 
 }  // namespace
 
-maker lz4_maker() noexcept {
-  return [] { return std::unique_ptr<coder>(new lz4_coder); };
-}
+std::unique_ptr<coder> make_lz4() { return std::make_unique<lz4_coder>(); }
 
 }  // namespace coracle::compress

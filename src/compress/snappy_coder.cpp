@@ -118,8 +118,6 @@ class snappy_coder final : public coder {
 
 }  // namespace
 
-maker snappy_maker() noexcept {
-  return [] { return std::unique_ptr<coder>(new snappy_coder); };
-}
+std::unique_ptr<coder> make_snappy() { return std::make_unique<snappy_coder>(); }
 
 }  // namespace coracle::compress

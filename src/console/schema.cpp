@@ -20,8 +20,8 @@ constexpr std::size_t errors_bytes_max = 4096;
 
 }  // namespace
 
-void schema::error_collector::AddError(const std::string& file, const std::string& element,
-                                       const pb::Message*, ErrorLocation, const std::string& reason) {
+void schema::error_collector::RecordError(std::string_view file, std::string_view element, const pb::Message*,
+                                          ErrorLocation, std::string_view reason) {
   if (text.size() < errors_bytes_max)
     text += base::printable(file) + ": " + base::printable(element) + ": " + base::printable(reason) + "\n";
 }

@@ -44,8 +44,15 @@ class schema {
 
  private:
   struct error_collector final : google::protobuf::DescriptorPool::ErrorCollector {
-    void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*,
-                  ErrorLocation, const std::string& reason) override;
+    // protobuf calls the first before its version 22, and the second from then on: neither can be marked
+    // `override`. NOLINTBEGIN(modernize-use-override)
+    void AddError(const std::string& file, const std::string& element, const google::protobuf::Message* of,
+                  ErrorLocation at, const std::string& reason) {
+      RecordError(file, element, of, at, reason);
+    }
+    void RecordError(std::string_view file, std::string_view element, const google::protobuf::Message* of,
+                     ErrorLocation at, std::string_view reason);
+    // NOLINTEND(modernize-use-override)
     std::string text;
   };
   // Makes a type of the pool into a message, by whichever factory is its own.

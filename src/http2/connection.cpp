@@ -184,13 +184,14 @@ constexpr std::size_t octets_to_tell = 5;
 
 // What is wrong with the first frame of the peer; empty: nothing.
 std::string_view problem_of_first(const frame_header& f, bool of_server) noexcept {
-  // RFC 9113 3.4: it is SETTINGS.
-  if (f.type == frame_type::settings && !f.has(flag::ack)) return {};
+  // Before all else, as with fewer octets: the length of a record of TLS may look like the type of SETTINGS.
   std::uint8_t octets[frame_header_bytes];
   write_frame_header(octets, f.length, f.type, f.flags, f.id);
   const std::string_view other =
       of_server ? protocol_of(as_text({octets, sizeof octets})) : std::string_view();
   if (!other.empty()) return other;
+  // RFC 9113 3.4: it is SETTINGS.
+  if (f.type == frame_type::settings && !f.has(flag::ack)) return {};
   if (of_server && f.type > frame_type::continuation)
     return "the server does not speak HTTP/2: its first octets are no frame (RFC 9113 3.4)";
   return "the first frame is not SETTINGS (RFC 9113 3.4)";

@@ -26,6 +26,7 @@ namespace coracle::net {
 class byte_stream_of_socket final : public byte_stream {
  public:
   explicit byte_stream_of_socket(stream s) : stream_(std::move(s)) {
+    of_socket_ = true;
     CORACLE_REQUIRE(stream_.is_open(), "this stream is closed, or was moved from");
   }
   task<result<std::size_t>> read(mutable_bytes into) override { co_return co_await stream_.read(into); }
@@ -37,6 +38,9 @@ class byte_stream_of_socket final : public byte_stream {
   void close(bool abort) noexcept override { stream_.close(abort); }
   [[nodiscard]] address peer_address() const override { return stream_.peer_address(); }
   [[nodiscard]] address local_address() const override { return stream_.local_address(); }
+  [[nodiscard]] static byte_stream_of_socket* of(byte_stream& s) noexcept {
+    return s.of_socket_ ? static_cast<byte_stream_of_socket*>(&s) : nullptr;
+  }
 
   [[nodiscard]] loop& owner_loop() const noexcept { return stream_.open_->on; }
   [[nodiscard]] runtime_internal::handle release() noexcept {
@@ -287,7 +291,7 @@ task<> destroy(std::unique_ptr<byte_stream> s) {
 }  // namespace
 
 result<std::unique_ptr<duplex>> make_duplex(loop& on, std::unique_ptr<byte_stream> s) {
-  auto* const socket = dynamic_cast<byte_stream_of_socket*>(s.get());
+  auto* const socket = byte_stream_of_socket::of(*s);
   if (!socket) return std::make_unique<byte_stream_duplex>(on, std::move(s));
   if (loop& owner_loop = socket->owner_loop(); &owner_loop != &on) {
     owner_loop.owner().spawn_on(owner_loop, destroy(std::move(s)));  // only its own loop may close the socket

@@ -1,6 +1,7 @@
 #include "net/host_name.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "base/printable.hpp"
 
 #include <algorithm>
 #include <string>
@@ -37,11 +38,8 @@ bool is_localhost(std::string_view host) noexcept {
 }
 
 status invalid_host(std::string_view host, std::string_view problem) {
-  std::string text = "\"";
-  // The name is untrusted input: truncates it and replaces control characters.
-  for (const char c : host.substr(0, longest_name)) text += c >= ' ' && c != '\x7f' ? c : '?';
-  text.append("\" ").append(problem);
-  return status::invalid_argument(text);
+  return status::invalid_argument(
+      "\"" + base::printable(host.substr(0, longest_name), longest_name).append("\" ").append(problem));
 }
 
 status check_label(std::string_view host, std::string_view label) {

@@ -118,13 +118,13 @@ std::string text_of(const nlohmann::json& value, const std::string& where) {
   return value.get<std::string>();
 }
 
-const nlohmann::json& object_of(const nlohmann::json& value, const std::string& where) {
-  if (!value.is_object()) throw broken_file{where + " must be an object"};
+const nlohmann::json& object_of(const nlohmann::json& value, std::string_view where) {
+  if (!value.is_object()) throw broken_file{std::string(where) + " must be an object"};
   return value;
 }
 
-const nlohmann::json& array_of(const nlohmann::json& value, const std::string& where) {
-  if (!value.is_array()) throw broken_file{where + " must be an array"};
+const nlohmann::json& array_of(const nlohmann::json& value, std::string_view where) {
+  if (!value.is_array()) throw broken_file{std::string(where) + " must be an array"};
   return value;
 }
 

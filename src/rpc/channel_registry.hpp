@@ -3,6 +3,7 @@
 
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/connection_snapshot.hpp"
+#include "coracle/security/security.hpp"
 #include "runtime/runtime_core.hpp"
 #include "transport/connection.hpp"
 
@@ -100,6 +101,10 @@ class channelz_entry {
   // Gathers the stats from the loops of the channel's runtime. For coroutines on a loop of any runtime.
   // detailed: the id of the connection whose snapshot has details; 0: none.
   [[nodiscard]] virtual task<channel_snapshot> stats(std::uint64_t detailed = 0) = 0;
+  // Any thread.
+  [[nodiscard]] virtual std::string_view target_name() const noexcept = 0;
+  // Null for plaintext. Any thread.
+  [[nodiscard]] virtual std::shared_ptr<security::client_security> security() const noexcept = 0;
   // The runtime of the channel is being destroyed. Its loops must not be accessed after this.
   virtual void runtime_ended() noexcept = 0;
 

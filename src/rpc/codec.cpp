@@ -16,7 +16,7 @@ const google::protobuf::MessageLite& lite_message_at(const void* address) {
 std::size_t size_bytes(const void* message) { return lite_message_at(message).ByteSizeLong(); }
 
 void write(const void* message, std::uint8_t* to) {
-  lite_message_at(message).SerializeWithCachedSizesToArray(to);
+  (void)lite_message_at(message).SerializeWithCachedSizesToArray(to);
 }
 
 bool read(void* message, bytes_view from) {

@@ -1,16 +1,15 @@
 #include "coracle/rpc/intercepted_message.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/rpc/call_ended.hpp"
 #include "rpc/call.hpp"
 #include "rpc/message_format.hpp"
 
-#include <cxxabi.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/message_lite.h>
 
-#include <cstdlib>
 #include <limits>
 #include <new>
 
@@ -22,11 +21,15 @@ using google::protobuf::MessageLite;
 
 const MessageLite& lite(const void* address) { return *static_cast<const MessageLite*>(address); }
 
-std::string cpp_name(const std::type_info& type) {
-  int outcome = 0;
-  const std::unique_ptr<char, void (*)(void*)> readable(
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &outcome), &std::free);
-  return outcome == 0 ? readable.get() : type.name();
+const google::protobuf::Message& with_reflection(const MessageLite& m) {
+  return static_cast<const google::protobuf::Message&>(m);
+}
+
+// "movie::Movie", of a message of protobuf.
+std::string cpp_name(const MessageLite& m) {
+  std::string name;
+  for (const char c : std::string(m.GetTypeName())) name += c == '.' ? std::string("::") : std::string(1, c);
+  return name;
 }
 
 }  // namespace
@@ -93,10 +96,18 @@ void intercepted_message::set_bytes(std::string bytes) {
 bool intercepted_message::is_of(const rpc::message_type& t) const noexcept {
   if (gone_) return false;
   if (codec_->kind == rpc::message_kind::own) return t.get_codec && &t.get_codec() == codec_;
-  if (*t.id == typeid(MessageLite)) return true;
-  if (*t.id == typeid(google::protobuf::Message)) return codec_->kind == rpc::message_kind::protobuf;
+  const bool reflected = codec_->kind == rpc::message_kind::protobuf;
+  if (t.set == rpc::message_set::all) return true;
+  if (t.set == rpc::message_set::with_reflection) return reflected;
+  if (!t.like || t.get_codec().kind != codec_->kind) return false;
+  // A program that is compiled without run-time type information has none for its messages either. Each class
+  // has a reflection of its own, which is another one than that of a dynamic message of the same descriptor.
   const MessageLite& object = lite(object_);
-  return *t.id == typeid(object);
+  const MessageLite& like = t.like();
+  if (reflected) return with_reflection(object).GetReflection() == with_reflection(like).GetReflection();
+  // Lite messages are all generated, so that their names are enough.
+  bool same = false;
+  return base::if_memory_allows([&] { same = object.GetTypeName() == like.GetTypeName(); }) && same;
 }
 
 void intercepted_message::require_type(const rpc::message_type& t) const {
@@ -106,11 +117,10 @@ void intercepted_message::require_type(const rpc::message_type& t) const {
   if (codec_ == &rpc::bytes_codec) {
     held = "coracle::bytes_message";
   } else if (codec_->kind != rpc::message_kind::own) {
-    const MessageLite& object = lite(object_);
-    held = cpp_name(typeid(object));
+    held = cpp_name(lite(object_));
   }
-  const std::string text = "an interceptor asked for " + cpp_name(*t.id) + ", and the message is " + held +
-                           ": test is<M>() first, or the method of the call";
+  const std::string text = "an interceptor asked for " + std::string(t.name) + ", and the message is " +
+                           held + ": test is<M>() first, or the method of the call";
   base::throw_usage_error(text.c_str());
 }
 

@@ -44,15 +44,14 @@ json_target target_of(const FieldDescriptor& field) {
   return {field.is_map() ? nullptr : field.message_type(), &field};
 }
 
-// A message that JSON has a form of its own for: its keys, if any, are not its fields.
-bool has_own_form(const Descriptor& type) {
-  return type.well_known_type() != Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
-}
-
 bool may_be_null(const FieldDescriptor& field) {
   const Descriptor* const type = field.message_type();
   return (type && type->well_known_type() == Descriptor::WELLKNOWNTYPE_VALUE) ||
          (field.enum_type() && field.enum_type()->full_name() == "google.protobuf.NullValue");
+}
+
+std::uint32_t four_digits(std::string_view digits) {
+  return static_cast<std::uint32_t>(std::stoul(std::string(digits.substr(0, 4)), nullptr, 16));
 }
 
 class json_checker {
@@ -245,7 +244,7 @@ class json_checker {
         fail("an escape in a string is malformed");
     }
     const std::string_view content = text_.substr(start, at_++ - start);
-    return escaped ? unescaped_.emplace_front(unescape(content)) : content;
+    return escaped ? unescaped_.emplace_front(unescape_json(content)) : content;
   }
 
   // Reads "uXXXX", and the second half of a pair of surrogates; stops at the last digit.
@@ -269,40 +268,6 @@ class json_checker {
       else fail("'\\u' must be followed by four hexadecimal digits");
     }
     return n;
-  }
-
-  // Resolves the escapes of characters up to U+007F, of which names consist; others stay in one canonical
-  // form, which is enough to compare names.
-  static std::string unescape(std::string_view content) {
-    std::string plain;
-    for (std::size_t i = 0; i < content.size(); ++i) {
-      if (content[i] != '\\') {
-        plain.push_back(content[i]);
-        continue;
-      }
-      switch (content[++i]) {
-        case 'b': plain.push_back('\b'); break;
-        case 'f': plain.push_back('\f'); break;
-        case 'n': plain.push_back('\n'); break;
-        case 'r': plain.push_back('\r'); break;
-        case 't': plain.push_back('\t'); break;
-        case 'u': {
-          std::uint32_t code = four_digits(content.substr(i + 1));
-          i += 4;
-          if (code >= 0xd800 && code <= 0xdbff) {
-            code = 0x10000 + ((code - 0xd800) << 10) + (four_digits(content.substr(i + 3)) - 0xdc00);
-            i += 6;
-          }
-          base::append_utf8(plain, code);
-          break;
-        }
-        default: plain.push_back(content[i]); break;
-      }
-    }
-    return plain;
-  }
-  static std::uint32_t four_digits(std::string_view digits) {
-    return static_cast<std::uint32_t>(std::stoul(std::string(digits.substr(0, 4)), nullptr, 16));
   }
 
   void digits() {
@@ -355,6 +320,39 @@ status check(std::string_view text, json_target target, json_cost* cost) {
 }
 
 }  // namespace
+
+bool has_own_form(const Descriptor& type) {
+  return type.well_known_type() != Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
+}
+
+std::string unescape_json(std::string_view content) {
+  std::string plain;
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    if (content[i] != '\\') {
+      plain.push_back(content[i]);
+      continue;
+    }
+    switch (content[++i]) {
+      case 'b': plain.push_back('\b'); break;
+      case 'f': plain.push_back('\f'); break;
+      case 'n': plain.push_back('\n'); break;
+      case 'r': plain.push_back('\r'); break;
+      case 't': plain.push_back('\t'); break;
+      case 'u': {
+        std::uint32_t code = four_digits(content.substr(i + 1));
+        i += 4;
+        if (code >= 0xd800 && code <= 0xdbff) {
+          code = 0x10000 + ((code - 0xd800) << 10) + (four_digits(content.substr(i + 3)) - 0xdc00);
+          i += 6;
+        }
+        base::append_utf8(plain, code);
+        break;
+      }
+      default: plain.push_back(content[i]); break;
+    }
+  }
+  return plain;
+}
 
 status too_costly_json(const json_cost& cost) {
   return status::resource_exhausted(

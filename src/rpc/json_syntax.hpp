@@ -55,6 +55,12 @@ struct json_cost {
 [[nodiscard]] status check_json(std::string_view text, const google::protobuf::FieldDescriptor& field,
                                 json_cost* cost = nullptr);
 
+// Whether JSON has a form of its own for the message: its keys, if any, are not its fields.
+[[nodiscard]] bool has_own_form(const google::protobuf::Descriptor& type);
+
+// Resolves the escapes in the content of a valid string.
+[[nodiscard]] std::string unescape_json(std::string_view content);
+
 // Appends `text` as a string of JSON, with quotes. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& to, std::string_view text);
 

@@ -2,6 +2,7 @@
 #include "coracle/rpc/message_codec.hpp"
 
 #include "base/printable.hpp"
+#include "rpc/json_fault.hpp"
 #include "rpc/json_mapping.hpp"
 #include "rpc/json_syntax.hpp"
 #include "rpc/plain_json.hpp"
@@ -10,7 +11,6 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/util/json_util.h>
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -62,82 +62,26 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Values of the peer stand in errors of protobuf.
-constexpr std::size_t json_error_bytes_max = 300;
-
-// `value` is what protobuf says of a value that does not fit: itself, or words around pieces of it. Replaces
-// these words by ours. The field is set if only the words name it.
-std::string misfit(std::string_view value, std::string_view type, std::string& field) {
-  constexpr std::string_view basic = "TYPE_";
-  std::string name(type.substr(type.rfind('/') + 1));
-  if (type.starts_with(basic)) {
-    name.erase(0, basic.size());
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  }
-  name = base::printable(name);
-  if (value == "Starting an object on a scalar field") {
-    field = type;
-    return "must not be an object";
-  }
-  if (type == "oneof") {  // "oneof field 'choice' is already set. Cannot set 'number'"
-    const auto quoted = [&] {
-      const std::size_t begin = std::min(value.find('\''), value.size() - 1) + 1;
-      const std::string_view word = value.substr(begin, value.find('\'', begin) - begin);
-      value.remove_prefix(std::min(begin + word.size() + 1, value.size()));
-      return std::string(word);
-    };
-    const std::string oneof = quoted();
-    field = value.empty() ? std::string() : quoted();
-    return "another field of the oneof " + base::printable(oneof) + " is set";
-  }
-  const bool is_value =
-      !value.empty() && std::string_view("\"-0123456789tfin").find(value.front()) != std::string_view::npos;
-  if (is_value) return base::printable(value, json_error_bytes_max) + " is no " + name;
-  return "the value is no valid " + (type == "Any" ? "google.protobuf.Any of a known type" : name);
-}
-
-// protobuf writes "(movie.year): invalid value "abc" for type TYPE_INT32" and "(movie) yaer: Cannot find
-// field."; in the root, the part in parentheses is missing.
-std::string readable(std::string_view error) {
-  std::string field;
-  if (!error.empty() && error.front() == '(') {
-    const std::size_t end = error.find(')');
-    if (end != std::string_view::npos) {
-      field = error.substr(1, end - 1);
-      error.remove_prefix(end + 1);
-    }
-  }
-  while (!error.empty() && (error.front() == ':' || error.front() == ' ')) error.remove_prefix(1);
-  constexpr std::string_view unknown = ": Cannot find field.";
-  if (error.ends_with(unknown)) {
-    const std::string_view name = error.substr(0, error.size() - unknown.size());
-    if (!field.empty()) field += '.';
-    return "field " + base::printable(field.append(name)) + ": the message has no such field";
-  }
-  std::string reason = base::printable(error, json_error_bytes_max);
-  constexpr std::string_view invalid = "invalid value ";
-  constexpr std::string_view type = " for type ";
-  const std::size_t at = error.rfind(type);
-  if (error.starts_with(invalid) && at != std::string_view::npos)
-    reason = misfit(error.substr(invalid.size(), at - invalid.size()), error.substr(at + type.size()), field);
-  constexpr std::string_view no_list = ": Proto field is not repeating, cannot start list.";
-  if (error.ends_with(no_list)) {
-    field = error.substr(0, error.size() - no_list.size());
-    reason = "must not be an array";
-  }
-  // The parser of protobuf 3.21 repeats the lines around an error; check_json() finds each such error first.
-  if (error.find('\n') != std::string_view::npos) reason = "the JSON cannot be read";
-  return field.empty() ? reason : "field " + base::printable(field) + ": " + reason;
-}
-
-status parse_json(Message& message, const std::string& text, json_read_options options) {
+bool is_read(Message& message, const std::string& text, bool ignore_unknown_fields) {
   json::JsonParseOptions parse;
-  parse.ignore_unknown_fields = options.ignore_unknown_fields;
-  const auto outcome = json::JsonStringToMessage(text, &message, parse);
-  if (outcome.ok()) return {};
-  return status::invalid_argument(
-      readable(std::string_view(outcome.message().data(), outcome.message().size())));
+  parse.ignore_unknown_fields = ignore_unknown_fields;
+  return json::JsonStringToMessage(text, &message, parse).ok();
+}
+
+json_search search_for_fault(const Message& prototype, std::string_view text, bool ignore_unknown_fields) {
+  return search_json_fault(prototype, text, ignore_unknown_fields,
+                           [](const Message& of, const std::string& part, bool ignore) {
+                             const std::unique_ptr<Message> read(of.New());
+                             return is_read(*read, part, ignore);
+                           });
+}
+
+// The search for what is wrong costs as much again for each time that it reads the text.
+status parse_json(Message& message, const std::string& text, json_read_options options) {
+  if (is_read(message, text, options.ignore_unknown_fields)) return {};
+  const json_search search = search_for_fault(message, text, options.ignore_unknown_fields);
+  if (options.cost) static_cast<void>(options.cost->charge(search.bytes / text.size() * options.cost->used));
+  return status::invalid_argument(search.found.text());
 }
 
 // Newer versions have renamed the option.
@@ -211,6 +155,10 @@ status read_json_by_protobuf(Message& message, std::string_view from, json_read_
   return parse_json(message, std::string(from), options);
 }
 
+json_fault find_json_fault(const Message& prototype, std::string_view text, bool ignore_unknown_fields) {
+  return search_for_fault(prototype, text, ignore_unknown_fields).found;
+}
+
 status read_json_field(Message& message, const FieldDescriptor& field, std::string_view from,
                        json_read_options options) {
   message.Clear();
@@ -235,9 +183,9 @@ status write_json_by_protobuf(const Message& message, std::string& to, json_writ
   std::string text;
   const auto outcome = json::MessageToJsonString(message, &text, print);
   if (!outcome.ok())
-    return status::internal("the message " + std::string(message.GetTypeName()) +
-                            " cannot be written as JSON: " +
-                            readable(std::string_view(outcome.message().data(), outcome.message().size())));
+    return status::internal(
+        "the message " + std::string(message.GetTypeName()) + " cannot be written as JSON: " +
+        base::printable(std::string_view(outcome.message().data(), outcome.message().size())));
   if (to.empty()) to = std::move(text);
   else to.append(text);
   return {};

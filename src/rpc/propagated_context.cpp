@@ -3,6 +3,7 @@
 #include "protocol/grpc/header_names.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -128,3 +129,13 @@ bool is_trace_key(std::string_view key) noexcept {
 }
 
 }  // namespace coracle::rpc
+
+namespace coracle {
+
+std::optional<trace_context> trace_of(const coro::environment& e) {
+  if (const auto* const span = static_cast<const rpc::active_span*>(e.span)) return span->context;
+  const auto* const call = static_cast<const rpc::propagated_context*>(e.call);
+  return call ? call->trace() : std::nullopt;
+}
+
+}  // namespace coracle

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace coracle {
@@ -87,14 +88,20 @@ driven_loop::driven_loop(runtime& owner, std::size_t index, logger& log, std::un
       recorded_(ring_, &owner, index, backend_->wall_ns() - backend_->now().time_since_epoch().count()),
       visible_(*this, &owner, index) {}
 
-driven_loop::~driven_loop() = default;
+// What a thread of another runtime has posted may have run, and ended the loop, before that thread's post()
+// returns.
+driven_loop::~driven_loop() {
+  while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+}
 
 void driven_loop::post(coro::runnable& w) noexcept {
   if (is_current()) return ready_.push(w);
+  posting_.fetch_add(1, std::memory_order_relaxed);
   mail_.push(w);
   // This exchange and the one before a sleep are ordered: either the loop sees the mail, or this thread sees
   // that the loop sleeps. The exchange also limits wake-ups to one per sleep, however many threads post.
   if (sleeping_.exchange(false, std::memory_order_acq_rel)) backend_->wake();
+  posting_.fetch_sub(1, std::memory_order_release);
 }
 
 void driven_loop::post_next_turn(coro::runnable& w) noexcept { later_.push(w); }

@@ -94,6 +94,7 @@ class driven_loop final : public loop {
   // Written by other threads, and therefore on a separate cache line.
   alignas(64) mailbox mail_;
   std::atomic<bool> sleeping_{false};
+  std::atomic<std::uint32_t> posting_{0};  // threads in post()
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> stop_requested_{false};
 };

@@ -382,6 +382,10 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
   }
   for (auto& a : *opened) {
     addresses.push_back(a->local_address());
+    if (credentials.secure()) {
+      const std::lock_guard held(secured_mutex_);
+      secured_.push_back({a->local_address(), credentials.security()});
+    }
     record_event("listening on " + a->local_address().to_string(), rpc::traced_event::severity::info);
     // std::function and posted functions need copyable callables.
     with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(std::move(a)),
@@ -390,6 +394,11 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
     });
   }
   return {};
+}
+
+std::vector<server_state::secured_listener> server_state::secured_listeners() const {
+  const std::lock_guard held(secured_mutex_);
+  return secured_;
 }
 
 void server_state::accepted(runtime_internal::handle connection,

@@ -74,6 +74,12 @@ class server_state : public std::enable_shared_from_this<server_state> {
   [[nodiscard]] task<server_snapshot> snapshot(std::uint64_t detailed = 0);
   [[nodiscard]] rpc::event_trace trace() const;
   void record_event(std::string_view text, rpc::traced_event::severity level) noexcept;
+  // A listener that does not speak plaintext.
+  struct secured_listener {
+    net::address local;
+    std::shared_ptr<security::server_security> security;
+  };
+  [[nodiscard]] std::vector<secured_listener> secured_listeners() const;
   // Runs f(shard*) on the loop of shard `i`, with null if the shard has gone in the meantime. Returns false,
   // without running f, if it has gone already.
   template <class F>
@@ -142,6 +148,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   const std::shared_ptr<server_registry> registry_;
   mutable std::mutex trace_mutex_;
   rpc::event_trace trace_;
+  mutable std::mutex secured_mutex_;
+  std::vector<secured_listener> secured_;
   std::vector<shard*> shards_;  // by loop; each entry belongs to its loop
   std::vector<std::shared_ptr<runtime_internal::loop_service_handle>> shard_handles_;
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop

@@ -71,7 +71,8 @@ class orca_service::implementation final
     OrcaLoadReport report;
     while (true) {
       const std::string bytes = load_->at(coro::this_executor().now()).serialize();
-      report.ParseFromString(bytes);
+      if (!report.ParseFromString(bytes))
+        co_return status::internal("a name in the load report is not UTF-8");
       co_yield report;
       auto wait = sleep_until(next_report(coro::this_executor().now(), interval, min_interval_ / 8));
       stop_on<void> until_drain(context.drain_token(), std::move(wait));

@@ -169,7 +169,7 @@ class conversation {
     f->CopyTo(&proto);
     f->CopyJsonNameTo(&proto);
     f->CopySourceCodeInfoTo(&proto);
-    proto.SerializeToString(files.add_file_descriptor_proto());
+    *files.add_file_descriptor_proto() = proto.SerializeAsString();
     for (int i = 0; i < f->dependency_count(); ++i) add_with_imports(files, f->dependency(i));
   }
 

@@ -9,6 +9,7 @@
 #include "coro/post_function.hpp"
 #include "net/tcp_meter.hpp"
 #include "telemetry/call_observers.hpp"
+#include "telemetry/metrics/certificate_instruments.hpp"
 #include "telemetry/metrics/merge.hpp"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ core::core(runtime& on, const telemetry_options& o)
       options_(o),
       selected_(options_),
       custom_label_(selected_.reports_label(custom_label_key)),
+      certificates_(on),
       tracers_(on.size(), nullptr),
       parts_(on.size(), nullptr),
       start_(on.at(0).wall_now()),
@@ -209,10 +211,14 @@ task<metrics_snapshot> core::metrics() {
   }
   reported_values reported(selected_, options_, start_);
   for (const auto& a : attachments) a->report(reported);
+  loop& here = *loop::current();
+  if (std::ranges::any_of(certificate_instruments(),
+                          [&](const instrument* i) { return selected_.reports(*i); }))
+    report_certificates(certificates_.list(here), here.wall_now(), reported);
   parts->emplace_back().reported = reported.copies();
   std::vector<read_gauge> read;
   for (const auto& [by, f] : gauges) read.push_back({by, f()});
-  const auto now = loop::current()->wall_now();
+  const auto now = here.wall_now();
   co_return co_await offload([&] { return merge(std::move(*parts), read, selected_, now); });
 }
 

@@ -10,6 +10,7 @@
 #include "telemetry/loop_part.hpp"
 #include "telemetry/metrics/selection.hpp"
 #include "telemetry/traces/span_sinks.hpp"
+#include "telemetry/used_certificates.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -69,6 +70,8 @@ class core final : public std::enable_shared_from_this<core> {
   [[nodiscard]] const telemetry_options& options() const noexcept { return options_; }
   [[nodiscard]] const selection& selected() const noexcept { return selected_; }
   [[nodiscard]] runtime& owner() const noexcept { return owner_; }
+  // Those of the runtime's servers and channels.
+  [[nodiscard]] const used_certificates& certificates() const noexcept { return certificates_; }
   // Whether calls are told apart by call_options::telemetry_label.
   [[nodiscard]] bool reports_custom_label() const noexcept { return custom_label_; }
   // When it began to measure.
@@ -99,6 +102,7 @@ class core final : public std::enable_shared_from_this<core> {
   const telemetry_options options_;
   const selection selected_;
   const bool custom_label_;
+  const used_certificates certificates_;
   std::vector<std::unique_ptr<call_series>> calls_;  // by loop; each entry is used only on its loop
   std::vector<tracer*> tracers_;  // by loop, as parts_
   std::vector<loop_part*> parts_;  // by loop; each entry is used only on its loop

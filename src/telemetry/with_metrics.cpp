@@ -15,6 +15,7 @@
 #include "telemetry/prometheus/exposition_format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -33,20 +34,23 @@ using prometheus::exposition;
 // The maximum number of responses that are being made or sent: each has a whole text in memory.
 constexpr unsigned responses_max = 8;
 constexpr std::size_t response_piece_bytes = std::size_t{64} << 10;
-constexpr std::size_t gzip_bytes_min = 1024;
-// Level 1: the text has long repetitions, which every level finds, and the higher ones take three times as
-// long.
-constexpr int gzip_level = 1;
+constexpr std::size_t compressed_bytes_min = 1024;
+// Level 1 of both: the text has long repetitions, which every level finds, and the higher ones of gzip take
+// three times as long.
+constexpr int compression_level = 1;
+// zstd takes a quarter of the time of gzip, and makes a third less of the text.
+constexpr std::array offered_encodings{encoding::zstd, encoding::gzip};
 
 // A response while it is made and sent.
 struct scrape_response {
   std::string content_type;
-  bool gzip = false;
+  encoding packing = encoding::identity;
   exposition made;
   base::output_buffer compressed;
 
+  [[nodiscard]] bool is_packed() const noexcept { return packing != encoding::identity; }
   [[nodiscard]] std::string_view body() const noexcept {
-    return gzip ? as_text(compressed.pending()) : std::string_view(made.text);
+    return is_packed() ? as_text(compressed.pending()) : std::string_view(made.text);
   }
 };
 
@@ -76,9 +80,8 @@ class metrics_page {
     auto response = std::make_shared<scrape_response>();
     const auto format = prometheus::format_for(r.header("accept").value_or(std::string_view()));
     response->content_type = format.content_type();
-    response->gzip =
-        protocol::connect::parse_accept_encoding(r.header("accept-encoding").value_or(std::string_view()))
-            .has(encoding::gzip);
+    response->packing = protocol::connect::preferred_encoding(
+        r.header("accept-encoding").value_or(std::string_view()), offered_encodings);
     const prometheus::exposition_options options{format, page->options_.resource, page->options_.series_max};
     co_await offload(make, &now, &options, response);
     page->report(response->made.left_out);
@@ -95,7 +98,7 @@ class metrics_page {
     sent.content_length = response->body().size();
     sent.header("vary", "accept, accept-encoding").header("cache-control", "no-store");
     sent.header("x-content-type-options", "nosniff");
-    if (response->gzip) sent.header("content-encoding", "gzip");
+    if (response->is_packed()) sent.header("content-encoding", coracle::name_of(response->packing));
     co_return sent;
   }
 
@@ -134,9 +137,10 @@ class metrics_page {
   static void make(const metrics_snapshot* metrics, const prometheus::exposition_options* o,
                    const std::shared_ptr<scrape_response>& to) {
     to->made = prometheus::expose(*metrics, *o);
-    to->gzip = to->gzip && !to->made.too_large && to->made.text.size() >= gzip_bytes_min;
-    if (!to->gzip) return;
-    if (!compress::make_coder(encoding::gzip)->compress(as_bytes(to->made.text), gzip_level, to->compressed))
+    if (to->made.too_large || to->made.text.size() < compressed_bytes_min) to->packing = encoding::identity;
+    if (!to->is_packed()) return;
+    if (!compress::make_coder(to->packing)
+             ->compress(as_bytes(to->made.text), compression_level, to->compressed))
       throw std::bad_alloc();
     to->made.text = std::string();
   }

@@ -46,6 +46,7 @@ class secured_client final : public security::client_security {
     return made;
   }
   status reload() override { return contexts_.reload(); }
+  security::certificates_in_use certificates(loop& on) override { return contexts_.certificates(on); }
   [[nodiscard]] std::string_view name_override() const noexcept override { return target_name_; }
 
  private:

@@ -5,6 +5,7 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/security/auth_context.hpp"
 #include "runtime/background_runtime.hpp"
+#include "tls/certificate_listing.hpp"
 #include "tls/error_queue.hpp"
 #include "tls/handshake_state.hpp"
 #include "tls/openssl_ptr.hpp"
@@ -250,6 +251,7 @@ result<std::shared_ptr<const server_context>> server_context::make(const server_
     return status::failed_precondition(
         "a TLS server requires a certificate and its key: set server_options::certificates");
   auto made = std::make_shared<server_context>();
+  std::vector<X509*> all;
   for (const key_pair& pair : options.certificates) {
     result<openssl_ptr<SSL_CTX>> c = new_context(TLS_server_method());
     if (!c) return c.status();
@@ -257,8 +259,14 @@ result<std::shared_ptr<const server_context>> server_context::make(const server_
     made->by_certificate_.push_back({*std::move(c), nullptr});
     named& last = made->by_certificate_.back();
     last.certificate = SSL_CTX_get0_certificate(last.context.get());
+    all.push_back(last.certificate);
+    made->certificates_.certificates.push_back(list_certificate(*last.context, pair.chain()));
   }
+  list_server_names(made->certificates_.certificates, all);
   SSL_CTX* first = made->by_certificate_.front().context.get();
+  const bool asks = SSL_CTX_get_verify_mode(first) != SSL_VERIFY_NONE;
+  list_trusted(*first, asks ? security::trusted_cas::program : security::trusted_cas::none,
+               made->certificates_);
   SSL_CTX_set_tlsext_servername_callback(first, &server_context::choose);
   SSL_CTX_set_tlsext_servername_arg(first, made.get());
   return std::shared_ptr<const server_context>(std::move(made));
@@ -299,6 +307,10 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
   SSL_CTX_set_session_cache_mode(&ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(&ctx, &keep_session);
   auto made = std::make_shared<client_context>();
+  if (options.certificate)
+    made->certificates_.certificates.push_back(list_certificate(ctx, options.certificate->chain()));
+  const auto trusted = options.cas.empty() ? security::trusted_cas::system : security::trusted_cas::program;
+  list_trusted(ctx, options.verify ? trusted : security::trusted_cas::none, made->certificates_);
   made->context_ = *std::move(c);
   return std::shared_ptr<const client_context>(std::move(made));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/security/certificates_in_use.hpp"
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
 #include "tls/openssl_ptr.hpp"
@@ -20,6 +21,8 @@ class server_context {
   // Returns an SSL in the server role; SNI may switch it to another certificate. Returns null if memory is
   // exhausted.
   [[nodiscard]] openssl_ptr<SSL> connection() const;
+  // Without the times of loading.
+  [[nodiscard]] const security::certificates_in_use& certificates() const noexcept { return certificates_; }
 
  private:
   struct named {
@@ -28,6 +31,7 @@ class server_context {
   };
   static int choose(SSL* ssl, int* alert, void* self) noexcept;
   std::vector<named> by_certificate_;
+  security::certificates_in_use certificates_;
 };
 
 class client_context {
@@ -36,9 +40,12 @@ class client_context {
   // application_protocol: the only one to offer. Returns null if memory is exhausted.
   [[nodiscard]] openssl_ptr<SSL> connection(std::string_view application_protocol = "h2") const;
   [[nodiscard]] session_cache& sessions() const noexcept { return *sessions_; }
+  // Without the times of loading.
+  [[nodiscard]] const security::certificates_in_use& certificates() const noexcept { return certificates_; }
 
  private:
   openssl_ptr<SSL_CTX> context_;
+  security::certificates_in_use certificates_;
   std::unique_ptr<session_cache> sessions_ = std::make_unique<session_cache>();
 };
 

@@ -39,6 +39,7 @@ class secured_server final : public security::server_security {
     return made;
   }
   status reload() override { return contexts_.reload(); }
+  security::certificates_in_use certificates(loop& on) override { return contexts_.certificates(on); }
 
  private:
   const duration handshake_timeout_;

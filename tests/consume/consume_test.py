@@ -1,7 +1,10 @@
 """Other projects use the library: installed, as a subproject, as a shared library, by make and by FetchContent."""
 
+import gzip
+import http.client
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -16,6 +19,15 @@ find_package(coracle REQUIRED)
 if(NOT TARGET coracle::coracle OR TARGET coracle::tls)
   message(FATAL_ERROR "not the library without TLS")
 endif()
+"""
+# Asks again and again, as different projects do: a version or a range each, with what comes of it.
+VERSIONS = """cmake_minimum_required(VERSION 3.25)
+project(versions CXX)
+foreach(version IN LISTS VERSIONS)
+  set(coracle_DIR coracle_DIR-NOTFOUND CACHE PATH "" FORCE)
+  find_package(coracle ${version} QUIET COMPONENTS telemetry grpcpp OPTIONAL_COMPONENTS oars)
+  message("${version}: ${coracle_FOUND} ${coracle_oars_FOUND}")
+endforeach()
 """
 IN_OUR_NAMESPACE = re.compile(r"_Z(GV|T[VTISHWC]|T[hv][n0-9_]+)?Z?N[KRO]*7coracle")
 
@@ -67,6 +79,30 @@ def test_a_program_without_tls_links_no_openssl(user, installed):
     assert not links_openssl(user, installed / "served")
 
 
+def test_metrics_of_a_program_without_zstd_come_in_gzip(installed):
+    """Whatever the client prefers."""
+    process = subprocess.Popen([installed / "scraped"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", int(process.stdout.readline()), timeout=20)
+        connection.request("GET", "/metrics", headers={"accept-encoding": "zstd, gzip;q=0.5"})
+        response = connection.getresponse()
+        assert (response.status, response.headers["content-encoding"]) == (200, "gzip")
+        assert b"# TYPE" in gzip.decompress(response.read())
+    finally:
+        process.stdin.close()
+        assert process.wait(20) == 0
+
+
+def test_a_program_that_links_statically_chooses_its_encodings(user, installed):
+    always = ["identity", "deflate", "gzip"]
+    assert user.run(installed / "encodings_gzip").split() == always
+    assert user.run(installed / "encodings_zstd").split() == [*always, "zstd"]
+    assert user.run(installed / "encodings").split()[:4] == [*always, "zstd"]
+    loaded = user.run("ldd", installed / "encodings_gzip")
+    assert "libz.so" in loaded
+    assert not re.search(r"libzstd|libbrotli|libsnappy|liblz4", loaded)
+
+
 def test_the_installed_package_does_not_point_into_the_sources(user, prefix):
     files = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc")]
     assert {"coracle_targets.cmake", "coracle-c.pc", "coracle-console.pc", "coracle-tls.pc"} <= {path.name for path in files}
@@ -76,13 +112,54 @@ def test_the_installed_package_does_not_point_into_the_sources(user, prefix):
     assert not pointing
 
 
+def test_a_protobuf_that_is_too_old_is_refused_with_what_to_do(user):
+    old = user.scratch / "old/lib/cmake/protobuf"
+    old.mkdir(parents=True)
+    (old / "protobuf-config.cmake").write_text("")
+    (old / "protobuf-config-version.cmake").write_text('set(PACKAGE_VERSION "3.12.4")\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n')
+    done = user.attempt("cmake", "-S", ROOT, "-B", user.scratch / "old/build", f"-DCMAKE_PREFIX_PATH={user.scratch / 'old'}")
+    assert done.returncode != 0
+    told = " ".join(done.stdout.split())
+    assert "Coracle needs protobuf 3.21 or newer" in told and "is 3.12.4; fix: install libprotobuf-dev" in told, done.stdout
+
+
+@pytest.mark.parametrize(("options", "env", "said"), [
+    (("-DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_protobuf=ON"), {},
+     "Coracle needs protobuf 3.21 or newer, and CMake finds none; fix: install libprotobuf-dev"),
+    (("-DCORACLE_COMPRESSIONS=lz4,zip",), {}, "CORACLE_COMPRESSIONS has 'zip'; it may have brotli, lz4 and snappy, or be 'found'"),
+    ((), {"PKG_CONFIG_LIBDIR": "/nowhere"},
+     "Coracle needs liburing>=2.3, which pkg-config does not find (Debian: apt-get install liburing-dev)"),
+], ids=["protobuf", "compressions", "liburing"])
+def test_what_is_missing_is_named_with_how_to_get_it(options, env, said, user):
+    done = user.attempt("cmake", "-S", ROOT, "-B", user.scratch / f"missing/{len(said)}", *options, env=env)
+    assert done.returncode != 0
+    assert said in " ".join(done.stdout.split()), done.stdout
+
+
 def test_an_unknown_component_is_named(user, prefix):
     folder = user.project("component", "found")
     lists = folder / "CMakeLists.txt"
     lists.write_text(lists.read_text().replace("COMPONENTS tls", "COMPONENTS oars"))
     done = user.attempt("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     assert done.returncode != 0
-    assert "coracle has no component oars; there is tls" in done.stdout
+    assert "coracle has no component oars; it has module, tls, telemetry, console, naming, xds, grpcpp, " in " ".join(done.stdout.split())
+
+
+def test_versions_and_ranges_of_them_are_compared(user, prefix):
+    """A version is compatible with its own minor version, and a range with what the project says."""
+    now = re.search(r"project\(coracle VERSION (\d+)\.(\d+)\.(\d+)", (ROOT / "CMakeLists.txt").read_text())
+    major, minor, patch = (int(part) for part in now.groups())
+    this, following = f"{major}.{minor}", f"{major}.{minor + 1}"
+    expected = {this: 1, f"{this}.{patch}": 1, f"{this}.{patch + 1}": 0, following: 0, f"{major}": 0,
+                f"{this}...<{following}": 1, f"0.1...{this}.{patch}": 1, f"0.1...{major + 1}": 1,
+                f"0.1...<{this}": 0, f"0.1...<{this}.{patch}": 0, f"{following}...{major + 1}": 0}
+    folder = user.scratch / "versions"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(VERSIONS)
+    said = user.run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DVERSIONS={';'.join(expected)}")
+    found = dict(re.findall(r"^(\S+): ([01]) ", said, re.M))
+    assert {version: int(value) for version, value in found.items()} == expected
+    assert f"{this}: 1 FALSE" in said, "a component that does not exist is no error where it is optional"
 
 
 def test_without_openssl_only_the_tls_component_is_missing(user, prefix):
@@ -151,6 +228,8 @@ def test_pkg_config_names_private_libraries_for_the_static_library_alone(user, p
     assert {"-lcoracle_tls", "-lprotobuf"} <= set(of_shared)
     assert not {"-luring", "-lssl"} & set(of_shared)
     assert {"-luring", "-lcares", "-lzstd", "-lssl"} <= set(of_static)
+    assert any("make_zstd" in word for word in of_static), "a program without CMake would have no zstd"
+    assert not any("make_zstd" in word for word in of_shared)
 
 
 def test_fetch_content_takes_a_local_folder(user, subproject):

@@ -3,6 +3,8 @@
 The library itself is replaced by its headers: nothing here calls into it.
 """
 
+import json
+import pathlib
 import shutil
 import subprocess
 
@@ -16,7 +18,7 @@ SOURCES = CONSUME / "generate"
 # Makefiles have to show their dependencies; what a kind of target needs, Ninja has shown.
 PROGRAMS = {
     "Ninja": ("executable", "uses_static", "uses_object", "uses_interface", "uses_shared", "uses_private",
-              "uses_late", "uses_names", "uses_annotations"),
+              "uses_late", "uses_names", "uses_annotations", "uses_precompiled"),
     "Unix Makefiles": ("executable", "uses_interface"),
 }
 
@@ -42,7 +44,8 @@ def succeed(*command):
 
 def configure(source, build, generator="Ninja"):
     return run("cmake", "-S", source, "-B", build, "-G", generator, f"-DCORACLE_PLUGIN={own('protoc-gen-coracle')}",
-               f"-DCORACLE_ROOT={ROOT}", "-DCMAKE_CXX_COMPILER=g++", f"-DCMAKE_CXX_COMPILER_LAUNCHER={shutil.which('ccache') or ''}")
+               f"-DCORACLE_ROOT={ROOT}", "-DCMAKE_CXX_COMPILER=g++", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+               f"-DCMAKE_CXX_COMPILER_LAUNCHER={shutil.which('ccache') or ''}")
 
 
 @pytest.fixture(scope="module", params=PROGRAMS, ids=lambda generator: generator.replace(" ", ""))
@@ -70,6 +73,22 @@ def test_every_kind_of_target(generator, built):
     again = succeed("cmake", "--build", built.build, "--target", *PROGRAMS[generator])
     assert "Generating" not in again and "Building" not in again, "a second build builds again"
     assert (built.build / "generated/executable/shop/v1/shop.protoset").exists(), "GENERATE_DESCRIPTORS wrote no shop.protoset"
+
+
+def test_a_change_to_one_proto_generates_it_alone(built):
+    """Each .proto is a step of its own, so that a build runs protoc for several at the same time."""
+    shop = built.source / "protos/shop/v1/shop.proto"
+    shop.write_text(shop.read_text() + "\nmessage Later {}\n")
+    text = succeed("cmake", "--build", built.build, "--target", "executable")
+    assert "Generating C++ from shop/v1/shop.proto" in text
+    assert "Generating C++ from shop/v1/item.proto" not in text
+
+
+def test_generated_sources_do_without_a_precompiled_header(built):
+    commands = json.loads((built.build / "compile_commands.json").read_text())
+    compiles = {pathlib.Path(one["file"]).name: "cmake_pch" in one["command"] for one in commands
+                if "/uses_precompiled.dir/" in one["command"] and "cmake_pch" not in one["file"]}
+    assert compiles == {"program.cpp": True, "item.pb.cc": False, "shop.pb.cc": False}
 
 
 def test_a_change_to_an_import_generates_again(built):
@@ -110,6 +129,7 @@ MISTAKES = {
         ("TARGET t PROTOS x.proto IMPORT_DIRS far", "x.proto lies in no import directory"),
     "TheSameProtoTwiceNeedsTwoPlaces": ("TARGET t PROTOS x.proto x.proto", "give one of them another OUT_DIR"),
     "AMissingPluginIsNamed": ("TARGET t PROTOS x.proto PLUGIN nowhere", "there is no nowhere"),
+    "AModuleNeedsThatOfTheLibrary": ("TARGET t PROTOS x.proto MODULE x", "MODULE needs find_package(coracle) before it"),
     "GrpcMustHaveBeenFound": ("TARGET t PROTOS x.proto GRPC", "GRPC needs find_package(gRPC CONFIG) before it"),
 }
 

@@ -177,8 +177,7 @@ class catalog final : public movie::rpc::MovieService::service {
 
   coracle::reply<movie::AddMultipleMoviesResponse> AddMultipleMovies(
       coracle::server_context& context, coracle::reader<movie::Movie> requests) override {
-    auto* const reply =
-        google::protobuf::Arena::CreateMessage<movie::AddMultipleMoviesResponse>(&context.arena());
+    auto* const reply = movie::AddMultipleMoviesResponse::default_instance().New(&context.arena());
     while (const auto movie = co_await requests.next()) reply->add_movie_ids(movie->id());
     co_return reply;  // a pointer: sent from where it is
   }

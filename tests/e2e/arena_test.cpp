@@ -14,7 +14,6 @@
 namespace coracle::testing_support::arena_test {
 namespace {
 
-using google::protobuf::Arena;
 using google::protobuf::ListValue;
 
 // Doubles each number of a list.
@@ -28,12 +27,12 @@ class lists : public service {
       fill(reply, request);
       co_return reply;
     }
-    auto* reply = Arena::CreateMessage<ListValue>(&context.arena());
+    auto* reply = ListValue::default_instance().New(&context.arena());
     fill(*reply, request);
     co_return reply;
   }
   reply<ListValue> DoubleAtOnce(server_context& context, const ListValue& request) {
-    auto* reply = Arena::CreateMessage<ListValue>(&context.arena());
+    auto* reply = ListValue::default_instance().New(&context.arena());
     fill(*reply, request);
     return reply;
   }

@@ -594,6 +594,33 @@ TEST_P(channel_handles, LetAServerKeepItsInterceptorsAndObserver) {
   until([&] { return ended == 2; });
 }
 
+TEST_P(channel_handles, HaveTheObserversOfTheirOptionsAndOfTheirFactories) {
+  struct counting final : client_observer {
+    explicit counting(std::atomic<int>& n) : ended(n) {}
+    void call_started(observed_call& c) noexcept override { c.user = this; }
+    void call_ended(observed_call& c, const status&, time_point) noexcept override {
+      ended += c.user == this;
+    }
+    std::atomic<int>& ended;
+  };
+  std::atomic<int> ended{0};
+  std::string seen;
+  channel_options options;
+  options.observer = std::make_shared<counting>(ended);
+  options.observer_factories = {
+      std::make_shared<const channel_observer_factory>([&](std::string_view target) {
+        seen = target;
+        return std::make_shared<counting>(ended);
+      }),
+      std::make_shared<const channel_observer_factory>([](std::string_view) { return nullptr; })};
+  const channel c(rt(), address(), insecure(), options);
+  EXPECT_EQ(seen, "dns:///" + address());
+  EXPECT_EQ(sync_wait(echo_stub(c).Misbehave(text("x"))).status(), status());
+  until([&] { return ended == 2; });
+  options.observer_factories = {std::make_shared<const channel_observer_factory>()};
+  EXPECT_THROW(channel(rt(), address(), insecure(), options), usage_error);
+}
+
 // --- the end of the runtime
 
 TEST_P(channel_handles, CallsThatHaveBegunMayOutliveTheirRuntime) {

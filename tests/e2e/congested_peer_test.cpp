@@ -60,7 +60,7 @@ class held_requests : public echo_fixture {
   // "hang" of Misbehave, with a megabyte in an unknown field.
   static echo::Text large(std::string content) {
     echo::Text t = text(std::move(content));
-    t.GetReflection()->MutableUnknownFields(&t)->AddLengthDelimited(15)->assign(megabyte, 'x');
+    t.GetReflection()->MutableUnknownFields(&t)->AddLengthDelimited(15, std::string(megabyte, 'x'));
     return t;
   }
   static task<> say(echo_stub s) {

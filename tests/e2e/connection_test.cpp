@@ -4,6 +4,8 @@
 
 #include "coracle/net/listener.hpp"
 
+#include <thread>
+
 namespace coracle::testing_support::connection_test {
 namespace {
 

@@ -6,9 +6,15 @@
 #include "coracle/base/usage_error.hpp"
 #include "coracle/telemetry/with_pages.hpp"
 
+#include "coracle/base/result.hpp"
+#include "coracle/coro/when_any.hpp"
+
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace coracle::operator_pages_test {
 namespace {
@@ -18,8 +24,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string json_type = "content-type: application/json\r\n";
-const std::string all_names[] = {"overview", "connections",   "channels",   "calls",   "loops", "memory",
-                                 "limits",   "configuration", "log_levels", "version", "rpcz"};
+const std::string all_names[] = {"overview",      "connections", "channels", "calls",
+                                 "loops",         "memory",      "limits",   "certificates",
+                                 "configuration", "log_levels",  "version",  "rpcz"};
 
 class operator_pages : public echo_fixture {
  protected:
@@ -87,7 +94,7 @@ TEST_P(operator_pages, AskAuthorizeForEveryRequest) {
   with_pages(*server_, options);
   link();
   for (const char* line : {"GET /pages", "GET /pages/", "GET /pages/main.js", "GET /pages/json/overview",
-                           "POST /pages/actions/set_log_levels"}) {
+                           "GET /pages/pprof/profile", "POST /pages/actions/set_log_levels"}) {
     const auto refused = ask(line, json_type, "{}");
     EXPECT_EQ(refused.status(), 403) << line;
     EXPECT_THAT(refused.body, HasSubstr("not you")) << line;
@@ -214,6 +221,106 @@ TEST_P(operator_pages, CountCallsByMethodAndOutcome) {
   EXPECT_THAT(
       overview,
       HasSubstr(R"({"method":"echo.Echo/Misbehave","in_progress":0,"started":1,"ended":1,"failed":1,)"));
+}
+
+constexpr std::string_view gzip_magic = "\x1f\x8b";
+
+TEST_P(operator_pages, HaveACpuProfileOfTheProcess) {
+  with_pages(*server_);
+  link();
+  const auto profile = ask("GET /pages/pprof/profile?seconds=1");
+  EXPECT_EQ(profile.status(), 200) << profile.body;
+  EXPECT_EQ(profile.field("content-type"), "application/octet-stream");
+  EXPECT_EQ(profile.field("content-disposition"), "attachment; filename=\"cpu.pb.gz\"");
+  EXPECT_THAT(profile.body, ::testing::StartsWith(gzip_magic));
+}
+
+TEST_P(operator_pages, RefuseProfilesOfAWrongTimeAndWrongNames) {
+  with_pages(*server_);
+  link();
+  for (const char* seconds : {"0", "61", "-1", "1.5", "ten", "", "1s", "99999999999"}) {
+    const auto refused = ask(std::string("GET /pages/pprof/profile?seconds=") + seconds);
+    EXPECT_EQ(refused.status(), 400) << seconds;
+    EXPECT_THAT(refused.body, HasSubstr("seconds must be a whole number from 1 to 60")) << seconds;
+  }
+  EXPECT_EQ(ask("GET /pages/pprof/goroutine").status(), 404);
+}
+
+TEST_P(operator_pages, SayHowToGetAHeapProfile) {
+  with_pages(*server_);
+  link();
+  const auto refused = ask("GET /pages/pprof/heap");
+  EXPECT_EQ(refused.status(), 501);
+  EXPECT_THAT(refused.body, HasSubstr("MALLOC_CONF=prof:true"));
+}
+
+TEST_P(operator_pages, RefuseProfilesForThePagesOfOtherSites) {
+  with_pages(*server_);
+  link();
+  EXPECT_EQ(ask("GET /pages/pprof/profile", "sec-fetch-site: cross-site\r\n").status(), 403);
+}
+
+TEST_P(operator_pages, LeaveAnotherProfilerAlone) {
+  with_pages(*server_);
+  link();
+  struct sigaction theirs{};
+  theirs.sa_handler = [](int) {};
+  struct sigaction before{};
+  ::sigaction(SIGPROF, &theirs, &before);
+  const auto refused = ask("GET /pages/pprof/profile?seconds=1");
+  ::sigaction(SIGPROF, &before, nullptr);
+  EXPECT_EQ(refused.status(), 409);
+  EXPECT_THAT(refused.body, HasSubstr("SIGPROF"));
+}
+
+const std::string long_profile = raw_http::request("GET /pages/pprof/profile?seconds=60");
+
+task<std::string> response_from(net::stream& s) {
+  std::string all;
+  const bool ended = co_await raw_http::receive_until(s, all, {});
+  EXPECT_TRUE(ended);
+  co_return all;
+}
+
+// Of two profiles one is refused; the other one goes on, on the stream that is returned.
+task<net::stream> begin_profile(std::string address) {
+  net::stream one = co_await raw_http::connect(address);
+  net::stream other = co_await raw_http::connect(address);
+  co_await raw_http::send(one, long_profile);
+  co_await raw_http::send(other, long_profile);
+  auto first = when_any(response_from(one), response_from(other));
+  auto refused = co_await first;
+  const raw_http::response answer =
+      raw_http::parse(refused.index() == 0 ? refused.get<0>() : refused.get<1>());
+  EXPECT_EQ(answer.status(), 409) << answer.head;
+  EXPECT_THAT(answer.body, HasSubstr("there is one at a time"));
+  co_return refused.index() == 0 ? std::move(other) : std::move(one);
+}
+
+TEST_P(operator_pages, HaveOneProfileAtATimeWhichEndsWhenItsClientDisconnects) {
+  with_pages(*server_);
+  link();
+  const auto begin_and_disconnect = [](std::string address) -> task<> {
+    net::stream running = co_await begin_profile(std::move(address));
+  };
+  run(begin_and_disconnect(address_));
+  int code = 409;  // until the server has noticed
+  while (code == 409) code = ask("GET /pages/pprof/profile?seconds=1").status();
+  EXPECT_EQ(code, 200);
+}
+
+TEST_P(operator_pages, SendTheProfileThatTheyHaveWhenTheServerDrains) {
+  with_pages(*server_);
+  link();
+  const auto drain_meanwhile = [](std::string address, server& s) -> task<std::string> {
+    net::stream running = co_await begin_profile(std::move(address));
+    s.stop();
+    std::string all = co_await response_from(running);
+    co_return all;
+  };
+  const auto profile = raw_http::parse(run(drain_meanwhile(address_, *server_)));
+  EXPECT_EQ(profile.status(), 200) << profile.head;
+  EXPECT_THAT(profile.body, ::testing::StartsWith(gzip_magic));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(rich_errors, WeReadWhatOthersWrite) {
   info.set_domain("movies.example");
   (*info.mutable_metadata())["where"] = "here";
   (*info.mutable_metadata())["empty"] = "";
-  theirs.add_details()->PackFrom(info);
+  EXPECT_TRUE(theirs.add_details()->PackFrom(info));
   ::google::rpc::BadRequest bad;
   for (const char* field : {"movie.title", "movie.year"}) {
     auto& one = *bad.add_field_violations();
@@ -75,11 +75,11 @@ TEST(rich_errors, WeReadWhatOthersWrite) {
     one.set_reason("a field that we do not know");
     one.mutable_localized_message()->set_locale("de");
   }
-  theirs.add_details()->PackFrom(bad, "example.org/any/prefix");
+  EXPECT_TRUE(theirs.add_details()->PackFrom(bad, "example.org/any/prefix"));
   ::google::rpc::RetryInfo retry;
   retry.mutable_retry_delay()->set_seconds(1);
   retry.mutable_retry_delay()->set_nanos(500'000'000);
-  theirs.add_details()->PackFrom(retry);
+  EXPECT_TRUE(theirs.add_details()->PackFrom(retry));
   expect_rich(status(status_code::invalid_argument, "a title is needed", theirs.SerializeAsString()));
 }
 

@@ -216,6 +216,37 @@ TEST_F(a_channel, MakesAsManyConnectionsAsItsServiceConfigSays) {
   EXPECT_EQ(service("a").peers.size(), 3u);
 }
 
+// Each of the policies is of another kind, so that its balancer is made anew.
+TEST_F(a_channel, CallsThatWaitForAStreamSurviveAnotherPolicy) {
+  const auto under = [this](std::string policy) {
+    return at({"a"}).service_config(R"({"loadBalancingConfig":[{")" + policy + R"(":{}}]})");
+  };
+  auto found = std::make_shared<client::manual_resolver>(under("pick_first"));
+  channel_options options;
+  options.resolver = found;
+  options.resolve_pause = 0s;
+  options.streams_per_connection = 1;
+  channel c(client_, "any", insecure(), options);
+  struct program {
+    static task<> one(channel& to, int& answered) {
+      EXPECT_EQ(co_await ask(to, {}, {}, 10'000), "a");
+      ++answered;
+    }
+    static task<> many(channel& to, client::manual_resolver& names, std::vector<client::resolution> next) {
+      scope work;
+      int answered = 0;
+      for (int i = 0; i < 4; ++i) work.spawn(one(to, answered));
+      for (client::resolution& r : next) {
+        co_await sleep_for(1s);
+        names.set(std::move(r));
+      }
+      co_await work.join();
+      EXPECT_EQ(answered, 4);
+    }
+  };
+  run(program::many(c, *found, {under("round_robin"), under("ring_hash_experimental"), under("pick_first")}));
+}
+
 // Publishes what the test says, when it says so.
 class slow_resolver final : public client::resolver {
  public:

@@ -13,15 +13,18 @@ import shutil
 
 import pytest
 
-from plugin import GOLDEN, plugin, run
+from plugin import GOLDEN, plugin, protoc_version, run
 from programs import ROOT
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Woverloaded-virtual", "-Wnon-virtual-dtor"]
-# May only get shorter.
-NOT_COMPILED = {
-    "reserved_package": "protoc 3.21 itself writes `namespace switch` into the .pb.h",
-}
-PROTOS = {str(path.relative_to(GOLDEN).with_suffix("")): path for path in sorted(GOLDEN.rglob("*.proto"))}
+# The first protoc that knows the edition; ./dev protobuf runs the tests with newer ones.
+NEEDS_PROTOC = {"edition_2023": 27, "edition_2024": 32}
+# Older versions of protoc write `namespace switch` into the .pb.h, which does not compile; newer ones another name, which the
+# header then has, too.
+AS_BEFORE_PROTOC_30 = {"reserved_package"}
+NOT_COMPILED = AS_BEFORE_PROTOC_30 if protoc_version() < 30 else set()
+PROTOS = {str(path.relative_to(GOLDEN).with_suffix("")): path for path in sorted(GOLDEN.rglob("*.proto"))
+          if protoc_version() >= NEEDS_PROTOC.get(path.stem, 0)}
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +50,11 @@ def first_difference(expected, written):
     return f"{len(changed)} lines differ, first: {changed[0]}" if changed else "the ends of lines differ"
 
 
-@pytest.mark.parametrize("name", PROTOS)
+@pytest.mark.parametrize("name", [name for name in PROTOS if name in NOT_COMPILED or name not in AS_BEFORE_PROTOC_30])
 def test_what_is_written_is_what_is_expected(name, out, request):
     proto = PROTOS[name]
     generate(proto, out)
-    written = sorted((out / "services" / proto.relative_to(GOLDEN)).parent.glob(f"{proto.stem}.coracle*.hpp"))
+    written = sorted((out / "services" / proto.relative_to(GOLDEN)).parent.glob(f"{proto.stem}.coracle*.?pp*"))
     assert written, "it writes no header"
     for header in written:
         expected = proto.parent / header.name

@@ -29,6 +29,9 @@ REFUSED = {
     "AnInnerNamespaceIsNoKeyword": (SERVICE, "namespace=a::new", ('"a::new" is not a valid C++ namespace', OPTIONS)),
     "AWirePackageHasAName": (SERVICE, "wire_package=", ('"" is not a valid package name', OPTIONS)),
     "AWirePackageIsWrittenWithDots": (SERVICE, "wire_package=a::b", ('"a::b" is not a valid package name', OPTIONS)),
+    "AModuleHasAName": (SERVICE, "module=", ('"" is not a valid name of a C++ module', OPTIONS)),
+    "AModuleIsNotAWordOfCpp": (SERVICE, "module=a.new", ('"a.new" is not a valid name of a C++ module', OPTIONS)),
+    "APartitionHasAName": (SERVICE, "module=a:", ('"a:" is not a valid name of a C++ module', OPTIONS)),
     "FakesAreWantedOrNot": (SERVICE, "fakes=maybe", ('"maybe" is neither true nor false', OPTIONS)),
     "AMessageMayNotStandWhereTheInnerNamespaceWouldBe":
         (SERVICE + "message rpc {}\n", None, ("p.rpc already has that name", "namespace=NAME")),

@@ -38,6 +38,7 @@ class Client:
         self.socket = socket.create_connection(("127.0.0.1", server.port), REPLY_LIMIT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
+        self.poured = 0
         self.send(said)
 
     def send(self, data):
@@ -47,13 +48,13 @@ class Client:
         except OSError:
             pass
 
-    def pour(self, piece, total, stuck_s=1.0):
-        """Sends the piece again and again until the server answers or hangs up, has taken so many bytes, or takes no more; how
-        many it took."""
-        taken, at = 0, 0
+    def pour(self, piece, total, stuck_s=1.0, stops_at=select.POLLIN):
+        """Sends the piece again and again until the server answers (unless stops_at is 0) or hangs up, has taken so many bytes, or
+        takes no more; how many it took. The next call goes on with the piece where this one stopped."""
+        taken, at = 0, self.poured % len(piece)
         self.socket.setblocking(False)
         poll = select.poll()
-        poll.register(self.socket, select.POLLIN | select.POLLOUT)
+        poll.register(self.socket, stops_at | select.POLLOUT)
         while taken < total:
             if dict(poll.poll(1000 * stuck_s)).get(self.socket.fileno()) != select.POLLOUT:
                 break
@@ -62,6 +63,7 @@ class Client:
             except OSError:
                 break
             taken, at = taken + sent, (at + sent) % len(piece)
+        self.poured += taken
         self.socket.settimeout(REPLY_LIMIT_S)
         return taken
 
@@ -282,15 +284,20 @@ def hung_up(sock):
 def test_clients_that_do_not_read_are_closed(watch):
     """Requests without a pause: the server stops reading at a megabyte of replies. Replies without an end: their handler waits.
     Either is closed if nothing moves for the stall time."""
-    attackers = []
-    for request in (get(f"/say/{MEGABYTE}"), get("/"), get("/say/1"), get("/say/*")):
-        attackers.append(Client(watch.server))
-        taken = attackers[-1].pour(request * 1000, 64 * MEGABYTE, stuck_s=0.3)
-        assert taken < 16 * MEGABYTE, f"the server took {taken} bytes of requests"
-        watch.look()
+    pouring = {Client(watch.server): request * 1000
+               for request in (get(f"/say/{MEGABYTE}"), get("/"), get("/say/1"), get("/say/*"))}
+    attackers = list(pouring)
     for accept in ("text/event-stream", "application/json"):
         attackers += [Client(watch.server, get("/repeat", f"accept: {accept}\r\n")) for _ in range(10)]
-    assert watch.for_seconds(10, lambda: all(hung_up(each.socket) for each in attackers)), "a connection still stands"
+
+    def all_hung_up():
+        for attacker, requests in pouring.items():
+            attacker.pour(requests, MEGABYTE, stuck_s=0, stops_at=0)
+        return all(hung_up(each.socket) for each in attackers)
+
+    assert watch.for_seconds(10, all_hung_up), "a connection still stands"
+    for attacker in pouring:
+        assert attacker.poured < 16 * MEGABYTE, f"the server took {attacker.poured} bytes of requests"
     for attacker in attackers:
         attacker.close()
 

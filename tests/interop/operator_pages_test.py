@@ -1,20 +1,30 @@
 """The pages of with_pages() in headless Chromium, and coracle top and coracle pages, which read their JSON."""
 
 import re
+import urllib.request
 
 import pytest
 
+from certificates import Certificates
 from driven_page import driven_page, label, named
-from programs import Server, own, run
+from programs import Server, own, peer, run
 
-PAGES = ("overview", "calls", "rpcz", "connections", "channels", "loops", "memory", "limits", "configuration", "log_levels", "version")
+PAGES = ("overview", "calls", "rpcz", "connections", "channels", "loops", "memory", "limits", "certificates", "configuration", "log_levels", "version")
 TITLES = {"overview": "Overview", "rpcz": "rpcz", "log_levels": "Log levels"}
 LIMIT_S = 20
 
 
 @pytest.fixture(scope="module")
-def server():
-    with Server(own("pages_server")) as one:
+def certificates(tmp_path_factory):
+    """Of a CA: (certificate, key) with 2 days left, with 20 and with 100."""
+    made = Certificates(tmp_path_factory.mktemp("certificates"))
+    return [(made.server, made.server_key), made.vouched("soon", "/CN=soon.example", "subjectAltName=DNS:soon.example", days=20),
+            made.vouched("later", "/CN=later.example", "subjectAltName=DNS:later.example", days=100)]
+
+
+@pytest.fixture(scope="module")
+def server(certificates):
+    with Server(own("pages_server"), *(str(file) for pair in certificates for file in pair)) as one:
         yield one
 
 
@@ -95,6 +105,26 @@ def test_a_channel_shows_why_it_does_not_connect(page, server):
     page.expect({"css": "section"}, "refused")
 
 
+def test_certificates_show_what_is_left_and_why_new_files_are_not_used(page, server, certificates):
+    page.open(address(server, "certificates"))
+    rows = {name: {"css": f"tbody tr:has(td:first-child:has-text('CN={name}'))"} for name in ("localhost", "soon.example", "later.example")}
+    page.expect(rows["localhost"], "1 day left")
+    page.expect({"css": "td .bad"}, "1 day left")
+    page.expect({"css": "td .soon"}, "19 days left")
+    assert "99 days left" in page.text(rows["later.example"])
+    assert page.text(rows["localhost"]).split("\t")[2] == "localhost, foo.test.google.fr, all others"
+    assert page.text({"css": "main"}).endswith("Clients are not asked for certificates.")
+    chain, _ = certificates[0]
+    kept = chain.read_bytes()
+    try:
+        chain.write_text("no certificate")
+        page.reload()
+        page.expect({"css": "main .failure"}, "has no certificate in PEM form")
+        page.expect(rows["localhost"], "1 day left")
+    finally:
+        chain.write_bytes(kept)
+
+
 def test_a_level_of_the_log_is_chosen(page, server):
     page.open(address(server, "log_levels"))
     page.choose(label("tls"), "error")
@@ -108,6 +138,62 @@ def test_a_paused_page_stays_as_it_is(page, server):
     page.expect(named("status"), "Updated at")
     page.click(named("button", "Pause"))
     page.expect(named("status"), "Paused")
+
+
+@pytest.fixture
+def burning(server):
+    """A thread of the server uses a CPU meanwhile, in burn_cpu()."""
+    get(server, "burn")
+    yield
+    get(server, "rest")
+
+
+@pytest.fixture
+def pprof(tmp_path):
+    """pprof, which keeps what it fetches."""
+    def program(*words):
+        done = run(peer("pprof"), *words, limit_s=LIMIT_S, env={"PPROF_TMPDIR": str(tmp_path)})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    return program
+
+
+def get(server, path):
+    with urllib.request.urlopen(f"http://{server.address}/{path}", timeout=LIMIT_S) as answer:
+        return answer.read()
+
+
+def test_pprof_reads_the_cpu_profile_and_names_the_busy_function(server, burning, pprof):
+    """pprof fetches the profile, which has the names of functions that no dynamic symbol names."""
+    shown = pprof("-top", "-seconds=3", f"http://{server.address}/pages/pprof/profile")
+    assert "Type: cpu" in shown
+    busy = re.search(r"([\d.]+)%\s+\(anonymous namespace\)::burn_cpu", shown)
+    assert busy, shown
+    assert float(busy[1]) > 50, "the part of the CPU time, with that of its callees"
+
+
+def test_pprof_tells_the_threads_of_the_cpu_profile_apart(server, burning, pprof, tmp_path):
+    profile = tmp_path / "cpu.pb.gz"
+    profile.write_bytes(get(server, "pages/pprof/profile?seconds=3"))
+    assert "coracle/offload" in pprof("-tags", profile)
+
+
+def test_pprof_reads_the_heap_profile_of_jemalloc_and_names_who_has_the_memory(pprof):
+    recording = {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "prof:true"}
+    with Server(own("pages_server"), env=recording) as one:
+        assert get(one, "hoard") == b"hoarded 67108863 bytes\n"
+        shown = pprof("-top", f"http://{one.address}/pages/pprof/heap")
+    assert "Type: inuse_space" in shown
+    hoard = re.search(r"([\d.]+)MB\s+[\d.]+%\s+\(anonymous namespace\)::hoard_memory", shown)
+    assert hoard, shown
+    assert 64 <= float(hoard[1]) < 66, shown
+
+
+def test_the_pages_of_loops_and_of_memory_lead_to_profiles(page, server):
+    page.open(address(server, "loops"))
+    page.expect(named("link", "CPU profile of 10 seconds"), "CPU profile")
+    page.open(address(server, "memory"))
+    page.expect(named("link", "Heap profile"), "Heap profile")
 
 
 def test_top_prints_a_table(server):

@@ -134,6 +134,10 @@ def test_the_text_is_compressed_for_clients_that_accept_it(observed):
     assert (plain.getheader("content-encoding"), packed.getheader("content-encoding")) == (None, "gzip")
     assert gzip.decompress(body).startswith(b"# TYPE target_info gauge\n") and len(body) < len(text) / 5
     assert observed.get(accept_encoding="gzip;q=0")[0].getheader("content-encoding") is None
+    for accepted, used in (("zstd, gzip", "zstd"), ("gzip, zstd", "zstd"), ("gzip, zstd;q=0.5", "gzip")):
+        assert observed.get(accept_encoding=accepted)[0].getheader("content-encoding") == used, accepted
+    small = observed.get(accept_encoding="zstd")[1]
+    assert small.startswith(b"\x28\xb5\x2f\xfd") and len(small) < len(text) / 5
 
 
 def test_head_has_no_body(observed):

@@ -198,9 +198,9 @@ struct calls {
   // Answers are read as texts too, because the numbers of their fields do not matter here.
   static task<> reflect(channel to, outcomes& out) {
     echo::Text services;
-    services.ParseFromString("\x3a\x01*");  // list_services
+    (void)services.ParseFromString("\x3a\x01*");  // list_services
     echo::Text file;
-    file.ParseFromString(
+    (void)file.ParseFromString(
         "\x22\x09"
         "echo.Echo");  // file_containing_symbol
     bidi_call<echo::Text, echo::Text> talk{to, reflection, {}};

@@ -13,6 +13,7 @@ PROTOBUF = re.compile(r"google/protobuf/.*|.*\.pb\.h")
 URING = re.compile(r"liburing.*")
 CARES = re.compile(r"ares(_[a-z]+)?\.h")
 OPENSSL = re.compile(r"openssl/.*")
+RE2 = re.compile(r"re2/.*")
 
 # The rooms whose sources may include a thing of the world outside. Public headers never include any but protobuf.
 ALLOWED = (
@@ -21,7 +22,8 @@ ALLOWED = (
     (URING, "liburing", ("runtime/uring/",)),
     (CARES, "c-ares", ("net/dns/",)),
     (OPENSSL, "OpenSSL", ("tls/",)),
-    (PROTOBUF, "protobuf", ("rpc/", "rest/", "client/", "server/", "testing/", "services/", "console/")),
+    (RE2, "re2", ("xds/",)),
+    (PROTOBUF, "protobuf", ("rpc/", "rest/", "client/", "server/", "testing/", "services/", "console/", "naming/", "xds/")),
 )
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 import figures
+import matrix
+import module_interfaces
 import options_reference
 import published
 import repository
@@ -26,6 +28,46 @@ def test_a_page_shows_the_code_that_is_compiled(label):
 def test_the_reference_of_options_is_that_of_the_headers():
     same = (options_reference.ROOT / options_reference.PAGE).read_text() == options_reference.page()
     assert same, "the headers say something else; fix: scripts/options_reference.py --write"
+
+
+def test_the_modules_export_the_names_of_the_headers():
+    wanted = module_interfaces.interfaces()
+    for path, text in wanted.items():
+        assert (matrix.ROOT / path).read_text() == text, f"{path}: the headers say something else; fix: scripts/module_interfaces.py --write"
+    exported = "".join(wanted.values())
+    assert "using coracle::serve;" in exported and "using coracle::tls::key_pair;" in exported
+
+
+def test_the_page_of_platforms_is_that_of_the_results():
+    same = (matrix.ROOT / matrix.PAGE).read_text() == matrix.page(matrix.read_results())
+    assert same, f"{matrix.RESULTS} or the cells say something else; fix: ./dev matrix --page"
+
+
+def test_each_result_of_the_matrix_is_of_a_cell_and_whole():
+    cells = {cell.name: cell for cell in matrix.cells()}
+    lines = (matrix.ROOT / matrix.RESULTS).read_text().splitlines()
+    results = matrix.read_results()
+    assert len(cells) == len(matrix.cells()) and len(results) == len(lines) > 0, "two lines have one name"
+    for name, one in results.items():
+        assert name in cells, f"{matrix.RESULTS}: there is no cell {name}"
+        assert one["tier"] == cells[name].tier and one["command"] == cells[name].shown_by and one["date"] and one["sources"]
+        assert one["result"] == "passed" or one["result"] == "failed" and one["reason"], f"{name}: a failure without a reason"
+
+
+def test_a_changed_result_of_the_matrix_changes_the_page():
+    results = matrix.read_results()
+    name = next(iter(results))
+    failed = {**results, name: {**results[name], "result": "failed", "reason": "error: no room"}}
+    assert "error: no room" in matrix.page(failed) and matrix.page(failed) != matrix.page(results)
+
+
+@pytest.mark.parametrize(("pattern", "names"), [
+    ("bookworm/g++-12/c++20/headers", ["bookworm/g++-12/c++20/headers"]),
+    ("bookworm/g++-12*headers", ["bookworm/g++-12/c++20/headers", "bookworm/g++-12/c++23/headers", "bookworm/g++-12/c++20/headers:no-rtti"]),
+    ("oars", []),
+])
+def test_a_pattern_names_cells(pattern, names):
+    assert sorted(cell.name for cell in matrix.cells() if matrix.is_named(cell, pattern)) == sorted(names)
 
 
 @pytest.mark.parametrize("source", FIGURES, ids=lambda source: source.stem)

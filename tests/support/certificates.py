@@ -22,16 +22,17 @@ class Certificates:
         self.ca = self.folder / "ca.pem"
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
                 "/CN=a CA of the tests", "-keyout", self.folder / "ca.key", "-out", self.ca)
-        self.server, self.server_key = self._vouched("server", "/CN=localhost", SERVER_NAMES)
-        self.client, self.client_key = self._vouched("client", "/CN=a client", "extendedKeyUsage=clientAuth")
+        self.server, self.server_key = self.vouched("server", "/CN=localhost", SERVER_NAMES)
+        self.client, self.client_key = self.vouched("client", "/CN=a client", "extendedKeyUsage=clientAuth")
 
-    def _vouched(self, name, subject, extension):
+    def vouched(self, name, subject, extension, days=2):
+        """A certificate of the CA and its key."""
         key, request, certificate, more = (self.folder / f"{name}.{suffix}" for suffix in ("key", "csr", "pem", "ext"))
         more.write_text(extension + "\n")
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject, "-keyout", key,
                 "-out", request)
-        openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.folder / "ca.key", "-CAcreateserial", "-days", "2",
-                "-extfile", more, "-out", certificate)
+        openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.folder / "ca.key", "-CAcreateserial", "-days",
+                days, "-extfile", more, "-out", certificate)
         return certificate, key
 
 

@@ -1,5 +1,6 @@
 """USDT probes of a program, and the bpftrace scripts of packaging/bpftrace on real calls, where the kernel permits tracing."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -53,13 +54,27 @@ def traced(program, script, *arguments):
             wait_until_attached(tracer)
             with Background(program, "--port=0") as server:
                 port = server.wait_for(LISTENING, START_LIMIT_S)[1]
+                idle = descriptors_of(server.process.pid, "socket:")
                 for request in ('{"title": "Alien"}', "{}"):
                     run(own("coracle"), "call", f"127.0.0.1:{port}", "-p", "AddMovie", "-d", request)
+                end = time.monotonic() + LIMIT_S
+                while descriptors_of(server.process.pid, "socket:") > idle and time.monotonic() < end:  # it closes a connection after the client
+                    time.sleep(0.01)
+                assert descriptors_of(server.process.pid, "socket:") <= idle, "the server keeps connections of clients that have ended"
             tracer.send_signal(signal.SIGINT)
             said = tracer.communicate(timeout=LIMIT_S)[0]
         finally:
             tracer.kill()
     return said
+
+
+def descriptors_of(pid, kind):
+    """How many descriptors of this kind a process has."""
+    count = 0
+    for entry in os.scandir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # it may be closed meanwhile
+            count += kind in os.readlink(entry.path)
+    return count
 
 
 def wait_until_attached(tracer):
@@ -68,8 +83,7 @@ def wait_until_attached(tracer):
     end = time.monotonic() + LIMIT_S
     while same < 20 and time.monotonic() < end and tracer.poll() is None:
         time.sleep(0.05)
-        links = [os.readlink(f"/proc/{tracer.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{tracer.pid}/fd")]
-        events = sum("perf_event" in link for link in links)
+        events = descriptors_of(tracer.pid, "perf_event")
         same = same + 1 if events == seen and events > os.cpu_count() else 0
         seen = events
     assert tracer.poll() is None, tracer.stdout.read()

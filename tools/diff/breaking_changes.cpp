@@ -88,7 +88,7 @@ int json_group(const field_type& f) {
 std::string type_text(const field_type& f) {
   if (f.message_type()) return std::string(f.message_type()->full_name());
   if (f.enum_type()) return std::string(f.enum_type()->full_name());
-  return f.type_name();
+  return std::string(f.type_name());
 }
 
 std::string label_text(const field_type& f) {

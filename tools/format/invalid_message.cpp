@@ -166,15 +166,6 @@ std::vector<std::string> json_names_of(const pb::Descriptor* type) {
   return all;
 }
 
-// "int32" of "TYPE_INT32", "movie.Movie" of "type.googleapis.com/movie.Movie"
-std::string short_type(std::string name) {
-  name = name.substr(name.find_last_of('/') + 1);
-  if (!name.starts_with("TYPE_")) return name;
-  name.erase(0, 5);
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return name;
-}
-
 // What the text in quotes may mean for the field of enums at the end of the path.
 std::string meant_value(const pb::Descriptor* type, std::vector<path_step> path, std::string_view quoted) {
   if (path.empty() || quoted.size() < 2 || quoted.front() != '"') return {};
@@ -241,41 +232,28 @@ invalid_message::invalid_message(std::string_view text, const pb::Descriptor& ty
       reason_(reason),
       excerpt_(excerpt_of(text, at)) {}
 
-invalid_message refused_json(std::string_view json, const pb::Descriptor& type, std::string message) {
-  message = message.substr(0, message.find('\n'));
-  std::vector<path_step> path;
-  if (const std::size_t end = message.find(')'); message.starts_with('(') && end != message.npos) {
-    path = path_steps_of(std::string_view(message).substr(1, end - 1));
-    message.erase(0, end + 1);
-  }
-  message.erase(0, std::min(message.find_first_not_of(": "), message.size()));
-  const auto invalid = [&](bool name_of_last, const std::string& reason) {
-    const auto offset = find_in_json(json, path, name_of_last);
+invalid_message refused_json(std::string_view json, const pb::Descriptor& type,
+                             const rpc::json_fault& fault) {
+  using kind = rpc::json_fault::kind;
+  std::vector<path_step> path = path_steps_of(fault.path);
+  const auto invalid = [&](const std::string& reason) {
+    const auto offset = find_in_json(json, path, fault.fault == kind::unknown_field);
     return invalid_message(json, type, offset ? place_at(json, *offset) : text_place{}, reason);
   };
-
-  constexpr std::string_view unknown = ": Cannot find field.";
-  if (message.ends_with(unknown)) {
-    const std::string name = message.substr(0, message.size() - unknown.size());
-    const pb::Descriptor* const of = type_in_path(&type, path);
-    std::string meant = suggestion(closest_words(name, json_names_of(of)));
+  const bool object = json.substr(std::min(json.find_first_not_of(" \t\r\n"), json.size())).starts_with('{');
+  if (path.empty()) return invalid(object ? fault.reason : "it must be an object: {...}");
+  const std::string name = path.back().name;
+  if (fault.fault == kind::unknown_field) {
+    const std::vector<path_step> parent(path.begin(), path.end() - 1);
+    std::string meant = suggestion(closest_words(name, json_names_of(type_in_path(&type, parent))));
     if (meant == ";") meant.clear();
-    path.push_back({name, std::nullopt});
-    return invalid(true, "there is no field '" + name + "'" + meant);
+    return invalid("there is no field '" + name + "'" + meant);
   }
-  constexpr std::string_view value_begin = "invalid value ", type_begin = " for type ";
-  const std::size_t type_place = message.rfind(type_begin);
-  if (message.starts_with(value_begin) && type_place != message.npos) {
-    const std::string value = message.substr(value_begin.size(), type_place - value_begin.size());
-    const std::string name = message.substr(type_place + type_begin.size());
-    if (!value.starts_with("Starting an object"))
-      return invalid(
-          false, value + " is no value of the type " + short_type(name) + meant_value(&type, path, value));
-    path.push_back({name, std::nullopt});
-    return invalid(false, "the field " + name + " is no message, and takes no object");
-  }
-  if (message == "Root element must be a message.") return invalid(false, "it must be an object: {...}");
-  return invalid(false, message);
+  if (fault.fault != kind::misfit) return invalid(fault.reason);
+  if (fault.value.starts_with('{'))
+    return invalid("the field " + name + " is no message, and takes no object");
+  return invalid(fault.value + " is no value of the type " + fault.type +
+                 meant_value(&type, path, fault.value));
 }
 
 invalid_message broken_json(std::string_view json, const pb::Descriptor& type, const std::string& message) {

@@ -3,6 +3,8 @@
 
 #include "tools/failure.hpp"
 
+#include <coracle/rpc/impl/json_check.hpp>
+
 #include <google/protobuf/descriptor.h>
 
 #include <cstddef>
@@ -33,9 +35,9 @@ class invalid_message : public failure {
   std::string reason_, excerpt_;
 };
 
-// For valid JSON that protobuf's mapping refused with this message.
+// For valid JSON that protobuf's mapping refused for this reason.
 [[nodiscard]] invalid_message refused_json(std::string_view json, const google::protobuf::Descriptor& type,
-                                           std::string message);
+                                           const rpc::json_fault& fault);
 
 // For JSON that rpc::check_json_text() refused with this message.
 [[nodiscard]] invalid_message broken_json(std::string_view json, const google::protobuf::Descriptor& type,

@@ -68,9 +68,17 @@ void check(std::string_view text, const pb::Descriptor& type) {
   throw broken_json(text, type, std::string(broken.message()));
 }
 
+// Newer versions of protobuf have renamed the option.
+template <class Options>
+void write_absent_fields(Options& options, bool write) {
+  if constexpr (requires { options.always_print_primitive_fields; })
+    options.always_print_primitive_fields = write;
+  else options.always_print_fields_with_no_presence = write;
+}
+
 json::JsonPrintOptions print_options(const message_json::options& chosen) {
   json::JsonPrintOptions options;
-  options.always_print_primitive_fields = chosen.write_absent_fields;
+  write_absent_fields(options, chosen.write_absent_fields);
   return options;
 }
 
@@ -254,7 +262,8 @@ std::string message_json::bytes(std::string_view json) {
   const auto result = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes,
                                                parse_options(options_));
   if (result.ok()) return bytes;
-  throw refused_json(json, type_, reason(result));
+  throw refused_json(json, type_,
+                     rpc::find_json_fault(*types_.make(type_), json, options_.ignore_unknown_fields));
 }
 
 void message_json::add_messages(std::span<const std::string_view> texts, message_batch& to) {
@@ -278,7 +287,7 @@ void from_json(std::string_view text, pb::Message& into) {
   check(text, *into.GetDescriptor());
   const auto result = json::JsonStringToMessage(std::string(text), &into);
   if (result.ok()) return;
-  throw refused_json(text, *into.GetDescriptor(), reason(result));
+  throw refused_json(text, *into.GetDescriptor(), rpc::find_json_fault(into, text, false));
 }
 
 }  // namespace coracle::tools

@@ -19,11 +19,17 @@ namespace {
 // Keeps the first error; those after it are mostly its consequences.
 class first_error final : public pb::io::ErrorCollector {
  public:
-  void AddError(int line, pb::io::ColumnNumber column, const std::string& why) override {
+  // protobuf calls the first before its version 22, and the second from then on: neither can be marked
+  // `override`. NOLINTBEGIN(modernize-use-override)
+  void AddError(int line, pb::io::ColumnNumber column, const std::string& why) {
+    RecordError(line, column, why);
+  }
+  void RecordError(int line, pb::io::ColumnNumber column, std::string_view why) {
     if (!reason.empty()) return;
     at = {static_cast<std::size_t>(line) + 1, static_cast<std::size_t>(column) + 1};
     reason = why;
   }
+  // NOLINTEND(modernize-use-override)
   text_place at;
   std::string reason;
 };
@@ -39,7 +45,7 @@ std::string message_text::text(std::string_view bytes, bool indented) {
   printer.SetExpandAny(true);
   printer.SetSingleLineMode(!indented);
   std::string text;
-  printer.PrintToString(*message, &text);
+  (void)printer.PrintToString(*message, &text);  // a string takes all text
   while (text.ends_with('\n') || text.ends_with(' ')) text.pop_back();
   return text;
 }

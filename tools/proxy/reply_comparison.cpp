@@ -6,6 +6,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <memory>
+#include <utility>
 
 namespace coracle::tools {
 
@@ -30,6 +31,18 @@ class reply_comparison::ignored_fields final : public pb::util::MessageDifferenc
   reply_comparison& of_;
 };
 
+namespace {
+
+// Newer versions of protobuf take the object by std::unique_ptr alone.
+template <class Differencer, class Criteria>
+void ignore(Differencer& compared, std::unique_ptr<Criteria> fields) {
+  if constexpr (requires { compared.AddIgnoreCriteria(std::move(fields)); })
+    compared.AddIgnoreCriteria(std::move(fields));
+  else compared.AddIgnoreCriteria(fields.release());
+}
+
+}  // namespace
+
 const pb::MethodDescriptor* reply_comparison::definition_of(const std::string& path) {
   if (in_bytes_.contains(path)) return nullptr;
   const pb::MethodDescriptor* found = nullptr;
@@ -51,7 +64,7 @@ std::string reply_comparison::differences(const std::string& path, const std::st
   const auto after = at_.types().make(*method->output_type());
   if (!before->ParseFromString(recorded) || !after->ParseFromString(received)) return in_bytes;
   pb::util::MessageDifferencer compared;
-  compared.AddIgnoreCriteria(std::make_unique<ignored_fields>(*this).release());
+  ignore(compared, std::make_unique<ignored_fields>(*this));
   std::string text;
   compared.ReportDifferencesToString(&text);
   return compared.Compare(*before, *after) ? std::string() : text;

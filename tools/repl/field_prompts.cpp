@@ -26,7 +26,7 @@ std::string type_name(const field_type& f) {
   if (f.is_map()) return "map";
   if (f.message_type()) return name + std::string(f.message_type()->full_name());
   if (f.enum_type()) return name + std::string(f.enum_type()->name());
-  return name + f.type_name();
+  return name + std::string(f.type_name());
 }
 
 template <class Number>
@@ -34,8 +34,8 @@ Number number(const std::string& text, const field_type& f) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    throw failure(std::string(f.name()) + " is of the type " + f.type_name() + ", which '" + text +
-                  "' is not");
+    throw failure(std::string(f.name()) + " is of the type " + std::string(f.type_name()) + ", which '" +
+                  text + "' is not");
   return value;
 }
 
@@ -83,7 +83,7 @@ std::string written_as(const pb::Descriptor& type) {
   if (name == "google.protobuf.ListValue") return "a JSON array";
   const bool wrapper = name.starts_with("google.protobuf.") && name.ends_with("Value") &&
                        type.field_count() == 1 && type.field(0)->name() == "value";
-  return wrapper ? type.field(0)->type_name() : std::string();
+  return wrapper ? std::string(type.field(0)->type_name()) : std::string();
 }
 
 // Whether the JSON form of such a type is a string, which people write without quotes.

@@ -82,11 +82,17 @@ class file_definitions : public definitions, private pb::compiler::MultiFileErro
 
  private:
   // pb::compiler::MultiFileErrorCollector
-  void AddError(const std::string& file, int line, int column, const std::string& reason) override {
-    errors_ += "\n  " + file;
-    if (line >= 0) errors_ += ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1);
-    errors_ += ": " + reason;
+  // protobuf calls the first before its version 22, and the second from then on: neither can be marked
+  // `override`. NOLINTBEGIN(modernize-use-override)
+  void AddError(const std::string& file, int line, int column, const std::string& reason) {
+    RecordError(file, line, column, reason);
   }
+  void RecordError(std::string_view file, int line, int column, std::string_view reason) {
+    errors_.append("\n  ").append(file);
+    if (line >= 0) errors_ += ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1);
+    errors_.append(": ").append(reason);
+  }
+  // NOLINTEND(modernize-use-override)
 
   pb::DescriptorPoolDatabase own_;
   pb::compiler::SourceTreeDescriptorDatabase sources_;

@@ -30,6 +30,15 @@ constexpr const char* paths[] = {"/grpc.reflection.v1.ServerReflection/ServerRef
 
 using reflection_call = bidi_call<wire::ServerReflectionRequest, wire::ServerReflectionResponse>;
 
+// Names are strings for older versions of protobuf, and views for newer ones.
+template <class Function>
+struct first_argument;
+template <class Argument>
+struct first_argument<bool (pb::DescriptorDatabase::*)(Argument, pb::FileDescriptorProto*)> {
+  using type = Argument;
+};
+using name_argument = first_argument<decltype(&pb::DescriptorDatabase::FindFileByName)>::type;
+
 class reflected_definitions final : public definitions, private pb::DescriptorDatabase {
  public:
   reflected_definitions(const channel& server, const endpoint& where, metadata headers)
@@ -63,25 +72,25 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   }
 
   // pb::DescriptorDatabase
-  bool FindFileByName(const std::string& name, pb::FileDescriptorProto* to) override {
+  bool FindFileByName(name_argument file, pb::FileDescriptorProto* to) override {
     const std::lock_guard lock(mutex_);
+    const std::string name(file);
     if (give(name, to)) return true;
     wire::ServerReflectionRequest question;
     question.set_file_by_filename(name);
     return take(question) && give(name, to);
   }
-  bool FindFileContainingSymbol(const std::string& symbol, pb::FileDescriptorProto* to) override {
+  bool FindFileContainingSymbol(name_argument symbol, pb::FileDescriptorProto* to) override {
     const std::lock_guard lock(mutex_);
     wire::ServerReflectionRequest question;
-    question.set_file_containing_symbol(symbol);
+    question.set_file_containing_symbol(std::string(symbol));
     const auto name = take(question);
     return name && give(*name, to);
   }
-  bool FindFileContainingExtension(const std::string& type, int number,
-                                   pb::FileDescriptorProto* to) override {
+  bool FindFileContainingExtension(name_argument type, int number, pb::FileDescriptorProto* to) override {
     const std::lock_guard lock(mutex_);
     wire::ServerReflectionRequest question;
-    question.mutable_file_containing_extension()->set_containing_type(type);
+    question.mutable_file_containing_extension()->set_containing_type(std::string(type));
     question.mutable_file_containing_extension()->set_extension_number(number);
     const auto name = take(question);
     return name && give(*name, to);

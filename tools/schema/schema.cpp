@@ -23,9 +23,9 @@ std::string_view without_dot(std::string_view name) {
 
 }  // namespace
 
-void schema::error_collector::AddError(const std::string& file, const std::string& element,
-                                       const pb::Message*, ErrorLocation, const std::string& reason) {
-  text += "\n  " + file + ": " + element + ": " + reason;
+void schema::error_collector::RecordError(std::string_view file, std::string_view element, const pb::Message*,
+                                          ErrorLocation, std::string_view reason) {
+  text.append("\n  ").append(file).append(": ").append(element).append(": ").append(reason);
 }
 
 schema::schema(std::unique_ptr<definitions> from)

@@ -59,8 +59,15 @@ class schema {
  private:
   class error_collector final : public google::protobuf::DescriptorPool::ErrorCollector {
    public:
-    void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*,
-                  ErrorLocation, const std::string& reason) override;
+    // protobuf calls the first before its version 22, and the second from then on: neither can be marked
+    // `override`. NOLINTBEGIN(modernize-use-override)
+    void AddError(const std::string& file, const std::string& element, const google::protobuf::Message* of,
+                  ErrorLocation at, const std::string& reason) {
+      RecordError(file, element, of, at, reason);
+    }
+    void RecordError(std::string_view file, std::string_view element, const google::protobuf::Message* of,
+                     ErrorLocation at, std::string_view reason);
+    // NOLINTEND(modernize-use-override)
     std::string text;
   };
   [[nodiscard]] std::string because() const;

@@ -122,7 +122,9 @@ enum {
   CORACLE_EVENT_WRITE = 3,   /* a message was sent, or status tells why not */
   CORACLE_EVENT_HEADERS = 4, /* the initial metadata has arrived, or the call ended without any */
   CORACLE_EVENT_FINISH = 5,  /* a streaming call has ended */
-  CORACLE_EVENT_REQUEST = 6  /* a server has received a call */
+  CORACLE_EVENT_REQUEST = 6, /* a server has received a call */
+  CORACLE_EVENT_ENDED = 7,   /* a server's call has ended before it was answered, and status tells why */
+  CORACLE_EVENT_DRAINED = 8  /* a server has no connection left */
 };
 
 /* How an operation ended. Texts and bytes are not terminated by a zero; a pointer is null if there is nothing. */
@@ -300,8 +302,12 @@ int coracle_finish_wait(coracle_call call, coracle_event* event);
 int coracle_server_create(coracle_runtime runtime, const coracle_option* options, size_t count, coracle_server* out);
 
 enum {
-  CORACLE_METHOD_UNARY = 1, /* REQUEST comes with the request, and the answer has one reply */
-  CORACLE_METHOD_STREAM = 2 /* of all other kinds: coracle_read() and coracle_write() */
+  CORACLE_METHOD_UNARY = 1,  /* REQUEST comes with the request, and the answer has one reply */
+  CORACLE_METHOD_STREAM = 2, /* of all other kinds: coracle_read() and coracle_write() */
+  /* A flag for either: a call that ends before it was answered, because its client cancelled it or went away, its
+   * deadline passed or the server ended it, is also an event CORACLE_EVENT_ENDED, which follows its REQUEST and its other
+   * events. The handle is still to be released. An answer that another thread gives meanwhile is dropped. */
+  CORACLE_METHOD_REPORTS_END = 16
 };
 /* Registers a method before the server listens; "*" stands for all methods that are not registered, which else end
  * with UNIMPLEMENTED. Each call of it is an event CORACLE_EVENT_REQUEST, whose `call` is to be answered and
@@ -310,11 +316,15 @@ int coracle_server_method(coracle_server server, const char* path, int method_ki
                           const coracle_completion* completion);
 /* Listens on an address ("127.0.0.1:0", "unix:/path") and serves at once. The option `credentials` is required:
  * "insecure" or "tls", the latter with tls.certificate_file, tls.key_file, tls.client_ca_file, ... *port gets the
- * port; it may be null. CORACLE_FAILED if the address cannot be had. May be called several times. */
+ * port of this address; it may be null. CORACLE_FAILED if the address cannot be had. May be called several times. */
 int coracle_server_listen(coracle_server server, const char* address, const coracle_option* options, size_t count,
                           uint16_t* port);
 /* Drains the server: accepts no connection and gives running calls drain_grace to end. Does not wait. */
 int coracle_server_stop(coracle_server server);
+/* The same with a time of the caller's: calls that still run after `grace_ns` are cancelled (0: at once; INT64_MAX: never).
+ * CORACLE_EVENT_DRAINED comes when no call and no connection is left, with a status that is not OK if the runtime ended
+ * first. May be called again, with a shorter time for example: each has its event. */
+int coracle_server_drain(coracle_server server, int64_t grace_ns, const coracle_completion* completion);
 /* Ends the calls that still run, and closes the connections. Waits. */
 int coracle_server_destroy(coracle_server server);
 
@@ -338,6 +348,11 @@ typedef struct coracle_answer {
 int coracle_answer_call(coracle_call call, const coracle_answer* answer);
 /* Sends initial metadata before the first message of a server's call. */
 int coracle_send_headers(coracle_call call, const coracle_pair* metadata, size_t count);
+/* Lists the security of the connection of a server's call, and the names in its client's certificate, if that was verified:
+ * pairs of the keys "type" ("tls"), "protocol", "cipher"; "dns_name", "ip_address", "uri", "email" and "common_name", each
+ * any number of times; and "certificates" (PEM, the client's own first). *count is 0 without TLS. The pairs are valid until
+ * coracle_call_release(). */
+int coracle_call_security(coracle_call call, const coracle_pair** pairs, size_t* count);
 /* Sets *ended to 1 if the call has ended: of a server's call, because it was answered or its client ended it. */
 int coracle_call_ended(coracle_call call, int* ended);
 

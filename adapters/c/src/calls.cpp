@@ -472,6 +472,16 @@ int coracle_send_headers(coracle_call call, const coracle_pair* metadata, size_t
   });
 }
 
+int coracle_call_security(coracle_call call, const coracle_pair** pairs, size_t* count) {
+  return guarded([&] {
+    require_out(pairs, "pairs");
+    require_out(count, "count");
+    const auto all = stream_of(call)->security();
+    *pairs = all.data();
+    *count = all.size();
+  });
+}
+
 int coracle_answer_call(coracle_call call, const coracle_answer* with) {
   return guarded([&] {
     require_out(with, "answer");

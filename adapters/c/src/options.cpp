@@ -312,6 +312,7 @@ constexpr entry<server_options> server_table[] = {
     CORACLE_OPTION("web.allowed_hosts", web.allowed_hosts),
     CORACLE_OPTION("web.hsts", web.hsts),
     CORACLE_OPTION("drain_grace", drain_grace),
+    CORACLE_OPTION("reuse_port", reuse_port),
     CORACLE_OPTION("limits.connections", limits.connections),
     CORACLE_OPTION("limits.streams", limits.streams),
     CORACLE_OPTION("limits.calls", limits.calls),

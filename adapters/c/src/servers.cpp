@@ -1,5 +1,6 @@
 // Servers: a generic service whose calls are answered from any thread.
 #include "coracle/coro/when_any.hpp"
+#include "coracle/security/auth_context.hpp"
 #include "coracle/server/server.hpp"
 
 #include "handles.hpp"
@@ -7,8 +8,12 @@
 #include "streams.hpp"
 
 #include <map>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace coracle::c_abi {
 namespace {
@@ -48,11 +53,26 @@ class server_side {
   const bool& answered_;
 };
 
+constexpr std::string_view key_of(peer_identity::kind type) noexcept {
+  switch (type) {
+    case peer_identity::kind::dns_name: return "dns_name";
+    case peer_identity::kind::ip_address: return "ip_address";
+    case peer_identity::kind::uri: return "uri";
+    case peer_identity::kind::email: return "email";
+    case peer_identity::kind::common_name: return "common_name";
+  }
+  return "name";
+}
+
 class server_stream_object : public stream {
  public:
-  server_stream_object(std::shared_ptr<shared_runtime> of, server_context& context, bool unary)
+  // `end_to`: where an end without an answer is reported; outlives the call. Null: nowhere.
+  server_stream_object(std::shared_ptr<shared_runtime> of, server_context& context, bool unary,
+                       const destination* end_to)
       : stream(std::move(of), *loop::current(), std::string(context.method())),
         context_(&context),
+        auth_(context.auth() ? context.auth()->shared_from_this() : nullptr),
+        end_to_(end_to),
         unary_(unary) {}
 
   void answer_with(answer a) override {
@@ -68,6 +88,10 @@ class server_stream_object : public stream {
   }
   void released() noexcept override {
     if (!answered_once_.exchange(true)) stream::released();
+  }
+  std::span<const coracle_pair> security() override {
+    if (auth_) std::call_once(listing_security_, [this] { list_security(); });
+    return security_;
   }
   // As an exception of a handler.
   void on_callback_exception() noexcept override {
@@ -93,14 +117,36 @@ class server_stream_object : public stream {
     } catch (const call_ended& e) {
       outcome = e.status();
     } catch (const coro::cancelled&) {
-      outcome = status::cancelled("the call has ended");
+      outcome = where_.now() < context_->deadline() ? status::cancelled("the call has ended")
+                                                    : status::deadline_exceeded("the deadline has passed");
     }
     context_ = nullptr;
     end(outcome);
+    if (end_to_ && !answered_) report_end(outcome);
     co_return outcome;
   }
 
  private:
+  void list_security() {
+    const auto add = [this](std::string_view key, std::string_view value) {
+      security_.push_back({key.data(), key.size(), value.data(), value.size()});
+    };
+    add("type", auth_->type());
+    add("protocol", auth_->protocol());
+    add("cipher", auth_->cipher());
+    for (const peer_identity& name : auth_->identities()) add(key_of(name.type()), name.value());
+    if (auth_->peer_verified()) add("certificates", auth_->peer_certificates_pem());
+  }
+  void report_end(const status& outcome) noexcept {
+    try {
+      auto ended = std::make_unique<completion>(CORACLE_EVENT_ENDED, *end_to_);
+      ended->outcome = outcome;
+      ended->call = handle_;
+      completion::finish(std::move(ended));
+    } catch (...) {
+      where_.log().write(log_room::adapters, log_level::error, "no memory for an event of the C interface");
+    }
+  }
   void obey(command& c) noexcept override {
     using kind = command::kind;
     try {
@@ -140,6 +186,10 @@ class server_stream_object : public stream {
   }
 
   server_context* context_;  // until the end
+  const std::shared_ptr<const auth_context> auth_;  // null: plaintext
+  std::once_flag listing_security_;
+  std::vector<coracle_pair> security_;
+  const destination* const end_to_;
   const bool unary_;
   std::atomic<bool> answered_once_{false};
   bool answered_ = false;  // on the loop
@@ -150,6 +200,7 @@ class dispatcher : public generic_service {
  public:
   struct method {
     bool unary = false;
+    bool reports_end = false;
     destination to;
     reservation reserved;
   };
@@ -168,7 +219,8 @@ class dispatcher : public generic_service {
         co_return status::unimplemented("a unary call has one request, and this one has none");
       event->has_message = true;
     }
-    const auto object = std::make_shared<server_stream_object>(owner, context, m.unary);
+    const auto object =
+        std::make_shared<server_stream_object>(owner, context, m.unary, m.reports_end ? &m.to : nullptr);
     event->method = context.method();
     event->peer = context.peer().to_string();
     event->initial = context.metadata();
@@ -184,7 +236,7 @@ class dispatcher : public generic_service {
   }
 };
 
-class server_object {
+class server_object : public std::enable_shared_from_this<server_object> {
  public:
   static constexpr handle_kind kind_of_handle = handle_kind::server;
   server_object(std::shared_ptr<shared_runtime> of, const server_options& options) : owner(std::move(of)) {
@@ -193,11 +245,55 @@ class server_object {
     server.emplace(using_runtime.get(), options);
     server->set_fallback(calls);
   }
+  // Waits; on a plain thread.
+  void end() {
+    const std::lock_guard lock(changing);
+    hasten_drains();
+    for (std::uint32_t left = drains.load(); left != 0; left = drains.load()) drains.wait(left);
+    server.reset();
+    calls.methods.clear();
+  }
+  static task<> drain(std::shared_ptr<server_object> of, duration grace, std::unique_ptr<completion> done) {
+    try {
+      task<> drained = of->server->drain(grace);
+      co_await std::move(drained);
+    } catch (const coro::cancelled&) {
+      done->outcome = status::cancelled("the runtime was stopped");
+    } catch (const std::exception& e) {
+      done->outcome = status::internal(e.what());
+    }
+    if (of->drains.fetch_sub(1) == 1) of->drains.notify_all();
+    completion::finish(std::move(done));
+  }
+  // With `changing` held, and the server not destroyed. Throws failure.
+  void start_drain(duration grace, std::unique_ptr<completion> done) {
+    const shared_runtime::use using_runtime(*owner);
+    drains.fetch_add(1);
+    try {
+      using_runtime.get().spawn_on(using_runtime.get().at(0),
+                                   drain(shared_from_this(), grace, std::move(done)));
+    } catch (...) {
+      drains.fetch_sub(1);
+      throw;
+    }
+  }
+
   const std::shared_ptr<shared_runtime> owner;
   dispatcher calls;
   std::mutex changing;
   bool listens = false;
   std::optional<coracle::server> server;
+  std::atomic<std::uint32_t> drains{0};  // that use the server
+
+ private:
+  // Drains that wait for calls would keep the server.
+  void hasten_drains() {
+    if (drains.load() == 0) return;
+    try {
+      start_drain(duration::zero(), std::make_unique<completion>(CORACLE_EVENT_DRAINED, destination()));
+    } catch (const failure&) {  // the runtime ends, and they with it
+    }
+  }
 };
 
 }  // namespace
@@ -221,9 +317,11 @@ int coracle_server_method(coracle_server server, const char* path, int method_ki
   return guarded([&] {
     const auto object = object_of<server_object>(server);
     require_text(path, "path");
+    dispatcher::method m;
+    m.reports_end = (method_kind & CORACLE_METHOD_REPORTS_END) != 0;
+    method_kind &= ~CORACLE_METHOD_REPORTS_END;
     if (method_kind != CORACLE_METHOD_UNARY && method_kind != CORACLE_METHOD_STREAM)
       invalid("method_kind is neither CORACLE_METHOD_UNARY nor CORACLE_METHOD_STREAM");
-    dispatcher::method m;
     m.unary = method_kind == CORACLE_METHOD_UNARY;
     m.to = destination::of(completion, *object->owner);
     m.reserved = reservation(m.to.queue);
@@ -244,10 +342,13 @@ int coracle_server_listen(coracle_server server, const char* address, const cora
     const shared_runtime::use using_runtime(*object->owner);
     const std::lock_guard lock(object->changing);
     if (!object->server) throw failure(CORACLE_SHUT_DOWN, "the server was destroyed");
+    const std::size_t before = object->server->addresses().size();
     object->server->listen(address, credentials).throw_if_error();
     object->listens = true;
     object->server->start();
-    if (port) *port = object->server->port();
+    if (!port) return;
+    const auto addresses = object->server->addresses();
+    *port = before < addresses.size() ? addresses[before].port() : 0;
   });
 }
 
@@ -259,13 +360,22 @@ int coracle_server_stop(coracle_server server) {
   });
 }
 
+int coracle_server_drain(coracle_server server, int64_t grace_ns, const coracle_completion* completion) {
+  return guarded([&] {
+    const auto object = object_of<server_object>(server);
+    if (grace_ns < 0) invalid("grace_ns is negative: 0 cancels the calls at once");
+    auto done = std::make_unique<coracle::c_abi::completion>(CORACLE_EVENT_DRAINED,
+                                                             destination::of(completion, *object->owner));
+    const std::lock_guard lock(object->changing);
+    if (!object->server) throw failure(CORACLE_SHUT_DOWN, "the server was destroyed");
+    object->start_drain(coracle::duration(grace_ns), std::move(done));
+  });
+}
+
 int coracle_server_destroy(coracle_server server) {
   return guarded([&] {
     require_plain_thread();
-    const auto object = closed_object_of<server_object>(server);
-    const std::lock_guard lock(object->changing);
-    object->server.reset();
-    object->calls.methods.clear();
+    closed_object_of<server_object>(server)->end();
   });
 }
 

@@ -159,6 +159,11 @@ void stream::send_headers(metadata) {
                 "the call of " + path_ + " is a client's, whose initial metadata is in coracle_call_options");
 }
 
+std::span<const coracle_pair> stream::security() {
+  throw failure(CORACLE_WRONG_STATE,
+                "the call of " + path_ + " is a client's, and only that of a server tells who calls");
+}
+
 void stream::released() noexcept {
   try {
     send({.type = command::kind::release}, true);

@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +91,8 @@ class stream : public call_object, private coro::runnable, public std::enable_sh
   void finish(std::unique_ptr<completion> c);
   virtual void answer_with(answer a);
   virtual void send_headers(metadata pairs);
+  // The security of a server's connection, as long as the object.
+  [[nodiscard]] virtual std::span<const coracle_pair> security();
 
  protected:
   struct command {

@@ -1,6 +1,8 @@
 // bytes: names for borrowed bytes, and the casts between bytes and text.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string_view>

@@ -2,6 +2,8 @@
 // so that a simulated loop can use virtual time. Only the backends of the runtime read a clock.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <chrono>
 
 namespace coracle {

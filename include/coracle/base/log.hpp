@@ -10,6 +10,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,20 @@
 namespace coracle {
 
 class bound_log;
+class fan_out_logger;
+class logger;
+class otlp_logger;
+
+/// @cond
+namespace base {
+
+// The loggers that exporters have to know. Not found by a dynamic_cast: a user's logger may have been
+// compiled without run-time type information.
+enum class logger_kind : std::uint8_t { other, fan_out, otlp };
+[[nodiscard]] logger_kind kind_of(const logger& l) noexcept;
+
+}  // namespace base
+/// @endcond
 
 /// Receives log lines. To define where they go, derive from this class, override record(), and pass the
 /// object to runtime_options::log or sim::world_options::log; it must outlive the runtime or the
@@ -125,6 +140,10 @@ class logger {
 
  private:
   friend class bound_log;
+  friend class fan_out_logger;
+  friend class otlp_logger;
+  friend base::logger_kind base::kind_of(const logger& l) noexcept;
+
   template <class... Parts>
   void write_parts(log_room room, log_level level, const log_trace* trace, const Parts&... parts) noexcept {
     if (!is_enabled(room, level)) return;
@@ -159,7 +178,12 @@ class logger {
   void record_failure(log_room room, log_level level, const log_trace* trace) noexcept;  // in a catch block
 
   std::array<std::atomic<log_level>, log_rooms.size()> min_levels_;
+  base::logger_kind kind_ = base::logger_kind::other;
 };
+
+/// @cond
+inline base::logger_kind base::kind_of(const logger& l) noexcept { return l.kind_; }
+/// @endcond
 
 /// A logger together with the room and the trace ids of the lines that are written through it. A small value;
 /// it must not outlive the logger. Any thread may use it.

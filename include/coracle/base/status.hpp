@@ -1,6 +1,8 @@
 // status: how a call ended: one of the seventeen codes of gRPC, and a human-readable text.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 #include <iosfwd>
 #include <memory>

@@ -1,6 +1,8 @@
 // usage_error: the exception for a call that violates a function's contract and has not changed anything yet.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <stdexcept>
 
 namespace coracle {

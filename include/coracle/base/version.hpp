@@ -1,6 +1,8 @@
 // version: the version of the library, as macros for generated code and as constants.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #define CORACLE_VERSION_MAJOR 0
 #define CORACLE_VERSION_MINOR 4
 #define CORACLE_VERSION_PATCH 0

@@ -1,6 +1,8 @@
 // call_protocol, http_version: what a channel speaks to its servers.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 
 namespace coracle {

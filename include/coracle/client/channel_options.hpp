@@ -5,6 +5,7 @@
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/call_protocol.hpp"
+#include "coracle/client/observe_channels.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/rest_methods.hpp"
 #include "coracle/client/service_config.hpp"
@@ -26,7 +27,6 @@
 namespace coracle {
 
 class client_interceptor;
-class client_observer;
 class http_observer;
 
 /// The options of a channel. A value type: set the members that differ from the defaults.
@@ -37,7 +37,7 @@ class http_observer;
 ///   const coracle::channel channel(runtime, "dns:///movies:443", credentials, options);
 ///
 /// channel_pool shares a channel between users with equal options. Resolvers, resolver makers, balancing
-/// policies, observers and interceptors are equal if they are the same object.
+/// policies, observers, their factories and interceptors are equal if they are the same object.
 class channel_options {
  public:
   /// All defaults.
@@ -92,6 +92,9 @@ class channel_options {
   /// An observer, which is notified of every call and attempt. The channel and its calls keep it. Default:
   /// none.
   std::shared_ptr<client_observer> observer;
+  /// Functions that make further observers, each for the target of the channel, when the channel is made. See
+  /// observe_channels() for all channels of a runtime. Default: none.
+  std::vector<std::shared_ptr<const channel_observer_factory>> observer_factories;
   /// An observer of the header fields in HTTP. Default: none.
   std::shared_ptr<coracle::http_observer> http_observer;
   /// Interceptors that run around every call of the channel, the first one outermost. The channel and its

@@ -1,6 +1,8 @@
 // connection_bytes: how many connections a channel has made, and how many bytes they have carried.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 
 namespace coracle {

@@ -1,6 +1,8 @@
 // connectivity: the state of a channel's connections to its servers.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 #include <string_view>
 

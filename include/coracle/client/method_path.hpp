@@ -1,6 +1,8 @@
 // method_path: the path of a method, and what its .proto says about it.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,8 @@
 // observe_channels(): observers for all channels of a runtime.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <functional>
 #include <memory>
 #include <string_view>

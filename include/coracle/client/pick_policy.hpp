@@ -34,6 +34,7 @@ class pick_candidate {
 
  private:
   friend class spread_balancer;
+  friend class weighted_round_robin;
   subchannel* at_;
 };
 
@@ -48,6 +49,8 @@ class pick_info {
   [[nodiscard]] std::optional<std::string_view> metadata(std::string_view key) const noexcept;
 
  private:
+  friend class cluster_manager;
+  friend class ring_hash;
   const call_attempt& attempt_;
 };
 
@@ -66,7 +69,7 @@ class pick_policy {
   virtual void ready_changed(std::span<const pick_candidate> ready) { static_cast<void>(ready); }
   /// Returns an index into `ready`, which is never empty, or `drop`. It runs once per call, and again for
   /// calls that had to wait. If the chosen server is at its stream limit, the call goes to the next server in
-  /// the list that is not.
+  /// the list that is not. It must not throw.
   virtual std::size_t pick(std::span<const pick_candidate> ready, const pick_info& call) = 0;
 
   // --- load reports (gRFC A51)

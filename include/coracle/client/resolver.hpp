@@ -60,11 +60,13 @@ class endpoint {
   std::uint32_t weight_;
 };
 
+struct channel_routing;  // private: src/client/call/call_router.hpp
+
 /// The result of a resolver. A value type, in builder style.
 class resolution {
  public:
   /// The maximum number of endpoints of one result. The channel drops the rest, and logs a warning.
-  static constexpr std::size_t endpoints_max = 1000;
+  static constexpr std::size_t endpoints_max = 10'000;
 
   /// No endpoints and no service config.
   resolution() noexcept {}
@@ -75,6 +77,10 @@ class resolution {
   /// Sets a service config in JSON (grpc/grpc doc/service_config.md) that the resolver found.
   resolution& service_config(std::string json) { return service_config_ = std::move(json), *this; }
 
+  /// @cond  For resolvers of the library that route calls.
+  resolution& routing(std::shared_ptr<const channel_routing> r) { return routing_ = std::move(r), *this; }
+  [[nodiscard]] const std::shared_ptr<const channel_routing>& routing() const noexcept { return routing_; }
+  /// @endcond
   /// Returns the servers, in the order of add().
   [[nodiscard]] const std::vector<endpoint>& endpoints() const noexcept { return endpoints_; }
   /// Returns the service config in JSON; empty if there is none.
@@ -83,6 +89,7 @@ class resolution {
  private:
   std::vector<endpoint> endpoints_;
   std::string service_config_;
+  std::shared_ptr<const channel_routing> routing_;
 };
 static_assert(!std::is_aggregate_v<resolution>);
 
@@ -117,6 +124,10 @@ class resolver {
   /// channel is destroyed its waits end with coro::cancelled. Any other exception counts as a failure to
   /// resolve. Both arguments outlive the task.
   virtual task<> run(const target& of, resolution_sink& to) = 0;
+  /// Returns the :authority of the channel, which TLS verifies, unless channel_options::authority replaces
+  /// it. Called once, when the channel is made, for a resolver that a maker made. Default: the endpoint of
+  /// the target.
+  [[nodiscard]] virtual std::string authority(const target& of) const { return of.endpoint(); }
 };
 
 /// Makes a resolver for a target.

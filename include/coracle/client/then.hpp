@@ -340,7 +340,7 @@ auto unary_callbacks<Operation, Reply>::then(Executor executor, F f) && {
 }
 
 template <class Operation, class Reply>
-std::future<result<Reply>> unary_callbacks<Operation, Reply>::future() && {
+auto unary_callbacks<Operation, Reply>::future() && {
   std::promise<result<Reply>> promise;
   std::future<result<Reply>> future = promise.get_future();
   start_this(static_cast<Operation&&>(*this),

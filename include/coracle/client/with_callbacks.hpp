@@ -2,14 +2,9 @@
 // a function; coracle/client/then.hpp defines them.
 #pragma once
 
-#include <future>
+#include "coracle/base/impl/requirements.hpp"
 
-namespace coracle {
-
-template <class T>
-class result;
-
-namespace client {
+namespace coracle::client {
 
 /// What an operation of a streaming call, such as next(), has beside co_await: then(), for programs without
 /// coroutines. Include coracle/client.hpp or coracle/client/then.hpp.
@@ -50,9 +45,9 @@ class unary_callbacks {
   /// The same, but `f` runs where `executor` runs it: see callback_executor.
   template <class Executor, class F>
   auto then(Executor executor, F f) &&;
-  /// Starts the call, and returns the future of its result.
-  [[nodiscard]] std::future<result<Reply>> future() &&;
+  /// Starts the call, and returns the future of its result: a std::future<coracle::result<Reply>>. It is not
+  /// named here because the header `future` takes as long to compile as all messages of a small .proto file.
+  [[nodiscard]] auto future() &&;
 };
 
-}  // namespace client
-}  // namespace coracle
+}  // namespace coracle::client

@@ -1,6 +1,8 @@
 // encoding: a compression method for messages and its name in grpc-encoding.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -9,8 +11,8 @@
 
 namespace coracle {
 
-/// A compression method for messages. The numbers are never sent. available() tells which encodings a build
-/// of the library supports.
+/// A compression method for messages. The numbers are never sent. available() tells which encodings a program
+/// supports.
 enum class encoding : std::uint8_t {
   identity,  ///< not compressed
   deflate,  ///< zlib's format (RFC 1950), as gRPC specifies; not raw deflate
@@ -27,8 +29,9 @@ inline constexpr std::size_t encoding_count = 7;
 std::string_view name_of(encoding e) noexcept;
 /// Returns the encoding with that name, or nothing if there is none. The comparison is case-sensitive.
 std::optional<encoding> encoding_named(std::string_view name) noexcept;
-/// Returns whether this build supports the encoding. identity, deflate, gzip and zstd are always available;
-/// the others if the library was built with theirs.
+/// Returns whether this program supports the encoding. identity, deflate and gzip are always available; zstd
+/// is, and the others if Coracle was built with their libraries, unless a program that links Coracle
+/// statically leaves them out: see the property CORACLE_ENCODINGS in docs/reference/cmake.md.
 bool available(encoding e) noexcept;
 
 /// A set of encodings. A value. identity is always a member: every peer may send uncompressed messages.

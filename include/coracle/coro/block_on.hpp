@@ -5,9 +5,8 @@
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/task.hpp"
 
-#include <condition_variable>
+#include <cstddef>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -21,9 +20,11 @@ void require_no_executor();
 /// A signal that is set once. Any thread may set it, and one other thread may wait for it.
 class blocking_signal {
  public:
-  blocking_signal() noexcept = default;
+  /// Not set.
+  blocking_signal() noexcept;
   blocking_signal(const blocking_signal&) = delete;
   blocking_signal& operator=(const blocking_signal&) = delete;
+  ~blocking_signal();
   /// Sets the signal. The waiter may destroy the signal as soon as this call has released its lock.
   void set() noexcept;
   /// Blocks until the signal is set.
@@ -35,11 +36,11 @@ class blocking_signal {
   void call_when_set(void (*f)(void* context) noexcept, void* context) noexcept;
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool set_ = false;
-  void (*on_set_)(void*) noexcept = nullptr;
-  void* context_ = nullptr;
+  // In place, but in block_on.cpp: <condition_variable> is what users' files would compile longest here.
+  struct state;
+  [[nodiscard]] state& held() const noexcept;
+  static constexpr std::size_t state_bytes = 128;
+  alignas(std::max_align_t) mutable std::byte state_[state_bytes];
 };
 
 /// The outcome of a task, for a thread that waits for it.

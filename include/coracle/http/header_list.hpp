@@ -1,6 +1,8 @@
 // header_list: an ordered list of header fields that owns its bytes.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

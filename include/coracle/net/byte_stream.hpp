@@ -13,6 +13,7 @@
 namespace coracle::net {
 
 class stream;
+class byte_stream_of_socket;
 
 /// The two byte streams of a connection, as coroutines that a user implements: a socket with a prologue
 /// (SOCKS, PROXY protocol), a pipe of another library, a wrapper of another byte_stream. A coracle::connector
@@ -55,6 +56,12 @@ class byte_stream {
 
  protected:
   byte_stream() noexcept = default;
+
+ private:
+  friend class byte_stream_of_socket;
+  // Of what to_byte_stream() returns. Not found by a dynamic_cast: a user's class may have been compiled
+  // without run-time type information.
+  bool of_socket_ = false;
 };
 
 /// Makes a byte_stream of an open stream, for a connector that connects it and then leaves the rest to the

@@ -1,6 +1,8 @@
 // file_options: how file::open() opens a file.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <type_traits>
 
 namespace coracle::net {

@@ -1,6 +1,8 @@
 // baggage: key-value pairs that travel with a call and with all calls made on its behalf (W3C Baggage).
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstddef>
 #include <optional>
 #include <string>

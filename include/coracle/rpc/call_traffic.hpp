@@ -1,6 +1,8 @@
 // call_traffic: the number and the size of the messages that a call has exchanged.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 
 namespace coracle {

@@ -11,6 +11,10 @@
 
 namespace coracle {
 
+namespace coro {
+struct environment;
+}
+
 /// What is known of a trace beside its ids. A value type.
 struct trace_flags {
   bool sampled = false;  ///< the caller records the trace
@@ -76,5 +80,10 @@ class trace_context {
   trace_flags flags_;
   std::string state_;
 };
+
+/// Returns the position in its trace of work that has this environment: that of the current span, else of
+/// the call that the work is done for. Nothing if there is neither. For log lines: trace(), span() and
+/// flags() of the result. Call it on the loop of the work.
+[[nodiscard]] std::optional<trace_context> trace_of(const coro::environment& e);
 
 }  // namespace coracle

@@ -1,6 +1,8 @@
 // write_options: the options of one message that is written to a stream.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <type_traits>
 
 namespace coracle {

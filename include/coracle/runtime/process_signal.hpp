@@ -1,6 +1,8 @@
 // process_signal: the signals that a program can handle, without the system's header.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 
 namespace coracle {

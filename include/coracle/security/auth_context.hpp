@@ -1,6 +1,8 @@
 // auth_context: the security properties of a connection and the identity of its peer.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,6 +1,8 @@
 // insecure(): selects plaintext explicitly.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 namespace coracle {
 
 /// The type of insecure(). Plaintext provides neither confidentiality nor integrity: use it for loopback,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/security/certificates_in_use.hpp"
 
 #include <memory>
 #include <string_view>
@@ -32,6 +33,9 @@ class server_security {
   /// Reads certificates and keys again, for connections accepted from now on. On error the previous ones stay
   /// in use.
   virtual status reload() = 0;
+  /// Returns which certificates are in use, for operators. Checks the files first, as secure() does. Must be
+  /// called on the thread of `on`. An implementation without certificates returns none.
+  [[nodiscard]] virtual certificates_in_use certificates(loop& /*on*/) { return {}; }
 
  protected:
   server_security() noexcept = default;
@@ -58,6 +62,8 @@ class client_security {
   /// Returns the name that replaces the target's name in :authority and in the verification of the server.
   /// Empty: the target's own name is used.
   [[nodiscard]] virtual std::string_view name_override() const noexcept { return {}; }
+  /// As server_security::certificates().
+  [[nodiscard]] virtual certificates_in_use certificates(loop& /*on*/) { return {}; }
 
  protected:
   client_security() noexcept = default;

@@ -1,6 +1,8 @@
 // memory_quota: limits the memory that the peers of one or several servers may occupy.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <memory>

@@ -1,6 +1,8 @@
 // rest_options: how methods are called over plain HTTP with JSON, by their google.api.http rules.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <string>
 #include <type_traits>
 #include <vector>

@@ -108,8 +108,9 @@ class server_context : public rpc::propagated_context {
   [[nodiscard]] load_report& load();
 
   /// An arena for messages, freed as a whole when the call has ended, whose memory later calls of the loop
-  /// reuse. It is made on first use. google::protobuf::Arena::CreateMessage<Reply>(&context.arena()) makes a
-  /// reply that `co_return reply;` sends from there. For requests in the arena see service::wants_arena().
+  /// reuse. It is made on first use. Reply::default_instance().New(&context.arena()) makes a reply, with
+  /// every version of protobuf, that `co_return reply;` sends from there. For requests in the arena see
+  /// service::wants_arena().
   [[nodiscard]] google::protobuf::Arena& arena();
 
   /// Makes an empty reply that the handler fills in place:

@@ -1,6 +1,8 @@
 // web_options: what a server answers beside gRPC, and to which web pages.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <chrono>
 #include <string>
 #include <type_traits>

@@ -116,11 +116,6 @@ class start_span {
   /// @endcond
 };
 
-/// Returns the position in its trace of work that has this environment: that of the current span, else of
-/// the call that the work is done for. Nothing if there is neither. For log lines: trace(), span() and
-/// flags() of the result. Call it on the loop of the work.
-[[nodiscard]] std::optional<trace_context> trace_of(const coro::environment& e);
-
 /// Returns trace_of() the current coroutine: `const auto where = co_await coracle::this_trace();`. Never
 /// suspends.
 class this_trace {

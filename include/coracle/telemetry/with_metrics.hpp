@@ -48,7 +48,7 @@ static_assert(!std::is_aggregate_v<metrics_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");
 
 /// Measures a server and its runtime, and serves the metrics for Prometheus, in its text format or as
-/// OpenMetrics, compressed by gzip for clients that accept it. Call it before the first listen() or
+/// OpenMetrics, compressed by zstd or gzip for clients that accept it. Call it before the first listen() or
 /// in_process(). Link coracle::telemetry.
 ///
 ///   coracle::with_metrics(server);  // http://127.0.0.1:50051/metrics

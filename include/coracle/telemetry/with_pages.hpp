@@ -43,7 +43,10 @@ static_assert(!std::is_aggregate_v<pages_options>,
 ///   coracle::with_pages(server);  // http://127.0.0.1:50051/pages
 ///
 /// The same is JSON below the path and "/json/": docs/reference/pages_json.md describes it, and `coracle top`
-/// shows it in a terminal. Pages that are not open cost the bookkeeping of the calls in progress only.
+/// shows it in a terminal. GET of the path and "/pprof/profile?seconds=10" samples the CPU use of the whole
+/// process, and responds with a profile for pprof; meanwhile the process handles SIGPROF. "/pprof/heap" is a
+/// profile of its memory, if its allocator records one (jemalloc, gperftools), else 501. Pages that are not
+/// open cost the bookkeeping of the calls in progress only.
 ///
 /// Throws usage_error if the path is invalid or taken by another route.
 void with_pages(server& on, pages_options options = {});

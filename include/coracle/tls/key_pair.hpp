@@ -1,6 +1,8 @@
 // key_pair: a certificate with its chain, and its private key.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <functional>
 #include <string>
 #include <utility>

@@ -201,6 +201,7 @@ as_bytes(value::Vector{UInt8}) = value
 function with_options(f, options::NamedTuple)
     flat = [(as_bytes(key), as_bytes(value)) for (key, values) in options.metadata for value in (values isa Vector{<:AbstractString} ? values : [values])]
     deadline = options.deadline
+    isnan(deadline) && throw(ArgumentError("the deadline is NaN: it is a number of seconds, or Inf for none"))
     timeout = isinf(deadline) ? typemax(Int64) : deadline > 0 ? max(1, round(Int64, deadline * 1e9)) : Int64(-1)
     token, compression = options.token, options.compression
     if token !== nothing && any(p -> p[1] == b"authorization", flat)
@@ -406,7 +407,8 @@ function deliver(s::Stream{Reply}, replies::Base.Channel) where {Reply}
             end
         end
     catch e
-        s.error === nothing && (s.error = e)
+        # A channel is closed when its reader does not want the rest: the call is cancelled, and that is no error of the program.
+        isopen(replies) && s.error === nothing && (s.error = e)
         cancel(s)
         while !isempty(next_batch(s)) end
     finally
@@ -440,7 +442,7 @@ end
     stream(client, requests, replies::Base.Channel; options...)
 
 Starts a call with streams: a task sends what `requests` (a channel or another iterable) gives, and each reply is put into `replies`,
-which is closed at the end. `await(call)` then returns nothing, or throws CallError. A single request may be given as `[request]`.
+which is closed at the end; closing it earlier cancels the call. `await(call)` then returns nothing, or throws CallError. A single request may be given as `[request]`.
 """
 function stream(client::Client{Request,Reply}, requests, replies::Base.Channel; options...) where {Request,Reply}
     s = begin_stream(client, options)
@@ -473,7 +475,7 @@ end
 
 function __init__()
     name = get(ENV, "CORACLE_LIBRARY", "libcoracle_c.so.1")
-    library[] = Libdl.dlopen(name, Libdl.RTLD_LOCAL | Libdl.RTLD_NOW)
+    load(name)
     version = ccall(symbol(:coracle_abi_version), UInt32, ())
     version == ABI_VERSION || error("$name has the interface $version, and Coracle.jl needs $ABI_VERSION")
     atexit(() -> ccall(symbol(:coracle_shutdown), Cint, ()))

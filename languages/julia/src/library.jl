@@ -72,9 +72,18 @@ const WAIT_FOR_READY = UInt32(1)
 const WRITE_LAST = UInt32(1)
 const ABI_VERSION = UInt32(1)
 
-const library = Ref{Ptr{Cvoid}}(C_NULL)
-const symbols = Dict{Symbol,Ptr{Cvoid}}()
-symbol(name::Symbol) = get!(() -> Libdl.dlsym(library[], name), symbols, name)
+const symbols = Dict{Symbol,Ptr{Cvoid}}() # is complete before the first call, since any thread may read it
+symbol(name::Symbol) = symbols[name]
+
+function load(name)
+    library = Libdl.dlopen(name, Libdl.RTLD_LOCAL | Libdl.RTLD_NOW)
+    for function_name in (:abi_version, :call_cancel, :call_release, :channel_close, :channel_create, :channel_destroy, :error_name,
+                          :events_release, :last_error, :queue_create, :queue_take, :read, :shutdown, :stream, :unary, :write,
+                          :writes_done)
+        full = Symbol(:coracle_, function_name)
+        symbols[full] = Libdl.dlsym(library, full)
+    end
+end
 
 "A function of the library was used wrongly, or cannot go on."
 struct UsageError <: Exception

@@ -61,6 +61,13 @@ end
     @test status_of(() -> Coracle.request(nowhere, UInt8[]; wait_for_ready = false)) == "UNAVAILABLE"
     @test Coracle.request(say, Text("x"); deadline = Inf) == Text("x")
 end
+@testset "calls of several threads" begin
+    replies = fill(Text(""), 1000)
+    Threads.@threads for i in 1:1000
+        replies[i] = Coracle.request(say, Text("x", i); deadline = 60)
+    end
+    @test [Int(t.count) for t in replies] == 1:1000
+end
 @testset "limits" begin
     @test status_of(() -> Coracle.request(say, Text("x"^1000); max_send_bytes = 100)) == "RESOURCE_EXHAUSTED"
     @test status_of(() -> Coracle.request(say, Text("x"^1000); max_receive_bytes = 100)) == "RESOURCE_EXHAUSTED"
@@ -98,14 +105,76 @@ end
     call = Coracle.stream(chat, (i == 2 ? error("mine") : Text("") for i in 1:3), Base.Channel{Text}(8))
     @test error_of(() -> Coracle.await(call)) isa ErrorException
 end
-@testset "TLS" begin
+@testset "messages of no bytes" begin
+    raw = Coracle.Client(channel, "/languages.test.Echo/Chat"; deadline = 60)
+    replies = Base.Channel{Vector{UInt8}}(8)
+    call = Coracle.stream(raw, (UInt8[] for _ in 1:200), replies)
+    @test collect(replies) == fill(UInt8[], 200)
+    @test Coracle.await(call) === nothing
+    texts = [Text(i % 3 == 0 ? "x" : "") for i in 1:200]
+    replies = Base.Channel{Text}(8)
+    call = Coracle.stream(chat, texts, replies; deadline = 60)
+    @test collect(replies) == texts
+    @test Coracle.await(call) === nothing
+    @test Coracle.request_stream(collect_texts, (Text("") for _ in 1:200)) == Text("", 200)
+    @test Coracle.request_stream(collect_texts, Text[]) == Text("", 0)
+    replies = Base.Channel{Text}(8)
+    call = Coracle.stream(repeat_text, [Text("", 0)], replies)
+    @test isempty(collect(replies))
+    @test Coracle.await(call) === nothing
+end
+@testset "large requests" begin
+    io = IOBuffer()
+    write(io, 0x7a) # a field that the server does not know, so that its reply is small
+    put_varint(io, UInt64(1_600_000))
+    write(io, zeros(UInt8, 1_600_000))
+    large = take!(io)
+    gather = Coracle.Client(channel, "/languages.test.Echo/Collect", Vector{UInt8}, Text; deadline = 60)
+    @test Coracle.request_stream(gather, (large for _ in 1:100)).count == 100
+    @test status_of(() -> Coracle.request_stream(gather, [large]; max_send_bytes = 1_000_000)) == "RESOURCE_EXHAUSTED"
+    sent = Threads.Atomic{Int}(0)
+    unread = Coracle.Client(channel, "/languages.test.Echo/Unread"; deadline = Inf)
+    call = Coracle.stream(unread, (Threads.atomic_add!(sent, 1) >= 0 ? large : large for _ in 1:1000), Base.Channel{Vector{UInt8}}(1))
+    before = -1
+    while before != sent[]
+        before = sent[]
+        sleep(0.5)
+    end
+    @test 0 < before < 100 # the server does not read, which holds the requests back
+    Coracle.cancel(call)
+    @test status_of(() -> Coracle.await(call)) == "CANCELLED"
+end
+@testset "replies that are not wanted" begin
+    replies = Base.Channel{Text}(1)
+    call = Coracle.stream(repeat_text, [Text("x", 1_000_000)], replies; deadline = Inf)
+    @test take!(replies).count == 0
+    close(replies)
+    @test status_of(() -> Coracle.await(call)) == "CANCELLED"
+    replies = Base.Channel{Text}(8)
+    call = Coracle.stream(repeat_text, [Text("x"^1000, 3)], replies; max_receive_bytes = 100)
+    @test isempty(collect(replies))
+    @test status_of(() -> Coracle.await(call)) == "RESOURCE_EXHAUSTED"
+end
+include("waiting.jl")
+@testset "TLS and tokens" begin
     folder = ENV["ECHO_CERTIFICATES"]
     secure = Coracle.Channel("localhost", parse(Int, ENV["SECURE_ECHO_PORT"]); secure = true, ca_file = joinpath(folder, "ca.pem"),
                              certificate_file = joinpath(folder, "client.pem"), key_file = joinpath(folder, "client.key"))
-    @test Coracle.request(Coracle.Client(secure, "/languages.test.Echo/Say", Text, Text), Text("x")) == Text("x")
+    with_token(token) = Coracle.Client(secure, "/languages.test.Echo/Say", Text, Text; token = token)
+    @test Coracle.request(with_token(nothing), Text("x")) == Text("x")
+    # The server accepts the token "secret" alone.
+    good, bad = with_token("secret"), with_token("other")
+    @test Coracle.request(good, Text("x")) == Text("x")
+    @test status_of(() -> Coracle.request(bad, Text("x"))) == "UNAUTHENTICATED"
+    @test status_of(() -> Coracle.request(good, Text("x"); token = "other")) == "UNAUTHENTICATED"
+    @test Coracle.request(bad, Text("x"); token = "secret") == Text("x")
+    @test Coracle.request(bad, Text("x"); token = nothing, metadata = Dict("authorization" => "Bearer secret")) == Text("x")
+    @test_throws Coracle.UsageError Coracle.request(good, Text("x"); metadata = Dict("Authorization" => "Bearer x"))
+    @test status_of(() -> Coracle.request(say, Text("x"); token = "secret")) == "UNAUTHENTICATED" # in plaintext a token is not sent
 end
 @testset "misuse" begin
     @test_throws ArgumentError method("Say"; colour = "red")
+    @test_throws ArgumentError Coracle.request(say, Text("x"); deadline = NaN)
     @test_throws Coracle.UsageError Coracle.Channel("127.0.0.1", port; more = ("colour" => "red",))
     @test_throws Coracle.UsageError Coracle.request(say, Text("x"); metadata = Dict("grpc-timeout" => "1S"))
     @test_throws Coracle.UsageError Coracle.request(say, Text("x"); compression = "none")

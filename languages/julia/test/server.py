@@ -1,5 +1,5 @@
-"""The echo server of the tests for Python, as a program: prints its two ports and the folder of its certificates, and serves until its
-standard input ends."""
+"""The echo server of the tests for Python, as a program: prints its three ports and the folder of its certificates, and serves until its
+standard input ends. A connection to the third port has one stream at a time."""
 
 import pathlib
 import subprocess
@@ -26,10 +26,11 @@ def main():
                                               (folder / "ca.pem").read_bytes(), require_client_auth=True)
     plain, port = conftest.serve(service, echo_pb2_grpc)
     secure, secure_port = conftest.serve(service, echo_pb2_grpc, credentials)
-    print(port, secure_port, folder, flush=True)
+    narrow, narrow_port = conftest.serve(service, echo_pb2_grpc, options=[("grpc.max_concurrent_streams", 1)])
+    print(port, secure_port, narrow_port, folder, flush=True)
     sys.stdin.read()
-    plain.stop(None).wait()
-    secure.stop(None).wait()
+    for server in (plain, secure, narrow):
+        server.stop(None).wait()
 
 
 main()

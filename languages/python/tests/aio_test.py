@@ -59,7 +59,7 @@ async def test_cancelling_a_task_cancels_its_call(service, target, pb2):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await asyncio.to_thread(service.cancelled.wait, 30)
+        assert await asyncio.get_running_loop().run_in_executor(None, service.cancelled.wait, 30)
 
 
 @asynchronous
@@ -100,7 +100,7 @@ async def test_misuse_of_a_stream_names_the_call_and_the_rule(target, pb2):
             await chat.read()
 
         with pytest.raises(coracle.UsageError, match="the call of /languages.test.Echo/Chat was started in another event loop"):
-            await asyncio.to_thread(asyncio.run, read_elsewhere())
+            await asyncio.get_running_loop().run_in_executor(None, asyncio.run, read_elsewhere())
         await chat.write(pb2.Text(count=1))
         assert (await first).count == 1
         await chat.done_writing()
@@ -159,7 +159,7 @@ async def test_a_stream_that_is_dropped_is_cancelled(service, target, pb2):
         await chat.write(pb2.Text(count=1))
         assert (await chat.read()).count == 1
         del chat
-        assert await asyncio.to_thread(service.chat_ended.wait, 30)
+        assert await asyncio.get_running_loop().run_in_executor(None, service.chat_ended.wait, 30)
 
 
 def test_a_channel_serves_one_event_loop_after_the_other(target, pb2):

@@ -9,9 +9,12 @@ import threading
 import time
 from concurrent import futures
 
-import grpc
-import grpc_tools
-import pytest
+# Python before 3.11 forks for a new program, and grpcio's handlers of fork() abort the child while other threads use grpcio.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+import grpc  # noqa: E402
+import grpc_tools  # noqa: E402
+import pytest  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -45,6 +48,8 @@ def echo_service(pb2, pb2_grpc):
 
         def Say(self, request, context):
             sent = dict(context.invocation_metadata())
+            if sent.get("authorization", "Bearer secret") != "Bearer secret":
+                context.abort(grpc.StatusCode.UNAUTHENTICATED, "another token")
             if "name" in sent:
                 context.send_initial_metadata((("seen", sent["name"]),))
                 context.set_trailing_metadata((("raw-bin", b"\x00\xff"),))
@@ -114,8 +119,8 @@ def open_descriptors():
     return more
 
 
-def serve(service, pb2_grpc, credentials=None):
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
+def serve(service, pb2_grpc, credentials=None, options=()):
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=8), options=options)
     pb2_grpc.add_EchoServicer_to_server(service, server)
     port = server.add_secure_port("localhost:0", credentials) if credentials else server.add_insecure_port("127.0.0.1:0")
     server.start()

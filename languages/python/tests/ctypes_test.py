@@ -2,8 +2,12 @@
 
 import ctypes
 import os
+import pathlib
+import shutil
 
+import coracle
 import grpc
+import pytest
 
 
 class Option(ctypes.Structure):
@@ -16,8 +20,17 @@ class Event(ctypes.Structure):
                 ("message_size", ctypes.c_size_t), ("rest", ctypes.c_void_p * 14)]
 
 
-def test_a_call_beside_grpcio(target, pb2, pb2_grpc):
-    library = ctypes.CDLL(os.environ["CORACLE_LIBRARY"], mode=os.RTLD_LOCAL | os.RTLD_NOW)
+@pytest.fixture
+def library_file(tmp_path):
+    """A second library of the wheel, with a runtime of its own."""
+    package = pathlib.Path(coracle.__file__).parent
+    (tmp_path / "coracle").mkdir()
+    (tmp_path / "coracle.libs").symlink_to(package.parent / "coracle.libs")
+    return shutil.copy(package / "libcoracle_c.so.1", tmp_path / "coracle")
+
+
+def test_a_call_beside_grpcio(library_file, target, pb2, pb2_grpc):
+    library = ctypes.CDLL(library_file, mode=os.RTLD_LOCAL | os.RTLD_NOW)
     library.coracle_last_error.restype = ctypes.c_char_p
     options = (Option * 1)(Option(b"credentials", b"insecure"))
     channel = ctypes.c_uint64()

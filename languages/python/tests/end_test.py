@@ -52,6 +52,34 @@ with coracle.Channel(sys.argv[1], coracle.insecure()) as channel:
         del replies
 print("begun", flush=True)
 """
+SERVES = """
+import asyncio, sys
+import coracle, coracle.aio, echo_pb2 as pb2
+
+class Echo:
+    async def Never(self, request, context):
+        begun.set_result(None)
+        await asyncio.sleep(600)
+
+    async def Repeat(self, request, context):
+        while True:
+            yield request
+
+async def begin():
+    global begun, server, asking, replies, channel
+    begun = asyncio.get_running_loop().create_future()
+    service = pb2.DESCRIPTOR.services_by_name["Echo"]
+    server = coracle.aio.Server()
+    server.add(service, Echo())
+    channel = coracle.aio.Channel(f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}", coracle.insecure())
+    await server.start()
+    asking = coracle.stub(channel, service).Never(pb2.Text())
+    await begun
+    replies = coracle.stub(channel, service).Repeat(pb2.Text(count=1))
+    await replies.read()
+    print("begun", flush=True)
+
+"""
 ENDS = {
     "threads-all": WITH_THREADS,
     "threads-without-channel": WITH_THREADS + "del channel, echo",
@@ -62,6 +90,10 @@ ENDS = {
     "asyncio-all": WITH_ASYNCIO,
     "asyncio-closed": WITH_ASYNCIO + "loop.close()",
     "asyncio-without-loop": WITH_ASYNCIO + "loop.close(); del loop, channel, echo",
+    "server-of-a-loop-that-is-closed": SERVES + "asyncio.run(begin())",
+    "server-without-its-objects": SERVES + "asyncio.run(begin()); del server, asking, replies, channel, begun",
+    "server-of-a-loop-that-is-open": SERVES + "loop = asyncio.new_event_loop(); loop.run_until_complete(begin())",
+    "server-by-an-exception": SERVES + "async def fail():\n    await begin()\n    raise SystemExit(0)\nasyncio.run(fail())",
     "asyncio-without-calls": WITH_ASYNCIO + "del asking, chat; loop.close()",
 }
 

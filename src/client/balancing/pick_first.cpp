@@ -6,11 +6,17 @@
 #include "runtime/backend.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace coracle::client {
 
-pick_first::pick_first(balancer_host& host, bool shuffle) noexcept : balancer(host), shuffle_(shuffle) {
+std::unique_ptr<balancer> pick_first_config::make(balancer_host& host) const {
+  return std::make_unique<pick_first>(host);
+}
+
+pick_first::pick_first(balancer_host& host) noexcept : balancer(host), subchannel_user(false) {
   timer::fire = [](coro::timer& t) noexcept {
     pick_first& self = static_cast<pick_first&>(t);
     if (!base::if_memory_allows([&] { self.try_next(); })) self.host_.out_of_memory();
@@ -21,18 +27,26 @@ pick_first::~pick_first() {
   if (timer::holder) host_.owner_loop().disarm(*this);
   for (const entry& e : list_)
     if (e.at) host_.drop_subchannel(*e.at);
+  host_.take_waiting(waiting);
 }
 
 // --- the list
 
-void pick_first::update(const std::vector<endpoint>& servers) {
+void pick_first::update(const balancing& policy, const std::vector<endpoint>& servers) {
+  shuffle_ = static_cast<const pick_first_config&>(policy.config()).shuffle();
   const bool kept = selected_ && std::any_of(servers.begin(), servers.end(), [&](const endpoint& e) {
                       return e.address() == selected_->where().address();
                     });
   adopt(in_order(servers));
-  if (kept || state_ == connectivity::idle) return;
+  if (kept) return;
   selected_ = nullptr;
-  begin_pass();
+  host_.take_waiting(waiting);
+  if (list_.empty()) {
+    if (timer::holder) host_.owner_loop().disarm(*this);
+    state_ = connectivity::transient_failure;
+    return publish(state_, status::unavailable(no_servers_text(false)));
+  }
+  if (state_ != connectivity::idle) begin_pass();
 }
 
 // Removes duplicates, shuffles if configured, and alternates between address families, beginning with that of
@@ -43,10 +57,9 @@ std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
       std::swap(servers[i - 1], servers[host_.owner_loop().io().random() % i]);
   }
   std::vector<net::address> addresses;
-  for (const endpoint& e : servers) {
-    if (std::find(addresses.begin(), addresses.end(), e.address()) == addresses.end())
-      addresses.push_back(e.address());
-  }
+  std::set<net::address> listed;
+  for (const endpoint& e : servers)
+    if (listed.insert(e.address()).second) addresses.push_back(e.address());
   std::vector<endpoint> order;
   for (net::address& a : net::interleaved(std::move(addresses))) order.emplace_back(std::move(a));
   return order;
@@ -54,12 +67,14 @@ std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
 
 // Replaces the list, and keeps the subchannels of servers that were in the old one.
 void pick_first::adopt(std::vector<endpoint> order) {
+  std::map<net::address, entry*> before;
+  for (entry& old : list_) before.emplace(old.where.address(), &old);
   std::vector<entry> after;
   after.reserve(order.size());  // nothing below allocates, so that no subchannel is lost between the lists
   for (endpoint& e : order) {
     entry& made = after.emplace_back(entry{std::move(e)});
-    for (entry& old : list_)
-      if (old.where.address() == made.where.address()) made.at = std::exchange(old.at, nullptr);
+    if (const auto old = before.find(made.where.address()); old != before.end())
+      made.at = std::exchange(old->second->at, nullptr);
   }
   for (const entry& old : list_)
     if (old.at) host_.drop_subchannel(*old.at);
@@ -80,14 +95,14 @@ void pick_first::begin_pass() {
   // each time.
   if (state_ != connectivity::transient_failure) state_ = connectivity::connecting;
   try_next();
-  if (state_ == connectivity::connecting) host_.publish(state_);
+  if (state_ == connectivity::connecting) publish(state_);
 }
 
 void pick_first::try_next() {
   if (timer::holder) host_.owner_loop().disarm(*this);
   while (next_ < list_.size()) {
     entry& e = list_[next_++];
-    if (!e.at) e.at = &host_.make_subchannel(e.where);
+    if (!e.at) e.at = &host_.make_subchannel(e.where, *this);
     e.at->connect();
     switch (e.at->state()) {
       case connectivity::ready: return select(e);
@@ -152,7 +167,7 @@ void pick_first::end_pass_if_all_failed() {
 void pick_first::publish_failure() {
   if (last_failure_.ok())
     last_failure_ = status::unavailable("the server closed each connection immediately");
-  if (list_.size() == 1) return host_.publish(connectivity::transient_failure, last_failure_);
+  if (list_.size() == 1) return publish(connectivity::transient_failure, last_failure_);
   // The last error need not be the useful one: localhost is two addresses, and a server may listen on only
   // one of them.
   constexpr std::size_t failures_listed_max = 3;
@@ -162,7 +177,16 @@ void pick_first::publish_failure() {
     text.append(i == 0 ? ": " : "; ")
         .append(reason.ok() ? "it closed the connection immediately" : reason.message());
   }
-  host_.publish(connectivity::transient_failure, status::unavailable(text));
+  publish(connectivity::transient_failure, status::unavailable(text));
+}
+
+void pick_first::publish(connectivity c, status reason) noexcept {
+  using action = no_server::action;
+  otherwise_.then = c == connectivity::idle                ? action::connect
+                    : c == connectivity::transient_failure ? action::fail
+                                                           : action::wait;
+  otherwise_.reason = std::move(reason);
+  host_.publish(c, otherwise_.reason);
 }
 
 // --- connected
@@ -176,7 +200,7 @@ void pick_first::select(entry& winner) {
     if (e.at && e.at != selected_ && e.at->state() != connectivity::transient_failure)
       host_.drop_subchannel(*std::exchange(e.at, nullptr));
   state_ = connectivity::ready;
-  host_.publish(state_);
+  publish(state_);
 }
 
 void pick_first::lost(connectivity now) {
@@ -185,7 +209,7 @@ void pick_first::lost(connectivity now) {
   // gRFC A105: an attempt for another connection is in flight, or has failed.
   if (now != connectivity::idle) return begin_pass();
   state_ = connectivity::idle;
-  host_.publish(state_);
+  publish(state_);
 }
 
 pick_first::entry* pick_first::entry_of(const subchannel& s) noexcept {

@@ -1,96 +1,170 @@
 #include "client/balancing/spread_balancer.hpp"
 
+#include "base/if_memory_allows.hpp"
+#include "client/balancing/weighted_round_robin.hpp"
+#include "runtime/backend.hpp"
+
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
-#include <vector>
 
 namespace coracle::client {
 
-spread_balancer::~spread_balancer() {
-  for (const entry& e : servers_) host_.drop_subchannel(*e.at);
+namespace {
+
+// The host fails the calls that wait.
+const no_server& wait_for_memory() {
+  static const no_server waits;
+  return waits;
 }
 
-void spread_balancer::update(const std::vector<endpoint>& servers) {
-  const auto by_address = [](std::vector<entry>& in, const endpoint& e) {
-    return std::find_if(in.begin(), in.end(),
-                        [&](const entry& x) { return x.at->where().address() == e.address(); });
-  };
+const no_server& dropped() {
+  static const no_server by_policy{no_server::action::drop, nullptr,
+                                   status::unavailable("the channel's pick_policy dropped the call")};
+  return by_policy;
+}
+
+}  // namespace
+
+std::unique_ptr<pick_policy> spread_config::make_policy(const balancer_host& host) const {
+  loop& here = host.owner_loop();
+  if (const auto* const weights = std::get_if<weighted_round_robin_options>(&which_))
+    return std::make_unique<weighted_round_robin>(*weights, here, std::string(host.target()));
+  const std::uint64_t seed = here.io().random();
+  if (const auto* const built_in = std::get_if<simple>(&which_))
+    return built_in->make(seed, built_in->choices);
+  std::unique_ptr<pick_policy> made = (*std::get<of_program>(which_))(seed);
+  CORACLE_ASSERT(made, "the factory of balancing::by() returned no policy");
+  return made;
+}
+
+std::unique_ptr<balancer> spread_config::make(balancer_host& host) const {
+  return std::make_unique<spread_balancer>(host);
+}
+
+spread_balancer::~spread_balancer() {
+  for (const entry& e : servers_) host_.drop_subchannel(*e.at);
+  host_.take_waiting(waiting);
+}
+
+void spread_balancer::set_policy(const balancing& policy) {
+  if (configured_ == policy) return;
+  policy_ = static_cast<const spread_config&>(policy.config()).make_policy(host_);
+  configured_ = policy;
+}
+
+void spread_balancer::update(const balancing& policy, const std::vector<endpoint>& servers) {
+  set_policy(policy);
   // Every subchannel is in servers_ until it is dropped, even if an allocation fails in between.
+  std::map<net::address, std::size_t> before;  // to the index in servers_
+  for (std::size_t i = 0; i < servers_.size(); ++i) before.emplace(servers_[i].at->where().address(), i);
+  std::set<net::address> listed;
   std::vector<entry> next;
   next.reserve(servers.size());
+  ready_.reserve(servers.size());
   servers_.reserve(servers_.size() + servers.size());
   for (const endpoint& e : servers) {
-    if (e.weight() == 0 || by_address(next, e) != next.end()) continue;
-    if (const auto old = by_address(servers_, e); old != servers_.end()) {
-      old->at->set_where(e);
-      next.push_back(*old);
+    if (e.weight() == 0 || !listed.insert(e.address()).second) continue;
+    if (const auto old = before.find(e.address()); old != before.end()) {
+      servers_[old->second].at->set_where(e);
+      next.push_back(servers_[old->second]);
     } else {
-      next.push_back(servers_.emplace_back(entry{&host_.make_subchannel(e)}));
+      next.push_back(servers_.emplace_back(entry{&host_.make_subchannel(e, *this)}));
       subchannel& s = *next.back().at;
       if (host_.health_service()) s.watch_health(*host_.health_service());
-      s.report_load_to(*this, policy_->wants_load_of_calls(), policy_->load_interval());
     }
+    next.back().at->report_load_to(*this, policy_->wants_load_of_calls(), policy_->load_interval());
   }
   servers_.swap(next);
   for (const entry& e : next)
-    if (by_address(servers_, e.at->where()) == servers_.end()) host_.drop_subchannel(*e.at);
-  for (const entry& e : servers_) e.at->connect();
-  gather_ready();
+    if (!listed.contains(e.at->where().address())) host_.drop_subchannel(*e.at);
+  ready_servers_ = failed_servers_ = 0;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    entry& e = servers_[i];
+    e.at->set_index(i);
+    e.at->connect();
+    ready_servers_ += e.ready;
+    failed_servers_ += e.failed;
+    note_state(e);
+  }
+  ready_changed_ = true;
+  listed_ = !servers.empty();
+  host_.take_waiting(waiting);  // their servers may be gone
   publish_state();
 }
 
+void spread_balancer::note_state(entry& e) {
+  const connectivity now = e.at->state();
+  const bool ready = now == connectivity::ready;
+  const bool failed = now == connectivity::transient_failure || (e.failed && !ready);
+  if (now == connectivity::transient_failure) last_failure_ = e.at->failure();
+  ready_changed_ |= e.ready != ready;
+  ready_servers_ = ready_servers_ - e.ready + ready;
+  failed_servers_ = failed_servers_ - e.failed + failed;
+  e.ready = ready;
+  e.failed = failed;
+}
+
 void spread_balancer::on_state(subchannel& s) {
-  const auto e = std::find_if(servers_.begin(), servers_.end(), [&](const entry& x) { return x.at == &s; });
-  if (e == servers_.end()) return;
-  const bool was_ready = std::exchange(e->ready, s.state() == connectivity::ready);
-  if (e->ready) e->failed = false;
-  if (s.state() == connectivity::transient_failure) {
-    e->failed = true;
-    last_failure_ = s.failure();
-  }
-  if (was_ready != e->ready) gather_ready();
-  if (was_ready && !e->ready) host_.resolve_again();
-  if (e->failed && std::all_of(servers_.begin(), servers_.end(), [](const entry& x) { return x.failed; }))
-    host_.resolve_again();
+  entry& e = servers_[s.index()];
+  const bool was_ready = e.ready;
+  note_state(e);
+  if (was_ready && !e.ready) host_.resolve_again();
+  if (e.failed && failed_servers_ == servers_.size()) host_.resolve_again();
   s.connect();  // if it is IDLE
   publish_state();
 }
 
-void spread_balancer::gather_ready() {
+bool spread_balancer::gather_ready() noexcept {
+  if (!ready_changed_) return true;
+  ready_changed_ = false;
   ready_.clear();
-  for (entry& e : servers_) {
-    e.ready = e.at->state() == connectivity::ready;
-    if (e.ready) ready_.emplace_back(*e.at);
-  }
-  policy_->ready_changed(ready_);
+  const bool gathered = base::if_memory_allows([this] {
+    for (const entry& e : servers_)
+      if (e.ready) ready_.emplace_back(*e.at);
+    policy_->ready_changed(ready_);
+  });
+  if (!gathered) host_.out_of_memory();
+  return gathered;
+}
+
+void spread_balancer::on_load(subchannel& s, const load_report& load) noexcept {
+  if (gather_ready()) policy_->load_reported(pick_candidate(s), load);
 }
 
 void spread_balancer::publish_state() {
-  if (!ready_.empty()) return host_.publish(connectivity::ready);
+  if (ready_servers_ > 0) return publish(connectivity::ready);
   if (servers_.empty())
-    return host_.publish(connectivity::transient_failure,
-                         status::unavailable("every server has weight 0 and accepts no calls"));
-  const bool may_connect =
-      std::any_of(servers_.begin(), servers_.end(), [](const entry& e) { return !e.failed; });
-  if (may_connect) return host_.publish(connectivity::connecting);
+    return publish(connectivity::transient_failure, status::unavailable(no_servers_text(listed_)));
+  if (failed_servers_ < servers_.size()) return publish(connectivity::connecting);
   std::string text(last_failure_.message());
   if (servers_.size() > 1)
     text = "none of " + std::to_string(servers_.size()) + " servers can be reached; the last error: " + text;
-  host_.publish(connectivity::transient_failure, status::unavailable(text));
+  publish(connectivity::transient_failure, status::unavailable(text));
+}
+
+void spread_balancer::publish(connectivity c, status reason) noexcept {
+  using action = no_server::action;
+  otherwise_.then = c == connectivity::transient_failure ? action::fail : action::wait;
+  otherwise_.reason = std::move(reason);
+  host_.publish(c, otherwise_.reason);
 }
 
 pick spread_balancer::choose(const pick_info& call) {
-  if (ready_.empty()) return {};
+  if (!gather_ready()) return {nullptr, &wait_for_memory()};
+  if (ready_.empty()) return {nullptr, &otherwise_};
   const std::size_t chosen = policy_->pick(ready_, call);
-  if (chosen == pick_policy::drop) return {nullptr, true};
+  if (chosen == pick_policy::drop) return {nullptr, &dropped()};
   CORACLE_ASSERT(chosen < ready_.size(), "a pick_policy returned an index out of range of its servers");
   // Picks the first server with room from there on; if none has room, the chosen one, so that it may add a
   // connection.
   for (std::size_t i = 0; i < ready_.size(); ++i) {
     subchannel* s = ready_[(chosen + i) % ready_.size()].at_;
-    if (s->can_open()) return {s, false};
+    if (s->can_open()) return {s};
   }
-  return {ready_[chosen].at_, false};
+  return {ready_[chosen].at_};
 }
 
 namespace {
@@ -169,12 +243,14 @@ class weighted final : public pick_policy {
 
 }  // namespace
 
-std::unique_ptr<pick_policy> make_round_robin(std::uint64_t seed) {
+std::unique_ptr<pick_policy> make_round_robin(std::uint64_t seed, std::uint32_t) {
   return std::make_unique<round_robin>(seed >> 1);
 }
 std::unique_ptr<pick_policy> make_least_request(std::uint64_t seed, std::uint32_t choices) {
   return std::make_unique<least_request>(seed, choices);
 }
-std::unique_ptr<pick_policy> make_weighted(std::uint64_t seed) { return std::make_unique<weighted>(seed); }
+std::unique_ptr<pick_policy> make_weighted(std::uint64_t seed, std::uint32_t) {
+  return std::make_unique<weighted>(seed);
+}
 
 }  // namespace coracle::client

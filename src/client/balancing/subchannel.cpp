@@ -19,11 +19,12 @@ constexpr std::string_view no_memory = "the process is out of memory";
 }  // namespace
 
 subchannel::subchannel(loop& owner_loop, const connect_params& params, endpoint where,
-                       subchannel_owner& owner)
+                       subchannel_owner& owner, subchannel_user* user)
     : loop_(owner_loop),
       params_(params),
       where_(std::move(where)),
       owner_(owner),
+      user_(user),
       id_(params.registry->next_id()),
       trace_(owner_loop.wall_now()),
       measures_(params.uri),
@@ -39,6 +40,11 @@ subchannel::~subchannel() {
 }
 
 connectivity subchannel::state() const noexcept {
+  const connectivity c = connection_state();
+  return ejected_.ok() || c == connectivity::shutdown ? c : connectivity::transient_failure;
+}
+
+connectivity subchannel::connection_state() const noexcept {
   if (closing_) return connectivity::shutdown;
   const auto any = [this](auto is) { return std::any_of(connections_.begin(), connections_.end(), is); };
   if (any([](const connection_entry& l) { return l.serves(); })) return connectivity::ready;
@@ -58,7 +64,7 @@ connectivity subchannel::state() const noexcept {
 // --- connecting
 
 void subchannel::connect() noexcept {
-  if (state() == connectivity::idle) begin_attempt();
+  if (connection_state() == connectivity::idle) begin_attempt();
 }
 
 void subchannel::begin_attempt() noexcept {
@@ -185,7 +191,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   // Over HTTP/1.1 the watch would occupy the connection.
   if (health_service_ && !params_.http1 && !base::if_memory_allows([&] { begin_health(*l); }))
     return c.close(transport::error_code::no_error, no_memory);
-  if (load_interval_ && !params_.http1) base::if_memory_allows([&] { begin_load(*l); });
+  begin_load(*l);
   schedule_state_report();
 }
 
@@ -213,32 +219,45 @@ void subchannel::stop_watches(connection_entry& l) noexcept {
   if (const auto stopped = std::exchange(l.load, nullptr)) stopped->stop();
 }
 
+void subchannel::eject(const status& reason) noexcept {
+  if (ejected_.ok() == reason.ok()) return;
+  ejected_ = reason;
+  schedule_state_report();
+}
+
 // --- the load of the server
 
 void subchannel::report_load_to(load_listener& l, bool with_calls, std::optional<duration> interval) {
   loads_ = &l;
   load_of_calls_ = with_calls;
-  load_interval_ = interval;
-}
-
-const call_target& subchannel::target(const call_target& of_channel) {
-  if (!load_of_calls_) [[likely]]
-    return of_channel;
-  if (!load_target_) {
-    call_target mine = of_channel;
-    mine.loads = this;
-    load_target_ = std::make_unique<const call_target>(mine);
+  if (std::exchange(load_interval_, interval) == interval) return;
+  for (connection_entry& c : connections_) {
+    if (!c.ready || c.draining) continue;
+    if (const auto stopped = std::exchange(c.load, nullptr)) stopped->stop();
+    begin_load(c);
   }
-  return *load_target_;
 }
 
-void subchannel::begin_load(connection_entry& l) {
-  l.load = std::make_shared<load_watch>(*l.connection, params_, std::max(*load_interval_, duration(0)),
-                                        static_cast<load_watch_owner&>(*this));
-  work_.spawn(receive_load(l.load));
+// Without memory for it, this call is not observed.
+const call_target& subchannel::observed_target(const call_target& of_channel) noexcept {
+  if (!own_target_) {
+    call_target mine = of_channel;
+    mine.ends = this;
+    own_target_.reset(new (std::nothrow) const call_target(mine));
+  }
+  return own_target_ ? *own_target_ : of_channel;
 }
 
-// Without memory for the watch, the connection has no reports.
+// Over HTTP/1.1 the watch would occupy the connection. Without memory for it, the connection has no reports.
+void subchannel::begin_load(connection_entry& l) noexcept {
+  if (!load_interval_ || params_.http1) return;
+  base::if_memory_allows([&] {
+    l.load = std::make_shared<load_watch>(*l.connection, params_, std::max(*load_interval_, duration(0)),
+                                          static_cast<load_watch_owner&>(*this));
+    work_.spawn(receive_load(l.load));
+  });
+}
+
 task<> subchannel::receive_load(std::shared_ptr<load_watch> w) {
   try {
     co_await load_watch::run(std::move(w));
@@ -255,8 +274,9 @@ void subchannel::on_no_load() noexcept {
   record_event("the server does not report its load out of band", severity::warning);
 }
 
-void subchannel::on_trailers(const metadata& trailing) noexcept {
-  if (!loads_) return;
+void subchannel::attempt_ended(status_code code, const metadata& trailing) noexcept {
+  if (outcomes_) outcomes_->add(code == status_code::ok);
+  if (!loads_ || !load_of_calls_) return;
   base::if_memory_allows([&] {
     if (const auto load = load_report::of_call(trailing)) loads_->on_load(*this, *load);
   });
@@ -413,7 +433,9 @@ void subchannel::record_event(std::string_view text, severity level) noexcept {
 
 void subchannel::record_state() noexcept {
   const connectivity now = state();
-  if (std::exchange(recorded_state_, now) != now) record_event(name_of(now), severity_of(now));
+  if (std::exchange(recorded_state_, now) == now) return;
+  if (now == connectivity::ready) ++times_ready_;
+  record_event(name_of(now), severity_of(now));
 }
 
 subchannel::connection_entry* subchannel::entry_of(const transport::connection& c) noexcept {

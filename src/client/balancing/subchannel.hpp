@@ -6,6 +6,7 @@
 #include "client/balancing/subchannel_instruments.hpp"
 #include "client/connecting/backoff.hpp"
 #include "client/connecting/dialer.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/client/call_credentials.hpp"
 #include "coracle/client/connection_bytes.hpp"
 #include "coracle/client/connectivity.hpp"
@@ -14,6 +15,7 @@
 #include "rpc/channel_registry.hpp"
 #include "transport/exchange.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +25,7 @@
 
 namespace coracle::client {
 
+class call_attempt;
 class subchannel;
 
 // Of the event that a state was reached.
@@ -30,6 +33,23 @@ class subchannel;
   using severity = rpc::traced_event::severity;
   return c == connectivity::transient_failure ? severity::warning : severity::info;
 }
+
+// Uses a subchannel until it is dropped: a balancer, or a part of one.
+class subchannel_user {
+ public:
+  // state() may have changed since the last call; see subchannel_owner. May throw std::bad_alloc.
+  virtual void on_state(subchannel& s) = 0;
+
+  // The calls that wait for a stream of one of its subchannels, in order of arrival. The shard fills and
+  // empties it. A user hands over those that are left to its host before it ends, or drops a subchannel.
+  base::intrusive_list<call_attempt> waiting;
+  // Whether outliers among its servers may be ejected (gRFC A50): it has others to choose from.
+  const bool has_choice;
+
+ protected:
+  explicit subchannel_user(bool choice) noexcept : has_choice(choice) {}
+  ~subchannel_user() = default;
+};
 
 // Called on the loop of the subchannel.
 class subchannel_owner {
@@ -54,6 +74,23 @@ class load_listener {
 
  protected:
   ~load_listener() = default;
+};
+
+// How the attempts on a server ended, from one loop. Written by that loop, and read by any.
+class attempt_outcomes {
+ public:
+  void add(bool ok) noexcept { increment(ok ? succeeded_ : failed_); }
+  [[nodiscard]] std::uint64_t succeeded() const noexcept {
+    return succeeded_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
+
+ private:
+  static void increment(std::atomic<std::uint64_t>& n) noexcept {
+    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> succeeded_{0};
+  std::atomic<std::uint64_t> failed_{0};
 };
 
 // The same for all subchannels of a channel.
@@ -82,28 +119,43 @@ struct connect_params {
 class subchannel final : private transport::connection_owner,
                          private health_watch_owner,
                          private load_watch_owner,
-                         private call_load_sink,
+                         private attempt_end_sink,
                          private coro::timer,
                          private coro::runnable {
  public:
-  subchannel(loop& owner_loop, const connect_params& params, endpoint where, subchannel_owner& owner);
+  subchannel(loop& owner_loop, const connect_params& params, endpoint where, subchannel_owner& owner,
+             subchannel_user* user = nullptr);
   ~subchannel();
 
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const endpoint& where() const noexcept { return where_; }
   void set_where(const endpoint& e) { where_ = e; }  // the same address with another weight
+  // A number of the user's, to find what it knows of this server.
+  void set_index(std::size_t i) noexcept { index_ = i; }
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  // Null when it has been dropped.
+  [[nodiscard]] subchannel_user* user() const noexcept { return user_; }
   [[nodiscard]] connectivity state() const noexcept;
+  // How often it has become READY.
+  [[nodiscard]] std::uint32_t times_ready() const noexcept { return times_ready_; }
   // The result of the last attempt that failed: UNAVAILABLE, with the reason.
-  [[nodiscard]] const status& failure() const noexcept { return failure_; }
+  [[nodiscard]] const status& failure() const noexcept { return ejected_.ok() ? failure_ : ejected_; }
 
   // Requires for READY that the server reports SERVING for `service` (gRFC A17). Call it before connect().
   void watch_health(const std::string& service) { health_service_ = service; }
   // Passes the load that the server reports to `l`, until drain() or close(): with calls, and out of band if
-  // there is an interval. Call it before connect().
+  // there is an interval. Replaces what was set before.
   void report_load_to(load_listener& l, bool with_calls, std::optional<duration> interval);
-  // Returns `of_channel`, or its copy for this server if the load of calls is wanted.
-  [[nodiscard]] const call_target& target(const call_target& of_channel);
-  // Begins an attempt if the state is IDLE.
+  // Counts how attempts end in `to`; null: no longer.
+  void count_outcomes(std::shared_ptr<attempt_outcomes> to) noexcept { outcomes_ = std::move(to); }
+  // Ejected, it is in TRANSIENT_FAILURE for its user, with this reason, whatever its connections are (gRFC
+  // A50); they stay. OK brings it back.
+  void eject(const status& reason) noexcept;
+  // Returns `of_channel`, or its copy for this server if a policy observes how attempts end.
+  [[nodiscard]] const call_target& target(const call_target& of_channel) noexcept {
+    return load_of_calls_ || outcomes_ ? observed_target(of_channel) : of_channel;
+  }
+  // Begins an attempt if the state is IDLE, or would be if it was not ejected.
   void connect() noexcept;
   // Sets the maximum number of connections (gRFC A105). If there are more they stay open. Default 1.
   void set_connections_max(std::uint32_t n) noexcept { connections_max_ = n; }
@@ -120,8 +172,11 @@ class subchannel final : private transport::connection_owner,
   [[nodiscard]] connection_bytes bytes() const noexcept;
 
   // Accepts no new exchanges, and closes the connections when their last exchange has ended. on_drained()
-  // follows.
-  void drain() noexcept { end_connections(false, "no longer in use"); }
+  // follows. It has no user any more.
+  void drain() noexcept {
+    user_ = nullptr;
+    end_connections(false, "no longer in use");
+  }
   // Closes the connections at once, with their exchanges. May follow drain().
   void close(std::string_view reason) noexcept { end_connections(true, reason); }
 
@@ -152,16 +207,18 @@ class subchannel final : private transport::connection_owner,
   void on_load(const load_report& load) noexcept override;
   void on_no_load() noexcept override;
 
-  // call_load_sink
-  void on_trailers(const metadata& trailing) noexcept override;
+  // attempt_end_sink
+  void attempt_ended(status_code code, const metadata& trailing) noexcept override;
 
+  [[nodiscard]] connectivity connection_state() const noexcept;
+  [[gnu::cold]] const call_target& observed_target(const call_target& of_channel) noexcept;
   void end_connections(bool at_once, std::string_view reason) noexcept;
   void reduce_resets(http2::limits& l) const noexcept;
   void begin_attempt() noexcept;
   task<> attempt();
   void begin_connection(std::unique_ptr<net::duplex> raw);
   void begin_health(connection_entry& l);
-  void begin_load(connection_entry& l);
+  void begin_load(connection_entry& l) noexcept;
   task<> check_health(std::shared_ptr<health_watch> w);
   task<> receive_load(std::shared_ptr<load_watch> w);
   void attempt_failed(std::string_view reason) noexcept;
@@ -180,6 +237,8 @@ class subchannel final : private transport::connection_owner,
   const connect_params& params_;
   endpoint where_;
   subchannel_owner& owner_;
+  subchannel_user* user_;
+  std::size_t index_ = 0;
   const std::uint64_t id_;
   std::uint64_t streams_before_ = 0;  // on connections that are closed
   std::uint64_t calls_ok_before_ = 0;
@@ -188,6 +247,7 @@ class subchannel final : private transport::connection_owner,
   rpc::event_trace trace_;
   const subchannel_measures measures_;
   connectivity recorded_state_ = connectivity::idle;
+  std::uint32_t times_ready_ = 0;
   backoff backoff_;
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
@@ -204,7 +264,9 @@ class subchannel final : private transport::connection_owner,
   load_listener* loads_ = nullptr;
   std::optional<duration> load_interval_;
   bool load_of_calls_ = false;
-  std::unique_ptr<const call_target> load_target_;
+  std::shared_ptr<attempt_outcomes> outcomes_;
+  status ejected_;  // OK: it is not
+  std::unique_ptr<const call_target> own_target_;
 };
 
 }  // namespace coracle::client

@@ -1,6 +1,7 @@
 // call_attempt: one attempt of a call on one connection; what a channel queues and serves.
 #pragma once
 
+#include "client/call/call_router.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
@@ -11,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace coracle {
@@ -32,13 +34,14 @@ struct call_terms {
   bool no_side_effects = false;   // the .proto says so
   bool unregistered = false;      // not made by a generated stub
   std::uint32_t number = 0;  // of the call on its loop, in records
+  std::unique_ptr<const call_route> route{};  // null: the channel has no routes
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready.value_or(false); }
 };
 
 class call_attempt;
 class rest_table;
-struct method_config;
+struct call_setup;
 
 // How a channel writes its calls to HTTP.
 struct wire_options {
@@ -50,14 +53,14 @@ struct wire_options {
   http_observer* observer = nullptr;
 };
 
-// Receives the load that a server reports with its calls (gRFC A51).
-class call_load_sink {
+// Learns how the attempts on a server end: for its load (gRFC A51), and for the detection of outliers (A50).
+class attempt_end_sink {
  public:
-  // The trailers of a call have arrived.
-  virtual void on_trailers(const metadata& trailing) noexcept = 0;
+  // An attempt that had a stream has ended. trailing: empty without trailers.
+  virtual void attempt_ended(status_code code, const metadata& trailing) noexcept = 0;
 
  protected:
-  ~call_load_sink() = default;
+  ~attempt_end_sink() = default;
 };
 
 // What an attempt needs to know about the channel of its connection; outlives the exchange.
@@ -67,7 +70,7 @@ struct call_target {
   call_channel* source = nullptr;  // for another attempt
   std::string_view user_agent;  // empty: library_user_agent()
   wire_options wire{};
-  call_load_sink* loads = nullptr;  // of the server; null: its load is not wanted
+  attempt_end_sink* ends = nullptr;  // of the server; null: no policy wants to know
 };
 
 // Why a channel gives an attempt no exchange; determines whether a retry is allowed.
@@ -98,11 +101,10 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   // Gives the attempt a stream. The attempt unlinks itself and sends what it has. It must be the handler of
   // `x`. When the call returns, anything may have happened to the attempt, including its destruction.
   virtual void attach(transport::exchange x, const call_target& target) noexcept = 0;
-  // Provides what a call waits for before its first attempt (call_channel::wait_for_config()): the
-  // configuration of its method, which may be null, and the authority that credentials are sent to, as in
-  // call_setup::secure_authority. Both are borrowed for the duration of this function. As after attach(), the
-  // attempt may have been destroyed.
-  virtual void configured(const method_config*, std::string_view) noexcept {}
+  // Provides what a call waits for before its first attempt (call_channel::wait_for_config()): config, router
+  // and secure_authority, borrowed for the duration of this function. As after attach(), the attempt may have
+  // been destroyed.
+  virtual void configured(const call_setup&) noexcept {}
   // Reports that the attempt gets no stream. As after attach(), the attempt may have been destroyed.
   virtual void fail(const status& reason, refusal refused) noexcept = 0;
 

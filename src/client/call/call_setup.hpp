@@ -36,12 +36,15 @@ struct call_counts {
   CORACLE_COLD void post_if_none(loop& here) noexcept;
 };
 
+class call_router;
 struct method_config;
 
 struct call_setup {
   // The service config of the method; null if there is none, which is the common case. Borrowed until
   // begin().
   const method_config* config = nullptr;
+  // Decides where the call goes, and its config; null if the channel has no routes. Borrowed until begin().
+  const call_router* router = nullptr;
   // True if a null config may mean that the resolver has no result yet: call_channel::wait_for_config()
   // decides.
   bool may_get_config = false;

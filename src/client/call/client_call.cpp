@@ -123,6 +123,7 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout));
   if (const auto& c = terms_.options.compression) format_.set_send_encoding(*c);
   if (setup.config) apply_method_config(*setup.config, now);
+  if (setup.router) choose_route(setup, now);
   if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_, inherited);
   if (!counts_ && setup.refused) return end(channel_.refusal(*terms_.owner_loop), false);
   if (terms_.options.has_bad_metadata())
@@ -136,21 +137,34 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.owner_loop->arm(*this, terms_.deadline);
-  if (setup.may_get_config && !setup.config && channel_.wait_for_config(*this)) return;
+  if (setup.may_get_config && !setup.config && !terms_.route && channel_.wait_for_config(*this)) return;
   begin_attempts(setup.config, setup.secure_authority);
 }
 
-CORACLE_COLD void client_call::configured(const method_config* m,
-                                          std::string_view secure_authority) noexcept {
+// Without a route, the call ends like one whose request cannot be sent.
+CORACLE_COLD void client_call::choose_route(call_setup& setup, time_point now) {
+  result<call_route> found = setup.router->route(terms_.path, terms_.options.metadata, *terms_.owner_loop);
+  if (!found) {
+    if (request_failure_.ok()) request_failure_ = found.status();
+    return;
+  }
+  setup.config = found->config;
+  if (setup.config) apply_method_config(*setup.config, now);
+  terms_.route = std::make_unique<const call_route>(*std::move(found));
+}
+
+CORACLE_COLD void client_call::configured(const call_setup& provided) noexcept {
   or_end([&] {
     if (watched_) watched_->resolved();
-    if (m) apply_method_config(*m, began_);
+    call_setup setup = provided;
+    if (setup.config) apply_method_config(*setup.config, began_);
+    if (setup.router) choose_route(setup, began_);
     if (!request_failure_.ok()) return end(request_failure_, false);
     if (terms_.deadline <= terms_.owner_loop->now())
       return end(status::deadline_exceeded("the deadline passed"), false);
     if (timer::holder) terms_.owner_loop->disarm(*this);
     if (terms_.deadline != never) terms_.owner_loop->arm(*this, terms_.deadline);
-    begin_attempts(m, secure_authority);
+    begin_attempts(setup.config, setup.secure_authority);
   });
 }
 
@@ -515,8 +529,6 @@ bool client_call::take_single_reply(bytes_view bytes) {
 }
 
 void client_call::stream_ended(const protocol::grpc::response_headers& last) noexcept {
-  if (target_ && target_->loads) [[unlikely]]
-    target_->loads->on_trailers(trailing_);
   status outcome = status_of_trailers(last, http_status_);
   if (too_large_headers_bytes_ != 0) [[unlikely]]
     outcome = outcome_without_fields(outcome, "response headers", too_large_headers_bytes_);
@@ -540,6 +552,8 @@ void client_call::end(status reason, bool inside) noexcept {
     reason = status::deadline_exceeded("the deadline passed");
   outcome_ = std::move(reason);
   child_.end();
+  if (target_ && target_->ends) [[unlikely]]
+    target_->ends->attempt_ended(outcome_.code(), trailing_);
   if (counts_) {
     ++(outcome_.ok() ? counts_->succeeded : counts_->failed);
     if (counts_->when_none) [[unlikely]]
@@ -730,7 +744,7 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
   end_watch(watched_attempt_, status_of_reset(e));
   watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
   watch_ = watched_attempt_.get();
-  target_->source->begin(*this);
+  std::exchange(target_, nullptr)->source->begin(*this);
   return true;
 }
 

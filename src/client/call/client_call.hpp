@@ -109,7 +109,7 @@ class client_call final : public rpc::call,
 
   // call_attempt
   void attach(transport::exchange x, const call_target& target) noexcept override;
-  void configured(const method_config* m, std::string_view secure_authority) noexcept override;
+  void configured(const call_setup& setup) noexcept override;
   void fail(const status& reason, refusal refused) noexcept override;
 
   // transport::exchange_handler
@@ -146,6 +146,7 @@ class client_call final : public rpc::call,
     format_.use(terms_.options.codec);
     format_.set_max_send_bytes(terms_.options.send_limit());
   }
+  void choose_route(call_setup& setup, time_point now);
   void apply_method_config(const method_config& m, time_point now);
   void begin_attempts(const method_config* m, std::string_view secure_authority) {
     if (terms_.options.credentials) [[unlikely]]
@@ -226,7 +227,7 @@ class client_call final : public rpc::call,
   loop* held_on_ = nullptr;  // both are set once
   std::shared_ptr<call_channel> held_channel_;
   abandonment abandoned_;
-  const call_target* target_ = nullptr;  // while there is an exchange
+  const call_target* target_ = nullptr;  // of the last exchange, until it is retried
   stop_hook on_stop_;
   rpc::child_call child_;  // while the call is open
   std::coroutine_handle<> resume_later_;

@@ -166,7 +166,10 @@ void retry_controller::call_ended(const status& outcome) noexcept {
   call_ended_ = true;
   if (transferred_) return plan_.committed_ended(outcome.code());
   disarm();
-  for (const auto& a : attempts_) a->cancel(status::cancelled("the call has ended"));
+  for (const auto& a : attempts_) {
+    a->report_end(outcome.code());
+    a->cancel(status::cancelled("the call has ended"));
+  }
   sent_.clear();
 }
 
@@ -208,6 +211,11 @@ void replayed_attempt::begin(call_channel& from, std::unique_ptr<attempt_watch> 
   watch_ = std::move(watch);
   in_flight_ = true;
   from.begin(*this);
+}
+
+// Hedges that another attempt has overtaken say nothing about their servers, and are not reported.
+void replayed_attempt::report_end(status_code code) noexcept {
+  if (exchange_ && target_->ends) target_->ends->attempt_ended(code, {});
 }
 
 void replayed_attempt::cancel(const status& reason) noexcept {
@@ -319,7 +327,7 @@ void replayed_attempt::on_headers(transport::header_source& fields, transport::b
   e.outcome =
       end_stream ? status_of_trailers(headers, headers.http_status) : status_of_non_grpc_response(headers);
   e.trailing = metadata(std::move(headers.metadata));
-  if (target_->loads && end_stream) target_->loads->on_trailers(e.trailing);
+  if (target_->ends) target_->ends->attempt_ended(e.outcome.code(), e.trailing);
   e.pushback = headers.pushback;
   e.retry_after = headers.retry_after;
   exchange_.release();
@@ -334,6 +342,7 @@ void replayed_attempt::on_reset(const transport::abnormal_end& e) noexcept {
   if (e.unprocessed && set_.retry_transparently(*this, status_of_reset(e))) return;
   attempt_result end;
   end.outcome = status_of_reset(e);
+  if (target_->ends) target_->ends->attempt_ended(end.outcome.code(), end.trailing);
   end.final = exceeded_header_limit(e);
   set_.ended(*this, std::move(end));
 }

@@ -16,12 +16,13 @@
 
 namespace coracle::client {
 
+class call_router;
 class channel_state;
 class method_configs;
 
 struct snapshot {
-  // If OK, `servers` has at least one element. Otherwise no servers have been found: UNAVAILABLE, with the
-  // reason.
+  // If OK, `servers` has at least one element, or there is a router. Otherwise no servers have been found:
+  // UNAVAILABLE, with the reason.
   status outcome;
   std::vector<endpoint> servers;
   balancing balancing_policy = balancing::pick_first();
@@ -29,6 +30,8 @@ struct snapshot {
   // That of the resolver, or else that of channel_options.
   service_config config;
   std::shared_ptr<const method_configs> methods;  // of config; null: it configures no methods
+  // Null: calls are not routed. Else there are no servers but those of the policy.
+  std::shared_ptr<const call_router> router;
 };
 
 // Made with the channel's first shard, on the loop of that shard, if the target needs a resolver. It ends

@@ -137,7 +137,8 @@ void find(const target& t, const channel_options& options, const proxy_settings&
     d.by = options.resolver;
   } else if (made != options.resolver_makers().end()) {
     d.by = (*made->second)(t);
-    if (!d.by) d.bad = invalid_destination(t, "was rejected by the resolver of its scheme");
+    if (d.by) d.authority = d.by->authority(t);
+    else d.bad = invalid_destination(t, "was rejected by the resolver of its scheme");
   } else if (t.scheme() == "unix" || t.scheme() == "unix-abstract") {
     find_unix(t, d);
   } else if (t.scheme() == "ipv4" || t.scheme() == "ipv6") {

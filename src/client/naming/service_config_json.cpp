@@ -1,4 +1,5 @@
 // service_config_json: parses a service config (grpc/grpc doc/service_config.md, gRFC A6, A21 and A105).
+#include "client/balancing/policy_problems.hpp"
 #include "client/call/retry_policy.hpp"
 #include "client/naming/service_config_data.hpp"
 #include "rpc/json_document.hpp"
@@ -16,6 +17,9 @@ namespace coracle::client {
 namespace {
 
 using nlohmann::json;
+
+// Policies below each other: more than any configuration needs.
+constexpr std::size_t policy_depth_max = 16;
 
 // Thrown to leave the parser; caught in parse_service_config().
 struct broken_rule {
@@ -211,36 +215,141 @@ void read_methods(const field& list, service_config_data& into) {
   }
 }
 
-std::optional<balancing> balancing_of(const std::string& name, const field& config) {
+template <class Options>
+balancing checked(const field& config, Options options, balancing (*make)(Options)) {
+  if (const std::string_view wrong = problem_of(options); !wrong.empty())
+    config.refuse("is invalid: " + std::string(wrong));
+  return make(std::move(options));
+}
+
+void read_into(const field& config, const char* name, std::uint32_t& to) {
+  if (const auto f = config.find(name)) to = f->whole();
+}
+void read_into(const field& config, const char* name, duration& to) {
+  if (const auto f = config.find(name)) to = f->time();
+}
+
+// gRFC A58, A114
+balancing weighted_round_robin_of(const field& config) {
+  weighted_round_robin_options o;
+  if (const auto f = config.find("enableOobLoadReport")) o.oob_load_report = f->boolean();
+  read_into(config, "oobReportingPeriod", o.oob_reporting_period);
+  read_into(config, "blackoutPeriod", o.blackout_period);
+  read_into(config, "weightExpirationPeriod", o.weight_expiration_period);
+  read_into(config, "weightUpdatePeriod", o.weight_update_period);
+  if (const auto f = config.find("errorUtilizationPenalty")) o.error_utilization_penalty = f->number();
+  if (const auto names = config.find("metricNamesForComputingUtilization"))
+    for (const field& f : names->array()) o.metric_names_for_computing_utilization.push_back(f.text());
+  return checked(config, std::move(o), balancing::weighted_round_robin);
+}
+
+// gRFC A42, A76
+balancing ring_hash_of(const field& config) {
+  ring_hash_options o;
+  read_into(config, "minRingSize", o.min_ring_size);
+  read_into(config, "maxRingSize", o.max_ring_size);
+  if (const auto f = config.find("requestHashHeader")) o.request_hash_header = f->text();
+  return checked(config, std::move(o), balancing::ring_hash);
+}
+
+// Where a policy stands below others.
+struct policy_place {
+  std::size_t depth = 0;
+  bool below_outlier_detection = false;
+};
+
+balancing policy_of(const field& list, std::vector<service_config::policy>* all, policy_place at);
+
+balancing child_of(const field& config, policy_place at) {
+  ++at.depth;
+  return policy_of(config.need("childPolicy"), nullptr, at);
+}
+
+// gRFC A68
+balancing random_subsetting_of(const field& config, policy_place at) {
+  const field size = config.need("subsetSize");
+  if (size.whole() == 0) size.refuse("must be at least 1");
+  return balancing::random_subsetting(size.whole(), child_of(config, at));
+}
+
+// gRFC A50
+balancing outlier_detection_of(const field& config, policy_place at) {
+  // Two would eject the servers of each other.
+  if (std::exchange(at.below_outlier_detection, true))
+    config.refuse("stands below another outlier_detection");
+  outlier_detection_options o;
+  read_into(config, "interval", o.interval);
+  read_into(config, "baseEjectionTime", o.base_ejection_time);
+  read_into(config, "maxEjectionTime", o.max_ejection_time);
+  read_into(config, "maxEjectionPercent", o.max_ejection_percent);
+  if (const auto f = config.find("successRateEjection")) {
+    auto& rate = o.success_rate_ejection.emplace();
+    read_into(f->object(), "stdevFactor", rate.stdev_factor);
+    read_into(*f, "enforcementPercentage", rate.enforcement_percentage);
+    read_into(*f, "minimumHosts", rate.minimum_hosts);
+    read_into(*f, "requestVolume", rate.request_volume);
+  }
+  if (const auto f = config.find("failurePercentageEjection")) {
+    auto& percentage = o.failure_percentage_ejection.emplace();
+    read_into(f->object(), "threshold", percentage.threshold);
+    read_into(*f, "enforcementPercentage", percentage.enforcement_percentage);
+    read_into(*f, "minimumHosts", percentage.minimum_hosts);
+    read_into(*f, "requestVolume", percentage.request_volume);
+  }
+  if (const std::string_view wrong = problem_of(o); !wrong.empty())
+    config.refuse("is invalid: " + std::string(wrong));
+  return balancing::outlier_detection(o, child_of(config, at));
+}
+
+// gRFC A48
+balancing least_request_of(const field& config) {
+  const auto choices = config.find("choiceCount");
+  if (!choices) return balancing::least_request();
+  if (choices->whole() < 2) choices->refuse("must be at least 2");
+  return balancing::least_request(choices->whole());
+}
+
+// Empty if there is no such policy here.
+std::optional<balancing> balancing_of(const std::string& name, const field& config, policy_place at) {
   if (name == "round_robin") return balancing::round_robin();
   if (name == "pick_first") {
     const auto shuffle = config.find("shuffleAddressList");  // gRFC A62
     return balancing::pick_first(shuffle && shuffle->boolean());
   }
-  if (name != "least_request_experimental") return std::nullopt;
-  constexpr std::uint32_t choices_max = 100;
-  const auto choices = config.find("choiceCount");  // gRFC A48
-  if (!choices) return balancing::least_request();
-  if (choices->whole() < 2) choices->refuse("must be at least 2");
-  return balancing::least_request(std::min(choices->whole(), choices_max));
+  if (name == "least_request_experimental") return least_request_of(config);
+  if (name == "weighted_round_robin") return weighted_round_robin_of(config);
+  if (name == "ring_hash_experimental") return ring_hash_of(config);
+  if (name == "random_subsetting_experimental") return random_subsetting_of(config, at);
+  if (name == "outlier_detection_experimental") return outlier_detection_of(config, at);
+  return std::nullopt;
+}
+
+// The first policy of the list that is known (gRFC A24). all: receives every one.
+balancing policy_of(const field& list, std::vector<service_config::policy>* all, policy_place at) {
+  if (at.depth >= policy_depth_max) list.refuse("is nested more than 16 policies deep");
+  std::optional<balancing> first;
+  for (const field& f : list.array()) {
+    if (f.object().value().size() != 1) f.refuse("must have one field, the policy's name");
+    const auto entry = f.value().begin();
+    if (!entry->is_object()) f.need(entry.key().c_str()).refuse("must be an object");
+    if (!first) first = balancing_of(entry.key(), f.need(entry.key().c_str()), at);
+    if (all) all->emplace_back(entry.key(), entry->dump());
+  }
+  if (!first) list.refuse("names no known policy");
+  return *std::move(first);
 }
 
 void read_balancing(const field& top, service_config_data& into) {
   if (const auto list = top.find("loadBalancingConfig")) {
-    for (const field& f : list->array()) {
-      if (f.object().value().size() != 1) f.refuse("must have one field, the policy's name");
-      const auto entry = f.value().begin();
-      if (!entry->is_object()) f.need(entry.key().c_str()).refuse("must be an object");
-      if (!into.balance) into.balance = balancing_of(entry.key(), f.need(entry.key().c_str()));
-      into.load_balancing.emplace_back(entry.key(), entry->dump());
-    }
-    if (!into.balance && !into.load_balancing.empty()) list->refuse("names no known policy");  // gRFC A24
+    if (list->array().empty()) return;
+    into.balance = policy_of(*list, &into.load_balancing, {});
   } else if (const auto name = top.find("loadBalancingPolicy")) {  // deprecated: lower precedence
     std::string policy = name->text();
     std::transform(policy.begin(), policy.end(), policy.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     if (policy.empty()) return;
-    into.balance = balancing_of(policy, field(json::object(), ""));
+    const json without_parameters = json::object();
+    into.balance = balancing_of(policy, field(without_parameters, ""), {});
     if (!into.balance) name->refuse("names no known policy");
     into.load_balancing.emplace_back(std::move(policy), "{}");
   }

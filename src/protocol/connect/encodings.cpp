@@ -55,4 +55,24 @@ encoding_set parse_accept_encoding(std::string_view list) noexcept {
   return encoding_set::from_bits(bits);
 }
 
+encoding preferred_encoding(std::string_view list, std::span<const encoding> offered) noexcept {
+  std::array<int, encoding_count> weights{};
+  while (!list.empty()) {
+    const weighted w = take_element(list);
+    if (w.coding) weights[static_cast<std::size_t>(*w.coding)] = w.weight;
+  }
+  encoding best = encoding::identity;
+  int highest = weights[static_cast<std::size_t>(best)];
+  // A list that does not name identity accepts it, with less than what it names (RFC 9110 12.5.3).
+  for (const encoding one : offered) {
+    if (!available(one)) continue;
+    const int weight = weights[static_cast<std::size_t>(one)];
+    const bool better = best == encoding::identity ? weight > 0 && weight >= highest : weight > highest;
+    if (!better) continue;
+    best = one;
+    highest = weight;
+  }
+  return best;
+}
+
 }  // namespace coracle::protocol::connect

@@ -5,6 +5,7 @@
 #include "coracle/compress/encoding.hpp"
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace coracle::protocol::connect {
@@ -17,5 +18,9 @@ namespace coracle::protocol::connect {
 // Elements with a weight of 0 are not accepted; "*" accepts nothing that is not named, because a peer that
 // accepts everything cannot know what this library supports. Unknown names are ignored.
 [[nodiscard]] encoding_set parse_accept_encoding(std::string_view list) noexcept;
+
+// Returns the one of `offered` that this program has and to which such a list gives the highest weight, of
+// several the first one; identity if it accepts none of them, or prefers it.
+[[nodiscard]] encoding preferred_encoding(std::string_view list, std::span<const encoding> offered) noexcept;
 
 }  // namespace coracle::protocol::connect

@@ -19,10 +19,10 @@ enum class step : unsigned char { parameter, end, malformed };
 // RFC 9110 5.6.4: returns the number of characters of the quoted string at the front, with both quotes, or 0.
 std::size_t quoted_string_size(std::string_view text) noexcept {
   for (std::size_t i = 1; i < text.size(); ++i) {
-    const char c = text[i];
+    const auto c = static_cast<unsigned char>(text[i]);  // a char has no sign on ARM
     if (c == '"') return i + 1;
     if (c == '\\') ++i;
-    else if ((c < 0x20 && c >= 0 && c != '\t') || c == 0x7f) return 0;
+    else if ((c < 0x20 && c != '\t') || c == 0x7f) return 0;
   }
   return 0;
 }

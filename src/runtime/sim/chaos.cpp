@@ -71,8 +71,9 @@ void chaos::jump_one() {
   next_jump_ = drawn(faults_.clock_jump_every());
   const auto& all = hosts_.all();
   if (all.empty()) return;
-  net_.jump_clock(*all[random_.below(all.size())]->net,
-                  random_.up_to(2 * faults_.clock_jump()) - faults_.clock_jump());
+  // g++ evaluates arguments in one order for x86-64, and in the other for ARM.
+  simulated_host& h = *all[random_.below(all.size())];
+  net_.jump_clock(*h.net, random_.up_to(2 * faults_.clock_jump()) - faults_.clock_jump());
 }
 
 }  // namespace coracle::sim

@@ -36,7 +36,7 @@ void message_store::measure(reusable& r, std::size_t wire_bytes) noexcept {
   const bool large = wire_bytes > wire_bytes_max && wire_bytes != not_known;
   if (r.kind_ == 0 || large) return destroy(r);
   r.clear();
-  std::size_t bytes = r.memory_bytes();
+  std::size_t bytes = r.functions_.memory_bytes(r);
   if (bytes == 0) {
     // Without a measurement it is used for one interval, in which it cannot grow by much.
     if (r.charged_bytes_ != 0) return destroy(r);
@@ -77,7 +77,7 @@ bool message_store::make_room_for(std::uint32_t kind) noexcept {
 
 void message_store::destroy(reusable& r) noexcept {
   count(std::size_t{0} - r.charged_bytes_);
-  delete &r;
+  r.functions_.destroy(r);
 }
 
 void message_store::release() noexcept {

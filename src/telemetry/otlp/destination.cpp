@@ -108,7 +108,8 @@ task<export_answer> collector_channel::send(const bytes_message& request) {
 void collector_channel::response_head::response_headers(const http::header_list& fields,
                                                         http_version) noexcept {
   status = 0;
-  for (const char c : fields.find(":status").value_or("")) status = status * 10 + (c - '0');
+  const std::string_view digits = fields.find(":status").value_or("");
+  for (const char c : digits) status = status * 10 + (c - '0');
   base::if_memory_allows([&] { retry_after = fields.find("retry-after").value_or(""); });
 }
 

@@ -38,10 +38,10 @@ void log_outlet::disconnect(const log_queue& from) noexcept {
 }
 
 std::vector<otlp_logger*> exporting_loggers(logger& log) {
-  if (auto* const one = dynamic_cast<otlp_logger*>(&log)) return {one};
+  if (base::kind_of(log) == base::logger_kind::otlp) return {static_cast<otlp_logger*>(&log)};
   std::vector<otlp_logger*> all;
-  if (const auto* const several = dynamic_cast<fan_out_logger*>(&log))
-    for (logger* const part : several->loggers()) {
+  if (base::kind_of(log) == base::logger_kind::fan_out)
+    for (logger* const part : static_cast<fan_out_logger&>(log).loggers()) {
       const std::vector<otlp_logger*> found = exporting_loggers(*part);
       all.insert(all.end(), found.begin(), found.end());
     }
@@ -49,18 +49,19 @@ std::vector<otlp_logger*> exporting_loggers(logger& log) {
 }
 
 void log_without_export::pass(logger& to, const log_record& line) noexcept {
-  if (dynamic_cast<otlp_logger*>(&to)) return;
-  const auto* const several = dynamic_cast<fan_out_logger*>(&to);
-  if (!several) return to.write(line);
+  if (base::kind_of(to) == base::logger_kind::otlp) return;
+  if (base::kind_of(to) != base::logger_kind::fan_out) return to.write(line);
   if (!to.is_enabled(line.room, line.level)) return;
-  for (logger* const part : several->loggers()) pass(*part, line);
+  for (logger* const part : static_cast<fan_out_logger&>(to).loggers()) pass(*part, line);
 }
 
 }  // namespace coracle::telemetry_internal
 
 namespace coracle {
 
-otlp_logger::otlp_logger() : outlet_(std::make_unique<telemetry_internal::log_outlet>()) {}
+otlp_logger::otlp_logger() : outlet_(std::make_unique<telemetry_internal::log_outlet>()) {
+  kind_ = base::logger_kind::otlp;
+}
 otlp_logger::~otlp_logger() = default;
 
 void otlp_logger::accept(const log_record& line) noexcept { outlet_->add(line); }

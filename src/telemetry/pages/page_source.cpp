@@ -6,6 +6,7 @@
 #include "server/server_registry.hpp"
 #include "server/server_state.hpp"
 #include "telemetry/pages/call_rates.hpp"
+#include "telemetry/pages/certificates_page.hpp"
 #include "telemetry/pages/server_settings.hpp"
 
 #include <algorithm>
@@ -154,6 +155,7 @@ task<services::ordered_json> page_source::page(std::string_view name) {
   if (name == "loops") co_return co_await loops();
   if (name == "memory") co_return co_await memory();
   if (name == "limits") co_return co_await limits();
+  if (name == "certificates") co_return certificates();
   if (name == "configuration") co_return configuration();
   if (name == "log_levels") co_return log_levels();
   if (name == "version") co_return version();
@@ -314,6 +316,11 @@ task<page_source::json> page_source::limits() {
     for (const metric_point& p : f->points)
       rejections.push_back({{"limit", p.labels.empty() ? "" : p.labels.front().second}, {"count", p.value}});
   co_return json{{"servers", std::move(servers)}, {"rejections", std::move(rejections)}};
+}
+
+page_source::json page_source::certificates() const {
+  loop& here = *loop::current();
+  return certificates_json(core_->certificates().list(here), here.wall_now());
 }
 
 page_source::json page_source::configuration() const {

@@ -48,6 +48,7 @@ class page_source : public std::enable_shared_from_this<page_source> {
   task<json> memory();
   task<json> limits();
   task<calls_listing> list_calls();
+  [[nodiscard]] json certificates() const;
   [[nodiscard]] json configuration() const;
   [[nodiscard]] json log_levels() const;
   [[nodiscard]] json version() const;

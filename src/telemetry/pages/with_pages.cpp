@@ -6,13 +6,18 @@
 #include "services/web_page.hpp"
 #include "telemetry/pages/calls_in_progress.hpp"
 #include "telemetry/pages/page_source.hpp"
+#include "telemetry/profiles/cpu_profile.hpp"
+#include "telemetry/profiles/heap_profile.hpp"
 
+#include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace coracle {
@@ -36,6 +41,37 @@ http_response method_not_allowed() {
   http_response response = services::page_failure(status::unimplemented("use POST"), 405);
   response.header("allow", "POST");
   return response;
+}
+
+// The time of a CPU profile, in seconds: parameter "seconds" of the query. Whole seconds, as those of pprof.
+constexpr int profile_s_default = 10;
+constexpr int profile_s_max = 60;
+
+// 0 for what is no number of seconds within the limit.
+int profile_seconds(const std::optional<std::string>& text) {
+  if (!text) return profile_s_default;
+  int seconds = 0;
+  const auto [end, wrong] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+  if (wrong != std::errc() || end != text->data() + text->size()) return 0;
+  return seconds > 0 && seconds <= profile_s_max ? seconds : 0;
+}
+
+// A file that a browser saves.
+http_response file_response(std::string bytes, std::string_view name) {
+  http_response response;
+  response.body = std::move(bytes);
+  response.header("content-type", "application/octet-stream");
+  response.header("content-disposition", "attachment; filename=\"" + std::string(name) + "\"");
+  return services::secured(std::move(response));
+}
+
+http_response profile_failure(const status& reason) {
+  switch (reason.code()) {
+    case status_code::aborted:
+    case status_code::failed_precondition: return services::page_failure(reason, 409);
+    case status_code::unimplemented: return services::page_failure(reason, 501);
+    default: return services::page_failure(reason, 503);
+  }
 }
 
 // The routes of the pages of one server; the server keeps them.
@@ -71,6 +107,32 @@ class page_routes {
       co_return services::page_failure(status::unavailable("others read the recorder: try again in a second"),
                                        503);
     co_return services::secured(http_response::json(*std::move(page)));
+  }
+
+  // Profiles, which take a while, so that those of another site's page are refused (Fetch Metadata).
+  task<http_response> profile(http_request request) const {
+    if (const status no = authorize(request); !no.ok()) co_return services::page_refusal(no, realm);
+    if (request.header("sec-fetch-site") == "cross-site")
+      co_return services::page_failure(status::permission_denied("other sites get no profiles"), 403);
+    if (request.path_parameter("name") == "profile") co_return co_await cpu_profile(request);
+    if (request.path_parameter("name") == "heap") co_return co_await heap_profile();
+    co_return services::page_failure(status::not_found("there is no such profile"), 404);
+  }
+  task<http_response> cpu_profile(const http_request& request) const {
+    const int seconds = profile_seconds(request.parameter("seconds"));
+    if (seconds == 0)
+      co_return services::page_failure(status::invalid_argument("seconds must be a whole number from 1 to " +
+                                                                std::to_string(profile_s_max)),
+                                       400);
+    const coro::stop_token drains = request.drain_token();
+    result<std::string> made = co_await take_cpu_profile(std::chrono::seconds(seconds), drains);
+    if (!made.ok()) co_return profile_failure(made.status());
+    co_return file_response(*std::move(made), "cpu.pb.gz");
+  }
+  task<http_response> heap_profile() const {
+    result<std::string> made = co_await take_heap_profile();
+    if (!made.ok()) co_return profile_failure(made.status());
+    co_return file_response(*std::move(made), "heap.pb.gz");
   }
 
   task<http_response> perform(http_request request) const {
@@ -116,6 +178,8 @@ void with_pages(server& on, pages_options options) {
               [routes](http_request request) { return routes->file(std::move(request)); });
   on.add_http("GET", path + "/json/{name}",
               [routes](http_request request) { return routes->json(std::move(request)); });
+  on.add_http("GET", path + "/pprof/{name}",
+              [routes](http_request request) { return routes->profile(std::move(request)); });
   http_route api("POST", path + "/" + std::string(actions) + "{action}",
                  [routes](http_request request) { return routes->perform(std::move(request)); });
   // Another site's page cannot send this type without the server's permission.

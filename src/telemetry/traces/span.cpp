@@ -182,10 +182,4 @@ void span::end() noexcept {
   if (state_) telemetry_internal::end_span(*state_);
 }
 
-std::optional<trace_context> trace_of(const coro::environment& e) {
-  if (const auto* const s = static_cast<const rpc::active_span*>(e.span)) return s->context;
-  const auto* const call = static_cast<const rpc::propagated_context*>(e.call);
-  return call ? call->trace() : std::nullopt;
-}
-
 }  // namespace coracle

@@ -423,7 +423,7 @@ class arena_factory {
  public:
   template <class Request>
   Request& create() {
-    return *google::protobuf::Arena::CreateMessage<Request>(arena_.get());
+    return *Request::default_instance().New(arena_.get());
   }
   template <class Request>
   void destroy(Request&) noexcept {}

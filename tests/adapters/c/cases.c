@@ -127,6 +127,29 @@ static void on_never(const coracle_event* e, void* context) {
   raise_flag(&never_began);
 }
 
+/* Replies with who calls, as "key=value;" for each pair but the cipher and the certificates. */
+static void on_who(const coracle_event* e, void* context) {
+  (void)context;
+  const coracle_pair* pairs = NULL;
+  size_t count = 0;
+  char reply[512];
+  int size = 0;
+  IN_CALLBACK(coracle_call_security(e->call, &pairs, &count) == CORACLE_OK);
+  for (size_t i = 0; i < count; ++i) {
+    const coracle_pair* p = &pairs[i];
+    if (p->key_size == 6 && memcmp(p->key, "cipher", 6) == 0) continue;
+    if (p->key_size == 12 && memcmp(p->key, "certificates", 12) == 0) {
+      IN_CALLBACK(p->value_size > 27 && memcmp(p->value, "-----BEGIN CERTIFICATE-----", 27) == 0);
+      continue;
+    }
+    size += snprintf(reply + size, sizeof reply - (size_t)size, "%.*s=%.*s;", (int)p->key_size, p->key, (int)p->value_size,
+                     p->value);
+  }
+  IN_CALLBACK(coracle_call_security(e->call, NULL, &count) == CORACLE_INVALID_ARGUMENT);
+  answer(e->call, 0, NULL, reply, (size_t)size);
+  IN_CALLBACK(coracle_call_release(e->call) == CORACLE_OK);
+}
+
 static void on_forget(const coracle_event* e, void* context) {
   (void)context;
   IN_CALLBACK(coracle_call_release(e->call) == CORACLE_OK);
@@ -173,7 +196,8 @@ static int start_server(struct case_server* s, const coracle_option* listener, s
     coracle_callback callback;
   } methods[] = {{"/t.Echo/Say", CORACLE_METHOD_UNARY, on_say},     {"/t.Echo/Fail", CORACLE_METHOD_UNARY, on_fail},
                  {"/t.Echo/Never", CORACLE_METHOD_UNARY, on_never}, {"/t.Echo/Forget", CORACLE_METHOD_UNARY, on_forget},
-                 {"/t.Echo/Chat", CORACLE_METHOD_STREAM, on_chat},  {"/t.Echo/Later", CORACLE_METHOD_UNARY, NULL}};
+                 {"/t.Echo/Chat", CORACLE_METHOD_STREAM, on_chat},  {"/t.Echo/Later", CORACLE_METHOD_UNARY, NULL},
+                 {"/t.Echo/Who", CORACLE_METHOD_UNARY, on_who}};
   for (size_t i = 0; i < sizeof methods / sizeof methods[0]; ++i) {
     const coracle_completion to = {.size = sizeof to,
                                    .queue = methods[i].callback ? 0 : s->later,
@@ -558,6 +582,165 @@ static void misuse_of_servers(void) {
   CHECK(coracle_server_destroy(made) == CORACLE_INVALID_HANDLE);
 }
 
+/* A server of one method whose events go to a queue, and a channel to it. */
+struct watched {
+  coracle_runtime runtime;
+  coracle_server server;
+  coracle_channel channel;
+  coracle_queue queue;
+  uint16_t port;
+};
+static int begin_watched(struct watched* w, int kind) {
+  char address[64];
+  if (coracle_runtime_create(NULL, 0, &w->runtime)) return 0;
+  if (coracle_queue_create(w->runtime, NULL, &w->queue)) return 0;
+  const coracle_completion to = {.size = sizeof to, .queue = w->queue, .tag = 7};
+  if (coracle_server_create(w->runtime, NULL, 0, &w->server)) return 0;
+  if (coracle_server_method(w->server, "/t.Watched/Call", kind, &to)) return 0;
+  if (coracle_server_listen(w->server, "127.0.0.1:0", plain, 1, &w->port)) return 0;
+  snprintf(address, sizeof address, "127.0.0.1:%d", w->port);
+  w->channel = channel_to(address);
+  return 1;
+}
+static int end_watched(struct watched* w) {
+  return coracle_channel_destroy(w->channel) == CORACLE_OK &&
+         coracle_runtime_destroy(w->runtime) == CORACLE_OK &&
+         coracle_server_destroy(w->server) == CORACLE_OK && coracle_queue_destroy(w->queue) == CORACLE_OK;
+}
+/* Takes one event; its texts have been released. */
+static coracle_event next_event(coracle_queue queue) {
+  coracle_event e = {.size = sizeof e};
+  size_t count = 0;
+  if (coracle_queue_wait(queue, plenty, &e, sizeof e, 1, &count) != CORACLE_OK)
+    record(__LINE__, "no event came");
+  coracle_event_release(&e);
+  return e;
+}
+
+static void a_call_that_ends_unanswered_is_reported(void) {
+  struct watched w;
+  CHECK(begin_watched(&w, CORACLE_METHOD_UNARY | CORACLE_METHOD_REPORTS_END));
+  struct seen s = {.done = FLAG_INIT};
+  const coracle_completion to = {.size = sizeof to, .callback = keep, .context = &s};
+  coracle_call call = 0;
+  for (int i = 1; i <= 2; ++i) {
+    coracle_call_options o = no_options();
+    if (i == 2) o.timeout_ns = 50 * ms;
+    CHECK(coracle_unary(w.channel, "/t.Watched/Call", "x", 1, &o, &to, &call) == CORACLE_OK);
+    const coracle_event request = next_event(w.queue);
+    CHECK(request.kind == CORACLE_EVENT_REQUEST && request.tag == 7);
+    if (i == 1) CHECK(coracle_call_cancel(call) == CORACLE_OK);
+    const coracle_event ended = next_event(w.queue);
+    CHECK(ended.kind == CORACLE_EVENT_ENDED && ended.tag == 7 && ended.call == request.call);
+    CHECK(ended.status == (i == 1 ? 1 : 4)); /* CANCELLED, DEADLINE_EXCEEDED */
+    answer(request.call, 0, NULL, "late", 4);
+    CHECK(coracle_call_release(request.call) == CORACLE_OK);
+    CHECK(coracle_call_release(call) == CORACLE_OK);
+    await_flag(&s.done, i);
+  }
+  /* One that is answered has no such event: the next one is the next request. */
+  for (int i = 3; i <= 4; ++i) {
+    CHECK(coracle_unary(w.channel, "/t.Watched/Call", "x", 1, NULL, &to, NULL) == CORACLE_OK);
+    const coracle_event request = next_event(w.queue);
+    CHECK(request.kind == CORACLE_EVENT_REQUEST);
+    answer(request.call, 0, NULL, "y", 1);
+    CHECK(coracle_call_release(request.call) == CORACLE_OK);
+    await_flag(&s.done, i);
+    CHECK(s.status == 0);
+  }
+  CHECK(end_watched(&w));
+}
+
+static void a_stream_that_ends_unanswered_is_reported_after_its_messages(void) {
+  struct watched w;
+  CHECK(begin_watched(&w, CORACLE_METHOD_STREAM | CORACLE_METHOD_REPORTS_END));
+  const coracle_completion to = {.size = sizeof to, .queue = w.queue, .tag = 8};
+  coracle_call call = 0;
+  CHECK(coracle_stream(w.channel, "/t.Watched/Call", NULL, &call) == CORACLE_OK);
+  CHECK(coracle_write(call, "x", 1, 0, NULL) == CORACLE_OK);
+  const coracle_event request = next_event(w.queue);
+  CHECK(request.kind == CORACLE_EVENT_REQUEST);
+  CHECK(coracle_read(request.call, 2, &to) == CORACLE_OK);
+  coracle_event e = next_event(w.queue);
+  CHECK(e.kind == CORACLE_EVENT_READ && e.has_message && e.tag == 8);
+  CHECK(coracle_call_release(call) == CORACLE_OK);
+  e = next_event(w.queue);
+  CHECK(e.kind == CORACLE_EVENT_READ && !e.has_message && e.status != 0);
+  e = next_event(w.queue);
+  CHECK(e.kind == CORACLE_EVENT_ENDED && e.tag == 7 && e.call == request.call);
+  CHECK(coracle_call_release(request.call) == CORACLE_OK);
+  CHECK(end_watched(&w));
+}
+
+static void a_drain_ends_with_an_event(void) {
+  struct watched w;
+  CHECK(begin_watched(&w, CORACLE_METHOD_UNARY | CORACLE_METHOD_REPORTS_END));
+  struct seen s = {.done = FLAG_INIT};
+  const coracle_completion to = {.size = sizeof to, .callback = keep, .context = &s};
+  const coracle_completion drained = {.size = sizeof drained, .queue = w.queue, .tag = 9};
+  CHECK(coracle_unary(w.channel, "/t.Watched/Call", "x", 1, NULL, &to, NULL) == CORACLE_OK);
+  coracle_call running = next_event(w.queue).call;
+  CHECK(coracle_server_drain(w.server, -1, &drained) == CORACLE_INVALID_ARGUMENT);
+  CHECK(says("grace_ns is negative"));
+  CHECK(coracle_server_drain(w.server, 0, NULL) == CORACLE_INVALID_ARGUMENT);
+  CHECK(coracle_server_drain(w.server, INT64_MAX, &drained) == CORACLE_OK);
+  /* It waits for the call, which a second drain cancels. */
+  CHECK(coracle_server_drain(w.server, 0, &drained) == CORACLE_OK);
+  const coracle_event ended = next_event(w.queue);
+  CHECK(ended.kind == CORACLE_EVENT_ENDED && ended.call == running);
+  CHECK(coracle_call_release(running) == CORACLE_OK);
+  for (int i = 0; i < 2; ++i) {
+    const coracle_event e = next_event(w.queue);
+    CHECK(e.kind == CORACLE_EVENT_DRAINED && e.tag == 9 && e.status == 0);
+  }
+  await_flag(&s.done, 1);
+  CHECK(s.status == 14);
+  CHECK(end_watched(&w));
+  CHECK(coracle_server_drain(w.server, 0, &drained) == CORACLE_INVALID_HANDLE);
+  CHECK(says("is no handle of a server"));
+  /* A drain that waits for a call, when the server is destroyed or its runtime is. */
+  for (int i = 0; i < 2; ++i) {
+    struct seen end = {.done = FLAG_INIT};
+    const coracle_completion to_end = {.size = sizeof to_end, .callback = keep, .context = &end};
+    const coracle_completion then = {.size = sizeof then, .callback = keep, .context = &end};
+    CHECK(begin_watched(&w, CORACLE_METHOD_UNARY));
+    CHECK(coracle_unary(w.channel, "/t.Watched/Call", "x", 1, NULL, &to_end, NULL) == CORACLE_OK);
+    running = next_event(w.queue).call;
+    CHECK(coracle_server_drain(w.server, INT64_MAX, &then) == CORACLE_OK);
+    if (i == 0) CHECK(coracle_server_destroy(w.server) == CORACLE_OK);
+    CHECK(coracle_runtime_destroy(w.runtime) == CORACLE_OK);
+    await_flag(&end.done, 2);
+    if (i == 1) CHECK(coracle_server_destroy(w.server) == CORACLE_OK);
+    CHECK(coracle_call_release(running) == CORACLE_OK);
+    CHECK(coracle_channel_destroy(w.channel) == CORACLE_OK);
+    CHECK(coracle_queue_destroy(w.queue) == CORACLE_OK);
+  }
+}
+
+static void each_address_has_its_port(void) {
+  struct watched w;
+  CHECK(begin_watched(&w, CORACLE_METHOD_UNARY));
+  uint16_t second = 0;
+  CHECK(coracle_server_listen(w.server, "127.0.0.1:0", plain, 1, &second) == CORACLE_OK);
+  CHECK(second != 0 && second != w.port);
+  CHECK(end_watched(&w));
+}
+
+static void servers_may_share_a_port(void) {
+  const coracle_completion to = {.size = sizeof to, .callback = on_say};
+  const coracle_option shared[] = {{"reuse_port", "true"}};
+  coracle_server servers[2] = {0, 0};
+  uint16_t port = 0;
+  char address[64] = "127.0.0.1:0";
+  for (int i = 0; i < 2; ++i) {
+    CHECK(coracle_server_create(0, shared, 1, &servers[i]) == CORACLE_OK);
+    CHECK(coracle_server_method(servers[i], "*", CORACLE_METHOD_UNARY, &to) == CORACLE_OK);
+    CHECK(coracle_server_listen(servers[i], address, plain, 1, &port) == CORACLE_OK);
+    snprintf(address, sizeof address, "127.0.0.1:%d", port);
+  }
+  for (int i = 0; i < 2; ++i) CHECK(coracle_server_destroy(servers[i]) == CORACLE_OK);
+}
+
 /* ---- what bad use gets */
 
 static void misuse_is_an_error_with_a_text(void) {
@@ -693,6 +876,10 @@ static void misuse_of_a_call_names_it_and_the_rule(void) {
   const coracle_answer a = {.size = sizeof a, .has_message = 1};
   CHECK(coracle_answer_call(call, &a) == CORACLE_WRONG_STATE);
   CHECK(says("the call of /t.Echo/Chat is a client's"));
+  const coracle_pair* pairs = NULL;
+  size_t count = 0;
+  CHECK(coracle_call_security(call, &pairs, &count) == CORACLE_WRONG_STATE);
+  CHECK(says("the call of /t.Echo/Chat is a client's"));
   CHECK(coracle_send_headers(call, NULL, 0) == CORACLE_WRONG_STATE);
   CHECK(says("the call of /t.Echo/Chat is a client's"));
   CHECK(coracle_call_release(call) == CORACLE_OK);
@@ -762,6 +949,8 @@ static void a_closed_handle_is_an_error_of_every_function(void) {
   CLOSED(coracle_answer_call(call, &a), "call");
   CLOSED(coracle_send_headers(call, NULL, 0), "call");
   CLOSED(coracle_call_ended(call, &ended), "call");
+  const coracle_pair* pairs = NULL;
+  CLOSED(coracle_call_security(call, &pairs, &count), "call");
   CLOSED(coracle_call_cancel(call), "call");
   CLOSED(coracle_call_release(call), "call");
   CLOSED(coracle_unary(to_echo, "/t.Echo/Say", NULL, 0, NULL, &queued, NULL), "queue");
@@ -772,6 +961,7 @@ static void a_closed_handle_is_an_error_of_every_function(void) {
   CLOSED(coracle_server_method(server, "/a/b", CORACLE_METHOD_UNARY, &to), "server");
   CLOSED(coracle_server_listen(server, "127.0.0.1:0", plain, 1, NULL), "server");
   CLOSED(coracle_server_stop(server), "server");
+  CLOSED(coracle_server_drain(server, 0, &to), "server");
   CLOSED(coracle_server_destroy(server), "server");
 #undef CLOSED
   for (int i = 0; i < 8; ++i) CHECK(coracle_channel_destroy(others[i]) == CORACLE_OK);
@@ -984,6 +1174,13 @@ static void tls_with_an_own_authority_and_client_certificates(void) {
   CHECK(coracle_unary_wait(trusted, "/t.Echo/Say", "x", 1, NULL, &e) == CORACLE_OK);
   CHECK(e.status == 0);
   coracle_event_release(&e);
+  CHECK(coracle_unary_wait(trusted, "/t.Echo/Who", "x", 1, NULL, &e) == CORACLE_OK && e.status == 0);
+  CHECK(is(e.message, e.message_size,
+           "type=tls;protocol=TLSv1.3;dns_name=ada.example;uri=spiffe://example/ada;email=ada@example;common_name=ada;"));
+  coracle_event_release(&e);
+  CHECK(coracle_unary_wait(to_echo, "/t.Echo/Who", "x", 1, NULL, &e) == CORACLE_OK && e.status == 0);
+  CHECK(e.message_size == 0); /* plaintext */
+  coracle_event_release(&e);
   CHECK(coracle_channel_create(0, secured.address, with, 3, &without) == CORACLE_OK);
   CHECK(coracle_unary_wait(without, "/t.Echo/Say", "x", 1, NULL, &e) == CORACLE_OK);
   CHECK(e.status == 14);
@@ -1081,6 +1278,11 @@ const struct test_case test_cases[] = {
     CASE(a_call_that_is_not_answered_ends_with_unknown),
     CASE(a_server_as_the_guide_shows_it),
     CASE(misuse_of_servers),
+    CASE(a_call_that_ends_unanswered_is_reported),
+    CASE(a_stream_that_ends_unanswered_is_reported_after_its_messages),
+    CASE(a_drain_ends_with_an_event),
+    CASE(each_address_has_its_port),
+    CASE(servers_may_share_a_port),
     CASE(misuse_is_an_error_with_a_text),
     CASE(what_http_cannot_carry_is_refused),
     CASE(releasing_the_event_of_a_callback_does_nothing),

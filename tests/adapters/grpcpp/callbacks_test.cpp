@@ -149,7 +149,7 @@ TEST_F(ClientCallbacks, MessagesMayBeBytes) {
   start();
   grpc::ClientContext context;
   std::string bytes;
-  query_of("hello", 7).SerializeToString(&bytes);
+  (void)query_of("hello", 7).SerializeToString(&bytes);
   const grpc::Slice slice(bytes);
   const grpc::ByteBuffer request(&slice, 1);
   grpc::ByteBuffer reply;
@@ -548,8 +548,7 @@ class raw_finds final : public CallKinds::WithRawCallbackMethod_Unary<CallKinds:
     EXPECT_TRUE(query.ParseFromString(request->bytes()));
     Reply found;
     found.set_name("raw " + query.ask());
-    std::string bytes;
-    found.SerializeToString(&bytes);
+    const std::string bytes = found.SerializeAsString();
     const grpc::Slice slice(bytes);
     *reply = grpc::ByteBuffer(&slice, 1);
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();

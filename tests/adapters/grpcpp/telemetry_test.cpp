@@ -1,25 +1,32 @@
-// Metrics of servers in the API of grpc++, which ConfigureServer() gives to the library.
+// Metrics, traces and pages of servers in the API of grpc++, which ConfigureServer() gives to the library.
 #include "call_kinds_fixture.hpp"
 #include "support/raw_http.hpp"
 
+#include "coracle/client/client_observer.hpp"
 #include "coracle/runtime.hpp"
 #include "coracle/server.hpp"
+#include "coracle/telemetry/memory_span_sink.hpp"
 #include "coracle/telemetry/otlp.hpp"
 #include "coracle/telemetry/telemetry.hpp"
+#include "coracle/telemetry/with_pages.hpp"
 // --8<-- [start:includes]
 #include <coracle/telemetry/with_metrics.hpp>
 // --8<-- [end:includes]
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
 
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace coracle::testing_support::telemetry_test {
 namespace {
@@ -27,7 +34,11 @@ namespace {
 using namespace std::chrono_literals;
 using call_kinds::CallKinds;
 using call_kinds::Reply;
+using ::testing::Contains;
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class GrpcppTelemetry : public call_kinds_fixture<> {
  protected:
@@ -49,12 +60,24 @@ class GrpcppTelemetry : public call_kinds_fixture<> {
           found[value] += point.histogram ? point.histogram->count : static_cast<std::uint64_t>(point.value);
     return found;
   }
-  std::string page_at(const std::string& address) {
-    return sync_wait(reading_, raw_http::exchange(address, raw_http::request("GET /metrics")));
+  std::string page_at(const std::string& address, const std::string& path = "/metrics") {
+    return sync_wait(reading_, raw_http::exchange(address, raw_http::request("GET " + path)));
+  }
+  // The first span that has ended. The end of a call may reach the server after the reply has reached the
+  // client.
+  finished_span first_span(memory_span_sink& from) {
+    for (int i = 0; i < 2000; ++i) {
+      sync_wait(reading_, telemetry_->flush_spans());
+      std::vector<finished_span> all = from.take_spans();
+      if (!all.empty()) return std::move(all.front());
+    }
+    ADD_FAILURE() << "no span has ended";
+    return {};
   }
 
- private:
   std::optional<telemetry> telemetry_;
+
+ private:
   runtime reading_{1};
 };
 using numbers = std::map<std::string, std::uint64_t>;
@@ -115,6 +138,136 @@ TEST_F(GrpcppTelemetry, PrometheusReadsTheMetricsAtAnAddressOfTheirOwn) {
   const std::string text = page_at(metrics_address);
   EXPECT_THAT(text, HasSubstr("grpc_server_call_duration_seconds_count{"));
   EXPECT_THAT(text, HasSubstr("grpc_method=\"call_kinds.CallKinds/Unary\",grpc_status=\"OK\"} 1\n"));
+}
+
+TEST_F(GrpcppTelemetry, PagesShowTheCallsAtThePortOfTheServer) {
+  start([](grpc::ServerBuilder& b) { b.ConfigureServer([](coracle::server& made) { with_pages(made); }); });
+  Reply reply;
+  EXPECT_TRUE(find(query_of("hello"), reply).ok());
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  EXPECT_THAT(page_at(address, "/pages/"), HasSubstr("<title>Coracle pages</title>"));
+  EXPECT_THAT(page_at(address, "/pages/json/overview"),
+              ContainsRegex(R"(\{"method":"call_kinds.CallKinds/Unary","in_progress":[01],"started":1,)"));
+  EXPECT_THAT(page_at(address, "/pages/json/connections"), HasSubstr(R"("address":")" + address + '"'));
+}
+
+TEST_F(GrpcppTelemetry, CallsAreTracedByTheirMethodsAndStatuses) {
+  const auto sink = std::make_shared<memory_span_sink>();
+  start([&](grpc::ServerBuilder& builder) {
+    builder.ConfigureServer([&](coracle::server& made) {
+      telemetry_.emplace(made.owner());
+      trace_options options;
+      options.sample = sampler::always_on();
+      options.conventions = rpc_conventions::stable;
+      telemetry_->trace(options);
+      telemetry_->add_span_sink(sink);
+      telemetry_->observe(made);
+    });
+  });
+  Reply reply;
+  EXPECT_EQ(find(query_of("error", grpc::StatusCode::NOT_FOUND), reply).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  const finished_span span = first_span(*sink);
+  EXPECT_EQ(span.name, "Recv.call_kinds.CallKinds.Unary");
+  EXPECT_EQ(span.kind, span_kind::server);
+  const attribute_value* const code = span.find("rpc.status_code");
+  ASSERT_NE(code, nullptr);
+  EXPECT_EQ(*code, attribute_value(std::string("NOT_FOUND")));
+}
+
+// What the observer of a channel has seen: the target, and each call with what it sends.
+struct seen_calls {
+  std::mutex lock;
+  std::vector<std::string> lines;
+  void add(std::string line) {
+    const std::lock_guard held(lock);
+    lines.push_back(std::move(line));
+  }
+  std::vector<std::string> take() {
+    const std::lock_guard held(lock);
+    return std::exchange(lines, {});
+  }
+};
+
+std::shared_ptr<const grpc::internal::call_observing> observing(seen_calls& seen) {
+  struct noting final : client_observer {
+    explicit noting(seen_calls& s) : seen(s) {}
+    void call_started(observed_call& c) noexcept override {
+      seen.add(std::string(c.method) + (c.registered ? "" : " is unregistered") + ", " +
+               std::string(c.metadata->find("x-added").value_or("nothing added")));
+    }
+    seen_calls& seen;
+  };
+  auto made = std::make_shared<grpc::internal::call_observing>();
+  made->observer_of = [&seen](std::string_view target) {
+    seen.add(std::string(target.substr(0, target.rfind(':'))));
+    return std::make_shared<noting>(seen);
+  };
+  made->add_metadata = [](metadata& of_call) { of_call.add("x-added", "by the thread"); };
+  return made;
+}
+
+TEST_F(GrpcppTelemetry, ArgumentsHaveTheCallsOfTheirChannelsObserved) {
+  seen_calls seen;
+  grpc::ChannelArguments arguments;
+  arguments.observe(observing(seen));
+  start([](grpc::ServerBuilder&) {}, grpc::InsecureServerCredentials(), grpc::InsecureChannelCredentials(),
+        arguments);
+  Reply reply;
+  EXPECT_TRUE(find(query_of("hello"), reply).ok());
+  EXPECT_THAT(seen.take(), ElementsAre("dns:///127.0.0.1", "/call_kinds.CallKinds/Unary, by the thread"));
+
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto call = stub->AsyncUnary(&context, query_of("hello"), &queue);
+  grpc::Status outcome;
+  call->Finish(&reply, &outcome, this);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  EXPECT_TRUE(outcome.ok());
+  EXPECT_THAT(seen.take(), Contains("/call_kinds.CallKinds/Unary, by the thread"));
+
+  grpc::ClientContext of_stream;
+  call_kinds::Summary summary;
+  const auto stream = stub->ClientStream(&of_stream, &summary);
+  stream->WritesDone();
+  static_cast<void>(stream->Finish());
+  EXPECT_THAT(seen.take(), Contains("/call_kinds.CallKinds/ClientStream, by the thread"));
+}
+
+TEST_F(GrpcppTelemetry, CallsOfAGenericStubAreUnregistered) {
+  seen_calls seen;
+  grpc::ChannelArguments arguments;
+  arguments.observe(observing(seen));
+  start([](grpc::ServerBuilder&) {}, grpc::InsecureServerCredentials(), grpc::InsecureChannelCredentials(),
+        arguments);
+  grpc::GenericStub any(channel);
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const grpc::ByteBuffer request(nullptr, 0);
+  const auto call = any.PrepareUnaryCall(&context, "/call_kinds.CallKinds/Unary", request, &queue);
+  grpc::ByteBuffer reply;
+  grpc::Status outcome;
+  call->StartCall();
+  call->Finish(&reply, &outcome, this);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  EXPECT_THAT(seen.take(), Contains("/call_kinds.CallKinds/Unary is unregistered, by the thread"));
+}
+
+TEST_F(GrpcppTelemetry, ArgumentsAreAddedAndSwappedWithTheirObservers) {
+  seen_calls seen;
+  grpc::ChannelArguments one;
+  one.observe(observing(seen));
+  grpc::ChannelArguments other;
+  other.SetAll(one);
+  EXPECT_EQ(other.observing(), one.observing());
+  grpc::ChannelArguments none;
+  none.Swap(one);
+  EXPECT_EQ(none.observing(), other.observing());
+  EXPECT_THAT(one.observing(), IsEmpty());
 }
 
 // Takes what is exported, and remembers it.

@@ -32,7 +32,7 @@ void set_metadata(coracle::server_context& context, const Definition& definition
 
 // If no reply can report what the server received, a detail of the error does.
 coracle::status status_with(pb::Error error, const request_info& info) {
-  error.add_details()->PackFrom(info);
+  (void)error.add_details()->PackFrom(info);
   return status_of(error);
 }
 
@@ -52,7 +52,7 @@ template <class Response, class Request>
 coracle::reply<Response> answer_one(coracle::server_context& context, const Request& request) {
   request_info info;
   tell_call(context, info);
-  info.add_requests()->PackFrom(request);
+  (void)info.add_requests()->PackFrom(request);
   const auto& definition = request.response_definition();
   set_metadata(context, definition);
   if (definition.response_delay_ms() > 0) co_await pause(definition.response_delay_ms());
@@ -79,7 +79,7 @@ coracle::reply<pb::ClientStreamResponse> conformance_service::ClientStream(
   pb::UnaryResponseDefinition definition;  // of the first request
   while (const auto request = co_await requests.next()) {
     if (info.requests().empty()) definition = request->response_definition();
-    info.add_requests()->PackFrom(*request);
+    (void)info.add_requests()->PackFrom(*request);
   }
   set_metadata(context, definition);
   if (definition.response_delay_ms() > 0) co_await pause(definition.response_delay_ms());
@@ -91,7 +91,7 @@ coracle::replies<pb::ServerStreamResponse> conformance_service::ServerStream(
     coracle::server_context& context, const pb::ServerStreamRequest& request) {
   request_info info;
   tell_call(context, info);
-  info.add_requests()->PackFrom(request);
+  (void)info.add_requests()->PackFrom(request);
   const auto& definition = request.response_definition();
   set_metadata(context, definition);
   context.send_initial_metadata();
@@ -116,7 +116,7 @@ coracle::replies<pb::BidiStreamResponse> conformance_service::BidiStream(
   int received = 0, sent = 0;
   bool full_duplex = false;
   while (const auto request = co_await requests.next()) {
-    info.add_requests()->PackFrom(*request);
+    (void)info.add_requests()->PackFrom(*request);
     if (received++ == 0) {
       definition = request->response_definition();
       full_duplex = request->full_duplex();

@@ -54,7 +54,7 @@ Status status_of(const pb::Error& error) {
 }
 // If no reply can report what the server received, a detail of the error does.
 Status status_with(pb::Error error, const request_info& info) {
-  error.add_details()->PackFrom(info);
+  (void)error.add_details()->PackFrom(info);
   return status_of(error);
 }
 
@@ -95,7 +95,7 @@ template <class Request, class Response>
 grpc::ServerUnaryReactor* answer_one(CallbackServerContext& context, const Request& request,
                                      Response& response) {
   request_info info = info_of(context);
-  info.add_requests()->PackFrom(request);
+  (void)info.add_requests()->PackFrom(request);
   const auto& definition = request.response_definition();
   set_metadata(context, definition);
   return new unary_answer(definition.response_delay_ms(), single_reply(definition, info, response));
@@ -112,7 +112,7 @@ class client_streaming final : public grpc::ServerReadReactor<pb::ClientStreamRe
   void OnReadDone(bool ok) override {
     if (ok) {
       if (info_.requests().empty()) definition_ = request_.response_definition();
-      info_.add_requests()->PackFrom(request_);
+      (void)info_.add_requests()->PackFrom(request_);
       return StartRead(&request_);
     }
     set_metadata(context_, definition_);
@@ -133,7 +133,7 @@ class server_streaming final : public grpc::ServerWriteReactor<pb::ServerStreamR
  public:
   server_streaming(CallbackServerContext& context, const pb::ServerStreamRequest& request)
       : info_(info_of(context)), definition_(request.response_definition()) {
-    info_.add_requests()->PackFrom(request);
+    (void)info_.add_requests()->PackFrom(request);
     set_metadata(context, definition_);
     StartSendInitialMetadata();
   }
@@ -177,7 +177,7 @@ class bidi_streaming final : public grpc::ServerBidiReactor<pb::BidiStreamReques
       reading_ = false;
       return next();
     }
-    info_.add_requests()->PackFrom(request_);
+    (void)info_.add_requests()->PackFrom(request_);
     if (received_++ == 0) {
       definition_ = request_.response_definition();
       full_duplex_ = request_.full_duplex();

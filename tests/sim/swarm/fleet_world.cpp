@@ -32,15 +32,37 @@ struct echo_server {
   server answers;
 };
 
+balancing draw_policy(dice& d) {
+  switch (d.below(7)) {
+    case 0: return balancing::round_robin();
+    case 1: return balancing::least_request();
+    case 2: return balancing::weighted();
+    case 3: return balancing::pick_first(true);
+    case 4: return balancing::ring_hash();
+    case 5:
+      return balancing::weighted_round_robin(
+          {.oob_load_report = d.one_in(2), .blackout_period = d.up_to(1s)});
+    default: return balancing::pick_first();
+  }
+}
+
+// Policies above others that eject early and often.
+balancing draw_balancing(dice& d) {
+  balancing policy = draw_policy(d);
+  if (d.one_in(4)) policy = balancing::random_subsetting(static_cast<std::uint32_t>(d.between(1, 3)), policy);
+  if (d.one_in(3)) return policy;
+  outlier_detection_options o;
+  o.interval = 1ms + d.up_to(5s);
+  o.base_ejection_time = 1ms + d.up_to(5s);
+  o.max_ejection_percent = static_cast<std::uint32_t>(d.between(0, 100));
+  if (d.one_in(2)) o.success_rate_ejection = {.stdev_factor = 500, .minimum_hosts = 2, .request_volume = 2};
+  if (d.one_in(2)) o.failure_percentage_ejection = {.threshold = 20, .minimum_hosts = 1, .request_volume = 1};
+  return balancing::outlier_detection(o, policy);
+}
+
 channel_options draw_options(dice& d) {
   channel_options o;
-  switch (d.below(5)) {
-    case 0: o.balance = balancing::round_robin(); break;
-    case 1: o.balance = balancing::least_request(); break;
-    case 2: o.balance = balancing::weighted(); break;
-    case 3: o.balance = balancing::pick_first(true); break;
-    default: break;
-  }
+  o.balance = draw_balancing(d);
   if (d.one_in(2)) o.streams_per_connection = static_cast<std::uint32_t>(d.between(1, 3));
   if (d.one_in(2)) o.connections_per_server = static_cast<std::uint32_t>(d.between(1, 4));
   if (d.one_in(2)) o.idle_timeout = 10ms + d.up_to(10s);

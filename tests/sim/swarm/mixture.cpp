@@ -29,11 +29,14 @@ void add_hard(mixture& m, dice& d) {
     m.silent = true;
   }
   if (d.one_in(2)) {
-    f.partitions(1s + d.up_to(20s), 1s + d.up_to(30s));
+    // One draw a statement: the order of arguments is the compiler's.
+    const duration often = 1s + d.up_to(20s);
+    f.partitions(often, 1s + d.up_to(30s));
     m.silent = true;
   }
   if (d.one_in(2)) {
-    f.crashes(100ms + d.up_to(10s), d.up_to(10s));
+    const duration often = 100ms + d.up_to(10s);
+    f.crashes(often, d.up_to(10s));
     m.silent = m.crashes = true;
   }
 }

@@ -20,12 +20,14 @@ std::string draw_policy(dice& d, attempt_rules& rules) {
   const std::string attempts = R"("maxAttempts":)" + std::to_string(rules.most);
   rules.hedged = d.one_in(2);
   if (rules.hedged) {
-    return R"("hedgingPolicy":{)" + attempts + R"(,"hedgingDelay":)" + seconds(d.up_to(2s)) +
+    // One draw a statement: the order of operands is the compiler's.
+    const std::string delay = seconds(d.up_to(2s));
+    return R"("hedgingPolicy":{)" + attempts + R"(,"hedgingDelay":)" + delay +
            (d.one_in(2) ? R"(,"nonFatalStatusCodes":["UNAVAILABLE"]})" : "}");
   }
-  return R"("retryPolicy":{)" + attempts + R"(,"initialBackoff":)" + seconds(d.up_to(1s)) +
-         R"(,"maxBackoff":)" + seconds(d.up_to(10s)) +
-         R"(,"backoffMultiplier":1.6,"retryableStatusCodes":["UNAVAILABLE"]})";
+  const std::string first = seconds(d.up_to(1s));
+  return R"("retryPolicy":{)" + attempts + R"(,"initialBackoff":)" + first + R"(,"maxBackoff":)" +
+         seconds(d.up_to(10s)) + R"(,"backoffMultiplier":1.6,"retryableStatusCodes":["UNAVAILABLE"]})";
 }
 
 }  // namespace

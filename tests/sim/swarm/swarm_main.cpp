@@ -28,15 +28,18 @@ struct command_line {
   std::uint64_t seeds = 1;
   std::string scenario;     // empty: all
   bool trace = false;
+  bool hashes = false;
 };
 
 int usage() {
   std::fputs(
-      "sim_swarm [--first SEED] [--seeds N] [--scenario NAME] [--trace]\n"
+      "sim_swarm [--first SEED] [--seeds N] [--scenario NAME] [--trace] [--hashes]\n"
       "Prints PASS or FAIL for each scenario, and what came about in it: TALLY scenario count what. A count "
       "of 0\n"
       "is of what a long row of seeds must come to; scripts/sim.py adds up those of its processes.\n"
-      "--trace shows the last events of a seed that fails.\n",
+      "--trace shows the last events of a seed that fails, --hashes what sums up the events of each seed: "
+      "on\n"
+      "every machine the same.\n",
       stderr);
   return 2;
 }
@@ -46,6 +49,10 @@ bool parse(int count, char** arguments, command_line& out) {
     const std::string_view name = arguments[i];
     if (name == "--trace") {
       out.trace = true;
+      continue;
+    }
+    if (name == "--hashes") {
+      out.hashes = true;
       continue;
     }
     if (i + 1 == count) return false;
@@ -96,11 +103,15 @@ void report(const scenario& s, const run& r, const std::vector<std::string>& err
 }
 
 // True if all invariants held.
-bool play_twice(const scenario& s, std::uint64_t seed, bool trace, tallies& counted) {
+bool play_twice(const scenario& s, std::uint64_t seed, const command_line& arguments, tallies& counted) {
+  const bool trace = arguments.trace;
   remember(s, seed);
   ::alarm(seconds_max);
   run first(seed, trace ? traced_events : 0);
   s.play(first);
+  if (arguments.hashes)
+    std::printf("HASH %s %llu %016llx\n", s.name, static_cast<unsigned long long>(seed),
+                static_cast<unsigned long long>(first.hash()));
   counted["seeds"] += 1;
   counted["events"] += first.events();
   for (const auto& [what, n] : first.counted()) counted[what] += n;
@@ -136,7 +147,7 @@ int play_all(const command_line& arguments) {
     for (const std::string_view one : s.expected)
       if (!one.empty()) counted.emplace(one, 0);
     for (std::uint64_t i = 0; i < arguments.seeds; ++i)
-      held = play_twice(s, arguments.first + i, arguments.trace, counted) && held;
+      held = play_twice(s, arguments.first + i, arguments, counted) && held;
     print(s, counted);
     if (held)
       std::printf("PASS %s from seed %llu, %llu seeds\n", s.name,

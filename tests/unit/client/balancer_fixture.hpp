@@ -32,6 +32,8 @@ class held_call final : public client::call_attempt {
   void on_data(bytes_view, bool) noexcept override {}
   void on_writable() noexcept override {}
   void on_reset(const transport::abnormal_end&) noexcept override { end(); }
+  void add_metadata(const char* name, const char* value) { terms_of_this_.options.metadata.add(name, value); }
+  void set_route(call_route r) { terms_of_this_.route = std::make_unique<const call_route>(std::move(r)); }
   void begin(transport::exchange x) {
     x_ = x;
     if (!x_.begin_headers()) return;
@@ -73,8 +75,16 @@ class recording_host final : public balancer_host, subchannel_owner {
   std::uint32_t connections_max = 1;
   std::optional<std::string> health;
   std::shared_ptr<scripted_servers> net = std::make_shared<scripted_servers>();
+  std::optional<balancing> configured;
   std::unique_ptr<balancer> policy;
   std::vector<std::unique_ptr<subchannel>> alive;
+
+  // What a shard does with a policy and a list of servers.
+  void use(const balancing& b) {
+    if (!policy || configured->config().family() != b.config().family()) policy = b.config().make(*this);
+    configured = b;
+  }
+  void update(const std::vector<endpoint>& servers) { policy->update(*configured, servers); }
 
   [[nodiscard]] connectivity state() const {
     return record.empty() ? connectivity::idle : record.back().state;
@@ -101,8 +111,9 @@ class recording_host final : public balancer_host, subchannel_owner {
   }
 
   // balancer_host
-  subchannel& make_subchannel(const endpoint& to) override {
-    alive.push_back(std::make_unique<subchannel>(loop_, params, to, static_cast<subchannel_owner&>(*this)));
+  subchannel& make_subchannel(const endpoint& to, subchannel_user& user) override {
+    alive.push_back(
+        std::make_unique<subchannel>(loop_, params, to, static_cast<subchannel_owner&>(*this), &user));
     alive.back()->set_connections_max(connections_max);
     return *alive.back();
   }
@@ -110,20 +121,30 @@ class recording_host final : public balancer_host, subchannel_owner {
   void publish(connectivity c, const status& failure) noexcept override {
     record.push_back({loop_.now(), c, std::string(failure.message())});
   }
+  void take_waiting(base::intrusive_list<call_attempt>& calls) noexcept override {
+    EXPECT_TRUE(calls.empty()) << "calls wait for streams in shards only";
+  }
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override { return health; }
   void resolve_again() noexcept override { ++questions; }
   void out_of_memory() noexcept override { ADD_FAILURE() << "there is memory"; }
   [[nodiscard]] loop& owner_loop() const noexcept override { return loop_; }
+  [[nodiscard]] std::string_view target() const noexcept override { return "target"; }
+  [[nodiscard]] std::shared_ptr<shared_by_loops> shared(std::string_view name,
+                                                        shared_by_loops_maker make) override {
+    return shared_parts_.get(name, make, seed);
+  }
+  std::uint64_t seed = 1;  // of what the loops share
 
  private:
   void on_state(subchannel& s) noexcept override {
-    if (policy) policy->on_state(s);
+    if (s.user()) s.user()->on_state(s);
   }
   void on_slots(subchannel&) noexcept override {}
   void on_drained(subchannel& s) noexcept override {
     std::erase_if(alive, [&](const auto& p) { return p.get() == &s; });
   }
   loop& loop_;
+  shared_parts shared_parts_;
 };
 
 class balancer_fixture : public testing::Test {
@@ -139,7 +160,7 @@ class balancer_fixture : public testing::Test {
  private:
   static task<> whole(const balancing& params, task<> (*play)(recording_host&)) {
     recording_host host(*loop::current());
-    host.policy = make_balancer(params, host);
+    host.use(params);
     co_await play(host);
     co_await host.end();
   }

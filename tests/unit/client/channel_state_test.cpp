@@ -13,7 +13,7 @@
 namespace coracle::client::channel_state_test {
 namespace {
 
-TEST(ChannelState, KeepsAThousandServersOfAnAnswerAndSaysSo) {
+TEST(ChannelState, KeepsSoManyServersOfAnAnswerAndSaysSo) {
   auto log = std::make_shared<testing_support::kept_log>();
   sim::world world(1, sim::world_options{.log = log.get()});
   runtime& host = world.host("host", 1);
@@ -28,9 +28,9 @@ TEST(ChannelState, KeepsAThousandServersOfAnAnswerAndSaysSo) {
   state->publish(found);
   EXPECT_EQ(state->latest()->servers.size(), resolution::endpoints_max);
   EXPECT_EQ(log->text(), "");
-  state->publish(found.add(net::address::loopback_v4(5000)));
+  state->publish(found.add(net::address::loopback_v4(50'000)));
   EXPECT_EQ(state->latest()->servers.size(), resolution::endpoints_max);
-  EXPECT_EQ(state->latest()->servers.back().address().port(), 1000);
+  EXPECT_EQ(state->latest()->servers.back().address().port(), resolution::endpoints_max);
   EXPECT_NE(log->text().find("many: the resolver returned "), std::string::npos) << log->text();
   state->close();
 }

@@ -8,7 +8,7 @@ class pick_first_policy : public balancer_fixture {
  protected:
   static time_point now() { return loop::current()->now(); }
   static void start(recording_host& h, std::initializer_list<int> list) {
-    h.policy->update(servers(list));
+    h.update(servers(list));
     h.policy->connect();
   }
 };
@@ -16,7 +16,7 @@ class pick_first_policy : public balancer_fixture {
 TEST_F(pick_first_policy, RestsUntilItIsTold) {
   run(balancing::pick_first(), [](recording_host& h) -> task<> {
     h.net->serve(1);
-    h.policy->update(servers({1}));
+    h.update(servers({1}));
     co_await sleep_for(1h);
     EXPECT_TRUE(h.net->log.empty());
     EXPECT_EQ(h.state(), connectivity::idle);
@@ -153,7 +153,7 @@ TEST_F(pick_first_policy, PausesBetweenSeveralAddressesThatAllBreakTheirConnecti
   run(balancing::pick_first(), [](recording_host& h) -> task<> {
     h.net->serve(1, 0ms);
     h.net->serve(2, 0ms);
-    h.policy->update(servers({1, 2}));
+    h.update(servers({1, 2}));
     for (int i = 0; i < 60'000; ++i) {
       h.policy->connect();
       co_await sleep_for(1ms);
@@ -171,7 +171,7 @@ TEST_F(pick_first_policy, KeepsItsServerWhenANewListHasItToo) {
     start(h, {1, 2});
     co_await sleep_for(1ms);
     co_await sleep_for(1s);
-    h.policy->update(servers({3, 1}));
+    h.update(servers({3, 1}));
     co_await sleep_for(1s);
     EXPECT_EQ(h.net->log.size(), 1u);
     EXPECT_EQ(h.state(), connectivity::ready);
@@ -186,7 +186,7 @@ TEST_F(pick_first_policy, LeavesAServerThatANewListHasNotAndLetsItsCallsEnd) {
     co_await sleep_for(1s);
     held_call call;
     EXPECT_TRUE(h.call(call));
-    h.policy->update(servers({3, 2}));
+    h.update(servers({3, 2}));
     co_await sleep_for(1s);
     EXPECT_EQ(h.state(), connectivity::ready);
     EXPECT_EQ(h.net->of(3).size(), 1u);
@@ -205,7 +205,7 @@ TEST_F(pick_first_policy, ServesFromANewListWhileItFails) {
     co_await sleep_for(1ms);
     co_await sleep_for(100ms);
     EXPECT_EQ(h.state(), connectivity::transient_failure);
-    h.policy->update(servers({7}));
+    h.update(servers({7}));
     co_await sleep_for(100ms);
     EXPECT_EQ(h.state(), connectivity::ready);
   });
@@ -215,9 +215,10 @@ TEST_F(pick_first_policy, ShufflesWhenAskedTo) {
   run(balancing::pick_first(true), [](recording_host& h) -> task<> {
     std::vector<int> firsts(10);
     for (int i = 0; i < 60; ++i) {
-      h.policy->update(servers({1, 2, 3}));
-      h.policy = make_balancer(balancing::pick_first(true), h);
-      h.policy->update(servers({1, 2, 3}));
+      h.update(servers({1, 2, 3}));
+      h.policy = nullptr;
+      h.use(balancing::pick_first(true));
+      h.update(servers({1, 2, 3}));
       h.net->log.clear();
       h.policy->connect();
       co_await sleep_for(10ms);
@@ -248,8 +249,8 @@ TEST_F(pick_first_policy, MayGoInAnyState) {
         h.net->vanish(1);
         if (which == 2) h.net->serve(1);
         if (which == 3) h.net->refuse(1);
-        h.policy = make_balancer(balancing::pick_first(), h);
-        h.policy->update(servers({1, 2}));
+        h.use(balancing::pick_first());
+        h.update(servers({1, 2}));
         if (which > 0) h.policy->connect();
         co_await sleep_for(10ms);
         co_await h.end();

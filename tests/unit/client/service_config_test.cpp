@@ -3,6 +3,8 @@
 
 #include "client/call/method_config.hpp"
 #include "client/call/retry_policy.hpp"
+#include "client/naming/service_config_data.hpp"
+#include "coracle/client/balancing.hpp"
 
 #include <gtest/gtest.h>
 
@@ -132,6 +134,79 @@ TEST(ServiceConfig, KeepsBalancingPoliciesInOrderWithTheirOwnConfigs) {
   EXPECT_EQ(c.load_balancing()[0].name(), "mine");
   EXPECT_EQ(c.load_balancing()[0].config(), R"({"a":[1,2]})");
   EXPECT_EQ(c.load_balancing()[1].name(), "round_robin");
+}
+
+// The policy that a config has, and the one that it is in code.
+TEST(ServiceConfig, ReadsBalancingPoliciesAndTheirChildren) {
+  weighted_round_robin_options weights;
+  weights.oob_load_report = true;
+  weights.oob_reporting_period = 5s;
+  weights.blackout_period = 1s;
+  weights.weight_expiration_period = 60s;
+  weights.weight_update_period = 500ms;
+  weights.error_utilization_penalty = 0.5;
+  weights.metric_names_for_computing_utilization = {"named_metrics.q"};
+  outlier_detection_options outliers;
+  outliers.interval = 1s;
+  outliers.base_ejection_time = 2s;
+  outliers.max_ejection_time = 3s;
+  outliers.max_ejection_percent = 50;
+  outliers.success_rate_ejection = {
+      .stdev_factor = 1, .enforcement_percentage = 2, .minimum_hosts = 3, .request_volume = 4};
+  outliers.failure_percentage_ejection = {
+      .threshold = 5, .enforcement_percentage = 6, .minimum_hosts = 7, .request_volume = 8};
+  const std::pair<const char*, balancing> policies[] = {
+      {R"({"pick_first":{"shuffleAddressList":true}})", balancing::pick_first(true)},
+      {R"({"least_request_experimental":{"choiceCount":11}})", balancing::least_request(10)},
+      {R"({"weighted_round_robin":{}})", balancing::weighted_round_robin()},
+      {R"({"weighted_round_robin":{"enableOobLoadReport":true,"oobReportingPeriod":"5s","blackoutPeriod":"1s",
+           "weightExpirationPeriod":"60s","weightUpdatePeriod":"0.5s","errorUtilizationPenalty":0.5,
+           "metricNamesForComputingUtilization":["named_metrics.q"]}})",
+       balancing::weighted_round_robin(weights)},
+      {R"({"ring_hash_experimental":{"minRingSize":10,"maxRingSize":"20","requestHashHeader":"user"}})",
+       balancing::ring_hash({10, 20, "user"})},
+      {R"({"random_subsetting_experimental":{"subsetSize":7,"childPolicy":[{"unknown":{}},{"round_robin":{}}]}})",
+       balancing::random_subsetting(7, balancing::round_robin())},
+      {R"({"outlier_detection_experimental":{"interval":"1s","baseEjectionTime":"2s","maxEjectionTime":"3s",
+           "maxEjectionPercent":50,
+           "successRateEjection":{"stdevFactor":1,"enforcementPercentage":2,"minimumHosts":3,"requestVolume":4},
+           "failurePercentageEjection":{"threshold":5,"enforcementPercentage":6,"minimumHosts":7,"requestVolume":8},
+           "childPolicy":[{"ring_hash_experimental":{}}]}})",
+       balancing::outlier_detection(outliers, balancing::ring_hash())},
+  };
+  for (const auto& [json, policy] : policies) {
+    const service_config c = parsed(R"({"loadBalancingConfig":[)" + std::string(json) + "]}");
+    EXPECT_TRUE(c.data().balance == policy) << json;
+    EXPECT_FALSE(c.data().balance == balancing::round_robin()) << json;
+  }
+}
+
+TEST(ServiceConfig, RefusesBadBalancingPoliciesWithTheirPlace) {
+  std::string deep = R"([{"round_robin":{}}])";
+  for (int i = 0; i < 16; ++i)
+    deep = R"([{"random_subsetting_experimental":{"subsetSize":1,"childPolicy":)" + deep + "}}]";
+  const std::pair<std::string, const char*> bad[] = {
+      {R"([{"weighted_round_robin":{"errorUtilizationPenalty":-1}}])",
+       "loadBalancingConfig[0].weighted_round_robin is invalid: errorUtilizationPenalty"},
+      {R"([{"ring_hash_experimental":{"minRingSize":0}}])", "minRingSize of ring_hash must be at least 1"},
+      {R"([{"ring_hash_experimental":{"minRingSize":5000}}])", "must not be above maxRingSize"},
+      {R"([{"ring_hash_experimental":{"requestHashHeader":"a-bin"}}])", "requestHashHeader of ring_hash"},
+      {R"([{"random_subsetting_experimental":{"childPolicy":[{"round_robin":{}}]}}])", "requires subsetSize"},
+      {R"([{"random_subsetting_experimental":{"subsetSize":0}}])", "subsetSize must be at least 1"},
+      {R"([{"random_subsetting_experimental":{"subsetSize":2}}])", "requires childPolicy"},
+      {R"([{"outlier_detection_experimental":{"maxEjectionPercent":101,"childPolicy":[{"round_robin":{}}]}}])",
+       "maxEjectionPercent"},
+      {R"([{"outlier_detection_experimental":{"childPolicy":[{"outlier_detection_experimental":{}}]}}])",
+       "stands below another outlier_detection"},
+      {R"([{"outlier_detection_experimental":{"childPolicy":[{"unknown":{}}]}}])",
+       "childPolicy names no known policy"},
+      {deep, "is nested more than 16 policies deep"},
+  };
+  for (const auto& [json, reason] : bad) {
+    const auto c = service_config::parse(R"({"loadBalancingConfig":)" + json + "}");
+    ASSERT_FALSE(c.ok()) << json;
+    EXPECT_NE(std::string(c.status().message()).find(reason), std::string::npos) << c.status().to_string();
+  }
 }
 
 TEST(ServiceConfig, TakesTheOldNameOfABalancingPolicy) {

@@ -10,7 +10,7 @@ class spread : public balancer_fixture {
  protected:
   static void start(recording_host& h, std::initializer_list<int> list) {
     for (int n : list) h.net->serve(n);
-    h.policy->update(servers(list));
+    h.update(servers(list));
   }
   // Opens the given number of calls, keeps them open, and counts them by server.
   static std::map<net::address, int> count(recording_host& h, std::vector<std::unique_ptr<held_call>>& calls,
@@ -37,7 +37,7 @@ TEST_F(spread, RoundRobinGivesEachServerItsTurn) {
 TEST_F(spread, RoundRobinPassesOverServersThatAreFull) {
   run(balancing::round_robin(), [](recording_host& h) -> task<> {
     for (int n : {1, 2}) h.net->serve(n, 1ms, n == 1 ? 2 : 100);
-    h.policy->update(servers({1, 2}));
+    h.update(servers({1, 2}));
     co_await sleep_for(100ms);
     std::vector<std::unique_ptr<held_call>> calls;
     auto by = count(h, calls, 30);
@@ -49,7 +49,7 @@ TEST_F(spread, RoundRobinPassesOverServersThatAreFull) {
 TEST_F(spread, IsReadyWithOneServerAndFailsOnlyWithoutAny) {
   run(balancing::round_robin(), [](recording_host& h) -> task<> {
     h.net->serve(1, 500ms);
-    h.policy->update(servers({1, 2, 3}));
+    h.update(servers({1, 2, 3}));
     EXPECT_EQ(h.state(), connectivity::connecting);
     co_await sleep_for(400ms);
     EXPECT_EQ(h.state(), connectivity::connecting);
@@ -83,13 +83,37 @@ TEST_F(spread, KeepsTheConnectionsOfServersThatStayInTheList) {
     start(h, {1, 2});
     co_await sleep_for(100ms);
     h.net->serve(3);
-    h.policy->update(servers({2, 3}));
+    h.update(servers({2, 3}));
     co_await sleep_for(10s);
     EXPECT_EQ(h.net->dials(2), 1u);
     EXPECT_TRUE(h.net->of(1).empty());
     EXPECT_EQ(h.net->of(3).size(), 1u);
     std::vector<std::unique_ptr<held_call>> calls;
     EXPECT_EQ(count(h, calls, 10)[at(1)], 0);
+  });
+}
+
+// Sends calls with one path to one server, and drops calls with another.
+class by_path final : public pick_policy {
+ public:
+  std::size_t pick(std::span<const pick_candidate> ready, const pick_info& call) override {
+    if (call.path() == "/s/dropped") return drop;
+    for (std::size_t i = 0; i < ready.size(); ++i)
+      if (ready[i].where().address() == at(2)) return i;
+    return 0;
+  }
+};
+
+TEST_F(spread, KeepsTheConnectionsUnderAnotherPolicy) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    start(h, {1, 2});
+    co_await sleep_for(100ms);
+    h.use(balancing::by([](std::uint64_t) { return std::make_unique<by_path>(); }));
+    h.update(servers({1, 2}));
+    EXPECT_EQ(h.state(), connectivity::ready);
+    std::vector<std::unique_ptr<held_call>> calls;
+    EXPECT_EQ(count(h, calls, 10)[at(2)], 10);
+    EXPECT_EQ(h.net->dials(1) + h.net->dials(2), 2u);
   });
 }
 
@@ -106,7 +130,7 @@ TEST_F(spread, LeastRequestPrefersTheServerWithFewerCalls) {
 TEST_F(spread, WeightsAreSharesOfTheCalls) {
   run(balancing::weighted(), [](recording_host& h) -> task<> {
     for (int n : {1, 2, 3, 4}) h.net->serve(n);
-    h.policy->update({endpoint(at(1), 1), endpoint(at(2), 2), endpoint(at(3), 5), endpoint(at(4), 0)});
+    h.update({endpoint(at(1), 1), endpoint(at(2), 2), endpoint(at(3), 5), endpoint(at(4), 0)});
     co_await sleep_for(100ms);
     std::vector<std::unique_ptr<held_call>> calls;
     auto by = count(h, calls, 80);
@@ -114,24 +138,13 @@ TEST_F(spread, WeightsAreSharesOfTheCalls) {
     EXPECT_NEAR(by[at(2)], 20, 1);
     EXPECT_NEAR(by[at(3)], 50, 1);
     EXPECT_EQ(h.net->dials(4), 0u);  // no connection is made to a server of weight 0
-    h.policy->update({endpoint(at(1), 9), endpoint(at(2), 1)});
+    h.update({endpoint(at(1), 9), endpoint(at(2), 1)});
     calls.clear();
     co_await sleep_for(100ms);
     EXPECT_NEAR((count(h, calls, 80)[at(1)]), 72, 1);
     EXPECT_EQ(h.net->dials(1), 1u);
   });
 }
-
-// Sends calls with one path to one server, and drops calls with another.
-class by_path final : public pick_policy {
- public:
-  std::size_t pick(std::span<const pick_candidate> ready, const pick_info& call) override {
-    if (call.path() == "/s/dropped") return drop;
-    for (std::size_t i = 0; i < ready.size(); ++i)
-      if (ready[i].where().address() == at(2)) return i;
-    return 0;
-  }
-};
 
 TEST_F(spread, GoesByAPolicyOfTheUsers) {
   run(balancing::by([](std::uint64_t) { return std::make_unique<by_path>(); }),
@@ -141,7 +154,9 @@ TEST_F(spread, GoesByAPolicyOfTheUsers) {
         std::vector<std::unique_ptr<held_call>> calls;
         EXPECT_EQ(count(h, calls, 10)[at(2)], 10);
         held_call dropped("/s/dropped");
-        EXPECT_TRUE(h.policy->choose(pick_info(dropped)).drop);
+        const pick p = h.policy->choose(pick_info(dropped));
+        EXPECT_EQ(p.to, nullptr);
+        EXPECT_EQ(p.otherwise->then, no_server::action::drop);
       });
 }
 
@@ -149,7 +164,7 @@ TEST_F(spread, MakesFurtherConnectionsWhileCallsWait) {
   run(balancing::round_robin(), [](recording_host& h) -> task<> {
     h.connections_max = 3;
     h.net->serve(1, 1ms, 2);
-    h.policy->update(servers({1}));
+    h.update(servers({1}));
     co_await sleep_for(100ms);
     std::vector<std::unique_ptr<held_call>> calls;
     for (int round = 0; round < 10; ++round) {
@@ -167,7 +182,7 @@ TEST_F(spread, StaysReadyWhileAFurtherConnectionFails) {
   run(balancing::round_robin(), [](recording_host& h) -> task<> {
     h.connections_max = 2;
     h.net->serve(1, 1ms, 1);
-    h.policy->update(servers({1}));
+    h.update(servers({1}));
     co_await sleep_for(100ms);
     h.net->refuse(1);
     std::vector<std::unique_ptr<held_call>> calls;
@@ -189,8 +204,8 @@ TEST_F(spread, MayGoInAnyState) {
         recording_host h(*loop::current());
         if (which == 1) h.net->vanish(1);
         if (which == 2) h.net->serve(1);
-        h.policy = make_balancer(balancing::round_robin(), h);
-        h.policy->update(servers({1, 2}));
+        h.use(balancing::round_robin());
+        h.update(servers({1, 2}));
         co_await sleep_for(10ms);
         co_await h.end();
       }

@@ -114,6 +114,9 @@ TEST(Http2Receive, AServerThatSpeaksAnotherProtocolIsNamed) {
       {"SSH-2.0-OpenSSH_9.2p1\r\n", "it is an SSH server"},
       {std::string("\x15\x03\x01\x00\x02\x02\x46", 7),
        "the server requires TLS, and the client connects in plaintext"},
+      // The length of this record looks like the type of SETTINGS.
+      {std::string("\x16\x03\x03\x04\x00", 5) + std::string(1024, 's'),
+       "the server requires TLS, and the client connects in plaintext"},
       {"220 mail.example ESMTP\r\n", "its first octets are no frame (RFC 9113 3.4)"},
   };
   for (const auto& [input, name] : peers) {

@@ -61,7 +61,7 @@ TEST_P(Resolver, WhatIsNoNameIsToldWithTheMend) {
       {std::string("a\0b", 3), "a character that host names do not permit"},
       {"b\xc3\xbc"
        "cher.example",
-       "xn--"},
+       "\"b??cher.example\" is not a valid host name: it has non-ASCII characters"},
       {"example.org:80", "the port separately"},
       {"fe80::1%nowhere", "the name or the index of an interface"},
       {"[::1", "not a valid IPv6 address"},

@@ -2,6 +2,7 @@
 
 #include "protocol/rest/route_table.hpp"
 #include "rest_kinds.pb.h"
+#include "support/message_text.hpp"
 
 #include <google/protobuf/dynamic_message.h>
 
@@ -18,6 +19,7 @@ using google::protobuf::MethodDescriptor;
 using protocol::rest::path_template;
 using rest_kinds::Book;
 using rest_kinds::Everything;
+using testing_support::message_text;
 
 const MethodDescriptor& method(const std::string& name) {
   return *Book::descriptor()->file()->service(0)->FindMethodByName(name);
@@ -57,7 +59,7 @@ std::string read(const rest_binding& b, std::string_view target, std::string_vie
   Message m;
   m.mutable_book();  // must be cleared
   const std::string error = read(b, target, body, m);
-  return error.empty() ? m.ShortDebugString() : error;
+  return error.empty() ? message_text(m) : error;
 }
 
 // The value of a query of GET /v1/search.
@@ -254,7 +256,7 @@ TEST(RestBinding, ReadsTheVariablesOfThePath) {
   EXPECT_EQ(read(of_option("Download"), "/v1/files/a%20b/c%2Fd/", "", book), "");
   EXPECT_EQ(book.name(), "a b/c%2Fd/");
   EXPECT_EQ(read(of_option("GetBook"), "/v1/shelves/1/books/2?title=t", "", book), "");
-  EXPECT_EQ(book.ShortDebugString(), "name: \"shelves/1/books/2\" title: \"t\"");
+  EXPECT_EQ(message_text(book), "name: \"shelves/1/books/2\" title: \"t\"");
 }
 
 TEST(RestBinding, RefusesAParameterThatThePathOrTheBodySets) {
@@ -433,7 +435,7 @@ TEST(RestBinding, WorksOnMessagesThatAreMadeAtRunTime) {
                 {{&value, 1}, "time=1970-01-01T00:00:01Z&int32_wrapper=5", "", as_bytes(R"({"year":7})")},
                 *request),
             status());
-  EXPECT_EQ(request->ShortDebugString(),
+  EXPECT_EQ(message_text(*request),
             "book { name: \"shelves/1/books/2\" year: 7 } time { seconds: 1 } int32_wrapper { value: 5 }");
   rest_reply reply;
   ASSERT_EQ(b.write_reply(*request, reply), status());

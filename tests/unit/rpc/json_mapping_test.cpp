@@ -1,6 +1,7 @@
 #include "rpc/json_mapping.hpp"
 
 #include "rest_kinds.pb.h"
+#include "support/message_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using rest_kinds::Everything;
+using testing_support::message_text;
 
 const FieldDescriptor& field(const std::string& name) {
   return *Everything::descriptor()->FindFieldByName(name);
@@ -69,6 +71,53 @@ TEST(JsonMapping, DescribesErrorsInWordsOfItsOwn) {
     Everything m;
     EXPECT_EQ(read_json(m, text).message(), error) << text;
   }
+}
+
+TEST(JsonMapping, ReadsAndWritesACord) {
+  Everything m;
+  m.GetReflection()->SetString(&m, &field("cord_value"), std::string(1'000, 'x'));
+  std::string text;
+  EXPECT_EQ(write_json(m, text), status());
+  std::string by_protobuf;
+  EXPECT_EQ(write_json_by_protobuf(m, by_protobuf), status());
+  EXPECT_EQ(text, by_protobuf);
+  Everything read;
+  EXPECT_EQ(read_json(read, text), status());
+  EXPECT_EQ(read.GetReflection()->GetString(read, &field("cord_value")), std::string(1'000, 'x'));
+}
+
+TEST(JsonMapping, FindsTheWrongOneOfManyValues) {
+  const auto books = [](int n, const std::string& title) {
+    std::string text = R"({"books":[)";
+    for (int i = 0; i < n; ++i) text += R"({"title":"a title of some length","year":1},)";
+    return text + R"({"year":1,"title":)" + title + "}]}";
+  };
+  Everything m;
+  EXPECT_EQ(read_json(m, books(2'000, "5")).message(), "field books[2000].title: 5 is no string");
+  EXPECT_EQ(read_json(m, R"({"shelf":{"a":{},"b":{"year":"x"}}})").message(),
+            R"(field shelf["b"].year: "x" is no int32)");
+  EXPECT_EQ(read_json(m, R"({"flags":{"1":true,"x":true}})").message(),
+            R"(field flags: the key "x" is no int64)");
+  EXPECT_EQ(read_json(m, R"( { "book" : { "ye\u0061r" : "x" } } )").message(),
+            R"(field book.year: "x" is no int32)");
+}
+
+// The search reads parts of the text again: what nests a fault deeply in a long text has only the way to it
+// described.
+TEST(JsonMapping, LimitsTheSearchForWhatIsWrong) {
+  std::string text = R"({"year":"x","title":")" + std::string(4u << 20, 'a') + "\"}";
+  text = R"({"book":)" + text + "}";
+  for (int i = 0; i < 90; ++i) text = R"({"inner":)" + text + "}";
+  Everything m;
+  const status s = read_json(m, text);
+  EXPECT_EQ(s.code(), status_code::invalid_argument);
+  EXPECT_TRUE(s.message().starts_with("field inner")) << s.message();
+  EXPECT_EQ(s.message().find("year"), std::string::npos) << s.message();
+  // Each value would take 20 times its bytes.
+  std::string numbers = "1";
+  for (int i = 0; i < 200'000; ++i) numbers += ",1";
+  EXPECT_EQ(read_json(m, R"({"numbers":[)" + numbers + R"(,"x"]})").message(),
+            "field numbers: the value is no valid int32");
 }
 
 // What each value costs is a bound for what reading it takes, whichever of the two ways it goes.
@@ -142,7 +191,7 @@ TEST(JsonMapping, ReadsTheValueOfOneFieldOfAnyKind) {
     Everything m;
     m.set_double_value(1);
     EXPECT_EQ(read_json_field(m, field(name), text), status()) << text;
-    EXPECT_EQ(m.ShortDebugString(), result) << name;
+    EXPECT_EQ(message_text(m), result) << name;
   }
 }
 

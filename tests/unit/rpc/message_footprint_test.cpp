@@ -214,7 +214,6 @@ TEST(message_footprint, FollowsNoDeeperThanProtobufParses) {
   footprints::Node node;
   EXPECT_FALSE(node.ParseFromString(bytes));
   EXPECT_LT(estimate<footprints::Node>(bytes), 102 * sizeof(footprints::Node));
-  footprints::lite::Points lite;
   EXPECT_GT(estimate<footprints::lite::Points>(bytes), 0u);
 }
 
@@ -312,7 +311,7 @@ TEST(message_footprint, MeasuresADecodedMessageExactly) {
 
 TEST(message_footprint, MeasuresTheArenaOfAMessageThatIsInOne) {
   google::protobuf::Arena arena;
-  auto* const m = google::protobuf::Arena::CreateMessage<Everything>(&arena);
+  auto* const m = Everything::default_instance().New(&arena);
   for (int i = 0; i < 1'000; ++i) m->add_int64s(i);
   EXPECT_EQ(message_footprint::measure(protobuf_codec, m, 1), arena.SpaceAllocated());
 }

@@ -422,6 +422,19 @@ TEST_P(plain_threads, SendAndReceiveThroughAChannel) {
   reader.join();
 }
 
+// The thread that wakes a loop for the last time may still be in post() when the loop's runtime is destroyed.
+TEST_P(plain_threads, ARuntimeMayEndAsSoonAsAnotherThreadHasWokenIt) {
+  const auto wait = [](event<>& e) -> task<> { co_await e; };
+  for (int i = 0; i != rounds; ++i) {
+    std::optional<any_world> brief(std::in_place, GetParam());
+    event<> done(brief->get()->at(0));
+    std::thread sets([&] { done.set(); });
+    sync_wait(*brief->get(), wait(done));
+    brief.reset();
+    sets.join();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, plain_threads, kernel_kinds, every_backend::case_name);
 
 }  // namespace

@@ -44,12 +44,13 @@ int measured = 0;
 
 class counted_object : public reusable {
  public:
-  explicit counted_object(std::size_t b = 100, std::uint32_t kind = 3) : reusable(kind), bytes(b) {
+  explicit counted_object(std::size_t b = 100, std::uint32_t kind = 3)
+      : reusable(kind, functions_of<counted_object>), bytes(b) {
     ++living;
   }
-  ~counted_object() override { --living; }
-  void clear() noexcept override { ++cleared; }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept override {
+  ~counted_object() { --living; }
+  void clear() noexcept { ++cleared; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
     ++measured;
     return bytes;
   }

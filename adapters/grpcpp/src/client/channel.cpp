@@ -6,6 +6,7 @@
 #include "adapters/grpcpp/src/client/channel_core.hpp"
 #include "adapters/grpcpp/src/client/client_context_access.hpp"
 #include "adapters/grpcpp/src/credentials/credentials_core.hpp"
+#include "adapters/grpcpp/src/process/observed_process.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
 #include "adapters/grpcpp/src/process/process_log.hpp"
 #include "adapters/grpcpp/src/queue/queue_core.hpp"
@@ -15,12 +16,17 @@
 #include "adapters/grpcpp/src/values/deadlines.hpp"
 #include "adapters/grpcpp/src/values/sent_metadata.hpp"
 
+#include "coracle/coro/executor.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/security/insecure.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace grpc {
 
@@ -34,11 +40,28 @@ channel_settings logged(channel_settings settings) {
   return settings;
 }
 
+// Those of the process first.
+std::vector<std::shared_ptr<const call_observing>> observers_of(const ChannelArguments& arguments) {
+  auto all = process_observers();
+  all.insert(all.end(), arguments.observing().begin(), arguments.observing().end());
+  return all;
+}
+
+coracle::channel_options with_observers(coracle::channel_options options,
+                                        const std::vector<std::shared_ptr<const call_observing>>& by) {
+  for (const auto& one : by)
+    if (one->observer_of)
+      options.observer_factories.push_back(
+          std::make_shared<coracle::channel_observer_factory>(one->observer_of));
+  return options;
+}
+
 std::function<coracle::channel(coracle::runtime&)> maker(const std::string& target,
                                                          const ChannelCredentials* credentials,
-                                                         const channel_settings& settings) {
+                                                         const std::string& tls_target_name,
+                                                         coracle::channel_options options) {
   if (!credentials) return {};
-  return [target, with = credentials->core().made(settings.tls_target_name), options = settings.options](
+  return [target, with = credentials->core().made(tls_target_name), options = std::move(options)](
              coracle::runtime& on) { return coracle::channel(on, target, with, options); };
 }
 
@@ -46,11 +69,14 @@ std::function<coracle::channel(coracle::runtime&)> maker(const std::string& targ
 
 channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
                            const ChannelArguments& arguments)
-    : channel_core(target, credentials, logged(channel_settings(arguments))) {}
+    : channel_core(target, credentials, logged(channel_settings(arguments)), observers_of(arguments)) {}
 
 channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
-                           const channel_settings& settings)
-    : invalid_(settings.invalid), make_(maker(target, credentials, settings)) {
+                           const channel_settings& settings, observers observing)
+    : invalid_(settings.invalid),
+      observing_(std::move(observing)),
+      make_(maker(target, credentials, settings.tls_target_name,
+                  with_observers(settings.options, observing_))) {
   if (!credentials)
     invalid_ = coracle::status::invalid_argument("the channel was made with null credentials");
   else credentials_ = credentials->core().of_calls;
@@ -58,14 +84,14 @@ channel_core::channel_core(const std::string& target, const ChannelCredentials* 
 
 channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
                            const ChannelArguments& arguments)
-    : channel_core(std::move(to), logged(channel_settings(arguments))) {}
+    : channel_core(std::move(to), logged(channel_settings(arguments)), observers_of(arguments)) {}
 
 channel_core::channel_core(std::shared_ptr<coracle::transport::connector> to,
-                           const channel_settings& settings)
+                           const channel_settings& settings, observers observing)
     : invalid_(settings.invalid),
-      make_([to = std::move(to), options = settings.options](coracle::runtime& on) {
-        return coracle::channel(on, to, options);
-      }) {}
+      observing_(std::move(observing)),
+      make_([to = std::move(to), options = with_observers(settings.options, observing_)](
+                coracle::runtime& on) { return coracle::channel(on, to, options); }) {}
 
 channel_on& channel_core::on(coracle::runtime& wanted) {
   coracle::runtime& runtime = one_connection_ ? client_runtime() : wanted;
@@ -115,6 +141,8 @@ coracle::result<coracle::call_options> channel_core::options_for(ClientContext& 
                                        "' is not valid metadata: keys consist of a-z, 0-9, '-', '_' and '.', "
                                        "values are printable unless the key ends in -bin");
   }
+  for (const auto& one : observing_)
+    if (one->add_metadata) one->add_metadata(options.metadata);
   for (const auto& deadline : {access::deadline(context), access::parent_deadline(context)}) {
     if (!deadline) continue;
     const coracle::duration left = until(*deadline);
@@ -159,14 +187,15 @@ coracle::task<bool> state_change(coracle::channel of, grpc_connectivity_state la
   constexpr coracle::connectivity states[] = {
       coracle::connectivity::idle, coracle::connectivity::connecting, coracle::connectivity::ready,
       coracle::connectivity::transient_failure, coracle::connectivity::shutdown};
-  auto wait =
-      of.wait_for_state_change(states[last_observed], std::max(until(deadline), coracle::duration::zero()));
+  const coracle::time_point end = point_of(deadline);
+  auto wait = of.wait_for_state_change(
+      states[last_observed], std::max(end - coracle::coro::this_executor().now(), coracle::duration::zero()));
   co_return co_await std::move(wait);
 }
 
 // The wait for a change of a state that never changes.
 coracle::task<bool> no_change(gpr_timespec deadline) {
-  co_await coracle::sleep_for(std::max(until(deadline), coracle::duration::zero()));
+  co_await coracle::sleep_until(point_of(deadline));
   co_return false;
 }
 

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <grpcpp/client_context.h>
+#include <grpcpp/impl/call_observing.h>
+#include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/client_interceptor.h>
 
 #include "adapters/grpcpp/src/threads/client_runtime.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/channel.hpp"
-#include "coracle/client/generic_stub.hpp"
+#include "coracle/client/method_path.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/runtime.hpp"
 
@@ -35,16 +37,22 @@ class channel_settings;
 // A channel of Coracle, on the runtime where its calls are.
 struct channel_on {
   channel_on(coracle::runtime& r, coracle::channel c, channel_on* made_before)
-      : runtime(r), loop(r.at(0)), channel(std::move(c)), stub(channel), older(made_before) {}
+      : runtime(r), loop(r.at(0)), channel(std::move(c)), older(made_before) {}
   coracle::runtime& runtime;
   coracle::loop& loop;
   coracle::channel channel;
-  coracle::generic_stub stub;
   channel_on* const older;
 };
 
-// A channel of Coracle for each runtime from which it is used, made from the same target and settings: that of
-// the process for blocking calls, and those of queues. Any thread.
+// The names of calls that generated stubs do not make are not reported: programs may take them from their
+// clients.
+[[nodiscard]] inline coracle::method_path path_of(const RpcMethod& method) noexcept {
+  const coracle::method_path path = method.name();
+  return method.kept_name() ? path.unregistered() : path;
+}
+
+// A channel of Coracle for each runtime from which it is used, made from the same target and settings: that
+// of the process for blocking calls, and those of queues. Any thread.
 class channel_core {
  public:
   channel_core(const std::string& target, const ChannelCredentials* credentials,
@@ -74,13 +82,16 @@ class channel_core {
                                                                    const channel_on& by) const;
 
  private:
+  using observers = std::vector<std::shared_ptr<const call_observing>>;
   channel_core(const std::string& target, const ChannelCredentials* credentials,
-               const channel_settings& settings);
-  channel_core(std::shared_ptr<coracle::transport::connector> to, const channel_settings& settings);
+               const channel_settings& settings, observers observing);
+  channel_core(std::shared_ptr<coracle::transport::connector> to, const channel_settings& settings,
+               observers observing);
 
   const std::uint32_t generation_ = counted_generation();
   coracle::status invalid_;
   std::shared_ptr<call_credentials_core> credentials_;
+  const observers observing_;
   const std::function<coracle::channel(coracle::runtime&)> make_;
   bool one_connection_ = false;
   std::mutex adding_;

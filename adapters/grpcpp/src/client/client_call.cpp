@@ -37,11 +37,11 @@ class unary_wait final : public cancel_target {
   using call_type = coracle::unary_call<bytes_message>;
   using reply_type = coracle::result<bytes_message>;
 
-  unary_wait(const channel_on& by, const char* path, const bytes_message& request,
+  unary_wait(const channel_on& by, coracle::method_path path, const bytes_message& request,
              const coracle::call_options& options, ClientContext& context)
       : context_(context),
         where_(by.loop),
-        running_(std::in_place, by.stub.unary<bytes_message>(path, request, options), done{this}) {}
+        running_(std::in_place, call_type(by.channel, path, request, options), done{this}) {}
 
   Status wait(std::string& reply) {
     if (!access::attach(context_, *this, [this] { running_.start(where_); }))
@@ -102,17 +102,15 @@ Status blocking_unary(ChannelInterface* channel, const RpcMethod& method, Client
   if (!options) return ended(*context, status_of(options.status()));
   before_blocking();
   const bytes_message sent(std::move(request));
-  unary_wait call(here, method.name(), sent, *options, *context);
+  unary_wait call(here, path_of(method), sent, *options, *context);
   return ended(*context, call.wait(reply));
 }
 
 // --- streams
 
-client_stream_core::client_stream_core(channel_on& by, const char* path, ClientContext& context,
+client_stream_core::client_stream_core(channel_on& by, coracle::method_path path, ClientContext& context,
                                        const coracle::call_options& options)
-    : loop_(by.loop),
-      context_(context),
-      call_(by.stub.bidi<bytes_message, coracle::message_sink>(path, options)) {}
+    : loop_(by.loop), context_(context), call_(by.channel, path, options) {}
 
 void client_stream_core::begin(bytes_message* request) {
   if (request) {
@@ -197,7 +195,7 @@ std::shared_ptr<client_stream_core> started_call(ChannelInterface* channel, cons
   channel_on& here = (*by)->on_process();
   const auto options = (*by)->options_for(context, here);
   if (!options) return failure = status_of(options.status()), nullptr;
-  auto core = std::make_shared<client_stream_core>(here, method.name(), context, *options);
+  auto core = std::make_shared<client_stream_core>(here, path_of(method), context, *options);
   if (!access::attach(context, *core, [&] { core->begin(request); }))
     return failure = access::cancelled_status(), nullptr;
   access::keep(context, core);

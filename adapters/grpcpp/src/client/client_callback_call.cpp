@@ -4,6 +4,7 @@
 #include "adapters/grpcpp/src/queue/callback_queue.hpp"
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace grpc::internal {

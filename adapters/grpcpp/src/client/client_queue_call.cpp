@@ -58,7 +58,7 @@ class end_event : public queue_event {
 // What a call is made from: kept until it begins.
 struct call_seed {
   call_seed(ChannelInterface* by, CompletionQueue* to, const RpcMethod& method, ClientContext* of)
-      : queue(to->core()), path(method.name()), kept_path(method.kept_name()), context(*of) {
+      : queue(to->core()), path(path_of(method)), kept_path(method.kept_name()), context(*of) {
     if (Channel* const own = by->origin()) channel = own->shared_from_this();
   }
   // The options of the call, or why it cannot be made.
@@ -72,7 +72,7 @@ struct call_seed {
   [[nodiscard]] channel_on& channel_here() const { return channel->core()->on(queue->clients()); }
   std::shared_ptr<Channel> channel;
   std::shared_ptr<queue_core> queue;
-  const char* path;  // as those of generated stubs, lasts as long as the program, or
+  coracle::method_path path;  // as those of generated stubs, lasts as long as the program, or
   std::shared_ptr<const std::string> kept_path;  // is kept here
   ClientContext& context;
 };
@@ -525,7 +525,7 @@ void queued_unary::running::start(std::unique_ptr<running> self, const call_seed
   running& started = *self;
   const std::shared_ptr<queue_core> queue = started.queue_ = from.queue;
   channel_on& by = from.channel_here();
-  started.running_.emplace(std::in_place, by.stub.unary<bytes_message>(from.path, started.request_, options),
+  started.running_.emplace(std::in_place, call_type(by.channel, from.path, started.request_, options),
                            done{&started});
   const bool begins = queue->begin_with(
       [&] { return access::attach(started.context_, started, [&] { started.running_->start(by.loop); }); });

@@ -38,7 +38,7 @@ class client_stream_core final : public cancel_target,
  public:
   using call_type = coracle::bidi_call<coracle::bytes_message, coracle::message_sink>;
   // The path outlives the call, as those of generated stubs do.
-  client_stream_core(channel_on& by, const char* path, ClientContext& context,
+  client_stream_core(channel_on& by, coracle::method_path path, ClientContext& context,
                      const coracle::call_options& options);
 
   // Begins the call, with its only request if `request` is not null, and does not wait.

@@ -41,8 +41,8 @@ void intercepted_operation::run(std::unique_ptr<intercepted_operation> self) {
   if (const auto queue = of.to_.lock()) queue->begin();
   of.seen->before(of.batch, [&of] {
     if (of.seen->hijacked()) return of.end(true);
-    const auto begin = std::move(of.begin);  // the object may be gone before it returns
-    begin(of);
+    const auto start = std::move(of.begin);  // the object may be gone before it returns
+    start(of);
   });
 }
 

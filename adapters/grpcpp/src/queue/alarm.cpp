@@ -18,8 +18,8 @@ namespace internal {
 
 namespace {
 
-coracle::task<bool> rest(coracle::duration d) {
-  co_await coracle::sleep_for(d);
+coracle::task<bool> rest(coracle::time_point end) {
+  co_await coracle::sleep_until(end);
   co_return true;
 }
 
@@ -54,13 +54,13 @@ class alarm_core {
  public:
   void set(std::shared_ptr<queue_core> queue, gpr_timespec deadline, void* tag) {
     auto event = std::make_unique<queue_event>(tag);
-    const coracle::duration left = until(deadline);
-    if (left <= coracle::duration::zero()) return push_now(*queue, std::move(event), true);
+    if (until(deadline) <= coracle::duration::zero()) return push_now(*queue, std::move(event), true);
     const std::lock_guard lock(changing_);
+    const coracle::time_point end = point_of(deadline);
     coracle::loop& where = queue->clients().at(0);
     queue_core& to = *queue;
     running_ = to.begin_with(
-        [&] { return coracle::start(where, rest(left), push_at_end{std::move(queue), std::move(event)}); });
+        [&] { return coracle::start(where, rest(end), push_at_end{std::move(queue), std::move(event)}); });
   }
   void cancel() {
     const std::lock_guard lock(changing_);

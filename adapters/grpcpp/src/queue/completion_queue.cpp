@@ -113,7 +113,7 @@ CompletionQueue::NextStatus queue_core::take(std::unique_ptr<queue_event>& taken
     drive(lock, coracle::time_point::min(), true);
   while (!ready_) {
     if (driving_) {
-      const auto when = forever ? coracle::never : coracle::deadline_after(driver_->now(), left);
+      const auto when = forever ? coracle::never : coracle::time_point(end.time_since_epoch());
       bool driven = true;
       do {
         driven = drive(lock, when, false);

@@ -10,6 +10,7 @@
 #include "adapters/grpcpp/src/credentials/auth_processing.hpp"
 #include "adapters/grpcpp/src/credentials/credentials_core.hpp"
 #include "adapters/grpcpp/src/process/library_log.hpp"
+#include "adapters/grpcpp/src/process/observed_process.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
 #include "adapters/grpcpp/src/process/process_log.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
@@ -150,6 +151,8 @@ void server_core::add(const ServerBuilder& from, const ChannelArguments& argumen
     throw std::invalid_argument(
         "a method is marked as generic, and there is no generic service: register one");
   if (const auto& log = process_log()) coracle::with_binary_log(server_, log);
+  for (const auto& one : process_observers())
+    if (one->configure) one->configure(server_);
   for (const auto& configure : from.configure_) configure(server_);
   for (const Service* const service : from.services_) require_free(*service);
   if (from.async_generic_) require_free("the generic service", from.async_generic_->requests());

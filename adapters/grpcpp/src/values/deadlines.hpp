@@ -1,4 +1,4 @@
-// until(): a deadline of this API as a duration of Coracle.
+// until() and point_of(): a deadline of this API as a duration and as a time point of Coracle.
 #pragma once
 
 #include <grpc/support/time.h>
@@ -17,6 +17,15 @@ inline coracle::duration until(gpr_timespec t) {
   if (left.tv_sec > most_s) return coracle::duration::max();
   if (left.tv_sec < -most_s) return coracle::duration::min();
   return std::chrono::seconds(left.tv_sec) + coracle::duration(left.tv_nsec);
+}
+
+// When `t` comes by the monotonic clock, which the loops have. They count a duration from the beginning of a
+// turn: a wait of until(t) may end before `t`.
+inline coracle::time_point point_of(gpr_timespec t) {
+  const coracle::duration left = until(t);
+  const gpr_timespec now = gpr_now(GPR_CLOCK_MONOTONIC);
+  return coracle::deadline_after(
+      coracle::time_point(std::chrono::seconds(now.tv_sec) + coracle::duration(now.tv_nsec)), left);
 }
 
 }  // namespace grpc::internal

@@ -187,7 +187,8 @@ class protobuf_controller : public google::protobuf::RpcController {
 /// runtime of the channel, else a loop of that. Without a closure, the call is awaited by its controller.
 ///
 /// Throws usage_error for a controller of another class, or one whose call is in progress, and for a
-/// streaming method, which this interface cannot call. May be used by several threads at the same time.
+/// streaming method, which this interface cannot call. In a program without run-time type information, a
+/// controller of another class is undefined behavior. May be used by several threads at the same time.
 class protobuf_channel : public google::protobuf::RpcChannel {
  public:
   explicit protobuf_channel(channel to) noexcept : stub_(std::move(to)) {}
@@ -195,7 +196,11 @@ class protobuf_channel : public google::protobuf::RpcChannel {
   void CallMethod(const google::protobuf::MethodDescriptor* method,
                   google::protobuf::RpcController* controller, const google::protobuf::Message* request,
                   google::protobuf::Message* response, google::protobuf::Closure* done) override {
+#ifdef __cpp_rtti
     auto* const by = dynamic_cast<protobuf_controller*>(controller);
+#else
+    auto* const by = static_cast<protobuf_controller*>(controller);
+#endif
     CORACLE_REQUIRE(by, "a protobuf_channel requires a coracle::protobuf_controller");
     CORACLE_REQUIRE(!method->client_streaming() && !method->server_streaming(),
                     "protobuf's services have no streams: call the method by a stub of protoc-gen-coracle");

@@ -2,6 +2,8 @@
 // peer. It aborts the process and prints the place and the reason, in every build type.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <source_location>
 
 namespace coracle::base {

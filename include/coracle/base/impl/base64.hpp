@@ -1,6 +1,8 @@
 // base64: bytes as text (RFC 4648 section 4), for binary metadata, credentials of proxies, and files of JSON.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <string>
 #include <string_view>
 

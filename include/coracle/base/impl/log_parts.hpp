@@ -1,6 +1,8 @@
 // append_to_line: the text of one part of a log line.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <chrono>
 #include <concepts>
 #include <cstddef>

@@ -2,6 +2,8 @@
 // compressors.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <memory>
 
 namespace coracle::coro {

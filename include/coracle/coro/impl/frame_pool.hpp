@@ -1,6 +1,8 @@
 // frame_pool: recycled memory for coroutine frames, so that a call allocates nothing in the steady state.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>

@@ -1,6 +1,8 @@
 // owned_frame: a coroutine handle that owns its frame.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <coroutine>
 #include <utility>
 

@@ -1,6 +1,8 @@
 // ring: a FIFO queue of fixed capacity.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <utility>

@@ -1,6 +1,8 @@
 // run_observer: is notified of what a thread runs, to account the time to the work that it is for.
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <utility>
 
 namespace coracle::coro {

@@ -1,6 +1,8 @@
 // response_reader: an incremental reader of an HTTP/1.1 response (RFC 9112).
 #pragma once
 
+#include "coracle/base/impl/requirements.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>

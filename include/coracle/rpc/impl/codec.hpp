@@ -3,14 +3,16 @@
 
 #include "coracle/base/bytes.hpp"
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
-#include <typeinfo>
 
 namespace google::protobuf {
+class Message;
 class MessageLite;
-}
+}  // namespace google::protobuf
 
 namespace coracle::rpc {
 
@@ -55,10 +57,21 @@ struct codec_of {
   static void* address(T& message) noexcept { return static_cast<google::protobuf::MessageLite*>(&message); }
 };
 
-// A message type at run time. Protobuf's own base classes have an id alone.
+enum class message_set : std::uint8_t {
+  one,  // one type
+  with_reflection,  // google::protobuf::Message: each message of protobuf that is not a lite one
+  all,  // google::protobuf::MessageLite: each message of protobuf
+};
+
+// A message type at run time, without run-time type information: programs may be compiled without it.
+// Protobuf's own base classes have a name and a set alone.
 struct message_type {
-  const std::type_info* id;
+  std::string_view name;  // in C++, for errors
+  message_set set;
   const codec& (*get_codec)();
+  // Returns an object of this type, which tells whether others are of it, too. Null: no message of protobuf,
+  // or a class that is not generated from a .proto.
+  const google::protobuf::MessageLite& (*like)();
   // Makes an empty message, and destroys it; the pointers are those of codec_of<T>::address(). Null if the
   // type has no default constructor.
   void* (*make)();
@@ -74,16 +87,34 @@ M* message_at(Address* address) noexcept {
   else return static_cast<M*>(address);
 }
 
+// The name of M, from how the compiler writes this function: "... [with M = movie::Movie; ...]".
+template <class M>
+constexpr std::string_view name_of_message() noexcept {
+  const std::string_view function = __PRETTY_FUNCTION__;
+  constexpr std::string_view before = "M = ";
+  const std::size_t begin = function.find(before) + before.size();
+  return function.substr(begin, function.find_first_of(";]", begin) - begin);
+}
+
 template <class M>
 constexpr message_type describe_message_type() noexcept {
-  if constexpr (std::is_abstract_v<M>) {
-    return {&typeid(M), nullptr, nullptr, nullptr};
-  } else if constexpr (!std::is_default_constructible_v<M>) {
-    return {&typeid(M), &codec_of<M>::get, nullptr, nullptr};
+  message_type t{name_of_message<M>(), message_set::one, nullptr, nullptr, nullptr, nullptr};
+  if constexpr (std::is_same_v<M, google::protobuf::MessageLite>) {
+    t.set = message_set::all;
+  } else if constexpr (std::is_same_v<M, google::protobuf::Message>) {
+    t.set = message_set::with_reflection;
   } else {
-    return {&typeid(M), &codec_of<M>::get, [] { return codec_of<M>::address(*new M); },
-            [](void* m) { delete message_at<M>(m); }};
+    t.get_codec = &codec_of<M>::get;
+    if constexpr (requires {
+                    { M::default_instance() } -> std::convertible_to<const google::protobuf::MessageLite&>;
+                  })
+      t.like = []() -> const google::protobuf::MessageLite& { return M::default_instance(); };
+    if constexpr (std::is_default_constructible_v<M>) {
+      t.make = [] { return codec_of<M>::address(*new M); };
+      t.destroy = [](void* m) { delete message_at<M>(m); };
+    }
   }
+  return t;
 }
 
 template <class M>

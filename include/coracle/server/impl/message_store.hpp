@@ -41,23 +41,49 @@ inline constexpr bool is_reusable = std::is_base_of_v<google::protobuf::MessageL
 
 // The base of a message holder that can be reused. It belongs to one call at a time, and between two calls to
 // the store of their loop.
+//
+// Its functions are not virtual: in a program that imports a class with two polymorphic bases from a module,
+// g++ 15 and 16 leave out the functions by which the second base calls those of the class.
 class reusable {
  public:
   reusable(const reusable&) = delete;
   reusable& operator=(const reusable&) = delete;
-  virtual ~reusable() = default;
 
   // Destroys what the call has left in the object, and clears the message, which keeps its memory.
-  virtual void clear() noexcept = 0;
-  // The memory of the object, its message included; 0 if that cannot be measured.
-  [[nodiscard]] virtual std::size_t memory_bytes() const noexcept = 0;
+  void clear() noexcept { functions_.clear(*this); }
+
+ private:
+  template <class T>
+  static void clear_as(reusable& of) noexcept {
+    static_cast<T&>(of).clear();
+  }
+  template <class T>
+  static std::size_t memory_bytes_as(const reusable& of) noexcept {
+    return static_cast<const T&>(of).memory_bytes();
+  }
+  template <class T>
+  static void destroy_as(reusable& of) noexcept {
+    delete &static_cast<T&>(of);
+  }
 
  protected:
+  // Those of an object's class T, which has clear() and memory_bytes(), and whose objects `delete` destroys.
+  struct functions {
+    void (*clear)(reusable& of) noexcept;
+    // The memory of the object, its message included; 0 if that cannot be measured.
+    std::size_t (*memory_bytes)(const reusable& of) noexcept;
+    void (*destroy)(reusable& of) noexcept;
+  };
+  template <class T>
+  static constexpr functions functions_of = {clear_as<T>, memory_bytes_as<T>, destroy_as<T>};
+
   // `kind`: objects of one kind are interchangeable. 0: the object is destroyed with its call.
-  explicit reusable(std::uint32_t kind) noexcept : kind_(kind) {}
+  reusable(std::uint32_t kind, const functions& of) noexcept : functions_(of), kind_(kind) {}
+  ~reusable() = default;
 
  private:
   friend class message_store;
+  const functions& functions_;
   reusable* next_ = nullptr;
   std::uint32_t kind_;
   // How many more bytes may be decoded into the message before it is measured.
@@ -194,7 +220,9 @@ class made_reply : public reusable, public coro::pooled {
   made_reply* next_made = nullptr;
 
  protected:
-  made_reply(std::uint32_t kind, const void* address) noexcept : reusable(kind), address_(address) {}
+  made_reply(std::uint32_t kind, const functions& of, const void* address) noexcept
+      : reusable(kind, of), address_(address) {}
+  ~made_reply() = default;
 
  private:
   const void* address_;
@@ -208,10 +236,10 @@ class reply_of final : public made_reply {
     return kept ? *kept : *new reply_of;
   }
   reply_of() noexcept(std::is_nothrow_default_constructible_v<Reply>)
-      : made_reply(kind_of<reply_of>::assigned(),
+      : made_reply(kind_of<reply_of>::assigned(), functions_of<reply_of>,
                    static_cast<const google::protobuf::MessageLite*>(&message)) {}
-  void clear() noexcept override { message.Clear(); }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept override {
+  void clear() noexcept { message.Clear(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
     const std::size_t measured = measured_bytes(message);
     return measured == 0 ? 0 : measured + sizeof(made_reply);
   }

@@ -183,14 +183,14 @@ struct signature<Returned (Service::*)(server_context&, Argument)> {
 template <class Body, bool Reused>
 class body_base : public handler_body, public reusable {
  public:
-  void clear() noexcept final { static_cast<Body&>(*this).forget_call(); }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept final {
+  void clear() noexcept { static_cast<Body&>(*this).forget_call(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
     const std::size_t measured = static_cast<const Body&>(*this).request_bytes();
     return measured == 0 ? 0 : measured + sizeof(handler_body);
   }
 
  protected:
-  body_base() noexcept : reusable(kind_of<Body>::assigned()) {}
+  body_base() noexcept : reusable(kind_of<Body>::assigned(), functions_of<Body>) {}
 };
 template <class Body>
 class body_base<Body, false> : public handler_body {};

@@ -52,7 +52,7 @@ class _Completions:
     """The queue of all futures. A thread that waits for one of them takes what has completed, for the others, too."""
 
     def __init__(self) -> None:
-        self.queue, _ = _native.queue_create(False)
+        self.queue: int = _native.queue_create(False)[0]
         self._taking = threading.Lock()
         self._thread: Optional[threading.Thread] = None
 

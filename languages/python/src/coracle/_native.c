@@ -4,13 +4,20 @@
  * The tag of a unary call in a queue is the object that waits for it, of which the call owns a reference; the tags of
  * other operations are numbers. Functions that wait release the interpreter's lock, and on the main thread they let the
  * handlers of signals run, ten times a second: an exception of one, such as KeyboardInterrupt, ends the wait. */
-#define Py_LIMITED_API 0x030a0000
+#define Py_LIMITED_API 0x03080000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <coracle.h>
 #include <stdint.h>
 #include <string.h>
+
+/* The limited API has these two since 3.10. Python 3.8 and 3.9, which do not change any more, have the same function and the
+ * same convention of calls outside of it. */
+#ifndef METH_FASTCALL
+#define METH_FASTCALL 0x0080
+#endif
+PyAPI_FUNC(const char*) PyUnicode_AsUTF8AndSize(PyObject* unicode, Py_ssize_t* size);
 
 static PyObject* usage_error; /* coracle.UsageError */
 
@@ -75,7 +82,7 @@ static int read_pairs(PyObject* from, struct pairs* to) {
   to->sequence = PySequence_Tuple(from);
   if (!to->sequence) return 0;
   to->count = (size_t)PyTuple_Size(to->sequence);
-  to->list = PyMem_Calloc(to->count ? to->count : 1, sizeof *to->list);
+  to->list = PyMem_Malloc((to->count + 1) * sizeof *to->list);
   if (!to->list) return free_pairs(to), PyErr_NoMemory() != NULL;
   for (size_t i = 0; i < to->count; ++i) {
     PyObject* pair = PyTuple_GetItem(to->sequence, (Py_ssize_t)i);
@@ -114,13 +121,19 @@ static int read_call(PyObject* const* args, struct call_arguments* to) {
 
 /* ---- results */
 
+/* What a peer has sent as text, which is ASCII if the peer is correct. */
+static PyObject* received_text(const char* bytes, size_t size) {
+  return PyUnicode_DecodeUTF8(bytes ? bytes : "", (Py_ssize_t)size, "replace");
+}
+
 static PyObject* tuple_of_pairs(const coracle_pair* pairs, size_t count) {
   PyObject* all = PyTuple_New((Py_ssize_t)count);
   for (size_t i = 0; all && i < count; ++i) {
     const coracle_pair* p = &pairs[i];
     const int binary = p->key_size > 4 && memcmp(p->key + p->key_size - 4, "-bin", 4) == 0;
-    PyObject* one = Py_BuildValue(binary ? "(s#y#)" : "(s#s#)", p->key, (Py_ssize_t)p->key_size, p->value ? p->value : "",
-                                  (Py_ssize_t)p->value_size);
+    PyObject* value = binary ? PyBytes_FromStringAndSize(p->value, (Py_ssize_t)p->value_size)
+                             : received_text(p->value, p->value_size);
+    PyObject* one = value ? Py_BuildValue("(NN)", received_text(p->key, p->key_size), value) : NULL;
     if (!one) return Py_DECREF(all), NULL;
     PyTuple_SetItem(all, (Py_ssize_t)i, one);
   }
@@ -139,7 +152,7 @@ static PyObject* outcome_of(const coracle_event* e) {
   if (e->status || e->initial_metadata_count || e->trailing_metadata_count) {
     PyObject* initial = tuple_of_pairs(e->initial_metadata, e->initial_metadata_count);
     PyObject* trailing = initial ? tuple_of_pairs(e->trailing_metadata, e->trailing_metadata_count) : NULL;
-    PyObject* text = PyUnicode_DecodeUTF8(e->status_text, (Py_ssize_t)e->status_text_size, "replace");
+    PyObject* text = received_text(e->status_text, e->status_text_size);
     rest = NULL;
     if (initial && trailing && text)
       rest = Py_BuildValue("(Oy#OO)", text, e->status_details ? e->status_details : "", (Py_ssize_t)e->status_details_size,
@@ -187,29 +200,41 @@ static PyObject* shut_down(PyObject* self, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
+/* A sequence of (name, value). The strings live as long as the pairs. */
+struct options {
+  struct pairs pairs;
+  coracle_option* list;
+};
+static void free_options(struct options* o) {
+  PyMem_Free(o->list);
+  free_pairs(&o->pairs);
+}
+static int read_options(PyObject* from, struct options* to) {
+  to->list = NULL;
+  if (!read_pairs(from, &to->pairs)) return 0;
+  to->list = PyMem_Malloc((to->pairs.count + 1) * sizeof *to->list);
+  if (!to->list) return free_options(to), PyErr_NoMemory() != NULL;
+  for (size_t i = 0; i < to->pairs.count; ++i) {
+    const coracle_pair* o = &to->pairs.list[i];
+    to->list[i].name = o->key;
+    to->list[i].value = o->value;
+    if (memchr(o->key, 0, o->key_size) || memchr(o->value, 0, o->value_size)) {
+      PyErr_Format(PyExc_ValueError, "the option %s has an embedded null character", o->key);
+      return free_options(to), 0;
+    }
+  }
+  return 1;
+}
+
 /* channel_create(target, ((name, value), ...)) */
 static PyObject* channel_create(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   (void)self;
-  struct pairs options;
+  struct options options;
   coracle_channel made = 0;
-  if (!check_count(count, 2)) return NULL;
   const char* target = NULL;
-  if (!text(args[0], &target) || !read_pairs(args[1], &options)) return NULL;
-  coracle_option* list = PyMem_Calloc(options.count + 1, sizeof *list);
-  if (!list) return free_pairs(&options), PyErr_NoMemory();
-  for (size_t i = 0; i < options.count; ++i) {
-    const coracle_pair* o = &options.list[i];
-    list[i].name = o->key;
-    list[i].value = o->value;
-    if (memchr(o->key, 0, o->key_size) || memchr(o->value, 0, o->value_size)) {
-      PyErr_Format(PyExc_ValueError, "the option %s has an embedded null character", o->key);
-      PyMem_Free(list);
-      return free_pairs(&options), NULL;
-    }
-  }
-  const int error = coracle_channel_create(0, target, list, options.count, &made);
-  PyMem_Free(list);
-  free_pairs(&options);
+  if (!check_count(count, 2) || !text(args[0], &target) || !read_options(args[1], &options)) return NULL;
+  const int error = coracle_channel_create(0, target, options.list, options.pairs.count, &made);
+  free_options(&options);
   if (error) return raise(error);
   return PyLong_FromUnsignedLongLong(made);
 }
@@ -310,7 +335,31 @@ static int wait_for_event(uint64_t queue, coracle_call call, coracle_event* e) {
   return error;
 }
 
-/* queue_take(queue, timeout_ns) -> [(waiter or tag, kind, outcome), ...]; empty if nothing came. 0 does not wait. */
+/* (call, request or None, path, peer, metadata, the time that is left in ns) */
+static PyObject* request_of(const coracle_event* e) {
+  PyObject* metadata = tuple_of_pairs(e->initial_metadata, e->initial_metadata_count);
+  PyObject* path = received_text(e->method, e->method_size);
+  PyObject* peer = received_text(e->peer, e->peer_size);
+  PyObject* message = e->has_message ? PyBytes_FromStringAndSize(e->message, (Py_ssize_t)e->message_size) : Py_None;
+  if (!e->has_message) Py_INCREF(message);
+  if (!metadata || !path || !peer || !message) {
+    Py_XDECREF(metadata);
+    Py_XDECREF(path);
+    Py_XDECREF(peer);
+    Py_XDECREF(message);
+    return NULL;
+  }
+  return Py_BuildValue("(KNNNNL)", (unsigned long long)e->call, message, path, peer, metadata, (long long)e->timeout_ns);
+}
+
+static PyObject* result_of(const coracle_event* e) {
+  if (e->kind == CORACLE_EVENT_REQUEST) return request_of(e);
+  if (e->kind == CORACLE_EVENT_ENDED) return PyLong_FromUnsignedLongLong(e->call);
+  return outcome_of(e);
+}
+
+/* queue_take(queue, timeout_ns) -> [(waiter or tag, kind, outcome), ...]; empty if nothing came. 0 does not wait. The
+ * outcome of a request is its parts, and of a server's call that has ended its handle. */
 static PyObject* queue_take(PyObject* self, PyObject* const* args, Py_ssize_t arguments) {
   (void)self;
   enum { batch = 128 };
@@ -330,7 +379,7 @@ static PyObject* queue_take(PyObject* self, PyObject* const* args, Py_ssize_t ar
   for (size_t i = 0; i < count; ++i) {
     coracle_event* e = &events[i];
     PyObject* waiter = e->kind == CORACLE_EVENT_UNARY ? (PyObject*)(uintptr_t)e->tag : PyLong_FromUnsignedLongLong(e->tag);
-    PyObject* outcome = all && waiter ? outcome_of(e) : NULL;
+    PyObject* outcome = all && waiter ? result_of(e) : NULL;
     PyObject* one = outcome ? Py_BuildValue("(NiN)", waiter, (int)e->kind, outcome) : NULL;
     if (!outcome) Py_XDECREF(waiter);
     if (one) {
@@ -484,6 +533,143 @@ static PyObject* finish_call(PyObject* self, PyObject* const* args, Py_ssize_t a
   return with_completion(args, arguments, coracle_finish);
 }
 
+/* ---- servers */
+
+/* server_create(((name, value), ...)) -> handle */
+static PyObject* server_create(PyObject* self, PyObject* given) {
+  (void)self;
+  struct options options;
+  coracle_server made = 0;
+  if (!read_options(given, &options)) return NULL;
+  const int error = coracle_server_create(0, options.list, options.pairs.count, &made);
+  free_options(&options);
+  if (error) return raise(error);
+  return PyLong_FromUnsignedLongLong(made);
+}
+
+/* server_method(server, path, unary?, queue, tag) */
+static PyObject* server_method(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  (void)self;
+  uint64_t server = 0;
+  const char* path = NULL;
+  coracle_completion to = {.size = sizeof to};
+  if (!check_count(count, 5) || !number(args[0], &server) || !text(args[1], &path) || !number(args[3], &to.queue) ||
+      !number(args[4], &to.tag))
+    return NULL;
+  const int kind = PyObject_IsTrue(args[2]) ? CORACLE_METHOD_UNARY : CORACLE_METHOD_STREAM;
+  const int error = coracle_server_method(server, path, kind | CORACLE_METHOD_REPORTS_END, &to);
+  if (error) return raise(error);
+  Py_RETURN_NONE;
+}
+
+/* server_listen(server, address, ((name, value), ...)) -> port */
+static PyObject* server_listen(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  (void)self;
+  uint64_t server = 0;
+  const char* address = NULL;
+  struct options options;
+  uint16_t port = 0;
+  int error = 0;
+  if (!check_count(count, 3) || !number(args[0], &server) || !text(args[1], &address) || !read_options(args[2], &options))
+    return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  error = coracle_server_listen(server, address, options.list, options.pairs.count, &port);
+  Py_END_ALLOW_THREADS
+  free_options(&options);
+  if (error) return raise(error);
+  return PyLong_FromUnsignedLong(port);
+}
+
+/* server_drain(server, grace_ns, queue, tag) */
+static PyObject* server_drain(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  (void)self;
+  uint64_t server = 0;
+  int64_t grace_ns = 0;
+  coracle_completion to = {.size = sizeof to};
+  if (!check_count(count, 4) || !number(args[0], &server) || !signed_number(args[1], &grace_ns) ||
+      !number(args[2], &to.queue) || !number(args[3], &to.tag))
+    return NULL;
+  const int error = coracle_server_drain(server, grace_ns, &to);
+  if (error) return raise(error);
+  Py_RETURN_NONE;
+}
+
+static PyObject* server_destroy(PyObject* self, PyObject* server) {
+  (void)self;
+  uint64_t of = 0;
+  int error = 0;
+  if (!number(server, &of)) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  error = coracle_server_destroy(of);
+  Py_END_ALLOW_THREADS
+  if (error) return raise(error);
+  Py_RETURN_NONE;
+}
+
+/* answer(call, status, text, details, reply or None, trailing metadata): answers and releases the call, unless it raises */
+static PyObject* answer(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  (void)self;
+  uint64_t call = 0;
+  int64_t status = 0;
+  struct pairs trailing;
+  coracle_answer a = {.size = sizeof a};
+  const char* reply = NULL;
+  if (!check_count(count, 6) || !number(args[0], &call) || !signed_number(args[1], &status) ||
+      !bytes_of(args[2], &a.status_text, &a.status_text_size) ||
+      !bytes_of(args[3], &a.status_details, &a.status_details_size))
+    return NULL;
+  if (args[4] != Py_None) {
+    char* data = NULL;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(args[4], &data, &size) < 0) return NULL;
+    reply = data;
+    a.message_size = (size_t)size;
+    a.has_message = 1;
+  }
+  if (!read_pairs(args[5], &trailing)) return NULL;
+  a.message = reply;
+  a.status = (int32_t)status;
+  a.trailing_metadata = trailing.list;
+  a.trailing_metadata_count = trailing.count;
+  int error = coracle_answer_call(call, &a);
+  free_pairs(&trailing);
+  if (!error) error = coracle_call_release(call);
+  if (error) return raise(error);
+  Py_RETURN_NONE;
+}
+
+/* send_headers(call, metadata) */
+static PyObject* send_headers(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  (void)self;
+  uint64_t call = 0;
+  struct pairs metadata;
+  if (!check_count(count, 2) || !number(args[0], &call) || !read_pairs(args[1], &metadata)) return NULL;
+  const int error = coracle_send_headers(call, metadata.list, metadata.count);
+  free_pairs(&metadata);
+  if (error) return raise(error);
+  Py_RETURN_NONE;
+}
+
+/* call_security(call) -> ((key, value), ...); values are bytes */
+static PyObject* call_security(PyObject* self, PyObject* call) {
+  (void)self;
+  uint64_t of = 0;
+  const coracle_pair* pairs = NULL;
+  size_t count = 0;
+  if (!number(call, &of)) return NULL;
+  const int error = coracle_call_security(of, &pairs, &count);
+  if (error) return raise(error);
+  PyObject* all = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; all && i < count; ++i) {
+    const coracle_pair* p = &pairs[i];
+    PyObject* one = Py_BuildValue("(Ny#)", received_text(p->key, p->key_size), p->value ? p->value : "",
+                                  (Py_ssize_t)p->value_size);
+    if (!one) return Py_DECREF(all), NULL;
+    PyTuple_SetItem(all, (Py_ssize_t)i, one);
+  }
+  return all;
+}
+
 static PyObject* option_names(PyObject* self, PyObject* kind) {
   (void)self;
   const char* of = NULL;
@@ -517,6 +703,14 @@ static PyMethodDef methods[] = {
     {"writes_done", writes_done, METH_O, NULL},
     FAST("headers", headers),
     FAST("finish", finish_call),
+    {"server_create", server_create, METH_O, NULL},
+    FAST("server_method", server_method),
+    FAST("server_listen", server_listen),
+    FAST("server_drain", server_drain),
+    {"server_destroy", server_destroy, METH_O, NULL},
+    FAST("answer", answer),
+    FAST("send_headers", send_headers),
+    {"call_security", call_security, METH_O, NULL},
     {"call_cancel", call_cancel, METH_O, NULL},
     {"call_release", call_release, METH_O, NULL},
     {NULL, NULL, 0, NULL},
@@ -543,7 +737,7 @@ PyMODINIT_FUNC PyInit__native(void) {
   if (!main_thread) return Py_DECREF(made), NULL;
   usage_error = PyErr_NewExceptionWithDoc("coracle.UsageError", "A function of the library was used wrongly, or cannot go on.",
                                           PyExc_RuntimeError, NULL);
-  if (!usage_error || PyModule_AddObjectRef(made, "UsageError", usage_error) < 0) return Py_DECREF(made), NULL;
+  if (!usage_error || PyObject_SetAttrString(made, "UsageError", usage_error) < 0) return Py_DECREF(made), NULL;
   if (coracle_abi_version() != CORACLE_ABI_VERSION) {
     PyErr_Format(PyExc_ImportError, "libcoracle_c has the interface %u, and this module needs %u",
                  (unsigned int)coracle_abi_version(), (unsigned int)CORACLE_ABI_VERSION);

@@ -15,7 +15,9 @@ Deserializer = Callable[[bytes], Any]
 
 WAIT_FOR_READY = 1
 WRITE_LAST = 1
+WRITE_UNCOMPRESSED = 2
 KIND_UNARY, KIND_READ, KIND_WRITE = 1, 2, 3
+KIND_REQUEST, KIND_ENDED, KIND_DRAINED = 6, 7, 8
 NO_LIMIT = (1 << 63) - 1
 
 
@@ -42,6 +44,34 @@ def tls(*, ca: Optional[str] = None, ca_file: Optional[str] = None, certificate:
     return Credentials((("credentials", "tls"), *named))
 
 
+class ServerCredentials:
+    """What a port of a server needs for TLS: coracle.server_tls()."""
+
+    def __init__(self, options: Tuple[Tuple[str, str], ...]) -> None:
+        self.options = options
+
+
+def _pem(text: Union[str, bytes, None]) -> Optional[str]:
+    return text.decode("ascii") if isinstance(text, bytes) else text
+
+
+def server_tls(*, certificate: Union[str, bytes, None] = None, certificate_file: Optional[str] = None,
+               key: Union[str, bytes, None] = None, key_file: Optional[str] = None, client_ca: Union[str, bytes, None] = None,
+               client_ca_file: Optional[str] = None, clients: Optional[str] = None) -> ServerCredentials:
+    """TLS for Server.add_secure_port(): a certificate (with its chain) and its key, as PEM or as files, which are read again when they
+    change. With `client_ca` or `client_ca_file`, clients need a certificate of that authority, unless `clients` is "requested" or
+    "ignored"."""
+    given = {"certificate": _pem(certificate), "certificate_file": certificate_file, "key": _pem(key), "key_file": key_file,
+             "client_ca": _pem(client_ca), "client_ca_file": client_ca_file, "clients": clients}
+    named = tuple((f"tls.{name}", value) for name, value in given.items() if value is not None)
+    return ServerCredentials((("credentials", "tls"), *named))
+
+
+def option_texts(options: Optional[Mapping[str, Option]]) -> Tuple[Tuple[str, str], ...]:
+    """Options as the native module takes them."""
+    return tuple((name, option_text(value)) for name, value in (options or {}).items())
+
+
 def option_text(value: Option) -> str:
     """An option as text."""
     if isinstance(value, bool):
@@ -53,8 +83,7 @@ def option_text(value: Option) -> str:
 
 def make_channel(target: str, credentials: Credentials, options: Optional[Mapping[str, Option]]) -> int:
     """The handle of a new channel."""
-    named = tuple((name, option_text(value)) for name, value in (options or {}).items())
-    return _native.channel_create(target, credentials.options + named)
+    return _native.channel_create(target, credentials.options + option_texts(options))
 
 
 def timeout_ns(timeout: Optional[float]) -> int:

@@ -1,99 +1,19 @@
-"""Channels for asyncio. The event loop watches one descriptor, and takes completions in batches."""
+"""Channels and servers for asyncio. The event loop watches one descriptor, and takes completions in batches."""
 
 from __future__ import annotations
 
 import asyncio
-import collections
-import threading
-import weakref
-from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, List, Optional, Union
+import collections.abc
+from typing import Any, AsyncIterable, AsyncIterator, Deque, Generator, Iterable, Optional, Union
 
-from . import _native
+from . import _completions, _native
 from ._base import BaseChannel, Method
 from ._channel import WINDOW, Call, _reply
 from ._errors import Metadata, Outcome, RpcError, StatusCode, UsageError
-from ._options import KIND_READ, KIND_UNARY, WAIT_FOR_READY, WRITE_LAST, Deserializer, Serializer, timeout_ns
+from ._options import KIND_READ, WAIT_FOR_READY, WRITE_LAST, Deserializer, Serializer, timeout_ns
+from ._server import AbortError, Context, HandlerCallDetails, MethodHandler, Server
 
 Requests = Union[Iterable[Any], AsyncIterable[Any]]
-
-
-class _Completions:
-    """The queue of one event loop."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.queue, descriptor = _native.queue_create(True)
-        self._streams: "weakref.WeakValueDictionary[int, Stream]" = weakref.WeakValueDictionary()  # a dropped one ends
-        self._next_tag = 0
-        self._loop = weakref.ref(loop)
-        loop.add_reader(descriptor, self._take)
-        weakref.finalize(loop, _retire, self.queue).atexit = False
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop, which keeps this object, not the reverse."""
-        loop = self._loop()
-        if loop is None:
-            raise UsageError("the event loop of the call has ended")
-        return loop
-
-    def _take(self) -> None:
-        while True:
-            taken = _native.queue_take(self.queue, 0)
-            for waiter, kind, outcome in taken:
-                if kind == KIND_UNARY:
-                    if not waiter.done():
-                        waiter.set_result(outcome)
-                else:
-                    stream = self._streams.get(waiter)
-                    if stream is not None:
-                        stream._on_event(kind, outcome)
-            if len(taken) < 128:
-                return
-
-    def add(self, stream: "Stream") -> int:
-        self._next_tag += 1
-        self._streams[self._next_tag] = stream
-        return self._next_tag
-
-    def remove(self, tag: int) -> None:
-        self._streams.pop(tag, None)
-
-
-_by_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Completions]" = weakref.WeakKeyDictionary()
-_changing = threading.RLock()  # a loop may be collected, and its queue retired, at any allocation
-_retired: List[int] = []  # the queues of loops that have ended, in which calls have yet to end
-
-
-def _retire(queue: int) -> None:
-    with _changing:
-        _retired.append(queue)
-        _destroy_retired()
-
-
-def _destroy_retired() -> None:
-    queues = _retired[:]
-    _retired.clear()
-    for queue in queues:
-        try:
-            while _native.queue_take(queue, 0):
-                pass
-            _native.queue_destroy(queue)
-        except _native.UsageError as error:
-            if "CORACLE_BUSY" in str(error):
-                _retired.append(queue)  # otherwise it has ended with the library
-
-
-def _completions() -> _Completions:
-    loop = asyncio.get_running_loop()
-    found = _by_loop.get(loop)
-    if found is None:
-        with _changing:
-            # A closed loop that is still referred to needs its queue no more.
-            for closed in [other for other in list(_by_loop) if other.is_closed()]:
-                _retire(_by_loop.pop(closed).queue)
-            _destroy_retired()
-            found = _by_loop[loop] = _Completions(loop)
-    return found
 
 
 class UnaryCall:
@@ -141,7 +61,7 @@ class Stream:
         self._path = path
         self._serializer = serializer
         self._deserializer = deserializer
-        self._from = _completions()
+        self._from = _completions.of_running_loop()
         self._tag = self._from.add(self)
         self._ready: Deque[bytes] = collections.deque()
         self._asked = 0
@@ -243,7 +163,7 @@ class Stream:
 
     async def _pump_requests(self, requests: Requests) -> None:
         try:
-            if hasattr(requests, "__aiter__"):
+            if isinstance(requests, collections.abc.AsyncIterable):
                 async for request in requests:
                     await self.write(request)
             else:
@@ -277,7 +197,7 @@ class UnaryUnary(Method):
     def __call__(self, request: Any, timeout: Optional[float] = None, metadata: Optional[Metadata] = None,
                  wait_for_ready: Optional[bool] = None) -> UnaryCall:
         """Starts the call: `reply = await method(request)`. `timeout` is in seconds and covers queueing."""
-        completions = _completions()
+        completions = _completions.of_running_loop()
         future = completions.loop.create_future()
         call = _native.unary(self._channel._handle, self._path, timeout_ns(timeout), metadata,
                              WAIT_FOR_READY if wait_for_ready else 0, self._serializer(request), completions.queue, future)
@@ -344,3 +264,7 @@ class Channel(BaseChannel[UnaryUnary, UnaryStream, StreamUnary, StreamStream]):
 
     async def __aexit__(self, *_: object) -> None:
         self._close()
+
+
+__all__ = ["AbortError", "Channel", "Context", "HandlerCallDetails", "MethodHandler", "Server", "Stream", "StreamStream", "StreamUnary",
+           "UnaryCall", "UnaryStream", "UnaryUnary"]

@@ -7,6 +7,7 @@ import { bytes, ms, nearness, number, span, table, tiles, time } from "./table.j
 
 const right = "number";
 const section = (title, ...parts) => element("section", {}, element("h3", {}, title), ...parts);
+const profile = (title, link, path) => section(title, element("p", {}, element("a", { href: path }, link), " for ", element("code", {}, "go tool pprof -http=: FILE")));
 const failed = (count) => (count ? element("span", { class: "bad" }, number(count)) : "0");
 
 function overview(of) {
@@ -82,6 +83,7 @@ function loops(of) {
                                                    ...names.map((name) => [heading(name), (l) => l[name].per_s, right])], of.loops)),
     section("Since the start", table("Counters of loops", [["loop", (l) => l.loop, right], ...names.map((name) => [heading(name), (l) => l[name].total, right])], of.loops)),
     element("p", { class: "quiet" }, `Rates are those of the last ${span(of.window_s)}.`),
+    profile("What the CPU time is spent on", "CPU profile of 10 seconds", "pprof/profile?seconds=10"),
   ];
 }
 
@@ -90,6 +92,7 @@ function memory(of) {
     table("Memory of servers", [["server", (s) => String(s.id)], ["used", (s) => bytes(s.used_bytes), right], ["quota", (s) => bytes(s.limit_bytes), right],
                                 ["part", (s) => nearness(s.used_bytes, s.limit_bytes, `memory of server ${s.id}`)], ["quota from", (s) => s.limit_source]], of.servers),
     tiles(["connections under pressure", failed(of.connections_under_pressure)], ["orphaned calls", failed(of.orphaned.calls)], ["memory of orphaned calls", bytes(of.orphaned.bytes)]),
+    profile("Who has allocated memory", "Heap profile", "pprof/heap"),
   ];
 }
 
@@ -100,6 +103,39 @@ function limits(of) {
         [["limit", (l) => l.name], ["value", (l) => (l.limit === null ? "none" : value(l, l.limit)), right], ["used", (l) => value(l, l.used), right],
          ["part", (l) => nearness(l.used, l.limit, l.name)], ["of a", (l) => l.unit], ["from", (l) => l.source]], server.limits))),
     section("Rejections", table("Rejections", [["limit", (r) => r.limit], ["rejections", (r) => failed(r.count), right]], of.rejections)),
+  ];
+}
+
+const validity = ({ state, days_left: days }) => {
+  if (state === "valid") return days === null ? "does not expire" : `${number(days)} days left`;
+  if (state === "not_yet_valid") return element("span", { class: "bad" }, "not yet valid");
+  if (state === "expired") return element("span", { class: "bad" }, "expired");
+  return element("span", { class: state === "under_7_days" ? "bad" : "soon" }, `${number(days)} ${days === 1 ? "day" : "days"} left`);
+};
+const presentedFor = (c) => [...c.server_names, ...(c.is_default ? ["all others"] : [])].join(", ") || "–";
+const columnsOfCertificates = [["certificate", (c) => c.title || "–"], ["valid", validity], ["until", (c) => time(c.not_after)],
+                               ["from", (c) => time(c.not_before)], ["chain until", (c) => (c.chain_size > 1 ? time(c.chain_not_after) : "–")],
+                               ["names", (c) => c.names.join(", ") || "–"], ["issuer", (c) => c.issuer || "–"], ["key", (c) => c.key_type],
+                               ["file", (c) => c.file ?? "–"], ["serial number", (c) => c.serial], ["SHA-256", (c) => c.sha256]];
+function trustText({ side, trusted }) {
+  if (trusted.from === "program") return `Trusts ${number(trusted.count)} CAs, the first until ${time(trusted.not_after)}.`;
+  if (trusted.from === "system") return "Trusts the CAs of the system.";
+  return side === "server" ? "Clients are not asked for certificates." : "Servers are not verified.";
+}
+
+function certificates(of) {
+  const others = of.credentials_count - of.credentials.length;
+  if (!of.credentials_count) return [element("p", { class: "quiet" }, "No server listens with TLS, and no channel uses it.")];
+  return [
+    ...of.credentials.map((one, i) => {
+      const users = one.users.join(", ") + (one.user_count > one.users.length ? ` and ${number(one.user_count - one.users.length)} others` : "");
+      const columns = one.side === "server" ? [...columnsOfCertificates.slice(0, 2), ["for", presentedFor], ...columnsOfCertificates.slice(2)] : columnsOfCertificates;
+      return section(one.side === "server" ? `Server ${one.server} on ${users}` : `Channels to ${users}`,
+          one.reload_error ? element("p", { class: "failure" }, `These are still in use, because newer ones were not loaded at ${time(one.reload_error.time)}: ${one.reload_error.text}`) : null,
+          table(`Certificates of credentials ${i + 1}`, columns, one.certificates),
+          element("p", { class: "quiet" }, `Loaded at ${time(one.loaded)}. ${trustText(one)}`));
+    }),
+    ...(others ? [element("p", { class: "quiet" }, `${number(others)} more credentials`)] : []),
   ];
 }
 
@@ -145,6 +181,7 @@ export const views = {
   loops: { title: "Loops", make: loops, every: 1000 },
   memory: { title: "Memory", make: memory, every: 2000 },
   limits: { title: "Limits", make: limits, every: 2000 },
+  certificates: { title: "Certificates", make: certificates, every: 10000 },
   configuration: { title: "Configuration", make: configuration, every: 0 },
   log_levels: { title: "Log levels", make: logLevels, every: 0 },
   version: { title: "Version", make: version, every: 0 },

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
+#include <string_view>
 
 namespace coracle::protocol::connect::encodings_test {
 namespace {
@@ -33,6 +35,23 @@ TEST(ConnectEncodings, OfAPeerAreReadFromAListWithWeights) {
         row{"gzip;q=-1", {}}, row{"gzip;q=", {}}, row{"gzip;q=.5", {}}, row{"gzip;q=0.5555", {}},
         row{"gzip;x=1", {}}, row{"gzip;q=0x", {}}})
     EXPECT_EQ(parse_accept_encoding(list), expected) << list;
+}
+
+TEST(ConnectEncodings, OfThoseThatAreOfferedTheHeaviestIsPreferredThenTheFirst) {
+  struct row {
+    std::string_view list;
+    encoding expected;
+  };
+  constexpr std::array offered{encoding::zstd, encoding::gzip};
+  for (const auto& [list, expected] :
+       {row{"", encoding::identity}, row{"gzip", encoding::gzip}, row{"zstd", encoding::zstd},
+        row{"gzip, zstd", encoding::zstd}, row{"gzip, deflate, br, zstd", encoding::zstd},
+        row{"gzip;q=1.0, zstd;q=0.9", encoding::gzip}, row{"zstd;q=0.5, gzip;q=0.4", encoding::zstd},
+        row{"zstd;q=0, gzip;q=0.1", encoding::gzip}, row{"gzip;q=0, zstd;q=0", encoding::identity},
+        row{"br, *", encoding::identity}, row{"identity, gzip;q=0.5", encoding::identity},
+        row{"identity;q=0.5, gzip", encoding::gzip}, row{"identity, gzip", encoding::gzip},
+        row{"identity;q=0, zstd;q=0.1", encoding::zstd}})
+    EXPECT_EQ(preferred_encoding(list, offered), expected) << list;
 }
 
 }  // namespace

@@ -18,6 +18,11 @@ TEST(MediaType, IsSplitIntoItsParts) {
   EXPECT_EQ(m->parameters, "; charset=\"utf-8\"");
 }
 
+TEST(MediaType, AQuotedStringHasBytesAboveAsciiButNoControlCharacters) {
+  EXPECT_TRUE(parse_media_type("text/plain; title=\"b\xc3\xbc\tcher\""));
+  EXPECT_FALSE(parse_media_type("text/plain; title=\"a\x01z\""));
+  EXPECT_FALSE(parse_media_type("text/plain; title=\"a\x7fz\""));
+}
 TEST(MediaType, OfARangeIsAccepted) {
   ASSERT_TRUE(parse_media_type("*/*"));
   EXPECT_TRUE(parse_media_type("text/*;q=0.5")->is("text", "*"));

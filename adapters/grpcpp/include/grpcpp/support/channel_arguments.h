@@ -3,13 +3,16 @@
 
 #include <grpc/compression.h>
 #include <grpc/impl/channel_arg_names.h>
+#include <grpcpp/impl/call_observing.h>
 #include <grpcpp/support/config.h>
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 // Of the C library, as far as functions that do not exist name them.
 struct grpc_arg;
@@ -62,13 +65,16 @@ class ChannelArguments {
   void SetPointer(const std::string& key, void* object) { values_.emplace(key, object); }
   void SetPointerWithVtable(const std::string& key, void* object, const grpc_arg_pointer_vtable* vtable)
       CORACLE_GRPCPP_MISSING("arguments own no objects: SetPointer(key, object)");
-  void SetSocketMutator(grpc_socket_mutator* mutator)
-      CORACLE_GRPCPP_MISSING("there are no socket mutators: CreateInsecureChannelFromFd() with a socket of your own");
+  void SetSocketMutator(grpc_socket_mutator* mutator) CORACLE_GRPCPP_MISSING(
+      "there are no socket mutators: CreateInsecureChannelFromFd() with a socket of your own");
   void SetChannelArgs(grpc_channel_args* to) const
       CORACLE_GRPCPP_MISSING("there are no arguments of the C library: SetInt(), SetString()");
   grpc_channel_args c_channel_args() const
       CORACLE_GRPCPP_MISSING("there are no arguments of the C library: SetInt(), SetString()");
-  void Swap(ChannelArguments& other) { values_.swap(other.values_); }
+  void Swap(ChannelArguments& other) {
+    values_.swap(other.values_);
+    observing_.swap(other.observing_);
+  }
 
   // For the library.
   using value = std::variant<int, std::string, void*>;
@@ -76,10 +82,15 @@ class ChannelArguments {
   void replace(const std::string& key, value v) { values_.insert_or_assign(key, std::move(v)); }
   void SetAll(const ChannelArguments& others) {
     for (const auto& [key, v] : others.values_) values_.insert_or_assign(key, v);
+    observing_.insert(observing_.end(), others.observing_.begin(), others.observing_.end());
   }
+  using observers = std::vector<std::shared_ptr<const internal::call_observing>>;
+  void observe(std::shared_ptr<const internal::call_observing> by) { observing_.push_back(std::move(by)); }
+  const observers& observing() const { return observing_; }
 
  private:
   std::map<std::string, value> values_;
+  observers observing_;
 };
 
 }  // namespace grpc

@@ -1,0 +1,42 @@
+// xds_resolver: channels whose servers, routes and balancing a control plane configures. Link coracle::xds.
+#pragma once
+
+#include "coracle/client/resolver.hpp"
+#include "coracle/security/credentials.hpp"
+
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace coracle {
+
+/// The options of xds_resolver().
+class xds_options {
+ public:
+  /// The bootstrap of the environment.
+  xds_options() noexcept {}
+
+  /// Who the control planes are: a bootstrap in JSON (gRFC A27). If it is empty, that of the file that the
+  /// environment variable GRPC_XDS_BOOTSTRAP names, or else the text of GRPC_XDS_BOOTSTRAP_CONFIG. It is read
+  /// when a channel begins to resolve; if it is missing or invalid, calls fail with UNAVAILABLE.
+  std::string bootstrap;
+  /// The credentials for control planes whose channel_creds in the bootstrap are "tls":
+  /// tls::client_options(). Files that the bootstrap names are not read. Without them calls fail with
+  /// UNAVAILABLE if the bootstrap has such a control plane. Those with "insecure" are connected to in
+  /// plaintext.
+  std::optional<channel_credentials> control_plane_tls;
+};
+static_assert(!std::is_aggregate_v<xds_options>, "GCC 12 destroys aggregates in co_await expressions twice");
+
+/// Makes the resolvers of targets such as "xds:///name", for channel_options::add_resolver("xds", ...).
+///
+/// Each channel subscribes to the Listener of its target's name at the control plane, and to everything that
+/// it refers to, over a connection of its own from one of its loops. Calls follow the routes, timeouts and
+/// retries of the RouteConfiguration, and the balancing policies, priorities, localities, drops and outlier
+/// detection of the clusters. Calls wait until all of it is known. A call without a route, or of a cluster
+/// that is missing, fails with UNAVAILABLE, as does each call while the Listener or the RouteConfiguration is
+/// missing; the text names the resource. If the control plane cannot be reached, or sends something invalid,
+/// what it sent before stays in use.
+[[nodiscard]] client::resolver_maker xds_resolver(xds_options options = {});
+
+}  // namespace coracle

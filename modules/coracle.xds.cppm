@@ -1,0 +1,13 @@
+// The module coracle.xds: the module coracle, and channels that a control plane configures. Link coracle::xds_module. Made of the headers by scripts/module_interfaces.py.
+module;
+
+#include <coracle/xds/xds.hpp>
+
+export module coracle.xds;
+
+export import coracle;
+
+export namespace coracle {
+using coracle::xds_options;
+using coracle::xds_resolver;
+}  // namespace coracle

@@ -1,0 +1,86 @@
+#include "client/balancing/outlier_detection.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "client/balancing/balancing_instruments.hpp"
+#include "runtime/backend.hpp"
+
+namespace coracle::client {
+
+std::unique_ptr<balancer> outlier_detection_config::make(balancer_host& host) const {
+  return std::make_unique<outlier_detection>(host);
+}
+
+outlier_detection::outlier_detection(balancer_host& host)
+    : balancer(host),
+      forwarding_host(host),
+      ledger_(std::static_pointer_cast<outlier_ledger>(host.shared("outlier_detection", [](std::uint64_t) {
+        return std::static_pointer_cast<shared_by_loops>(std::make_shared<outlier_ledger>());
+      }))) {
+  timer::fire = [](coro::timer& t) noexcept {
+    outlier_detection& self = static_cast<outlier_detection&>(t);
+    if (!base::if_memory_allows([&] { self.judge(); })) self.host_.out_of_memory();
+  };
+}
+
+outlier_detection::~outlier_detection() {
+  if (timer::holder) host_.owner_loop().disarm(*this);
+  child_.reset();
+}
+
+void outlier_detection::update(const balancing& policy, const std::vector<endpoint>& servers) {
+  const auto& config = static_cast<const outlier_detection_config&>(policy.config());
+  config_ = policy.shared_config();
+  judges_ = config.judges();
+  if (!judges_) ledger_->bring_all_back();
+  for (const auto& [id, t] : subchannels_) apply(t);
+  if (judges_) judge();
+  else if (timer::holder) host_.owner_loop().disarm(*this);
+  if (child_.update(config.child(), servers, *this)) child_->start();
+}
+
+// All loops have the same time to wake up at: the first one judges, and the others learn what it found.
+void outlier_detection::judge() {
+  loop& here = host_.owner_loop();
+  std::vector<outlier_ledger::finding> found;
+  const time_point next_sweep = ledger_->sweep(
+      static_cast<const outlier_detection_config&>(*config_).options(), here.now(),
+      [&here] { return static_cast<std::uint32_t>(here.io().random() % 100); }, found);
+  for (const outlier_ledger::finding& f : found) {
+    if (f.unenforced.empty()) measure_ejection(host_.target(), f.method);
+    else measure_unenforced_ejection(host_.target(), f.method, f.unenforced);
+  }
+  here.arm(*this, next_sweep);
+  for (const auto& [id, t] : subchannels_) apply(t);
+}
+
+void outlier_detection::apply(const tracked& t) const noexcept {
+  t.at->count_outcomes(judges_ ? t.outcomes : nullptr);
+  t.at->eject(judges_ ? ledger_->ejection_of(t.at->where().address()) : status());
+}
+
+subchannel& outlier_detection::make_subchannel(const endpoint& to, subchannel_user& user) {
+  if (!user.has_choice) return above_.make_subchannel(to, user);
+  std::shared_ptr<attempt_outcomes> outcomes = ledger_->join(to.address());
+  subchannel* made = nullptr;
+  try {
+    made = &above_.make_subchannel(to, user);
+    apply(subchannels_.emplace(made->id(), tracked{made, outcomes}).first->second);
+  } catch (...) {
+    if (made) above_.drop_subchannel(*made);
+    ledger_->leave(to.address(), outcomes);
+    throw;
+  }
+  return *made;
+}
+
+void outlier_detection::drop_subchannel(subchannel& s) noexcept {
+  if (const auto known = subchannels_.find(s.id()); known != subchannels_.end()) {
+    ledger_->leave(s.where().address(), known->second.outcomes);
+    subchannels_.erase(known);
+    s.count_outcomes(nullptr);
+    s.eject({});
+  }
+  above_.drop_subchannel(s);
+}
+
+}  // namespace coracle::client

@@ -1,0 +1,66 @@
+// outlier_detection: takes servers that fail calls out of the policy below it for a while (gRFC A50).
+#pragma once
+
+#include "client/balancing/outlier_ledger.hpp"
+#include "client/balancing/policy_slot.hpp"
+#include "coracle/coro/executor.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace coracle::client {
+
+class outlier_detection_config final : public policy_config {
+ public:
+  outlier_detection_config(outlier_detection_options options, balancing child) noexcept
+      : options_(options), child_(std::move(child)) {}
+  [[nodiscard]] const outlier_detection_options& options() const noexcept { return options_; }
+  [[nodiscard]] const balancing& child() const noexcept { return child_; }
+  [[nodiscard]] bool judges() const noexcept {
+    return options_.success_rate_ejection || options_.failure_percentage_ejection;
+  }
+  [[nodiscard]] std::string_view family() const noexcept override { return "outlier_detection"; }
+  [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
+    const auto& o = static_cast<const outlier_detection_config&>(other);
+    return options_ == o.options_ && child_ == o.child_;
+  }
+  [[nodiscard]] std::unique_ptr<balancer> make(balancer_host& host) const override;
+
+ private:
+  outlier_detection_options options_;
+  balancing child_;
+};
+
+// Leaves alone servers whose user has no other to choose: pick_first would lose its only one (gRFC A61).
+class outlier_detection final : public balancer, private forwarding_host, private coro::timer {
+ public:
+  explicit outlier_detection(balancer_host& host);
+  ~outlier_detection() override;
+
+  void update(const balancing& policy, const std::vector<endpoint>& servers) override;
+  void connect() override { child_->connect(); }
+  pick choose(const pick_info& call) override { return child_->choose(call); }
+
+ private:
+  // balancer_host
+  subchannel& make_subchannel(const endpoint& to, subchannel_user& user) override;
+  void drop_subchannel(subchannel& s) noexcept override;
+
+  void judge();
+  struct tracked {
+    subchannel* at;
+    std::shared_ptr<attempt_outcomes> outcomes;
+  };
+  void apply(const tracked& t) const noexcept;
+
+  const std::shared_ptr<outlier_ledger> ledger_;
+  std::shared_ptr<const policy_config> config_;  // an outlier_detection_config
+  bool judges_ = false;
+  std::map<std::uint64_t, tracked> subchannels_;  // by their numbers
+  policy_slot child_;
+};
+
+}  // namespace coracle::client

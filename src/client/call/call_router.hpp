@@ -1,0 +1,54 @@
+// call_router: decides where each call goes, for channels that a control plane routes (gRFC A31).
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/client/balancing.hpp"
+#include "coracle/rpc/metadata.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle {
+class loop;
+}
+
+namespace coracle::client {
+
+struct method_config;
+
+// A child of a cluster_manager by its name. Calls that are routed to it keep it.
+struct routed_cluster {
+  std::string name;
+};
+
+// Where one call goes. It is decided once, when the call begins or the first routes are known.
+struct call_route {
+  std::shared_ptr<const routed_cluster> cluster;
+  const method_config* config = nullptr;  // borrowed until the call has begun; null: none
+  std::optional<std::uint64_t> hash{};  // for ring_hash
+};
+
+// Immutable: each loop reads it without a lock.
+class call_router {
+ public:
+  call_router(const call_router&) = delete;
+  call_router& operator=(const call_router&) = delete;
+  virtual ~call_router() = default;
+  // An error is the status of the call.
+  [[nodiscard]] virtual result<call_route> route(std::string_view path, const metadata& headers,
+                                                 loop& here) const = 0;
+
+ protected:
+  call_router() noexcept = default;
+};
+
+// What a resolver gives to a channel in place of servers.
+struct channel_routing {
+  balancing policy;  // with the servers of its parts
+  std::shared_ptr<const call_router> router;
+};
+
+}  // namespace coracle::client

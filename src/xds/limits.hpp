@@ -1,0 +1,48 @@
+// The limits of what a control plane may send (docs/reference/limits.md).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::xds::limits {
+
+// A bootstrap file. Real ones have a few kilobytes.
+inline constexpr std::size_t bootstrap_bytes_max = 1024 * 1024;
+// A message of a control plane: all of its Clusters, of which there may be thousands.
+inline constexpr std::uint32_t response_bytes_max = 64 * 1024 * 1024;
+// One resource, serialized: a cluster of 100,000 endpoints has less.
+inline constexpr std::size_t resource_bytes_max = 16 * 1024 * 1024;
+// Of a response, and names with an error as many. They are counted before the response is parsed: an empty
+// one has two bytes, of which parsing makes a hundred.
+inline constexpr std::size_t resources_per_response_max = 20'000;
+// Of one resource, counted before it is parsed, too: localities, endpoints and their addresses, drops,
+// virtual hosts, domains, routes and their matchers, clusters, policies and filters.
+inline constexpr std::size_t elements_per_resource_max = 200'000;
+// What a client keeps of the resources that it watches, serialized.
+inline constexpr std::size_t cache_bytes_max = 128 * 1024 * 1024;
+// A host name (RFC 1035 2.3.4, without the last dot).
+inline constexpr std::size_t host_bytes_max = 253;
+// One pattern: long enough for a list of a hundred paths.
+inline constexpr std::size_t regex_bytes_max = 4 * 1024;
+// What RE2 may use for one pattern, its states at run time included; it matches more slowly when they are
+// used up.
+inline constexpr std::int64_t regex_memory_bytes_max = 256 * 1024;
+// Of one resource. Together with the limit before, a bound for what its patterns use.
+inline constexpr std::size_t regexes_per_resource_max = 1024;
+// Of the resources of one response that are watched, and of all that a client keeps.
+inline constexpr std::size_t regexes_max = 2048;
+// What replaces a match for a call's hash. A match may be empty, so each byte of a header may become this
+// many.
+inline constexpr std::size_t substitution_bytes_max = 256;
+// Policies that contain policies (gRFC A52).
+inline constexpr std::size_t policy_depth_max = 16;
+// Aggregate clusters that contain aggregate clusters (gRFC A37).
+inline constexpr std::size_t aggregate_depth_max = 16;
+// Of the text that a NACK contains: a thousand invalid resources have one cause, as a rule.
+inline constexpr std::size_t nack_text_bytes_max = 4 * 1024;
+// Names that a client subscribes to, per type. The names of clusters come from the control plane's own
+// routes.
+inline constexpr std::size_t subscriptions_max = 10'000;
+
+}  // namespace coracle::xds::limits

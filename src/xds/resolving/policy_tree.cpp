@@ -1,0 +1,217 @@
+#include "xds/resolving/policy_tree.hpp"
+
+#include "client/balancing/cluster_manager.hpp"
+#include "client/balancing/outlier_detection.hpp"
+#include "client/balancing/priority.hpp"
+#include "client/balancing/weighted_target.hpp"
+#include "client/naming/service_config_data.hpp"
+#include "coracle/net/address.hpp"
+#include "xds/balancing/drops.hpp"
+#include "xds/balancing/failing.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace coracle::xds {
+
+namespace {
+
+balancing failing_policy(status reason) {
+  return balancing(std::make_shared<const failing_config>(std::move(reason)));
+}
+
+// The policy of a cluster's servers.
+struct leaf_policy {
+  balancing policy = balancing::round_robin();
+  bool by_locality = false;  // one for each locality, each with its share of the calls
+};
+
+result<leaf_policy> leaf_policy_of(const cluster& of) {
+  auto config = nlohmann::json::parse(of.balancing, nullptr, false);
+  leaf_policy found;
+  if (config.is_array() && config.size() == 1 && config[0].contains("xds_wrr_locality_experimental")) {
+    found.by_locality = true;
+    nlohmann::json below = config[0]["xds_wrr_locality_experimental"]["childPolicy"];
+    config = std::move(below);
+  }
+  const auto parsed = service_config::parse(nlohmann::json::object({{"loadBalancingConfig", config}}).dump());
+  if (!parsed) return parsed.status();
+  if (!parsed->data().balance) return status::unavailable("it has no policy");
+  found.policy = *parsed->data().balance;
+  return found;
+}
+
+outlier_detection_options outlier_options(const cluster& of, const balancing& leaf) {
+  outlier_detection_options to;
+  if (!of.outlier_detection) return to;
+  const outlier_detection& from = *of.outlier_detection;
+  to.interval = from.interval;
+  to.base_ejection_time = from.base_ejection_time;
+  to.max_ejection_time = from.max_ejection_time;
+  to.max_ejection_percent = from.max_ejection_percent;
+  if (leaf.config().family() == "pick_first") return to;  // gRFC A61: it would lose its only server
+  if (const auto& r = from.success_rate)
+    to.success_rate_ejection = {r->threshold, r->enforcement_percent, r->minimum_hosts, r->request_volume};
+  if (const auto& r = from.failure_percentage)
+    to.failure_percentage_ejection = {r->threshold, r->enforcement_percent, r->minimum_hosts,
+                                      r->request_volume};
+  return to;
+}
+
+std::optional<net::address> address_of(const socket_address& at) {
+  const bool is_v6 = at.host.find(':') != at.host.npos;
+  auto parsed = net::address::parse((is_v6 ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port));
+  if (!parsed) return std::nullopt;
+  return *std::move(parsed);
+}
+
+std::string name_of(const locality& l) { return l.region + "/" + l.zone + "/" + l.sub_zone; }
+
+constexpr unsigned fraction_bits = 31;
+
+// weight / sum in 31 bits (gRFC A113)
+std::uint64_t fraction(std::uint64_t weight, std::uint64_t sum) { return (weight << fraction_bits) / sum; }
+
+// The shares of endpoints in a priority: the share of the locality by the share in the locality.
+std::uint32_t share(std::uint64_t of_locality, std::uint64_t in_locality) {
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>((of_locality * in_locality) >> fraction_bits, 1));
+}
+
+// The servers of a locality, each with its own weight.
+std::vector<client::endpoint> servers_of(const locality_endpoints& l) {
+  std::vector<client::endpoint> servers;
+  for (const endpoint& e : l.endpoints)
+    if (e.usable())
+      if (auto at = address_of(e.addresses.front())) servers.emplace_back(*std::move(at), e.weight);
+  return servers;
+}
+
+client::servers_of_child shared(std::vector<client::endpoint> servers) {
+  return std::make_shared<const std::vector<client::endpoint>>(std::move(servers));
+}
+
+struct level_policy {
+  balancing policy;
+  client::servers_of_child servers;
+};
+
+level_policy level_policy_of(const std::vector<locality_endpoints>& level, const leaf_policy& leaf,
+                             const std::string& cluster_name) {
+  using client::weighted_target_config;
+  std::vector<weighted_target_config::target> targets;
+  std::vector<client::endpoint> all;
+  std::uint64_t localities = 0;
+  for (const locality_endpoints& l : level) localities += l.weight;
+  for (const locality_endpoints& l : level) {
+    std::vector<client::endpoint> servers = servers_of(l);
+    if (servers.empty()) continue;
+    if (leaf.by_locality) {
+      targets.push_back({name_of(l.locality), l.weight, leaf.policy, shared(std::move(servers))});
+      continue;
+    }
+    std::uint64_t sum = 0;
+    for (const client::endpoint& s : servers) sum += s.weight();
+    for (const client::endpoint& s : servers)
+      all.emplace_back(s.address(), share(fraction(l.weight, localities), fraction(s.weight(), sum)));
+  }
+  if (targets.empty() && all.empty())
+    return {failing_policy(status::unavailable("cluster " + cluster_name +
+                                               ": the control plane has no endpoint that can be used")),
+            shared({})};
+  if (!leaf.by_locality) return {leaf.policy, shared(std::move(all))};
+  return {balancing(std::make_shared<const weighted_target_config>(std::move(targets))), shared({})};
+}
+
+}  // namespace
+
+policy_tree::built policy_tree::build(const target_state& of) {
+  std::erase_if(routed_, [](const auto& entry) { return entry.second.expired(); });
+  for (auto& [name, l] : leaves_) l.used = false;
+  clusters_by_name clusters;
+  std::vector<client::cluster_manager_config::cluster> children;
+  children.reserve(of.clusters.size());
+  for (const target_cluster& c : of.clusters) {
+    std::weak_ptr<const client::routed_cluster>& known = routed_[c.name];
+    auto route = known.lock();
+    if (!route) {
+      route = std::make_shared<const client::routed_cluster>(client::routed_cluster{c.name});
+      known = route;
+    }
+    clusters.emplace(c.name, route);
+    children.push_back({std::move(route), policy_of(c)});
+  }
+  std::erase_if(leaves_, [](const auto& entry) { return !entry.second.used; });
+  return {balancing(std::make_shared<const client::cluster_manager_config>(std::move(children))),
+          std::move(clusters)};
+}
+
+balancing policy_tree::failing_with(status reason) {
+  const auto route = std::make_shared<const client::routed_cluster>();
+  return balancing(std::make_shared<const client::cluster_manager_config>(
+      std::vector<client::cluster_manager_config::cluster>{{route, failing_policy(std::move(reason))}}));
+}
+
+balancing policy_tree::policy_of(const target_cluster& c) {
+  if (!c.problem.ok()) return failing_policy(c.problem);
+  std::vector<client::priority_config::level> levels;
+  const auto add = [&levels](std::string name, balancing policy, client::servers_of_child servers) {
+    levels.push_back({std::move(name), std::move(policy), std::move(servers), true});
+  };
+  for (const leaf_cluster& l : c.leaves) {
+    const auto fail = [&](status reason) {
+      add(l.name + " fails", failing_policy(std::move(reason)), shared({}));
+    };
+    if (!l.problem.ok()) {
+      fail(l.problem);
+      continue;
+    }
+    const auto leaf = leaf_policy_of(*l.config);
+    if (!leaf) {
+      fail(status::unavailable("cluster " + l.name + ": its balancing policy is not supported: " +
+                               std::string(leaf.status().message())));
+      continue;
+    }
+    if (l.endpoints->priorities.empty()) {
+      fail(status::unavailable("cluster " + l.name + ": the control plane has no endpoints"));
+      continue;
+    }
+    leaf_levels& names = leaves_[c.name + " " + l.name];
+    names.used = true;
+    std::vector<named_level> now;
+    for (const auto& level : l.endpoints->priorities) {
+      level_policy below = level_policy_of(level, *leaf, l.name);
+      balancing dropping(std::make_shared<const drops_config>(l.endpoints->drops, std::move(below.policy)));
+      balancing judged(std::make_shared<const client::outlier_detection_config>(
+          outlier_options(*l.config, leaf->policy), std::move(dropping)));
+      add(l.name + " " + name_level(names, now, level), std::move(judged), std::move(below.servers));
+    }
+    names.levels = std::move(now);
+  }
+  if (levels.empty()) return failing_policy(status::unavailable("cluster " + c.name + " has no clusters"));
+  return balancing(std::make_shared<const client::priority_config>(std::move(levels)));
+}
+
+std::string policy_tree::name_level(leaf_levels& of, std::vector<named_level>& now,
+                                    const std::vector<locality_endpoints>& level) const {
+  std::set<locality> localities;
+  for (const locality_endpoints& l : level) localities.insert(l.locality);
+  const auto common = std::find_if(of.levels.begin(), of.levels.end(), [&](const named_level& before) {
+    return std::any_of(localities.begin(), localities.end(),
+                       [&](const locality& l) { return before.localities.contains(l); });
+  });
+  std::string name;
+  if (common != of.levels.end()) {
+    name = std::move(common->name);
+    of.levels.erase(common);
+  } else {
+    name = std::to_string(of.names++);
+  }
+  now.push_back({name, std::move(localities)});
+  return name;
+}
+
+}  // namespace coracle::xds

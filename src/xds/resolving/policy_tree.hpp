@@ -1,0 +1,54 @@
+// policy_tree: the balancing policies of a target's clusters, with their servers.
+#pragma once
+
+#include "client/call/call_router.hpp"
+#include "coracle/client/balancing.hpp"
+#include "xds/resolving/target_watcher.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace coracle::xds {
+
+// cluster_manager → priority → outlier_detection → drops → weighted_target by locality → the policy of the
+// cluster. The first five are there even when they have nothing to do, so that connections outlive an update
+// that gives them something.
+class policy_tree {
+ public:
+  // By the names of clusters. One object means one cluster, as long as a call or a route has it.
+  using clusters_by_name = std::map<std::string, std::shared_ptr<const client::routed_cluster>, std::less<>>;
+  struct built {
+    balancing policy;
+    clusters_by_name clusters;
+  };
+  [[nodiscard]] built build(const target_state& of);
+  // For a target without routes. Calls that have been routed before keep their clusters.
+  [[nodiscard]] static balancing failing_with(status reason);
+
+ private:
+  // A level of a `priority`, which keeps its name, and with it its connections, while it has a locality in
+  // common with what it was.
+  struct named_level {
+    std::string name;
+    std::set<locality> localities;
+  };
+  struct leaf_levels {
+    std::vector<named_level> levels;
+    std::size_t names = 0;
+    bool used = false;
+  };
+
+  [[nodiscard]] balancing policy_of(const target_cluster& c);
+  [[nodiscard]] std::string name_level(leaf_levels& of, std::vector<named_level>& now,
+                                       const std::vector<locality_endpoints>& level) const;
+
+  std::map<std::string, std::weak_ptr<const client::routed_cluster>, std::less<>> routed_;
+  std::map<std::string, leaf_levels, std::less<>> leaves_;  // by "cluster leaf"
+};
+
+}  // namespace coracle::xds

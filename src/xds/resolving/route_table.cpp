@@ -1,0 +1,94 @@
+#include "xds/resolving/route_table.hpp"
+
+#include "base/xxh64.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "runtime/backend.hpp"
+#include "xds/routing/route_lookup.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+
+namespace coracle::xds {
+
+namespace {
+
+class headers_of_call final : public header_source {
+ public:
+  explicit headers_of_call(const metadata& of) noexcept : of_(of) {}
+  [[nodiscard]] std::optional<std::string> joined(std::string_view name) const override {
+    const auto values = of_.find_all(name);
+    if (values.empty()) return std::nullopt;
+    std::string text(values.front());
+    for (std::size_t i = 1; i < values.size(); ++i) text.append(",").append(values[i]);
+    return text;
+  }
+
+ private:
+  const metadata& of_;
+};
+
+std::shared_ptr<const client::retry_policy> retries_of(const route_action& action) {
+  if (!action.retry || action.retry->codes.empty()) return nullptr;
+  constexpr double multiplier = 2;  // gRFC A44
+  client::retry_policy policy;
+  policy.max_attempts =
+      static_cast<unsigned>(std::min<std::uint64_t>(action.retry->attempts_max, client::attempts_max));
+  policy.initial_backoff = action.retry->backoff_base;
+  policy.max_backoff = action.retry->backoff_max;
+  policy.backoff_multiplier = multiplier;
+  for (const status_code c : action.retry->codes) policy.retryable.add(c);
+  return std::make_shared<const client::retry_policy>(policy);
+}
+
+}  // namespace
+
+route_table::route_table(const target_state& of, policy_tree::clusters_by_name clusters,
+                         std::uint64_t channel_id)
+    : host_(of.host), clusters_(std::move(clusters)), channel_id_(channel_id) {
+  configs_.reserve(host_->routes.size());
+  for (const xds::route& r : host_->routes) {
+    client::method_config& config = configs_.emplace_back();
+    const std::optional<duration> timeout = r.action.timeout_max ? r.action.timeout_max : of.of->timeout_max;
+    if (timeout && *timeout > duration::zero()) config.timeout = timeout;
+    config.retry = retries_of(r.action);
+  }
+}
+
+result<client::call_route> route_table::route(std::string_view path, const metadata& headers,
+                                              loop& here) const {
+  const random_below random = [&here](std::uint64_t below) { return here.io().random() % below; };
+  const headers_of_call source(headers);
+  const xds::route* const found = find_route(*host_, {path, source}, random);
+  if (!found) return status::unavailable("no matched route was found for " + std::string(path));
+  if (found->kind != xds::route::action_kind::forward)
+    return status::unavailable("matched route does not have a supported route action type");
+  const weighted_cluster& chosen = choose_cluster(found->action, random);
+  client::call_route to;
+  to.cluster = clusters_.find(chosen.name)->second;
+  to.config = &configs_[static_cast<std::size_t>(found - host_->routes.data())];
+  to.hash = hash_of_call(found->action.hash_policies, source, channel_id_, here.io().random());
+  return to;
+}
+
+std::uint64_t hash_of_call(const std::vector<hash_policy>& policies, const header_source& headers,
+                           std::uint64_t channel_id, std::uint64_t random) {
+  std::optional<std::uint64_t> hash;
+  for (const hash_policy& p : policies) {
+    std::optional<std::uint64_t> part;
+    if (const auto* const h = std::get_if<hash_policy::header>(&p.of)) {
+      if (h->name.ends_with("-bin")) continue;
+      if (auto value = headers.joined(h->name))
+        part = base::xxh64(h->pattern ? h->pattern->replaced(*value, h->substitution) : *value);
+    } else {
+      part = channel_id;
+    }
+    if (!part) continue;
+    hash = hash ? std::rotl(*hash, 1) ^ *part : *part;
+    if (p.terminal) break;
+  }
+  return hash.value_or(random);
+}
+
+}  // namespace coracle::xds

@@ -1,0 +1,196 @@
+#include "xds/resolving/target_watcher.hpp"
+
+#include "coracle/net/address.hpp"
+#include "xds/limits.hpp"
+#include "xds/routing/route_lookup.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace coracle::xds {
+
+namespace {
+
+// A cluster of one endpoint that is not from the control plane.
+result<std::shared_ptr<const cluster_endpoints>> endpoints_of_address(const std::string& cluster_name,
+                                                                      const socket_address& at) {
+  const bool is_v6 = at.host.find(':') != at.host.npos;
+  const std::string text = (is_v6 ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
+  if (!net::address::parse(text).ok())
+    return status::unavailable("cluster " + cluster_name +
+                               " is of the type LOGICAL_DNS, with the host name " + at.host +
+                               ": only IP addresses are supported");
+  cluster_endpoints only;
+  only.name = cluster_name;
+  locality_endpoints& here = only.priorities.emplace_back().emplace_back();
+  here.weight = 1;
+  here.endpoints.emplace_back().addresses = {at};
+  return std::make_shared<const cluster_endpoints>(std::move(only));
+}
+
+}  // namespace
+
+// Of the clusters below one that a route names.
+struct target_watcher::walk {
+  target_cluster& into;
+  std::vector<std::string> path;  // from there to the current one
+  std::set<std::string, std::less<>> seen;
+};
+
+target_watcher::~target_watcher() {
+  const auto end = [this](const auto& among) {
+    for (const auto& [name, w] : among) by_.cancel(w.watch);
+  };
+  end(listeners_);
+  end(routes_);
+  end(clusters_);
+  end(endpoints_);
+}
+
+std::optional<result<target_state>> target_watcher::look() {
+  incomplete_ = false;
+  result<target_state> seen = see();
+  // Until all is known, what is in use stays watched.
+  const bool complete = !incomplete_;
+  const auto settle = [&](auto& among) {
+    if (complete) end_unused(among);
+    for (auto& [name, w] : among) w.used = false;
+  };
+  settle(listeners_);
+  settle(routes_);
+  settle(clusters_);
+  settle(endpoints_);
+  if (!complete) return std::nullopt;
+  return seen;
+}
+
+result<target_state> target_watcher::see() {
+  target_state found;
+  auto main = use(listeners_, resource_kind::listener, listener_name_);
+  if (!main) return main.status();
+  found.of = *std::move(main);
+  std::shared_ptr<const route_configuration> routes;
+  if (const auto* const own = std::get_if<route_configuration>(&found.of->routes)) {
+    routes = {found.of, own};
+  } else {
+    auto named = use(routes_, resource_kind::route_configuration, std::get<std::string>(found.of->routes));
+    if (!named) return named.status();
+    routes = *std::move(named);
+  }
+  const virtual_host* const host = find_virtual_host(*routes, authority_);
+  if (!host)
+    return status::unavailable("xDS resource RouteConfiguration \"" + routes->name +
+                               "\": could not find VirtualHost for " + authority_);
+  found.host = {routes, host};
+  std::set<std::string, std::less<>> named;
+  for (const route& r : host->routes)
+    for (const weighted_cluster& c : r.action.clusters)
+      if (r.kind == route::action_kind::forward) named.insert(c.name);
+  for (const std::string& name : named) {
+    target_cluster& added = found.clusters.emplace_back();
+    added.name = name;
+    walk below{added, {}, {}};
+    add_leaves(name, below);
+    if (!added.problem.ok()) added.leaves.clear();
+  }
+  return found;
+}
+
+// Depth first. A cluster that comes again has its priority from the first time.
+void target_watcher::add_leaves(std::string_view name, walk& of) {
+  if (!of.into.problem.ok()) return;
+  if (std::find(of.path.begin(), of.path.end(), name) != of.path.end()) {
+    of.into.problem = status::unavailable("aggregate cluster " + of.into.name +
+                                          " contains itself, by way of " + std::string(name));
+    return;
+  }
+  if (!of.seen.emplace(name).second) return;
+  if (of.path.size() >= limits::aggregate_depth_max) {
+    of.into.problem = status::unavailable("aggregate cluster " + of.into.name + " is nested deeper than " +
+                                          std::to_string(limits::aggregate_depth_max) + " clusters");
+    return;
+  }
+  leaf_cluster leaf;
+  leaf.name = name;
+  auto config = use(clusters_, resource_kind::cluster, name);
+  if (!config) {
+    leaf.problem = config.status();
+    of.into.leaves.push_back(std::move(leaf));
+    return;
+  }
+  leaf.config = *std::move(config);
+  if (const auto* const several = std::get_if<cluster::aggregate>(&leaf.config->discovery)) {
+    of.path.emplace_back(name);
+    for (const std::string& each : several->clusters) add_leaves(each, of);
+    of.path.pop_back();
+    return;
+  }
+  const auto* const eds = std::get_if<cluster::eds>(&leaf.config->discovery);
+  auto endpoints = eds ? use(endpoints_, resource_kind::endpoints,
+                             eds->service_name.empty() ? leaf.config->name : eds->service_name)
+                       : endpoints_of_address(leaf.name, std::get<socket_address>(leaf.config->discovery));
+  if (endpoints) {
+    leaf.endpoints = *std::move(endpoints);
+  } else {
+    leaf.config = nullptr;
+    leaf.problem = endpoints.status();
+  }
+  of.into.leaves.push_back(std::move(leaf));
+}
+
+template <class T>
+result<std::shared_ptr<const T>> target_watcher::use(watched_by_name<T>& among, resource_kind kind,
+                                                     std::string_view name) {
+  auto found = among.find(name);
+  if (found == among.end()) {
+    found = among.emplace(name, watched<T>()).first;
+    watched<T>& w = found->second;  // stays where it is
+    w.watch = by_.watch(kind, name, [this, &w](const watch_event& e) {
+      switch (e.what) {
+        case watch_event::kind::changed:
+          w.latest = std::get<std::shared_ptr<const T>>(*e.resource);
+          w.error = {};
+          w.ambient = {};
+          break;
+        case watch_event::kind::error:
+          w.latest = nullptr;
+          w.error = e.reason;
+          w.ambient = {};
+          break;
+        case watch_event::kind::ambient: w.ambient = e.reason; break;
+      }
+      changed_.set();
+    });
+  }
+  watched<T>& w = found->second;
+  w.used = true;
+  if (w.latest) return w.latest;
+  if (!w.error.ok()) return w.error;
+  incomplete_ = true;
+  return status::unavailable("not known yet");
+}
+
+template <class T>
+void target_watcher::end_unused(watched_by_name<T>& among) {
+  std::erase_if(among, [this](const auto& entry) {
+    if (entry.second.used) return false;
+    by_.cancel(entry.second.watch);
+    return true;
+  });
+}
+
+std::string target_watcher::ambient_problems() const {
+  std::string text;
+  const auto add = [&text](const auto& among) {
+    for (const auto& [name, w] : among)
+      if (!w.ambient.ok()) text.append(text.empty() ? "" : "; ").append(w.ambient.message());
+  };
+  add(listeners_);
+  add(routes_);
+  add(clusters_);
+  add(endpoints_);
+  return text;
+}
+
+}  // namespace coracle::xds

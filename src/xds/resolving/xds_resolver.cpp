@@ -1,0 +1,153 @@
+#include "coracle/base/version.hpp"
+#include "coracle/client/channel.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "coracle/security/insecure.hpp"
+#include "coracle/xds/xds.hpp"
+#include "runtime/backend.hpp"
+#include "xds/ads/ads_driver.hpp"
+#include "xds/bootstrap/bootstrap.hpp"
+#include "xds/resolving/policy_tree.hpp"
+#include "xds/resolving/route_table.hpp"
+#include "xds/resolving/target_watcher.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::xds {
+
+namespace {
+
+status tls_problem(const std::vector<management_server>& servers, const xds_options& options) {
+  for (const management_server& s : servers)
+    if (s.security.tls && !options.control_plane_tls)
+      return status::failed_precondition(
+          "the bootstrap wants TLS for the control plane " + s.uri +
+          ": set xds_options::control_plane_tls to coracle::tls::client_options()");
+  return {};
+}
+
+result<std::shared_ptr<const bootstrap>> bootstrap_of(const xds_options& options) {
+  auto read = options.bootstrap.empty() ? load_bootstrap() : parse_bootstrap(options.bootstrap);
+  if (!read) return read.status();
+  status problem = tls_problem(read->servers, options);
+  for (const auto& [name, a] : read->authorities)
+    if (problem.ok()) problem = tls_problem(a.servers, options);
+  if (!problem.ok()) return problem;
+  return std::make_shared<const bootstrap>(*std::move(read));
+}
+
+// What a channel has as long as it resolves.
+class resolving {
+ public:
+  resolving(loop& here, const client::target& of, std::shared_ptr<const bootstrap> from,
+            const std::string& listener_name, const xds_options& options, client::resolution_sink& to)
+      : here_(here),
+        target_(of.text()),
+        to_(to),
+        channel_id_(here.io().random()),
+        changed_(here),
+        driver_(std::move(from),
+                {"coracle",
+                 version_text,
+                 [&here] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
+                 {}},
+                [&here, tls = options.control_plane_tls](const management_server& server) {
+                  return channel(here.owner(), server.uri,
+                                 server.security.tls ? *tls : channel_credentials(insecure()));
+                }),
+        watcher_(driver_, listener_name, of.endpoint(), changed_) {}
+
+  [[nodiscard]] task<> run() {
+    scope both{co_await coro::this_environment()};
+    both.spawn(driver_.run());
+    both.spawn(publish());
+    co_await both.join();
+  }
+
+ private:
+  [[nodiscard]] task<> publish() {
+    for (;;) {
+      changed_.reset();
+      if (auto seen = watcher_.look()) publish(*seen);
+      co_await changed_;
+    }
+  }
+  void publish(const result<target_state>& seen) {
+    std::string problems;
+    const auto add = [&problems](std::string_view text) {
+      if (!text.empty()) problems.append(problems.empty() ? "" : "; ").append(text);
+    };
+    std::shared_ptr<client::channel_routing> made;
+    if (seen) {
+      policy_tree::built built = tree_.build(*seen);
+      auto router = std::make_shared<const route_table>(*seen, std::move(built.clusters), channel_id_);
+      made = std::make_shared<client::channel_routing>(
+          client::channel_routing{std::move(built.policy), std::move(router)});
+      for (const target_cluster& c : seen->clusters) {
+        add(c.problem.message());
+        for (const leaf_cluster& l : c.leaves) add(l.problem.message());
+      }
+    } else {
+      made = std::make_shared<client::channel_routing>(client::channel_routing{
+          policy_tree::failing_with(seen.status()), std::make_shared<const no_routes>(seen.status())});
+      add(seen.status().message());
+    }
+    add(watcher_.ambient_problems());
+    report(problems);
+    to_.publish(client::resolution().routing(std::move(made)));
+  }
+  // A line for each change.
+  void report(const std::string& problems) {
+    if (problems == problems_) return;
+    auto log = here_.log().in(log_room::client);
+    if (problems.empty()) log.info(target_, ": its control plane's configuration is complete again");
+    else log.warning(target_, ": ", problems);
+    problems_ = problems;
+  }
+
+  loop& here_;
+  const std::string target_;
+  client::resolution_sink& to_;
+  const std::uint64_t channel_id_;
+  event<> changed_;
+  ads_driver driver_;
+  target_watcher watcher_;
+  policy_tree tree_;
+  std::string problems_;
+};
+
+class resolver_by_xds final : public client::resolver {
+ public:
+  explicit resolver_by_xds(std::shared_ptr<const xds_options> options) noexcept
+      : options_(std::move(options)) {}
+
+  task<> run(const client::target& of, client::resolution_sink& to) override {
+    auto from = bootstrap_of(*options_);
+    if (!from) throw status_error(from.status());
+    auto name = client_listener_name(**from, of.authority(), of.endpoint());
+    if (!name) throw status_error(name.status());
+    resolving all(*loop::current(), of, *std::move(from), *name, *options_, to);
+    co_await all.run();
+  }
+
+ private:
+  std::shared_ptr<const xds_options> options_;
+};
+
+}  // namespace
+
+}  // namespace coracle::xds
+
+namespace coracle {
+
+client::resolver_maker xds_resolver(xds_options options) {
+  auto shared = std::make_shared<const xds_options>(std::move(options));
+  return [shared](const client::target&) { return std::make_shared<xds::resolver_by_xds>(shared); };
+}
+
+}  // namespace coracle

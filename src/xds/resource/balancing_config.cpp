@@ -1,0 +1,162 @@
+#include "xds/resource/balancing_config.hpp"
+
+#include "base/printable.hpp"
+#include "xds/limits.hpp"
+#include "xds/resource/wire_values.hpp"
+#include "xds/wire/balancing.pb.h"
+#include "xds/wire/cluster.pb.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace coracle::xds {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t ring_size_default = 1024;
+constexpr std::uint64_t ring_size_limit = 8'388'608;
+
+json one_policy(const char* name, json config) {
+  return json::array({json::object({{name, std::move(config)}})});
+}
+
+json wrr_locality(json child) {
+  return one_policy("xds_wrr_locality_experimental", {{"childPolicy", std::move(child)}});
+}
+
+json ring_hash(const google::protobuf::UInt64Value* min, const google::protobuf::UInt64Value* max,
+               const field_path& at) {
+  const std::uint64_t min_size = min ? min->value() : ring_size_default;
+  const std::uint64_t max_size = max ? max->value() : ring_size_limit;
+  if (max_size > ring_size_limit) at.at("maximum_ring_size").refuse("must be at most 8388608");
+  if (min_size > max_size)
+    at.at("minimum_ring_size").refuse("must not exceed the maximum, " + std::to_string(max_size));
+  return one_policy("ring_hash_experimental", {{"minRingSize", min_size}, {"maxRingSize", max_size}});
+}
+
+json least_request(const google::protobuf::UInt32Value* count, const field_path& at) {
+  const std::uint32_t n = count ? count->value() : 2;
+  if (n < 2) at.at("choice_count").refuse("must be at least 2");
+  return one_policy("least_request_experimental", {{"choiceCount", std::min<std::uint32_t>(n, 10)}});
+}
+
+json weighted_round_robin(const wire::WeightedRoundRobin& from, const field_path& at) {
+  json to = json::object();
+  if (from.has_enable_oob_load_report()) to["enableOobLoadReport"] = from.enable_oob_load_report().value();
+  const auto period = [&](bool has, const google::protobuf::Duration& d, const char* field,
+                          const char* name) {
+    if (has) to[name] = json_of(duration_of(d, at.at(field)));
+  };
+  period(from.has_oob_reporting_period(), from.oob_reporting_period(), "oob_reporting_period",
+         "oobReportingPeriod");
+  period(from.has_blackout_period(), from.blackout_period(), "blackout_period", "blackoutPeriod");
+  period(from.has_weight_expiration_period(), from.weight_expiration_period(), "weight_expiration_period",
+         "weightExpirationPeriod");
+  period(from.has_weight_update_period(), from.weight_update_period(), "weight_update_period",
+         "weightUpdatePeriod");
+  if (from.has_error_utilization_penalty()) {
+    const float penalty = from.error_utilization_penalty().value();
+    if (!(penalty >= 0) || std::isinf(penalty))
+      at.at("error_utilization_penalty").refuse("must be a number that is not negative");
+    to["errorUtilizationPenalty"] = penalty;
+  }
+  if (from.metric_names_for_computing_utilization_size() > 0) {
+    to["metricNamesForComputingUtilization"] =
+        std::vector<std::string>(from.metric_names_for_computing_utilization().begin(),
+                                 from.metric_names_for_computing_utilization().end());
+  }
+  return one_policy("weighted_round_robin", std::move(to));
+}
+
+class policy_reader {
+ public:
+  explicit policy_reader(const custom_policies& has_custom) : has_custom_(has_custom) {}
+
+  [[nodiscard]] json read(const wire::LoadBalancingPolicy& from, std::size_t depth,
+                          const field_path& at) const {
+    if (depth > limits::policy_depth_max)
+      at.refuse("is nested deeper than " + std::to_string(limits::policy_depth_max) + " policies");
+    for (int i = 0; i < from.policies_size(); ++i) {
+      const field_path here = at.at("policies", static_cast<std::size_t>(i));
+      const field_path config = here.at("typed_extension_config.typed_config");
+      if (auto found = one(from.policies(i).typed_extension_config().typed_config(), depth, config))
+        return *std::move(found);
+    }
+    at.refuse("has no policy that is supported");
+  }
+
+ private:
+  // Nothing if the type is not supported.
+  [[nodiscard]] std::optional<json> one(const google::protobuf::Any& any, std::size_t depth,
+                                        const field_path& at) const {
+    std::string_view type = type_of(any);
+    if (is_typed_struct(type)) {
+      const auto custom = unpacked<wire::TypedStruct>(any, at);
+      const std::string name = custom.type_url().substr(custom.type_url().rfind('/') + 1);
+      if (!has_custom_ || !has_custom_(name)) return std::nullopt;
+      return one_policy(name.c_str(), json_of(custom.value()));
+    }
+    constexpr std::string_view package = "envoy.extensions.load_balancing_policies.";
+    if (!type.starts_with(package)) return std::nullopt;
+    type.remove_prefix(package.size());
+    if (type == "round_robin.v3.RoundRobin") return one_policy("round_robin", json::object());
+    if (type == "pick_first.v3.PickFirst")
+      return one_policy("pick_first",
+                        {{"shuffleAddressList", unpacked<wire::PickFirst>(any, at).shuffle_address_list()}});
+    if (type == "least_request.v3.LeastRequest") {
+      const auto m = unpacked<wire::LeastRequest>(any, at);
+      return least_request(m.has_choice_count() ? &m.choice_count() : nullptr, at);
+    }
+    if (type == "ring_hash.v3.RingHash") {
+      const auto m = unpacked<wire::RingHash>(any, at);
+      if (m.hash_function() != 0 && m.hash_function() != 1) at.at("hash_function").refuse("must be XX_HASH");
+      return ring_hash(m.has_minimum_ring_size() ? &m.minimum_ring_size() : nullptr,
+                       m.has_maximum_ring_size() ? &m.maximum_ring_size() : nullptr, at);
+    }
+    if (type == "client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin")
+      return weighted_round_robin(unpacked<wire::WeightedRoundRobin>(any, at), at);
+    if (type == "wrr_locality.v3.WrrLocality") {
+      const auto m = unpacked<wire::WrrLocality>(any, at);
+      return wrr_locality(read(m.endpoint_picking_policy(), depth + 1, at.at("endpoint_picking_policy")));
+    }
+    if (type == "random_subsetting.v3.RandomSubsetting") {
+      const auto m = unpacked<wire::RandomSubsetting>(any, at);
+      if (m.subset_size().value() == 0) at.at("subset_size").refuse("must be more than 0");
+      return one_policy("random_subsetting_experimental",
+                        {{"subsetSize", m.subset_size().value()},
+                         {"childPolicy", read(m.child_policy(), depth + 1, at.at("child_policy"))}});
+    }
+    return std::nullopt;
+  }
+
+  const custom_policies& has_custom_;
+};
+
+}  // namespace
+
+json balancing_config_of(const wire::Cluster& from, const custom_policies& has_custom, const field_path& at) {
+  if (from.has_load_balancing_policy())
+    return policy_reader(has_custom).read(from.load_balancing_policy(), 1, at.at("load_balancing_policy"));
+  switch (from.lb_policy()) {
+    case 0: return wrr_locality(one_policy("round_robin", json::object()));
+    case 1: {
+      const wire::LeastRequestConfig& c = from.least_request_lb_config();
+      return wrr_locality(least_request(c.has_choice_count() ? &c.choice_count() : nullptr,
+                                        at.at("least_request_lb_config")));
+    }
+    case 2: {
+      const wire::RingHashConfig& c = from.ring_hash_lb_config();
+      if (c.hash_function() != 0) at.at("ring_hash_lb_config.hash_function").refuse("must be XX_HASH");
+      return ring_hash(c.has_minimum_ring_size() ? &c.minimum_ring_size() : nullptr,
+                       c.has_maximum_ring_size() ? &c.maximum_ring_size() : nullptr,
+                       at.at("ring_hash_lb_config"));
+    }
+    default: at.at("lb_policy").refuse("is an unexpected lb policy: " + std::to_string(from.lb_policy()));
+  }
+}
+
+}  // namespace coracle::xds

@@ -1,0 +1,34 @@
+// listener: what a target of a client is (envoy.config.listener.v3.Listener with an api_listener).
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "xds/resource/http_filters.hpp"
+#include "xds/resource/route_configuration.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace coracle::xds {
+
+namespace wire {
+class Listener;
+}
+
+struct listener {
+  std::string name;
+  // The name of a RouteConfiguration, or one that is part of the Listener.
+  std::variant<std::string, route_configuration> routes;
+  std::optional<duration> timeout_max;  // of calls whose route says nothing, zero for none
+  std::vector<http_filter> filters;  // the last one is the router
+
+  friend bool operator==(const listener&, const listener&) = default;
+};
+
+// Throws invalid_resource.
+[[nodiscard]] listener read_listener(const wire::Listener& from, bool trusted, regex_allowance& regexes,
+                                     const field_path& at);
+
+}  // namespace coracle::xds

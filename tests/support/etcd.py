@@ -1,0 +1,130 @@
+"""Debian's etcd on a port of its own, and a stand-in that answers with what it should not."""
+
+import base64
+import concurrent.futures
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+START_LIMIT_S = 30
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def text64(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+class Etcd:
+    """A member alone, in a folder; until the with-block ends."""
+
+    def __init__(self, folder):
+        if not shutil.which("etcd"):
+            pytest.skip("etcd is not installed; ./dev peers installs it")
+        self.folder = folder
+        self.data = folder / "data"
+        self.port, self.peer_port = free_port(), free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self.process = None
+        self.start()
+
+    def start(self):
+        url, peer = f"http://{self.address}", f"http://127.0.0.1:{self.peer_port}"
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                ["etcd", "--name", "one", "--data-dir", self.data, "--listen-client-urls", url, "--advertise-client-urls", url,
+                 "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"one={peer}",
+                 "--unsafe-no-fsync"], stdout=log, stderr=log)
+        end = time.monotonic() + START_LIMIT_S
+        while True:
+            try:
+                return self.ask("kv/range", key=text64("x"))
+            except OSError:
+                assert time.monotonic() < end and self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
+                time.sleep(0.1)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+    def lose_data(self):
+        shutil.rmtree(self.data)
+
+    def ask(self, path, **fields):
+        """The answer of the gateway that speaks JSON."""
+        request = urllib.request.Request(f"http://{self.address}/v3/{path}", json.dumps(fields).encode())
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def put(self, key, value):
+        self.ask("kv/put", key=text64(key), value=text64(value))
+
+    def delete(self, key):
+        self.ask("kv/deleterange", key=text64(key))
+
+    def keys(self, prefix):
+        """{key: (value, lease)}"""
+        answer = self.ask("kv/range", key=text64(prefix), range_end=text64(prefix[:-1] + chr(ord(prefix[-1]) + 1)))
+        return {base64.b64decode(one["key"]).decode(): (base64.b64decode(one["value"]).decode(), one.get("lease"))
+                for one in answer.get("kvs", [])}
+
+    def wait_until(self, condition, prefix, limit_s):
+        """Waits until the keys fulfil the condition; the keys."""
+        end = time.monotonic() + limit_s
+        while not condition(self.keys(prefix)):
+            assert time.monotonic() < end, f"after {limit_s} s there is {self.keys(prefix)}"
+            time.sleep(0.05)
+        return self.keys(prefix)
+
+    def compact(self):
+        """Forgets the revisions before the present one."""
+        revision = self.ask("kv/range", key=text64("x"))["header"]["revision"]
+        self.ask("kv/compaction", revision=revision)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class HostileEtcd:
+    """Answers each request for a range with `answer(number of the request)`, and each watch with the answers of `watch`."""
+
+    def __init__(self, answer, watch=()):
+        import grpc  # where it is missing, its tests are skipped
+        self.requests = 0
+        hostile = self
+
+        def unary(_request, _context):
+            hostile.requests += 1
+            return answer(hostile.requests)
+
+        def stream(_requests, _context):
+            yield from watch
+
+        class Handler(grpc.GenericRpcHandler):
+            def service(self, details):
+                if details.method == "/etcdserverpb.KV/Range":
+                    return grpc.unary_unary_rpc_method_handler(unary)
+                return grpc.stream_stream_rpc_method_handler(stream)
+
+        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), handlers=[Handler()],
+                                   options=[("grpc.max_send_message_length", -1)])
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._server.stop(0)

@@ -1,0 +1,638 @@
+// Channels for xds:///name, with a control plane and servers, in virtual time.
+#include "coracle/xds/xds.hpp"
+
+#include "coracle/client/channel.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+#include "coracle/server/generic_service.hpp"
+#include "coracle/server/server.hpp"
+#include "unit/xds/resource_builders.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace coracle::xds::xds_resolver_test {
+namespace {
+
+using namespace testing_resources;
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Key;
+using testing::Pair;
+
+// Sends each stream the resources that it has asked for, and again when they change.
+class control_plane final : public generic_service {
+ public:
+  replies<bytes_message> call(server_context&, reader<bytes_message> requests) override {
+    auto out = co_await replies<bytes_message>::writer();
+    stream s;
+    streams_.insert(&s);
+    scope both{co_await coro::this_environment()};
+    both.spawn(listen(requests, s));
+    both.spawn(send(out, s));
+    co_await both.join();
+    streams_.erase(&s);
+    co_return coracle::ok;
+  }
+
+  template <class Message>
+  void offer(resource_kind kind, const std::string& name, const Message& m) {
+    const std::string type = type_url(kind);
+    resources_[type][name] = packed(type_name(kind), m);
+    change(type);
+  }
+  void take_back(resource_kind kind, const std::string& name) {
+    const std::string type = type_url(kind);
+    resources_[type].erase(name);
+    change(type);
+  }
+  [[nodiscard]] std::size_t streams() const { return streams_.size(); }
+
+ private:
+  struct stream {
+    std::map<std::string, std::set<std::string>> names;
+    std::map<std::string, bool> due;
+    event<> next;
+    bool ended = false;
+  };
+
+  void change(const std::string& type) {
+    ++version_;
+    for (stream* const s : streams_) {
+      s->due[type] = true;
+      s->next.set();
+    }
+  }
+  task<> listen(reader<bytes_message>& requests, stream& s) {
+    bytes_message bytes;
+    while (co_await requests.read(bytes)) {
+      wire::DiscoveryRequest r;
+      EXPECT_TRUE(r.ParseFromString(std::string(bytes.bytes())));
+      EXPECT_EQ(r.error_detail().message(), "");
+      const std::set<std::string> names(r.resource_names().begin(), r.resource_names().end());
+      if (s.names[r.type_url()] == names) continue;
+      s.names[r.type_url()] = names;
+      s.due[r.type_url()] = true;
+      s.next.set();
+    }
+    s.ended = true;
+    s.next.set();
+  }
+  template <class Writer>
+  task<> send(Writer& out, stream& s) {
+    while (!s.ended) {
+      s.next.reset();
+      for (auto& [type, due] : s.due) {
+        if (!std::exchange(due, false)) continue;
+        wire::DiscoveryResponse response;
+        response.set_type_url(type);
+        response.set_version_info(std::to_string(version_));
+        response.set_nonce(std::to_string(++nonce_));
+        for (const auto& [name, any] : resources_[type])
+          if (s.names[type].contains(name)) *response.add_resources() = any;
+        const bytes_message reply(response.SerializeAsString());
+        co_await out.write(reply);
+      }
+      co_await s.next;
+    }
+  }
+
+  std::map<std::string, std::map<std::string, google::protobuf::Any>> resources_;
+  std::set<stream*> streams_;
+  int version_ = 0;
+  int nonce_ = 0;
+};
+
+// Answers with its name, or as `behave` says.
+class backend final : public generic_service {
+ public:
+  backend(runtime& on, std::string name) : name_(std::move(name)), server_(on) {
+    server_.set_fallback(*this);
+    EXPECT_EQ(server_.listen("127.0.0.1:0", insecure()), status());
+  }
+  replies<bytes_message> call(server_context& context, reader<bytes_message>) override {
+    ++calls;
+    connections.insert(context.peer().port());
+    if (delay > duration::zero()) co_await sleep_for(delay);
+    if (failures > 0) {
+      --failures;
+      co_return status(failure, "as the test wants");
+    }
+    auto out = co_await replies<bytes_message>::writer();
+    const bytes_message reply(name_);
+    co_await out.write(reply);
+    co_return coracle::ok;
+  }
+  [[nodiscard]] std::uint16_t port() const { return server_.port(); }
+  [[nodiscard]] task<> stop() { return server_.drain(duration::zero()); }
+
+  int calls = 0;
+  int failures = 0;
+  status_code failure = status_code::unavailable;
+  duration delay{};
+  std::set<std::uint16_t> connections;
+
+ private:
+  const std::string name_;
+  server server_;
+};
+
+constexpr std::uint16_t refused_port = 1;
+
+class XdsChannel : public testing::Test {
+ public:
+  XdsChannel() {
+    plane_server_.emplace(runtime_);
+    plane_server_->set_fallback(plane_);
+    EXPECT_EQ(plane_server_->listen("127.0.0.1:0", insecure()), status());
+    for (const char* name : {"0", "1", "2", "3", "4"})
+      backends_.push_back(std::make_unique<backend>(runtime_, name));
+  }
+
+  // --- resources
+  wire::RouteConfiguration routes(const std::function<void(wire::VirtualHost&)>& fill) {
+    wire::RouteConfiguration r;
+    r.set_name("r");
+    auto* const host = r.add_virtual_hosts();
+    host->set_name("h");
+    host->add_domains("target");
+    fill(*host);
+    return r;
+  }
+  static wire::Route* add_route(wire::VirtualHost& to, const std::string& cluster,
+                                const std::string& prefix = "") {
+    auto* const r = to.add_routes();
+    r->mutable_match()->set_prefix(prefix);
+    if (!cluster.empty()) r->mutable_route()->set_cluster(cluster);
+    return r;
+  }
+  void offer_routes(const std::function<void(wire::VirtualHost&)>& fill) {
+    plane_.offer(resource_kind::listener, "target", listener_with("target", manager_of_rds("r")));
+    plane_.offer(resource_kind::route_configuration, "r", routes(fill));
+  }
+  void offer_route_to(const std::string& cluster) {
+    offer_routes([&](wire::VirtualHost& h) { add_route(h, cluster); });
+  }
+  struct place {
+    std::uint16_t port;
+    std::uint32_t priority = 0;
+    std::uint32_t weight = 1;
+  };
+  // Each place is a locality of its own.
+  static wire::ClusterLoadAssignment assignment(const std::string& name, const std::vector<place>& places) {
+    wire::ClusterLoadAssignment a;
+    a.set_cluster_name(name);
+    int zone = 0;
+    for (const place& p : places)
+      add_endpoint(*add_locality(a, "z" + std::to_string(zone++), p.weight, p.priority), "127.0.0.1", p.port);
+    return a;
+  }
+  void offer_cluster(const wire::Cluster& c, const wire::ClusterLoadAssignment& a) {
+    plane_.offer(resource_kind::cluster, c.name(), c);
+    plane_.offer(resource_kind::endpoints, a.cluster_name(), a);
+  }
+  void offer_cluster(const std::string& name, const std::vector<place>& places) {
+    offer_cluster(eds_cluster(name), assignment(name, places));
+  }
+  [[nodiscard]] std::uint16_t port(std::size_t i) const { return backends_.at(i)->port(); }
+
+  // --- calls
+  [[nodiscard]] std::string bootstrap_json(const std::string& features = "[]") const {
+    return R"({"xds_servers":[{"server_uri":"127.0.0.1:)" + std::to_string(plane_server_->port()) +
+           R"(","channel_creds":[{"type":"insecure"}],"server_features":)" + features +
+           R"(}],"node":{"id":"n"}})";
+  }
+  generic_stub stub(const std::string& bootstrap) {
+    channel_options options;
+    xds_options mesh;
+    mesh.bootstrap = bootstrap;
+    options.add_resolver("xds", xds_resolver(mesh));
+    return generic_stub(channel(runtime_, "xds:///target", insecure(), options));
+  }
+  generic_stub stub() { return stub(bootstrap_json()); }
+
+  using counts = std::map<std::string, int>;
+  // The name of the server, or the text of the failure.
+  static task<std::string> ask(const generic_stub& by, call_options options = {},
+                               const char* path = "/where.Where/Ask") {
+    const bytes_message nothing;
+    auto call = by.unary(path, nothing, options);
+    const auto reply = co_await call;
+    if (reply) co_return std::string(reply->bytes());
+    co_return std::string(name_of(reply.status().code())) + ": " + std::string(reply.status().message());
+  }
+  static task<counts> ask_often(const generic_stub& by, int times, call_options options = {}) {
+    counts by_answer;
+    for (int i = 0; i < times; ++i) {
+      const std::string answer = co_await ask(by, options);
+      ++by_answer[answer];
+    }
+    co_return by_answer;
+  }
+  static call_options with(const char* key, const std::string& value) {
+    call_options o;
+    o.metadata.add(key, value);
+    return o;
+  }
+  void play(task<> steps) { sync_wait(runtime_, runtime_.at(0), std::move(steps)); }
+
+  sim::world world_{1};
+  runtime& runtime_ = world_.host("host");
+  control_plane plane_;
+  std::optional<server> plane_server_;
+  std::vector<std::unique_ptr<backend>> backends_;
+};
+
+TEST_F(XdsChannel, FollowsTheControlPlaneToTheServer) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "0");
+    }
+  };
+  play(steps::all(stub()));
+}
+
+// Quoted by docs/guides/xds.md.
+TEST_F(XdsChannel, TakesTheBootstrapOfTheEnvironment) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  ASSERT_EQ(setenv("GRPC_XDS_BOOTSTRAP_CONFIG", bootstrap_json().c_str(), 1), 0);
+  runtime& runtime = runtime_;
+  // --8<-- [start:channel]
+  coracle::channel_options options;
+  options.add_resolver("xds", coracle::xds_resolver());
+  coracle::channel movies(runtime, "xds:///target", coracle::insecure(), options);
+  // --8<-- [end:channel]
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "0");
+    }
+  };
+  play(steps::all(generic_stub(movies)));
+  EXPECT_EQ(unsetenv("GRPC_XDS_BOOTSTRAP_CONFIG"), 0);
+}
+
+TEST_F(XdsChannel, RoutesByPathAndHeader) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a", "/where.Where/Other");
+    auto* const header = add_route(h, "b", "/where.Where/")->mutable_match()->add_headers();
+    header->set_name("user");
+    header->set_exact_match("special");
+    add_route(h, "c", "/where.Where/Ask");
+    add_route(h, "", "/where.Where/Redirected")->mutable_redirect();
+  });
+  offer_cluster("a", {{port(0)}});
+  offer_cluster("b", {{port(1)}});
+  offer_cluster("c", {{port(2)}});
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string other = co_await ask(by, {}, "/where.Where/Other");
+      EXPECT_EQ(other, "0");
+      const std::string special = co_await ask(by, with("user", "special"));
+      EXPECT_EQ(special, "1");
+      const std::string usual = co_await ask(by, with("user", "usual"));
+      EXPECT_EQ(usual, "2");
+      const std::string none = co_await ask(by, {}, "/what.What/Ask");
+      EXPECT_THAT(none, HasSubstr("UNAVAILABLE: no matched route was found"));
+      const std::string redirected = co_await ask(by, {}, "/where.Where/Redirected");
+      EXPECT_THAT(redirected, HasSubstr("does not have a supported route action type"));
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, SplitsCallsByTheWeightsOfClusters) {
+  offer_routes([](wire::VirtualHost& h) {
+    auto* const split = add_route(h, "")->mutable_route()->mutable_weighted_clusters();
+    for (const auto& [name, weight] : {std::pair("a", 1u), std::pair("b", 3u)}) {
+      auto* const c = split->add_clusters();
+      c->set_name(name);
+      c->mutable_weight()->set_value(weight);
+    }
+  });
+  offer_cluster("a", {{port(0)}});
+  offer_cluster("b", {{port(1)}});
+  struct steps {
+    static task<> all(generic_stub by) {
+      counts by_server = co_await ask_often(by, 1000);
+      EXPECT_NEAR(by_server["0"], 250, 60);
+      EXPECT_NEAR(by_server["1"], 750, 60);
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, SplitsCallsByTheWeightsOfLocalities) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0), 0, 1}, {port(1), 0, 3}});
+  struct steps {
+    static task<> all(generic_stub by) {
+      (void)co_await ask(by);
+      co_await sleep_for(1s);  // both localities are connected to
+      counts by_server = co_await ask_often(by, 1000);
+      EXPECT_NEAR(by_server["0"], 250, 60);
+      EXPECT_NEAR(by_server["1"], 750, 60);
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, FailsOverToTheNextPriorityAndBack) {
+  offer_route_to("a");
+  offer_cluster("a", {{refused_port, 0}, {port(1), 1}});
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      const std::string second = co_await ask(by);
+      EXPECT_EQ(second, "1");
+      t.offer_cluster("a", {{t.port(0), 0}, {t.port(1), 1}});
+      co_await sleep_for(1s);
+      const std::string first = co_await ask(by);
+      EXPECT_EQ(first, "0");
+      co_await t.backends_[0]->stop();
+      co_await sleep_for(1s);
+      const std::string again = co_await ask(by);
+      EXPECT_EQ(again, "1");
+      EXPECT_EQ(t.backends_[1]->connections.size(), 1u);  // kept meanwhile
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, AnAggregateFailsOverToItsNextCluster) {
+  wire::Cluster both;
+  both.set_name("both");
+  both.mutable_cluster_type()->set_name("envoy.clusters.aggregate");
+  wire::AggregateCluster parts;
+  for (const char* name : {"missing", "a", "b"}) parts.add_clusters(name);
+  *both.mutable_cluster_type()->mutable_typed_config() =
+      packed("envoy.extensions.clusters.aggregate.v3.ClusterConfig", parts);
+  wire::Cluster circle = both;
+  circle.set_name("circle");
+  parts.add_clusters("circle");
+  *circle.mutable_cluster_type()->mutable_typed_config() =
+      packed("envoy.extensions.clusters.aggregate.v3.ClusterConfig", parts);
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "circle", "/circle.");
+    add_route(h, "both");
+  });
+  plane_.offer(resource_kind::cluster, "both", both);
+  plane_.offer(resource_kind::cluster, "circle", circle);
+  offer_cluster("a", {{refused_port}});
+  offer_cluster("b", {{port(1)}});
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "1");
+      const std::string round = co_await ask(by, {}, "/circle.Circle/Ask");
+      EXPECT_THAT(round, HasSubstr("aggregate cluster circle contains itself"));
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, DropsTheShareOfCallsThatIsAskedForWhetherTheyWaitOrNot) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a")->mutable_route()->mutable_retry_policy()->set_retry_on("unavailable");
+  });
+  auto a = assignment("a", {{port(0)}});
+  auto* const drop = a.mutable_policy()->add_drop_overloads();
+  drop->set_category("flood");
+  drop->mutable_drop_percentage()->set_numerator(50);
+  offer_cluster(eds_cluster("a"), a);
+  struct steps {
+    static task<> all(generic_stub by) {
+      call_options waits;
+      waits.wait_for_ready = true;
+      counts answers = co_await ask_often(by, 1000, waits);
+      EXPECT_NEAR(answers["0"], 500, 80);
+      EXPECT_NEAR(answers["UNAVAILABLE: the control plane has the call dropped, category flood"], 500, 80);
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, LosesNoCallWhenRoutesAndEndpointsChange) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  offer_cluster("b", {{port(1)}});
+  for (const auto& b : backends_) b->delay = 10ms;
+  struct steps {
+    static task<> call(const generic_stub& by, const bool& ends, counts& into) {
+      while (!ends) {
+        const std::string answer = co_await ask(by);
+        ++into[answer];
+      }
+    }
+    static task<> all(generic_stub by, XdsChannel& t) {
+      counts answers;
+      bool ends = false;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 10; ++i) callers.spawn(call(by, ends, answers));
+      for (int i = 0; i < 20; ++i) {
+        co_await sleep_for(37ms);
+        t.offer_route_to(i % 2 == 0 ? "b" : "a");
+        if (i % 5 == 4) t.offer_cluster("a", {{t.port(i % 2 == 0 ? 2 : 0)}, {t.port(3), 1}});
+      }
+      co_await sleep_for(37ms);
+      ends = true;
+      co_await callers.join();
+      for (const auto& [answer, n] : answers) EXPECT_EQ(answer.size(), 1u) << answer;
+      EXPECT_GT(answers["0"], 0);
+      EXPECT_GT(answers["1"], 0);
+      EXPECT_GT(answers["2"], 0);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, FailsCallsWhileItsListenerIsDeletedIfTheControlPlaneWantsThat) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask(by);
+      t.plane_.take_back(resource_kind::listener, "target");
+      co_await sleep_for(1s);
+      const std::string answer = co_await ask(by);
+      EXPECT_THAT(answer, HasSubstr(R"(UNAVAILABLE: xDS resource Listener "target")"));
+      t.offer_route_to("a");
+      co_await sleep_for(1s);
+      const std::string again = co_await ask(by);
+      EXPECT_EQ(again, "0");
+    }
+  };
+  play(steps::all(stub(bootstrap_json(R"(["fail_on_data_errors"])")), *this));
+}
+
+TEST_F(XdsChannel, KeepsWhatItHasWhenResourcesAreDeletedOrTheControlPlaneGoes) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask(by);
+      t.plane_.take_back(resource_kind::listener, "target");
+      t.plane_.take_back(resource_kind::cluster, "a");
+      co_await sleep_for(1min);
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "0");
+      co_await t.plane_server_->drain(duration::zero());
+      co_await sleep_for(1min);
+      const std::string without = co_await ask(by);
+      EXPECT_EQ(without, "0");
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, AMissingClusterFailsItsOwnCallsAlone) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "missing", "/other.");
+    add_route(h, "a");
+  });
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "0");
+      const std::string failed = co_await ask(by, {}, "/other.Other/Ask");
+      EXPECT_THAT(failed, HasSubstr(R"(UNAVAILABLE: xDS resource Cluster "missing")"));
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, NamesWhatIsMissingFromTheBeginning) {
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      const std::string no_listener = co_await ask(by);
+      EXPECT_THAT(no_listener, HasSubstr(R"(UNAVAILABLE: xDS resource Listener "target")"));
+      t.plane_.offer(resource_kind::listener, "target", listener_with("target", manager_of_rds("r")));
+      auto elsewhere = routes_to("r", "a");
+      elsewhere.mutable_virtual_hosts(0)->set_domains(0, "elsewhere");
+      t.plane_.offer(resource_kind::route_configuration, "r", elsewhere);
+      co_await sleep_for(1s);
+      const std::string no_host = co_await ask(by);
+      EXPECT_THAT(no_host, HasSubstr("could not find VirtualHost for target"));
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, SendsCallsWithTheSameHashToTheSameServer) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a")->mutable_route()->add_hash_policy()->mutable_header()->set_header_name("user");
+  });
+  auto c = eds_cluster("a");
+  c.set_lb_policy(2);
+  offer_cluster(c, assignment("a", {{port(0)}, {port(1)}, {port(2)}, {port(3)}}));
+  struct steps {
+    static task<> all(generic_stub by) {
+      std::map<int, std::string> home;
+      std::set<std::string> used;
+      for (int round = 0; round < 3; ++round) {
+        for (int user = 0; user < 40; ++user) {
+          const std::string answer = co_await ask(by, with("user", std::to_string(user)));
+          EXPECT_EQ(answer, home.emplace(user, answer).first->second);
+          used.insert(answer);
+        }
+      }
+      EXPECT_THAT(used, ElementsAre("0", "1", "2", "3"));
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, EjectsAServerThatFails) {
+  offer_route_to("a");
+  auto c = eds_cluster("a");
+  auto* const o = c.mutable_outlier_detection();
+  o->mutable_interval()->set_seconds(1);
+  o->mutable_max_ejection_percent()->set_value(50);
+  o->mutable_enforcing_success_rate()->set_value(0);
+  o->mutable_enforcing_failure_percentage()->set_value(100);
+  o->mutable_failure_percentage_threshold()->set_value(50);
+  o->mutable_failure_percentage_minimum_hosts()->set_value(3);
+  o->mutable_failure_percentage_request_volume()->set_value(5);
+  offer_cluster(c, assignment("a", {{port(0)}, {port(1)}, {port(2)}}));
+  backends_[1]->failures = 1'000'000;
+  backends_[1]->failure = status_code::internal;
+  struct steps {
+    static task<> all(generic_stub by) {
+      (void)co_await ask(by);
+      co_await sleep_for(100ms);
+      counts before = co_await ask_often(by, 90);
+      EXPECT_GT(before["INTERNAL: as the test wants"], 10);
+      co_await sleep_for(2s);
+      counts after = co_await ask_often(by, 90);
+      EXPECT_EQ(after["INTERNAL: as the test wants"], 0);
+      EXPECT_GT(after["0"], 10);
+      EXPECT_GT(after["2"], 10);
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, AppliesTheTimeoutsAndRetriesOfRoutes) {
+  offer_routes([](wire::VirtualHost& h) {
+    auto* const slow = add_route(h, "a", "/slow.")->mutable_route();
+    slow->mutable_max_stream_duration()->mutable_max_stream_duration()->set_seconds(1);
+    auto* const retried = add_route(h, "b")->mutable_route()->mutable_retry_policy();
+    retried->set_retry_on("internal");
+    retried->mutable_num_retries()->set_value(2);
+  });
+  offer_cluster("a", {{port(0)}});
+  offer_cluster("b", {{port(1)}});
+  backends_[0]->delay = 1min;
+  backends_[1]->failures = 2;
+  backends_[1]->failure = status_code::internal;
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      const std::string slow = co_await ask(by, {}, "/slow.Slow/Ask");
+      EXPECT_THAT(slow, HasSubstr("DEADLINE_EXCEEDED"));
+      const std::string retried = co_await ask(by);
+      EXPECT_EQ(retried, "1");
+      EXPECT_EQ(t.backends_[1]->calls, 3);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, SaysWhatIsWrongWithTheBootstrap) {
+  struct steps {
+    static task<> fails(generic_stub by, std::string why) {
+      const std::string answer = co_await ask(by);
+      EXPECT_THAT(answer, HasSubstr("UNAVAILABLE"));
+      EXPECT_THAT(answer, HasSubstr(why));
+    }
+  };
+  play(steps::fails(stub("{"), "JSON"));
+  const std::string tls = R"({"xds_servers":[{"server_uri":"p:1","channel_creds":[{"type":"tls"}]}]})";
+  play(steps::fails(stub(tls), "set xds_options::control_plane_tls"));
+  const std::string google =
+      R"({"xds_servers":[{"server_uri":"p:1","channel_creds":[{"type":"google_default"}]}]})";
+  play(steps::fails(stub(google),
+                    "channel_creds of the type google_default alone, which is not supported; add the type "
+                    "tls or insecure"));
+}
+
+}  // namespace
+}  // namespace coracle::xds::xds_resolver_test
