@@ -55,7 +55,7 @@ shard::~shard() {
     at.scale();
     return false;
   }
-  attach(a, x, at.target(channel_->target));
+  attach(a, x, at.target_of_attempt(channel_->target));
   return true;
 }
 
@@ -80,12 +80,22 @@ void shard::begin(call_attempt& a) noexcept {
   place(a);
 }
 
+namespace {
+
+// A policy of the program's may forget to give one. A call that fails must not look as if it was served.
+const status& given(const status& reason) noexcept {
+  static const status none = status::internal("the balancing policy gave no reason");
+  return reason.ok() ? none : reason;
+}
+
+}  // namespace
+
 CORACLE_COLD void shard::place_without_server(call_attempt& a, const no_server& why) noexcept {
   using action = no_server::action;
   a.unlink();
-  if (why.then == action::drop) return a.fail(why.reason, refusal::final);
+  if (why.then == action::drop) return a.fail(given(why.reason), refusal::final);
   if (why.then == action::fail && !a.terms().wait_for_ready())
-    return a.fail(why.reason, refusal::unavailable);
+    return a.fail(given(why.reason), refusal::unavailable);
   connectable* const idle = why.then == action::connect ? why.idle : nullptr;
   wait(a, waiting_);
   if (idle) connect(*idle);
@@ -315,7 +325,7 @@ std::shared_ptr<shared_by_loops> shard::shared(std::string_view name, shared_by_
 void shard::publish(connectivity c, const status& reason) noexcept {
   if (out_of_memory_) return;
   if (std::exchange(state_, c) != c) channel_->report(loop_, c);
-  if (c == connectivity::transient_failure) last_failure_ = reason;
+  if (c == connectivity::transient_failure) last_failure_ = given(reason);
   if (updating_) return;  // calls are served after that
   if (c == connectivity::transient_failure) {
     fail_waiting_in(unconfigured_);

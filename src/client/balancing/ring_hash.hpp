@@ -102,7 +102,9 @@ class ring_hash final : public balancer {
   bool listed_ = false;  // there are servers, perhaps without a weight
   status last_failure_;
   const no_server wait_;
-  no_server fail_{no_server::action::fail};
+  // Servers may have failed that have not been reported yet, or only those of the ring.
+  no_server fail_{no_server::action::fail, nullptr,
+                  status::unavailable("no server of the ring can be reached")};
 };
 
 }  // namespace coracle::client

@@ -245,7 +245,9 @@ const call_target& subchannel::observed_target(const call_target& of_channel) no
     mine.ends = this;
     own_target_.reset(new (std::nothrow) const call_target(mine));
   }
-  return own_target_ ? *own_target_ : of_channel;
+  if (!own_target_) return of_channel;
+  if (attempts_) attempts_->began();
+  return *own_target_;
 }
 
 // Over HTTP/1.1 the watch would occupy the connection. Without memory for it, the connection has no reports.
@@ -276,6 +278,7 @@ void subchannel::on_no_load() noexcept {
 
 void subchannel::attempt_ended(status_code code, const metadata& trailing) noexcept {
   if (outcomes_) outcomes_->add(code == status_code::ok);
+  if (attempts_) attempts_->ended(code, trailing);
   if (!loads_ || !load_of_calls_) return;
   base::if_memory_allows([&] {
     if (const auto load = load_report::of_call(trailing)) loads_->on_load(*this, *load);

@@ -93,6 +93,19 @@ class attempt_outcomes {
   std::atomic<std::uint64_t> failed_{0};
 };
 
+// Learns of each attempt on a subchannel, on its loop.
+class attempt_observer {
+ public:
+  attempt_observer() noexcept = default;
+  attempt_observer(const attempt_observer&) = delete;
+  attempt_observer& operator=(const attempt_observer&) = delete;
+  virtual ~attempt_observer() = default;
+  // The attempt has a stream. One of the other two follows.
+  virtual void began() noexcept = 0;
+  virtual void ended(status_code code, const metadata& trailing) noexcept = 0;
+  virtual void abandoned() noexcept = 0;
+};
+
 // The same for all subchannels of a channel.
 struct connect_params {
   std::shared_ptr<dialer> by;
@@ -148,12 +161,15 @@ class subchannel final : private transport::connection_owner,
   void report_load_to(load_listener& l, bool with_calls, std::optional<duration> interval);
   // Counts how attempts end in `to`; null: no longer.
   void count_outcomes(std::shared_ptr<attempt_outcomes> to) noexcept { outcomes_ = std::move(to); }
+  // To be called before connect().
+  void observe_attempts(std::shared_ptr<attempt_observer> by) noexcept { attempts_ = std::move(by); }
   // Ejected, it is in TRANSIENT_FAILURE for its user, with this reason, whatever its connections are (gRFC
   // A50); they stay. OK brings it back.
   void eject(const status& reason) noexcept;
-  // Returns `of_channel`, or its copy for this server if a policy observes how attempts end.
-  [[nodiscard]] const call_target& target(const call_target& of_channel) noexcept {
-    return load_of_calls_ || outcomes_ ? observed_target(of_channel) : of_channel;
+  // For an attempt that gets a stream. Returns `of_channel`, or its copy for this server if a policy observes
+  // attempts.
+  [[nodiscard]] const call_target& target_of_attempt(const call_target& of_channel) noexcept {
+    return load_of_calls_ || outcomes_ || attempts_ ? observed_target(of_channel) : of_channel;
   }
   // Begins an attempt if the state is IDLE, or would be if it was not ejected.
   void connect() noexcept;
@@ -209,6 +225,9 @@ class subchannel final : private transport::connection_owner,
 
   // attempt_end_sink
   void attempt_ended(status_code code, const metadata& trailing) noexcept override;
+  void attempt_abandoned() noexcept override {
+    if (attempts_) attempts_->abandoned();
+  }
 
   [[nodiscard]] connectivity connection_state() const noexcept;
   [[gnu::cold]] const call_target& observed_target(const call_target& of_channel) noexcept;
@@ -265,6 +284,7 @@ class subchannel final : private transport::connection_owner,
   std::optional<duration> load_interval_;
   bool load_of_calls_ = false;
   std::shared_ptr<attempt_outcomes> outcomes_;
+  std::shared_ptr<attempt_observer> attempts_;
   status ejected_;  // OK: it is not
   std::unique_ptr<const call_target> own_target_;
 };

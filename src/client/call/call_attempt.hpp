@@ -53,11 +53,15 @@ struct wire_options {
   http_observer* observer = nullptr;
 };
 
-// Learns how the attempts on a server end: for its load (gRFC A51), and for the detection of outliers (A50).
+// Learns how the attempts on a server end: for its load (gRFC A51), for the detection of outliers (A50), and
+// for the calls in progress (A32). Exactly one of the two follows each attach().
 class attempt_end_sink {
  public:
-  // An attempt that had a stream has ended. trailing: empty without trailers.
+  // trailing: empty without trailers.
   virtual void attempt_ended(status_code code, const metadata& trailing) noexcept = 0;
+  // The attempt has ended without an outcome that tells something of the server: another attempt was faster,
+  // memory ran out, or the server has not processed it.
+  virtual void attempt_abandoned() noexcept = 0;
 
  protected:
   ~attempt_end_sink() = default;

@@ -744,7 +744,9 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
   end_watch(watched_attempt_, status_of_reset(e));
   watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
   watch_ = watched_attempt_.get();
-  std::exchange(target_, nullptr)->source->begin(*this);
+  const call_target& left = *std::exchange(target_, nullptr);
+  if (left.ends) left.ends->attempt_abandoned();
+  left.source->begin(*this);
   return true;
 }
 

@@ -167,7 +167,7 @@ void retry_controller::call_ended(const status& outcome) noexcept {
   if (transferred_) return plan_.committed_ended(outcome.code());
   disarm();
   for (const auto& a : attempts_) {
-    a->report_end(outcome.code());
+    a->report_end(outcome.code(), {});
     a->cancel(status::cancelled("the call has ended"));
   }
   sent_.clear();
@@ -213,15 +213,22 @@ void replayed_attempt::begin(call_channel& from, std::unique_ptr<attempt_watch> 
   from.begin(*this);
 }
 
-// Hedges that another attempt has overtaken say nothing about their servers, and are not reported.
-void replayed_attempt::report_end(status_code code) noexcept {
-  if (exchange_ && target_->ends) target_->ends->attempt_ended(code, {});
+void replayed_attempt::report_end(status_code code, const metadata& trailing) noexcept {
+  if (!exchange_) return;
+  if (target_->ends) target_->ends->attempt_ended(code, trailing);
+  exchange_.release();
+}
+
+void replayed_attempt::abandon() noexcept {
+  if (!exchange_) return;
+  if (target_->ends) target_->ends->attempt_abandoned();
+  exchange_.release();
 }
 
 void replayed_attempt::cancel(const status& reason) noexcept {
   in_flight_ = false;
   list_hook::unlink();
-  if (exchange_) exchange_.release();
+  abandon();
   end_watch(watch_, reason);
 }
 
@@ -237,7 +244,7 @@ void replayed_attempt::attach(transport::exchange x, const call_target& target) 
     refused = send_client_headers(exchange_, target, terms(), previous_, watch_ ? watch_->more() : nullptr);
   });
   if (!tried || !refused.ok()) {
-    exchange_.release();
+    abandon();
     return tried ? fail(refused, refusal::final) : set_.out_of_memory(*this);
   }
   if (watch_) watch_->attached(exchange_, waited);
@@ -252,7 +259,7 @@ bool replayed_attempt::pump() noexcept {
       break;
     }
     if (base::if_memory_allows([this] { send(sent_.at(next_piece_)); })) continue;
-    exchange_.release();
+    abandon();
     set_.out_of_memory(*this);
     return false;
   }
@@ -327,10 +334,9 @@ void replayed_attempt::on_headers(transport::header_source& fields, transport::b
   e.outcome =
       end_stream ? status_of_trailers(headers, headers.http_status) : status_of_non_grpc_response(headers);
   e.trailing = metadata(std::move(headers.metadata));
-  if (target_->ends) target_->ends->attempt_ended(e.outcome.code(), e.trailing);
   e.pushback = headers.pushback;
   e.retry_after = headers.retry_after;
-  exchange_.release();
+  report_end(e.outcome.code(), e.trailing);
   set_.ended(*this, std::move(e));
 }
 
@@ -338,11 +344,10 @@ void replayed_attempt::on_headers(transport::header_source& fields, transport::b
 void replayed_attempt::on_data(bytes_view bytes, bool) noexcept { exchange_.consume(bytes.size()); }
 
 void replayed_attempt::on_reset(const transport::abnormal_end& e) noexcept {
-  exchange_.release();
   if (e.unprocessed && set_.retry_transparently(*this, status_of_reset(e))) return;
   attempt_result end;
   end.outcome = status_of_reset(e);
-  if (target_->ends) target_->ends->attempt_ended(end.outcome.code(), end.trailing);
+  report_end(end.outcome.code(), end.trailing);
   end.final = exceeded_header_limit(e);
   set_.ended(*this, std::move(end));
 }

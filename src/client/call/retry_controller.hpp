@@ -77,8 +77,8 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   [[nodiscard]] bool attached() const noexcept { return static_cast<bool>(exchange_); }
   [[nodiscard]] bool in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] unsigned previous_attempts() const noexcept { return previous_; }
-  // The call ends with this code while the attempt has a stream.
-  void report_end(status_code code) noexcept;
+  // Gives up the stream, if it has one, with the outcome of the attempt.
+  void report_end(status_code code, const metadata& trailing) noexcept;
   void cancel(const status& reason) noexcept;
   // Sends the rest of the buffer. Throws std::bad_alloc; the attempt is of no use then.
   void send_rest();
@@ -99,6 +99,8 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
+  // Gives up the stream, if it has one, without an outcome.
+  void abandon() noexcept;
   void count(const replay_buffer::piece& p) noexcept;
   void send(const replay_buffer::piece& p);
 

@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 using stub = echo::rpc::Echo::stub;
 
 constexpr const char* target = "fleet.example:50051";
+constexpr int lives_max = 20;  // of programs that have calls: crashes must end at some time
 
 class echoing final : public echo::rpc::Echo::service {
  public:
@@ -32,13 +33,13 @@ struct echo_server {
   server answers;
 };
 
-balancing draw_policy(dice& d) {
+balancing draw_policy(dice& d, bool& connects_for_calls) {
   switch (d.below(7)) {
     case 0: return balancing::round_robin();
     case 1: return balancing::least_request();
     case 2: return balancing::weighted();
     case 3: return balancing::pick_first(true);
-    case 4: return balancing::ring_hash();
+    case 4: connects_for_calls = true; return balancing::ring_hash();
     case 5:
       return balancing::weighted_round_robin(
           {.oob_load_report = d.one_in(2), .blackout_period = d.up_to(1s)});
@@ -46,10 +47,14 @@ balancing draw_policy(dice& d) {
   }
 }
 
-// Policies above others that eject early and often.
-balancing draw_balancing(dice& d) {
-  balancing policy = draw_policy(d);
-  if (d.one_in(4)) policy = balancing::random_subsetting(static_cast<std::uint32_t>(d.between(1, 3)), policy);
+// Policies above others that eject early and often. connects_for_calls: it connects to the server that a call
+// needs, and to no other.
+balancing draw_balancing(dice& d, bool& connects_for_calls) {
+  balancing policy = draw_policy(d, connects_for_calls);
+  if (d.one_in(4)) {
+    policy = balancing::random_subsetting(static_cast<std::uint32_t>(d.between(1, 3)), policy);
+    connects_for_calls = true;  // a channel that was idle has another subset
+  }
   if (d.one_in(3)) return policy;
   outlier_detection_options o;
   o.interval = 1ms + d.up_to(5s);
@@ -60,9 +65,9 @@ balancing draw_balancing(dice& d) {
   return balancing::outlier_detection(o, policy);
 }
 
-channel_options draw_options(dice& d) {
+channel_options draw_options(dice& d, bool& connects_for_calls) {
   channel_options o;
-  o.balance = draw_balancing(d);
+  o.balance = draw_balancing(d, connects_for_calls);
   if (d.one_in(2)) o.streams_per_connection = static_cast<std::uint32_t>(d.between(1, 3));
   if (d.one_in(2)) o.connections_per_server = static_cast<std::uint32_t>(d.between(1, 4));
   if (d.one_in(2)) o.idle_timeout = 10ms + d.up_to(10s);
@@ -101,7 +106,8 @@ task<> use_channels(fleet_findings& f, runtime& rt, dice d) {
   for (std::uint64_t n = d.between(1, 3); n > 0; --n) {
     scope calls{co_await coro::this_environment()};
     {
-      channel c(rt, target, insecure(), draw_options(d));
+      bool connects_for_calls = false;
+      channel c(rt, target, insecure(), draw_options(d, connects_for_calls));
       for (std::uint64_t i = d.between(1, 30); i > 0; --i) {
         calls.spawn(call(f, stub(c), dice(d.draw(), i)));
         if (d.one_in(3))
@@ -126,9 +132,9 @@ task<> last_call(run& r, channel& to, bool& answered) {
 
 // Calls after a while. The first ones may discover that servers are gone.
 task<> call_the_one(run& r, channel& to, std::string host, bool& answered) {
-  for (int i = 0; i < 16; ++i) {
-    const bool settled = i >= 8;
-    if (i == 8) co_await sleep_for(20min);  // sleeps on purpose: virtual time
+  for (int i = 0; i < 32; ++i) {
+    const bool settled = i >= 24;  // a policy that draws servers has tried each of them
+    if (i == 24) co_await sleep_for(20min);  // sleeps on purpose: virtual time
     const echo::Text request;
     call_options options = within(10min);
     options.wait_for_ready = true;
@@ -179,7 +185,7 @@ void fleet_world::start_clients() {
     world_.start(
         clients_.back(),
         [this](runtime& rt) -> std::shared_ptr<void> {
-          if (findings_.lives > 20) return nullptr;  // crashes must end at some time
+          if (findings_.lives > lives_max) return nullptr;
           for (std::uint64_t i = draws_.between(1, 3); i > 0; --i)
             rt.spawn(use_channels(findings_, rt, dice(draws_.draw(), i)));
           return nullptr;
@@ -206,7 +212,8 @@ void fleet_world::rename_to(const std::vector<std::string>& hosts) {
 void fleet_world::play() {
   const time_point limit = world_.now() + 6h;
   const auto done = [this] {
-    return findings_.left == 0 && findings_.lives > 0 &&
+    if (findings_.left > 0 || findings_.lives == 0) return false;
+    return findings_.lives > lives_max ||
            std::all_of(clients_.begin(), clients_.end(), [this](const auto& c) { return world_.is_up(c); });
   };
   world_.run_for(1ms);  // the programs begin
@@ -225,27 +232,29 @@ void fleet_world::play() {
 
 void fleet_world::call_once_more() {
   bool answered = false;
-  channel_options o = draw_options(draws_);
+  bool connects_for_calls = false;
+  channel_options o = draw_options(draws_, connects_for_calls);
   runtime& rt = world_.host(clients_.back());
   channel c(rt, target, insecure(), o);
   rt.spawn(last_call(run_, c, answered));
   if (!world_.run_until([&] { return answered; }, 2h))
     return run_.report_error("hang: the last call does not end");
   answered = false;
-  const std::string& one = leave_one();
+  const std::string& one = leave_one(!connects_for_calls);
   rt.spawn(call_the_one(run_, c, one, answered));
   if (!world_.run_until([&] { return answered; }, 6h)) run_.report_error("hang: calls of the one do not end");
 }
 
-// The name resolves to one of the servers, and the others lose their connections.
-const std::string& fleet_world::leave_one() {
+// The name resolves to one of the servers, and the others lose their connections. Clients that have one to
+// those learn of it, or that cannot connect to them.
+const std::string& fleet_world::leave_one(bool others_return) {
   const std::string& one = servers_[draws_.below(servers_.size())];
   rename_to({one});
   for (const std::string& s : servers_)
     if (s != one) world_.crash(s);
   world_.run_for(1s);
   for (const std::string& s : servers_)
-    if (s != one) world_.restart(s);
+    if (s != one && others_return) world_.restart(s);
   return one;
 }
 

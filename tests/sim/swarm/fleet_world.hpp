@@ -33,7 +33,7 @@ class fleet_world {
   // From now on, the name resolves to some of the servers, or cannot be resolved.
   void rename();
   void rename_to(const std::vector<std::string>& hosts);
-  const std::string& leave_one();
+  const std::string& leave_one(bool others_return);
   void call_once_more();
 
   run& run_;

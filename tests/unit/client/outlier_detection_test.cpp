@@ -230,7 +230,7 @@ class outliers : public balancer_fixture {
       if (!s) continue;
       const bool is_bad = s->where().address() == at(bad);
       on_bad += is_bad;
-      if (attempt_end_sink* const ends = s->target({}).ends)
+      if (attempt_end_sink* const ends = s->target_of_attempt({}).ends)
         ends->attempt_ended(is_bad ? status_code::internal : status_code::ok, {});
     }
     return on_bad;

@@ -118,6 +118,21 @@ TEST_F(ring, SpreadsValuesOverAllServers) {
   });
 }
 
+// Picks see the states of the servers before the policy has heard of them.
+TEST_F(ring, GivesAReasonForFailuresThatItHasNotHeardOf) {
+  run(by_user(), [](recording_host& h) -> task<> {
+    h.update(servers({1, 2}));
+    for (const auto& s : h.alive) s->eject(status::unavailable("it is an outlier"));
+    held_call c;
+    c.add_metadata("user", "ada");
+    const pick p = h.policy->choose(pick_info(c));
+    EXPECT_EQ(p.to, nullptr);
+    EXPECT_EQ(p.otherwise->then, no_server::action::fail);
+    EXPECT_EQ(p.otherwise->reason, status::unavailable("no server of the ring can be reached"));
+    co_return;
+  });
+}
+
 TEST_F(ring, GoesToTheNextServerWhileOneFailsAndComesBack) {
   run(by_user(), [](recording_host& h) -> task<> {
     for (int n : {1, 2, 3}) h.net->serve(n);

@@ -73,7 +73,8 @@ class wrr : public balancer_fixture {
     metadata trailing;
     trailing.add("endpoint-load-metrics-bin", load.serialize());
     for (const auto& s : h.alive)
-      if (s->where().address() == at(server)) s->target({}).ends->attempt_ended(status_code::ok, trailing);
+      if (s->where().address() == at(server))
+        s->target_of_attempt({}).ends->attempt_ended(status_code::ok, trailing);
   }
 };
 
