@@ -41,6 +41,10 @@ inline constexpr std::size_t policy_depth_max = 16;
 inline constexpr std::size_t aggregate_depth_max = 16;
 // Of the text that a NACK contains: a thousand invalid resources have one cause, as a rule.
 inline constexpr std::size_t nack_text_bytes_max = 4 * 1024;
+// Between two load reports, whatever the control plane asks for.
+inline constexpr std::chrono::seconds load_interval_min{1};
+// Of a locality, in one load report: servers name their metrics as they like.
+inline constexpr std::size_t named_metrics_max = 1000;
 // Names that a client subscribes to, per type. The names of clusters come from the control plane's own
 // routes.
 inline constexpr std::size_t subscriptions_max = 10'000;

@@ -66,9 +66,16 @@ server_id ads_client::add_server(const management_server& config) {
   return static_cast<server_id>(servers_.size() - 1);
 }
 
-ads_client::authority_state* ads_client::find_authority(std::string_view name) {
+ads_client::authority_state* ads_client::find_authority(std::string_view name) const {
   const auto found = std::ranges::find_if(authorities_, [&](const auto& a) { return a->name == name; });
   return found == authorities_.end() ? nullptr : found->get();
+}
+
+std::optional<server_id> ads_client::server_of_cluster(std::string_view name) const {
+  const auto parsed = parse_resource_name(name, type_name(resource_kind::cluster));
+  const authority_state* const a = parsed ? find_authority(parsed->authority) : nullptr;
+  if (!a || a->in_use == 0) return std::nullopt;
+  return a->servers[a->in_use - 1];
 }
 
 std::optional<std::size_t> ads_client::rank_of(const authority_state& a, server_id s) {

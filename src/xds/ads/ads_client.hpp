@@ -118,6 +118,8 @@ class ads_client {
   [[nodiscard]] std::optional<client_note> next_note();
 
   [[nodiscard]] const management_server& server(server_id server) const { return at(server).config; }
+  // The control plane that a cluster comes from; none if nothing of its authority is watched.
+  [[nodiscard]] std::optional<server_id> server_of_cluster(std::string_view name) const;
   // With which responses of this server are to be read. They refer to the client.
   [[nodiscard]] resource_rules rules_of(server_id server) const;
 
@@ -191,7 +193,7 @@ class ads_client {
   }
 
   server_id add_server(const management_server& config);
-  authority_state* find_authority(std::string_view name);
+  [[nodiscard]] authority_state* find_authority(std::string_view name) const;
   [[nodiscard]] static std::optional<std::size_t> rank_of(const authority_state& a, server_id s);
   [[nodiscard]] bool is_in_use(server_id s) const;
 

@@ -5,9 +5,9 @@
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/with_timeout.hpp"
 #include "coracle/rpc/bytes_message.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "xds/ads/wait_until.hpp"
 #include "xds/limits.hpp"
 #include "xds/wire/discovery.pb.h"
 
@@ -35,19 +35,6 @@ status status_of(const std::exception_ptr& error) {
   } catch (...) {
     return status::internal("an exception that is no std::exception");
   }
-}
-
-task<> wait_for(event<>& e) { co_await e; }
-
-// Until the event is set, or the time has come.
-task<> wait_until(event<>& e, time_point until) {
-  if (until == never) {
-    co_await e;
-    co_return;
-  }
-  const duration left = until - coro::this_executor().now();
-  if (left <= duration::zero()) co_return;
-  (void)co_await with_timeout(left, wait_for(e));
 }
 
 }  // namespace

@@ -4,16 +4,28 @@
 #include "runtime/backend.hpp"
 #include "xds/resource/wire_values.hpp"
 
+#include <string>
+#include <utility>
+
 namespace coracle::xds {
 
 std::unique_ptr<client::balancer> drops_config::make(client::balancer_host& host) const {
   return std::make_unique<drops>(host);
 }
 
+const drops_options& drops::options() const noexcept {
+  return static_cast<const drops_config&>(*config_).options();
+}
+
+std::shared_ptr<locality_load> drops::load_of(const locality& where) const {
+  return options().load ? cluster_load::of(options().load, where) : nullptr;
+}
+
 void drops::update(const balancing& policy, const std::vector<client::endpoint>& servers) {
-  const auto& config = static_cast<const drops_config&>(policy.config());
-  categories_ = config.categories();
-  if (child_.update(config.child(), servers, *this)) child_->connect();
+  config_ = policy.shared_config();
+  for (const auto& [where, calls] : calls_) calls->count_in(options().calls, load_of(where));
+  const balancing& below = static_cast<const drops_config&>(*config_).child();
+  if (child_.update(below, servers, *this)) child_->connect();
 }
 
 void drops::publish(connectivity c, const status& reason) noexcept {
@@ -21,14 +33,37 @@ void drops::publish(connectivity c, const status& reason) noexcept {
   above_.publish(c, reason);
 }
 
-client::pick drops::choose(const client::pick_info& call) {
-  if (state_ == connectivity::ready) {
-    for (const drop_category& each : categories_) {
-      if (host_.owner_loop().io().random() % million >= each.millionths) continue;
-      drop_.reason = status::unavailable("the control plane has the call dropped, category " + each.category);
-      return {nullptr, &drop_};
-    }
+client::subchannel& drops::make_subchannel(const client::endpoint& to, client::subchannel_user& user) {
+  const auto known = options().localities.find(to.address());
+  const locality where = known == options().localities.end() ? locality() : known->second;
+  std::shared_ptr<calls_to_locality>& calls = calls_[where];
+  if (!calls) {
+    auto made = std::make_shared<calls_to_locality>();
+    made->count_in(options().calls, load_of(where));
+    calls = std::move(made);
   }
+  client::subchannel& made = above_.make_subchannel(to, user);
+  made.observe_attempts(calls);
+  return made;
+}
+
+client::pick drops::drop(std::string_view category, status reason) noexcept {
+  if (options().load) options().load->dropped(category);
+  drop_.reason = std::move(reason);
+  return {nullptr, &drop_};
+}
+
+client::pick drops::choose(const client::pick_info& call) {
+  if (state_ != connectivity::ready) return child_->choose(call);
+  for (const drop_category& each : options().categories) {
+    if (host_.owner_loop().io().random() % million < each.millionths)
+      return drop(each.category,
+                  status::unavailable("the control plane has the call dropped, category " + each.category));
+  }
+  const std::uint32_t calls_max = options().calls_max;
+  if (options().calls->count() >= calls_max)
+    return drop("", status::unavailable("the cluster has its maximum of calls in progress, which is " +
+                                        std::to_string(calls_max)));
   return child_->choose(call);
 }
 

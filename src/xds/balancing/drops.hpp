@@ -1,10 +1,16 @@
-// drops: fails a share of the calls, as the control plane asks for in an overload (drop_overloads of a
-// ClusterLoadAssignment; gRFC A27).
+// drops: fails calls to a cluster, as the control plane asks for: a share of them in an overload
+// (drop_overloads of a ClusterLoadAssignment; gRFC A27), and those above the number that may be in progress
+// (gRFC A32). It counts all calls for that, and for load reports.
 #pragma once
 
 #include "client/balancing/policy_slot.hpp"
+#include "coracle/net/address.hpp"
+#include "xds/balancing/calls_in_progress.hpp"
+#include "xds/load/cluster_load.hpp"
 #include "xds/resource/endpoints.hpp"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -12,26 +18,40 @@
 
 namespace coracle::xds {
 
+// Where servers are.
+using server_localities = std::map<net::address, locality>;
+
+struct drops_options {
+  std::vector<drop_category> categories;
+  std::uint32_t calls_max = 0;
+  std::shared_ptr<calls_in_progress> calls;
+  std::shared_ptr<cluster_load> load;  // null: it is not reported
+  server_localities localities;
+
+  friend bool operator==(const drops_options&, const drops_options&) = default;
+};
+
 class drops_config final : public client::policy_config {
  public:
-  drops_config(std::vector<drop_category> categories, balancing child) noexcept
-      : categories_(std::move(categories)), child_(std::move(child)) {}
-  [[nodiscard]] const std::vector<drop_category>& categories() const noexcept { return categories_; }
+  drops_config(drops_options options, balancing child) noexcept
+      : options_(std::move(options)), child_(std::move(child)) {}
+  [[nodiscard]] const drops_options& options() const noexcept { return options_; }
   [[nodiscard]] const balancing& child() const noexcept { return child_; }
   [[nodiscard]] std::string_view family() const noexcept override { return "drops"; }
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     const auto& o = static_cast<const drops_config&>(other);
-    return categories_ == o.categories_ && child_ == o.child_;
+    return options_ == o.options_ && child_ == o.child_;
   }
   [[nodiscard]] std::unique_ptr<client::balancer> make(client::balancer_host& host) const override;
 
  private:
-  std::vector<drop_category> categories_;
+  drops_options options_;
   balancing child_;
 };
 
 // Each category has a draw of its own. A call that is dropped fails even if it waits for ready, and is not
 // retried. Nothing is dropped before the child is READY, so that calls that wait have one draw, not several.
+// Calls are in progress from the time that they have a stream.
 class drops final : public client::balancer, private client::forwarding_host {
  public:
   explicit drops(client::balancer_host& host) noexcept : balancer(host), forwarding_host(host) {}
@@ -44,8 +64,14 @@ class drops final : public client::balancer, private client::forwarding_host {
  private:
   // balancer_host
   void publish(connectivity c, const status& reason) noexcept override;
+  client::subchannel& make_subchannel(const client::endpoint& to, client::subchannel_user& user) override;
 
-  std::vector<drop_category> categories_;
+  [[nodiscard]] const drops_options& options() const noexcept;
+  [[nodiscard]] std::shared_ptr<locality_load> load_of(const locality& where) const;
+  client::pick drop(std::string_view category, status reason) noexcept;
+
+  std::shared_ptr<const client::policy_config> config_;  // a drops_config
+  std::map<locality, std::shared_ptr<calls_to_locality>> calls_;  // of subchannels that were made
   connectivity state_ = connectivity::connecting;  // of the child
   client::no_server drop_{client::no_server::action::drop};
   client::policy_slot child_;

@@ -90,6 +90,14 @@ std::vector<client::endpoint> servers_of(const locality_endpoints& l) {
   return servers;
 }
 
+server_localities localities_of(const std::vector<locality_endpoints>& level) {
+  server_localities all;
+  for (const locality_endpoints& l : level)
+    for (const endpoint& e : l.endpoints)
+      if (auto at = address_of(e.addresses.front())) all.emplace(*std::move(at), l.locality);
+  return all;
+}
+
 client::servers_of_child shared(std::vector<client::endpoint> servers) {
   return std::make_shared<const std::vector<client::endpoint>>(std::move(servers));
 }
@@ -179,14 +187,23 @@ balancing policy_tree::policy_of(const target_cluster& c) {
       fail(status::unavailable("cluster " + l.name + ": the control plane has no endpoints"));
       continue;
     }
+    const auto* const by_eds = std::get_if<cluster::eds>(&l.config->discovery);
+    const std::string service = by_eds && by_eds->service_name != l.name ? by_eds->service_name : "";
+    drops_options dropping;
+    dropping.categories = l.endpoints->drops;
+    dropping.calls_max = l.config->max_requests;
+    dropping.calls = calls_in_progress::of(l.name, service);
+    if (l.config->reports_load) dropping.load = loads_(l.name, service);
+    if (dropping.load) dropping.load->report_metrics(l.config->reported_metrics);
     leaf_levels& names = leaves_[c.name + " " + l.name];
     names.used = true;
     std::vector<named_level> now;
     for (const auto& level : l.endpoints->priorities) {
       level_policy below = level_policy_of(level, *leaf, l.name);
-      balancing dropping(std::make_shared<const drops_config>(l.endpoints->drops, std::move(below.policy)));
+      dropping.localities = localities_of(level);
+      balancing limited(std::make_shared<const drops_config>(dropping, std::move(below.policy)));
       balancing judged(std::make_shared<const client::outlier_detection_config>(
-          outlier_options(*l.config, leaf->policy), std::move(dropping)));
+          outlier_options(*l.config, leaf->policy), std::move(limited)));
       add(l.name + " " + name_level(names, now, level), std::move(judged), std::move(below.servers));
     }
     names.levels = std::move(now);

@@ -3,6 +3,7 @@
 
 #include "client/call/call_router.hpp"
 #include "coracle/client/balancing.hpp"
+#include "xds/load/cluster_load.hpp"
 #include "xds/resolving/target_watcher.hpp"
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace coracle::xds {
@@ -20,6 +22,11 @@ namespace coracle::xds {
 // that gives them something.
 class policy_tree {
  public:
+  // Where the load of a cluster, and of what its endpoints are called, is counted; null: nowhere.
+  using load_source =
+      std::function<std::shared_ptr<cluster_load>(const std::string& cluster, const std::string& service)>;
+  explicit policy_tree(load_source loads) noexcept : loads_(std::move(loads)) {}
+
   // By the names of clusters. One object means one cluster, as long as a call or a route has it.
   using clusters_by_name = std::map<std::string, std::shared_ptr<const client::routed_cluster>, std::less<>>;
   struct built {
@@ -47,6 +54,7 @@ class policy_tree {
   [[nodiscard]] std::string name_level(leaf_levels& of, std::vector<named_level>& now,
                                        const std::vector<locality_endpoints>& level) const;
 
+  const load_source loads_;
   std::map<std::string, std::weak_ptr<const client::routed_cluster>, std::less<>> routed_;
   std::map<std::string, leaf_levels, std::less<>> leaves_;  // by "cluster leaf"
 };

@@ -9,11 +9,13 @@
 #include "runtime/backend.hpp"
 #include "xds/ads/ads_driver.hpp"
 #include "xds/bootstrap/bootstrap.hpp"
+#include "xds/load/load_reporter.hpp"
 #include "xds/resolving/policy_tree.hpp"
 #include "xds/resolving/route_table.hpp"
 #include "xds/resolving/target_watcher.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,25 +53,38 @@ class resolving {
         to_(to),
         channel_id_(here.io().random()),
         changed_(here),
-        driver_(std::move(from),
-                {"coracle",
+        bootstrap_(std::move(from)),
+        control_plane_tls_(options.control_plane_tls),
+        driver_(bootstrap_,
+                {user_agent_name,
                  version_text,
                  [&here] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
                  {}},
-                [&here, tls = options.control_plane_tls](const management_server& server) {
-                  return channel(here.owner(), server.uri,
-                                 server.security.tls ? *tls : channel_credentials(insecure()));
-                }),
+                [this](const management_server& server) { return channel_to(server); }),
+        reporter_(bootstrap_, user_agent_name, version_text,
+                  [this](const management_server& server) { return channel_to(server); }),
+        tree_([this](const std::string& cluster, const std::string& service) {
+          const auto from_server = driver_.client().server_of_cluster(cluster);
+          return from_server ? reporter_.load_of(driver_.client().server(*from_server), cluster, service)
+                             : nullptr;
+        }),
         watcher_(driver_, listener_name, of.endpoint(), changed_) {}
 
   [[nodiscard]] task<> run() {
-    scope both{co_await coro::this_environment()};
-    both.spawn(driver_.run());
-    both.spawn(publish());
-    co_await both.join();
+    scope parts{co_await coro::this_environment()};
+    parts.spawn(driver_.run());
+    parts.spawn(reporter_.run());
+    parts.spawn(publish());
+    co_await parts.join();
   }
 
  private:
+  static constexpr const char* user_agent_name = "coracle";
+
+  [[nodiscard]] channel channel_to(const management_server& server) const {
+    return channel(here_.owner(), server.uri,
+                   server.security.tls ? *control_plane_tls_ : channel_credentials(insecure()));
+  }
   [[nodiscard]] task<> publish() {
     for (;;) {
       changed_.reset();
@@ -115,9 +130,12 @@ class resolving {
   client::resolution_sink& to_;
   const std::uint64_t channel_id_;
   event<> changed_;
+  const std::shared_ptr<const bootstrap> bootstrap_;
+  const std::optional<channel_credentials> control_plane_tls_;
   ads_driver driver_;
-  target_watcher watcher_;
+  load_reporter reporter_;
   policy_tree tree_;
+  target_watcher watcher_;
   std::string problems_;
 };
 

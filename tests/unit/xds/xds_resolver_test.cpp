@@ -6,11 +6,14 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/rpc/load_report.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server.hpp"
 #include "unit/xds/resource_builders.hpp"
+#include "xds/load/cluster_load.hpp"
+#include "xds/wire/load_stats.pb.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,13 +36,32 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Key;
+using testing::Not;
 using testing::Pair;
 
 // Sends each stream the resources that it has asked for, and again when they change.
 class control_plane final : public generic_service {
  public:
-  replies<bytes_message> call(server_context&, reader<bytes_message> requests) override {
+  replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override {
     auto out = co_await replies<bytes_message>::writer();
+    if (context.method().ends_with("/StreamLoadStats")) {
+      ++load_streams;
+      wire::LoadStatsResponse wanted;
+      wanted.mutable_load_reporting_interval()->set_seconds(10);
+      wanted.set_send_all_clusters(loads_wanted.empty());
+      for (const std::string& name : loads_wanted) wanted.add_clusters(name);
+      const bytes_message reply(wanted.SerializeAsString());
+      co_await out.write(reply);
+      bytes_message bytes;
+      while (co_await requests.read(bytes)) {
+        wire::LoadStatsRequest r;
+        EXPECT_TRUE(r.ParseFromString(std::string(bytes.bytes())));
+        load_requests.push_back(std::move(r));
+        if (load_requests.size() == ends_load_stream_after)
+          co_return status::unavailable("as the test wants");
+      }
+      co_return coracle::ok;
+    }
     stream s;
     streams_.insert(&s);
     scope both{co_await coro::this_environment()};
@@ -62,6 +84,11 @@ class control_plane final : public generic_service {
     change(type);
   }
   [[nodiscard]] std::size_t streams() const { return streams_.size(); }
+
+  std::set<std::string> loads_wanted;  // empty: all
+  std::size_t ends_load_stream_after = 0;  // requests; 0: never
+  int load_streams = 0;
+  std::vector<wire::LoadStatsRequest> load_requests;
 
  private:
   struct stream {
@@ -128,6 +155,7 @@ class backend final : public generic_service {
   replies<bytes_message> call(server_context& context, reader<bytes_message>) override {
     ++calls;
     connections.insert(context.peer().port());
+    if (load) context.load() = *load;
     if (delay > duration::zero()) co_await sleep_for(delay);
     if (failures > 0) {
       --failures;
@@ -145,6 +173,7 @@ class backend final : public generic_service {
   int failures = 0;
   status_code failure = status_code::unavailable;
   duration delay{};
+  std::optional<load_report> load;
   std::set<std::uint16_t> connections;
 
  private:
@@ -428,6 +457,249 @@ TEST_F(XdsChannel, DropsTheShareOfCallsThatIsAskedForWhetherTheyWaitOrNot) {
     }
   };
   play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, FailsCallsAboveTheMaximumInProgressOfAllChannels) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a")->mutable_route()->mutable_retry_policy()->set_retry_on("unavailable");
+  });
+  wire::Cluster a = eds_cluster("a");
+  auto* const usual = a.mutable_circuit_breakers()->add_thresholds();
+  usual->mutable_max_requests()->set_value(3);
+  offer_cluster(a, assignment("a", {{port(0)}, {port(1)}}));
+  for (const auto& b : backends_) b->delay = 1s;
+  struct steps {
+    static task<> call(const generic_stub& by, call_options options, counts& into) {
+      const std::string answer = co_await ask(by, options);
+      ++into[answer.substr(0, answer.find(':'))];
+    }
+    static task<> all(generic_stub by, generic_stub beside, XdsChannel& t) {
+      (void)co_await ask(by);
+      (void)co_await ask(beside);
+      call_options waits;
+      waits.wait_for_ready = true;
+      for (int round = 0; round < 3; ++round) {
+        counts answers;
+        scope callers{co_await coro::this_environment()};
+        for (int i = 0; i < 4; ++i) callers.spawn(call(i % 2 == 0 ? by : beside, waits, answers));
+        co_await callers.join();
+        EXPECT_EQ(answers["UNAVAILABLE"], 1) << round;
+        EXPECT_EQ(answers["0"] + answers["1"], 3) << round;
+      }
+      const std::string next = co_await ask(by);
+      EXPECT_EQ(next.size(), 1u) << next;
+      // Calls that end in another way make room, too: attempts that are retried, and calls that are given up.
+      for (const auto& b : t.backends_) b->failures = 10;
+      counts failed = co_await ask_often(by, 4);
+      EXPECT_EQ(failed["UNAVAILABLE: as the test wants"], 4);
+      for (const auto& b : t.backends_) b->failures = 0;
+      call_options brief;
+      brief.timeout = 100ms;
+      counts late = co_await ask_often(by, 10, brief);
+      EXPECT_EQ(late["DEADLINE_EXCEEDED: the deadline passed"], 10);
+      const std::string last = co_await ask(by);
+      EXPECT_EQ(last.size(), 1u) << last;
+    }
+  };
+  play(steps::all(stub(), stub(), *this));
+}
+
+TEST_F(XdsChannel, CountsCallsInProgressOnAfterAnUpdateOfTheMaximum) {
+  offer_route_to("a");
+  wire::Cluster a = eds_cluster("a");
+  offer_cluster(a, assignment("a", {{port(0)}}));
+  backends_[0]->delay = 1s;
+  struct steps {
+    static task<> call(const generic_stub& by, counts& into) {
+      const std::string answer = co_await ask(by);
+      ++into[answer];
+    }
+    static task<> all(generic_stub by, wire::Cluster a, XdsChannel& t) {
+      (void)co_await ask(by);
+      counts answers;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 5; ++i) callers.spawn(call(by, answers));
+      co_await sleep_for(100ms);
+      // The endpoints have another name: the calls are those of another count.
+      a.mutable_eds_cluster_config()->set_service_name("other");
+      auto* const usual = a.mutable_circuit_breakers()->add_thresholds();
+      usual->mutable_max_requests()->set_value(5);
+      t.offer_cluster(a, assignment("other", {{t.port(0)}}));
+      co_await sleep_for(100ms);
+      const std::string full = co_await ask(by);
+      EXPECT_EQ(full, "UNAVAILABLE: the cluster has its maximum of calls in progress, which is 5");
+      co_await callers.join();
+      EXPECT_EQ(answers["0"], 5);
+      const std::string free = co_await ask(by);
+      EXPECT_EQ(free, "0");
+    }
+  };
+  play(steps::all(stub(), a, *this));
+}
+
+wire::Cluster reporting_cluster(const std::string& name, const std::string& service = "") {
+  wire::Cluster c = eds_cluster(name, service);
+  c.mutable_lrs_server()->mutable_self();
+  return c;
+}
+
+// The sums of several reports, as text: what a reader of tests can compare.
+std::string sums_of(const std::vector<wire::LoadStatsRequest>& reports) {
+  struct sums {
+    std::uint64_t issued = 0, succeeded = 0, failed = 0, open = 0;
+  };
+  std::map<std::string, sums> by_place;
+  std::map<std::string, std::uint64_t> dropped;
+  for (const auto& r : reports) {
+    for (const auto& c : r.cluster_stats()) {
+      const std::string cluster = c.cluster_name() + "/" + c.cluster_service_name();
+      for (const auto& l : c.upstream_locality_stats()) {
+        sums& s = by_place[cluster + " " + l.locality().zone()];
+        s.issued += l.total_issued_requests();
+        s.succeeded += l.total_successful_requests();
+        s.failed += l.total_error_requests();
+        s.open = l.total_requests_in_progress();
+      }
+      if (c.total_dropped_requests() > 0) dropped[cluster] += c.total_dropped_requests();
+      for (const auto& d : c.dropped_requests()) dropped[cluster + " " + d.category()] += d.dropped_count();
+    }
+  }
+  std::string text;
+  for (const auto& [place, s] : by_place)
+    text += place + ": " + std::to_string(s.issued) + " issued, " + std::to_string(s.succeeded) +
+            " succeeded, " + std::to_string(s.failed) + " failed, " + std::to_string(s.open) + " open\n";
+  for (const auto& [what, n] : dropped) text += what + ": " + std::to_string(n) + " dropped\n";
+  return text;
+}
+
+TEST_F(XdsChannel, ReportsTheLoadOfLocalitiesToItsControlPlane) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "quiet", "/quiet.");
+    add_route(h, "a");
+  });
+  offer_cluster(reporting_cluster("a", "service"), assignment("service", {{port(0), 0, 1}, {port(1), 0, 1}}));
+  offer_cluster("quiet", {{port(2)}});  // whose load it does not want
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask(by, {}, "/quiet.Quiet/Ask");
+      (void)co_await ask(by);
+      co_await sleep_for(1s);  // both localities are connected to
+      t.backends_[1]->failures = 3;
+      (void)co_await ask_often(by, 20);
+      t.backends_[0]->delay = t.backends_[1]->delay = 1min;
+      call_options brief;
+      brief.timeout = 30s;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 4; ++i) callers.spawn(ignore(by, brief));
+      co_await sleep_for(11s);
+      const auto& reports = t.plane_.load_requests;
+      EXPECT_GE(reports.size(), 2u);
+      EXPECT_EQ(reports.front().node().id(), "n");
+      EXPECT_THAT(reports.front().node().client_features(), Contains("envoy.lrs.supports_send_all_clusters"));
+      EXPECT_EQ(reports.front().cluster_stats_size(), 0);
+      EXPECT_FALSE(reports.back().has_node());
+      EXPECT_EQ(reports.back().cluster_stats(0).load_report_interval().seconds(), 10);
+      const auto calls = static_cast<std::uint64_t>(t.backends_[0]->calls + t.backends_[1]->calls);
+      std::uint64_t issued = 0;
+      std::uint64_t failed = 0;
+      std::uint64_t open = 0;
+      for (const auto& r : reports) {
+        for (const auto& c : r.cluster_stats()) {
+          EXPECT_EQ(c.cluster_name(), "a");
+          for (const auto& l : c.upstream_locality_stats()) {
+            issued += l.total_issued_requests();
+            failed += l.total_error_requests();
+            if (&r == &reports.back()) open += l.total_requests_in_progress();
+          }
+        }
+      }
+      EXPECT_EQ(issued, calls) << sums_of(reports);
+      EXPECT_EQ(failed, 3u) << sums_of(reports);
+      EXPECT_EQ(open, 4u) << sums_of(reports);
+      co_await callers.join();
+      co_await sleep_for(20s);
+      // Calls that ended by their deadline have failed, and nothing is open.
+      EXPECT_THAT(sums_of(reports), Not(HasSubstr("quiet")));
+      for (const auto& l : reports.back().cluster_stats()) ADD_FAILURE() << l.cluster_name() << " is idle";
+      const std::size_t before = reports.size();
+      co_await sleep_for(30s);
+      EXPECT_EQ(t.plane_.load_requests.size(), before + 3);
+      EXPECT_EQ(t.plane_.load_streams, 1);
+    }
+    static task<> ignore(const generic_stub& by, call_options options) { (void)co_await ask(by, options); }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, ReportsDropsAndOnlyTheClustersThatAreWanted) {
+  plane_.loads_wanted = {"a"};
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "b", "/b.");
+    add_route(h, "a");
+  });
+  auto a = assignment("a", {{port(0)}});
+  auto* const drop = a.mutable_policy()->add_drop_overloads();
+  drop->set_category("flood");
+  drop->mutable_drop_percentage()->set_numerator(100);
+  offer_cluster(reporting_cluster("a"), a);
+  wire::Cluster b = reporting_cluster("b");
+  b.mutable_circuit_breakers()->add_thresholds()->mutable_max_requests()->set_value(0);
+  offer_cluster(b, assignment("b", {{port(1)}}));
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask(by);
+      co_await sleep_for(1s);
+      (void)co_await ask_often(by, 4);
+      for (int i = 0; i < 7; ++i) (void)co_await ask(by, {}, "/b.B/Ask");
+      co_await sleep_for(10s);
+      const std::string first = sums_of(t.plane_.load_requests);
+      EXPECT_THAT(first, HasSubstr("a/ flood: 5 dropped\n"));
+      EXPECT_THAT(first, Not(HasSubstr("b/")));
+      // Another stream, after a pause: what the first one did not report is not lost.
+      t.plane_.loads_wanted = {};
+      t.plane_.ends_load_stream_after = t.plane_.load_requests.size() + 1;
+      co_await sleep_for(1min);
+      EXPECT_EQ(t.plane_.load_streams, 2);
+      EXPECT_THAT(sums_of(t.plane_.load_requests), HasSubstr("b/: 7 dropped\n"));
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, ReportsTheMetricsOfServersThatTheClusterNames) {
+  offer_route_to("a");
+  wire::Cluster a = reporting_cluster("a");
+  for (const char* name : {"cpu_utilization", "named_metrics.queue"}) a.add_lrs_report_endpoint_metrics(name);
+  offer_cluster(a, assignment("a", {{port(0)}}));
+  backends_[0]->load = load_report().set_cpu_utilization(0.5).set_memory_utilization(0.25);
+  backends_[0]->load->set_metric("queue", 3).set_metric("secret", 7);
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask_often(by, 4);
+      co_await sleep_for(11s);
+      metric_sum cpu;
+      metric_sum queue;
+      for (const auto& r : t.plane_.load_requests) {
+        for (const auto& c : r.cluster_stats()) {
+          for (const auto& l : c.upstream_locality_stats()) {
+            cpu.calls += l.cpu_utilization().num_requests_finished_with_metric();
+            cpu.total += l.cpu_utilization().total_metric_value();
+            EXPECT_FALSE(l.has_mem_utilization());
+            for (const auto& m : l.load_metric_stats()) {
+              EXPECT_EQ(m.metric_name(), "queue");
+              queue.calls += m.num_requests_finished_with_metric();
+              queue.total += m.total_metric_value();
+            }
+          }
+        }
+      }
+      EXPECT_EQ(cpu.calls, 4u);
+      EXPECT_DOUBLE_EQ(cpu.total, 2);
+      EXPECT_EQ(queue.calls, 4u);
+      EXPECT_DOUBLE_EQ(queue.total, 12);
+    }
+  };
+  play(steps::all(stub(), *this));
 }
 
 TEST_F(XdsChannel, LosesNoCallWhenRoutesAndEndpointsChange) {

@@ -1,0 +1,62 @@
+// calls_in_progress: how many calls the process has open to a cluster (gRFC A32).
+#pragma once
+
+#include "client/balancing/subchannel.hpp"
+#include "xds/load/cluster_load.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace coracle::xds {
+
+// Shared by all loops and channels.
+class calls_in_progress {
+ public:
+  // Returns that of a cluster by its name and that of its endpoints; it exists as long as a channel uses it.
+  [[nodiscard]] static std::shared_ptr<calls_in_progress> of(const std::string& cluster,
+                                                             const std::string& service);
+
+  [[nodiscard]] std::uint32_t count() const noexcept { return n_.load(std::memory_order_relaxed); }
+  void add(std::uint32_t n) noexcept { n_.fetch_add(n, std::memory_order_relaxed); }
+  void subtract(std::uint32_t n) noexcept { n_.fetch_sub(n, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> n_{0};
+};
+
+// Counts the calls of one policy to one locality, on its loop. Its subchannels, and the calls on them, outlive
+// the policy.
+class calls_to_locality final : public client::attempt_observer {
+ public:
+  // Counts them, and those that are open, there from now on. load: null if it is not reported.
+  void count_in(std::shared_ptr<calls_in_progress> all, std::shared_ptr<locality_load> load) noexcept {
+    if (all_) all_->subtract(here_);
+    if (load_) load_->hand_over(here_);
+    all_ = std::move(all);
+    load_ = std::move(load);
+    all_->add(here_);
+    if (load_) load_->take_over(here_);
+  }
+
+  void began() noexcept override {
+    ++here_;
+    all_->add(1);
+    if (load_) load_->began();
+  }
+  void ended(status_code code, const metadata& trailing) noexcept override {
+    --here_;
+    all_->subtract(1);
+    if (load_) load_->ended(code, trailing);
+  }
+  void abandoned() noexcept override { ended(status_code::cancelled, {}); }
+
+ private:
+  std::uint32_t here_ = 0;
+  std::shared_ptr<calls_in_progress> all_;
+  std::shared_ptr<locality_load> load_;
+};
+
+}  // namespace coracle::xds
