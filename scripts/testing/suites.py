@@ -81,6 +81,13 @@ def add(outcome, cases):
             outcome.failed.append((name, reason))
 
 
+def last_words(output):
+    """The summary of a sanitizer's report with where its stacks begin, or the last line."""
+    if summary := re.search(r"^SUMMARY: .*$", output, re.M):
+        return "; ".join([summary[0], *re.findall(r"^ +(#[01] .*)$", output, re.M)[:6]])[:1000]
+    return (output.strip().splitlines() or ["it said nothing"])[-1][:200]
+
+
 def add_shard(outcome, name, succeeded, output, report):
     """A whole report is believed; without one the printed lines are counted, and the end is a failure."""
     before = len(outcome.failed)
@@ -89,7 +96,7 @@ def add_shard(outcome, name, succeeded, output, report):
     except (OSError, xml.etree.ElementTree.ParseError):
         outcome.passed += len(re.findall(r"^\[       OK \] ", output, re.M))
         begun = re.findall(r"^\[ RUN      \] (\S+)", output, re.M)
-        outcome.failed.append((begun[-1] if begun else name, f"{name} ended in it: {(output.strip().splitlines() or ['it said nothing'])[-1][:200]}"))
+        outcome.failed.append((begun[-1] if begun else name, f"{name} ended in it: {last_words(output)}"))
     if not succeeded and len(outcome.failed) == before:
         outcome.failed.append((name, "its tests passed, but its end was no success"))
 

@@ -45,6 +45,12 @@ def test_a_crash_names_the_test_that_it_was_in(tmp_path):
     assert shard(tmp_path, None, False, output) == (1, ["A.Bad"], 0)
 
 
+def test_a_report_of_a_sanitizer_is_summed_up():
+    report = "WARNING\n    #0 here f.cpp:1\n    #1 there g.cpp:2\nSUMMARY: ThreadSanitizer: data race f.cpp:1 in here\n======\n"
+    assert suites.last_words(report) == "SUMMARY: ThreadSanitizer: data race f.cpp:1 in here; #0 here f.cpp:1; #1 there g.cpp:2"
+    assert suites.last_words("killed\n") == "killed"
+
+
 def test_silence_is_a_failure(tmp_path):
     assert shard(tmp_path, None, True) == (0, ["unit.0"], 0)
 
