@@ -401,7 +401,8 @@ TEST_F(ServerCallbacks, AreLeftToThreadsIfSomeOfThemTakeLong) {
       server.reset();
       start(on_one_loop);
       std::atomic<int> begun{0};
-      service.set([&](grpc::CallbackServerContext* context, const Query*, Reply*) {
+      // The variables of the loop change before the server has ended.
+      service.set([&begun, every, first](grpc::CallbackServerContext* context, const Query*, Reply*) {
         // It sleeps on purpose: a callback that is too long for the loop.
         if (begun++ % every == first) std::this_thread::sleep_for(1ms);
         return finished(context);

@@ -63,9 +63,10 @@ std::size_t cores() { return std::max(std::thread::hardware_concurrency(), 1u); 
 
 void wait_until(const std::function<bool()>& is) {
   const auto end = std::chrono::steady_clock::now() + 20s;
+  bool seen = false;  // asked once more, is() might not hold: it may take what it has waited for
   // It sleeps on purpose: the pool has no event for the end of a thread.
-  while (!is() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
-  EXPECT_TRUE(is());
+  while (!(seen = is()) && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(seen);
 }
 
 TEST(GrpcppHandlerPool, ThreadsThatHaveNothingToDoEnd) {
