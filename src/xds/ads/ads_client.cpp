@@ -353,8 +353,7 @@ void ads_client::received(server_id id, received_response response, time_point n
       append_cause(rejected, each.content.status().message());
       if (!r) continue;
       answered(*a, kind, each.name);
-      data_error(*r, cache_state::nacked, reason_for(kind, each.name, each.content.status().message(), &s),
-                 s.config.fail_on_data_errors);
+      reject(*r, reason_for(kind, each.name, each.content.status().message(), &s), s, response.version, now);
       continue;
     }
     if (!a) continue;
@@ -365,13 +364,13 @@ void ads_client::received(server_id id, received_response response, time_point n
     if (!again || again->watches.empty()) continue;
     const std::string excess = excess_of(*again, each);
     if (excess.empty()) {
-      accept(*a, kind, *again, std::move(each), response.version);
+      accept(*a, kind, *again, std::move(each), response.version, now);
       continue;
     }
     status reason = reason_for(kind, each.name, excess, &s);
     append_cause(rejected, reason.message());
     answered(*a, kind, each.name);
-    data_error(*again, cache_state::nacked, std::move(reason), s.config.fail_on_data_errors);
+    reject(*again, std::move(reason), s, response.version, now);
   }
   for (const received_error& each : response.errors) {
     mentioned.insert(each.name);
@@ -580,9 +579,12 @@ void ads_client::clear(resource_state& r) {
 }
 
 void ads_client::accept(authority_state& a, resource_kind kind, resource_state& r, received_resource&& from,
-                        std::string_view version) {
+                        std::string_view version, time_point now) {
   answered(a, kind, from.name);
   r.version = version;
+  r.updated = now;
+  r.failed_version.clear();
+  r.failed_at = {};
   r.state = cache_state::acked;
   // The same again is news only after an error.
   const bool same = r.cached && r.bytes == from.bytes;
@@ -597,6 +599,13 @@ void ads_client::accept(authority_state& a, resource_kind kind, resource_state& 
     r.regexes = from.regexes;
   }
   tell(r, watch_event::kind::changed);
+}
+
+void ads_client::reject(resource_state& r, status reason, const server_state& by, std::string_view version,
+                        time_point now) {
+  r.failed_version = version;
+  r.failed_at = now;
+  data_error(r, cache_state::nacked, std::move(reason), by.config.fail_on_data_errors);
 }
 
 void ads_client::data_error(resource_state& r, cache_state state, status reason, bool drops) {
@@ -646,7 +655,13 @@ void ads_client::visit(const std::function<void(const resource_dump&)>& visitor)
   for (const auto& a : authorities_)
     for (const resource_kind kind : resource_kinds)
       for (const auto& [name, r] : a->resources[static_cast<std::size_t>(kind)])
-        if (!r.watches.empty()) visitor({kind, name, r.state, r.version, r.bytes, r.error});
+        if (!r.watches.empty())
+          visitor(
+              {kind, name, r.state, r.version, r.bytes, r.updated, r.error, r.failed_version, r.failed_at});
+}
+
+wire::Node ads_client::node() const {
+  return node_message(bootstrap_->node, options_.user_agent_name, options_.user_agent_version);
 }
 
 }  // namespace coracle::xds

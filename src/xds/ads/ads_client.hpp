@@ -23,7 +23,8 @@ namespace coracle::xds {
 
 namespace wire {
 class DiscoveryRequest;
-}
+class Node;
+}  // namespace wire
 
 enum class watch_id : std::uint64_t {};
 // A control plane; each of the bootstrap's has one number, however many authorities it serves.
@@ -66,7 +67,11 @@ struct resource_dump {
   cache_state state;
   std::string_view version;  // of the resource, as are bytes
   std::string_view bytes;
+  time_point updated;  // when it arrived; zero if there is none
   const status& error;
+  // Of a resource that was rejected, or could not be kept.
+  std::string_view failed_version;
+  time_point failed_at;
 };
 
 // Subscribes to resources at the control planes of a bootstrap, keeps what they send, and decides which of
@@ -126,6 +131,8 @@ class ads_client {
   // --- For those who look at it.
 
   void visit(const std::function<void(const resource_dump&)>& visitor) const;
+  // As control planes know the client.
+  [[nodiscard]] wire::Node node() const;
 
  private:
   struct subscription {
@@ -166,6 +173,9 @@ class ads_client {
     cache_state state = cache_state::requested;
     status error;
     bool of_connection = false;  // the error
+    time_point updated{};
+    std::string failed_version;
+    time_point failed_at{};
   };
   struct authority_state {
     std::string name;
@@ -208,10 +218,12 @@ class ads_client {
   void reached(server_id s);
 
   void accept(authority_state& a, resource_kind kind, resource_state& r, received_resource&& from,
-              std::string_view version);
+              std::string_view version, time_point now);
   // Why the client cannot keep a resource in place of what it has; empty if it can.
   [[nodiscard]] std::string excess_of(const resource_state& r, const received_resource& by) const;
   void clear(resource_state& r);
+  void reject(resource_state& r, status reason, const server_state& by, std::string_view version,
+              time_point now);
   void note(log_level level, std::string text) { notes_.push_back({level, std::move(text)}); }
   [[nodiscard]] std::string plane_of(const server_state& s) const;
   // An error of the data drops a resource if the server asks for that.

@@ -27,8 +27,8 @@ class calls_in_progress {
   std::atomic<std::uint32_t> n_{0};
 };
 
-// Counts the calls of one policy to one locality, on its loop. Its subchannels, and the calls on them, outlive
-// the policy.
+// Counts the calls of one policy to one locality, on its loop. Its subchannels, and the calls on them,
+// outlive the policy.
 class calls_to_locality final : public client::attempt_observer {
  public:
   // Counts them, and those that are open, there from now on. load: null if it is not reported.

@@ -9,10 +9,11 @@
 #include "runtime/backend.hpp"
 #include "xds/ads/ads_driver.hpp"
 #include "xds/bootstrap/bootstrap.hpp"
-#include "xds/load/load_reporter.hpp"
+#include "xds/load/lrs_client.hpp"
 #include "xds/resolving/policy_tree.hpp"
 #include "xds/resolving/route_table.hpp"
 #include "xds/resolving/target_watcher.hpp"
+#include "xds/status/client_registry.hpp"
 
 #include <memory>
 #include <optional>
@@ -61,11 +62,11 @@ class resolving {
                  [&here] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
                  {}},
                 [this](const management_server& server) { return channel_to(server); }),
-        reporter_(bootstrap_, user_agent_name, version_text,
-                  [this](const management_server& server) { return channel_to(server); }),
+        lrs_(bootstrap_, user_agent_name, version_text,
+             [this](const management_server& server) { return channel_to(server); }),
         tree_([this](const std::string& cluster, const std::string& service) {
           const auto from_server = driver_.client().server_of_cluster(cluster);
-          return from_server ? reporter_.load_of(driver_.client().server(*from_server), cluster, service)
+          return from_server ? lrs_.load_of(driver_.client().server(*from_server), cluster, service)
                              : nullptr;
         }),
         watcher_(driver_, listener_name, of.endpoint(), changed_) {}
@@ -73,7 +74,7 @@ class resolving {
   [[nodiscard]] task<> run() {
     scope parts{co_await coro::this_environment()};
     parts.spawn(driver_.run());
-    parts.spawn(reporter_.run());
+    parts.spawn(lrs_.run());
     parts.spawn(publish());
     co_await parts.join();
   }
@@ -133,7 +134,8 @@ class resolving {
   const std::shared_ptr<const bootstrap> bootstrap_;
   const std::optional<channel_credentials> control_plane_tls_;
   ads_driver driver_;
-  load_reporter reporter_;
+  lrs_client lrs_;
+  const client_registry::membership shown_{target_, driver_.client()};
   policy_tree tree_;
   target_watcher watcher_;
   std::string problems_;

@@ -11,9 +11,11 @@
 #include "coracle/runtime/sync_wait.hpp"
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server.hpp"
+#include "coracle/xds/csds_service.hpp"
 #include "unit/xds/resource_builders.hpp"
 #include "xds/load/cluster_load.hpp"
 #include "xds/wire/load_stats.pb.h"
+#include "xds/wire/status.pb.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,6 +87,7 @@ class control_plane final : public generic_service {
   }
   [[nodiscard]] std::size_t streams() const { return streams_.size(); }
 
+  bool may_be_rejected = false;
   std::set<std::string> loads_wanted;  // empty: all
   std::size_t ends_load_stream_after = 0;  // requests; 0: never
   int load_streams = 0;
@@ -110,7 +113,7 @@ class control_plane final : public generic_service {
     while (co_await requests.read(bytes)) {
       wire::DiscoveryRequest r;
       EXPECT_TRUE(r.ParseFromString(std::string(bytes.bytes())));
-      EXPECT_EQ(r.error_detail().message(), "");
+      EXPECT_TRUE(may_be_rejected || r.error_detail().message().empty()) << r.error_detail().message();
       const std::set<std::string> names(r.resource_names().begin(), r.resource_names().end());
       if (s.names[r.type_url()] == names) continue;
       s.names[r.type_url()] = names;
@@ -535,6 +538,168 @@ TEST_F(XdsChannel, CountsCallsInProgressOnAfterAnUpdateOfTheMaximum) {
     }
   };
   play(steps::all(stub(), a, *this));
+}
+
+// --- what operators see (CSDS, gRFC A40)
+
+constexpr const char* status_path = "/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus";
+
+class StatusOfXds : public XdsChannel {
+ public:
+  StatusOfXds() : operators_(runtime_) {
+    operators_.add(csds_);
+    EXPECT_EQ(operators_.listen("127.0.0.1:0", insecure()), status());
+  }
+  [[nodiscard]] generic_stub operator_stub() {
+    return generic_stub(
+        channel(runtime_, "127.0.0.1:" + std::to_string(operators_.port()), insecure(), channel_options()));
+  }
+  static task<wire::ClientStatusResponse> fetch(const generic_stub& by, bool contents = true) {
+    wire::ClientStatusRequest request;
+    request.set_exclude_resource_contents(!contents);
+    const bytes_message bytes(request.SerializeAsString());
+    auto call = by.unary(status_path, bytes);
+    const auto reply = co_await call;
+    EXPECT_EQ(reply.status(), status());
+    wire::ClientStatusResponse found;
+    EXPECT_TRUE(reply && found.ParseFromString(std::string(reply->bytes())));
+    co_return found;
+  }
+  // "Cluster a 3" for each resource: its type's last part, its name and its state.
+  static std::set<std::string> lines_of(const wire::ClientConfig& of) {
+    std::set<std::string> lines;
+    for (const auto& r : of.generic_xds_configs())
+      lines.insert(r.type_url().substr(r.type_url().rfind('.') + 1) + " " + r.name() + " " +
+                   std::to_string(r.client_status()));
+    return lines;
+  }
+
+  csds_service csds_;
+  server operators_;
+};
+
+TEST_F(StatusOfXds, ShowsTheResourcesOfEachChannelWithTheirStates) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "missing", "/missing.");
+    add_route(h, "a");
+  });
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(std::optional<generic_stub> by, generic_stub asks, StatusOfXds& t) {
+      (void)co_await ask(*by);
+      co_await sleep_for(20s);  // the missing cluster is known to be missing
+      const wire::ClientStatusResponse now = co_await fetch(asks);
+      EXPECT_EQ(now.config_size(), 1);
+      const wire::ClientConfig& c = now.config(0);
+      EXPECT_EQ(c.client_scope(), "xds:///target");
+      EXPECT_EQ(c.node().id(), "n");
+      EXPECT_EQ(c.node().user_agent_name(), "coracle");
+      EXPECT_THAT(lines_of(c),
+                  testing::UnorderedElementsAre("Listener target 3", "RouteConfiguration r 3", "Cluster a 3",
+                                                "Cluster missing 2", "ClusterLoadAssignment a 3"));
+      for (const auto& r : c.generic_xds_configs()) {
+        EXPECT_EQ(r.has_xds_config(), r.client_status() == 3);
+        EXPECT_EQ(r.has_last_updated(), r.client_status() == 3);
+        EXPECT_EQ(r.version_info().empty(), r.client_status() != 3);
+        EXPECT_EQ(r.has_error_state(), r.client_status() != 3);
+        if (r.name() != "r") continue;
+        EXPECT_EQ(r.xds_config().type_url(), r.type_url());
+        wire::RouteConfiguration received;
+        EXPECT_TRUE(received.ParseFromString(r.xds_config().value()));
+        EXPECT_EQ(received.name(), "r");
+      }
+      const wire::ClientStatusResponse bare = co_await fetch(asks, false);
+      for (const auto& r : bare.config(0).generic_xds_configs()) EXPECT_FALSE(r.has_xds_config());
+      by.reset();
+      co_await sleep_for(1s);
+      const wire::ClientStatusResponse none = co_await fetch(asks);
+      EXPECT_EQ(none.config_size(), 0);
+      (void)t;
+    }
+  };
+  play(steps::all(stub(), operator_stub(), *this));
+}
+
+TEST_F(StatusOfXds, ShowsWhyAResourceWasRejectedAndWhatIsUsedInstead) {
+  plane_.may_be_rejected = true;
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by, generic_stub asks, StatusOfXds& t) {
+      (void)co_await ask(by);
+      wire::Cluster bad = eds_cluster("a");
+      bad.set_lb_policy(77);
+      t.plane_.offer(resource_kind::cluster, "a", bad);
+      co_await sleep_for(1s);
+      const wire::ClientStatusResponse now = co_await fetch(asks);
+      const wire::GenericXdsConfig* found = nullptr;
+      for (const auto& r : now.config(0).generic_xds_configs())
+        if (r.type_url().ends_with(".Cluster")) found = &r;
+      EXPECT_NE(found, nullptr);
+      if (!found) co_return;
+      EXPECT_EQ(found->client_status(), 4);
+      EXPECT_TRUE(found->has_xds_config());
+      EXPECT_TRUE(found->error_state().has_last_update_attempt());
+      EXPECT_THAT(found->error_state().details(), HasSubstr("lb_policy"));
+      EXPECT_NE(found->error_state().version_info(), found->version_info());
+    }
+  };
+  play(steps::all(stub(), operator_stub(), *this));
+}
+
+TEST_F(StatusOfXds, AnswersEachRequestOfAStream) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by, generic_stub asks) {
+      (void)co_await ask(by);
+      auto call = asks.bidi<bytes_message, bytes_message>(
+          "/envoy.service.status.v3.ClientStatusDiscoveryService/StreamClientStatus");
+      for (int i = 0; i < 3; ++i) {
+        const bytes_message request;
+        const status written = co_await call.write(request);
+        EXPECT_EQ(written, status());
+        bytes_message reply;
+        const result<bool> more = co_await call.read(reply);
+        EXPECT_TRUE(more.ok() && *more);
+        wire::ClientStatusResponse found;
+        EXPECT_TRUE(found.ParseFromString(std::string(reply.bytes())));
+        EXPECT_EQ(found.config_size(), 1);
+      }
+    }
+  };
+  play(steps::all(stub(), operator_stub()));
+}
+
+// Quoted by docs/guides/xds.md.
+TEST_F(StatusOfXds, KnowsOfNoChannelWhereThereIsNone) {
+  server server(runtime_);
+  // --8<-- [start:status]
+  coracle::csds_service csds;
+  server.add(csds);
+  // --8<-- [end:status]
+  EXPECT_EQ(server.listen("127.0.0.1:0", insecure()), status());
+  struct steps {
+    static task<> all(generic_stub asks) {
+      const wire::ClientStatusResponse found = co_await fetch(asks);
+      EXPECT_EQ(found.config_size(), 0);
+    }
+  };
+  play(steps::all(generic_stub(channel(runtime_, "127.0.0.1:" + std::to_string(server.port()), insecure()))));
+}
+
+TEST_F(StatusOfXds, RefusesMatchersOfNodes) {
+  struct steps {
+    static task<> all(generic_stub asks) {
+      wire::ClientStatusRequest request;
+      request.add_node_matchers();
+      const bytes_message bytes(request.SerializeAsString());
+      auto call = asks.unary(status_path, bytes);
+      const auto reply = co_await call;
+      EXPECT_EQ(reply.status().code(), status_code::invalid_argument);
+    }
+  };
+  play(steps::all(operator_stub()));
 }
 
 wire::Cluster reporting_cluster(const std::string& name, const std::string& service = "") {

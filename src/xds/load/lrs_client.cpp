@@ -1,4 +1,4 @@
-#include "xds/load/load_reporter.hpp"
+#include "xds/load/lrs_client.hpp"
 
 #include "client/connecting/backoff.hpp"
 #include "coracle/client/generic_stub.hpp"
@@ -75,7 +75,7 @@ void write_report(const cluster_report& from, wire::ClusterStats& to) {
 }  // namespace
 
 // A control plane, and the clusters whose load it wants.
-struct load_reporter::plane {
+struct lrs_client::plane {
   struct counted {
     std::shared_ptr<cluster_load> load;
     time_point since;
@@ -113,7 +113,7 @@ struct load_reporter::plane {
 };
 
 // One stream.
-struct load_reporter::session {
+struct lrs_client::session {
   explicit session(reports_call c) : call(std::move(c)) {}
 
   reports_call call;
@@ -156,8 +156,8 @@ struct load_reporter::session {
   }
 };
 
-std::shared_ptr<cluster_load> load_reporter::load_of(const management_server& to, const std::string& cluster,
-                                                     const std::string& service) {
+std::shared_ptr<cluster_load> lrs_client::load_of(const management_server& to, const std::string& cluster,
+                                                  const std::string& service) {
   auto found = std::find_if(planes_.begin(), planes_.end(), [&](const auto& p) { return p->server == to; });
   if (found == planes_.end()) {
     planes_.push_back(std::make_shared<plane>(to));
@@ -177,13 +177,13 @@ std::shared_ptr<cluster_load> load_reporter::load_of(const management_server& to
   return at->second.load;
 }
 
-task<> load_reporter::run() {
+task<> lrs_client::run() {
   scope streams{co_await coro::this_environment()};
   streams.spawn(begin_streams(streams));
   co_await streams.join();
 }
 
-task<> load_reporter::begin_streams(scope& streams) {
+task<> lrs_client::begin_streams(scope& streams) {
   for (;;) {
     another_.reset();
     for (const std::shared_ptr<plane>& p : planes_)
@@ -192,7 +192,7 @@ task<> load_reporter::begin_streams(scope& streams) {
   }
 }
 
-task<> load_reporter::serve(std::shared_ptr<plane> to) {
+task<> lrs_client::serve(std::shared_ptr<plane> to) {
   client::backoff pause;
   for (;;) {
     bool responded = false;
@@ -213,7 +213,7 @@ task<> load_reporter::serve(std::shared_ptr<plane> to) {
   }
 }
 
-task<bool> load_reporter::converse(std::shared_ptr<plane> to) {
+task<bool> lrs_client::converse(std::shared_ptr<plane> to) {
   const channel through = make_(to->server);
   const generic_stub by(through);
   session s(by.bidi<wire::LoadStatsRequest, wire::LoadStatsResponse>(reports_path));

@@ -1,4 +1,4 @@
-// load_reporter: reports the load of a channel's clusters to the control planes that want it (gRFC A27, LRS).
+// lrs_client: reports the load of a channel's clusters to the control planes that want it (gRFC A27, LRS).
 #pragma once
 
 #include "coracle/client/channel_handle.hpp"
@@ -19,18 +19,18 @@ namespace coracle::xds {
 
 // Has a stream to each control plane that wants reports of a cluster, from the first such cluster on. Lives
 // on the loop of run().
-class load_reporter {
+class lrs_client {
  public:
   using channel_maker = std::function<channel(const management_server&)>;
 
-  load_reporter(std::shared_ptr<const bootstrap> from, std::string user_agent_name,
-                std::string user_agent_version, channel_maker make)
+  lrs_client(std::shared_ptr<const bootstrap> from, std::string user_agent_name,
+             std::string user_agent_version, channel_maker make)
       : from_(std::move(from)),
         user_agent_name_(std::move(user_agent_name)),
         user_agent_version_(std::move(user_agent_version)),
         make_(std::move(make)) {}
 
-  // Runs until it is stopped, and ends with coro::cancelled then. Once. The reporter must outlive it.
+  // Runs until it is stopped, and ends with coro::cancelled then. Once. The client must outlive it.
   [[nodiscard]] task<> run();
 
   // What is counted in the result is reported to `to`, also after the last of its other users has gone.
