@@ -29,13 +29,16 @@ STYLES = {
 }
 
 
+def environment():
+    # The loop's own turns are hardly in it; of the two backends valgrind knows this one surely.
+    return {**os.environ, "CORACLE_BACKEND": "epoll", "GLIBC_TUNABLES": PLAIN_PROCESSOR}
+
+
 def count(program, per_batch, style, out):
     command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", f"--callgrind-out-file={out}",
                program, str(per_batch), str(CALLS // per_batch), style]
-    # The loop's own turns are hardly in it; of the two backends valgrind knows this one surely.
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S,
-                              env={**os.environ, "CORACLE_BACKEND": "epoll", "GLIBC_TUNABLES": PLAIN_PROCESSOR})
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env=environment())
     except subprocess.TimeoutExpired:
         raise machine.Failure(f"{' '.join(map(str, command))} still ran after {LIMIT_S} s") from None
     total = re.search(r"^totals: (\d+)", out.read_text() if out.exists() else "", re.MULTILINE)

@@ -21,6 +21,7 @@ cluster_manager::~cluster_manager() {
 
 void cluster_manager::update(const balancing& policy, const std::vector<endpoint>& servers) {
   updating_ = true;
+  last_cluster_ = nullptr;
   for (auto& [name, c] : children_) c.configured = false;
   for (const auto& wanted : static_cast<const cluster_manager_config&>(policy.config()).clusters()) {
     child& c = children_[wanted.route->name];
@@ -38,6 +39,7 @@ void cluster_manager::update(const balancing& policy, const std::vector<endpoint
 
 void cluster_manager::drop_unused() noexcept {
   updating_ = true;
+  last_cluster_ = nullptr;
   std::erase_if(children_, [](const auto& c) {
     const auto& routes = c.second.routes;
     return !c.second.configured &&
@@ -71,11 +73,20 @@ void cluster_manager::publish_state() noexcept {
   host_.publish(connectivity::transient_failure, removed_.reason);
 }
 
+child_policy* cluster_manager::find(const routed_cluster& cluster) noexcept {
+  if (&cluster == last_cluster_) return last_child_;
+  const auto found = children_.find(cluster.name);
+  if (found == children_.end()) return nullptr;
+  last_cluster_ = &cluster;
+  last_child_ = found->second.policy.get();
+  return last_child_;
+}
+
 pick cluster_manager::choose(const pick_info& call) {
   const std::unique_ptr<const call_route>& route = call.attempt_.terms().route;
-  const auto found = route ? children_.find(route->cluster->name) : children_.end();
-  if (found == children_.end()) return {nullptr, &removed_};
-  return found->second.policy->choose(call);
+  child_policy* const of_cluster = route ? find(*route->cluster) : nullptr;
+  if (!of_cluster) return {nullptr, &removed_};
+  return of_cluster->choose(call);
 }
 
 }  // namespace coracle::client

@@ -60,7 +60,12 @@ class cluster_manager final : public balancer, private child_policy_owner, priva
   void publish_state() noexcept;
   void drop_unused() noexcept;
 
+  [[nodiscard]] child_policy* find(const routed_cluster& cluster) noexcept;
+
   std::map<std::string, child, std::less<>> children_;
+  // The last one that was found, until the next configuration: calls to one cluster follow each other.
+  const routed_cluster* last_cluster_ = nullptr;
+  child_policy* last_child_ = nullptr;
   bool updating_ = false;  // a state is published when all children have theirs
   const no_server removed_{no_server::action::drop, nullptr,
                            status::unavailable("the cluster of the call no longer exists")};

@@ -3,6 +3,7 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/balancing.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/rpc/metadata.hpp"
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct routed_cluster {
 };
 
 // Where one call goes. It is decided once, when the call begins or the first routes are known.
-struct call_route {
+struct call_route : coro::pooled {
   std::shared_ptr<const routed_cluster> cluster;
   const method_config* config = nullptr;  // borrowed until the call has begun; null: none
   std::optional<std::uint64_t> hash{};  // for ring_hash

@@ -44,11 +44,15 @@ std::shared_ptr<const client::retry_policy> retries_of(const route_action& actio
 
 }  // namespace
 
-route_table::route_table(const target_state& of, policy_tree::clusters_by_name clusters,
+route_table::route_table(const target_state& of, const policy_tree::clusters_by_name& clusters,
                          std::uint64_t channel_id)
-    : host_(of.host), clusters_(std::move(clusters)), channel_id_(channel_id) {
+    : host_(of.host), channel_id_(channel_id) {
+  clusters_.reserve(host_->routes.size());
   configs_.reserve(host_->routes.size());
   for (const xds::route& r : host_->routes) {
+    auto& to = clusters_.emplace_back();
+    to.reserve(r.action.clusters.size());
+    for (const weighted_cluster& c : r.action.clusters) to.push_back(clusters.find(c.name)->second);
     client::method_config& config = configs_.emplace_back();
     const std::optional<duration> timeout = r.action.timeout_max ? r.action.timeout_max : of.of->timeout_max;
     if (timeout && *timeout > duration::zero()) config.timeout = timeout;
@@ -65,15 +69,17 @@ result<client::call_route> route_table::route(std::string_view path, const metad
   if (found->kind != xds::route::action_kind::forward)
     return status::unavailable("matched route does not have a supported route action type");
   const weighted_cluster& chosen = choose_cluster(found->action, random);
+  const auto index = static_cast<std::size_t>(found - host_->routes.data());
   client::call_route to;
-  to.cluster = clusters_.find(chosen.name)->second;
-  to.config = &configs_[static_cast<std::size_t>(found - host_->routes.data())];
+  to.cluster = clusters_[index][static_cast<std::size_t>(&chosen - found->action.clusters.data())];
+  to.config = &configs_[index];
   to.hash = hash_of_call(found->action.hash_policies, source, channel_id_, here.io().random());
   return to;
 }
 
 std::uint64_t hash_of_call(const std::vector<hash_policy>& policies, const header_source& headers,
                            std::uint64_t channel_id, std::uint64_t random) {
+  if (policies.empty()) return random;
   std::optional<std::uint64_t> hash;
   for (const hash_policy& p : policies) {
     std::optional<std::uint64_t> part;

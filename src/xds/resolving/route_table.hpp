@@ -17,14 +17,16 @@ namespace coracle::xds {
 class route_table final : public client::call_router {
  public:
   // channel_id: random, the same one for all tables of a channel.
-  route_table(const target_state& of, policy_tree::clusters_by_name clusters, std::uint64_t channel_id);
+  route_table(const target_state& of, const policy_tree::clusters_by_name& clusters,
+              std::uint64_t channel_id);
   [[nodiscard]] result<client::call_route> route(std::string_view path, const metadata& headers,
                                                  loop& here) const override;
 
  private:
   std::shared_ptr<const virtual_host> host_;
-  policy_tree::clusters_by_name clusters_;
-  std::vector<client::method_config> configs_;  // by the index of a route
+  // By the index of a route, and then of a cluster in its action.
+  std::vector<std::vector<std::shared_ptr<const client::routed_cluster>>> clusters_;
+  std::vector<client::method_config> configs_;  // the same
   std::uint64_t channel_id_;
 };
 

@@ -43,7 +43,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-bool text_matcher::matches(std::string_view value) const {
+bool text_matcher::matches_otherwise(std::string_view value) const {
   if (how == kind::expression) return expression->matches(value);
   std::string lower;
   if (ignore_case) value = lower = lower_case(value);

@@ -2,6 +2,8 @@
 // (envoy.type.matcher.v3.StringMatcher).
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,7 +51,15 @@ struct text_matcher {
   std::string text;  // in lower case if ignore_case
   std::optional<regex> expression;
 
-  [[nodiscard]] bool matches(std::string_view value) const;
+  // A call looks at many routes: most of them differ in the last byte or in the length.
+  [[nodiscard]] bool matches(std::string_view value) const {
+    if (ignore_case || (how != kind::exact && how != kind::prefix)) return matches_otherwise(value);
+    const std::size_t n = text.size();
+    if (n == 0) return how == kind::prefix || value.empty();
+    if (value.size() < n || (how == kind::exact && value.size() > n)) return false;
+    return value[n - 1] == text[n - 1] && std::memcmp(value.data(), text.data(), n - 1) == 0;
+  }
+  [[nodiscard]] bool matches_otherwise(std::string_view value) const;
 
   friend bool operator==(const text_matcher&, const text_matcher&) = default;
 };

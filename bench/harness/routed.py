@@ -1,0 +1,49 @@
+"""What a control plane's configuration costs a client: instructions of a call through routes and policies, and memory for endpoints."""
+
+import json
+import re
+import subprocess
+
+from harness import engine, machine
+
+CALLS = 5000
+ENDPOINTS = 10000
+MODES = {
+    "direct": "one server, pick_first",
+    "spread": "one server, round_robin",
+    "levels": "the same under the five policies above a cluster's, one route",
+    "routed": "the same, the last of 10 routes of one of 100 virtual hosts",
+}
+
+
+def count(program, mode, out):
+    command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", f"--callgrind-out-file={out}", program, str(CALLS), mode]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=engine.LIMIT_S, env=engine.environment())
+    total = re.search(r"^totals: (\d+)", out.read_text() if out.exists() else "", re.MULTILINE)
+    if done.returncode != 0 or not total:
+        raise machine.Failure(f"{' '.join(map(str, command))} failed:\n{done.stderr.strip()[-2000:]}")
+    counted = json.loads(done.stdout)
+    return {"mode": mode, "instructions_per_call": int(total[1]) / counted["calls"],
+            "allocations_per_call": counted["allocations"] / counted["calls"]}
+
+
+def run(chosen):
+    folder = engine.prepare(chosen.build)
+    program = chosen.build / "bin/bench_routed"
+    if not program.exists():
+        raise machine.Failure("there is no bench_routed: it needs coracle::xds, and that RE2; fix: apt-get install libre2-dev")
+    calls = [count(program, mode, folder / f"routed-{mode}.out") for mode in MODES]
+    memory = json.loads(subprocess.run([program, str(ENDPOINTS), "memory"], capture_output=True, text=True, check=True, timeout=60).stdout)
+    return {"calls": calls, "memory": memory}
+
+
+def report(result):
+    first = result["calls"][0]
+    lines = ["", "## A call in a simulated world, client and server: instructions, heap allocations", "",
+             "| | instructions | above the first | allocations above the first |", "|---|---|---|---|"]
+    for r in result["calls"]:
+        lines.append(f"| {MODES[r['mode']]} | {r['instructions_per_call']:,.0f} | {r['instructions_per_call'] - first['instructions_per_call']:+,.0f} "
+                     f"| {r['allocations_per_call'] - first['allocations_per_call']:+.2f} |")
+    memory = result["memory"]
+    lines += ["", f"A channel with ring_hash keeps {memory['bytes_each']:,} bytes for each of {memory['endpoints']:,} endpoints."]
+    return "\n".join(lines)
