@@ -40,6 +40,7 @@ GO_COMMANDS = {          # name in build/peers/bin: a package that Go itself has
 }
 GO_MODULES = {           # name in build/peers/bin: a folder of ours with go.mod
     "operator": ROOT / "tests/interop/peers/operator",
+    "xds": ROOT / "tests/interop/peers/xds",
 }
 COLLECTOR = ROOT / "tests/interop/peers/otlp_collector"  # takes minutes to compile: for the tests that ask for it (tests/interop/slow)
 OTEL_PLUGIN = ROOT / "tests/interop/peers/otel_plugin"  # the same

@@ -74,3 +74,9 @@ target_link_libraries(balancing_client PRIVATE coracle::coracle coracle_build)
 add_executable(named_client interop/named_client.cpp)
 coracle_generate(TARGET named_client PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_link_libraries(named_client PRIVATE coracle::naming coracle::tls coracle_build Threads::Threads)
+
+# xds_peer, for xds_test.py.
+if(CORACLE_BUILD_XDS)
+  add_executable(xds_peer interop/xds_peer.cpp)
+  target_link_libraries(xds_peer PRIVATE coracle::xds coracle_build)
+endif()

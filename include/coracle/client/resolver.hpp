@@ -53,11 +53,29 @@ class endpoint {
   /// Returns the share of calls; 0 means none.
   [[nodiscard]] std::uint32_t weight() const noexcept { return weight_; }
 
+  /// Changes the share of calls; 0 means none.
+  void set_weight(std::uint32_t weight) noexcept { weight_ = weight; }
+
+  /// Adds another address of the same server (gRFC A61). A connection is made to the first one that answers:
+  /// each gets a head start of 250 ms over the next. pick_first alternates between address families.
+  endpoint& add_address(net::address another) {
+    return other_addresses_.push_back(std::move(another)), *this;
+  }
+  /// Returns the addresses after the first one, in the order of add_address().
+  [[nodiscard]] const std::vector<net::address>& other_addresses() const noexcept { return other_addresses_; }
+  /// Sets what ring_hash hashes in place of the address, so that a server keeps its calls when its address
+  /// changes (gRFC A76).
+  endpoint& hash_key(std::string key) { return hash_key_ = std::move(key), *this; }
+  /// Returns what was set; empty if nothing was.
+  [[nodiscard]] const std::string& hash_key() const noexcept { return hash_key_; }
+
   friend bool operator==(const endpoint&, const endpoint&) = default;
 
  private:
   net::address address_;
   std::uint32_t weight_;
+  std::vector<net::address> other_addresses_;
+  std::string hash_key_;
 };
 
 struct channel_routing;  // private: src/client/call/call_router.hpp

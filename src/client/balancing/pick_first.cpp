@@ -58,8 +58,13 @@ std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
   }
   std::vector<net::address> addresses;
   std::set<net::address> listed;
-  for (const endpoint& e : servers)
-    if (listed.insert(e.address()).second) addresses.push_back(e.address());
+  const auto add = [&](const net::address& a) {
+    if (listed.insert(a).second) addresses.push_back(a);
+  };
+  for (const endpoint& e : servers) {
+    add(e.address());
+    for (const net::address& a : e.other_addresses()) add(a);  // gRFC A61
+  }
   std::vector<endpoint> order;
   for (net::address& a : net::interleaved(std::move(addresses))) order.emplace_back(std::move(a));
   return order;

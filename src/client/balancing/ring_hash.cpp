@@ -106,7 +106,8 @@ void ring_hash::build_ring() {
   std::vector<std::string> keys;
   std::vector<std::uint32_t> weights;
   for (const auto& s : servers_) {
-    keys.push_back(s->where.address().to_string());
+    const std::string& own = s->where.hash_key();  // gRFC A76
+    keys.push_back(own.empty() ? s->where.address().to_string() : own);
     weights.push_back(s->where.weight());
   }
   ring_.set(keys, weights, std::min(options_.min_ring_size, ring_hash_options::ring_size_limit),

@@ -422,6 +422,8 @@ void ads_client::advance(time_point now) {
   for (server_state& s : servers_) {
     const auto id = static_cast<server_id>(&s - servers_.data());
     for (const resource_kind kind : resource_kinds) {
+      // It may be sent now; a deadline that has passed must not be one any more.
+      if (subscriptions& type = of(s, kind); type.not_before <= now) type.not_before = {};
       for (auto& [name, one] : of(s, kind).names) {
         if (one.deadline > now) continue;
         one.deadline = never;

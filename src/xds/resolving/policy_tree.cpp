@@ -31,6 +31,9 @@ struct leaf_policy {
 };
 
 result<leaf_policy> leaf_policy_of(const cluster& of) {
+  // gRFC A37: the addresses of a host name are those of one server.
+  if (std::holds_alternative<socket_address>(of.discovery))
+    return leaf_policy{balancing::pick_first(), false};
   auto config = nlohmann::json::parse(of.balancing, nullptr, false);
   leaf_policy found;
   if (config.is_array() && config.size() == 1 && config[0].contains("xds_wrr_locality_experimental")) {
@@ -84,9 +87,14 @@ std::uint32_t share(std::uint64_t of_locality, std::uint64_t in_locality) {
 // The servers of a locality, each with its own weight.
 std::vector<client::endpoint> servers_of(const locality_endpoints& l) {
   std::vector<client::endpoint> servers;
-  for (const endpoint& e : l.endpoints)
-    if (e.usable())
-      if (auto at = address_of(e.addresses.front())) servers.emplace_back(*std::move(at), e.weight);
+  for (const endpoint& e : l.endpoints) {
+    auto at = address_of(e.addresses.front());
+    if (!e.usable() || !at) continue;
+    client::endpoint& made = servers.emplace_back(*std::move(at), e.weight);
+    made.hash_key(e.hash_key);
+    for (std::size_t i = 1; i < e.addresses.size(); ++i)
+      if (auto another = address_of(e.addresses[i])) made.add_address(*std::move(another));
+  }
   return servers;
 }
 
@@ -123,8 +131,10 @@ level_policy level_policy_of(const std::vector<locality_endpoints>& level, const
     }
     std::uint64_t sum = 0;
     for (const client::endpoint& s : servers) sum += s.weight();
-    for (const client::endpoint& s : servers)
-      all.emplace_back(s.address(), share(fraction(l.weight, localities), fraction(s.weight(), sum)));
+    for (client::endpoint& s : servers) {
+      s.set_weight(share(fraction(l.weight, localities), fraction(s.weight(), sum)));
+      all.push_back(std::move(s));
+    }
   }
   if (targets.empty() && all.empty())
     return {failing_policy(status::unavailable("cluster " + cluster_name +
@@ -166,8 +176,10 @@ balancing policy_tree::failing_with(status reason) {
 balancing policy_tree::policy_of(const target_cluster& c) {
   if (!c.problem.ok()) return failing_policy(c.problem);
   std::vector<client::priority_config::level> levels;
-  const auto add = [&levels](std::string name, balancing policy, client::servers_of_child servers) {
-    levels.push_back({std::move(name), std::move(policy), std::move(servers), true});
+  // A control plane updates endpoints by itself; host names are resolved again on request.
+  const auto add = [&levels](std::string name, balancing policy, client::servers_of_child servers,
+                             bool ignores_requests = true) {
+    levels.push_back({std::move(name), std::move(policy), std::move(servers), ignores_requests});
   };
   for (const leaf_cluster& l : c.leaves) {
     const auto fail = [&](status reason) {
@@ -204,7 +216,8 @@ balancing policy_tree::policy_of(const target_cluster& c) {
       balancing limited(std::make_shared<const drops_config>(dropping, std::move(below.policy)));
       balancing judged(std::make_shared<const client::outlier_detection_config>(
           outlier_options(*l.config, leaf->policy), std::move(limited)));
-      add(l.name + " " + name_level(names, now, level), std::move(judged), std::move(below.servers));
+      add(l.name + " " + name_level(names, now, level), std::move(judged), std::move(below.servers),
+          !std::holds_alternative<socket_address>(l.config->discovery));
     }
     names.levels = std::move(now);
   }

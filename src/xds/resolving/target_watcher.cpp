@@ -1,5 +1,6 @@
 #include "xds/resolving/target_watcher.hpp"
 
+#include "base/printable.hpp"
 #include "coracle/net/address.hpp"
 #include "xds/limits.hpp"
 #include "xds/routing/route_lookup.hpp"
@@ -12,20 +13,21 @@ namespace coracle::xds {
 
 namespace {
 
-// A cluster of one endpoint that is not from the control plane.
-result<std::shared_ptr<const cluster_endpoints>> endpoints_of_address(const std::string& cluster_name,
-                                                                      const socket_address& at) {
-  const bool is_v6 = at.host.find(':') != at.host.npos;
-  const std::string text = (is_v6 ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
-  if (!net::address::parse(text).ok())
-    return status::unavailable("cluster " + cluster_name +
-                               " is of the type LOGICAL_DNS, with the host name " + at.host +
-                               ": only IP addresses are supported");
+// The addresses of a host name are those of one server (gRFC A37).
+std::shared_ptr<const cluster_endpoints> endpoint_at(const std::string& cluster_name,
+                                                     const host_lookups::addresses& found) {
   cluster_endpoints only;
   only.name = cluster_name;
   locality_endpoints& here = only.priorities.emplace_back().emplace_back();
   here.weight = 1;
-  here.endpoints.emplace_back().addresses = {at};
+  endpoint& server = here.endpoints.emplace_back();
+  for (const net::address& a : found) {
+    if (!a.is_ip()) continue;
+    const std::string text = a.to_string();
+    const auto colon = text.rfind(':');
+    const bool is_v6 = text.starts_with('[');
+    server.addresses.push_back({is_v6 ? text.substr(1, colon - 2) : text.substr(0, colon), a.port()});
+  }
   return std::make_shared<const cluster_endpoints>(std::move(only));
 }
 
@@ -61,6 +63,7 @@ std::optional<result<target_state>> target_watcher::look() {
   settle(routes_);
   settle(clusters_);
   settle(endpoints_);
+  if (complete) hosts_.end_unused();
   if (!complete) return std::nullopt;
   return seen;
 }
@@ -129,7 +132,7 @@ void target_watcher::add_leaves(std::string_view name, walk& of) {
   const auto* const eds = std::get_if<cluster::eds>(&leaf.config->discovery);
   auto endpoints = eds ? use(endpoints_, resource_kind::endpoints,
                              eds->service_name.empty() ? leaf.config->name : eds->service_name)
-                       : endpoints_of_address(leaf.name, std::get<socket_address>(leaf.config->discovery));
+                       : resolved(leaf.name, std::get<socket_address>(leaf.config->discovery));
   if (endpoints) {
     leaf.endpoints = *std::move(endpoints);
   } else {
@@ -137,6 +140,18 @@ void target_watcher::add_leaves(std::string_view name, walk& of) {
     leaf.problem = endpoints.status();
   }
   of.into.leaves.push_back(std::move(leaf));
+}
+
+result<std::shared_ptr<const cluster_endpoints>> target_watcher::resolved(const std::string& cluster_name,
+                                                                          const socket_address& name) {
+  const auto found = hosts_.find(name);
+  if (!found) {
+    incomplete_ = true;
+    return status::unavailable("not known yet");
+  }
+  if (found->ok()) return endpoint_at(cluster_name, **found);
+  return status::unavailable("cluster " + cluster_name + ": the name " + base::printable(name.host) +
+                             " cannot be resolved: " + std::string(found->status().message()));
 }
 
 template <class T>

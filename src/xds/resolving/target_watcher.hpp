@@ -5,6 +5,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/coro/event.hpp"
 #include "xds/ads/ads_driver.hpp"
+#include "xds/resolving/host_lookups.hpp"
 #include "xds/resource/resource.hpp"
 
 #include <functional>
@@ -39,12 +40,15 @@ struct target_state {
 };
 
 // Watches the Listener, its RouteConfiguration, the Clusters of its virtual host, with those of aggregates,
-// and their endpoints. On the loop of the driver, which must outlive it.
+// and their endpoints, with the host names of clusters that are resolved. On the loop of the driver and of
+// `hosts`, which must outlive it.
 class target_watcher {
  public:
   // `authority` chooses the virtual host. Sets `changed` whenever look() may have another result.
-  target_watcher(ads_driver& by, std::string listener_name, std::string authority, event<>& changed)
+  target_watcher(ads_driver& by, host_lookups& hosts, std::string listener_name, std::string authority,
+                 event<>& changed)
       : by_(by),
+        hosts_(hosts),
         listener_name_(std::move(listener_name)),
         authority_(std::move(authority)),
         changed_(changed) {}
@@ -77,10 +81,14 @@ class target_watcher {
   template <class T>
   [[nodiscard]] result<std::shared_ptr<const T>> use(watched_by_name<T>& among, resource_kind kind,
                                                      std::string_view name);
+  // The endpoints of a LOGICAL_DNS cluster.
+  [[nodiscard]] result<std::shared_ptr<const cluster_endpoints>> resolved(const std::string& cluster_name,
+                                                                          const socket_address& name);
   template <class T>
   void end_unused(watched_by_name<T>& among);
 
   ads_driver& by_;
+  host_lookups& hosts_;
   const std::string listener_name_;
   const std::string authority_;
   event<>& changed_;

@@ -69,13 +69,16 @@ class resolving {
           return from_server ? lrs_.load_of(driver_.client().server(*from_server), cluster, service)
                              : nullptr;
         }),
-        watcher_(driver_, listener_name, of.endpoint(), changed_) {}
+        hosts_(changed_),
+        watcher_(driver_, hosts_, listener_name, of.endpoint(), changed_) {}
 
   [[nodiscard]] task<> run() {
     scope parts{co_await coro::this_environment()};
     parts.spawn(driver_.run());
     parts.spawn(lrs_.run());
     parts.spawn(publish());
+    parts.spawn(hosts_.run());
+    parts.spawn(look_again());
     co_await parts.join();
   }
 
@@ -91,6 +94,13 @@ class resolving {
       changed_.reset();
       if (auto seen = watcher_.look()) publish(*seen);
       co_await changed_;
+    }
+  }
+  // When a server is lost that may have another address now.
+  [[nodiscard]] task<> look_again() {
+    for (;;) {
+      co_await to_.wait_until_requested();
+      hosts_.look_again();
     }
   }
   void publish(const result<target_state>& seen) {
@@ -137,6 +147,7 @@ class resolving {
   lrs_client lrs_;
   const client_registry::membership shown_{target_, driver_.client()};
   policy_tree tree_;
+  host_lookups hosts_;
   target_watcher watcher_;
   std::string problems_;
 };

@@ -44,7 +44,9 @@ class control_plane final : public generic_service {
       std::string names;
       for (const std::string& each : r.resource_names()) names += each + " ";
       std::string& before = asked[r.type_url()];
-      if (names == before) continue;
+      rejections += r.has_error_detail() ? 1 : 0;
+      if (rejections == 3) rejected_often.set();
+      if (names == before && !(repeats && r.has_error_detail())) continue;
       before = names;
       wire::DiscoveryResponse response;
       response.set_type_url(r.type_url());
@@ -69,6 +71,9 @@ class control_plane final : public generic_service {
   int streams = 0;
   int nonce = 0;
   int ends_after = -1;  // responses
+  bool repeats = false;  // what is rejected
+  int rejections = 0;
+  event<> rejected_often;
 };
 
 // Loops write.
@@ -235,6 +240,23 @@ TEST_P(AdsDriver, TellsTheControlPlaneWhatIsInvalid) {
   play(steps::all(*driver_));
   ASSERT_GE(plane_.seen.size(), 2u);
   EXPECT_THAT(plane_.seen[1].error_detail().message(), HasSubstr("unsupported cluster type"));
+}
+
+TEST_P(AdsDriver, RejectsAgainAndAgainWhatAControlPlaneRepeats) {
+  wire::Cluster bad = eds_cluster("c");
+  bad.set_type(0);
+  plane_.offer(resource_kind::cluster, bad);
+  plane_.repeats = true;
+  begin({address_});
+  struct steps {
+    static task<> all(ads_driver& d, control_plane& plane) {
+      heard c;
+      (void)d.watch(resource_kind::cluster, "c", into(c));
+      co_await c.next;
+      co_await plane.rejected_often;
+    }
+  };
+  play(steps::all(*driver_, plane_));
 }
 
 TEST_P(AdsDriver, OpensAStreamAgainThatTheControlPlaneEnds) {

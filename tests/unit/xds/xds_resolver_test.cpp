@@ -998,6 +998,125 @@ TEST_F(XdsChannel, SendsCallsWithTheSameHashToTheSameServer) {
   play(steps::all(stub()));
 }
 
+// gRFC A76: a server that takes the key of another takes its calls.
+TEST_F(XdsChannel, AKeyStandsForTheAddressOfAServerOnTheRing) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a")->mutable_route()->add_hash_policy()->mutable_header()->set_header_name("user");
+  });
+  auto c = eds_cluster("a");
+  c.set_lb_policy(2);
+  const auto keyed = [&](std::size_t first) {
+    wire::ClusterLoadAssignment a = assignment("a", {{port(first)}, {port(first + 1)}});
+    for (int i = 0; i < 2; ++i) {
+      auto& lb = (*a.mutable_endpoints(i)
+                       ->mutable_lb_endpoints(0)
+                       ->mutable_metadata()
+                       ->mutable_filter_metadata())["envoy.lb"];
+      (*lb.mutable_fields())["hash_key"].set_string_value("key " + std::to_string(i));
+    }
+    return a;
+  };
+  offer_cluster(c, keyed(0));
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t, wire::Cluster c, wire::ClusterLoadAssignment next) {
+      std::map<std::string, std::string> before;
+      for (int user = 0; user < 20; ++user) {
+        const std::string name = std::to_string(user);
+        const std::string answer = co_await ask(by, with("user", name));
+        before[name] = answer;
+      }
+      t.offer_cluster(c, next);
+      co_await sleep_for(1s);
+      for (const auto& [name, answer] : before) {
+        const std::string now = co_await ask(by, with("user", name));
+        EXPECT_EQ(now, answer == "0" ? "2" : "3");
+      }
+    }
+  };
+  play(steps::all(stub(), *this, c, keyed(2)));
+}
+
+// gRFC A61
+TEST_F(XdsChannel, ConnectsToTheFirstAddressOfAnEndpointThatAnswers) {
+  offer_route_to("a");
+  wire::ClusterLoadAssignment a = assignment("a", {{refused_port}});
+  auto& server = *a.mutable_endpoints(0)->mutable_lb_endpoints(0)->mutable_endpoint();
+  set_address(*server.add_additional_addresses()->mutable_address(), "10.0.0.77", 80);  // never answers
+  set_address(*server.add_additional_addresses()->mutable_address(), "127.0.0.1", port(1));
+  offer_cluster(eds_cluster("a"), a);
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "1");
+      EXPECT_EQ(t.backends_[1]->connections.size(), 1u);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, FailsWithTheLastErrorIfNoAddressOfAnEndpointAnswers) {
+  offer_route_to("a");
+  wire::ClusterLoadAssignment a = assignment("a", {{refused_port}});
+  auto& server = *a.mutable_endpoints(0)->mutable_lb_endpoints(0)->mutable_endpoint();
+  set_address(*server.add_additional_addresses()->mutable_address(), "127.0.0.1", refused_port + 1);
+  offer_cluster(eds_cluster("a"), a);
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string answer = co_await ask(by);
+      EXPECT_THAT(answer, HasSubstr("UNAVAILABLE"));
+      EXPECT_THAT(answer, HasSubstr("refused"));
+    }
+  };
+  play(steps::all(stub()));
+}
+
+// gRFC A37: a cluster of the type LOGICAL_DNS.
+TEST_F(XdsChannel, ResolvesTheNameOfAClusterUntilItHasAnAddress) {
+  offer_route_to("a");
+  wire::Cluster c;
+  c.set_name("a");
+  c.set_type(2);
+  auto* const server = c.mutable_load_assignment()->add_endpoints()->add_lb_endpoints()->mutable_endpoint();
+  set_address(*server->mutable_address(), "movies.example", port(1));
+  plane_.offer(resource_kind::cluster, "a", c);
+  world_.set_name("movies.example", sim::name_record().failing());
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      const std::string failed = co_await ask(by);
+      EXPECT_THAT(failed, HasSubstr("cluster a: the name movies.example cannot be resolved"));
+      t.world_.set_name("movies.example", sim::name_record().address("127.0.0.1"));
+      co_await sleep_for(3s);
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "1");
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+// At the earliest 30 s after the last time, like the names of other channels.
+TEST_F(XdsChannel, ResolvesTheNameOfAClusterAgainWhenItsServerIsLost) {
+  offer_route_to("a");
+  wire::Cluster c;
+  c.set_name("a");
+  c.set_type(2);
+  auto* const server = c.mutable_load_assignment()->add_endpoints()->add_lb_endpoints()->mutable_endpoint();
+  set_address(*server->mutable_address(), "movies.example", port(1));
+  plane_.offer(resource_kind::cluster, "a", c);
+  world_.set_name("movies.example", sim::name_record().address("127.0.0.1"));
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "1");
+      t.world_.set_name("movies.example", sim::name_record().address("127.0.0.2").address("127.0.0.1"));
+      co_await t.backends_[1]->stop();
+      co_await sleep_for(60s);
+      const std::string lost = co_await ask(by);
+      EXPECT_THAT(lost, HasSubstr("127.0.0.2"));
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
 TEST_F(XdsChannel, EjectsAServerThatFails) {
   offer_route_to("a");
   auto c = eds_cluster("a");

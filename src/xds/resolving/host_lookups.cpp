@@ -1,0 +1,77 @@
+#include "xds/resolving/host_lookups.hpp"
+
+#include "client/connecting/backoff.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/with_timeout.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "runtime/backend.hpp"
+
+#include <utility>
+
+namespace coracle::xds {
+
+namespace {
+
+task<> until_set(event<>& e) { co_await e; }
+
+}  // namespace
+
+std::optional<result<host_lookups::addresses>> host_lookups::find(const socket_address& of) {
+  std::shared_ptr<lookup>& known = lookups_[of];
+  if (!known) {
+    known = std::make_shared<lookup>(of);
+    added_.set();
+  }
+  known->used = true;
+  return known->latest;
+}
+
+void host_lookups::end_unused() {
+  std::erase_if(lookups_, [](const auto& entry) {
+    lookup& l = *entry.second;
+    if (std::exchange(l.used, false)) return false;
+    l.ended = true;
+    l.due.set();
+    return true;
+  });
+}
+
+void host_lookups::look_again() {
+  for (const auto& [name, l] : lookups_) l->due.set();
+}
+
+task<> host_lookups::run() {
+  scope all{co_await coro::this_environment()};
+  for (;;) {
+    added_.reset();
+    for (const auto& [name, l] : lookups_)
+      if (!std::exchange(l->begun, true)) all.spawn(follow(l));
+    co_await added_;
+  }
+}
+
+task<> host_lookups::follow(std::shared_ptr<lookup> l) {
+  client::backoff pauses;
+  while (!l->ended) {
+    l->due.reset();
+    std::string host = l->of.host;
+    auto found = co_await names_.resolve(std::move(host), l->of.port);
+    if (l->ended) co_return;
+    const bool is_found = found.ok();
+    if (is_found || !l->latest || !l->latest->ok()) {
+      l->latest = std::move(found);
+      changed_.set();
+    }
+    task<> due = until_set(l->due);
+    if (is_found) {
+      pauses.reset();
+      co_await std::move(due);
+    } else {
+      const duration pause = pauses.next(loop::current()->io().random());
+      with_timeout<void> limited(pause, std::move(due));
+      (void)co_await limited;
+    }
+  }
+}
+
+}  // namespace coracle::xds

@@ -1,0 +1,210 @@
+// go-control-plane as a control plane, and grpc-go as its client, for tests/interop/xds_test.py.
+//
+//	xds plane PORT ADS  Snapshots from lines of JSON; what clients request, as lines of JSON. If ADS is "true",
+//	                    requests that do not name all resources of their type get no response.
+//	xds client          Does what tests/interop/xds_peer.cpp says.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	_ "google.golang.org/grpc/xds"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// --- The control plane
+
+// All clients get the same snapshot.
+type everyone struct{}
+
+func (everyone) ID(*core.Node) string { return "everyone" }
+
+type request struct {
+	Node    string   `json:"node"`
+	Type    string   `json:"type"`
+	Names   []string `json:"names"`
+	Version string   `json:"version"`
+	Error   string   `json:"error"`
+}
+
+// What comes on standard input: the resources of a snapshot by the URL of their type, serialized. "{}" is the answer.
+type update struct {
+	Version   string              `json:"version"`
+	Resources map[string][][]byte `json:"resources"`
+}
+
+func snapshotOf(u update) *cache.Snapshot {
+	byType := map[string][]types.Resource{}
+	for url, all := range u.Resources {
+		byType[url] = []types.Resource{}
+		for _, one := range all {
+			message, err := (&anypb.Any{TypeUrl: url, Value: one}).UnmarshalNew()
+			check(err)
+			// The definitions of Envoy know every field that the tests set.
+			if unknown := message.ProtoReflect().GetUnknown(); len(unknown) > 0 {
+				check(fmt.Errorf("%s has unknown fields: %x", url, unknown))
+			}
+			byType[url] = append(byType[url], message.(proto.Message))
+		}
+	}
+	snapshot, err := cache.NewSnapshot(u.Version, byType)
+	check(err)
+	return snapshot
+}
+
+func plane(port string, ads bool) {
+	snapshots := cache.NewSnapshotCache(ads, everyone{}, nil)
+	var lock sync.Mutex
+	nodes := map[int64]string{}
+	callbacks := server.CallbackFuncs{
+		StreamRequestFunc: func(stream int64, r *discovery.DiscoveryRequest) error {
+			lock.Lock()
+			defer lock.Unlock()
+			if r.GetNode().GetId() != "" {
+				nodes[stream] = r.GetNode().GetId()
+			}
+			text, err := json.Marshal(request{nodes[stream], r.TypeUrl, r.ResourceNames, r.VersionInfo,
+				r.GetErrorDetail().GetMessage()})
+			check(err)
+			fmt.Println(string(text))
+			return nil
+		},
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:"+port)
+	check(err)
+	services := grpc.NewServer()
+	discovery.RegisterAggregatedDiscoveryServiceServer(services, server.NewServer(context.Background(), snapshots, callbacks))
+	fmt.Println("listening on", listener.Addr())
+	go func() { check(services.Serve(listener)) }()
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var u update
+		check(json.Unmarshal(lines.Bytes(), &u))
+		check(snapshots.SetSnapshot(context.Background(), "everyone", snapshotOf(u)))
+		fmt.Println("{}")
+	}
+}
+
+// --- The client
+
+// Messages are bytes. Without a name it does not change the content-type.
+type bytesCodec struct{}
+
+func (bytesCodec) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+func (bytesCodec) Unmarshal(data []byte, v any) error {
+	*v.(*[]byte) = append([]byte(nil), data...)
+	return nil
+}
+func (bytesCodec) Name() string { return "" }
+
+var codec encoding.Codec = bytesCodec{}
+
+var names = strings.Fields("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED " +
+	"RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED")
+
+func call(connection *grpc.ClientConn, path string, fields []string) string {
+	about, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, "=")
+		about = metadata.AppendToOutgoingContext(about, name, value)
+	}
+	var nothing, reply []byte
+	if err := connection.Invoke(about, path, &nothing, &reply, grpc.ForceCodec(codec)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return names[status.Code(err)]
+	}
+	return string(reply)
+}
+
+func open(target string) *grpc.ClientConn {
+	connection, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	check(err)
+	return connection
+}
+
+func client() {
+	lines := make(chan string)
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			lines <- in.Text()
+		}
+		close(lines)
+	}()
+	var connection *grpc.ClientConn
+	target := ""
+	next, ok := <-lines
+	for ok {
+		words := strings.Fields(next)
+		count, err := strconv.Atoi(words[0])
+		check(err)
+		if words[1] != target {
+			if connection != nil {
+				connection.Close()
+			}
+			target = words[1]
+			connection = open(target)
+		}
+		answers := map[string]int{}
+		more := true
+		for i := 0; more && (count == 0 || i < count); i++ {
+			answers[call(connection, words[2], words[3:])]++
+			if count == 0 {
+				select {
+				case next, ok = <-lines:
+					more = false
+				default:
+				}
+			}
+		}
+		var texts []string
+		for answer, times := range answers {
+			texts = append(texts, fmt.Sprintf("%s=%d", answer, times))
+		}
+		sort.Strings(texts)
+		fmt.Println(strings.Join(texts, " "))
+		if count != 0 {
+			next, ok = <-lines
+		}
+	}
+}
+
+func main() {
+	switch {
+	case len(os.Args) == 4 && os.Args[1] == "plane":
+		plane(os.Args[2], os.Args[3] == "true")
+	case len(os.Args) == 2 && os.Args[1] == "client":
+		client()
+	default:
+		check(fmt.Errorf("usage: xds plane PORT ADS, xds client"))
+	}
+}

@@ -1,0 +1,125 @@
+// xds_peer server
+// xds_peer client
+//
+// For xds_test.py. The server answers each call of any method with its port; with the metadata "fail", a
+// status code, it fails each call, and with "attempts" beside it that many attempts of one. The client reads
+// a line "COUNT TARGET PATH [NAME=VALUE]..." for calls that it makes one after the other, and answers with
+// "ANSWER=COUNT..."; an answer is a reply, or the name of the status code. Calls of the count 0 go on until
+// the next line. Another target is that of another channel, which takes the place of the one before. The
+// clients of other implementations in peers/ do the same.
+#include "../../examples/command_line.hpp"
+#include "coracle/client.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/runtime.hpp"
+#include "coracle/server.hpp"
+#include "coracle/server/generic_service.hpp"
+#include "coracle/xds/xds.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace coracle;
+using namespace std::chrono_literals;
+
+int number_in(const metadata& of, std::string_view name) {
+  const auto text = of.find(name);
+  return text ? std::atoi(std::string(*text).c_str()) : 0;
+}
+
+class named_by_port final : public generic_service {
+ public:
+  std::string name;
+
+  replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override {
+    bytes_message request;
+    while (co_await requests.read(request)) {
+    }
+    const int code = number_in(context.metadata(), "fail");
+    const int attempts = number_in(context.metadata(), "attempts");
+    if (code != 0 &&
+        (attempts == 0 || number_in(context.metadata(), "grpc-previous-rpc-attempts") < attempts))
+      co_return status(static_cast<status_code>(code), "as the client wants");
+    const bytes_message reply(name);
+    co_yield reply;
+    co_return ok;
+  }
+};
+
+bool has_input() {
+  pollfd in{STDIN_FILENO, POLLIN, 0};
+  return poll(&in, 1, 0) != 0;
+}
+
+task<std::string> calls(const generic_stub& stub, std::size_t count, std::istringstream words) {
+  std::string path;
+  words >> path;
+  call_options options = within(20s);
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    options.metadata.add(word.substr(0, equals), word.substr(equals + 1));
+  }
+  const bytes_message nothing;
+  std::map<std::string, std::size_t> answers;
+  for (std::size_t i = 0; count == 0 ? !has_input() : i < count; ++i) {
+    auto call = stub.unary(path.c_str(), nothing, options);
+    const auto reply = co_await call;
+    if (!reply.ok()) std::cerr << reply.status().to_string() << std::endl;
+    ++answers[reply.ok() ? reply->bytes() : std::string(name_of(reply.status().code()))];
+  }
+  std::string text;
+  for (const auto& [answer, times] : answers)
+    text.append(text.empty() ? "" : " ").append(answer).append("=").append(std::to_string(times));
+  co_return text;
+}
+
+int serve() {
+  named_by_port service;
+  server here;
+  here.set_fallback(service);
+  here.listen("127.0.0.1:0", insecure()).throw_if_error();
+  service.name = std::to_string(here.port());
+  std::cout << "listening on 127.0.0.1:" << service.name << std::endl;
+  return here.run();
+}
+
+int call() {
+  runtime rt;
+  channel_options options;
+  options.add_resolver("xds", xds_resolver());
+  std::optional<generic_stub> stub;
+  std::string target;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::size_t count = 0;
+    std::string wanted;
+    words >> count >> wanted;
+    if (wanted != target) {
+      stub.reset();
+      stub.emplace(channel(rt, wanted, insecure(), options));
+      target = wanted;
+    }
+    std::cout << sync_wait(rt, calls(*stub, count, std::move(words))) << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("xds_peer", [&] {
+    const examples::command_line line(argc, argv, "ROLE");
+    return line.words()[0] == "server" ? serve() : call();
+  });
+}

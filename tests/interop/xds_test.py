@@ -1,0 +1,556 @@
+"""Clients of xDS side by side, of the same servers: ours, grpcio's and grpc-go's. Their control planes are one of our own and
+go-control-plane."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("grpc", reason="./dev peers installs it")
+
+from control_plane import OwnPlane, SnapshotPlane, wire  # noqa: E402
+from programs import ROOT, Server, backends, own, peer  # noqa: E402
+from xds_resources import aggregate, cluster, endpoint, endpoints, listener, locality, message, routes, to, with_policies  # noqa: E402
+
+LIMIT_S = 20
+PLANES = {"own": OwnPlane, "go-control-plane": SnapshotPlane}
+# What grpcio and grpc-go do not do unless they are told to: gRFCs A88, A61, A113 and A76.
+EXPERIMENTS = {f"GRPC_EXPERIMENTAL_{name}": "true" for name in (
+    "XDS_DATA_ERROR_HANDLING", "XDS_DUALSTACK_ENDPOINTS", "PF_WEIGHTED_SHUFFLING", "RING_HASH_SET_REQUEST_HASH_KEY")}
+EXPERIMENTS["GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT"] = "false"
+
+
+class Client:
+    """A program that makes calls; the id of its node is its name."""
+
+    def __init__(self, name, command, plane, features, env):
+        self.name = name
+        bootstrap = {"xds_servers": [{"server_uri": plane.address, "channel_creds": [{"type": "insecure"}], "server_features": features}],
+                     "node": {"id": name}}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, **EXPERIMENTS, **env, "GRPC_XDS_BOOTSTRAP_CONFIG": json.dumps(bootstrap)})
+
+    def begin(self, target, path="/a.A/A", count=1, **metadata):
+        """Calls, with the count 0 until end()."""
+        fields = [f"{name.replace('_', '-')}={value}" for name, value in metadata.items()]
+        self.process.stdin.write(" ".join([str(count), target, path, *fields]) + "\n")
+        self.process.stdin.flush()
+
+    def answers(self):
+        """How often each answer came: ports and names of status codes."""
+        line = self.process.stdout.readline()
+        assert line, f"the client {self.name} has ended"
+        pairs = [word.split("=") for word in line.split()]
+        return {int(answer) if answer.isdigit() else answer: int(times) for answer, times in pairs}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.process.stdin.close()
+        try:
+            code = self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            code = "none"
+        assert kind or code == 0, f"the exit code of {self.name}: {code}"
+
+
+class World:
+    """A control plane, its clients, and servers."""
+
+    def __init__(self, plane, ports):
+        self.plane, self.ports = plane, ports
+        self.clients = []
+        self.name, self.target = "", ""  # of the listener
+
+    def serve(self, *of):
+        """Sets all resources: messages of any type."""
+        by_type = {kind: [] for kind in self.plane.resources}
+        for one in of:
+            by_type[type(one).__name__].append(one)
+        self.plane.set(**by_type)
+
+    def each(self, count=1, **call):
+        """The answers of each client, by name; they call at the same time."""
+        for one in self.clients:
+            one.begin(self.target, count=count, **call)
+        return {one.name: one.answers() for one in self.clients}
+
+    def expect(self, expected, **call):
+        """Waits until one call gets the expected answer, from each client."""
+        end = time.monotonic() + LIMIT_S
+        while True:
+            seen = self.each(**call)
+            if all(set(answers) == {expected} for answers in seen.values()):
+                return
+            assert time.monotonic() < end, f"{call}: expected {expected}, and not {seen}"
+
+    def shares(self, count, **call):
+        """What part of the calls got each answer, by client."""
+        return {name: {answer: times / count for answer, times in answers.items()}
+                for name, answers in self.each(count=count, **call).items()}
+
+    def expect_shares(self, expected, within, count=1000, **call):
+        """Waits until all answers have been seen, and compares shares."""
+        end = time.monotonic() + LIMIT_S
+        while any(set(answers) != set(expected) for answers in self.each(count=20 * len(expected), **call).values()):
+            assert time.monotonic() < end, f"not all of {expected}, but {self.each(count=100, **call)}"
+        seen = self.shares(count, **call)
+        for name, share in seen.items():
+            assert share == pytest.approx(expected, abs=within), f"{name}: {seen}"
+
+
+def commands():
+    """(name, command, environment) of each client."""
+    for backend in backends():
+        yield f"coracle-{backend}", [own("xds_peer"), "client"], {"CORACLE_BACKEND": backend}
+    yield "grpcio", [sys.executable, ROOT / "tests/interop/peers/xds_client.py"], {}
+    yield "grpc-go", [peer("xds"), "client"], {}
+
+
+@contextlib.contextmanager
+def clients_of(world, features=()):
+    with contextlib.ExitStack() as running:
+        world.clients = [running.enter_context(Client(name, command, world.plane, list(features), env)) for name, command, env in commands()]
+        yield world
+
+
+@pytest.fixture(scope="module")
+def ports():
+    """Of six servers."""
+    with contextlib.ExitStack() as running:
+        yield [running.enter_context(Server(own("xds_peer"), "server")).port for _ in range(6)]
+
+
+@pytest.fixture(scope="module", params=PLANES)
+def plane(request):
+    with PLANES[request.param]() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def common(plane, ports):
+    with clients_of(World(plane, ports), ["ignore_resource_deletion"]) as world:
+        yield world
+
+
+@pytest.fixture
+def world(common, request):
+    """The target is the test's own."""
+    common.name = re.sub(r"\W+", "_", request.node.name)
+    common.target = f"xds:///{common.name}"
+    common.plane.forget()
+    return common
+
+
+def simple(world, **to_ports):
+    """A listener with its routes to the first of some clusters, and these, each of one server."""
+    names = list(to_ports)
+    world.serve(listener(world.name, "routes"), routes("routes", to(names[0])),
+                *(cluster(name) for name in names), *(endpoints(name, port) for name, port in to_ports.items()))
+
+
+def test_a_client_follows_its_target(world):
+    simple(world, one=world.ports[0])
+    world.expect(world.ports[0])
+
+
+HEADERS = [
+    # What matches, calls that do and do not, and clients that disagree.
+    ({"name": "x", "exactMatch": "one"}, [{"x": "one"}], [{"x": "two"}, {}]),
+    ({"name": "x", "prefixMatch": "on"}, [{"x": "one"}], [{"x": "no"}]),
+    ({"name": "x", "suffixMatch": "ne"}, [{"x": "one"}], [{"x": "net"}]),
+    ({"name": "x", "containsMatch": "n"}, [{"x": "one"}], [{"x": "two"}]),
+    ({"name": "x", "presentMatch": True}, [{"x": "one"}], [{}]),
+    ({"name": "x", "presentMatch": False}, [{}], [{"x": "one"}]),
+    ({"name": "x", "presentMatch": True, "invertMatch": True}, [{}], [{"x": "one"}]),
+    ({"name": "x", "exactMatch": "one", "invertMatch": True}, [{"x": "two"}], [{"x": "one"}, {}]),
+    ({"name": "x", "safeRegexMatch": {"regex": "o.e"}}, [{"x": "one"}], [{"x": "ones"}, {}]),
+    ({"name": "x", "rangeMatch": {"start": 3, "end": 5}}, [{"x": "3"}, {"x": "4"}], [{"x": "5"}, {"x": "4a"}, {"x": "2"}]),
+    ({"name": "x", "stringMatch": {"exact": "ONE", "ignoreCase": True}}, [{"x": "one"}], [{"x": "two"}]),
+    ({"name": "x", "stringMatch": {"contains": "N", "ignoreCase": True}}, [{"x": "one"}], [{"x": "two"}]),
+    # grpc-go does match the values of binary metadata.
+    ({"name": "x-bin", "presentMatch": True}, [], [{"x-bin": "one"}], {"grpc-go"}),
+    # In grpc-go it is not known yet when the route is chosen.
+    ({"name": "content-type", "exactMatch": "application/grpc"}, [{}], [], {"grpc-go"}),
+]
+
+
+def test_headers_choose_the_route(world):
+    """A route for each matcher, told apart by the path."""
+    yes, no = world.ports[:2]
+    rules = [{"match": {"path": f"/h/{i}", "headers": [matcher]}, "route": {"cluster": "yes"}} for i, (matcher, *_) in enumerate(HEADERS)]
+    world.serve(listener(world.name, "routes"), routes("routes", *rules, to("no")), cluster("yes"), cluster("no"),
+                endpoints("yes", yes), endpoints("no", no))
+    world.expect(no, path="/other/o")
+    for i, (matcher, matching, others, *apart) in enumerate(HEADERS):
+        for metadata, expected in [(one, yes) for one in matching] + [(one, no) for one in others]:
+            seen = world.each(path=f"/h/{i}", **metadata)
+            wrong = [name for name, answers in seen.items() if answers != {expected: 1} and {name} not in apart]
+            assert not wrong, f"{matcher}, {metadata}: expected {expected}, and not {seen}"
+
+
+def test_paths_choose_the_route(world):
+    exact, prefix, regex, folded, rest = world.ports[:5]
+    world.serve(
+        listener(world.name, "routes"),
+        routes("routes",
+               {"match": {"path": "/a.A/Exact"}, "route": {"cluster": "exact"}},
+               {"match": {"prefix": "/a.A/Queried", "queryParameters": [{}]}, "route": {"cluster": "exact"}},
+               {"match": {"prefix": "/a.A/Never", "runtimeFraction": {"defaultValue": {"numerator": 0}}}, "route": {"cluster": "exact"}},
+               {"match": {"prefix": "/a.A/Always", "runtimeFraction": {"defaultValue": {"numerator": 100}}}, "route": {"cluster": "exact"}},
+               {"match": {"prefix": "/a.A/Header"}, "route": {"clusterHeader": "x"}},
+               {"match": {"prefix": "/a.A/Redirect"}, "redirect": {}},
+               {"match": {"prefix": "/a.A/None"}, "nonForwardingAction": {}},
+               {"match": {"path": "/A.a/FOLDED", "caseSensitive": False}, "route": {"cluster": "folded"}},
+               {"match": {"safeRegex": {"regex": "/b.*/[A-F]+"}}, "route": {"cluster": "regex"}},
+               {"match": {"prefix": "/c"}, "route": {"cluster": "prefix"}},
+               {"match": {"prefix": "/a"}, "route": {"cluster": "rest"}}),
+        *(cluster(name) for name in ("exact", "prefix", "regex", "folded", "rest")),
+        *(endpoints(name, port) for name, port in zip(("exact", "prefix", "regex", "folded", "rest"), world.ports)))
+    world.expect(exact, path="/a.A/Exact")
+    for path, expected in {"/a.A/Exact": exact, "/a.A/Exacter": rest, "/a.A/exact": rest, "/a.a/folded": folded, "/bcd/ABC": regex,
+                           "/bcd/ABCx": "UNAVAILABLE", "/c/C": prefix, "/C/C": "UNAVAILABLE", "/a.A/Queried": rest, "/a.A/Never": rest,
+                           "/a.A/Always": exact, "/a.A/Header": rest, "/a.A/Redirect": "UNAVAILABLE", "/a.A/None": "UNAVAILABLE"}.items():
+        seen = world.each(path=path)
+        assert all(answers == {expected: 1} for answers in seen.values()), f"{path}: expected {expected}, and not {seen}"
+
+
+def test_weighted_clusters_share_the_calls(world):
+    weights = {"one": 10, "two": 30, "three": 60}
+    world.serve(listener(world.name, "routes"),
+                routes("routes", {"match": {"prefix": ""}, "route": {"weightedClusters": {
+                    "clusters": [{"name": name, "weight": weight} for name, weight in weights.items()]}}}),
+                *(cluster(name) for name in weights), *(endpoints(name, port) for name, port in zip(weights, world.ports)))
+    world.expect_shares({port: weight / 100 for port, weight in zip(world.ports, weights.values())}, within=0.08)
+
+
+def test_localities_share_the_calls_by_their_weights(world):
+    one, two, three, four = world.ports[:4]
+    world.serve(listener(world.name, "routes"), routes("routes", to("all")), cluster("all"),
+                endpoints("all", locality(one, two, zone="a", weight=3), locality(three, zone="b", weight=1), locality(four, zone="c", weight=0)))
+    world.expect_shares({one: 3 / 8, two: 3 / 8, three: 1 / 4}, within=0.08)
+
+
+def test_drops_fail_their_share_of_the_calls(world):
+    one = world.ports[0]
+    world.serve(listener(world.name, "routes"), routes("routes", to("all")), cluster("all"),
+                endpoints("all", one, drops=[("first", 20), ("second", 50)]))
+    world.expect_shares({one: 0.4, "UNAVAILABLE": 0.6}, within=0.08)
+    world.serve(listener(world.name, "routes"), routes("routes", to("all")), cluster("all"), endpoints("all", one, drops=[("all", 100)]))
+    world.expect("UNAVAILABLE", count=20)
+    world.serve(listener(world.name, "routes"), routes("routes", to("all")), cluster("all"), endpoints("all", one))
+    world.expect(one, count=20)
+
+
+def same_places(world, values, apart=()):
+    """The server of each value, which must be the same for all clients but those apart."""
+    places = {}
+    for value in values:
+        seen = world.each(user=value)
+        distinct = {tuple(answers) for name, answers in seen.items() if name not in apart}
+        assert len(distinct) == 1, f"{value}: {seen}"
+        places[value] = distinct.pop()
+    return places
+
+
+BY_USER = {"hashPolicy": [{"header": {"headerName": "user"}}]}
+USERS = [f"user-{i}" for i in range(40)]
+
+
+def test_ring_hash_chooses_the_same_servers(world):
+    world.serve(listener(world.name, "routes"), routes("routes", to("all", **BY_USER)), cluster("all", lbPolicy=2),
+                endpoints("all", locality(*world.ports)))
+    places = same_places(world, USERS)
+    assert len(set(places.values())) == len(world.ports), places
+
+
+def test_weights_of_endpoints_and_localities_shape_the_ring_as_elsewhere(world):
+    one, two, three, four = (endpoint(port, loadBalancingWeight=weight) for port, weight in zip(world.ports, (1, 5, 2, 2)))
+    world.serve(listener(world.name, "routes"), routes("routes", to("all", **BY_USER)), cluster("all", lbPolicy=2),
+                endpoints("all", locality(one, two, zone="a", weight=3), locality(three, four, zone="b", weight=2)))
+    assert len(set(same_places(world, USERS).values())) >= 3
+
+
+# grpc-go does not know the group of RE2's syntax.
+@pytest.mark.parametrize(("pattern", "substitution", "apart"), [("[0-4]", "x", ()), ("([0-4])([0-4])", r"\2-\1", {"grpc-go"})], ids=["text", "groups"])
+def test_a_rewritten_header_is_hashed_as_elsewhere(world, pattern, substitution, apart):
+    rewritten = {"hashPolicy": [
+        {"header": {"headerName": "absent"}, "terminal": True},
+        {"header": {"headerName": "user", "regexRewrite": {"pattern": {"regex": pattern}, "substitution": substitution}}},
+        {"header": {"headerName": "absent"}}]}
+    made = with_policies(cluster("all"), ("ring_hash.v3.RingHash", message("RingHash", hashFunction=1, minimumRingSize=100)))
+    world.serve(listener(world.name, "routes"), routes("routes", to("all", **rewritten)), made, endpoints("all", locality(*world.ports)))
+    places = same_places(world, USERS, apart)
+    assert len(set(places.values())) > 2, places
+    if pattern == "[0-4]":
+        assert places["user-1"] == places["user-2"] and places["user-12"] == places["user-34"]
+
+
+def test_a_key_of_an_endpoint_stands_for_its_address_on_the_ring(world):
+    """gRFC A76: another server with the key has the same calls."""
+    def keyed(port, key):
+        return endpoint(port, metadata={"filterMetadata": {"envoy.lb": {"hash_key": key}}})
+
+    def of(ports):
+        return endpoints("all", locality(*(keyed(port, f"key {i}") for i, port in enumerate(ports))))
+
+    three, others = world.ports[:3], world.ports[3:]
+    base = [listener(world.name, "routes"), routes("routes", to("all", **BY_USER)), cluster("all", lbPolicy=2)]
+    world.serve(*base, of(three))
+    before = same_places(world, USERS)
+    world.serve(*base, of(others))
+    for user in USERS:
+        world.expect(others[three.index(before[user][0])], user=user)
+
+
+def test_a_priority_that_fails_is_followed_by_the_next(world):
+    base = [listener(world.name, "routes"), routes("routes", to("all")), cluster("all")]
+    nobody, two, three = 1, *world.ports[1:3]
+    with Server(own("xds_peer"), "server") as mortal:
+        world.serve(*base, endpoints("all", mortal.port, locality(two, zone="b", priority=1), locality(three, zone="c", priority=2)))
+        world.expect(mortal.port, count=5)
+        mortal.process.kill()
+        mortal.process.wait()
+        world.expect(two, count=5)
+    world.serve(*base, endpoints("all", locality(nobody), locality(three, zone="b", priority=1)))
+    world.expect(three, count=5)
+    world.serve(*base, endpoints("all", locality(two), locality(three, zone="b", priority=1)))
+    world.expect(two, count=5)
+    world.serve(*base, endpoints("all", locality(nobody), locality(2, zone="b", priority=1)))
+    world.expect("UNAVAILABLE", count=5)
+
+
+def test_health_of_endpoints_decides_whether_they_get_calls(world):
+    states = (0, 1, 2, 3, 4, 5)  # unknown, healthy, unhealthy, draining, timeout, degraded
+    world.serve(listener(world.name, "routes"), routes("routes", to("all")), cluster("all"),
+                endpoints("all", locality(*(endpoint(port, healthStatus=state) for port, state in zip(world.ports, states)))))
+    world.expect_shares({world.ports[0]: 0.5, world.ports[1]: 0.5}, within=0.02)
+
+
+def test_a_cluster_without_endpoints_fails_its_calls(world):
+    base = [listener(world.name, "routes"), routes("routes", to("all")), cluster("all")]
+    world.serve(*base, endpoints("all"))
+    world.expect("UNAVAILABLE")
+    world.serve(*base, endpoints("all", locality()))
+    world.expect("UNAVAILABLE")
+    world.serve(*base, endpoints("all", locality(endpoint(world.ports[0], healthStatus=2))))
+    world.expect("UNAVAILABLE")
+    world.serve(*base, endpoints("all", world.ports[0]))
+    world.expect(world.ports[0])
+
+
+def test_a_virtual_host_without_the_name_fails_the_calls(world):
+    base = [cluster("all"), endpoints("all", world.ports[0])]
+    world.serve(listener(world.name, "routes"), routes("routes", to("all"), domains=["example.org"]))
+    world.expect("UNAVAILABLE")
+    world.serve(*base, listener(world.name, "routes"), routes("routes", to("all"), domains=[world.name[:-1] + "*"]))
+    world.expect(world.ports[0])
+    world.serve(*base, listener(world.name, routes("inside", to("all"), domains=["*" + world.name[1:]])))
+    world.expect(world.ports[0])
+
+
+def test_routes_retry_their_calls(world):
+    retry = {"retryPolicy": {"retryOn": "unavailable,cancelled,gateway-error", "numRetries": 2}}
+    world.serve(listener(world.name, "routes"), routes("routes", to("all", "/retried", **retry), to("all")), cluster("all"),
+                endpoints("all", world.ports[0]))
+    for path, fail, attempts, expected in (("/retried/A", 14, 2, world.ports[0]), ("/retried/A", 14, 3, "UNAVAILABLE"),
+                                           ("/retried/A", 13, 1, "INTERNAL"), ("/once/A", 14, 1, "UNAVAILABLE")):
+        world.expect(expected, path=path, fail=fail, attempts=attempts)
+
+
+def test_the_first_policy_that_a_client_knows_is_used(world):
+    """One that nobody knows, then pick_first below none; then weights of localities above round robin."""
+    def policy(kind, **fields):
+        return message(kind, **fields)
+
+    one, two = world.ports[:2]
+    base = [listener(world.name, "routes"), routes("routes", to("all")), endpoints("all", locality(one, zone="a", weight=3), locality(two, zone="b"))]
+    first = with_policies(cluster("all"), ("nobody.v3.Knows", policy("PickFirst")), ("pick_first.v3.PickFirst", policy("PickFirst")),
+                          ("round_robin.v3.RoundRobin", policy("PickFirst")))
+    world.serve(*base, first)
+    world.expect(one, count=20)
+    world.serve(*base, with_policies(cluster("all"), ("round_robin.v3.RoundRobin", policy("PickFirst"))))
+    world.expect_shares({one: 0.5, two: 0.5}, within=0.02)
+    shared = message("WrrLocality")
+    shared.endpoint_picking_policy.CopyFrom(with_policies(cluster(""), ("round_robin.v3.RoundRobin", policy("PickFirst"))).load_balancing_policy)
+    world.serve(*base, with_policies(cluster("all"), ("wrr_locality.v3.WrrLocality", shared)))
+    world.expect_shares({one: 0.75, two: 0.25}, within=0.08)
+
+
+def test_an_endpoint_with_several_addresses_is_one_server(world):
+    """gRFC A61: what does not answer at the first address does at another."""
+    base = [listener(world.name, "routes"), routes("routes", to("all")), cluster("all")]
+    one, two = world.ports[:2]
+    world.serve(*base, endpoints("all", locality(endpoint(1, more=[one]), two)))
+    world.expect_shares({one: 0.5, two: 0.5}, within=0.02, count=200)
+
+
+def test_a_cluster_by_name_is_resolved(world):
+    one = world.ports[0]
+    by_name = message("Cluster", name="all", type=2, loadAssignment={"endpoints": [{"lbEndpoints": [endpoint(one, host="localhost")]}]})
+    world.serve(listener(world.name, "routes"), routes("routes", to("all")), by_name)
+    world.expect(one)
+
+
+INVALID = {
+    "Listener": lambda world: [message("Listener", name=world.name)],
+    "RouteConfiguration": lambda world: [routes("routes", {"match": {"safeRegex": {"regex": "("}}, "route": {"cluster": "one"}})],
+    "Cluster": lambda world: [message("Cluster", name="one", type=0)],
+    "ClusterLoadAssignment": lambda world: [endpoints("one", locality(1, priority=1))],
+}
+
+
+@pytest.mark.parametrize("kind", INVALID)
+def test_a_resource_that_is_invalid_is_rejected_and_the_last_one_serves_on(world, kind):
+    simple(world, one=world.ports[0])
+    world.expect(world.ports[0])
+    accepted = str(world.plane.version)
+    world.plane.forget()
+    world.plane.set(**{kind: INVALID[kind](world)})
+    # Each client rejects it with its reason and the version that it keeps.
+    world.plane.wait_for(*(lambda r, one=one: r.node == one.name and r.type == kind and r.error and r.version == accepted for one in world.clients))
+    world.expect(world.ports[0], count=5)
+    world.plane.forget()
+    simple(world, one=world.ports[1])
+    world.expect(world.ports[1])
+    now = str(world.plane.version)
+    world.plane.wait_for(*(lambda r, one=one: r.node == one.name and r.type == kind and not r.error and r.version == now for one in world.clients))
+
+
+def test_valid_resources_beside_an_invalid_one_are_used(world):
+    """gRFC A46"""
+    paths = routes("routes", to("one", "/one"), to("two", "/two"))
+    simple_ones = [cluster("one"), endpoints("one", world.ports[0]), endpoints("two", world.ports[1])]
+    world.serve(listener(world.name, "routes"), paths, *simple_ones, cluster("two"))
+    world.expect(world.ports[0], path="/one/A")
+    world.expect(world.ports[1], path="/two/A")
+    world.plane.set(Cluster=[message("Cluster", name="one", type=0), cluster("two", edsClusterConfig={"edsConfig": {"ads": {}}, "serviceName": "three"})],
+                    ClusterLoadAssignment=[endpoints("one", world.ports[0]), endpoints("three", world.ports[2])])
+    world.expect(world.ports[2], path="/two/A")
+    world.expect(world.ports[0], path="/one/A")
+
+
+@pytest.fixture
+def talkative(world):
+    """With a control plane that has resources which clients do not name yet. go-control-plane's cache does not answer such
+    a client, unless it is told to."""
+    if isinstance(world.plane, SnapshotPlane):
+        world.plane.restart(ads=False)
+    yield world
+    if isinstance(world.plane, SnapshotPlane):
+        world.plane.restart(ads=True)
+
+
+def test_an_aggregate_is_its_clusters_in_their_order(talkative):
+    world = talkative
+    two, three = world.ports[1:3]
+    base = [listener(world.name, "routes"), routes("routes", to("all")), aggregate("all", "first", "inner"), aggregate("inner", "second", "first"),
+            cluster("first"), cluster("second")]
+    world.serve(*base, endpoints("first", locality(1)), endpoints("second", two))
+    world.expect(two, count=5)
+    world.serve(*base, endpoints("first", three), endpoints("second", two))
+    world.expect(three, count=5)
+
+
+@contextlib.contextmanager
+def calls_without_end(world, *expected, apart=()):
+    """Each client calls until the block ends; no call may have another answer than these ports, but of clients apart."""
+    for each in world.clients:
+        each.begin(world.target, count=0)
+    yield
+    seen = {}
+    for each in world.clients:
+        each.begin(world.target)
+        seen[each.name] = each.answers()
+        each.answers()
+    for name, answers in seen.items():
+        assert name in apart or answers and set(answers) <= set(expected), f"{name} lost calls: {seen}"
+
+
+def has_requested(world, kind, *names):
+    """Conditions: each client has accepted the present version of these resources, and of no others."""
+    version = str(world.plane.version)
+    return [lambda r, each=each: (r.node, r.type, r.names, r.version) == (each.name, kind, tuple(sorted(names)), version) for each in world.clients]
+
+
+def test_calls_go_on_while_routes_change(talkative):
+    """A control plane adds a cluster, moves the route to it, and removes the old one."""
+    world = talkative
+
+    def serve(route, clusters):
+        world.serve(listener(world.name, "routes"), routes("routes", to(route)), *map(cluster, clusters),
+                    *(endpoints(name, port) for name, port in clusters.items()))
+
+    one, two, three = world.ports[:3]
+    before = {"one": one}
+    serve("one", before)
+    world.expect(one)
+    # grpc-go may choose the new cluster before its balancer knows it.
+    with calls_without_end(world, one, two, three, apart={"grpc-go"}):
+        for i in range(6):
+            after = {f"new-{i}": two if i % 2 else three}
+            serve(*before, before | after)
+            world.plane.wait_for(*has_requested(world, "RouteConfiguration", "routes"))
+            serve(*after, before | after)
+            world.plane.wait_for(*has_requested(world, "ClusterLoadAssignment", *after))
+            serve(*after, after)
+            before = after
+    world.expect(*before.values())
+
+
+def test_calls_go_on_while_the_plane_restarts(world):
+    one, two = world.ports[:2]
+    simple(world, one=one)
+    world.expect(one)
+    with calls_without_end(world, one, two):
+        world.plane.stop()
+        world.plane.forget()
+        world.plane.start()
+        simple(world, one=two)
+        world.plane.wait_for(*has_requested(world, "ClusterLoadAssignment", "one"))
+    world.expect(two)
+
+
+def test_what_is_deleted_stays_in_use(world):
+    """gRFC A53, which A88 makes the rule."""
+    simple(world, one=world.ports[0])
+    world.expect(world.ports[0])
+    world.plane.set(Cluster=[], ClusterLoadAssignment=[])
+    version = str(world.plane.version)
+    world.plane.wait_for(*(lambda r, each=each: r.node == each.name and r.type == "Cluster" and r.version == version for each in world.clients))
+    world.expect(world.ports[0], count=5)
+    world.plane.set(Listener=[], RouteConfiguration=[])
+    version = str(world.plane.version)
+    world.plane.wait_for(*(lambda r, each=each: r.node == each.name and r.type == "Listener" and r.version == version for each in world.clients))
+    world.expect(world.ports[0], count=5)
+
+
+@pytest.fixture(scope="module")
+def strict(plane, ports):
+    with clients_of(World(plane, ports), ["fail_on_data_errors"]) as world:
+        yield world
+
+
+def test_what_is_deleted_is_gone_if_the_bootstrap_says_so(strict):
+    """gRFC A88: fail_on_data_errors"""
+    world = strict
+    world.name, world.target = "strict", "xds:///strict"
+    simple(world, one=world.ports[0])
+    world.expect(world.ports[0])
+    world.plane.set(Cluster=[], ClusterLoadAssignment=[])
+    world.expect("UNAVAILABLE")
+    simple(world, one=world.ports[1])
+    world.expect(world.ports[1])
+    world.plane.set(Listener=[], RouteConfiguration=[])
+    world.expect("UNAVAILABLE")
+    simple(world, one=world.ports[2])
+    world.expect(world.ports[2])
