@@ -2,8 +2,9 @@
 // xds_peer client
 //
 // For xds_test.py. The server answers each call of any method with its port; with the metadata "fail", a
-// status code, it fails each call, and with "attempts" beside it that many attempts of one. The client reads
-// a line "COUNT TARGET PATH [NAME=VALUE]..." for calls that it makes one after the other, and answers with
+// status code, it fails each call, with "attempts" beside it that many attempts of one, and with "at", a
+// port, only if that is its own; "late" is a time in milliseconds that it takes. The client reads a line
+// "COUNT TARGET PATH [NAME=VALUE]..." for calls that it makes one after the other, and answers with
 // "ANSWER=COUNT..."; an answer is a reply, or the name of the status code. Calls of the count 0 go on until
 // the next line. Another target is that of another channel, which takes the place of the one before. The
 // clients of other implementations in peers/ do the same.
@@ -48,7 +49,10 @@ class named_by_port final : public generic_service {
     }
     const int code = number_in(context.metadata(), "fail");
     const int attempts = number_in(context.metadata(), "attempts");
-    if (code != 0 &&
+    const auto at = context.metadata().find("at");
+    const int late = number_in(context.metadata(), "late");
+    if (late > 0) co_await sleep_for(late * 1ms);
+    if (code != 0 && (!at || *at == name) &&
         (attempts == 0 || number_in(context.metadata(), "grpc-previous-rpc-attempts") < attempts))
       co_return status(static_cast<status_code>(code), "as the client wants");
     const bytes_message reply(name);

@@ -28,10 +28,9 @@ EXPERIMENTS["GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT"] = "false"
 class Client:
     """A program that makes calls; the id of its node is its name."""
 
-    def __init__(self, name, command, plane, features, env):
+    def __init__(self, name, command, bootstrap, env):
         self.name = name
-        bootstrap = {"xds_servers": [{"server_uri": plane.address, "channel_creds": [{"type": "insecure"}], "server_features": features}],
-                     "node": {"id": name}}
+        bootstrap = {**bootstrap, "node": {"id": name}}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, **EXPERIMENTS, **env, "GRPC_XDS_BOOTSTRAP_CONFIG": json.dumps(bootstrap)})
@@ -116,10 +115,15 @@ def commands():
     yield "grpc-go", [peer("xds"), "client"], {}
 
 
+def servers_at(*addresses, features=()):
+    """Control planes as a bootstrap has them, the first one first."""
+    return {"xds_servers": [{"server_uri": one, "channel_creds": [{"type": "insecure"}], "server_features": list(features)} for one in addresses]}
+
+
 @contextlib.contextmanager
-def clients_of(world, features=()):
+def clients_of(world, bootstrap):
     with contextlib.ExitStack() as running:
-        world.clients = [running.enter_context(Client(name, command, world.plane, list(features), env)) for name, command, env in commands()]
+        world.clients = [running.enter_context(Client(name, command, bootstrap, env)) for name, command, env in commands()]
         yield world
 
 
@@ -138,7 +142,7 @@ def plane(request):
 
 @pytest.fixture(scope="module")
 def common(plane, ports):
-    with clients_of(World(plane, ports), ["ignore_resource_deletion"]) as world:
+    with clients_of(World(plane, ports), servers_at(plane.address, features=["ignore_resource_deletion"])) as world:
         yield world
 
 
@@ -367,6 +371,49 @@ def test_routes_retry_their_calls(world):
         world.expect(expected, path=path, fail=fail, attempts=attempts)
 
 
+def test_routes_limit_the_time_of_calls(world):
+    """The limit of the HttpConnectionManager, or that of a route in its place; for calls with a deadline, a limit of their own; none."""
+    limits = {"/short": {"maxStreamDuration": "0.2s"}, "/client": {"maxStreamDuration": "60s", "grpcTimeoutHeaderMax": "0.2s"},
+              "/none": {"maxStreamDuration": "0s"}}
+    world.serve(listener(world.name, "routes", commonHttpProtocolOptions={"maxStreamDuration": "0.3s"}),
+                routes("routes", *(to("all", path, maxStreamDuration=limit) for path, limit in limits.items()), to("all")), cluster("all"),
+                endpoints("all", world.ports[0]))
+    world.expect(world.ports[0], path="/none/A")
+    for path, expected in (("/short/A", "DEADLINE_EXCEEDED"), ("/client/A", "DEADLINE_EXCEEDED"), ("/other/A", "DEADLINE_EXCEEDED"),
+                           ("/none/A", world.ports[0])):
+        world.expect(expected, path=path, late=600)
+
+
+def test_a_server_that_fails_is_ejected(world):
+    one, two, three = world.ports[:3]
+    limits = {"interval": "0.3s", "baseEjectionTime": "60s", "maxEjectionPercent": 50, "enforcingSuccessRate": 0,
+              "enforcingFailurePercentage": 100, "failurePercentageThreshold": 50, "failurePercentageMinimumHosts": 3,
+              "failurePercentageRequestVolume": 5}
+    world.serve(listener(world.name, "routes"), routes("routes", to("all")), cluster("all", outlierDetection=limits),
+                endpoints("all", locality(one, two, three)))
+    world.expect_shares({one: 1 / 3, two: 1 / 3, three: 1 / 3}, within=0.02, count=300)
+    end = time.monotonic() + LIMIT_S
+    while any("INTERNAL" in answers for answers in world.each(count=30, fail=13, at=two).values()):
+        assert time.monotonic() < end, "calls still fail"
+
+
+def test_the_old_route_is_in_use_until_the_new_one_is_complete(talkative):
+    """gRFC A74. grpc-go takes a route when it knows its clusters."""
+    world = talkative
+    one, two = world.ports[:2]
+    old = [cluster("one"), endpoints("one", one)]
+    world.serve(listener(world.name, "routes"), routes("routes", to("one")), *old)
+    world.expect(one)
+    with calls_without_end(world, one, two, apart={"grpc-go"}):
+        world.serve(listener(world.name, "routes"), routes("routes", to("two")), *old, cluster("two"))
+        world.plane.wait_for(*(lambda r, each=each: r.node == each.name and r.type == "ClusterLoadAssignment" and "two" in r.names
+                               for each in world.clients))
+        world.serve(listener(world.name, "routes"), routes("routes", to("two")), *old, cluster("two"), endpoints("two", two))
+        world.plane.wait_for(*(lambda r, each=each: r.node == each.name and r.type == "ClusterLoadAssignment" and "two" in r.names
+                               and r.version == str(world.plane.version) for each in world.clients))
+    world.expect(two)
+
+
 def test_the_first_policy_that_a_client_knows_is_used(world):
     """One that nobody knows, then pick_first below none; then weights of localities above round robin."""
     def policy(kind, **fields):
@@ -394,11 +441,15 @@ def test_an_endpoint_with_several_addresses_is_one_server(world):
     world.expect_shares({one: 0.5, two: 0.5}, within=0.02, count=200)
 
 
-def test_a_cluster_by_name_is_resolved(world):
+def test_a_cluster_by_name_is_resolved(talkative):
+    """gRFC A37: by itself, and as the last resort of an aggregate."""
+    world = talkative
     one = world.ports[0]
-    by_name = message("Cluster", name="all", type=2, loadAssignment={"endpoints": [{"lbEndpoints": [endpoint(one, host="localhost")]}]})
-    world.serve(listener(world.name, "routes"), routes("routes", to("all")), by_name)
+    by_name = message("Cluster", name="named", type=2, loadAssignment={"endpoints": [{"lbEndpoints": [endpoint(one, host="localhost")]}]})
+    world.serve(listener(world.name, "routes"), routes("routes", to("both", "/both"), to("named")), by_name, aggregate("both", "dead", "named"),
+                cluster("dead"), endpoints("dead", 1))
     world.expect(one)
+    world.expect(one, path="/both/A")
 
 
 INVALID = {
@@ -466,12 +517,14 @@ def calls_without_end(world, *expected, apart=()):
     """Each client calls until the block ends; no call may have another answer than these ports, but of clients apart."""
     for each in world.clients:
         each.begin(world.target, count=0)
-    yield
     seen = {}
-    for each in world.clients:
-        each.begin(world.target)
-        seen[each.name] = each.answers()
-        each.answers()
+    try:
+        yield
+    finally:
+        for each in world.clients:
+            each.begin(world.target)
+            seen[each.name] = each.answers()
+            each.answers()
     for name, answers in seen.items():
         assert name in apart or answers and set(answers) <= set(expected), f"{name} lost calls: {seen}"
 
@@ -536,7 +589,7 @@ def test_what_is_deleted_stays_in_use(world):
 
 @pytest.fixture(scope="module")
 def strict(plane, ports):
-    with clients_of(World(plane, ports), ["fail_on_data_errors"]) as world:
+    with clients_of(World(plane, ports), servers_at(plane.address, features=["fail_on_data_errors"])) as world:
         yield world
 
 
@@ -554,3 +607,53 @@ def test_what_is_deleted_is_gone_if_the_bootstrap_says_so(strict):
     world.expect("UNAVAILABLE")
     simple(world, one=world.ports[2])
     world.expect(world.ports[2])
+
+
+@pytest.fixture
+def two_planes():
+    with OwnPlane() as first, OwnPlane() as second:
+        yield first, second
+
+
+def offer(plane, name, port):
+    plane.set(Listener=[listener(name, "routes")], RouteConfiguration=[routes("routes", to("one"))], Cluster=[cluster("one")],
+              ClusterLoadAssignment=[endpoints("one", port)])
+
+
+def test_a_second_plane_is_used_while_the_first_is_away(two_planes, ports):
+    """gRFC A71. grpc-go takes several seconds to find that the first one is back."""
+    first, second = two_planes
+    offer(first, "fallback", ports[0])
+    offer(second, "fallback", ports[1])
+    first.stop()
+    with clients_of(World(second, ports), servers_at(first.address, second.address)) as world:
+        world.target = "xds:///fallback"
+        world.expect(ports[1])
+        first.start()
+        world.clients = [one for one in world.clients if one.name != "grpc-go"]
+        world.expect(ports[0])
+
+
+def test_an_authority_has_a_plane_of_its_own(two_planes, ports):
+    """gRFC A47: the Listener is there, and what it names is not."""
+    first, second = two_planes
+    offer(first, "other", ports[0])
+    second.set(Listener=[listener("xdstp://elsewhere/envoy.config.listener.v3.Listener/federated", "routes")])
+    bootstrap = {**servers_at(first.address), "authorities": {"elsewhere": servers_at(second.address)}}
+    with clients_of(World(second, ports), bootstrap) as world:
+        for world.target in ("xds://elsewhere/federated", "xds:///other"):
+            world.expect(ports[0])
+
+
+def test_a_resource_may_come_in_a_wrapper_or_as_an_error(two_planes, ports):
+    """gRFC A88. grpc-go does not read errors, and would wait for 15 s."""
+    plane, _ = two_planes
+    plane.wraps = True
+    offer(plane, "wrapped", ports[0])
+    plane.errors["Listener"] = {"absent": (5, "there is none")}
+    with clients_of(World(plane, ports), servers_at(plane.address)) as world:
+        world.target = "xds:///wrapped"
+        world.expect(ports[0])
+        world.clients = [one for one in world.clients if one.name != "grpc-go"]
+        world.target = "xds:///absent"
+        world.expect("UNAVAILABLE")

@@ -18,6 +18,7 @@ REQUEST_LIMIT_S = 20
 TYPES = {name.rpartition(".")[2]: f"type.googleapis.com/{name}" for name in (
     "envoy.config.listener.v3.Listener", "envoy.config.route.v3.RouteConfiguration",
     "envoy.config.cluster.v3.Cluster", "envoy.config.endpoint.v3.ClusterLoadAssignment")}
+WRAPPER = "type.googleapis.com/envoy.service.discovery.v3.Resource"
 SHORT_NAMES = {url: name for name, url in TYPES.items()}
 
 
@@ -82,6 +83,8 @@ class OwnPlane(Plane):
         super().__init__()
         self.streams = set()
         self.nonces = 0
+        self.wraps = False  # each resource in one of the type Resource
+        self.errors = {name: {} for name in TYPES}  # gRFC A88: a status code and a text for names without a resource
         self.port = 0
         self.start()
 
@@ -142,6 +145,7 @@ class OwnPlane(Plane):
                 continue
             with self.changed:
                 found = {name: value for name, value in self.resources[kind].items() if name in of["names"]}
+                errors = {name: error for name, error in self.errors[kind].items() if name in of["names"] and name not in found}
                 version = str(self.version)
             if (version, found) == of["sent"]:
                 continue
@@ -149,8 +153,13 @@ class OwnPlane(Plane):
             self.nonces += 1
             of["nonce"] = f"nonce {self.nonces}"
             response = wire().DiscoveryResponse(version_info=version, type_url=TYPES[kind], nonce=of["nonce"])
-            for value in found.values():
-                response.resources.add(type_url=TYPES[kind], value=value)
+            for name, value in found.items():
+                one = response.resources.add(type_url=TYPES[kind], value=value)
+                if self.wraps:
+                    whole = wire().WrappedResource(name=name, version=version, resource=one)
+                    one.type_url, one.value = WRAPPER, whole.SerializeToString()
+            for name, (code, text) in errors.items():
+                response.resource_errors.add(resource_name={"name": name}, error_detail={"code": code, "message": text})
             yield response
 
     def __enter__(self):
