@@ -120,7 +120,7 @@ endforeach()
 # Who links the static library links what it stands on, with --static or without: there is no other.
 set(pc_requires "protobuf >= 3.21")
 set(pc_tls_requires "coracle = ${PROJECT_VERSION}")
-set(pc_xds_requires "coracle = ${PROJECT_VERSION}")
+set(pc_xds_requires "coracle-tls = ${PROJECT_VERSION}")
 set(coracle_pc_link_options)
 if(NOT BUILD_SHARED_LIBS)
   foreach(library IN LISTS coracle_linked)

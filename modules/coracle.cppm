@@ -497,6 +497,7 @@ using coracle::net::write_file;
 }  // namespace coracle::net
 
 export namespace coracle::security {
+using coracle::security::always_private;
 using coracle::security::authority_of;
 using coracle::security::builder_of;
 using coracle::security::built;

@@ -1,6 +1,7 @@
 // The module coracle.xds: the module coracle, and channels that a control plane configures. Link coracle::xds_module. Made of the headers by scripts/module_interfaces.py.
 module;
 
+#include <coracle/xds/credentials.hpp>
 #include <coracle/xds/csds_service.hpp>
 #include <coracle/xds/xds.hpp>
 
@@ -10,6 +11,7 @@ export import coracle;
 
 export namespace coracle {
 using coracle::csds_service;
+using coracle::xds_credentials;
 using coracle::xds_options;
 using coracle::xds_resolver;
 }  // namespace coracle

@@ -27,7 +27,7 @@ endif()
 # Those that read files have a target of their own for the path: among all flags it would keep ccache from knowing a test of another
 # checkout again, and as a property of sources it would have them compiled one by one.
 set(with_files ${sources})
-list(FILTER with_files INCLUDE REGEX "/tests/unit/(tls/|hpack/rfc_examples_test|telemetry/instruments_test)")
+list(FILTER with_files INCLUDE REGEX "/tests/unit/(tls/|xds/xds_(tls|server)_test|hpack/rfc_examples_test|telemetry/instruments_test)")
 if(with_files)
   list(REMOVE_ITEM sources ${with_files})
 endif()

@@ -146,7 +146,8 @@ bool call(std::size_t calls, std::string_view mode) {
   coracle::server server(host);
   server.add(service);
   if (!server.listen("127.0.0.1:0", coracle::insecure()).ok()) return false;
-  xds::policy_tree tree([](const std::string&, const std::string&) { return nullptr; });
+  xds::policy_tree tree(std::make_shared<const xds::bootstrap>(),
+                        [](const std::string&, const std::string&) { return nullptr; });
   coracle::client::resolution found;
   if (mode == "levels" || mode == "routed") {
     const bool many = mode == "routed";
@@ -171,7 +172,8 @@ double bytes_per_endpoint(std::size_t endpoints) {
   coracle::sim::world world(1);
   coracle::runtime& host = world.host("host");
   const std::size_t before = used_bytes();
-  xds::policy_tree tree([](const std::string&, const std::string&) { return nullptr; });
+  xds::policy_tree tree(std::make_shared<const xds::bootstrap>(),
+                        [](const std::string&, const std::string&) { return nullptr; });
   coracle::channel channel = channel_with(
       host, routing_of(tree, state_of(1, 1, R"([{"ring_hash_experimental":{}}])", 50051, endpoints)),
       coracle::balancing::pick_first());

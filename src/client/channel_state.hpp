@@ -97,7 +97,8 @@ class channel_state final : public call_channel,
 
   // --- loops of the runtime
   [[nodiscard]] std::string_view secure_authority() const noexcept {
-    return params.credentials.secure() || to.in_process ? std::string_view(to.authority) : std::string_view();
+    return security::always_private(params.credentials) || to.in_process ? std::string_view(to.authority)
+                                                                         : std::string_view();
   }
   // Called by a shard, on its loop: it takes no more calls, has closed its connections.
   void forget(loop& where) noexcept;

@@ -16,8 +16,12 @@ std::string_view host_of(std::string_view authority) noexcept {
 
 }  // namespace
 
+bool always_private(const credentials<client_security>& c) noexcept {
+  return c.secure() && c.security()->always_private();
+}
+
 std::string_view scheme_of(const credentials<client_security>& c) noexcept {
-  return c.secure() ? "https" : "http";
+  return always_private(c) ? "https" : "http";
 }
 
 std::string authority_of(const credentials<client_security>& c, std::string_view own) {

@@ -27,7 +27,7 @@ class secured_client final : public security::client_security {
  public:
   explicit secured_client(const client_options& o)
       : target_name_(o.target_name),
-        accept_common_name_(o.accept_common_name),
+        names_{o.verify_name, o.accept_common_name},
         handshake_timeout_(o.handshake_timeout),
         verifier_(o.verifier),
         contexts_([o] { return client_context::make(o); }, files_of(o)) {}
@@ -41,8 +41,7 @@ class secured_client final : public security::client_security {
                                                  std::move(connection), false, handshake_timeout_);
     made->require_protocol(application_protocol);
     made->tls().verify_by(verifier_);
-    made->tls().expect_server(target_name_.empty() ? host : std::string_view(target_name_), sessions,
-                              accept_common_name_);
+    made->tls().expect_server(target_name_.empty() ? host : std::string_view(target_name_), sessions, names_);
     return made;
   }
   status reload() override { return contexts_.reload(); }
@@ -51,7 +50,7 @@ class secured_client final : public security::client_security {
 
  private:
   const std::string target_name_;
-  const bool accept_common_name_;
+  const engine::name_rules names_;
   const duration handshake_timeout_;
   const peer_verifier verifier_;
   reloading<client_context> contexts_;

@@ -44,17 +44,21 @@ engine::~engine() {
   if (ssl_) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 }
 
-void engine::expect_server(std::string_view host, session_cache& sessions, bool accept_common_name) {
+void engine::expect_server(std::string_view host, session_cache& sessions, name_rules rules) {
   if (!failure_.empty()) return;
   state_.host = host;
   state_.sessions = &sessions;
   X509_VERIFY_PARAM* expected = SSL_get0_param(ssl_.get());
   bool fine = true;
-  if (is_ip(state_.host)) {
+  if (!rules.verify) {
+    // RFC 6066 3: SNI has no addresses.
+    if (!host.empty() && !is_ip(state_.host))
+      fine = SSL_set_tlsext_host_name(ssl_.get(), state_.host.c_str()) == 1;
+  } else if (is_ip(state_.host)) {
     fine = X509_VERIFY_PARAM_set1_ip_asc(expected, state_.host.c_str()) == 1;
   } else {
     // RFC 9525: no names from the subject, unless the program permits it, and no wildcards within a label.
-    const unsigned of_subject = accept_common_name ? 0u : X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+    const unsigned of_subject = rules.accept_common_name ? 0u : X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
     X509_VERIFY_PARAM_set_hostflags(expected, of_subject | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     // An empty name would match any name.
     fine = !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&

@@ -46,8 +46,14 @@ class engine {
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
+  // Of a server's certificate.
+  struct name_rules {
+    bool verify = true;  // else the name is for SNI alone, and may be empty
+    bool accept_common_name = false;
+  };
   // Client, before the handshake: sets the expected name of the server, and the cache of its sessions.
-  void expect_server(std::string_view host, session_cache& sessions, bool accept_common_name = false);
+  void expect_server(std::string_view host, session_cache& sessions, name_rules rules);
+  void expect_server(std::string_view host, session_cache& sessions) { expect_server(host, sessions, {}); }
 
   // Before the handshake: the user's verifier, which may be empty.
   void verify_by(peer_verifier v) noexcept { state_.verifier = std::move(v); }

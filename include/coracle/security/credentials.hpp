@@ -58,6 +58,8 @@ class credentials {
   status failure_;
 };
 
+/// Returns whether every connection with these credentials is protected.
+[[nodiscard]] bool always_private(const credentials<client_security>& c) noexcept;
 /// Returns the value of :scheme for a channel with these credentials.
 [[nodiscard]] std::string_view scheme_of(const credentials<client_security>& c) noexcept;
 /// Returns the value of :authority: `own`, the authority of the target, unless the credentials override it

@@ -62,6 +62,11 @@ class client_security {
   /// Returns the name that replaces the target's name in :authority and in the verification of the server.
   /// Empty: the target's own name is used.
   [[nodiscard]] virtual std::string_view name_override() const noexcept { return {}; }
+  /// Whether it protects every connection. If it does not, calls with call credentials fail, as they do in
+  /// plaintext.
+  [[nodiscard]] virtual bool always_private() const noexcept { return true; }
+  /// Whether the security that a control plane configures for a server replaces it: xds_credentials().
+  [[nodiscard]] virtual bool yields_to_control_plane() const noexcept { return false; }
   /// As server_security::certificates().
   [[nodiscard]] virtual certificates_in_use certificates(loop& /*on*/) { return {}; }
 

@@ -44,6 +44,9 @@ class client_options {
   /// Whether the CN of a certificate that has no DNS name in a subjectAltName stands for the host, as before
   /// RFC 6125. For servers of old private CAs whose certificates cannot be issued again. Default: false.
   bool accept_common_name = false;
+  /// Whether the server's certificate must have the name of the host. False accepts each certificate that a
+  /// trusted CA has issued: set a `verifier` that decides by the names. Default: true.
+  bool verify_name = true;
   /// Whether the server's certificate is verified. False disables all protection against impersonation. For
   /// tests. Default: true.
   bool verify = true;

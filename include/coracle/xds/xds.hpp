@@ -20,10 +20,9 @@ class xds_options {
   /// environment variable GRPC_XDS_BOOTSTRAP names, or else the text of GRPC_XDS_BOOTSTRAP_CONFIG. It is read
   /// when a channel begins to resolve; if it is missing or invalid, calls fail with UNAVAILABLE.
   std::string bootstrap;
-  /// The credentials for control planes whose channel_creds in the bootstrap are "tls":
-  /// tls::client_options(). Files that the bootstrap names are not read. Without them calls fail with
-  /// UNAVAILABLE if the bootstrap has such a control plane. Those with "insecure" are connected to in
-  /// plaintext.
+  /// Replaces the credentials of control planes whose channel_creds in the bootstrap are "tls" (gRFC A65).
+  /// Default: none, and the bootstrap's files are used: the certificate of the client, and the CAs, which are
+  /// those of the system without a file. Control planes with "insecure" are connected to in plaintext.
   std::optional<channel_credentials> control_plane_tls;
 };
 static_assert(!std::is_aggregate_v<xds_options>, "GCC 12 destroys aggregates in co_await expressions twice");
@@ -35,8 +34,9 @@ static_assert(!std::is_aggregate_v<xds_options>, "GCC 12 destroys aggregates in 
 /// retries of the RouteConfiguration, and the balancing policies, priorities, localities, drops and outlier
 /// detection of the clusters. Calls wait until all of it is known. A call without a route, or of a cluster
 /// that is missing, fails with UNAVAILABLE, as does each call while the Listener or the RouteConfiguration is
-/// missing; the text names the resource. If the control plane cannot be reached, or sends something invalid,
-/// what it sent before stays in use.
+/// missing; the text names the resource. Connections to servers have the channel's credentials, unless these
+/// are xds_credentials(): then clusters may configure TLS. If the control plane cannot be reached, or sends
+/// something invalid, what it sent before stays in use.
 [[nodiscard]] client::resolver_maker xds_resolver(xds_options options = {});
 
 }  // namespace coracle

@@ -29,7 +29,7 @@ connection_watch::connection_watch(transport::connection& on, const connect_para
     : connection_(&on),
       options_(options_for(params, answer_bytes_max)),
       target_{security::scheme_of(params.credentials), params.authority, this, {}, params.wire},
-      private_(params.credentials.secure() || params.in_process) {}
+      private_(security::always_private(params.credentials) || params.in_process) {}
 
 task<> connection_watch::run(std::shared_ptr<connection_watch> self) {
   stop_on<void> until_stopped(self->stop_.token(), self->watch());

@@ -102,13 +102,21 @@ task<> subchannel::attempt() {
   if (!base::if_memory_allows([&] { begin_connection(*std::move(outcome)); })) attempt_failed(no_memory);
 }
 
+bool subchannel::has_own_security() const noexcept {
+  return security_.by && params_.credentials.secure() &&
+         params_.credentials.security()->yields_to_control_plane();
+}
+
 void subchannel::begin_connection(std::unique_ptr<net::duplex> raw) {
+  const bool own = has_own_security();
+  const channel_credentials by = own ? security_.by->credentials() : params_.credentials;
+  if (!by.failure().ok()) return attempt_failed(by.failure().message());
   transport::connection_options options = params_.connection;
   options.http2.keepalive.time = keepalive_time_;
   reduce_resets(options.http2);
   if (params_.http1) options.http1 = &*params_.http1;
   connections_.reserve(connections_.size() + 1);
-  auto stream = security::secured(params_.credentials, loop_, std::move(raw), params_.authority,
+  auto stream = security::secured(by, loop_, std::move(raw), own ? security_.host : params_.authority,
                                   params_.http1 ? "http/1.1" : "h2");
   auto made =
       std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::client, options,

@@ -67,6 +67,25 @@ class subchannel_owner {
   ~subchannel_owner() = default;
 };
 
+// Credentials that change while a channel is open. Any loop may use it.
+class changing_credentials {
+ public:
+  changing_credentials() noexcept = default;
+  changing_credentials(const changing_credentials&) = delete;
+  changing_credentials& operator=(const changing_credentials&) = delete;
+  virtual ~changing_credentials() = default;
+  // For one connection. May read files.
+  [[nodiscard]] virtual channel_credentials credentials() = 0;
+};
+
+// The security of a server's connections that a control plane has configured.
+struct server_security {
+  std::shared_ptr<changing_credentials> by;  // null: those of the channel
+  std::string host;  // for SNI and, if the credentials want it, in the certificate
+
+  friend bool operator==(const server_security&, const server_security&) = default;
+};
+
 // Receives the load that the server of a subchannel reports.
 class load_listener {
  public:
@@ -159,6 +178,8 @@ class subchannel final : private transport::connection_owner,
   // Passes the load that the server reports to `l`, until drain() or close(): with calls, and out of band if
   // there is an interval. Replaces what was set before.
   void report_load_to(load_listener& l, bool with_calls, std::optional<duration> interval);
+  // Connections from now on have this security, if the credentials of the channel yield to it (gRFC A29).
+  void secure_by(server_security s) { security_ = std::move(s); }
   // Counts how attempts end in `to`; null: no longer.
   void count_outcomes(std::shared_ptr<attempt_outcomes> to) noexcept { outcomes_ = std::move(to); }
   // To be called before connect().
@@ -235,6 +256,7 @@ class subchannel final : private transport::connection_owner,
   void reduce_resets(http2::limits& l) const noexcept;
   void begin_attempt() noexcept;
   task<> attempt();
+  [[nodiscard]] bool has_own_security() const noexcept;
   void begin_connection(std::unique_ptr<net::duplex> raw);
   void begin_health(connection_entry& l);
   void begin_load(connection_entry& l) noexcept;
@@ -255,6 +277,7 @@ class subchannel final : private transport::connection_owner,
   loop& loop_;
   const connect_params& params_;
   endpoint where_;
+  server_security security_;
   subchannel_owner& owner_;
   subchannel_user* user_;
   std::size_t index_ = 0;

@@ -8,6 +8,7 @@
 #include "coracle/net/address.hpp"
 #include "xds/balancing/drops.hpp"
 #include "xds/balancing/failing.hpp"
+#include "xds/balancing/secured.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -102,7 +103,8 @@ server_localities localities_of(const std::vector<locality_endpoints>& level) {
   server_localities all;
   for (const locality_endpoints& l : level)
     for (const endpoint& e : l.endpoints)
-      if (auto at = address_of(e.addresses.front())) all.emplace(*std::move(at), l.locality);
+      for (const socket_address& each : e.addresses)
+        if (auto at = address_of(each)) all.emplace(*std::move(at), l.locality);
   return all;
 }
 
@@ -163,6 +165,7 @@ policy_tree::built policy_tree::build(const target_state& of) {
     children.push_back({std::move(route), policy_of(c)});
   }
   std::erase_if(leaves_, [](const auto& entry) { return !entry.second.used; });
+  credentials_.end_unused();
   return {balancing(std::make_shared<const client::cluster_manager_config>(std::move(children))),
           std::move(clusters)};
 }
@@ -216,13 +219,27 @@ balancing policy_tree::policy_of(const target_cluster& c) {
       balancing limited(std::make_shared<const drops_config>(dropping, std::move(below.policy)));
       balancing judged(std::make_shared<const client::outlier_detection_config>(
           outlier_options(*l.config, leaf->policy), std::move(limited)));
-      add(l.name + " " + name_level(names, now, level), std::move(judged), std::move(below.servers),
+      balancing whole = secured_as(*l.config, level, std::move(judged));
+      add(l.name + " " + name_level(names, now, level), std::move(whole), std::move(below.servers),
           !std::holds_alternative<socket_address>(l.config->discovery));
     }
     names.levels = std::move(now);
   }
   if (levels.empty()) return failing_policy(status::unavailable("cluster " + c.name + " has no clusters"));
   return balancing(std::make_shared<const client::priority_config>(std::move(levels)));
+}
+
+balancing policy_tree::secured_as(const cluster& config, const std::vector<locality_endpoints>& level,
+                                  balancing policy) {
+  if (!config.tls) return policy;
+  servers_security security;
+  security.usual = credentials_.of(config.name, *config.tls, {});
+  for (const locality_endpoints& l : level)
+    for (const endpoint& e : l.endpoints)
+      if (config.tls->sends_hostname && !e.hostname.empty())
+        if (auto at = address_of(e.addresses.front()))
+          security.others.emplace(*std::move(at), credentials_.of(config.name, *config.tls, e.hostname));
+  return balancing(std::make_shared<const secured_config>(std::move(security), std::move(policy)));
 }
 
 std::string policy_tree::name_level(leaf_levels& of, std::vector<named_level>& now,

@@ -5,6 +5,7 @@
 #include "coracle/client/balancing.hpp"
 #include "xds/load/cluster_load.hpp"
 #include "xds/resolving/target_watcher.hpp"
+#include "xds/security/cluster_credentials.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -19,13 +20,15 @@ namespace coracle::xds {
 
 // cluster_manager → priority → outlier_detection → drops → weighted_target by locality → the policy of the
 // cluster. The first five are there even when they have nothing to do, so that connections outlive an update
-// that gives them something.
+// that gives them something. `secured` follows priority only if the cluster configures TLS: with that,
+// connections are made anew.
 class policy_tree {
  public:
   // Where the load of a cluster, and of what its endpoints are called, is counted; null: nowhere.
   using load_source =
       std::function<std::shared_ptr<cluster_load>(const std::string& cluster, const std::string& service)>;
-  explicit policy_tree(load_source loads) noexcept : loads_(std::move(loads)) {}
+  policy_tree(std::shared_ptr<const bootstrap> from, load_source loads)
+      : loads_(std::move(loads)), credentials_(std::move(from)) {}
 
   // By the names of clusters. One object means one cluster, as long as a call or a route has it.
   using clusters_by_name = std::map<std::string, std::shared_ptr<const client::routed_cluster>, std::less<>>;
@@ -51,11 +54,14 @@ class policy_tree {
   };
 
   [[nodiscard]] balancing policy_of(const target_cluster& c);
+  [[nodiscard]] balancing secured_as(const cluster& config, const std::vector<locality_endpoints>& level,
+                                     balancing policy);
   [[nodiscard]] std::string name_level(leaf_levels& of, std::vector<named_level>& now,
                                        const std::vector<locality_endpoints>& level) const;
 
   const load_source loads_;
   std::map<std::string, std::weak_ptr<const client::routed_cluster>, std::less<>> routed_;
+  credentials_by_cluster credentials_;
   std::map<std::string, leaf_levels, std::less<>> leaves_;  // by "cluster leaf"
 };
 

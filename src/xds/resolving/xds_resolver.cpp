@@ -25,23 +25,16 @@ namespace coracle::xds {
 
 namespace {
 
-status tls_problem(const std::vector<management_server>& servers, const xds_options& options) {
-  for (const management_server& s : servers)
-    if (s.security.tls && !options.control_plane_tls)
-      return status::failed_precondition(
-          "the bootstrap wants TLS for the control plane " + s.uri +
-          ": set xds_options::control_plane_tls to coracle::tls::client_options()");
-  return {};
-}
-
 result<std::shared_ptr<const bootstrap>> bootstrap_of(const xds_options& options) {
   auto read = options.bootstrap.empty() ? load_bootstrap() : parse_bootstrap(options.bootstrap);
   if (!read) return read.status();
-  status problem = tls_problem(read->servers, options);
-  for (const auto& [name, a] : read->authorities)
-    if (problem.ok()) problem = tls_problem(a.servers, options);
-  if (!problem.ok()) return problem;
   return std::make_shared<const bootstrap>(*std::move(read));
+}
+
+channel_credentials credentials_for(const management_server& server, const xds_options& options) {
+  if (!server.security.tls) return insecure();
+  if (options.control_plane_tls) return *options.control_plane_tls;
+  return credentials_of(*server.security.tls);
 }
 
 // What a channel has as long as it resolves.
@@ -55,7 +48,7 @@ class resolving {
         channel_id_(here.io().random()),
         changed_(here),
         bootstrap_(std::move(from)),
-        control_plane_tls_(options.control_plane_tls),
+        options_(options),
         driver_(bootstrap_,
                 {user_agent_name,
                  version_text,
@@ -64,11 +57,12 @@ class resolving {
                 [this](const management_server& server) { return channel_to(server); }),
         lrs_(bootstrap_, user_agent_name, version_text,
              [this](const management_server& server) { return channel_to(server); }),
-        tree_([this](const std::string& cluster, const std::string& service) {
-          const auto from_server = driver_.client().server_of_cluster(cluster);
-          return from_server ? lrs_.load_of(driver_.client().server(*from_server), cluster, service)
-                             : nullptr;
-        }),
+        tree_(bootstrap_,
+              [this](const std::string& cluster, const std::string& service) {
+                const auto from_server = driver_.client().server_of_cluster(cluster);
+                return from_server ? lrs_.load_of(driver_.client().server(*from_server), cluster, service)
+                                   : nullptr;
+              }),
         hosts_(changed_),
         watcher_(driver_, hosts_, listener_name, of.endpoint(), changed_) {}
 
@@ -86,8 +80,7 @@ class resolving {
   static constexpr const char* user_agent_name = "coracle";
 
   [[nodiscard]] channel channel_to(const management_server& server) const {
-    return channel(here_.owner(), server.uri,
-                   server.security.tls ? *control_plane_tls_ : channel_credentials(insecure()));
+    return channel(here_.owner(), server.uri, credentials_for(server, options_));
   }
   [[nodiscard]] task<> publish() {
     for (;;) {
@@ -142,7 +135,7 @@ class resolving {
   const std::uint64_t channel_id_;
   event<> changed_;
   const std::shared_ptr<const bootstrap> bootstrap_;
-  const std::optional<channel_credentials> control_plane_tls_;
+  const xds_options options_;
   ads_driver driver_;
   lrs_client lrs_;
   const client_registry::membership shown_{target_, driver_.client()};

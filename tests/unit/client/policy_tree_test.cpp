@@ -315,7 +315,10 @@ balancing clusters(std::vector<cluster_manager_config::cluster> c) {
 pick choose(recording_host& h, const std::shared_ptr<const routed_cluster>& to,
             std::optional<std::uint64_t> hash = std::nullopt) {
   held_call c;
-  c.set_route({to, nullptr, hash});
+  call_route route;
+  route.cluster = to;
+  route.hash = hash;
+  c.set_route(std::move(route));
   return h.policy->choose(pick_info(c));
 }
 

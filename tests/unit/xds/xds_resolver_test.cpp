@@ -12,6 +12,7 @@
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server.hpp"
 #include "coracle/xds/csds_service.hpp"
+#include "unit/xds/control_plane.hpp"
 #include "unit/xds/resource_builders.hpp"
 #include "xds/load/cluster_load.hpp"
 #include "xds/wire/load_stats.pb.h"
@@ -40,113 +41,6 @@ using testing::HasSubstr;
 using testing::Key;
 using testing::Not;
 using testing::Pair;
-
-// Sends each stream the resources that it has asked for, and again when they change.
-class control_plane final : public generic_service {
- public:
-  replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override {
-    auto out = co_await replies<bytes_message>::writer();
-    if (context.method().ends_with("/StreamLoadStats")) {
-      ++load_streams;
-      wire::LoadStatsResponse wanted;
-      wanted.mutable_load_reporting_interval()->set_seconds(10);
-      wanted.set_send_all_clusters(loads_wanted.empty());
-      for (const std::string& name : loads_wanted) wanted.add_clusters(name);
-      const bytes_message reply(wanted.SerializeAsString());
-      co_await out.write(reply);
-      bytes_message bytes;
-      while (co_await requests.read(bytes)) {
-        wire::LoadStatsRequest r;
-        EXPECT_TRUE(r.ParseFromString(std::string(bytes.bytes())));
-        load_requests.push_back(std::move(r));
-        if (load_requests.size() == ends_load_stream_after)
-          co_return status::unavailable("as the test wants");
-      }
-      co_return coracle::ok;
-    }
-    stream s;
-    streams_.insert(&s);
-    scope both{co_await coro::this_environment()};
-    both.spawn(listen(requests, s));
-    both.spawn(send(out, s));
-    co_await both.join();
-    streams_.erase(&s);
-    co_return coracle::ok;
-  }
-
-  template <class Message>
-  void offer(resource_kind kind, const std::string& name, const Message& m) {
-    const std::string type = type_url(kind);
-    resources_[type][name] = packed(type_name(kind), m);
-    change(type);
-  }
-  void take_back(resource_kind kind, const std::string& name) {
-    const std::string type = type_url(kind);
-    resources_[type].erase(name);
-    change(type);
-  }
-  [[nodiscard]] std::size_t streams() const { return streams_.size(); }
-
-  bool may_be_rejected = false;
-  std::set<std::string> loads_wanted;  // empty: all
-  std::size_t ends_load_stream_after = 0;  // requests; 0: never
-  int load_streams = 0;
-  std::vector<wire::LoadStatsRequest> load_requests;
-
- private:
-  struct stream {
-    std::map<std::string, std::set<std::string>> names;
-    std::map<std::string, bool> due;
-    event<> next;
-    bool ended = false;
-  };
-
-  void change(const std::string& type) {
-    ++version_;
-    for (stream* const s : streams_) {
-      s->due[type] = true;
-      s->next.set();
-    }
-  }
-  task<> listen(reader<bytes_message>& requests, stream& s) {
-    bytes_message bytes;
-    while (co_await requests.read(bytes)) {
-      wire::DiscoveryRequest r;
-      EXPECT_TRUE(r.ParseFromString(std::string(bytes.bytes())));
-      EXPECT_TRUE(may_be_rejected || r.error_detail().message().empty()) << r.error_detail().message();
-      const std::set<std::string> names(r.resource_names().begin(), r.resource_names().end());
-      if (s.names[r.type_url()] == names) continue;
-      s.names[r.type_url()] = names;
-      s.due[r.type_url()] = true;
-      s.next.set();
-    }
-    s.ended = true;
-    s.next.set();
-  }
-  template <class Writer>
-  task<> send(Writer& out, stream& s) {
-    while (!s.ended) {
-      s.next.reset();
-      for (auto& [type, due] : s.due) {
-        if (!std::exchange(due, false)) continue;
-        wire::DiscoveryResponse response;
-        response.set_type_url(type);
-        response.set_version_info(std::to_string(version_));
-        response.set_nonce(std::to_string(++nonce_));
-        for (const auto& [name, any] : resources_[type])
-          if (s.names[type].contains(name)) *response.add_resources() = any;
-        const bytes_message reply(response.SerializeAsString());
-        co_await out.write(reply);
-      }
-      co_await s.next;
-    }
-  }
-
-  std::map<std::string, std::map<std::string, google::protobuf::Any>> resources_;
-  std::set<stream*> streams_;
-  int version_ = 0;
-  int nonce_ = 0;
-};
 
 // Answers with its name, or as `behave` says.
 class backend final : public generic_service {
@@ -195,6 +89,8 @@ class XdsChannel : public testing::Test {
     for (const char* name : {"0", "1", "2", "3", "4"})
       backends_.push_back(std::make_unique<backend>(runtime_, name));
   }
+
+  void TearDown() override { EXPECT_THAT(plane_.rejections, testing::IsEmpty()); }
 
   // --- resources
   wire::RouteConfiguration routes(const std::function<void(wire::VirtualHost&)>& fill) {
@@ -621,7 +517,6 @@ TEST_F(StatusOfXds, ShowsTheResourcesOfEachChannelWithTheirStates) {
 }
 
 TEST_F(StatusOfXds, ShowsWhyAResourceWasRejectedAndWhatIsUsedInstead) {
-  plane_.may_be_rejected = true;
   offer_route_to("a");
   offer_cluster("a", {{port(0)}});
   struct steps {
@@ -642,6 +537,8 @@ TEST_F(StatusOfXds, ShowsWhyAResourceWasRejectedAndWhatIsUsedInstead) {
       EXPECT_TRUE(found->error_state().has_last_update_attempt());
       EXPECT_THAT(found->error_state().details(), HasSubstr("lb_policy"));
       EXPECT_NE(found->error_state().version_info(), found->version_info());
+      EXPECT_THAT(t.plane_.rejections, Contains(HasSubstr("lb_policy")));
+      t.plane_.rejections.clear();
     }
   };
   play(steps::all(stub(), operator_stub(), *this));
@@ -1182,7 +1079,7 @@ TEST_F(XdsChannel, SaysWhatIsWrongWithTheBootstrap) {
   };
   play(steps::fails(stub("{"), "JSON"));
   const std::string tls = R"({"xds_servers":[{"server_uri":"p:1","channel_creds":[{"type":"tls"}]}]})";
-  play(steps::fails(stub(tls), "set xds_options::control_plane_tls"));
+  play(steps::fails(stub(tls), "UNAVAILABLE"));
   const std::string google =
       R"({"xds_servers":[{"server_uri":"p:1","channel_creds":[{"type":"google_default"}]}]})";
   play(steps::fails(stub(google),

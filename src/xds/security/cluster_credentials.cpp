@@ -1,0 +1,101 @@
+#include "xds/security/cluster_credentials.hpp"
+
+#include "base/printable.hpp"
+#include "xds/security/subject_names.hpp"
+
+#include <utility>
+
+namespace coracle::xds {
+
+namespace {
+
+std::string all_names(const std::vector<peer_identity>& names) {
+  std::string text;
+  for (const peer_identity& name : names)
+    if (name.type() != peer_identity::kind::common_name)
+      text.append(text.empty() ? "" : ", ").append(base::printable(name.value()));
+  return text.empty() ? "none" : text;
+}
+
+status without(const provider_instance& named, const char* file) {
+  return status::unavailable("the certificate provider \"" + base::printable(named.instance) +
+                             "\" of the bootstrap has no " + file +
+                             ", which a cluster requires of it; add it to its config");
+}
+
+result<tls::client_options> options_for(const upstream_tls& of, bool checks_host, const bootstrap& from) {
+  certificate_files files;
+  if (of.authorities) {
+    const auto found = from.certificate_providers.find(of.authorities->instance);
+    if (found == from.certificate_providers.end() || found->second.authorities.empty())
+      return without(*of.authorities, "ca_certificate_file");
+    files.authorities = found->second.authorities;
+  }
+  if (of.certificate) {
+    const auto found = from.certificate_providers.find(of.certificate->instance);
+    if (found == from.certificate_providers.end() || found->second.certificate.empty())
+      return without(*of.certificate, "certificate_file");
+    files.certificate = found->second.certificate;
+    files.private_key = found->second.private_key;
+  }
+  auto options = client_options_of(files);
+  if (!options || checks_host) return options;
+  options->verify_name = false;
+  if (of.subject_names.empty()) return options;
+  options->verifier = [accepted = of.subject_names](const tls::peer_certificate& server) {
+    if (has_accepted_name(accepted, server.identities())) return status();
+    return status::unauthenticated(
+        "none of its subjectAltNames matches those that the control plane accepts for the cluster; it has " +
+        all_names(server.identities()));
+  };
+  return options;
+}
+
+}  // namespace
+
+result<tls::client_options> client_options_of(const certificate_files& files) {
+  if (files.authorities.empty() && !files.spiffe_trust_bundles.empty())
+    return status::failed_precondition(
+        "spiffe_trust_bundle_map_file is not supported; set ca_certificate_file instead");
+  tls::client_options options;
+  if (!files.authorities.empty()) options.cas = {tls::pem_source::file(files.authorities)};
+  if (!files.certificate.empty())
+    options.certificate = tls::key_pair::files(files.certificate, files.private_key);
+  return options;
+}
+
+channel_credentials credentials_of(const certificate_files& files) {
+  const auto options = client_options_of(files);
+  if (!options) return security::built<security::client_security>(options.status());
+  return *options;
+}
+
+cluster_credentials::cluster_credentials(const upstream_tls& of, bool checks_host, const bootstrap& from)
+    : options_(options_for(of, checks_host, from)) {}
+
+channel_credentials cluster_credentials::credentials() {
+  if (!options_) return security::built<security::client_security>(options_.status());
+  const std::lock_guard lock(mutex_);
+  if (!built_ || !built_->failure().ok()) built_.emplace(*options_);
+  return *built_;
+}
+
+// SNI is the endpoint's name, if the cluster wants that, or else the cluster's (gRFC A101).
+client::server_security credentials_by_cluster::of(const std::string& cluster, const upstream_tls& config,
+                                                   const std::string& hostname) {
+  entry& known = clusters_[cluster];
+  if (known.config != config) known = {config, nullptr, nullptr};
+  known.used = true;
+  std::string host = config.sends_hostname && !hostname.empty() ? hostname : config.server_name;
+  const bool checks_host = config.checks_server_name && !host.empty();
+  std::shared_ptr<cluster_credentials>& found = checks_host ? known.by_host : known.by_names;
+  if (!found) found = std::make_shared<cluster_credentials>(config, checks_host, *from_);
+  return {found, std::move(host)};
+}
+
+void credentials_by_cluster::end_unused() {
+  std::erase_if(clusters_, [](const auto& c) { return !c.second.used; });
+  for (auto& [name, e] : clusters_) e.used = false;
+}
+
+}  // namespace coracle::xds
