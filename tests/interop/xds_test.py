@@ -270,11 +270,13 @@ BY_USER = {"hashPolicy": [{"header": {"headerName": "user"}}]}
 USERS = [f"user-{i}" for i in range(40)]
 
 
-def test_ring_hash_chooses_the_same_servers(world):
-    world.serve(listener(world.name, "routes"), routes("routes", to("all", **BY_USER)), cluster("all", lbPolicy=2),
+@pytest.mark.parametrize("sizes", [{}, {"minimumRingSize": "5000"}, {"minimumRingSize": "1", "maximumRingSize": "20"}], ids=["default", "large", "small"])
+def test_ring_hash_chooses_the_same_servers(world, sizes):
+    """Rings are cut at 4096 places by each client."""
+    world.serve(listener(world.name, "routes"), routes("routes", to("all", **BY_USER)), cluster("all", lbPolicy=2, ringHashLbConfig=sizes),
                 endpoints("all", locality(*world.ports)))
     places = same_places(world, USERS)
-    assert len(set(places.values())) == len(world.ports), places
+    assert len(set(places.values())) > 2, places
 
 
 def test_weights_of_endpoints_and_localities_shape_the_ring_as_elsewhere(world):
@@ -410,7 +412,7 @@ def test_the_old_route_is_in_use_until_the_new_one_is_complete(talkative):
                                for each in world.clients))
         world.serve(listener(world.name, "routes"), routes("routes", to("two")), *old, cluster("two"), endpoints("two", two))
         world.plane.wait_for(*(lambda r, each=each: r.node == each.name and r.type == "ClusterLoadAssignment" and "two" in r.names
-                               and r.version == str(world.plane.version) for each in world.clients))
+                               and r.version == world.plane.versions[r.type] for each in world.clients))
     world.expect(two)
 
 
@@ -464,7 +466,7 @@ INVALID = {
 def test_a_resource_that_is_invalid_is_rejected_and_the_last_one_serves_on(world, kind):
     simple(world, one=world.ports[0])
     world.expect(world.ports[0])
-    accepted = str(world.plane.version)
+    accepted = world.plane.versions[kind]
     world.plane.forget()
     world.plane.set(**{kind: INVALID[kind](world)})
     # Each client rejects it with its reason and the version that it keeps.
@@ -473,7 +475,7 @@ def test_a_resource_that_is_invalid_is_rejected_and_the_last_one_serves_on(world
     world.plane.forget()
     simple(world, one=world.ports[1])
     world.expect(world.ports[1])
-    now = str(world.plane.version)
+    now = world.plane.versions[kind]
     world.plane.wait_for(*(lambda r, one=one: r.node == one.name and r.type == kind and not r.error and r.version == now for one in world.clients))
 
 
@@ -531,7 +533,7 @@ def calls_without_end(world, *expected, apart=()):
 
 def has_requested(world, kind, *names):
     """Conditions: each client has accepted the present version of these resources, and of no others."""
-    version = str(world.plane.version)
+    version = world.plane.versions[kind]
     return [lambda r, each=each: (r.node, r.type, r.names, r.version) == (each.name, kind, tuple(sorted(names)), version) for each in world.clients]
 
 
@@ -560,6 +562,21 @@ def test_calls_go_on_while_routes_change(talkative):
     world.expect(*before.values())
 
 
+def test_a_cluster_that_is_used_again_is_sent_again(talkative):
+    """Clients no longer request it, and then they do; the control plane has not changed it."""
+    world = talkative
+    ports = {"one": world.ports[0], "two": world.ports[1]}
+
+    def use(name):
+        world.serve(listener(world.name, "routes"), routes("routes", to(name)), *map(cluster, ports), *(endpoints(*one) for one in ports.items()))
+        world.expect(ports[name])
+        world.plane.wait_for(*has_requested(world, "Cluster", name), *has_requested(world, "ClusterLoadAssignment", name))
+
+    for name in ("one", "two", "one", "two"):
+        world.plane.forget()
+        use(name)
+
+
 def test_calls_go_on_while_the_plane_restarts(world):
     one, two = world.ports[:2]
     simple(world, one=one)
@@ -578,11 +595,11 @@ def test_what_is_deleted_stays_in_use(world):
     simple(world, one=world.ports[0])
     world.expect(world.ports[0])
     world.plane.set(Cluster=[], ClusterLoadAssignment=[])
-    version = str(world.plane.version)
+    version = world.plane.versions["Cluster"]
     world.plane.wait_for(*(lambda r, each=each: r.node == each.name and r.type == "Cluster" and r.version == version for each in world.clients))
     world.expect(world.ports[0], count=5)
     world.plane.set(Listener=[], RouteConfiguration=[])
-    version = str(world.plane.version)
+    version = world.plane.versions["Listener"]
     world.plane.wait_for(*(lambda r, each=each: r.node == each.name and r.type == "Listener" and r.version == version for each in world.clients))
     world.expect(world.ports[0], count=5)
 

@@ -41,11 +41,12 @@ Request = collections.namedtuple("Request", "node type names version error")
 
 
 class Plane:
-    """What both have: the resources, by short type and name, and how often clients have sent each request."""
+    """What both have: the resources, by short type and name, and how often clients have sent each request. Each type has its version."""
 
     def __init__(self):
         self.resources = {name: {} for name in TYPES}
-        self.version = 0
+        self.versions = dict.fromkeys(TYPES, "0")
+        self.updates = 0
         self.requests = collections.Counter()
         self.changed = threading.Condition()
 
@@ -56,10 +57,12 @@ class Plane:
 
     def set(self, **by_type):
         """Replaces all resources of these types, each given as messages; the others stay."""
-        self.version += 1
-        for kind, messages in by_type.items():
-            self.resources[kind] = {getattr(m, "cluster_name" if kind == "ClusterLoadAssignment" else "name"): m.SerializeToString()
-                                    for m in messages}
+        self.updates += 1
+        with self.changed:
+            for kind, messages in by_type.items():
+                named = {getattr(m, "cluster_name" if kind == "ClusterLoadAssignment" else "name"): m.SerializeToString() for m in messages}
+                if named != self.resources[kind]:
+                    self.resources[kind], self.versions[kind] = named, str(self.updates)
         self.publish()
 
     def wait_for(self, *conditions):
@@ -146,7 +149,7 @@ class OwnPlane(Plane):
             with self.changed:
                 found = {name: value for name, value in self.resources[kind].items() if name in of["names"]}
                 errors = {name: error for name, error in self.errors[kind].items() if name in of["names"] and name not in found}
-                version = str(self.version)
+                version = self.versions[kind]
             if (version, found) == of["sent"]:
                 continue
             of["sent"] = (version, found)
@@ -189,7 +192,7 @@ class SnapshotPlane(Plane):
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.port = int(self.process.stdout.readline().rpartition(":")[2])
         threading.Thread(target=self.read, args=[self.process.stdout], daemon=True).start()
-        if self.version:
+        if self.updates:
             self.publish()
 
     def stop(self):
@@ -210,7 +213,7 @@ class SnapshotPlane(Plane):
 
     def publish(self):
         resources = {TYPES[kind]: [base64.b64encode(value).decode() for value in of.values()] for kind, of in self.resources.items()}
-        self.process.stdin.write(json.dumps({"version": str(self.version), "resources": resources}) + "\n")
+        self.process.stdin.write(json.dumps({"versions": {TYPES[kind]: version for kind, version in self.versions.items()}, "resources": resources}) + "\n")
         self.process.stdin.flush()
         # A request that comes before this may never be answered.
         assert self.published.acquire(timeout=REQUEST_LIMIT_S), "go-control-plane does not take the snapshot"

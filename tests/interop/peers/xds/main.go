@@ -55,9 +55,9 @@ type request struct {
 	Error   string   `json:"error"`
 }
 
-// What comes on standard input: the resources of a snapshot by the URL of their type, serialized. "{}" is the answer.
+// What comes on standard input: the resources of a snapshot by the URL of their type, serialized, and their versions. "{}" is the answer.
 type update struct {
-	Version   string              `json:"version"`
+	Versions  map[string]string   `json:"versions"`
 	Resources map[string][][]byte `json:"resources"`
 }
 
@@ -75,8 +75,11 @@ func snapshotOf(u update) *cache.Snapshot {
 			byType[url] = append(byType[url], message.(proto.Message))
 		}
 	}
-	snapshot, err := cache.NewSnapshot(u.Version, byType)
+	snapshot, err := cache.NewSnapshot("", byType)
 	check(err)
+	for url, version := range u.Versions {
+		snapshot.Resources[cache.GetResponseType(url)].Version = version
+	}
 	return snapshot
 }
 
