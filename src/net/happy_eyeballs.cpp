@@ -38,7 +38,7 @@ task<result<runtime_internal::handle>> happy_eyeballs::connect(std::vector<addre
 }
 
 task<> happy_eyeballs::attempt(address to, std::size_t number) {
-  const result<runtime_internal::handle> connected = co_await connect_socket(on_, std::move(to));
+  const result<runtime_internal::handle> connected = co_await connect_socket(on_, std::move(to), local_);
   if (!connected) {
     failures_.push_back(connected.status());
   } else if (winner_ == runtime_internal::no_handle) {

@@ -10,6 +10,7 @@
 #include "runtime/backend.hpp"
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace coracle::net {
@@ -22,7 +23,9 @@ std::vector<address> interleaved(std::vector<address> sorted);
 // joined, so none outlives the await.
 class happy_eyeballs {
  public:
-  happy_eyeballs(loop& on, const coro::environment& here) noexcept : on_(on), running_(here) {}
+  // local: the address that connections are bound to, or none.
+  happy_eyeballs(loop& on, const coro::environment& here, address local = {}) noexcept
+      : on_(on), local_(std::move(local)), running_(here) {}
   // Returns a connected socket, which the caller owns.
   task<result<runtime_internal::handle>> connect(std::vector<address> to);
 
@@ -37,6 +40,7 @@ class happy_eyeballs {
   [[nodiscard]] status all_failed(std::size_t addresses) const;
 
   loop& on_;
+  const address local_;
   scope running_;
   event<> latest_ended_;
   std::size_t started_ = 0;

@@ -57,7 +57,7 @@ class endpoint {
   void set_weight(std::uint32_t weight) noexcept { weight_ = weight; }
 
   /// Adds another address of the same server (gRFC A61). A connection is made to the first one that answers:
-  /// each gets a head start of 250 ms over the next. pick_first alternates between address families.
+  /// each gets a head start of 250 ms over the next, and they alternate between address families (RFC 8305).
   endpoint& add_address(net::address another) {
     return other_addresses_.push_back(std::move(another)), *this;
   }
