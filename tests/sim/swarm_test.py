@@ -16,8 +16,10 @@ SCENARIOS = sorted(path.name.removesuffix("_scenario.cpp") for path in pathlib.P
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_seed_passes(scenario):
-    assert sim.play(own("sim_swarm"), 1, max(SEEDS // FEWER.get(scenario, 1), 1), os.cpu_count() or 1, ["--scenario", scenario])
+def test_every_seed_passes(scenario, capsys):
+    passed = sim.play(own("sim_swarm"), 1, max(SEEDS // FEWER.get(scenario, 1), 1), os.cpu_count() or 1, ["--scenario", scenario])
+    told = capsys.readouterr().out
+    assert passed, "".join(line for line in told.splitlines(True) if line.startswith("FAIL")) or told[-2000:]
 
 
 TOLD = 'echo "TALLY calls $4 seeds"; echo "TALLY calls 0 drained"; '
