@@ -6,6 +6,8 @@
 #include "runtime/backend.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -49,13 +51,37 @@ void pick_first::update(const balancing& policy, const std::vector<endpoint>& se
   if (state_ != connectivity::idle) begin_pass();
 }
 
+namespace {
+
+// The first of the list is each server with a probability by its weight, the second one each of the others, and
+// so on (gRFC A113). `random` gives 64 bits.
+template <class Random>
+void shuffle_by_weight(std::vector<endpoint>& servers, Random random) {
+  const auto differs = [&](const endpoint& e) { return e.weight() != servers.front().weight(); };
+  if (std::none_of(servers.begin(), servers.end(), differs)) {
+    for (std::size_t i = servers.size(); i > 1; --i) std::swap(servers[i - 1], servers[random() % i]);
+    return;
+  }
+  // The order of times that are exponentially distributed, each with the rate of its weight.
+  std::vector<std::pair<double, endpoint>> timed;
+  timed.reserve(servers.size());
+  for (endpoint& e : servers) {
+    const double drawn = static_cast<double>((random() >> 11) + 1) * 0x1.0p-53;  // above 0, at most 1
+    const double time = e.weight() == 0 ? std::numeric_limits<double>::infinity()
+                                        : -std::log(drawn) / static_cast<double>(e.weight());
+    timed.emplace_back(time, std::move(e));
+  }
+  std::sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  servers.clear();
+  for (auto& [time, e] : timed) servers.push_back(std::move(e));
+}
+
+}  // namespace
+
 // Removes duplicates, shuffles if configured, and alternates between address families, beginning with that of
 // the first server (RFC 8305 4).
 std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
-  if (shuffle_) {
-    for (std::size_t i = servers.size(); i > 1; --i)
-      std::swap(servers[i - 1], servers[host_.owner_loop().io().random() % i]);
-  }
+  if (shuffle_) shuffle_by_weight(servers, [this] { return host_.owner_loop().io().random(); });
   std::vector<net::address> addresses;
   std::set<net::address> listed;
   const auto add = [&](const net::address& a) {

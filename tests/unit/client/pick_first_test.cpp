@@ -228,6 +228,25 @@ TEST_F(pick_first_policy, ShufflesWhenAskedTo) {
   });
 }
 
+TEST_F(pick_first_policy, ShufflesByTheWeightsOfServers) {
+  run(balancing::pick_first(true), [](recording_host& h) -> task<> {
+    const std::vector<endpoint> weighted = {endpoint(at(1), 1), endpoint(at(2), 3), endpoint(at(3), 0)};
+    std::vector<int> firsts(4);
+    for (int i = 0; i < 400; ++i) {
+      h.policy = nullptr;
+      h.use(balancing::pick_first(true));
+      h.update(weighted);
+      h.net->log.clear();
+      h.policy->connect();
+      co_await sleep_for(10ms);
+      for (int n : {1, 2, 3}) firsts[static_cast<std::size_t>(n)] += h.net->log.front().to == at(n);
+    }
+    EXPECT_NEAR(firsts[1], 100, 40);
+    EXPECT_NEAR(firsts[2], 300, 40);
+    EXPECT_EQ(firsts[3], 0);
+  });
+}
+
 TEST_F(pick_first_policy, GivesUpAServerThatTakesAConnectionAndNeverSpeaks) {
   run(balancing::pick_first(), [](recording_host& h) -> task<> {
     h.net->be_mute(1);
